@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sstream>
+#include <string>
+
+// CHECK ends the process when an invariant of ours is broken; CHECK_EQ(a, b) and its siblings print both values. They are on in
+// every build. No input from outside (requests, files, templates, grammars) may reach one: those get a Result or a LoadError.
+// DCHECK is the same inside kernels and other hot loops, on in debug builds only.
+
+namespace millrace::internal {
+
+[[noreturn]] void check_failed(const char* file, int line, const char* expression, const std::string& values);
+
+template <typename A, typename B>
+[[noreturn]] void check_op_failed(const char* file, int line, const char* expression, const A& a, const B& b) {
+  std::ostringstream out;
+  out << a << " vs " << b;
+  check_failed(file, line, expression, out.str());
+}
+
+}  // namespace millrace::internal
+
+#define CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : ::millrace::internal::check_failed(__FILE__, __LINE__, #condition, ""))
+#define MILLRACE_CHECK_OP(a, op, b)                                                                   \
+  do {                                                                                                \
+    const auto& check_a = (a);                                                                        \
+    const auto& check_b = (b);                                                                        \
+    if (!(check_a op check_b))                                                                        \
+      ::millrace::internal::check_op_failed(__FILE__, __LINE__, #a " " #op " " #b, check_a, check_b); \
+  } while (false)
+#define CHECK_EQ(a, b) MILLRACE_CHECK_OP(a, ==, b)
+#define CHECK_NE(a, b) MILLRACE_CHECK_OP(a, !=, b)
+#define CHECK_LT(a, b) MILLRACE_CHECK_OP(a, <, b)
+#define CHECK_LE(a, b) MILLRACE_CHECK_OP(a, <=, b)
+#define CHECK_GE(a, b) MILLRACE_CHECK_OP(a, >=, b)
+#ifdef NDEBUG
+#define DCHECK(condition) static_cast<void>(0)
+#else
+#define DCHECK(condition) CHECK(condition)
+#endif

@@ -1,0 +1,91 @@
+#include "base/env.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+namespace millrace {
+namespace {
+
+class PosixFile final : public RandomAccessFile {
+ public:
+  PosixFile(int fd, std::uint64_t size, std::string path) : fd_(fd), size_(size), path_(std::move(path)) {}
+  ~PosixFile() override { ::close(fd_); }
+  PosixFile(const PosixFile&) = delete;
+  PosixFile& operator=(const PosixFile&) = delete;
+
+  std::uint64_t size() const noexcept override { return size_; }
+  const std::string& path() const noexcept override { return path_; }
+
+  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    while (!out.empty()) {
+      const ssize_t n = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        return make_error(ErrorCode::kBadFile, path_, "{}: read at {} failed: {}", path_, offset, std::strerror(errno));
+      }
+      if (n == 0) {
+        return make_error(ErrorCode::kBadFile, path_, "{}: truncated: {} more bytes expected at offset {}", path_,
+                          out.size(), offset);
+      }
+      out = out.subspan(static_cast<std::size_t>(n));
+      offset += static_cast<std::uint64_t>(n);
+    }
+    return {};
+  }
+
+ private:
+  int fd_;
+  std::uint64_t size_;
+  std::string path_;
+};
+
+class SystemEnv final : public Env {
+ public:
+  TimePoint now() const override { return Clock::now(); }
+
+  std::uint64_t random_seed() override {
+    std::random_device device;
+    return (static_cast<std::uint64_t>(device()) << 32) | device();
+  }
+
+  Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+      const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kBadFile;
+      return make_error(code, path, "{}: {}", path, std::strerror(errno));
+    }
+    struct stat info {};
+    if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+      ::close(fd);
+      return make_error(ErrorCode::kBadFile, path, "{}: not a regular file", path);
+    }
+    return std::unique_ptr<RandomAccessFile>(
+        std::make_unique<PosixFile>(fd, static_cast<std::uint64_t>(info.st_size), path));
+  }
+};
+
+}  // namespace
+
+Env& Env::system() {
+  static SystemEnv env;
+  return env;
+}
+
+Result<std::string> read_file(Env& env, const std::string& path, std::uint64_t limit_bytes) {
+  auto file = env.open(path);
+  if (!file) return file.error();
+  const std::uint64_t size = (*file)->size();
+  if (size > limit_bytes) {
+    return make_error(ErrorCode::kBadFile, path, "{}: {} bytes, the limit is {}", path, size, limit_bytes);
+  }
+  std::string text(size, '\0');
+  if (auto read = (*file)->read(0, std::as_writable_bytes(std::span(text))); !read) return read.error();
+  return text;
+}
+
+}  // namespace millrace

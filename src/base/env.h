@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace millrace {
+
+using Clock = std::chrono::steady_clock;
+using TimePoint = Clock::time_point;
+
+// A file opened for reading at any offset. Thread-safe. The size is the one seen at opening.
+class RandomAccessFile {
+ public:
+  virtual ~RandomAccessFile() = default;
+  virtual std::uint64_t size() const noexcept = 0;
+  // Fills all of `out` from `offset`, or fails naming the file: a file that shrank or an I/O error never yields zeros as data.
+  virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  virtual const std::string& path() const noexcept = 0;
+};
+
+// The world outside the process, injectable so that a test can fail the Nth read or run a server on virtual time (law 7).
+class Env {
+ public:
+  virtual ~Env() = default;
+  virtual TimePoint now() const = 0;
+  virtual std::uint64_t random_seed() = 0;
+  virtual Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) = 0;
+
+  // The real one.
+  static Env& system();
+};
+
+// The whole file as bytes; fails if it is larger than `limit_bytes`.
+Result<std::string> read_file(Env& env, const std::string& path, std::uint64_t limit_bytes);
+
+// Milliseconds since `start`, as a double.
+inline double milliseconds_between(TimePoint start, TimePoint end) {
+  return std::chrono::duration<double, std::milli>(end - start).count();
+}
+
+}  // namespace millrace

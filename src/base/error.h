@@ -1,0 +1,54 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace millrace {
+
+// What went wrong, as the outside sees it. Each code maps to one HTTP status and one exit code.
+enum class ErrorCode {
+  kInvalidArgument,   // 400, exit 2: a value the caller gave; `param` names it
+  kNotFound,          // 404, exit 3: a model, file or adapter that is not there
+  kUnsupported,       // 400, exit 3: understood, but not something this build does
+  kBadFile,           // 500, exit 3: a model, tokenizer or template file that is damaged or lies
+  kResourceExhausted, // 429/503, exit 4: does not fit in memory, or a limit was reached
+  kCancelled,         // 499
+  kInternal,          // 500, exit 1
+};
+
+int exit_code(ErrorCode code) noexcept;
+std::string_view to_string(ErrorCode code) noexcept;
+
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string param;    // the offending field, tensor or flag; may be empty
+  std::string message;  // one line: what was found, what was expected, the limit
+};
+
+// Start-up failures (model files, shapes, configuration) are thrown as this and caught once, where the load was asked for.
+// Request-path failures are Result<T> values (base/result.h).
+class LoadError : public std::runtime_error {
+ public:
+  explicit LoadError(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
+  const Error& error() const noexcept { return error_; }
+
+ private:
+  Error error_;
+};
+
+template <typename... Args>
+Error make_error(ErrorCode code, std::string param, fmt::format_string<Args...> format, Args&&... args) {
+  return Error{code, std::move(param), fmt::format(format, std::forward<Args>(args)...)};
+}
+
+template <typename... Args>
+[[noreturn]] void throw_load_error(ErrorCode code, std::string param, fmt::format_string<Args...> format,
+                                   Args&&... args) {
+  throw LoadError(make_error(code, std::move(param), format, std::forward<Args>(args)...));
+}
+
+}  // namespace millrace

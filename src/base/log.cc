@@ -1,0 +1,41 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+
+namespace millrace::log {
+namespace {
+
+std::atomic<Level> current_level{Level::kInfo};
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+    auto made = std::make_shared<spdlog::logger>("millrace", std::move(sink));
+    made->set_pattern("%^%l%$ %v");
+    made->set_level(spdlog::level::trace);
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::kDebug: return spdlog::level::debug;
+    case Level::kInfo: return spdlog::level::info;
+    case Level::kWarn: return spdlog::level::warn;
+    case Level::kError: return spdlog::level::err;
+    case Level::kOff: return spdlog::level::off;
+  }
+  return spdlog::level::off;
+}
+
+}  // namespace
+
+void set_level(Level level) { current_level.store(level, std::memory_order_relaxed); }
+Level level() noexcept { return current_level.load(std::memory_order_relaxed); }
+void write(Level level, std::string_view line) { logger().log(to_spdlog(level), line); }
+
+}  // namespace millrace::log

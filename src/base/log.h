@@ -1,0 +1,34 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string_view>
+
+// The one logger. Lines go to stderr (stdout is for results); thread-safe; never throws. Prompts and outputs are never logged.
+
+namespace millrace::log {
+
+enum class Level { kDebug, kInfo, kWarn, kError, kOff };
+
+void set_level(Level level);
+Level level() noexcept;
+void write(Level level, std::string_view line);
+
+template <typename... Args>
+void debug(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kDebug) write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void info(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kInfo) write(Level::kInfo, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void warn(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kWarn) write(Level::kWarn, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void error(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::kError) write(Level::kError, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace millrace::log

@@ -1,0 +1,17 @@
+#include "checkpoint/checkpoint.h"
+
+#include "base/check.h"
+
+namespace millrace::checkpoint {
+
+const RawTensor* Checkpoint::find(const std::string& name) const {
+  const auto it = tensor_index.find(name);
+  return it == tensor_index.end() ? nullptr : &tensors[it->second];
+}
+
+Result<void> Checkpoint::read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const {
+  CHECK_LE(offset + out.size(), tensor.bytes);
+  return files[static_cast<std::size_t>(tensor.file)]->read(tensor.offset + offset, out);
+}
+
+}  // namespace millrace::checkpoint

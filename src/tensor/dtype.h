@@ -1,0 +1,63 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace millrace {
+
+// Element type of dense data. Block-quantized storage is not a DType but a quant::QuantFormat.
+enum class DType : std::uint8_t { kF32, kF16, kBF16, kI32, kI8, kU8 };
+
+constexpr std::size_t size_of(DType type) noexcept {
+  switch (type) {
+    case DType::kF32:
+    case DType::kI32: return 4;
+    case DType::kF16:
+    case DType::kBF16: return 2;
+    case DType::kI8:
+    case DType::kU8: return 1;
+  }
+  return 0;
+}
+
+std::string_view to_string(DType type) noexcept;
+
+// bfloat16 and IEEE half as their bits. Narrowing rounds to nearest even; NaN stays NaN; both keep denormals.
+constexpr float bf16_to_f32(std::uint16_t bits) noexcept {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+constexpr std::uint16_t f32_to_bf16(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+constexpr float f16_to_f32(std::uint16_t bits) noexcept {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+  const std::uint32_t magnitude = bits & 0x7fffu;
+  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+  if (magnitude < 0x0400u) {  // zero or denormal: magnitude * 2^-24 is exact in f32
+    const float value = static_cast<float>(magnitude) * 0x1p-24f;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
+  }
+  return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
+}
+
+constexpr std::uint16_t f32_to_f16(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);  // NaN
+  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to infinity
+  if (magnitude < 0x38800000u) {  // denormal: adding 0.5 puts the rounded value in the low mantissa bits
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+  }
+  const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u);
+  return static_cast<std::uint16_t>(sign | (rounded >> 13));
+}
+
+}  // namespace millrace
