@@ -19,25 +19,25 @@ namespace millrace::checkpoint {
 
 // One stored tensor: where its bytes lie. shape is outermost first: a linear weight is {out, in}.
 struct RawTensor {
-  std::string name;                     // as in the file: "blk.0.attn_q.weight", "model.layers.0.self_attn.q_proj.weight"
+  std::string name;  // as in the file: "blk.0.attn_q.weight", "model.layers.0.self_attn.q_proj.weight"
   const quant::QuantFormat* format = nullptr;
   Shape shape;
   int file = 0;                         // index into the checkpoint's files
   std::uint64_t offset = 0, bytes = 0;  // absolute in that file; checked to lie inside it
 };
 
-// A model's files, opened and checked: configuration, tensor directory, tokenizer, template, sampling defaults. Tensor data are
-// read on demand with pread, never mapped. Immutable after opening; read() is thread-safe.
+// A model's files, opened and checked: configuration, tensor directory, tokenizer, template, sampling defaults. Tensor
+// data are read on demand with pread, never mapped. Immutable after opening; read() is thread-safe.
 struct Checkpoint {
   enum class Container { kGguf, kSafetensors };
   Container container = Container::kGguf;
-  std::string path;                     // the .gguf file or the directory
+  std::string path;  // the .gguf file or the directory
   ModelConfig config;
   GenerationDefaults generation;
-  std::string chat_template;            // Jinja source; empty = none
+  std::string chat_template;  // Jinja source; empty = none
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::vector<std::unique_ptr<RandomAccessFile>> files;
-  std::vector<RawTensor> tensors;       // names are unique
+  std::vector<RawTensor> tensors;  // names are unique
   std::unordered_map<std::string, std::size_t> tensor_index;
 
   const RawTensor* find(const std::string& name) const;
@@ -45,14 +45,16 @@ struct Checkpoint {
   Result<void> read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const;
 };
 
-// Opens a .gguf file or a directory with config.json and safetensors. Errors name file, field or tensor, expected and found.
+// Opens a .gguf file or a directory with config.json and safetensors. Errors name file, field or tensor, expected and
+// found.
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path);
 
-// A model reference as users type it -> path for open_checkpoint: a directory, a .gguf file, or org/name[@rev] looked up in the
-// Hugging Face cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub,
-// ~/.cache/huggingface/hub). Never touches the network. kNotFound says where it looked and how to place a model by hand.
+// A model reference as users type it -> path for open_checkpoint: a directory, a .gguf file, or org/name[@rev] looked
+// up in the Hugging Face cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub,
+// ~/.cache/huggingface/hub). Never touches the network. kNotFound says where it looked and how to place a model by
+// hand.
 struct CacheRoots {
-  std::string huggingface;              // the hub directory; see huggingface_cache_root
+  std::string huggingface;  // the hub directory; see huggingface_cache_root
 };
 Result<std::string> resolve_model(const std::string& reference, const CacheRoots& roots);
 // `get` is getenv or a test's stand-in; libraries below apps/ read no environment themselves.

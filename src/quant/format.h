@@ -7,14 +7,14 @@
 
 namespace millrace::quant {
 
-// One way of storing the values of a weight: a block of `block_values` consecutive values of a row lies in `block_bytes` bytes.
-// Dense types (f32, f16, bf16) are formats with one value a block. Knows no device; files in formats/ define one each and
-// CMake collects them (see docs/quant.md).
+// One way of storing the values of a weight: a block of `block_values` consecutive values of a row lies in
+// `block_bytes` bytes. Dense types (f32, f16, bf16) are formats with one value a block. Knows no device; files in
+// formats/ define one each and CMake collects them (see docs/quant.md).
 struct QuantFormat {
-  std::string_view name;   // "q4_k": lower case, as printed, as users type it
-  int gguf_type;           // ggml type id in GGUF files, -1 if GGUF has none
+  std::string_view name;               // "q4_k": lower case, as printed, as users type it
+  int gguf_type;                       // ggml type id in GGUF files, -1 if GGUF has none
   std::string_view safetensors_dtype;  // "BF16", empty if safetensors has none
-  int block_values;        // divides the length of a row
+  int block_values;                    // divides the length of a row
   int block_bytes;
   // Scalar reference, exact: whole blocks; out.size() is a multiple of block_values. Any bytes are accepted.
   void (*unpack)(const std::byte* blocks, std::span<float> out) noexcept;

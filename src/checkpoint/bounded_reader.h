@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/env.h"
+
+namespace millrace::checkpoint {
+
+static_assert(std::endian::native == std::endian::little,
+              "both file formats are little-endian and are read as they lie");
+
+// Reads a file's header front to back through a buffer and never past min(file size, limit). What would not fit is a
+// LoadError that names file and field, before anything is allocated for it. One thread; borrows the file.
+class BoundedReader {
+ public:
+  BoundedReader(const RandomAccessFile& file, std::uint64_t limit_bytes);
+
+  std::uint64_t position() const noexcept { return position_; }
+  std::uint64_t remaining() const noexcept { return end_ - position_; }
+  const std::string& path() const noexcept { return file_.path(); }
+
+  // `field` says in messages what is being read.
+  void read(std::span<std::byte> out, std::string_view field);
+
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  T number(std::string_view field) {
+    T value;
+    if (buffered() >= sizeof value) {
+      std::copy_n(next(), sizeof value, reinterpret_cast<std::byte*>(&value));
+      position_ += sizeof value;
+    } else {
+      read(std::as_writable_bytes(std::span(&value, 1)), field);
+    }
+    return value;
+  }
+  // A u64 length and as many bytes.
+  std::string string(std::string_view field);
+
+  // Fails unless `count` items of at least `item_bytes` each can still follow.
+  void require(std::uint64_t count, std::uint64_t item_bytes, std::string_view field) const;
+
+ private:
+  std::size_t buffered() const noexcept { return buffer_end_ - static_cast<std::size_t>(position_ - buffer_start_); }
+  const std::byte* next() const noexcept { return buffer_.data() + (position_ - buffer_start_); }
+  void refill();
+
+  const RandomAccessFile& file_;
+  std::uint64_t end_;
+  std::uint64_t position_ = 0;
+  std::vector<std::byte> buffer_;
+  std::uint64_t buffer_start_ = 0;  // offset in the file of the buffer's first byte
+  std::size_t buffer_end_ = 0;      // bytes of the buffer that hold data
+};
+
+}  // namespace millrace::checkpoint

@@ -1,0 +1,60 @@
+#include "checkpoint/gguf_model.h"
+
+#include <utility>
+
+#include "checkpoint/config_check.h"
+#include "checkpoint/gguf_config.h"
+#include "checkpoint/gguf_reader.h"
+
+namespace millrace::checkpoint {
+namespace {
+
+void refuse_split(const GgufMetadata& metadata) {
+  const auto parts = metadata.integer("split.count");
+  if (!parts || *parts <= 1) return;
+  throw_load_error(ErrorCode::kUnsupported, "split.count",
+                   "{}: one of {} parts: split GGUF files are not supported, merge them first", metadata.file(),
+                   *parts);
+}
+
+// What the metadata leave to the tensors that are there.
+void complete_from_tensors(const Checkpoint& checkpoint, ModelConfig& config) {
+  const auto has = [&](const char* name) { return checkpoint.find(name) != nullptr; };
+  config.tie_word_embeddings = !has("output.weight");
+  config.attention_bias = has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias");
+  config.mlp_bias = has("blk.0.ffn_up.bias");
+}
+
+std::unique_ptr<Checkpoint> open(Env& env, const std::string& path, text::GgufVocabulary* vocabulary_out) {
+  auto checkpoint = std::make_unique<Checkpoint>();
+  checkpoint->container = Checkpoint::Container::kGguf;
+  checkpoint->path = path;
+  checkpoint->files.push_back(env.open(path).or_throw());
+  GgufHeader header = read_gguf_header(*checkpoint->files[0]);
+  refuse_split(header.metadata);
+  checkpoint->tensors = std::move(header.tensors);
+  for (std::size_t i = 0; i < checkpoint->tensors.size(); ++i) {
+    checkpoint->tensor_index.emplace(checkpoint->tensors[i].name, i);
+  }
+  checkpoint->config = gguf_config(header.metadata);
+  complete_from_tensors(*checkpoint, checkpoint->config);
+  check_model_config(path, checkpoint->config);
+  checkpoint->chat_template = header.metadata.text("tokenizer.chat_template").value_or("");
+  *vocabulary_out = gguf_vocabulary(header.metadata);
+  for (const auto& id : {vocabulary_out->eos, vocabulary_out->eot}) {
+    if (id) checkpoint->generation.eos_token_ids.push_back(*id);
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Checkpoint>> read_gguf(Env& env, const std::string& path, text::GgufVocabulary* vocabulary_out) {
+  try {
+    return open(env, path, vocabulary_out);
+  } catch (const LoadError& e) {
+    return e.error();
+  }
+}
+
+}  // namespace millrace::checkpoint

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+
+namespace millrace::checkpoint {
+
+// Opens a .gguf file, all but the tokenizer: its vocabulary comes out as data (empty when the file has none), so that
+// reading the container needs no tokenizer code.
+Result<std::unique_ptr<Checkpoint>> read_gguf(Env& env, const std::string& path, text::GgufVocabulary* vocabulary_out);
+
+}  // namespace millrace::checkpoint

@@ -1,0 +1,103 @@
+#include "checkpoint/json_fields.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+namespace millrace::checkpoint {
+
+std::optional<std::string> read_optional_file(Env& env, const std::string& path, std::uint64_t limit_bytes) {
+  auto text = read_file(env, path, limit_bytes);
+  if (text) return *std::move(text);
+  if (text.error().code == ErrorCode::kNotFound) return std::nullopt;
+  throw LoadError(text.error());
+}
+
+nlohmann::json parse_json_object(const std::string& file, std::string_view text) {
+  constexpr int kMaxDepth = 64;
+  const auto limit_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    if (depth > kMaxDepth) throw_load_error(ErrorCode::kBadFile, file, "{}: nested deeper than {}", file, kMaxDepth);
+    return true;
+  };
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text, limit_depth);
+  } catch (const nlohmann::json::parse_error& e) {
+    throw_load_error(ErrorCode::kBadFile, file, "{}: not valid JSON at byte {}", file, e.byte);
+  } catch (const nlohmann::json::exception&) {
+    throw_load_error(ErrorCode::kBadFile, file, "{}: holds a number that is out of range", file);
+  }
+  if (!json.is_object())
+    throw_load_error(ErrorCode::kBadFile, file, "{}: a JSON object expected, found {}", file, json.type_name());
+  return json;
+}
+
+const nlohmann::json* JsonFields::find(std::string_view key) const {
+  const auto it = object_.find(key);
+  return it == object_.end() || it->is_null() ? nullptr : &*it;
+}
+
+void JsonFields::wrong_type(std::string_view key, std::string_view expected) const {
+  const nlohmann::json* value = find(key);
+  const std::string field = where_ + std::string(key);
+  throw_load_error(ErrorCode::kBadFile, field, "{}: {}: expected {}, found {}", file_, field, expected,
+                   value == nullptr ? "nothing" : value->type_name());
+}
+
+void JsonFields::unsupported(std::string_view key, std::string_view why) const {
+  const std::string field = where_ + std::string(key);
+  throw_load_error(ErrorCode::kUnsupported, field, "{}: {}: {}", file_, field, why);
+}
+
+std::optional<std::int64_t> JsonFields::integer(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_number_unsigned()) {
+    if (const auto small = checked_cast<std::int64_t>(value->get<std::uint64_t>())) return small;
+  } else if (value->is_number_integer()) {
+    return value->get<std::int64_t>();
+  }
+  wrong_type(key, "an integer below 2^63");
+}
+
+std::optional<double> JsonFields::number(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) wrong_type(key, "a number");
+  return value->get<double>();
+}
+
+std::optional<bool> JsonFields::boolean(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_boolean()) wrong_type(key, "true or false");
+  return value->get<bool>();
+}
+
+std::optional<std::string> JsonFields::text(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) wrong_type(key, "a string");
+  return value->get<std::string>();
+}
+
+std::optional<JsonFields> JsonFields::object(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_object()) wrong_type(key, "an object");
+  return JsonFields(file_, *value, where_ + std::string(key) + ".");
+}
+
+std::optional<std::int64_t> JsonFields::integer(std::initializer_list<std::string_view> keys) const {
+  for (const std::string_view key : keys) {
+    if (const auto value = integer(key)) return value;
+  }
+  return std::nullopt;
+}
+
+std::int64_t JsonFields::required_integer(std::initializer_list<std::string_view> keys) const {
+  if (const auto value = integer(keys)) return *value;
+  const std::string field = where_ + std::string(*keys.begin());
+  throw_load_error(ErrorCode::kBadFile, field, "{}: required field {} is missing", file_, field);
+}
+
+}  // namespace millrace::checkpoint

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/env.h"
+
+namespace millrace::checkpoint {
+
+// The content of a small file, or nothing when there is no such file. Any other failure is a LoadError.
+std::optional<std::string> read_optional_file(Env& env, const std::string& path, std::uint64_t limit_bytes);
+
+// Parses a JSON object nested at most 64 deep. Throws LoadError naming `file`.
+nlohmann::json parse_json_object(const std::string& file, std::string_view text);
+
+// Typed fields of one JSON object. Absent and null are the same: nothing. Another type is a LoadError naming file and
+// field.
+class JsonFields {
+ public:
+  // Borrows `object`. `where` goes before a field's name in messages: "rope_scaling.".
+  JsonFields(std::string file, const nlohmann::json& object, std::string where = {})
+      : file_(std::move(file)), object_(object), where_(std::move(where)) {}
+
+  const nlohmann::json* find(std::string_view key) const;
+  std::optional<std::int64_t> integer(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;
+  std::optional<bool> boolean(std::string_view key) const;
+  std::optional<std::string> text(std::string_view key) const;
+  std::optional<JsonFields> object(std::string_view key) const;
+
+  // The first of several spellings that is there.
+  std::optional<std::int64_t> integer(std::initializer_list<std::string_view> keys) const;
+  std::int64_t required_integer(std::initializer_list<std::string_view> keys) const;
+
+  [[noreturn]] void wrong_type(std::string_view key, std::string_view expected) const;
+  [[noreturn]] void unsupported(std::string_view key, std::string_view why) const;
+  const std::string& file() const noexcept { return file_; }
+
+ private:
+  std::string file_;
+  const nlohmann::json& object_;
+  std::string where_;
+};
+
+}  // namespace millrace::checkpoint

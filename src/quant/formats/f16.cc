@@ -1,0 +1,37 @@
+#include <cstring>
+
+#include "quant/format.h"
+#include "tensor/dtype.h"
+
+namespace millrace::quant::formats {
+namespace {
+
+void unpack(const std::byte* blocks, std::span<float> out) noexcept {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::uint16_t bits;
+    std::memcpy(&bits, blocks + 2 * i, sizeof bits);
+    out[i] = f16_to_f32(bits);
+  }
+}
+
+void pack(std::span<const float> in, std::byte* blocks) noexcept {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::uint16_t bits = f32_to_f16(in[i]);
+    std::memcpy(blocks + 2 * i, &bits, sizeof bits);
+  }
+}
+
+}  // namespace
+
+QuantFormat f16() {
+  return {.name = "f16",
+          .gguf_type = 1,
+          .safetensors_dtype = "F16",
+          .block_values = 1,
+          .block_bytes = 2,
+          .unpack = unpack,
+          .pack = pack,
+          .max_relative_error = 0x1p-11f};
+}
+
+}  // namespace millrace::quant::formats

@@ -1,0 +1,46 @@
+#include "quant/block32.h"
+#include "quant/format.h"
+
+namespace millrace::quant::formats {
+namespace {
+
+// value = d * (q - 8): f16 d, 16 bytes of nibbles.
+constexpr int kBytes = 18;
+
+void unpack_block(const std::byte* block, std::span<float> out) noexcept {
+  const float d = load_half(block);
+  Codes32 codes;
+  load_nibbles(block + 2, codes);
+
+  for (int i = 0; i < kBlock32; ++i) out[i] = d * static_cast<float>(codes[i] - 8);
+}
+
+void pack_block(std::span<const float> x, std::byte* block) noexcept {
+  Codes32 codes;
+  store_half(block, symmetric_codes(x, 16, codes));
+
+  store_nibbles(block + 2, codes);
+}
+
+void unpack(const std::byte* blocks, std::span<float> out) noexcept {
+  for (; !out.empty(); out = out.subspan(kBlock32), blocks += kBytes) unpack_block(blocks, out.first(kBlock32));
+}
+
+void pack(std::span<const float> in, std::byte* blocks) noexcept {
+  for (; !in.empty(); in = in.subspan(kBlock32), blocks += kBytes) pack_block(in.first(kBlock32), blocks);
+}
+
+}  // namespace
+
+QuantFormat q4_0() {
+  return {.name = "q4_0",
+          .gguf_type = 2,
+          .safetensors_dtype = "",
+          .block_values = kBlock32,
+          .block_bytes = kBytes,
+          .unpack = unpack,
+          .pack = pack,
+          .max_relative_error = 0.1265f};
+}
+
+}  // namespace millrace::quant::formats

@@ -1,0 +1,53 @@
+#include "quant/format.h"
+#include "quant/k_quant.h"
+
+namespace millrace::quant::formats {
+namespace {
+
+// value = d * scale[s] * q - dmin * minimum[s], s = i / 32: f16 d, f16 dmin, 12 bytes of 6-bit scales and minima, 128
+// bytes of nibbles; 32 bytes hold sub-blocks 2j (low) and 2j + 1 (high).
+constexpr int kBytes = 144;
+
+void unpack_block(const std::byte* block, std::span<float> out) noexcept {
+  AffineSuperBlock values{
+      .d = load_half(block), .dmin = load_half(block + 2), .sub = load_scales_and_minima(block + 4)};
+  for (int i = 0; i < kSuperBlock; ++i) {
+    const int byte = std::to_integer<int>(block[16 + i / 64 * 32 + i % 32]);
+    values.codes[i] = static_cast<std::uint8_t>(i / 32 % 2 == 0 ? byte & 15 : byte >> 4);
+  }
+  dequantize_affine(values, out);
+}
+
+void pack_block(std::span<const float> x, std::byte* block) noexcept {
+  const AffineSuperBlock values = quantize_affine(x, 16);
+  store_half(block, values.d);
+  store_half(block + 2, values.dmin);
+  store_scales_and_minima(block + 4, values.sub);
+  for (int i = 0; i < 128; ++i) {
+    const int low = i / 32 * 64 + i % 32;
+    block[16 + i] = static_cast<std::byte>(values.codes[low] | values.codes[low + 32] << 4);
+  }
+}
+
+void unpack(const std::byte* blocks, std::span<float> out) noexcept {
+  for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
+}
+
+void pack(std::span<const float> in, std::byte* blocks) noexcept {
+  for (; !in.empty(); in = in.subspan(kSuperBlock), blocks += kBytes) pack_block(in.first(kSuperBlock), blocks);
+}
+
+}  // namespace
+
+QuantFormat q4_k() {
+  return {.name = "q4_k",
+          .gguf_type = 12,
+          .safetensors_dtype = "",
+          .block_values = kSuperBlock,
+          .block_bytes = kBytes,
+          .unpack = unpack,
+          .pack = pack,
+          .max_relative_error = 0.09f};
+}
+
+}  // namespace millrace::quant::formats

@@ -1,0 +1,59 @@
+#include "quant/format.h"
+#include "quant/k_quant.h"
+
+namespace millrace::quant::formats {
+namespace {
+
+// As q4_k with a fifth bit: f16 d, f16 dmin, 12 bytes of scales and minima, 32 bytes whose bit s is the fifth bit of
+// sub-block s, 128 bytes of nibbles.
+constexpr int kBytes = 176;
+
+void unpack_block(const std::byte* block, std::span<float> out) noexcept {
+  AffineSuperBlock values{
+      .d = load_half(block), .dmin = load_half(block + 2), .sub = load_scales_and_minima(block + 4)};
+  for (int i = 0; i < kSuperBlock; ++i) {
+    const int byte = std::to_integer<int>(block[48 + i / 64 * 32 + i % 32]);
+    const int fifth = std::to_integer<int>(block[16 + i % 32]) >> (i / 32) & 1;
+    values.codes[i] = static_cast<std::uint8_t>((i / 32 % 2 == 0 ? byte & 15 : byte >> 4) | fifth << 4);
+  }
+  dequantize_affine(values, out);
+}
+
+void pack_block(std::span<const float> x, std::byte* block) noexcept {
+  const AffineSuperBlock values = quantize_affine(x, 32);
+  store_half(block, values.d);
+  store_half(block + 2, values.dmin);
+  store_scales_and_minima(block + 4, values.sub);
+  for (int l = 0; l < 32; ++l) {
+    int fifths = 0;
+    for (int s = 0; s < 8; ++s) fifths |= (values.codes[s * 32 + l] >> 4) << s;
+    block[16 + l] = static_cast<std::byte>(fifths);
+  }
+  for (int i = 0; i < 128; ++i) {
+    const int low = i / 32 * 64 + i % 32;
+    block[48 + i] = static_cast<std::byte>((values.codes[low] & 15) | (values.codes[low + 32] & 15) << 4);
+  }
+}
+
+void unpack(const std::byte* blocks, std::span<float> out) noexcept {
+  for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
+}
+
+void pack(std::span<const float> in, std::byte* blocks) noexcept {
+  for (; !in.empty(); in = in.subspan(kSuperBlock), blocks += kBytes) pack_block(in.first(kSuperBlock), blocks);
+}
+
+}  // namespace
+
+QuantFormat q5_k() {
+  return {.name = "q5_k",
+          .gguf_type = 13,
+          .safetensors_dtype = "",
+          .block_values = kSuperBlock,
+          .block_bytes = kBytes,
+          .unpack = unpack,
+          .pack = pack,
+          .max_relative_error = 0.06f};
+}
+
+}  // namespace millrace::quant::formats

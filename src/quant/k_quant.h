@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "quant/block32.h"
+
+// Arithmetic shared by the k-quants of GGUF: super-blocks of 256 values, cut into sub-blocks of 16 or 32 whose small
+// integer scales (and minima) are multiples of one half-precision scale (and one minimum) of the super-block.
+
+namespace millrace::quant {
+
+inline constexpr int kSuperBlock = 256;
+
+// x ~ scale * q with q in [-levels/2, levels/2 - 1]: several candidate scales are rounded to, each refitted by least
+// squares, and the one with the least squared error kept. The sign of the scale is free. 0 for a block of zeros.
+float fit_symmetric(std::span<const float> x, int levels) noexcept;
+
+// x ~ scale * q - minimum with q in [0, levels - 1], scale >= 0 and minimum >= 0, fitted the same way.
+struct SubBlockFit {
+  float scale = 0.0f, minimum = 0.0f;
+};
+SubBlockFit fit_affine(std::span<const float> x, int levels) noexcept;
+
+// round(value / step) within [low, high]; 0 (or the nearest bound) when the step is 0.
+int round_to_step(float value, float step, int low, int high) noexcept;
+
+// The eight 6-bit scales and minima of q4_k and q5_k, packed in 12 bytes.
+struct ScalesAndMinima {
+  std::array<std::uint8_t, 8> scales{}, minima{};
+};
+ScalesAndMinima load_scales_and_minima(const std::byte* at) noexcept;
+void store_scales_and_minima(std::byte* at, const ScalesAndMinima& values) noexcept;
+
+// What q4_k and q5_k share: the super-block's scale and minimum, the 6-bit ones, and a code for each value.
+struct AffineSuperBlock {
+  float d = 0.0f, dmin = 0.0f;
+  ScalesAndMinima sub;
+  std::array<std::uint8_t, kSuperBlock> codes{};
+};
+AffineSuperBlock quantize_affine(std::span<const float> x, int levels) noexcept;
+void dequantize_affine(const AffineSuperBlock& block, std::span<float> out) noexcept;
+
+// 256 two-bit fields in 64 bytes, as q2_k and q3_k lay them: field i is bits 2*(i/32 % 4) of byte 32*(i/128) + i % 32.
+constexpr int two_bit_byte(int i) noexcept { return i / 128 * 32 + i % 32; }
+constexpr int two_bit_shift(int i) noexcept { return i / 32 % 4 * 2; }
+
+}  // namespace millrace::quant
