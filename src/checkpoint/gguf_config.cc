@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -36,7 +36,7 @@ RopeScaling rope_scaling(const GgufMetadata& metadata, const std::string& prefix
   if (type == "none") return scaling;
   if (type != "linear" && type != "yarn") {
     throw_load_error(ErrorCode::kUnsupported, key + "type", "{}: key {}: rope scaling {} is not supported",
-                     metadata.file(), quoted(key + "type"), quoted(type));
+                     metadata.file(), quote_name(key + "type"), quote_name(type));
   }
   scaling.kind = type == "linear" ? RopeScaling::Kind::kLinear : RopeScaling::Kind::kYarn;
   scaling.factor = old_linear ? *old_linear : metadata.number(key + "factor").value_or(1.0);
@@ -58,7 +58,7 @@ std::vector<bool> window_layers(const GgufMetadata& metadata, const std::string&
   const auto* layers = array == nullptr ? nullptr : std::get_if<std::vector<bool>>(&array->elements);
   if (layers == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, key, "{}: key {}: expected array of bool, found {}", metadata.file(),
-                     quoted(key), gguf_type_name(*value));
+                     quote_name(key), gguf_type_name(*value));
   }
   return *layers;
 }
