@@ -8,13 +8,6 @@
 namespace millrace::checkpoint {
 namespace {
 
-std::int64_t token_count(const GgufMetadata& metadata) {
-  const GgufValue* value = metadata.find("tokenizer.ggml.tokens");
-  const auto* array = value == nullptr ? nullptr : std::get_if<GgufArray>(value);
-  const auto* tokens = array == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&array->elements);
-  return tokens == nullptr ? 0 : static_cast<std::int64_t>(tokens->size());
-}
-
 // GGUF does not store the activation: it follows from the architecture.
 std::string activation_of(const std::string& architecture) { return architecture == "gpt2" ? "gelu_new" : "silu"; }
 
@@ -99,7 +92,7 @@ ModelConfig gguf_config(const GgufMetadata& metadata) {
   config.rope_scaling = rope_scaling(metadata, prefix);
   config.sliding_window = metadata.integer(prefix + "attention.sliding_window").value_or(0);
   config.layer_uses_window = window_layers(metadata, prefix + "attention.sliding_window_pattern");
-  const std::int64_t tokens = token_count(metadata);
+  const auto tokens = static_cast<std::int64_t>(metadata.string_count("tokenizer.ggml.tokens"));
   const auto vocab_size = metadata.integer(prefix + "vocab_size");
   config.vocab_size = vocab_size ? *vocab_size : tokens;
   if (config.vocab_size < tokens) {

@@ -137,6 +137,11 @@ std::optional<std::vector<std::int32_t>> GgufMetadata::int32s(const std::string&
   return elements == nullptr ? std::nullopt : std::optional(*elements);
 }
 
+std::size_t GgufMetadata::string_count(const std::string& key) const {
+  const auto* elements = array<std::string>(key, "array of string");
+  return elements == nullptr ? 0 : elements->size();
+}
+
 std::optional<std::vector<std::string>> GgufMetadata::take_strings(const std::string& key) {
   const auto* elements = array<std::string>(key, "array of string");
   if (elements == nullptr) return std::nullopt;

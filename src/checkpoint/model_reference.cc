@@ -38,18 +38,18 @@ Error invalid(const std::string& reference) {
                     "model {}: a directory, a .gguf file, or org/name[@revision] expected", quote_name(reference));
 }
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
 // A directory with config.json is a model itself; one with a single .gguf file stands for that file.
 Result<std::string> resolve_directory(const fs::path& directory) {
-  if (exists(directory / "config.json")) return directory.string();
+  if (is_there(directory / "config.json")) return directory.string();
   std::vector<std::string> found;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".gguf" && exists(it->path())) found.push_back(it->path().string());
+    if (it->path().extension() == ".gguf" && is_there(it->path())) found.push_back(it->path().string());
   }
   if (error) return make_error(ErrorCode::kNotFound, "model", "{}: {}", directory.string(), error.message());
   if (found.size() == 1) return found.front();
@@ -59,7 +59,7 @@ Result<std::string> resolve_directory(const fs::path& directory) {
 
 // The commit that a branch, a tag or a commit id stands for.
 Result<std::string> resolve_revision(const fs::path& repository, const std::string& revision) {
-  if (exists(repository / "refs" / revision)) {
+  if (is_there(repository / "refs" / revision)) {
     auto text = read_file(Env::system(), (repository / "refs" / revision).string(), 256);
     if (!text) return text.error();
     const std::string commit = text->substr(0, text->find_first_of(" \t\r\n"));
@@ -69,7 +69,7 @@ Result<std::string> resolve_revision(const fs::path& repository, const std::stri
     }
     return commit;
   }
-  if (is_word(revision) && exists(repository / "snapshots" / revision)) return revision;
+  if (is_word(revision) && is_there(repository / "snapshots" / revision)) return revision;
   return make_error(ErrorCode::kNotFound, "model",
                     "{}: revision {} is not in the cache (neither in refs nor in snapshots)", repository.string(),
                     quote_name(revision));
@@ -83,7 +83,7 @@ Result<std::string> resolve_in_cache(const std::string& name, const std::string&
   std::string folder = "models--" + name;
   if (const std::size_t slash = folder.find('/'); slash != std::string::npos) folder.replace(slash, 1, "--");
   const fs::path repository = fs::path(root) / folder;
-  if (!exists(repository)) {
+  if (!is_there(repository)) {
     return make_error(
         ErrorCode::kNotFound, "model",
         "model {}: not a path, and not in the Hugging Face cache: looked for {}. Download it with `hf download {}`, "
@@ -93,7 +93,7 @@ Result<std::string> resolve_in_cache(const std::string& name, const std::string&
   const auto commit = resolve_revision(repository, revision);
   if (!commit) return commit.error();
   const fs::path snapshot = repository / "snapshots" / *commit;
-  if (!exists(snapshot)) {
+  if (!is_there(snapshot)) {
     return make_error(ErrorCode::kNotFound, "model", "{}: no such snapshot in the cache; download it again",
                       snapshot.string());
   }

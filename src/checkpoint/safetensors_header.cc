@@ -82,7 +82,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool) override { unexpected("a boolean"); }
   bool number_integer(std::int64_t) override { unexpected("a negative number"); }
   bool number_float(double, const std::string&) override { unexpected("a number that is not an integer"); }
-  bool binary(std::vector<std::uint8_t>&) override { unexpected("binary data"); }
+  bool binary(nlohmann::json::binary_t&) override { unexpected("binary data"); }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
     throw_load_error(ErrorCode::kBadFile, file_, "{}: the header is not valid JSON at byte {}", file_, position);
