@@ -34,8 +34,8 @@ struct Checkpoint {
   std::string path;  // the .gguf file or the directory
   ModelConfig config;
   GenerationDefaults generation;
-  std::string chat_template;  // Jinja source; empty = none
-  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::string chat_template;                         // Jinja source; empty = none
+  std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<RawTensor> tensors;  // names are unique
   std::unordered_map<std::string, std::size_t> tensor_index;

@@ -9,15 +9,6 @@
 namespace millrace::checkpoint {
 namespace {
 
-constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - 1;
-constexpr std::int64_t kMaxLayers = 4096;  // bounds what is allocated per layer
-
-void check_count(const std::string& file, std::string_view field, std::int64_t value, std::int64_t limit = kMaxCount) {
-  if (value >= 1 && value <= limit) return;
-  throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}: expected 1 to {}, found {}", file, field, limit,
-                   value);
-}
-
 void check_positive(const std::string& file, std::string_view field, double value) {
   if (std::isfinite(value) && value > 0.0) return;
   throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}: expected a positive number, found {}", file, field,
@@ -46,6 +37,12 @@ void check_rope(const std::string& file, const ModelConfig& config) {
 }
 
 }  // namespace
+
+void check_count(const std::string& file, std::string_view field, std::int64_t value, std::int64_t limit) {
+  if (value >= 1 && value <= limit) return;
+  throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}: expected 1 to {}, found {}", file, field, limit,
+                   value);
+}
 
 void check_model_config(const std::string& file, const ModelConfig& config) {
   check_count(file, "vocabulary size", config.vocab_size);

@@ -3,17 +3,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
-
-std::int64_t token_count(const GgufMetadata& metadata) {
-  const GgufValue* value = metadata.find("tokenizer.ggml.tokens");
-  const auto* array = value == nullptr ? nullptr : std::get_if<GgufArray>(value);
-  const auto* tokens = array == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&array->elements);
-  return tokens == nullptr ? 0 : static_cast<std::int64_t>(tokens->size());
-}
 
 // GGUF does not store the activation: it follows from the architecture.
 std::string activation_of(const std::string& architecture) { return architecture == "gpt2" ? "gelu_new" : "silu"; }
@@ -36,7 +29,7 @@ RopeScaling rope_scaling(const GgufMetadata& metadata, const std::string& prefix
   if (type == "none") return scaling;
   if (type != "linear" && type != "yarn") {
     throw_load_error(ErrorCode::kUnsupported, key + "type", "{}: key {}: rope scaling {} is not supported",
-                     metadata.file(), quoted(key + "type"), quoted(type));
+                     metadata.file(), quote_name(key + "type"), quote_name(type));
   }
   scaling.kind = type == "linear" ? RopeScaling::Kind::kLinear : RopeScaling::Kind::kYarn;
   scaling.factor = old_linear ? *old_linear : metadata.number(key + "factor").value_or(1.0);
@@ -58,7 +51,7 @@ std::vector<bool> window_layers(const GgufMetadata& metadata, const std::string&
   const auto* layers = array == nullptr ? nullptr : std::get_if<std::vector<bool>>(&array->elements);
   if (layers == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, key, "{}: key {}: expected array of bool, found {}", metadata.file(),
-                     quoted(key), gguf_type_name(*value));
+                     quote_name(key), gguf_type_name(*value));
   }
   return *layers;
 }
@@ -99,7 +92,7 @@ ModelConfig gguf_config(const GgufMetadata& metadata) {
   config.rope_scaling = rope_scaling(metadata, prefix);
   config.sliding_window = metadata.integer(prefix + "attention.sliding_window").value_or(0);
   config.layer_uses_window = window_layers(metadata, prefix + "attention.sliding_window_pattern");
-  const std::int64_t tokens = token_count(metadata);
+  const auto tokens = static_cast<std::int64_t>(metadata.string_count("tokenizer.ggml.tokens"));
   const auto vocab_size = metadata.integer(prefix + "vocab_size");
   config.vocab_size = vocab_size ? *vocab_size : tokens;
   if (config.vocab_size < tokens) {

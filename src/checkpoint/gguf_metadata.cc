@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -29,7 +29,7 @@ std::optional<std::int64_t> as_integer(const GgufValue& value) {
 
 void GgufMetadata::add(std::string key, GgufValue value) {
   if (!index_.try_emplace(key, entries_.size()).second) {
-    throw_load_error(ErrorCode::kBadFile, key, "{}: key {} occurs twice", file_, quoted(key));
+    throw_load_error(ErrorCode::kBadFile, key, "{}: key {} occurs twice", file_, quote_name(key));
   }
   entries_.emplace_back(std::move(key), std::move(value));
 }
@@ -40,19 +40,19 @@ const GgufValue* GgufMetadata::find(const std::string& key) const {
 }
 
 void GgufMetadata::wrong_type(const std::string& key, std::string_view expected, const GgufValue& found) const {
-  throw_load_error(ErrorCode::kBadFile, key, "{}: key {}: expected {}, found {}", file_, quoted(key), expected,
+  throw_load_error(ErrorCode::kBadFile, key, "{}: key {}: expected {}, found {}", file_, quote_name(key), expected,
                    gguf_type_name(found));
 }
 
 void GgufMetadata::missing(const std::string& key) const {
-  throw_load_error(ErrorCode::kBadFile, key, "{}: required key {} is missing", file_, quoted(key));
+  throw_load_error(ErrorCode::kBadFile, key, "{}: required key {} is missing", file_, quote_name(key));
 }
 
 std::optional<std::int64_t> GgufMetadata::integer(const std::string& key) const {
   const GgufValue* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (const auto* wide = std::get_if<std::uint64_t>(value); wide != nullptr && !checked_cast<std::int64_t>(*wide)) {
-    throw_load_error(ErrorCode::kBadFile, key, "{}: key {}: {} is out of range", file_, quoted(key), *wide);
+    throw_load_error(ErrorCode::kBadFile, key, "{}: key {}: {} is out of range", file_, quote_name(key), *wide);
   }
   const auto out = as_integer(*value);
   if (!out) wrong_type(key, "an integer", *value);
@@ -107,7 +107,7 @@ std::optional<std::int64_t> GgufMetadata::uniform_integer(const std::string& key
         if constexpr (kIsInteger<T>) {
           if (elements.empty() || std::ranges::any_of(elements, [&](T v) { return v != elements.front(); })) {
             throw_load_error(ErrorCode::kUnsupported, key, "{}: key {}: layers that differ in it are not supported",
-                             file_, quoted(key));
+                             file_, quote_name(key));
           }
           return as_integer(GgufValue(elements.front()));
         } else {
@@ -135,6 +135,11 @@ std::optional<std::vector<float>> GgufMetadata::floats(const std::string& key) c
 std::optional<std::vector<std::int32_t>> GgufMetadata::int32s(const std::string& key) const {
   const auto* elements = array<std::int32_t>(key, "array of int32");
   return elements == nullptr ? std::nullopt : std::optional(*elements);
+}
+
+std::size_t GgufMetadata::string_count(const std::string& key) const {
+  const auto* elements = array<std::string>(key, "array of string");
+  return elements == nullptr ? 0 : elements->size();
 }
 
 std::optional<std::vector<std::string>> GgufMetadata::take_strings(const std::string& key) {

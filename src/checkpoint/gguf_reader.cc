@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "checkpoint/bounded_reader.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -31,7 +31,7 @@ constexpr std::uint64_t min_bytes() {
 // Reads values of one key; `field` is how messages name it.
 class ValueReader {
  public:
-  ValueReader(BoundedReader& in, std::string_view key) : in_(in), key_(key), field_("key " + quoted(key)) {}
+  ValueReader(BoundedReader& in, std::string_view key) : in_(in), key_(key), field_("key " + quote_name(key)) {}
 
   GgufValue value() {
     const auto type = in_.number<std::uint32_t>(field_);
@@ -111,7 +111,7 @@ std::uint32_t read_version(BoundedReader& in) {
   in.read(std::as_writable_bytes(std::span(magic)), "magic");
   if (std::string_view(magic.data(), magic.size()) != kGgufMagic) {
     throw_load_error(ErrorCode::kBadFile, "magic", "{}: not a GGUF file: the first bytes are {}, expected 'GGUF'",
-                     in.path(), quoted({magic.data(), magic.size()}));
+                     in.path(), quote_name({magic.data(), magic.size()}));
   }
   const auto version = in.number<std::uint32_t>("version");
   if (version != 0 && (version & 0xffffu) == 0) {
@@ -143,7 +143,7 @@ std::uint64_t read_alignment(const GgufMetadata& metadata) {
 template <typename... Args>
 [[noreturn]] void fail_tensor(const BoundedReader& in, const std::string& name, fmt::format_string<Args...> format,
                               Args&&... args) {
-  throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {}: {}", in.path(), quoted(name),
+  throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {}: {}", in.path(), quote_name(name),
                    fmt::format(format, std::forward<Args>(args)...));
 }
 
@@ -184,7 +184,7 @@ std::uint64_t stored_bytes(const BoundedReader& in, const RawTensor& tensor) {
 RawTensor read_tensor(BoundedReader& in, std::uint64_t number, std::uint64_t alignment) {
   RawTensor tensor;
   tensor.name = in.string("name of tensor " + std::to_string(number));
-  const std::string field = "tensor " + quoted(tensor.name);
+  const std::string field = "tensor " + quote_name(tensor.name);
   tensor.shape = read_shape(in, tensor.name, field);
   const auto type = in.number<std::uint32_t>(field);
   tensor.format = quant::find_gguf_type(type);
@@ -220,7 +220,7 @@ void refuse_overlaps(const BoundedReader& in, const std::vector<RawTensor>& tens
     const RawTensor& before = tensors[order[i - 1]];
     const RawTensor& tensor = tensors[order[i]];
     if (before.offset + before.bytes > tensor.offset) {
-      fail_tensor(in, tensor.name, "its data overlap those of tensor {}", quoted(before.name));
+      fail_tensor(in, tensor.name, "its data overlap those of tensor {}", quote_name(before.name));
     }
   }
 }

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "checkpoint/gguf_config.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -12,7 +12,7 @@ std::vector<T> one_per_token(const GgufMetadata& metadata, const std::string& ke
                              std::size_t tokens) {
   if (!values) return {};
   if (values->size() == tokens) return *std::move(values);
-  throw_load_error(ErrorCode::kBadFile, key, "{}: key {}: {} elements for {} tokens", metadata.file(), quoted(key),
+  throw_load_error(ErrorCode::kBadFile, key, "{}: key {}: {} elements for {} tokens", metadata.file(), quote_name(key),
                    values->size(), tokens);
 }
 
@@ -22,7 +22,7 @@ std::optional<text::TokenId> token_id(const GgufMetadata& metadata, const std::s
   if (!id || *id == std::numeric_limits<std::uint32_t>::max() || *id == -1) return std::nullopt;
   if (*id < 0 || static_cast<std::size_t>(*id) >= tokens) {
     throw_load_error(ErrorCode::kBadFile, key, "{}: key {}: token {} of {} does not exist", metadata.file(),
-                     quoted(key), *id, tokens);
+                     quote_name(key), *id, tokens);
   }
   return static_cast<text::TokenId>(*id);
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "checkpoint/gguf_reader.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -81,7 +81,7 @@ Result<std::string> gguf_header_bytes(std::span<const GgufEntry> metadata, std::
     if (auto good = check_writable(tensor); !good) return good.error();
     if (tensor.format->gguf_type < 0 || tensor.shape.rank() < 1) {
       return make_error(ErrorCode::kInvalidArgument, tensor.name, "tensor {}: GGUF holds no {} of rank {}",
-                        quoted(tensor.name), tensor.format->name, tensor.shape.rank());
+                        quote_name(tensor.name), tensor.format->name, tensor.shape.rank());
     }
     out.put(tensor.name);
     out.put(static_cast<std::uint32_t>(tensor.shape.rank()));

@@ -7,7 +7,7 @@
 #include "checkpoint/config_check.h"
 #include "checkpoint/hf_rope.h"
 #include "checkpoint/json_fields.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -43,7 +43,7 @@ std::vector<bool> read_layer_types(const JsonFields& fields, const nlohmann::jso
   for (const nlohmann::json& type : types) {
     if (type != "sliding_attention" && type != "full_attention") {
       fields.unsupported("layer_types", "only full_attention and sliding_attention are supported, found " +
-                                            quoted(type.is_string() ? type.get<std::string>() : type.type_name()));
+                                            quote_name(type.is_string() ? type.get<std::string>() : type.type_name()));
     }
     windows.push_back(type == "sliding_attention");
   }
@@ -79,12 +79,9 @@ void read_sizes(const JsonFields& fields, ModelConfig& config) {
   config.n_heads = fields.required_integer({"num_attention_heads", "n_head"});
   config.n_kv_heads = fields.integer("num_key_value_heads").value_or(config.n_heads);
   config.context_length = fields.required_integer({"max_position_embeddings", "n_positions", "n_ctx"});
-  // Layers bound what is allocated per layer below; the rest is checked at the end.
-  if (config.n_layers < 1 || config.n_layers > 4096 || config.n_heads < 1 || config.hidden_size < 1 ||
-      config.hidden_size > INT32_MAX) {
-    check_model_config(fields.file(), config);
-    throw_load_error(ErrorCode::kBadFile, fields.file(), "{}: sizes out of range", fields.file());
-  }
+  check_count(fields.file(), "hidden_size", config.hidden_size);
+  check_count(fields.file(), "num_hidden_layers", config.n_layers, kMaxLayers);
+  check_count(fields.file(), "num_attention_heads", config.n_heads);
   const bool gpt2 = config.architecture == "GPT2LMHeadModel";
   const auto inner = fields.integer({"intermediate_size", "n_inner"});
   config.intermediate_size = inner || !gpt2 ? inner.value_or(0) : 4 * config.hidden_size;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -15,7 +15,7 @@ RopeScaling::Kind kind_of(const JsonFields& scaling) {
   if (*type == "dynamic") return RopeScaling::Kind::kDynamic;
   if (*type == "yarn") return RopeScaling::Kind::kYarn;
   if (*type == "llama3") return RopeScaling::Kind::kLlama3;
-  scaling.unsupported("rope_type", "rope scaling " + quoted(*type) + " is not supported");
+  scaling.unsupported("rope_type", "rope scaling " + quote_name(*type) + " is not supported");
 }
 
 RopeScaling read_scaling(const JsonFields& fields) {

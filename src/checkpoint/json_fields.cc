@@ -32,8 +32,8 @@ nlohmann::json parse_json_object(const std::string& file, std::string_view text)
 }
 
 const nlohmann::json* JsonFields::find(std::string_view key) const {
-  const auto it = object_.find(key);
-  return it == object_.end() || it->is_null() ? nullptr : &*it;
+  const auto it = object_->find(key);
+  return it == object_->end() || it->is_null() ? nullptr : &*it;
 }
 
 void JsonFields::wrong_type(std::string_view key, std::string_view expected) const {

@@ -23,7 +23,7 @@ class JsonFields {
  public:
   // Borrows `object`. `where` goes before a field's name in messages: "rope_scaling.".
   JsonFields(std::string file, const nlohmann::json& object, std::string where = {})
-      : file_(std::move(file)), object_(object), where_(std::move(where)) {}
+      : file_(std::move(file)), object_(&object), where_(std::move(where)) {}
 
   const nlohmann::json* find(std::string_view key) const;
   std::optional<std::int64_t> integer(std::string_view key) const;
@@ -42,7 +42,7 @@ class JsonFields {
 
  private:
   std::string file_;
-  const nlohmann::json& object_;
+  const nlohmann::json* object_;
   std::string where_;
 };
 

@@ -1,16 +1,49 @@
+#include <array>
+#include <string_view>
+#include <utility>
+
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gguf_model.h"
+#include "checkpoint/gguf_reader.h"
+#include "checkpoint/hf_model.h"
 
 namespace millrace::checkpoint {
+namespace {
+
+// By name or, for a link target without one (a blob of the Hugging Face cache), by its first bytes.
+bool is_gguf(Env& env, const std::string& path) {
+  if (path.ends_with(".gguf") || path.ends_with(".GGUF")) return true;
+  const auto file = env.open(path);
+  std::array<char, kGgufMagic.size()> magic;
+  if (!file || !(*file)->read(0, std::as_writable_bytes(std::span(magic)))) return false;
+  return std::string_view(magic.data(), magic.size()) == kGgufMagic;
+}
+
+Result<std::unique_ptr<Checkpoint>> with_tokenizer(std::unique_ptr<Checkpoint> checkpoint,
+                                                   Result<std::shared_ptr<const text::Tokenizer>> tokenizer) {
+  if (!tokenizer) {
+    Error error = tokenizer.error();
+    error.message = checkpoint->path + ": tokenizer: " + error.message;
+    return error;
+  }
+  checkpoint->tokenizer = *std::move(tokenizer);
+  return checkpoint;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path) {
-  text::GgufVocabulary vocabulary;
-  auto checkpoint = read_gguf(env, path, &vocabulary);
-  if (!checkpoint || vocabulary.tokens.empty()) return checkpoint;
-  auto tokenizer = text::load_gguf_tokenizer(std::move(vocabulary));
-  if (!tokenizer) return tokenizer.error();
-  (*checkpoint)->tokenizer = *std::move(tokenizer);
-  return checkpoint;
+  if (is_gguf(env, path)) {
+    text::GgufVocabulary vocabulary;
+    auto checkpoint = read_gguf(env, path, &vocabulary);
+    if (!checkpoint || vocabulary.tokens.empty()) return checkpoint;
+    return with_tokenizer(*std::move(checkpoint), text::load_gguf_tokenizer(std::move(vocabulary)));
+  }
+  TokenizerFiles files;
+  auto checkpoint = read_huggingface(env, path, &files);
+  if (!checkpoint || files.tokenizer_json.empty()) return checkpoint;
+  return with_tokenizer(*std::move(checkpoint),
+                        text::load_tokenizer_json(files.tokenizer_json, files.tokenizer_config_json));
 }
 
 }  // namespace millrace::checkpoint

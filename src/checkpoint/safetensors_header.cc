@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -82,7 +82,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool) override { unexpected("a boolean"); }
   bool number_integer(std::int64_t) override { unexpected("a negative number"); }
   bool number_float(double, const std::string&) override { unexpected("a number that is not an integer"); }
-  bool binary(std::vector<std::uint8_t>&) override { unexpected("binary data"); }
+  bool binary(nlohmann::json::binary_t&) override { unexpected("binary data"); }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
     throw_load_error(ErrorCode::kBadFile, file_, "{}: the header is not valid JSON at byte {}", file_, position);
@@ -90,13 +90,13 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   [[noreturn]] void fail(const std::string& name, std::string_view why) const {
-    throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {}: {}", file_, quoted(name), why);
+    throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {}: {}", file_, quote_name(name), why);
   }
   [[noreturn]] void unexpected(std::string_view found) const {
     if (depth_ == 0)
       throw_load_error(ErrorCode::kBadFile, file_, "{}: the header must be an object, found {}", file_, found);
     fail(name_, depth_ == 1 ? "expected an object, found " + std::string(found)
-                            : "field " + quoted(field_) + ": found " + std::string(found));
+                            : "field " + quote_name(field_) + ": found " + std::string(found));
   }
 
   const std::string& file_;

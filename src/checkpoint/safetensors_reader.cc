@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "checkpoint/bounded_reader.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 #include "checkpoint/safetensors_header.h"
 
 namespace millrace::checkpoint {
@@ -15,7 +15,7 @@ namespace {
 template <typename... Args>
 [[noreturn]] void fail_tensor(const std::string& file, const std::string& name, fmt::format_string<Args...> format,
                               Args&&... args) {
-  throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {}: {}", file, quoted(name),
+  throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {}: {}", file, quote_name(name),
                    fmt::format(format, std::forward<Args>(args)...));
 }
 
@@ -41,7 +41,7 @@ RawTensor checked_tensor(const std::string& file, SafetensorsEntry& entry) {
   tensor.format = quant::find_safetensors_dtype(*entry.dtype);
   if (tensor.format == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, entry.name, "{}: tensor {}: dtype {} is not supported", file,
-                     quoted(entry.name), quoted(*entry.dtype));
+                     quote_name(entry.name), quote_name(*entry.dtype));
   }
   tensor.shape = checked_shape(file, entry);
   const auto expected = checked_mul(static_cast<std::uint64_t>(tensor.shape.elements()),

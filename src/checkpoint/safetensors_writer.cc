@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 
@@ -15,7 +15,7 @@ Result<std::string> safetensors_header_bytes(std::span<const SafetensorsMetadata
     if (auto good = check_writable(tensor); !good) return good.error();
     if (tensor.format->safetensors_dtype.empty() || tensor.name == "__metadata__" || header.contains(tensor.name)) {
       return make_error(ErrorCode::kInvalidArgument, tensor.name,
-                        "tensor {}: safetensors holds no {}, or not under this name again", quoted(tensor.name),
+                        "tensor {}: safetensors holds no {}, or not under this name again", quote_name(tensor.name),
                         tensor.format->name);
     }
     std::vector<std::int64_t> shape;

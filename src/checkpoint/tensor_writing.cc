@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/checked.h"
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {
 
@@ -14,7 +14,7 @@ std::uint64_t TensorSpec::bytes() const noexcept {
 
 Result<void> check_writable(const TensorSpec& tensor) {
   const auto bad = [&](std::string_view why) {
-    return make_error(ErrorCode::kInvalidArgument, tensor.name, "tensor {}: {}", quoted(tensor.name), why);
+    return make_error(ErrorCode::kInvalidArgument, tensor.name, "tensor {}: {}", quote_name(tensor.name), why);
   };
   if (tensor.format == nullptr) return bad("no format");
   std::int64_t elements = 1;
@@ -36,14 +36,14 @@ Result<void> write_tensor_data(OutputFile& file, const DataSource& source, std::
   const std::uint64_t start = file.position();
   const auto sink = [&](std::span<const std::byte> piece) -> Result<void> {
     if (piece.size() > bytes - (file.position() - start)) {
-      return make_error(ErrorCode::kInvalidArgument, name, "tensor {}: more than the {} bytes announced", quoted(name),
-                        bytes);
+      return make_error(ErrorCode::kInvalidArgument, name, "tensor {}: more than the {} bytes announced",
+                        quote_name(name), bytes);
     }
     return file.write(piece);
   };
   if (auto delivered = source(tensor, sink); !delivered) return delivered;
   if (file.position() - start == bytes) return {};
-  return make_error(ErrorCode::kInvalidArgument, name, "tensor {}: {} bytes delivered, {} announced", quoted(name),
+  return make_error(ErrorCode::kInvalidArgument, name, "tensor {}: {} bytes delivered, {} announced", quote_name(name),
                     file.position() - start, bytes);
 }
 

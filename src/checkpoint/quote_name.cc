@@ -1,10 +1,10 @@
-#include "checkpoint/quoted_name.h"
+#include "checkpoint/quote_name.h"
 
 #include <fmt/core.h>
 
 namespace millrace::checkpoint {
 
-std::string quoted(std::string_view name) {
+std::string quote_name(std::string_view name) {
   constexpr std::size_t kShown = 80;
   std::string out = "'";
   for (const char c : name.substr(0, kShown)) {

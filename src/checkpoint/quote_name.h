@@ -7,6 +7,6 @@ namespace millrace::checkpoint {
 
 // A name from a file as it may stand in a one-line message: in quotes, anything but printable ASCII escaped, cut at 80
 // bytes.
-std::string quoted(std::string_view name);
+std::string quote_name(std::string_view name);
 
 }  // namespace millrace::checkpoint

@@ -1,0 +1,165 @@
+#include "checkpoint/hf_config.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace millrace::checkpoint {
+namespace {
+
+nlohmann::json llama() {
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"vocab_size", 8},
+          {"hidden_size", 16},
+          {"num_hidden_layers", 4},
+          {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},
+          {"intermediate_size", 24},
+          {"max_position_embeddings", 64},
+          {"rms_norm_eps", 1e-6}};
+}
+
+ModelConfig parse(const nlohmann::json& json) { return parse_hf_config("config.json", json.dump()); }
+
+std::string outcome(const nlohmann::json& json) {
+  try {
+    parse(json);
+    return "good";
+  } catch (const LoadError& e) {
+    return e.what();
+  }
+}
+
+TEST(HfConfig, ReadsLlama) {
+  const ModelConfig config = parse(llama());
+  EXPECT_EQ(config.architecture, "LlamaForCausalLM");
+  EXPECT_EQ(config.head_dim, 4);
+  EXPECT_EQ(config.n_kv_heads, 2);
+  EXPECT_EQ(config.norm_eps, 1e-6);
+  EXPECT_EQ(config.rope_theta, 10000.0);
+  EXPECT_EQ(config.activation, "silu");
+  EXPECT_FALSE(config.tie_word_embeddings);
+  EXPECT_EQ(config.rope_scaling.kind, RopeScaling::Kind::kNone);
+}
+
+TEST(HfConfig, ReadsGpt2Spellings) {
+  const ModelConfig config = parse({{"architectures", {"GPT2LMHeadModel"}},
+                                    {"vocab_size", 100},
+                                    {"n_embd", 16},
+                                    {"n_layer", 2},
+                                    {"n_head", 4},
+                                    {"n_positions", 32},
+                                    {"n_ctx", 32},
+                                    {"n_inner", nullptr},
+                                    {"layer_norm_epsilon", 1e-4},
+                                    {"activation_function", "gelu_new"}});
+  EXPECT_EQ(config.hidden_size, 16);
+  EXPECT_EQ(config.intermediate_size, 64);
+  EXPECT_EQ(config.context_length, 32);
+  EXPECT_EQ(config.n_kv_heads, 4);
+  EXPECT_EQ(config.norm_eps, 1e-4);
+  EXPECT_EQ(config.activation, "gelu_new");
+  EXPECT_TRUE(config.tie_word_embeddings);
+  EXPECT_TRUE(config.attention_bias);
+}
+
+TEST(HfConfig, ReadsRopeScalingInItsThreeForms) {
+  auto json = llama();
+  json["rope_theta"] = 500000.0;
+  json["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
+  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kLinear);
+  json["rope_scaling"] = {{"rope_type", "llama3"},
+                          {"factor", 8},
+                          {"low_freq_factor", 1.0},
+                          {"high_freq_factor", 4.0},
+                          {"original_max_position_embeddings", 8192}};
+  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kLlama3);
+  EXPECT_EQ(parse(json).rope_scaling.original_context, 8192);
+  EXPECT_EQ(parse(json).rope_theta, 500000.0);
+  json.erase("rope_theta");
+  json.erase("rope_scaling");
+  json["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4.0}, {"rope_theta", 1e6}, {"truncate", false}};
+  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kYarn);
+  EXPECT_FALSE(parse(json).rope_scaling.truncate);
+  EXPECT_EQ(parse(json).rope_theta, 1e6);
+  json["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1e6}, {"partial_rotary_factor", 0.5}};
+  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kNone);
+  EXPECT_EQ(parse(json).rope_dim, 2);
+  json["rope_parameters"] = {{"rope_type", "longrope"}, {"factor", 4.0}};
+  EXPECT_EQ(outcome(json), "config.json: rope_parameters.rope_type: rope scaling 'longrope' is not supported");
+  json["rope_parameters"] = {{"rope_type", "yarn"}};
+  EXPECT_EQ(outcome(json), "config.json: rope_parameters.factor: expected a number, found nothing");
+}
+
+TEST(HfConfig, ReadsSlidingWindows) {
+  auto json = llama();
+  json["architectures"] = {"MistralForCausalLM"};
+  json["sliding_window"] = 32;
+  EXPECT_EQ(parse(json).sliding_window, 32);
+  EXPECT_TRUE(parse(json).layer_uses_window.empty());
+  json["sliding_window"] = nullptr;
+  EXPECT_EQ(parse(json).sliding_window, 0);
+  json["architectures"] = {"Qwen2ForCausalLM"};
+  json["sliding_window"] = 32;
+  json["max_window_layers"] = 3;
+  EXPECT_EQ(parse(json).sliding_window, 0);  // not unless use_sliding_window says so
+  json["use_sliding_window"] = true;
+  EXPECT_EQ(parse(json).layer_uses_window, (std::vector<bool>{false, false, false, true}));
+  json["max_window_layers"] = 4;
+  EXPECT_EQ(parse(json).sliding_window, 0);
+  json["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention", "full_attention"};
+  EXPECT_EQ(parse(json).layer_uses_window, (std::vector<bool>{true, false, true, false}));
+  json["layer_types"] = {"sliding_attention"};
+  EXPECT_EQ(outcome(json), "config.json: layer_types: 1 entries for 4 layers");
+  json["layer_types"] = {"linear_attention"};
+  EXPECT_NE(outcome(json).find("found 'linear_attention'"), std::string::npos);
+}
+
+TEST(HfConfig, NamesWhatIsMissingOrOfTheWrongType) {
+  for (const std::string key :
+       {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"}) {
+    auto json = llama();
+    json.erase(key);
+    EXPECT_EQ(outcome(json), "config.json: required field " + key + " is missing");
+    json[key] = "9";
+    EXPECT_EQ(outcome(json), "config.json: " + key + ": expected an integer below 2^63, found string");
+    json[key] = -1;
+    EXPECT_NE(outcome(json).find("found -1"), std::string::npos) << outcome(json);
+  }
+  auto json = llama();
+  json.erase("architectures");
+  EXPECT_EQ(outcome(json), "config.json: architectures: expected a list with the model's class, found nothing");
+  json = llama();
+  json["num_attention_heads"] = 3;
+  EXPECT_EQ(outcome(json), "config.json: hidden_size 16 is not a multiple of 3 heads");
+  json = llama();
+  json["quantization_config"] = {{"bits", 4}};
+  EXPECT_NE(outcome(json).find("quantization_config: quantized safetensors are not supported"), std::string::npos);
+}
+
+TEST(HfConfig, RefusesWhatIsNotJsonOrTooDeep) {
+  const auto text_outcome = [](const std::string& text) -> std::string {
+    try {
+      parse_hf_config("config.json", text);
+      return "good";
+    } catch (const LoadError& e) {
+      return e.what();
+    }
+  };
+  EXPECT_EQ(text_outcome("{,"), "config.json: not valid JSON at byte 2");
+  EXPECT_EQ(text_outcome("[]"), "config.json: a JSON object expected, found array");
+  EXPECT_EQ(text_outcome("{\"a\":" + std::string(100000, '[')), "config.json: nested deeper than 64");
+  EXPECT_EQ(text_outcome("{\"vocab_size\": 1e999}"), "config.json: holds a number that is out of range");
+}
+
+TEST(GenerationConfig, ChecksItsFields) {
+  EXPECT_EQ(parse_generation_config("g", R"({"eos_token_id": 5})").eos_token_ids, std::vector<std::int32_t>{5});
+  EXPECT_THROW(parse_generation_config("g", R"({"eos_token_id": [-1]})"), LoadError);
+  EXPECT_THROW(parse_generation_config("g", R"({"eos_token_id": "x"})"), LoadError);
+  EXPECT_THROW(parse_generation_config("g", R"({"temperature": -1})"), LoadError);
+}
+
+}  // namespace
+}  // namespace millrace::checkpoint

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+
+namespace millrace::checkpoint {
+
+// Contents of the tokenizer's files; empty where there is none.
+struct TokenizerFiles {
+  std::string tokenizer_json, tokenizer_config_json;
+};
+
+// Opens a directory with config.json and model.safetensors (or model.safetensors.index.json and its shards), all but
+// the tokenizer, whose files come out as text.
+Result<std::unique_ptr<Checkpoint>> read_huggingface(Env& env, const std::string& directory,
+                                                     TokenizerFiles* tokenizer_out);
+
+}  // namespace millrace::checkpoint

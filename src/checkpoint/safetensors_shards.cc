@@ -1,0 +1,107 @@
+#include "checkpoint/safetensors_shards.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/json_fields.h"
+#include "checkpoint/quote_name.h"
+#include "checkpoint/safetensors_reader.h"
+
+namespace millrace::checkpoint {
+namespace {
+
+constexpr std::uint64_t kMaxIndexBytes = 64 << 20;
+constexpr std::size_t kMaxShards = 1000;  // each is an open file
+
+using TensorsOfShard = std::map<std::string, std::vector<std::string>>;
+
+// A plain file name; symbolic links inside the directory are the file system's business (the Hugging Face cache is made
+// of them).
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
+         name.find_first_of(std::string("/\\\0", 3)) == std::string::npos;
+}
+
+TensorsOfShard parse_index(const std::string& file, std::string_view text) {
+  const nlohmann::json json = parse_json_object(file, text);
+  const JsonFields fields(file, json);
+  const nlohmann::json* map = fields.find("weight_map");
+  if (map == nullptr || !map->is_object()) fields.wrong_type("weight_map", "an object of tensor names and file names");
+  TensorsOfShard shards;
+  for (const auto& [tensor, shard] : map->items()) {
+    const auto name = shard.is_string() ? shard.get<std::string>() : std::string();
+    if (!is_plain_name(name)) {
+      throw_load_error(ErrorCode::kBadFile, tensor,
+                       "{}: tensor {}: a file name in the same directory expected, found {}", file, quote_name(tensor),
+                       quote_name(name));
+    }
+    shards[name].push_back(tensor);
+  }
+  if (shards.size() > kMaxShards) {
+    throw_load_error(ErrorCode::kBadFile, "weight_map", "{}: {} shards, at most {} expected", file, shards.size(),
+                     kMaxShards);
+  }
+  return shards;
+}
+
+void add_file(std::unique_ptr<RandomAccessFile> file, Checkpoint& checkpoint) {
+  std::vector<RawTensor> tensors = read_safetensors_header(*file);
+  for (RawTensor& tensor : tensors) {
+    tensor.file = static_cast<int>(checkpoint.files.size());
+    if (!checkpoint.tensor_index.emplace(tensor.name, checkpoint.tensors.size()).second) {
+      throw_load_error(ErrorCode::kBadFile, tensor.name, "{}: tensor {}: stored in another shard too", file->path(),
+                       quote_name(tensor.name));
+    }
+    checkpoint.tensors.push_back(std::move(tensor));
+  }
+  checkpoint.files.push_back(std::move(file));
+}
+
+void open_shards(Env& env, const std::string& directory, const std::string& index_file, const TensorsOfShard& shards,
+                 Checkpoint& checkpoint) {
+  for (const auto& [shard, tensors] : shards) {
+    auto file = env.open(directory + "/" + shard);
+    if (!file) {
+      throw_load_error(file.error().code, shard, "{}: shard {} cannot be opened: {}", index_file, quote_name(shard),
+                       file.error().message);
+    }
+    const int number = static_cast<int>(checkpoint.files.size());
+    add_file(*std::move(file), checkpoint);
+    for (const std::string& name : tensors) {
+      const RawTensor* tensor = checkpoint.find(name);
+      if (tensor == nullptr || tensor->file != number) {
+        throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {} is not in {}", index_file, quote_name(name),
+                         quote_name(shard));
+      }
+    }
+  }
+}
+
+[[noreturn]] void refuse_without_safetensors(Env& env, const std::string& directory) {
+  for (const char* pickle :
+       {"pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "consolidated.00.pth", "model.bin"}) {
+    if (!env.open(directory + "/" + pickle)) continue;
+    throw_load_error(
+        ErrorCode::kUnsupported, pickle,
+        "{}: holds {} but no safetensors: pickle files can run code when they are read and are refused; convert the "
+        "model to safetensors or GGUF",
+        directory, pickle);
+  }
+  throw_load_error(ErrorCode::kNotFound, directory,
+                   "{}: neither model.safetensors nor model.safetensors.index.json is there", directory);
+}
+
+}  // namespace
+
+void open_safetensors(Env& env, const std::string& directory, Checkpoint& checkpoint) {
+  auto single = env.open(directory + "/model.safetensors");
+  if (single) return add_file(*std::move(single), checkpoint);
+  if (single.error().code != ErrorCode::kNotFound) throw LoadError(single.error());
+  const std::string index_file = directory + "/model.safetensors.index.json";
+  const auto index = read_optional_file(env, index_file, kMaxIndexBytes);
+  if (!index) refuse_without_safetensors(env, directory);
+  open_shards(env, directory, index_file, parse_index(index_file, *index), checkpoint);
+}
+
+}  // namespace millrace::checkpoint

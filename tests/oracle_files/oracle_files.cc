@@ -1,0 +1,115 @@
+// The C++ side of the comparison with the Python packages: packs and unpacks blocks, writes and describes model files.
+//   oracle_files unpack FORMAT   blocks on stdin -> float32 on stdout
+//   oracle_files pack FORMAT     float32 on stdin -> blocks on stdout
+//   oracle_files copy IN OUT     reads a .gguf or .safetensors file, writes the same metadata and tensors with our
+//   writer oracle_files describe FILE   name, format, shape and the sum of the data's bytes of each tensor, one JSON a
+//   line
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "checkpoint/gguf_reader.h"
+#include "checkpoint/gguf_writer.h"
+#include "checkpoint/safetensors_reader.h"
+#include "checkpoint/safetensors_writer.h"
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::checkpoint;
+
+std::string read_stdin() { return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()}; }
+
+void print_bytes(std::span<const std::byte> bytes) {
+  std::cout.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+void unpack(const quant::QuantFormat& format) {
+  const std::string in = read_stdin();
+  std::vector<float> out(in.size() / static_cast<std::size_t>(format.block_bytes) *
+                         static_cast<std::size_t>(format.block_values));
+  format.unpack(reinterpret_cast<const std::byte*>(in.data()), out);
+  print_bytes(std::as_bytes(std::span(out)));
+}
+
+void pack(const quant::QuantFormat& format) {
+  const std::string in = read_stdin();
+  std::vector<float> values(in.size() / sizeof(float));
+  std::memcpy(values.data(), in.data(), values.size() * sizeof(float));
+  std::vector<std::byte> out(format.row_bytes(static_cast<std::int64_t>(values.size())));
+  format.pack(values, out.data());
+  print_bytes(out);
+}
+
+bool is_gguf(const std::string& path) { return path.ends_with(".gguf"); }
+
+std::vector<RawTensor> tensors_of(const RandomAccessFile& file) {
+  return is_gguf(file.path()) ? read_gguf_header(file).tensors : read_safetensors_header(file);
+}
+
+void describe(const std::string& path) {
+  const auto file = Env::system().open(path).or_throw();
+  for (const RawTensor& tensor : tensors_of(*file)) {
+    std::vector<std::byte> data(tensor.bytes);
+    file->read(tensor.offset, data).or_throw();
+    std::uint64_t sum = 0;
+    for (const std::byte b : data) sum += std::to_integer<std::uint64_t>(b);
+    std::vector<std::int64_t> shape;
+    for (int i = 0; i < tensor.shape.rank(); ++i) shape.push_back(tensor.shape[i]);
+    std::cout << nlohmann::json{{"name", tensor.name}, {"format", tensor.format->name}, {"shape", shape}, {"sum", sum}}
+              << '\n';
+  }
+}
+
+void copy(const std::string& from, const std::string& to) {
+  const auto file = Env::system().open(from).or_throw();
+  const std::vector<RawTensor> tensors = tensors_of(*file);
+  std::vector<TensorSpec> specs;
+  for (const RawTensor& tensor : tensors) specs.push_back({tensor.name, tensor.format, tensor.shape});
+  const auto source = [&](std::size_t i, const DataSink& sink) -> Result<void> {
+    std::vector<std::byte> data(tensors[i].bytes);
+    if (auto read = file->read(tensors[i].offset, data); !read) return read;
+    return sink(data);
+  };
+  if (is_gguf(from)) {
+    const GgufHeader header = read_gguf_header(*file);
+    write_gguf(to, header.metadata.entries(), specs, source).or_throw();
+  } else {
+    write_safetensors(to, {}, specs, source).or_throw();
+  }
+}
+
+int usage() {
+  std::cerr << "usage: oracle_files unpack FORMAT | pack FORMAT | copy IN OUT | describe FILE\n";
+  return 2;
+}
+
+int run(const std::vector<std::string>& args) {
+  if (args.size() == 2 && args[0] == "describe") {
+    describe(args[1]);
+  } else if (args.size() == 3 && args[0] == "copy") {
+    copy(args[1], args[2]);
+  } else {
+    const quant::QuantFormat* format = args.size() == 2 ? quant::find_format(args[1]) : nullptr;
+    if (format == nullptr || (args[0] != "pack" && args[0] != "unpack")) return usage();
+    args[0] == "pack" ? pack(*format) : unpack(*format);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const LoadError& e) {
+    std::cerr << e.what() << '\n';
+    return exit_code(e.error().code);
+  }
+}
