@@ -1,16 +1,19 @@
 # mr_table(TARGET target NAME all_formats TYPE quant::QuantFormat HEADER quant/format.h DIRS dir...): writes a source file that
 # defines `std::span<const TYPE> NAME()` over one function per .cc file of the folders. The file a/b/q4_0.cc must define
-# `TYPE q4_0()` in the namespace of its folder (millrace::a::b). No static initialisers and no list to edit: a static library's
+# `TYPE q4_0()` in the namespace of its folder below ROOT (default src/): millrace::a::b. No static initialisers and no list to edit: a static library's
 # linker drops objects that nothing names, and this table names them all.
 function(mr_table)
-  cmake_parse_arguments(ARG "" "TARGET;NAME;TYPE;HEADER;NAMESPACE" "DIRS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TARGET;NAME;TYPE;HEADER;NAMESPACE;ROOT" "DIRS" ${ARGN})
+  if(NOT ARG_ROOT)
+    set(ARG_ROOT ${PROJECT_SOURCE_DIR}/src)
+  endif()
   set(declarations "")
   set(entries "")
   foreach(dir IN LISTS ARG_DIRS)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cc)
     list(FILTER files EXCLUDE REGEX "_test\\.cc$")
     list(SORT files)
-    file(RELATIVE_PATH rel ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/${dir})
+    file(RELATIVE_PATH rel ${ARG_ROOT} ${CMAKE_CURRENT_SOURCE_DIR}/${dir})
     string(REPLACE "/" "::" ns "millrace::${rel}")
     foreach(file IN LISTS files)
       get_filename_component(stem ${file} NAME_WE)

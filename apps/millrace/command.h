@@ -1,0 +1,20 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace millrace::app {
+
+// A subcommand: one file in commands/, found by CMake. `configure` declares its flags and returns what to run once they are parsed;
+// the return value is the exit code. LoadError may be thrown: main prints it and exits with its code.
+struct Command {
+  std::string_view name, summary;
+  std::function<int()> (*configure)(CLI::App& app);
+};
+std::span<const Command> all_commands();  // generated
+
+}  // namespace millrace::app

@@ -1,0 +1,47 @@
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "command.h"
+
+// stdout carries results, stderr everything else. Exit codes: 0 ok, 1 runtime, 2 usage, 3 model not found or unusable, 4 out of
+// memory, 130 interrupted.
+int main(int argc, char** argv) {
+  using namespace millrace;
+  CLI::App app("millrace: runs and serves large language models", "millrace");
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "Help of every subcommand");
+  std::string log_level = "warn";
+  app.add_option("--log-level", log_level, "debug, info, warn, error or off")
+      ->envname("MILLRACE_LOG_LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
+  std::function<int()> selected;
+  for (const app::Command& command : app::all_commands()) {
+    CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
+    auto action = command.configure(*sub);
+    sub->callback([&selected, action] { selected = action; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  constexpr std::pair<std::string_view, log::Level> kLevels[] = {{"debug", log::Level::kDebug},
+                                                                 {"info", log::Level::kInfo},
+                                                                 {"warn", log::Level::kWarn},
+                                                                 {"error", log::Level::kError},
+                                                                 {"off", log::Level::kOff}};
+  for (const auto& [name, level] : kLevels) {
+    if (name == log_level) log::set_level(level);
+  }
+  try {
+    return selected();
+  } catch (const LoadError& failure) {
+    std::fprintf(stderr, "millrace: %s\n", failure.error().message.c_str());
+    return exit_code(failure.error().code);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "millrace: out of memory\n");
+    return exit_code(ErrorCode::kResourceExhausted);
+  }
+}

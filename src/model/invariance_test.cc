@@ -1,0 +1,76 @@
+// Law 3: the bits of a token's logits do not depend on chunks, neighbours, threads, or instruction set (where the arithmetic is f32
+// or int8).
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/cpu.h"
+#include "model/test_runner.h"
+
+namespace millrace::model {
+namespace {
+
+const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
+
+std::vector<std::int32_t> random_tokens(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::int32_t> tokens(n);
+  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 61);
+  return tokens;
+}
+
+void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << what;
+}
+
+class Invariance : public testing::TestWithParam<const char*> {};
+
+TEST_P(Invariance, ChunksNeighboursAndThreadsChangeNoBit) {
+  const std::string path = kTiny + GetParam();
+  // Longer than a split of attention (512), so that splits and their merges are in play.
+  const std::vector<std::int32_t> tokens = random_tokens(1100, 1), other = random_tokens(300, 2);
+  TestRunner::Options options{.kv = DType::kBF16, .max_length = 2048};
+  TestRunner runner(path, options);
+  const std::vector<float> whole = runner.run_whole(tokens);
+
+  std::vector<std::vector<TestRunner::Chunk>> chunked, mixed;
+  std::mt19937 random(3);
+  std::int64_t left = 1100, other_left = 300;
+  while (left > 0) {
+    const std::int64_t n = std::min<std::int64_t>(left, random() % 3 == 0 ? 1 : 1 + static_cast<std::int64_t>(random() % 90));
+    left -= n;
+    chunked.push_back({{0, n}});
+    mixed.push_back({{0, n}});
+    if (other_left > 0) {
+      const std::int64_t m = std::min<std::int64_t>(other_left, 1 + static_cast<std::int64_t>(random() % 40));
+      other_left -= m;
+      mixed.back().insert(random() % 2 == 0 ? mixed.back().begin() : mixed.back().end(), TestRunner::Chunk{1, m});
+    }
+  }
+  expect_same_bits(runner.run({tokens}, chunked)[0], whole, "chunked");
+  expect_same_bits(runner.run({tokens, other}, mixed)[0], whole, "with a neighbour");
+  for (const int threads : {1, 3}) {
+    options.threads = threads;
+    TestRunner another(path, options);
+    expect_same_bits(another.run({tokens}, chunked)[0], whole, std::to_string(threads) + " threads");
+  }
+}
+
+TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
+  const std::string path = kTiny + GetParam();
+  const std::vector<std::int32_t> tokens = random_tokens(40, 4);
+  const std::vector<float> scalar =
+      TestRunner(path, {.isa = "scalar", .kv = DType::kBF16, .max_length = 64}).run_whole(tokens);
+  for (int isa = 1; isa <= static_cast<int>(detect_isa()); ++isa) {
+    const std::string name(to_string(static_cast<Isa>(isa)));
+    expect_same_bits(TestRunner(path, {.isa = name, .kv = DType::kBF16, .max_length = 64}).run_whole(tokens), scalar, name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Invariance, testing::Values("llama", "mistral_window", "qwen3"));
+
+}  // namespace
+}  // namespace millrace::model

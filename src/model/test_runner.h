@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kv/block_pool.h"
+#include "kv/kv_store.h"
+#include "model/transformer.h"
+
+namespace millrace::model {
+
+// Runs a model for tests: one sequence or several, cut into steps as the test likes.
+class TestRunner {
+ public:
+  struct Options {
+    int threads = 2;
+    std::string isa;
+    DType kv = DType::kF32;
+    backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
+    std::int64_t max_length = 0;
+  };
+
+  TestRunner(const std::string& path, const Options& options)
+      : checkpoint_(checkpoint::open_checkpoint(Env::system(), path).or_throw()),
+        backend_(backend::make_cpu_backend({.threads = options.threads, .isa = options.isa}).or_throw()),
+        transformer_(*checkpoint_, make_spec(*checkpoint_).or_throw(), *backend_,
+                     {.precision = options.precision, .max_length = options.max_length}),
+        store_(kv::KvStore::create(*backend_, static_cast<std::int64_t>(transformer_.spec().layers.size()),
+                                   transformer_.kv_geometry(options.kv), kPages)
+                   .or_throw()) {}
+
+  struct Chunk {
+    std::size_t sequence;
+    std::int64_t tokens;
+  };
+  // Computes `sequences` in the given steps and returns the logits of every token, [sequence][token * V + v].
+  std::vector<std::vector<float>> run(const std::vector<std::vector<std::int32_t>>& sequences,
+                                      const std::vector<std::vector<Chunk>>& steps) {
+    kv::BlockPool pool(kPages);
+    std::vector<kv::BlockTable> tables;
+    std::vector<std::int64_t> computed(sequences.size(), 0);
+    std::vector<std::vector<float>> logits(sequences.size());
+    // Neighbouring sequences take turns, so that nobody's pages lie in a row.
+    for (std::size_t s = 0; s < sequences.size(); ++s) tables.emplace_back(pool, 32);
+    for (std::int64_t length = 32; length <= 4096; length += 32) {
+      for (std::size_t s = 0; s < sequences.size(); ++s) {
+        if (length < static_cast<std::int64_t>(sequences[s].size()) + 32) tables[s].reserve(length);
+      }
+    }
+    for (const std::vector<Chunk>& step : steps) {
+      BatchInput input;
+      for (const Chunk& chunk : step) {
+        const auto begin = sequences[chunk.sequence].begin() + computed[chunk.sequence];
+        input.sequences.push_back({static_cast<std::int64_t>(input.tokens.size()), chunk.tokens, computed[chunk.sequence],
+                                   tables[chunk.sequence].blocks()});
+        input.tokens.insert(input.tokens.end(), begin, begin + chunk.tokens);
+        computed[chunk.sequence] += chunk.tokens;
+      }
+      for (std::size_t r = 0; r < input.tokens.size(); ++r) input.logit_rows.push_back(static_cast<std::int64_t>(r));
+      const TensorView out = transformer_.forward(input, store_);
+      std::int64_t row = 0;
+      for (const Chunk& chunk : step) {
+        for (std::int64_t i = 0; i < chunk.tokens; ++i, ++row) {
+          logits[chunk.sequence].insert(logits[chunk.sequence].end(), out.row(row), out.row(row) + out.cols());
+        }
+      }
+    }
+    return logits;
+  }
+  std::vector<float> run_whole(const std::vector<std::int32_t>& tokens) {
+    return run({tokens}, {{{0, static_cast<std::int64_t>(tokens.size())}}})[0];
+  }
+
+  const Transformer& transformer() const { return transformer_; }
+  const checkpoint::Checkpoint& checkpoint() const { return *checkpoint_; }
+
+ private:
+  static constexpr std::int32_t kPages = 256;
+  std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
+  std::unique_ptr<backend::Backend> backend_;
+  Transformer transformer_;
+  kv::KvStore store_;
+};
+
+}  // namespace millrace::model
