@@ -7,6 +7,18 @@
 
 namespace millrace::quant {
 
+// A block format seen as integers: value = scale * (code - zero) + min, which is what the format's unpack computes. Kernels
+// multiply the codes with integer activations and apply scales afterwards.
+struct AffineForm {
+  int code_bits = 0;       // 4 or 8: codes are below 2^code_bits; 0 = the format has no such form
+  int scale_group = 32;    // values that share a scale: 16 or 32
+  bool wide_scale = false; // scales and mins need f32; else they are f16 in the file and fit f16 again
+  bool has_min = false;
+  int zero = 0;
+  // One block -> codes[block_values], scales and mins[block_values / scale_group] (mins untouched without has_min).
+  void (*decompose)(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept = nullptr;
+};
+
 // One way of storing the values of a weight: a block of `block_values` consecutive values of a row lies in
 // `block_bytes` bytes. Dense types (f32, f16, bf16) are formats with one value a block. Knows no device; files in
 // formats/ define one each and CMake collects them (see docs/quant.md).
@@ -22,6 +34,7 @@ struct QuantFormat {
   void (*pack)(std::span<const float> in, std::byte* blocks) noexcept;
   // Bound on max|x - unpack(pack(x))| / max|x| within one block, enforced by the generic test.
   float max_relative_error;
+  AffineForm affine{};
 
   constexpr std::size_t row_bytes(std::int64_t values) const noexcept {
     return static_cast<std::size_t>(values / block_values) * static_cast<std::size_t>(block_bytes);

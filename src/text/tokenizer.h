@@ -50,9 +50,11 @@ class Tokenizer {
   virtual std::string token_bytes(TokenId id) const = 0;
   // SentencePiece-style decoders strip the one leading space of a text; byte-level ones do not.
   virtual bool strips_leading_space() const noexcept = 0;
+  // A token that stands for one byte beside a vocabulary of characters ("<0x0A>"); token_bytes gives the byte.
+  virtual bool is_byte_fallback(TokenId) const noexcept { return false; }
 
   virtual int vocab_size() const noexcept = 0;            // ids are in [0, vocab_size)
-  virtual std::string_view token_text(TokenId id) const noexcept = 0;  // as the vocabulary spells it ("Ġthe"); empty if none
+  virtual std::string_view token_text(TokenId id) const noexcept = 0;  // as the vocabulary spells it ("\u0120the"); empty if none
   virtual std::optional<TokenId> find(std::string_view token_text) const noexcept = 0;
   virtual bool is_special(TokenId id) const noexcept = 0; // control tokens: not shown to users
   virtual std::optional<TokenId> bos() const noexcept = 0;

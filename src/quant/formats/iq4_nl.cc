@@ -61,6 +61,13 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 2, codes);
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
+  scales[0] = load_half(block);
+  Codes32 loaded;
+  load_nibbles(block + 2, loaded);
+  for (int i = 0; i < kBlock32; ++i) codes[i] = static_cast<std::uint8_t>(kLevels[loaded[i]] + 128);
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kBlock32), blocks += kBytes) unpack_block(blocks, out.first(kBlock32));
 }
@@ -79,7 +86,8 @@ QuantFormat iq4_nl() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.15f};
+          .max_relative_error = 0.15f,
+          .affine = {.code_bits = 8, .zero = 128, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

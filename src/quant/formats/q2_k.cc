@@ -41,6 +41,18 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept {
+  const float d = load_half(block + kScaleAt), dmin = load_half(block + kMinimumAt);
+  for (int s = 0; s < 16; ++s) {
+    const int sub = std::to_integer<int>(block[s]);
+    scales[s] = d * static_cast<float>(sub & 15);
+    mins[s] = -(dmin * static_cast<float>(sub >> 4));
+  }
+  for (int i = 0; i < kSuperBlock; ++i) {
+    codes[i] = static_cast<std::uint8_t>(std::to_integer<int>(block[kCodesAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3);
+  }
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
 }
@@ -59,7 +71,8 @@ QuantFormat q2_k() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.45f};
+          .max_relative_error = 0.45f,
+          .affine = {.code_bits = 8, .scale_group = 16, .wide_scale = true, .has_min = true, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

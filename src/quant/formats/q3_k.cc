@@ -53,6 +53,16 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
+  const float d = load_half(block + kScaleAt);
+  for (int s = 0; s < 16; ++s) scales[s] = d * static_cast<float>(load_scale(block + kScalesAt, s));
+  for (int i = 0; i < kSuperBlock; ++i) {
+    const int low = std::to_integer<int>(block[kCodesAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3;
+    const int not_negative = std::to_integer<int>(block[i % 32]) >> (i / 32) & 1;
+    codes[i] = static_cast<std::uint8_t>(low | not_negative << 2);
+  }
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
 }
@@ -71,7 +81,8 @@ QuantFormat q3_k() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.3f};
+          .max_relative_error = 0.3f,
+          .affine = {.code_bits = 8, .scale_group = 16, .wide_scale = true, .zero = 4, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

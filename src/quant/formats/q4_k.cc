@@ -29,6 +29,19 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept {
+  const float d = load_half(block), dmin = load_half(block + 2);
+  const ScalesAndMinima sub = load_scales_and_minima(block + 4);
+  for (int s = 0; s < 8; ++s) {
+    scales[s] = d * static_cast<float>(sub.scales[s]);
+    mins[s] = -(dmin * static_cast<float>(sub.minima[s]));
+  }
+  for (int i = 0; i < kSuperBlock; ++i) {
+    const int byte = std::to_integer<int>(block[16 + i / 64 * 32 + i % 32]);
+    codes[i] = static_cast<std::uint8_t>(i / 32 % 2 == 0 ? byte & 15 : byte >> 4);
+  }
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
 }
@@ -47,7 +60,8 @@ QuantFormat q4_k() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.09f};
+          .max_relative_error = 0.09f,
+          .affine = {.code_bits = 4, .wide_scale = true, .has_min = true, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

@@ -22,6 +22,14 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 6, codes);
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
+  scales[0] = load_half(block);
+  Codes32 loaded;
+  load_nibbles(block + 6, loaded);
+  load_fifth_bits(block + 2, loaded);
+  std::memcpy(codes, loaded.data(), loaded.size());
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kBlock32), blocks += kBytes) unpack_block(blocks, out.first(kBlock32));
 }
@@ -40,7 +48,8 @@ QuantFormat q5_0() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.064f};
+          .max_relative_error = 0.064f,
+          .affine = {.code_bits = 8, .zero = 16, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

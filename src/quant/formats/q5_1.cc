@@ -24,6 +24,15 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 8, codes);
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept {
+  scales[0] = load_half(block);
+  mins[0] = load_half(block + 2);
+  Codes32 loaded;
+  load_nibbles(block + 8, loaded);
+  load_fifth_bits(block + 4, loaded);
+  std::memcpy(codes, loaded.data(), loaded.size());
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kBlock32), blocks += kBytes) unpack_block(blocks, out.first(kBlock32));
 }
@@ -42,7 +51,8 @@ QuantFormat q5_1() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.034f};
+          .max_relative_error = 0.034f,
+          .affine = {.code_bits = 8, .has_min = true, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

@@ -42,6 +42,16 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
+  const float d = load_half(block + kScaleAt);
+  for (int s = 0; s < 16; ++s) scales[s] = d * static_cast<float>(std::to_integer<std::int8_t>(block[kScalesAt + s]));
+  for (int i = 0; i < kSuperBlock; ++i) {
+    const int low = std::to_integer<int>(block[low_byte(i)]) >> low_shift(i) & 15;
+    const int high = std::to_integer<int>(block[kHighAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3;
+    codes[i] = static_cast<std::uint8_t>(low | high << 4);
+  }
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
 }
@@ -60,7 +70,8 @@ QuantFormat q6_k() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.04f};
+          .max_relative_error = 0.04f,
+          .affine = {.code_bits = 8, .scale_group = 16, .wide_scale = true, .zero = 32, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

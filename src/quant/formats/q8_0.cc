@@ -25,6 +25,11 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
+void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
+  scales[0] = load_half(block);
+  for (int i = 0; i < kBlock32; ++i) codes[i] = std::to_integer<std::uint8_t>(block[2 + i]) ^ 0x80;
+}
+
 void unpack(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kBlock32), blocks += kBytes) unpack_block(blocks, out.first(kBlock32));
 }
@@ -43,7 +48,8 @@ QuantFormat q8_0() {
           .block_bytes = kBytes,
           .unpack = unpack,
           .pack = pack,
-          .max_relative_error = 0.0046f};
+          .max_relative_error = 0.0046f,
+          .affine = {.code_bits = 8, .zero = 128, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "quant/format.h"
+#include "tensor/view.h"
+
+namespace millrace::backend {
+
+// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, E hidden,
+// F feed-forward, V vocabulary, B tokens of a page.
+
+// How the products of quantized weights are computed. Static per model, never per batch.
+enum class MatmulPrecision {
+  kAuto,  // block formats: int8 activations in groups of 32; bf16 weights: bf16 products where the processor has them
+  kF32,   // weights unpacked to f32, f32 activations: the most exact, slower
+};
+
+// Rows [0, rows) of a weight matrix as stored, delivered on request. `read(first, count, out)` fills whole rows; it may throw
+// LoadError and is called from several threads.
+struct WeightSource {
+  std::string name;
+  const quant::QuantFormat* format = nullptr;
+  std::int64_t rows = 0, cols = 0;
+  std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)> read;
+};
+
+// y = x W^T for one weight matrix [n, k] or several of equal k stacked along n (Q, K and V; gate and up). Packed for the device
+// when made, const afterwards.
+class Linear {
+ public:
+  virtual ~Linear() = default;
+  virtual std::int64_t n() const noexcept = 0;
+  virtual std::int64_t k() const noexcept = 0;
+  virtual std::size_t packed_bytes() const noexcept = 0;
+  virtual std::string description() const = 0;  // "q4_1 (avx512_vnni int8)"
+};
+
+enum class NormKind { kRms, kLayer };
+struct Norm {
+  NormKind kind = NormKind::kRms;
+  float eps = 1e-5f;
+  const float* weight = nullptr;  // [E]
+  const float* bias = nullptr;    // [E] or null
+};
+
+enum class Activation { kSilu, kGelu, kGeluTanh, kRelu };
+
+// Element type and size of the pages that hold keys and values. A page of one layer holds B tokens of all K heads; within it, per
+// head, first the keys as [D, B] (so that a vector register holds one dimension of 16 tokens), then the values as [B, D].
+struct KvGeometry {
+  DType dtype = DType::kBF16;
+  std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;
+
+  std::size_t head_bytes() const noexcept {  // K and V of one head of one page
+    return static_cast<std::size_t>(2 * head_dim * block_tokens) * size_of(dtype);
+  }
+  std::size_t page_bytes() const noexcept { return static_cast<std::size_t>(kv_heads) * head_bytes(); }
+};
+// The pages of one layer: page p starts at base + p * geometry.page_bytes().
+struct KvPages {
+  std::byte* base = nullptr;
+  KvGeometry geometry;
+};
+
+// The rows of one sequence in a step: rows [first_row, first_row + n_rows) are its tokens at positions
+// [first_position, first_position + n_rows); page i of `pages` holds positions [i*B, (i+1)*B).
+struct SequenceRows {
+  std::int64_t first_row = 0, n_rows = 0;
+  std::int64_t first_position = 0;
+  std::span<const std::int32_t> pages;
+  std::int64_t kv_length() const noexcept { return first_position + n_rows; }
+};
+
+struct AttendArgs {
+  TensorView q;  // [T, H*D] f32, roped
+  std::span<const SequenceRows> sequences;
+  KvPages kv;
+  std::int64_t heads = 0;
+  float scale = 1.0f;            // multiplies q k^T
+  std::int64_t window = 0;       // a token sees itself and the window - 1 tokens before it; 0 = all
+};
+
+struct RopeArgs {
+  TensorView x;                  // [T, n_heads*D] f32, rotated in place
+  std::int64_t head_dim = 0, rotated = 0;  // the first `rotated` dimensions of each head, as halves (x[i], x[i + rotated/2])
+  const float* cos_sin = nullptr;  // [T, rotated]: rotated/2 cosines, then rotated/2 sines
+};
+
+// One device's memory and stream. About a dozen operations on views of that memory; a row of a result depends on that row of the
+// input alone, bit for bit, whatever other rows, threads and chunks there are (law 3). Calls come from one thread (the engine's)
+// and take effect in order. Sizes are the caller's responsibility and are DCHECKed; nothing here fails except allocation.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string description() const = 0;  // "cpu avx512_bf16, 2 threads"
+  virtual int threads() const noexcept = 0;
+
+  virtual Result<Buffer> allocate(std::size_t bytes) = 0;
+  // Packs weights, reading each source once, panel by panel: peak memory is the packed size plus a few rows.
+  // Throws LoadError (unreadable source, no memory).
+  virtual std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) = 0;
+
+  // out[t] = row ids[t] of the weight, as f32. out [T, k].
+  virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, TensorView out) = 0;
+  // out [T, n] = x [T, k] W^T (+ bias [n]) (+ out, when accumulate: the residual).
+  virtual void linear(const Linear& weight, TensorView x, const float* bias, bool accumulate, TensorView out) = 0;
+  // out [T, E] = norm(x) * weight (+ bias). x and out may be the same. Applied to each of `groups` equal parts of a row alone
+  // (per-head norms); weight is then [E / groups].
+  virtual void norm(const Norm& norm, TensorView x, std::int64_t groups, TensorView out) = 0;
+  virtual void rope(const RopeArgs& args) = 0;
+  // Stores keys and values [T, K*D] f32 of the step into the sequences' pages, rounded to the pages' type.
+  virtual void write_kv(TensorView k, TensorView v, std::span<const SequenceRows> sequences, const KvPages& kv) = 0;
+  // Attention of the step's rows over paged keys and values, causal: online softmax as FlashAttention-2 (arXiv:2307.08691), split
+  // over keys at fixed positions as FlashDecoding, paging as arXiv:2309.06180. out [T, H*D] f32. K divides H.
+  virtual void attend(const AttendArgs& args, TensorView out) = 0;
+  // out [T, F] = activation(x[:, :F]) * x[:, F:].
+  virtual void gated_activation(Activation activation, TensorView x, TensorView out) = 0;
+  virtual void activate(Activation activation, TensorView x) = 0;  // in place
+  virtual void add(TensorView x, TensorView out) = 0;              // out += x
+};
+
+struct CpuConfig {
+  int threads = 0;               // 0 = all the processors this process may use
+  std::string isa;               // "" = the best there is; else as base/cpu.h names them
+};
+// kInvalidArgument for an instruction set this processor has not.
+Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config);
+
+}  // namespace millrace::backend

@@ -1,0 +1,18 @@
+// Products of block formats with int8 activations.
+#include "backend/cpu/body_includes.h"
+
+#include "backend/cpu/target_avx2.inc"
+
+namespace millrace::backend::cpu {
+namespace {
+#include "backend/cpu/vec/avx2.inc"
+#include "backend/cpu/body/linear_output.inc"
+#include "backend/cpu/body/linear_int8.inc"
+#include "backend/cpu/target_end.inc"
+#include "backend/cpu/body/linear_int8_set.inc"
+}  // namespace
+
+namespace avx2 {
+KernelSet linear_int8() { return int8_kernels(Isa::kAvx2); }
+}  // namespace avx2
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,19 @@
+#pragma once
+
+// Everything a kernel file needs from outside, included before its target pragma: a header's inline functions compiled for a newer
+// processor could be the copy the linker keeps for everybody.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#ifdef MILLRACE_X86
+#include <immintrin.h>
+#endif
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/pack.h"
+#include "tensor/dtype.h"

@@ -1,0 +1,37 @@
+#include <algorithm>
+
+#include "backend/cpu/kernels.h"
+
+namespace millrace::backend::cpu {
+
+KernelSet select_kernels(Isa isa) {
+  std::vector<const KernelSet*> usable;
+  for (const KernelSet& set : all_kernel_sets()) {
+    if (set.isa <= isa) usable.push_back(&set);
+  }
+  std::stable_sort(usable.begin(), usable.end(), [](auto* a, auto* b) { return a->isa > b->isa; });
+  KernelSet best;
+  best.isa = isa;
+  const auto take = [](auto& target, auto candidate) {
+    if (target == nullptr) target = candidate;
+  };
+  for (const KernelSet* set : usable) {
+    best.linears.insert(best.linears.end(), set->linears.begin(), set->linears.end());
+    take(best.attend_f32, set->attend_f32);
+    take(best.attend_f16, set->attend_f16);
+    take(best.attend_bf16, set->attend_bf16);
+    take(best.merge_splits, set->merge_splits);
+    take(best.quantize, set->quantize);
+    take(best.to_bf16, set->to_bf16);
+    take(best.rms_norm, set->rms_norm);
+    take(best.layer_norm, set->layer_norm);
+    take(best.activate, set->activate);
+    take(best.rope, set->rope);
+    take(best.add, set->add);
+  }
+  // A kernel for any format comes after every kernel made for one.
+  std::stable_partition(best.linears.begin(), best.linears.end(), [](const LinearKernel& k) { return k.format != "*"; });
+  return best;
+}
+
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/cpu.h"
+
+// What a kernel file offers. Each file of scalar/, avx2/ and avx512/ defines one function returning a KernelSet; CMake collects
+// them into all_kernel_sets() and dispatch.cc picks per operation the best that this processor runs. Kernels are noexcept, know
+// no threads and get raw pointers; the caller splits the work.
+
+namespace millrace::backend::cpu {
+
+// Output rows of a weight are packed 16 at a time, so that one vector holds the same k of 16 rows and no horizontal sum is needed.
+inline constexpr int kPanelRows = 16;
+// Activations are quantized in groups of this many values.
+inline constexpr int kGroup = 32;
+
+enum class ActivationType {
+  kF32,     // as they are
+  kBf16,    // rounded to bf16, as pairs
+  kInt8,    // s8[k], one f32 scale and one integer sum a group of 32
+};
+
+// One matrix of activations [rows, k] in the form a kernel wants. Rows of q are `k` bytes, of `scale` and `sum` k/32 entries.
+struct Activations {
+  std::int64_t rows = 0, k = 0;
+  const float* f32 = nullptr;          // row stride f32_stride
+  std::int64_t f32_stride = 0;
+  const std::uint16_t* bf16 = nullptr; // row stride k
+  const std::int8_t* q = nullptr;
+  const float* scale = nullptr;        // x = q * scale
+  const std::int32_t* sum = nullptr;   // sum of q over the first 16 and the second 16 of a group: two entries a group
+};
+
+struct LinearArgs {
+  const std::byte* panels;        // the first panel to compute
+  std::int64_t n_panels;
+  std::size_t panel_bytes;
+  Activations x;                  // all rows are computed
+  float* out;                     // [rows, n_panels*16]: column 0 belongs to the first panel
+  std::int64_t out_stride;
+  std::int64_t out_columns;       // columns to store: the last panel may be partly padding
+  const float* bias;              // [out_columns] or null
+  bool accumulate;                // out += instead of out =
+  const quant::QuantFormat* format;
+};
+
+// One way of computing y = x W^T for weights of one format.
+struct LinearKernel {
+  std::string_view name;          // "int8": shown with the ISA
+  std::string_view format;        // quant format name; "*" = any
+  MatmulPrecision precision;      // which policy it serves
+  ActivationType activation;
+  int k_multiple;                 // k must be a multiple of this
+  std::size_t (*panel_bytes)(const quant::QuantFormat& format, std::int64_t k);
+  // Packs up to 16 rows (row r at rows + r*row_bytes; missing ones are packed as zero weights).
+  void (*pack)(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
+  // Writes one row of a packed panel back as f32.
+  void (*unpack_row)(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
+  void (*run)(const LinearArgs& args);
+};
+
+// A block of query rows of one sequence that share a kv head.
+struct AttendRows {
+  const float* q;                 // row r, head h of the group: q + r*q_stride + h*D, for the group's first head
+  std::int64_t q_stride;
+  float* out;                     // same layout
+  std::int64_t out_stride;
+  std::int64_t n_rows;            // tokens
+  std::int64_t group;             // query heads of this kv head
+  std::int64_t first_position;    // of row 0
+  std::int64_t window;
+  float scale;
+  const std::int32_t* pages;
+  const std::byte* kv_base;       // of the layer, at this kv head: page p at kv_base + p*page_bytes
+  std::size_t page_bytes;
+  std::int64_t head_dim;
+  // Only keys of splits [first_split, last_split) are visited. When `partials` is set, the state of each visited split of each row
+  // goes there instead of `out`: [split][row*group][2 + D] as (max, sum, unnormalised output).
+  std::int64_t first_split, last_split;
+  float* partials;
+};
+
+struct KernelSet {
+  Isa isa = Isa::kScalar;
+  std::vector<LinearKernel> linears;
+  // Attention by page type; null where this file has none.
+  void (*attend_f32)(const AttendRows&) = nullptr;
+  void (*attend_f16)(const AttendRows&) = nullptr;
+  void (*attend_bf16)(const AttendRows&) = nullptr;
+  void (*merge_splits)(const float* partials, std::int64_t n_splits, std::int64_t stride, std::int64_t head_dim,
+                       float* out) = nullptr;
+  void (*quantize)(const float* x, std::int64_t k, std::int8_t* q, float* scale, std::int32_t* sum) = nullptr;
+  void (*to_bf16)(const float* x, std::int64_t k, std::uint16_t* out) = nullptr;
+  void (*rms_norm)(const float* x, std::int64_t n, const float* weight, float eps, float* out) = nullptr;
+  void (*layer_norm)(const float* x, std::int64_t n, const float* weight, const float* bias, float eps,
+                     float* out) = nullptr;
+  // out[i] = activation(gate[i]) * (up ? up[i] : 1)
+  void (*activate)(Activation activation, const float* gate, const float* up, std::int64_t n, float* out) = nullptr;
+  void (*rope)(float* head, std::int64_t rotated, const float* cos_sin) = nullptr;
+  void (*add)(const float* x, std::int64_t n, float* out) = nullptr;
+};
+
+// Keys are visited in splits of this many at fixed positions, so that a row's result does not depend on how the work is divided.
+inline constexpr std::int64_t kSplitTokens = 512;
+// Tokens a page holds; kernels read a page at a time.
+inline constexpr std::int64_t kPageTokens = 32;
+
+std::span<const KernelSet> all_kernel_sets();  // generated by CMake
+
+// The best kernels for `isa`: each pointer from the highest set not above it. `linears` best first.
+KernelSet select_kernels(Isa isa);
+
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,90 @@
+#include "backend/cpu/packed_linear.h"
+
+#include <exception>
+#include <mutex>
+
+#include "base/check.h"
+
+namespace millrace::backend::cpu {
+namespace {
+
+const LinearKernel& choose_kernel(const KernelSet& kernels, const WeightSource& source, MatmulPrecision precision) {
+  for (const LinearKernel& kernel : kernels.linears) {
+    const bool format_fits = kernel.format == "*" || kernel.format == source.format->name;
+    if (format_fits && kernel.precision == precision && source.cols % kernel.k_multiple == 0) return kernel;
+  }
+  CHECK(false && "the unpacking kernel takes every weight");
+  __builtin_unreachable();
+}
+
+constexpr std::int64_t kPanelsPerRead = 8;  // 128 rows a read: large enough for pread, small enough to stay in cache
+
+}  // namespace
+
+PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision,
+                           WorkerTeam& team)
+    : isa_(kernels.isa) {
+  CHECK(!sources.empty());
+  k_ = sources.front().cols;
+  std::size_t bytes = 0;
+  for (const WeightSource& source : sources) {
+    CHECK_EQ(source.cols, k_);
+    const LinearKernel& kernel = choose_kernel(kernels, source, precision);
+    Segment segment{source.format, &kernel, n_, source.rows, kernel.panel_bytes(*source.format, k_), bytes};
+    bytes += static_cast<std::size_t>(segment.panels()) * segment.panel_bytes;
+    bytes = (bytes + 63) / 64 * 64;
+    n_ += source.rows;
+    segments_.push_back(segment);
+  }
+  buffer_ = Buffer::allocate(bytes).or_throw();
+  for (std::size_t i = 0; i < sources.size(); ++i) pack(sources[i], segments_[i], team);
+}
+
+void PackedLinear::pack(const WeightSource& source, const Segment& segment, WorkerTeam& team) {
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const std::size_t row_bytes = source.format->row_bytes(k_);
+  team.split(segment.panels(), 1, [&](std::int64_t begin, std::int64_t end) {
+    try {
+      std::vector<std::byte> rows;
+      for (std::int64_t p = begin; p < end; p += kPanelsPerRead) {
+        const std::int64_t last = std::min(end, p + kPanelsPerRead);
+        const std::int64_t first_row = p * kPanelRows, n_rows = std::min(source.rows, last * kPanelRows) - first_row;
+        rows.resize(static_cast<std::size_t>(n_rows) * row_bytes);
+        source.read(first_row, n_rows, rows);
+        for (std::int64_t q = p; q < last; ++q) {
+          const std::int64_t row = (q - p) * kPanelRows;
+          auto* out = buffer_.data() + segment.offset + static_cast<std::size_t>(q) * segment.panel_bytes;
+          segment.kernel->pack(*source.format, rows.data() + static_cast<std::size_t>(row) * row_bytes,
+                               static_cast<int>(std::min<std::int64_t>(kPanelRows, n_rows - row)), k_, out);
+        }
+      }
+    } catch (...) {
+      const std::lock_guard lock(failure_mutex);
+      failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string PackedLinear::description() const {
+  std::string text;
+  for (const Segment& segment : segments_) {
+    const std::string part = fmt::format("{} ({} {})", segment.format->name, to_string(isa_), segment.kernel->name);
+    if (text.find(part) == std::string::npos) text += (text.empty() ? "" : " + ") + part;
+  }
+  return text;
+}
+
+void PackedLinear::unpack_row(std::int64_t row, float* out) const {
+  for (const Segment& segment : segments_) {
+    const std::int64_t local = row - segment.first_row;
+    if (local < 0 || local >= segment.rows) continue;
+    segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows), static_cast<int>(local % kPanelRows), k_,
+                               out);
+    return;
+  }
+  CHECK(false && "row out of range");
+}
+
+}  // namespace millrace::backend::cpu

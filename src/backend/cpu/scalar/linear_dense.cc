@@ -1,0 +1,15 @@
+// Products of f32, f16 and bf16 weights, and of any format unpacked on the fly.
+#include "backend/cpu/body_includes.h"
+
+namespace millrace::backend::cpu {
+namespace {
+#include "backend/cpu/vec/scalar.inc"
+#include "backend/cpu/body/linear_output.inc"
+#include "backend/cpu/body/linear_dense.inc"
+#include "backend/cpu/body/linear_dense_set.inc"
+}  // namespace
+
+namespace scalar {
+KernelSet linear_dense() { return dense_kernels(Isa::kScalar); }
+}  // namespace scalar
+}  // namespace millrace::backend::cpu

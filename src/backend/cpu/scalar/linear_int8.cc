@@ -1,0 +1,15 @@
+// Products of block formats with int8 activations.
+#include "backend/cpu/body_includes.h"
+
+namespace millrace::backend::cpu {
+namespace {
+#include "backend/cpu/vec/scalar.inc"
+#include "backend/cpu/body/linear_output.inc"
+#include "backend/cpu/body/linear_int8.inc"
+#include "backend/cpu/body/linear_int8_set.inc"
+}  // namespace
+
+namespace scalar {
+KernelSet linear_int8() { return int8_kernels(Isa::kScalar); }
+}  // namespace scalar
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,91 @@
+#include "base/cpu.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+constexpr std::array<std::string_view, 4> kIsaNames = {"scalar", "avx2", "avx512_vnni", "avx512_bf16"};
+
+std::string first_line(const char* path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// The value of the first "key : value" line of /proc/cpuinfo or /proc/meminfo.
+std::string proc_value(const char* path, std::string_view key) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (line.compare(0, key.size(), key) != 0) continue;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+std::int64_t kilobytes(const std::string& text) { return text.empty() ? 0 : std::atoll(text.c_str()) * 1024; }
+
+}  // namespace
+
+std::string_view to_string(Isa isa) noexcept { return kIsaNames[static_cast<std::size_t>(isa)]; }
+
+std::optional<Isa> parse_isa(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < kIsaNames.size(); ++i) {
+    if (kIsaNames[i] == name) return static_cast<Isa>(i);
+  }
+  return std::nullopt;
+}
+
+Isa detect_isa() noexcept {
+#ifdef MILLRACE_X86
+  __builtin_cpu_init();  // reads CPUID and, for the vector state, XGETBV
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (!avx2) return Isa::kScalar;
+  const bool vnni = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
+  if (!vnni) return Isa::kAvx2;
+  return __builtin_cpu_supports("avx512bf16") ? Isa::kAvx512Bf16 : Isa::kAvx512Vnni;
+#else
+  return Isa::kScalar;
+#endif
+}
+
+CpuInfo cpu_info() {
+  CpuInfo info;
+  info.model = proc_value("/proc/cpuinfo", "model name");
+  std::istringstream flags(proc_value("/proc/cpuinfo", "flags"));
+  constexpr std::array<std::string_view, 14> kWanted = {
+      "avx2",        "fma",        "f16c",        "avx512f",    "avx512bw",   "avx512vl", "avx512vbmi",
+      "avx512_vnni", "avx_vnni", "avx512_bf16", "avx512_fp16", "amx_int8", "amx_bf16", "gfni"};
+  for (std::string flag; flags >> flag;) {
+    for (const std::string_view wanted : kWanted) {
+      if (flag == wanted) info.features += (info.features.empty() ? "" : " ") + flag;
+    }
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) info.logical_cpus = CPU_COUNT(&set);
+  const auto cache = [](int name) { return std::max<std::int64_t>(0, sysconf(name)); };
+  info.l1d_bytes = cache(_SC_LEVEL1_DCACHE_SIZE);
+  info.l2_bytes = cache(_SC_LEVEL2_CACHE_SIZE);
+  info.l3_bytes = cache(_SC_LEVEL3_CACHE_SIZE);
+  const std::string thp = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::size_t open = thp.find('['), close = thp.find(']');
+  if (open != std::string::npos && close != std::string::npos) info.huge_pages = thp.substr(open + 1, close - open - 1);
+  info.memory_bytes = kilobytes(proc_value("/proc/meminfo", "MemTotal"));
+  info.memory_available_bytes = kilobytes(proc_value("/proc/meminfo", "MemAvailable"));
+  return info;
+}
+
+}  // namespace millrace

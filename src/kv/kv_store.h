@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "backend/backend.h"
+
+namespace millrace::kv {
+
+// The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Fixed size.
+class KvStore {
+ public:
+  // kResourceExhausted naming the size and the limit that the machine has.
+  static Result<KvStore> create(backend::Backend& backend, std::int64_t n_layers, const backend::KvGeometry& geometry,
+                                std::int32_t n_pages);
+
+  backend::KvPages layer(std::int64_t index) const noexcept {
+    return {memory_.data() + static_cast<std::size_t>(index) * layer_bytes_, geometry_};
+  }
+  const backend::KvGeometry& geometry() const noexcept { return geometry_; }
+  std::size_t bytes() const noexcept { return memory_.size(); }
+
+ private:
+  KvStore() = default;
+  backend::KvGeometry geometry_;
+  std::size_t layer_bytes_ = 0;
+  Buffer memory_;
+};
+
+}  // namespace millrace::kv

@@ -1,0 +1,15 @@
+// Qwen3 (arXiv:2505.09388): the Llama layer with RMSNorm on each query and key head.
+#include "model/model_spec.h"
+
+namespace millrace::model::families {
+
+ModelFamily qwen3() {
+  return {.name = "qwen3", .hf = {"Qwen3ForCausalLM"}, .gguf = {"qwen3"},
+          .spec = [](const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
+            ModelSpec spec = llama_spec(config, container);
+            for (LayerSpec& layer : spec.layers) layer.attention.q_k_norm = true;
+            return spec;
+          }};
+}
+
+}  // namespace millrace::model::families

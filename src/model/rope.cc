@@ -1,0 +1,107 @@
+#include "model/rope.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::RopeScaling;
+
+std::vector<double> plain_frequencies(double theta, std::int64_t dim) {
+  std::vector<double> inverse(static_cast<std::size_t>(dim / 2));
+  for (std::size_t i = 0; i < inverse.size(); ++i) {
+    inverse[i] = 1.0 / std::pow(theta, 2.0 * static_cast<double>(i) / static_cast<double>(dim));
+  }
+  return inverse;
+}
+
+// Low frequencies divided by `factor`, high ones kept, a linear blend between.
+void scale_llama3(const RopeScaling& s, double original, std::vector<double>& inverse) {
+  for (double& f : inverse) {
+    const double wavelength = 2.0 * std::numbers::pi / f;
+    if (wavelength > original / s.low_freq_factor) {
+      f /= s.factor;
+    } else if (wavelength >= original / s.high_freq_factor) {
+      const double smooth = (original / wavelength - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+      f = (1.0 - smooth) * f / s.factor + smooth * f;
+    }
+  }
+}
+
+// The dimension that turns `rotations` times within the original context (yarn, section 3.2).
+double correction_dim(double rotations, std::int64_t dim, double theta, double original) {
+  return static_cast<double>(dim) * std::log(original / (rotations * 2.0 * std::numbers::pi)) / (2.0 * std::log(theta));
+}
+
+void scale_yarn(const RopeScaling& s, double theta, std::int64_t dim, double original, std::vector<double>& inverse) {
+  double low = correction_dim(s.beta_fast, dim, theta, original), high = correction_dim(s.beta_slow, dim, theta, original);
+  if (s.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(dim - 1));
+  if (low == high) high += 0.001;
+  for (std::size_t i = 0; i < inverse.size(); ++i) {
+    const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    inverse[i] = inverse[i] / s.factor * ramp + inverse[i] * (1.0 - ramp);
+  }
+}
+
+double yarn_mscale(double factor, double mscale) {
+  return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
+}
+
+double yarn_attention_factor(const RopeScaling& s) {
+  if (s.attention_factor) return *s.attention_factor;
+  if (s.mscale && s.mscale_all_dim && *s.mscale != 0.0 && *s.mscale_all_dim != 0.0) {
+    return yarn_mscale(s.factor, *s.mscale) / yarn_mscale(s.factor, *s.mscale_all_dim);
+  }
+  return yarn_mscale(s.factor, 1.0);
+}
+
+// Dynamic NTK: the base grows with the length beyond the original context.
+double dynamic_theta(const RopeScaling& s, double theta, std::int64_t dim, double original, std::int64_t max_length) {
+  const double length = std::max(static_cast<double>(max_length), original);
+  const double stretch = s.factor * length / original - (s.factor - 1.0);
+  return theta * std::pow(stretch, static_cast<double>(dim) / static_cast<double>(dim - 2));
+}
+
+}  // namespace
+
+Rope::Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int64_t context_length,
+           std::int64_t max_length, std::span<const float> factors)
+    : dim_(dim), inverse_frequency_(plain_frequencies(theta, dim)) {
+  const auto original =
+      static_cast<double>(scaling.original_context > 0 ? scaling.original_context : context_length);
+  switch (scaling.kind) {
+    case RopeScaling::Kind::kNone: break;
+    case RopeScaling::Kind::kLinear:
+      for (double& f : inverse_frequency_) f /= scaling.factor;
+      break;
+    case RopeScaling::Kind::kDynamic:
+      inverse_frequency_ = plain_frequencies(dynamic_theta(scaling, theta, dim, original, max_length), dim);
+      break;
+    case RopeScaling::Kind::kYarn:
+      scale_yarn(scaling, theta, dim, original, inverse_frequency_);
+      attention_factor_ = yarn_attention_factor(scaling);
+      break;
+    case RopeScaling::Kind::kLlama3: scale_llama3(scaling, original, inverse_frequency_); break;
+  }
+  for (std::size_t i = 0; i < factors.size() && i < inverse_frequency_.size(); ++i) {
+    inverse_frequency_[i] /= static_cast<double>(factors[i]);
+  }
+}
+
+void Rope::fill(std::int64_t position, float* out) const {
+  const std::size_t half = inverse_frequency_.size();
+  for (std::size_t i = 0; i < half; ++i) {
+    const double angle = static_cast<double>(position) * inverse_frequency_[i];
+    out[i] = static_cast<float>(std::cos(angle) * attention_factor_);
+    out[half + i] = static_cast<float>(std::sin(angle) * attention_factor_);
+  }
+}
+
+}  // namespace millrace::model

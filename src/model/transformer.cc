@@ -1,0 +1,268 @@
+#include "model/transformer.h"
+
+#include "base/check.h"
+#include "model/weight_loader.h"
+
+namespace millrace::model {
+
+using backend::Norm;
+
+struct Transformer::Layer {
+  std::vector<float> attention_norm, attention_norm_bias, mlp_norm, mlp_norm_bias, q_norm, k_norm;
+  std::vector<float> qkv_bias, o_bias, up_bias, down_bias;
+  std::unique_ptr<backend::Linear> qkv, o, up, down;  // up: gate and up stacked when gated
+};
+
+// Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
+struct Transformer::Workspace {
+  std::int64_t rows = 0;
+  Buffer memory;
+  TensorView residual, normed, qkv, attended, hidden, gated, cos_sin;
+  std::int64_t logit_rows = 0;
+  Buffer logits_memory;
+  TensorView last, logits;
+};
+
+Transformer::~Transformer() = default;
+
+Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spec, backend::Backend& backend,
+                         const ModelOptions& options)
+    : spec_(std::move(spec)),
+      backend_(backend),
+      max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
+      workspace_(std::make_unique<Workspace>()) {
+  load(checkpoint, options);
+}
+
+namespace {
+
+// Biases of stacked outputs: zeros where one of them has none; empty if none has.
+std::vector<float> stack(std::vector<std::vector<float>> parts, const std::vector<std::int64_t>& sizes) {
+  bool any = false;
+  for (const auto& part : parts) any = any || !part.empty();
+  std::vector<float> all;
+  if (!any) return all;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].resize(static_cast<std::size_t>(sizes[i]), 0.0f);
+    all.insert(all.end(), parts[i].begin(), parts[i].end());
+  }
+  return all;
+}
+
+const float* pointer(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
+
+}  // namespace
+
+Transformer::Layer Transformer::load_layer(WeightLoader& loader, std::int64_t index, const ModelOptions& options) {
+  const LayerSpec& layer_spec = spec_.layers[static_cast<std::size_t>(index)];
+  const AttentionSpec& a = layer_spec.attention;
+  const std::int64_t hidden = spec_.hidden_size, q_size = a.heads * a.head_dim, kv_size = a.kv_heads * a.head_dim;
+  const auto name = [&](const std::string& pattern) { return WeightLoader::layer_name(pattern, index); };
+  const auto bias = [&](const std::string& pattern, std::int64_t n, bool rotary = false) -> std::vector<float> {
+    const std::string full = name(pattern) + ".bias";
+    if (!spec_.biases && !loader.has(full)) return {};
+    return rotary ? loader.rotary_vector(full, n, a.head_dim) : loader.vector(full, n);
+  };
+  const auto linear = [&](const std::string& pattern, std::int64_t rows, std::int64_t cols, bool rotary = false) {
+    const std::string full = name(pattern) + ".weight";
+    return rotary ? loader.rotary_linear(full, rows, cols, a.head_dim)
+                  : loader.linear(full, rows, cols, spec_.transposed_linears);
+  };
+  const auto pack = [&](std::vector<backend::WeightSource> sources) {
+    return backend_.make_linear(std::move(sources), options.precision);
+  };
+  const auto norm = [&](const std::string& pattern, std::vector<float>& weight, std::vector<float>& norm_bias) {
+    weight = loader.vector(name(pattern) + ".weight", hidden);
+    if (spec_.norm == backend::NormKind::kLayer) norm_bias = loader.vector(name(pattern) + ".bias", hidden);
+  };
+
+  Layer layer;
+  norm(spec_.names.attention_norm, layer.attention_norm, layer.attention_norm_bias);
+  norm(spec_.names.mlp_norm, layer.mlp_norm, layer.mlp_norm_bias);
+  const bool rotary = spec_.rope_interleaved;
+  if (!spec_.names.qkv.empty() && loader.has(name(spec_.names.qkv) + ".weight")) {
+    layer.qkv = pack({linear(spec_.names.qkv, q_size + 2 * kv_size, hidden)});
+    layer.qkv_bias = bias(spec_.names.qkv, q_size + 2 * kv_size);
+  } else {
+    layer.qkv = pack({linear(spec_.names.q, q_size, hidden, rotary), linear(spec_.names.k, kv_size, hidden, rotary),
+                      linear(spec_.names.v, kv_size, hidden)});
+    layer.qkv_bias = stack({bias(spec_.names.q, q_size, rotary), bias(spec_.names.k, kv_size, rotary),
+                            bias(spec_.names.v, kv_size)},
+                           {q_size, kv_size, kv_size});
+  }
+  layer.o = pack({linear(spec_.names.o, hidden, q_size)});
+  layer.o_bias = bias(spec_.names.o, hidden);
+  if (a.q_k_norm) {
+    layer.q_norm = loader.vector(name(spec_.names.q_norm) + ".weight", a.head_dim);
+    layer.k_norm = loader.vector(name(spec_.names.k_norm) + ".weight", a.head_dim);
+  }
+  const std::int64_t width = layer_spec.mlp.width;
+  if (layer_spec.mlp.gated) {
+    layer.up = pack({linear(spec_.names.gate, width, hidden), linear(spec_.names.up, width, hidden)});
+    layer.up_bias = stack({bias(spec_.names.gate, width), bias(spec_.names.up, width)}, {width, width});
+  } else {
+    layer.up = pack({linear(spec_.names.up, width, hidden)});
+    layer.up_bias = bias(spec_.names.up, width);
+  }
+  layer.down = pack({linear(spec_.names.down, hidden, width)});
+  layer.down_bias = bias(spec_.names.down, hidden);
+  return layer;
+}
+
+void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
+  WeightLoader loader(checkpoint, spec_);
+  const WeightNames& names = spec_.names;
+  const auto embedding_name = names.embedding + ".weight";
+  embedding_ = backend_.make_linear({loader.linear(embedding_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
+  if (spec_.positions == PositionKind::kLearned) {
+    positions_ = backend_.make_linear({loader.linear(names.positions + ".weight", spec_.context_length, spec_.hidden_size)},
+                                      options.precision);
+    if (max_length_ > spec_.context_length) {
+      throw_load_error(ErrorCode::kInvalidArgument, "max-model-len", "max-model-len is {}: this model has {} learned positions",
+                       max_length_, spec_.context_length);
+    }
+  } else {
+    std::vector<float> factors;
+    if (loader.has("rope_freqs.weight")) factors = loader.vector("rope_freqs.weight", spec_.rope_dim / 2);
+    rope_ = std::make_unique<Rope>(spec_.rope_theta, spec_.rope_dim, spec_.rope_scaling, spec_.context_length, max_length_, factors);
+  }
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(spec_.layers.size()); ++i) {
+    layers_.push_back(load_layer(loader, i, options));
+  }
+  final_norm_ = loader.vector(names.final_norm + ".weight", spec_.hidden_size);
+  if (spec_.norm == backend::NormKind::kLayer) final_norm_bias_ = loader.vector(names.final_norm + ".bias", spec_.hidden_size);
+  const std::string head_name = names.head + ".weight";
+  if (spec_.tied_head) {
+    loader.mark_used(head_name);  // some files repeat the embedding as the head
+  } else {
+    head_ = backend_.make_linear({loader.linear(head_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
+  }
+  loader.check_all_used();
+}
+
+backend::KvGeometry Transformer::kv_geometry(DType dtype) const noexcept {
+  const AttentionSpec& a = spec_.layers.front().attention;
+  return {.dtype = dtype, .kv_heads = a.kv_heads, .head_dim = a.head_dim};
+}
+
+void Transformer::prepare_workspace(const BatchInput& input) {
+  Workspace& w = *workspace_;
+  const auto rows = static_cast<std::int64_t>(input.tokens.size());
+  const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
+  const LayerSpec& layer = spec_.layers.front();
+  const AttentionSpec& a = layer.attention;
+  struct Part {
+    TensorView* view;
+    std::int64_t columns;
+  };
+  const auto lay_out = [&](Buffer& memory, std::int64_t capacity, std::int64_t used, std::initializer_list<Part> parts,
+                           bool grow) {
+    const auto padded = [](std::int64_t columns) { return (columns + 15) / 16 * 16; };
+    if (grow) {
+      std::int64_t columns = 0;
+      for (const Part& part : parts) columns += padded(part.columns);
+      memory = backend_.allocate(static_cast<std::size_t>(capacity * columns) * sizeof(float)).or_throw();
+    }
+    auto* at = memory.as<float>();
+    for (const Part& part : parts) {
+      *part.view = TensorView(at, DType::kF32, {used, part.columns});
+      at += capacity * padded(part.columns);
+    }
+  };
+  const bool grow = rows > w.rows;
+  w.rows = std::max(w.rows, rows);
+  lay_out(w.memory, w.rows, rows,
+          {{&w.residual, spec_.hidden_size},
+           {&w.normed, spec_.hidden_size},
+           {&w.qkv, (a.heads + 2 * a.kv_heads) * a.head_dim},
+           {&w.attended, a.heads * a.head_dim},
+           {&w.hidden, layer.mlp.width * (layer.mlp.gated ? 2 : 1)},
+           {&w.gated, layer.mlp.width},
+           {&w.cos_sin, std::max<std::int64_t>(1, spec_.rope_dim)}},
+          grow);
+  const bool grow_logits = logit_rows > w.logit_rows;
+  w.logit_rows = std::max(w.logit_rows, logit_rows);
+  lay_out(w.logits_memory, w.logit_rows, logit_rows, {{&w.last, spec_.hidden_size}, {&w.logits, spec_.vocab_size}}, grow_logits);
+}
+
+void Transformer::attention(std::int64_t index, const BatchInput& input, const kv::KvStore& store) {
+  Workspace& w = *workspace_;
+  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  const AttentionSpec& a = spec_.layers[static_cast<std::size_t>(index)].attention;
+  const std::int64_t q_size = a.heads * a.head_dim, kv_size = a.kv_heads * a.head_dim;
+  backend_.norm({spec_.norm, spec_.norm_eps, layer.attention_norm.data(), pointer(layer.attention_norm_bias)}, w.residual, 1,
+                w.normed);
+  backend_.linear(*layer.qkv, w.normed, pointer(layer.qkv_bias), false, w.qkv);
+  const TensorView q = w.qkv.columns(0, q_size), k = w.qkv.columns(q_size, kv_size);
+  const TensorView v = w.qkv.columns(q_size + kv_size, kv_size);
+  if (a.q_k_norm) {
+    backend_.norm({backend::NormKind::kRms, spec_.norm_eps, layer.q_norm.data(), nullptr}, q, a.heads, q);
+    backend_.norm({backend::NormKind::kRms, spec_.norm_eps, layer.k_norm.data(), nullptr}, k, a.kv_heads, k);
+  }
+  if (rope_) {  // queries and keys lie side by side: one call rotates both
+    backend_.rope({w.qkv.columns(0, q_size + kv_size), a.head_dim, spec_.rope_dim, w.cos_sin.row(0)});
+  }
+  const backend::KvPages pages = store.layer(index);
+  backend_.write_kv(k, v, input.sequences, pages);
+  backend_.attend({q, input.sequences, pages, a.heads, a.scale, a.window}, w.attended);
+  backend_.linear(*layer.o, w.attended, pointer(layer.o_bias), true, w.residual);
+}
+
+void Transformer::mlp(std::int64_t index) {
+  Workspace& w = *workspace_;
+  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  const MlpSpec& m = spec_.layers[static_cast<std::size_t>(index)].mlp;
+  backend_.norm({spec_.norm, spec_.norm_eps, layer.mlp_norm.data(), pointer(layer.mlp_norm_bias)}, w.residual, 1, w.normed);
+  backend_.linear(*layer.up, w.normed, pointer(layer.up_bias), false, w.hidden);
+  if (m.gated) {
+    backend_.gated_activation(m.activation, w.hidden, w.gated);
+  } else {
+    backend_.activate(m.activation, w.hidden);
+  }
+  backend_.linear(*layer.down, m.gated ? w.gated : w.hidden, pointer(layer.down_bias), true, w.residual);
+}
+
+TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
+  prepare_workspace(input);
+  Workspace& w = *workspace_;
+  backend_.gather(*embedding_, input.tokens, w.residual);
+  std::vector<std::int32_t> positions(input.tokens.size());
+  for (const backend::SequenceRows& sequence : input.sequences) {
+    for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
+      positions[static_cast<std::size_t>(sequence.first_row + i)] = static_cast<std::int32_t>(sequence.first_position + i);
+    }
+  }
+  if (rope_) {
+    for (std::size_t t = 0; t < positions.size(); ++t) rope_->fill(positions[t], w.cos_sin.row(static_cast<std::int64_t>(t)));
+  } else {
+    backend_.gather(*positions_, positions, w.normed);
+    backend_.add(w.normed, w.residual);
+  }
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(layers_.size()); ++i) {
+    attention(i, input, store);
+    mlp(i);
+  }
+  if (input.logit_rows.empty()) return w.logits;
+  const Norm norm{spec_.norm, spec_.norm_eps, final_norm_.data(), pointer(final_norm_bias_)};
+  for (std::size_t i = 0; i < input.logit_rows.size(); ++i) {
+    backend_.norm(norm, w.residual.rows(input.logit_rows[i], 1), 1, w.last.rows(static_cast<std::int64_t>(i), 1));
+  }
+  backend_.linear(head_ ? *head_ : *embedding_, w.last, nullptr, false, w.logits);
+  return w.logits;
+}
+
+std::size_t Transformer::weight_bytes_per_token() const noexcept {
+  std::size_t bytes = (head_ ? *head_ : *embedding_).packed_bytes();
+  for (const Layer& layer : layers_) {
+    bytes += layer.qkv->packed_bytes() + layer.o->packed_bytes() + layer.up->packed_bytes() + layer.down->packed_bytes();
+  }
+  return bytes;
+}
+
+std::size_t Transformer::weight_bytes() const noexcept {
+  return weight_bytes_per_token() + (head_ ? embedding_->packed_bytes() : 0) + (positions_ ? positions_->packed_bytes() : 0);
+}
+
+std::string Transformer::description() const { return layers_.front().up->description(); }
+
+}  // namespace millrace::model

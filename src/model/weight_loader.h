@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "checkpoint/checkpoint.h"
+#include "model/model_spec.h"
+
+namespace millrace::model {
+
+// Finds the weights a spec asks for in a checkpoint, checks their shapes, and keeps account of what was used: a weight that nobody
+// asked for is an error, as it means the model is not what we take it for. All functions throw LoadError naming the tensor.
+class WeightLoader {
+ public:
+  WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec) : checkpoint_(checkpoint), spec_(spec) {}
+
+  // `pattern` with the layer number in place of {}.
+  static std::string layer_name(const std::string& pattern, std::int64_t layer);
+
+  bool has(const std::string& name) const { return checkpoint_.find(name) != nullptr; }
+  // A linear weight [rows, cols] as the backend packs it.
+  backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
+  // Q or K of a file that keeps rotary pairs: rows are put into halves, head by head.
+  backend::WeightSource rotary_linear(const std::string& name, std::int64_t rows, std::int64_t cols, std::int64_t head_dim);
+  // A vector [n] as f32.
+  std::vector<float> vector(const std::string& name, std::int64_t n);
+  std::vector<float> rotary_vector(const std::string& name, std::int64_t n, std::int64_t head_dim);
+  void mark_used(const std::string& name) { used_.insert(name); }
+
+  // Throws if the checkpoint holds weights that were neither used nor known to be ignorable.
+  void check_all_used() const;
+
+ private:
+  const checkpoint::RawTensor& require(const std::string& name, const Shape& shape);
+  const checkpoint::Checkpoint& checkpoint_;
+  const ModelSpec& spec_;
+  std::set<std::string> used_;
+};
+
+// Where output row `row` of a rotary weight in halves lies in a file that keeps pairs.
+constexpr std::int64_t paired_row(std::int64_t row, std::int64_t head_dim) noexcept {
+  const std::int64_t head = row / head_dim, in_head = row % head_dim, half = head_dim / 2;
+  return head * head_dim + 2 * (in_head % half) + in_head / half;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,94 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <algorithm>
+#include <array>
+
+#include "text/pre_tokenizer.h"
+
+namespace millrace::text {
+namespace {
+
+// Steps of one match, and KiB it may allocate; an expression that needs more ends the splitting of that text.
+constexpr std::uint32_t kMatchLimit = 1'000'000;
+constexpr std::uint32_t kHeapLimitKib = 4096;
+// JIT stack a thread; longer runs of backtracking end the match.
+constexpr std::size_t kJitStackBytes = 1 << 20;
+
+struct Free {
+  void operator()(pcre2_code* p) const { pcre2_code_free(p); }
+  void operator()(pcre2_match_data* p) const { pcre2_match_data_free(p); }
+  void operator()(pcre2_match_context* p) const { pcre2_match_context_free(p); }
+  void operator()(pcre2_jit_stack* p) const { pcre2_jit_stack_free(p); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+class RegexSplitter final : public WordSplitter {
+ public:
+  RegexSplitter(Owned<pcre2_code> code, SplitBehavior behavior, bool invert)
+      : code_(std::move(code)), behavior_(behavior), invert_(invert) {}
+
+  void split(std::string_view text, Word word, std::vector<Word>& out) const override {
+    const Owned<pcre2_match_data> match(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
+    const Owned<pcre2_match_context> context(pcre2_match_context_create(nullptr));
+    const Owned<pcre2_jit_stack> stack(pcre2_jit_stack_create(32 << 10, kJitStackBytes, nullptr));
+    std::vector<Piece> pieces;
+    std::size_t done = word.begin;
+    if (match && context) {
+      pcre2_set_match_limit(context.get(), kMatchLimit);
+      pcre2_set_heap_limit(context.get(), kHeapLimitKib);
+      if (stack) pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+      done = find_pieces(text, word, *match, *context, pieces);
+    }
+    if (done < word.end) pieces.push_back({done, word.end, false});
+    apply_behavior(pieces, behavior_, invert_, out);
+  }
+
+ private:
+  // Lookbehind sees nothing before the word, as Hugging Face matches every piece by itself. Returns where the last
+  // match ended.
+  std::size_t find_pieces(std::string_view text, Word word, pcre2_match_data& match, pcre2_match_context& context,
+                          std::vector<Piece>& pieces) const {
+    const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + word.begin);
+    const std::size_t size = word.end - word.begin;
+    std::size_t at = 0, done = 0;
+    while (at <= size && pcre2_match(code_.get(), subject, size, at, PCRE2_NO_UTF_CHECK, &match, &context) > 0) {
+      const PCRE2_SIZE* found = pcre2_get_ovector_pointer(&match);
+      const std::size_t begin = found[0], end = found[1];
+      if (end <= begin || begin < done) {  // empty, or \K went back
+        at = std::max(at, std::max(begin, end)) + 1;
+        while (at < size && (subject[at] & 0xC0) == 0x80) ++at;
+        continue;
+      }
+      if (done < begin) pieces.push_back({word.begin + done, word.begin + begin, false});
+      pieces.push_back({word.begin + begin, word.begin + end, true});
+      at = done = end;
+    }
+    return word.begin + done;
+  }
+
+  Owned<pcre2_code> code_;
+  SplitBehavior behavior_;
+  bool invert_;
+};
+
+}  // namespace
+
+std::unique_ptr<const WordSplitter> make_regex_splitter(std::string_view regex, SplitBehavior behavior, bool invert,
+                                                        std::string& why) {
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(regex.data()), regex.size(),
+                                       PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
+  if (!code) {
+    std::array<PCRE2_UCHAR, 160> text{};
+    pcre2_get_error_message(error, text.data(), text.size());
+    why = std::string(reinterpret_cast<const char*>(text.data())) + " at offset " + std::to_string(offset);
+    return nullptr;
+  }
+  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // without JIT the interpreter gives the same matches
+  return std::make_unique<RegexSplitter>(std::move(code), behavior, invert);
+}
+
+}  // namespace millrace::text
