@@ -91,6 +91,7 @@ void read_sizes(const JsonFields& fields, ModelConfig& config) {
                      fields.file(), config.hidden_size, config.n_heads);
   }
   config.head_dim = head_dim.value_or(config.hidden_size / config.n_heads);
+  check_count(fields.file(), "head_dim", config.head_dim);
 }
 
 std::optional<double> positive(const JsonFields& fields, std::string_view key) {

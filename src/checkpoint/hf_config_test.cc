@@ -132,6 +132,9 @@ TEST(HfConfig, NamesWhatIsMissingOrOfTheWrongType) {
   json.erase("architectures");
   EXPECT_EQ(outcome(json), "config.json: architectures: expected a list with the model's class, found nothing");
   json = llama();
+  json["head_dim"] = 9223372036854775807;
+  EXPECT_EQ(outcome(json), "config.json: head_dim: expected 1 to 2147483647, found 9223372036854775807");
+  json = llama();
   json["num_attention_heads"] = 3;
   EXPECT_EQ(outcome(json), "config.json: hidden_size 16 is not a multiple of 3 heads");
   json = llama();

@@ -76,15 +76,15 @@ TEST_F(ModelReference, SaysWhereItLookedWhenNothingIsThere) {
 
 TEST_F(ModelReference, RefusesNamesThatLeaveTheCache) {
   for (const std::string& bad :
-       {std::string("../x"), std::string("a/../b"), std::string("org/name@../../etc"), std::string("a/b/c"),
-        std::string("org/na me"), std::string("org/name\0x", 10), std::string(5000, 'a'), std::string(),
-        std::string("org//name"), std::string("org--x/name"), std::string("org/name@"), std::string("org/name@/abs"),
-        std::string("org/name@a//b")}) {
+       {std::string("a/../b"), std::string("org/a..b"), std::string("a/b/c"), std::string("org/na me"),
+        std::string("org/name\0x", 10), std::string(5000, 'a'), std::string(), std::string("org//name"),
+        std::string("org--x/name"), std::string("-x/name"), std::string("org/name@"), std::string("org/name@/abs"),
+        std::string("org/name@a//b"), std::string("org/name@../../etc")}) {
     const auto path = resolve_model(bad, {root_.string()});
     ASSERT_FALSE(path) << bad;
-    EXPECT_NE(path.error().code, ErrorCode::kInternal);
+    EXPECT_EQ(path.error().code, ErrorCode::kInvalidArgument) << bad;
   }
-  EXPECT_EQ(resolve_model("org/name@../../etc", {root_.string()}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(resolve("../x"), "'../x': No such file or directory");
 }
 
 TEST_F(ModelReference, ARefThatPointsElsewhereIsRefused) {

@@ -33,7 +33,9 @@ TEST(AllFormats, AreFoundByEachOfTheirNames) {
     EXPECT_TRUE(names.insert(format.name).second) << format.name;
     EXPECT_TRUE(format.gguf_type < 0 || types.insert(format.gguf_type).second) << format.name;
     EXPECT_EQ(find_format(format.name), &format);
-    if (format.gguf_type >= 0) EXPECT_EQ(find_gguf_type(static_cast<std::uint32_t>(format.gguf_type)), &format);
+    if (format.gguf_type >= 0) {
+      EXPECT_EQ(find_gguf_type(static_cast<std::uint32_t>(format.gguf_type)), &format);
+    }
   }
   for (const char* name : {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k",
                            "q6_k", "iq4_nl"}) {
@@ -51,8 +53,9 @@ TEST(AllFormats, RoundTripsStayWithinTheStatedBound) {
   for (const QuantFormat& format : all_formats()) {
     float worst = 0.0f;
     for (int trial = 0; trial < 400; ++trial) {
-      const float scale = std::exp(normal(random) * 2.0f) * 0.02f;
-      std::vector<float> values(static_cast<std::size_t>(format.block_values));
+      const float scale = std::exp2(4.0f * uniform(random));
+      // A dense format has no block: there the bound is relative to a group of values.
+      std::vector<float> values(static_cast<std::size_t>(std::max(format.block_values, 32)));
       for (float& v : values) v = scale * (trial % 2 == 0 ? normal(random) : uniform(random));
       const auto out = round_trip(format, values);
       for (std::size_t i = 0; i < values.size(); ++i)

@@ -5,7 +5,7 @@
 //   writer oracle_files describe FILE   name, format, shape and the sum of the data's bytes of each tensor, one JSON a
 //   line
 
-#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "checkpoint/gguf_reader.h"
 #include "checkpoint/gguf_writer.h"
+#include "checkpoint/hf_config.h"
 #include "checkpoint/safetensors_reader.h"
 #include "checkpoint/safetensors_writer.h"
 
@@ -85,14 +86,53 @@ void copy(const std::string& from, const std::string& to) {
   }
 }
 
+std::string_view kind_name(RopeScaling::Kind kind) {
+  switch (kind) {
+    case RopeScaling::Kind::kNone:
+      return "default";
+    case RopeScaling::Kind::kLinear:
+      return "linear";
+    case RopeScaling::Kind::kDynamic:
+      return "dynamic";
+    case RopeScaling::Kind::kYarn:
+      return "yarn";
+    case RopeScaling::Kind::kLlama3:
+      return "llama3";
+  }
+  return "";
+}
+
+void print_config(const std::string& path) {
+  const ModelConfig c = parse_hf_config(path, read_file(Env::system(), path, 1 << 20).or_throw());
+  std::cout << nlohmann::json{{"architecture", c.architecture},
+                              {"vocab_size", c.vocab_size},
+                              {"hidden_size", c.hidden_size},
+                              {"intermediate_size", c.intermediate_size},
+                              {"num_hidden_layers", c.n_layers},
+                              {"num_attention_heads", c.n_heads},
+                              {"num_key_value_heads", c.n_kv_heads},
+                              {"head_dim", c.head_dim},
+                              {"max_position_embeddings", c.context_length},
+                              {"eps", c.norm_eps},
+                              {"activation", c.activation},
+                              {"rope_theta", c.rope_theta},
+                              {"rope_type", kind_name(c.rope_scaling.kind)},
+                              {"rope_factor", c.rope_scaling.factor},
+                              {"sliding_window", c.sliding_window},
+                              {"layer_uses_window", c.layer_uses_window},
+                              {"tie_word_embeddings", c.tie_word_embeddings}};
+}
+
 int usage() {
-  std::cerr << "usage: oracle_files unpack FORMAT | pack FORMAT | copy IN OUT | describe FILE\n";
+  std::cerr << "usage: oracle_files unpack FORMAT | pack FORMAT | copy IN OUT | config FILE | describe FILE\n";
   return 2;
 }
 
 int run(const std::vector<std::string>& args) {
   if (args.size() == 2 && args[0] == "describe") {
     describe(args[1]);
+  } else if (args.size() == 2 && args[0] == "config") {
+    print_config(args[1]);
   } else if (args.size() == 3 && args[0] == "copy") {
     copy(args[1], args[2]);
   } else {

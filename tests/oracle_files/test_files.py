@@ -79,7 +79,7 @@ def safetensors_file(tmp_path):
         {
             "b": rng.standard_normal((3, 4)).astype(np.float32),
             "a": rng.standard_normal((5,)).astype(np.float16),
-            "scalar": np.float32(2.5).reshape(()),
+            "scalar": np.array(2.5, np.float32),
         },
         path,
         metadata={"format": "pt"},

@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include "base/memory_env.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors_writer.h"
+#include "checkpoint/tiny_gguf.h"
+
+namespace millrace::checkpoint {
+namespace {
+
+TinyGguf without_tokenizer() {
+  TinyGguf tiny;
+  std::erase_if(tiny.metadata, [](const GgufEntry& entry) { return entry.first.starts_with("tokenizer.ggml."); });
+  tiny.set("llama.vocab_size", std::uint32_t{4});
+  return tiny;
+}
+
+TEST(OpenCheckpoint, KnowsGgufByNameAndByContent) {
+  MemoryEnv env;
+  env.files["m.gguf"] = env.files["blobs/abc"] = without_tokenizer().bytes();
+  for (const char* path : {"m.gguf", "blobs/abc"}) {
+    const auto checkpoint = open_checkpoint(env, path);
+    ASSERT_TRUE(checkpoint) << checkpoint.error().message;
+    EXPECT_EQ((*checkpoint)->container, Checkpoint::Container::kGguf);
+    EXPECT_EQ((*checkpoint)->tokenizer, nullptr);
+  }
+}
+
+TEST(OpenCheckpoint, OpensADirectory) {
+  MemoryEnv env;
+  env.files["d/config.json"] =
+      R"({"architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 2,
+          "num_attention_heads": 4, "intermediate_size": 24, "max_position_embeddings": 64})";
+  const TensorSpec tensor{"a", quant::find_format("f32"), Shape{2}};
+  env.files["d/model.safetensors"] = *safetensors_header_bytes({}, std::span(&tensor, 1)) + std::string(8, '\0');
+  const auto checkpoint = open_checkpoint(env, "d");
+  ASSERT_TRUE(checkpoint) << checkpoint.error().message;
+  EXPECT_EQ((*checkpoint)->container, Checkpoint::Container::kSafetensors);
+}
+
+TEST(OpenCheckpoint, SaysThatNothingIsThere) {
+  MemoryEnv env;
+  EXPECT_EQ(open_checkpoint(env, "absent.gguf").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(open_checkpoint(env, "absent").error().message, "absent/config.json: No such file or directory");
+}
+
+TEST(OpenCheckpoint, ABadTokenizerNamesTheFile) {
+  MemoryEnv env;
+  TinyGguf tiny;
+  tiny.set("tokenizer.ggml.model", std::string("no such tokenizer"));
+  env.files["m.gguf"] = tiny.bytes();
+  const auto checkpoint = open_checkpoint(env, "m.gguf");
+  ASSERT_FALSE(checkpoint);
+  EXPECT_EQ(checkpoint.error().message.find("m.gguf: tokenizer: "), 0u) << checkpoint.error().message;
+}
+
+}  // namespace
+}  // namespace millrace::checkpoint

@@ -1,0 +1,72 @@
+"""Writes the seed files of corpus/{gguf,safetensors,hf_config}: small good files to start from. Needs gguf, safetensors, numpy."""
+import json
+import pathlib
+
+import gguf
+import numpy as np
+from gguf.quants import quantize
+from safetensors.numpy import save_file
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+
+def folder(name):
+    path = CORPUS / name
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def write_gguf(path, arch, extra=lambda writer: None):
+    writer = gguf.GGUFWriter(path, arch)
+    writer.add_context_length(64)
+    writer.add_embedding_length(32)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(48)
+    writer.add_head_count(4)
+    writer.add_head_count_kv(2)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(["<s>", "a", "b", "ab"])
+    writer.add_token_types([3, 1, 1, 1])
+    writer.add_token_merges(["a b"])
+    writer.add_bos_token_id(0)
+    writer.add_chat_template("{{ x }}")
+    extra(writer)
+    values = np.linspace(-1, 1, 128, dtype=np.float32).reshape(4, 32)
+    kind = gguf.GGMLQuantizationType.Q4_0
+    writer.add_tensor("token_embd.weight", quantize(values, kind), raw_dtype=kind)
+    writer.add_tensor("output_norm.weight", values[0])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def yarn(writer):
+    writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+    writer.add_rope_scaling_factor(4.0)
+    writer.add_rope_scaling_orig_ctx_len(16)
+    writer.add_sliding_window(8)
+    writer.add_array("x.nested", [[1, 2], [3, 4]])
+    writer.add_custom_alignment(64)
+
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "intermediate_size": 24, "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "eos_token_id": [1, 2],
+    "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                     "original_max_position_embeddings": 32},
+}
+QWEN = {**LLAMA, "architectures": ["Qwen2ForCausalLM"], "use_sliding_window": True, "sliding_window": 8, "max_window_layers": 2,
+        "rope_scaling": None, "rope_parameters": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 1e6}}
+TYPES = {**QWEN, "layer_types": ["full_attention", "sliding_attention"] * 2, "head_dim": 8}
+GPT2 = {"architectures": ["GPT2LMHeadModel"], "vocab_size": 8, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 8,
+        "n_inner": None, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
+
+write_gguf(folder("gguf") / "llama.gguf", "llama")
+write_gguf(folder("gguf") / "yarn.gguf", "qwen2", yarn)
+save_file({"a": np.zeros((2, 3), np.float32), "b": np.zeros(4, np.float16)}, folder("safetensors") / "two.safetensors",
+          metadata={"format": "pt"})
+save_file({"s": np.array(1, np.float32)}, folder("safetensors") / "scalar.safetensors")
+for name, config in {"llama": LLAMA, "qwen": QWEN, "types": TYPES, "gpt2": GPT2}.items():
+    (folder("hf_config") / f"{name}.json").write_text(json.dumps(config))
