@@ -15,6 +15,9 @@ struct Mark {
   int combining_class;
 };
 
+// Nothing that normalization touches; also marks younger than the Unicode version of Hugging Face's normalizer.
+bool inert(char32_t c) { return c < 0x300 || !(unicode_classes(c) & kNotInert); }
+
 // Canonical decomposition, in canonical order.
 void decompose(std::string_view text, std::vector<Mark>& out) {
   for (std::size_t at = 0; at < text.size();) {
@@ -24,7 +27,8 @@ void decompose(std::string_view text, std::vector<Mark>& out) {
     int boundary = 0;
     const auto n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c.value), parts, 8, kOptions, &boundary);
     for (utf8proc_ssize_t i = 0; i < n && i < 8; ++i) {
-      out.push_back({parts[i], utf8proc_get_property(parts[i])->combining_class});
+      const bool starter = inert(static_cast<char32_t>(parts[i]));
+      out.push_back({parts[i], starter ? 0 : utf8proc_get_property(parts[i])->combining_class});
     }
   }
   const auto is_starter = [](const Mark& mark) { return mark.combining_class == 0; };
@@ -64,8 +68,6 @@ void compose(std::vector<Mark>& text) {
   }
   text.resize(size);
 }
-
-bool inert(char32_t c) { return c < 0x300 || !(unicode_classes(c) & kNotInert); }
 
 // utf8proc's own NFC sorts marks in quadratic time; here only stretches that can change are touched at all, and sorted
 // properly.

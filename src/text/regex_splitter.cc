@@ -24,6 +24,37 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
+// The expressions are written for Oniguruma. Where PCRE2 means other characters by the same escape, this spells them
+// out: its \s holds U+180E, its \w lacks marks. False when that cannot be done.
+bool to_pcre2(std::string_view regex, std::string& out) {
+  constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+  int brackets = 0;
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    if (regex[i] != '\\' || i + 1 == regex.size()) {
+      if (regex[i] == '[') ++brackets;
+      if (regex[i] == ']' && brackets > 0) --brackets;
+      out.push_back(regex[i]);
+      continue;
+    }
+    const char escape = regex[++i];
+    if (escape == 's') {
+      out += R"(\p{White_Space})";
+    } else if (escape == 'S') {
+      out += R"(\P{White_Space})";
+    } else if (escape == 'w') {
+      out += brackets > 0 ? std::string(kWordMembers) : "[" + std::string(kWordMembers) + "]";
+    } else if (escape == 'W' && brackets == 0) {
+      out += "[^" + std::string(kWordMembers) + "]";
+    } else if (escape == 'W' || escape == 'b' || escape == 'B' || escape == 'Q' || escape == 'h' || escape == 'H') {
+      return false;
+    } else {
+      out.push_back('\\');
+      out.push_back(escape);
+    }
+  }
+  return true;
+}
+
 class RegexSplitter final : public WordSplitter {
  public:
   RegexSplitter(Owned<pcre2_code> code, SplitBehavior behavior, bool invert)
@@ -79,7 +110,12 @@ std::unique_ptr<const WordSplitter> make_regex_splitter(std::string_view regex, 
                                                         std::string& why) {
   int error = 0;
   PCRE2_SIZE offset = 0;
-  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(regex.data()), regex.size(),
+  std::string pattern;
+  if (!to_pcre2(regex, pattern)) {
+    why = "\\b, \\h, \\Q or [\\W] in an expression";
+    return nullptr;
+  }
+  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                                        PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
   if (!code) {
     std::array<PCRE2_UCHAR, 160> text{};
