@@ -13,6 +13,7 @@ constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8P
 struct Mark {
   utf8proc_int32_t code_point;
   int combining_class;
+  std::size_t order;  // before sorting: marks of one class keep theirs
 };
 
 // Nothing that normalization touches; also marks younger than the Unicode version of Hugging Face's normalizer.
@@ -28,14 +29,16 @@ void decompose(std::string_view text, std::vector<Mark>& out) {
     const auto n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c.value), parts, 8, kOptions, &boundary);
     for (utf8proc_ssize_t i = 0; i < n && i < 8; ++i) {
       const bool starter = inert(static_cast<char32_t>(parts[i]));
-      out.push_back({parts[i], starter ? 0 : utf8proc_get_property(parts[i])->combining_class});
+      out.push_back({parts[i], starter ? 0 : utf8proc_get_property(parts[i])->combining_class, out.size()});
     }
   }
   const auto is_starter = [](const Mark& mark) { return mark.combining_class == 0; };
   for (auto at = out.begin(); at != out.end();) {
     at = std::find_if_not(at, out.end(), is_starter);
     const auto end = std::find_if(at, out.end(), is_starter);
-    std::stable_sort(at, end, [](const Mark& a, const Mark& b) { return a.combining_class < b.combining_class; });
+    std::sort(at, end, [](const Mark& a, const Mark& b) {
+      return a.combining_class != b.combining_class ? a.combining_class < b.combining_class : a.order < b.order;
+    });
     at = end;
   }
 }

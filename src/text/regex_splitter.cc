@@ -28,11 +28,13 @@ using Owned = std::unique_ptr<T, Free>;
 // out: its \s holds U+180E, its \w lacks marks. False when that cannot be done.
 bool to_pcre2(std::string_view regex, std::string& out) {
   constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
-  int brackets = 0;
+  bool in_class = false;
   for (std::size_t i = 0; i < regex.size(); ++i) {
     if (regex[i] != '\\' || i + 1 == regex.size()) {
-      if (regex[i] == '[') ++brackets;
-      if (regex[i] == ']' && brackets > 0) --brackets;
+      // Oniguruma nests and intersects classes, PCRE2 of this age does not.
+      if (in_class && (regex[i] == '[' || regex.substr(i, 2) == "&&")) return false;
+      if (regex.substr(i, 2) == "[]" || regex.substr(i, 3) == "[^]") return false;
+      if (regex[i] == '[' || regex[i] == ']') in_class = regex[i] == '[';
       out.push_back(regex[i]);
       continue;
     }
@@ -42,8 +44,8 @@ bool to_pcre2(std::string_view regex, std::string& out) {
     } else if (escape == 'S') {
       out += R"(\P{White_Space})";
     } else if (escape == 'w') {
-      out += brackets > 0 ? std::string(kWordMembers) : "[" + std::string(kWordMembers) + "]";
-    } else if (escape == 'W' && brackets == 0) {
+      out += in_class ? std::string(kWordMembers) : "[" + std::string(kWordMembers) + "]";
+    } else if (escape == 'W' && !in_class) {
       out += "[^" + std::string(kWordMembers) + "]";
     } else if (escape == 'W' || escape == 'b' || escape == 'B' || escape == 'Q' || escape == 'h' || escape == 'H') {
       return false;
@@ -112,7 +114,7 @@ std::unique_ptr<const WordSplitter> make_regex_splitter(std::string_view regex, 
   PCRE2_SIZE offset = 0;
   std::string pattern;
   if (!to_pcre2(regex, pattern)) {
-    why = "\\b, \\h, \\Q or [\\W] in an expression";
+    why = "it uses \\b, \\h, \\Q, [\\W], or a class within a class";
     return nullptr;
   }
   Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
