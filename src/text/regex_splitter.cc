@@ -57,23 +57,30 @@ bool to_pcre2(std::string_view regex, std::string& out) {
   return true;
 }
 
+// What a match needs besides the expression; one a thread, as making them costs more than most matches.
+struct MatchBuffers {
+  Owned<pcre2_match_data> match{pcre2_match_data_create(1, nullptr)};
+  Owned<pcre2_match_context> context{pcre2_match_context_create(nullptr)};
+  Owned<pcre2_jit_stack> stack{pcre2_jit_stack_create(32 << 10, kJitStackBytes, nullptr)};
+
+  MatchBuffers() {
+    if (!context) return;
+    pcre2_set_match_limit(context.get(), kMatchLimit);
+    pcre2_set_heap_limit(context.get(), kHeapLimitKib);
+    if (stack) pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+  }
+};
+
 class RegexSplitter final : public WordSplitter {
  public:
   RegexSplitter(Owned<pcre2_code> code, SplitBehavior behavior, bool invert)
       : code_(std::move(code)), behavior_(behavior), invert_(invert) {}
 
   void split(std::string_view text, Word word, std::vector<Word>& out) const override {
-    const Owned<pcre2_match_data> match(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
-    const Owned<pcre2_match_context> context(pcre2_match_context_create(nullptr));
-    const Owned<pcre2_jit_stack> stack(pcre2_jit_stack_create(32 << 10, kJitStackBytes, nullptr));
+    thread_local MatchBuffers buffers;
     std::vector<Piece> pieces;
     std::size_t done = word.begin;
-    if (match && context) {
-      pcre2_set_match_limit(context.get(), kMatchLimit);
-      pcre2_set_heap_limit(context.get(), kHeapLimitKib);
-      if (stack) pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
-      done = find_pieces(text, word, *match, *context, pieces);
-    }
+    if (buffers.match && buffers.context) done = find_pieces(text, word, *buffers.match, *buffers.context, pieces);
     if (done < word.end) pieces.push_back({done, word.end, false});
     apply_behavior(pieces, behavior_, invert_, out);
   }
@@ -86,7 +93,7 @@ class RegexSplitter final : public WordSplitter {
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + word.begin);
     const std::size_t size = word.end - word.begin;
     std::size_t at = 0, done = 0;
-    while (at <= size && pcre2_match(code_.get(), subject, size, at, PCRE2_NO_UTF_CHECK, &match, &context) > 0) {
+    while (at <= size && pcre2_match(code_.get(), subject, size, at, PCRE2_NO_UTF_CHECK, &match, &context) >= 0) {
       const PCRE2_SIZE* found = pcre2_get_ovector_pointer(&match);
       const std::size_t begin = found[0], end = found[1];
       if (end <= begin || begin < done) {  // empty, or \K went back
