@@ -7,7 +7,6 @@
 namespace millrace::text {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{128} << 20;
 constexpr std::size_t kMaxConfigBytes = std::size_t{8} << 20;
 
 simdjson::dom::element parse(simdjson::dom::parser& parser, std::string_view json, std::string_view file,
@@ -205,7 +204,7 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view to
       config = read_tokenizer_config(
           JsonNode(parse(config_parser, tokenizer_config_json, "tokenizer_config.json", kMaxConfigBytes), ""));
     }
-    const JsonNode file(parse(parser, tokenizer_json, "tokenizer.json", kMaxFileBytes), "");
+    const JsonNode file(parse(parser, tokenizer_json, "tokenizer.json", kMaxVocabularyBytes), "");
     return make_bpe_tokenizer(Loader().load(file, config));
   } catch (const LoadError& e) {
     return e.error();

@@ -390,6 +390,8 @@ def edited(path, value):
     (["normalizer"], {"type": "Lowercase"}, "Lowercase"),
     (["decoder"], {"type": "WordPiece"}, "WordPiece"),
     (["decoder"], None, "decoder"),
+    (["normalizer"], {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 17}, "normalizer.content"),
+    (["normalizer"], {"type": "Replace", "pattern": {"Regex": "a"}, "content": "b"}, "normalizer.pattern"),
     (["post_processor"], {"type": "BertProcessing"}, "BertProcessing"),
     (["model", "type"], "Unigram", "Unigram"),
     (["model", "dropout"], 0.1, "model.dropout"),
