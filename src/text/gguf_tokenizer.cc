@@ -135,7 +135,7 @@ void Loader::load_byte_level() {
   if (pre->nfc) parts_.normalizers.push_back(make_nfc());
   parts_.decoder.byte_level = true;
   if (v_.add_space_prefix.value_or(false)) {
-    parts_.pre_tokenizer.prefix = " ";
+    parts_.pre_tokenizer.prefix.assign(1, ' ');
     parts_.pre_tokenizer.prepend = PreTokenizer::Prepend::kAlways;
   }
   read_merges();

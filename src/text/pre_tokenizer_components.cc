@@ -20,7 +20,7 @@ void byte_level(const JsonNode& node, TokenizerParts& parts) {
   PreTokenizer& pre = parts.pre_tokenizer;
   if (node["add_prefix_space"].boolean_or(true)) {
     check_first(node, parts);
-    pre.prefix = " ";
+    pre.prefix.assign(1, ' ');
     pre.prepend = PreTokenizer::Prepend::kAlways;
   }
   if (node["use_regex"].boolean_or(true)) pre.splitters.push_back(make_known_splitter(kGpt2Regex));
