@@ -7,6 +7,11 @@
 #include "text/unicode.h"
 
 namespace millrace::text {
+namespace {
+
+constexpr std::size_t kMaxWordBytes = std::size_t{1} << 30;
+
+}  // namespace
 
 BpeModel::BpeModel(BpeOptions options, StringTable forms, MergeTable merges)
     : options_(options), forms_(std::move(forms)), merges_(std::move(merges)) {
@@ -47,6 +52,12 @@ void BpeModel::encode(std::string_view text, MergeScratch& scratch, std::vector<
 }
 
 void BpeModel::encode_word(std::string_view word, MergeScratch& scratch, std::vector<TokenId>& out) const {
+  // Positions are 32 bits wide: a longer word is cut, between characters.
+  while (word.size() > kMaxWordBytes) {
+    const std::size_t cut = options_.byte_level ? kMaxWordBytes : previous_start(word, kMaxWordBytes);
+    encode_word(word.substr(0, cut), scratch, out);
+    word.remove_prefix(cut);
+  }
   const TokenId token = word.size() <= longest_ ? find_form(word) : -1;
   auto known = Whole::kNo;
   if (token >= 0) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "text/byte_alphabet.h"
 #include "text/text_assembler.h"
@@ -42,7 +43,7 @@ class BpeTokenizer final : public Tokenizer {
 
   static std::size_t index(TokenId id) { return static_cast<std::size_t>(id); }
   bool has(TokenId id) const noexcept { return id >= 0 && index(id) < texts_.size(); }
-  std::string decoded(TokenId id) const;
+  std::string decoded(TokenId id, std::string text) const;
   void encode_segment(const MarkedText& text, bool at_start, Scratch& scratch, std::vector<TokenId>& out) const;
   void encode_words(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
 
@@ -75,10 +76,13 @@ BpeTokenizer::BpeTokenizer(TokenizerParts parts)
       bos_(parts.bos),
       eos_(parts.eos),
       end_of_generation_(std::move(parts.end_of_generation)) {
+  std::map<TokenId, std::string> renamed;  // Hugging Face decodes these tokens to what it looks for in the text
   for (const AddedToken& token : parts.added) {
     if (token.special) flags_[index(token.id)] |= kSpecialToken;
     if (token.normalized) {
-      added_normalized_.add(token, normalized(normalizers_, token.content));
+      const std::string pattern = normalized(normalizers_, token.content);
+      added_normalized_.add(token, pattern);
+      if (pattern != token.content) renamed.emplace(token.id, pattern);
     } else {
       added_raw_.add(token, token.content);
     }
@@ -86,7 +90,8 @@ BpeTokenizer::BpeTokenizer(TokenizerParts parts)
   bytes_.reserve(texts_.size(), texts_.size() * 8);
   for (TokenId id = 0; has(id); ++id) {
     if (decoder_.byte_fallback && byte_of_fallback_token(texts_[index(id)]) >= 0) flags_[index(id)] |= kByteToken;
-    bytes_.push_back(decoded(id));
+    const auto other = renamed.find(id);
+    bytes_.push_back(decoded(id, other == renamed.end() ? std::string(texts_[index(id)]) : other->second));
   }
   if (pre_tokenizer_.splitters.empty()) model_.cut_before(kSpaceSymbol);
   std::ranges::sort(end_of_generation_);
@@ -94,8 +99,7 @@ BpeTokenizer::BpeTokenizer(TokenizerParts parts)
   end_of_generation_.erase(repeated.begin(), repeated.end());
 }
 
-std::string BpeTokenizer::decoded(TokenId id) const {
-  std::string text(texts_[index(id)]);
+std::string BpeTokenizer::decoded(TokenId id, std::string text) const {
   if (decoder_.byte_level) {
     auto bytes = bytes_of_spelling(text);
     return bytes ? std::move(*bytes) : text;

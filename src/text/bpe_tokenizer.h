@@ -56,6 +56,7 @@ std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts);
 
 // Limits on vocabularies from files.
 inline constexpr std::size_t kMaxTokens = std::size_t{1} << 22;
+inline constexpr std::size_t kMaxVocabularyBytes = std::size_t{128} << 20;
 inline constexpr std::size_t kMaxAddedTokenBytes = 1024;
 
 }  // namespace millrace::text

@@ -45,6 +45,12 @@ void Loader::check_sizes() const {
     throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.tokens",
                      "tokenizer.ggml.tokens has {} tokens; 1 to {} are possible", n, kMaxTokens);
   }
+  std::size_t bytes = 0;
+  for (const std::string& token : v_.tokens) bytes += token.size();
+  if (bytes > kMaxVocabularyBytes) {
+    throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.tokens",
+                     "tokenizer.ggml.tokens has {} bytes of text; the limit is {}", bytes, kMaxVocabularyBytes);
+  }
   if (!v_.scores.empty() && v_.scores.size() != n) {
     throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.scores", "tokenizer.ggml.scores has {} entries for {} tokens",
                      v_.scores.size(), n);
@@ -129,7 +135,7 @@ void Loader::load_byte_level() {
   if (pre->nfc) parts_.normalizers.push_back(make_nfc());
   parts_.decoder.byte_level = true;
   if (v_.add_space_prefix.value_or(false)) {
-    parts_.pre_tokenizer.prefix = " ";
+    parts_.pre_tokenizer.prefix.assign(1, ' ');
     parts_.pre_tokenizer.prepend = PreTokenizer::Prepend::kAlways;
   }
   read_merges();

@@ -13,7 +13,11 @@ constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8P
 struct Mark {
   utf8proc_int32_t code_point;
   int combining_class;
+  std::size_t order;  // before sorting: marks of one class keep theirs
 };
+
+// Nothing that normalization touches; also marks younger than the Unicode version of Hugging Face's normalizer.
+bool inert(char32_t c) { return c < 0x300 || !(unicode_classes(c) & kNotInert); }
 
 // Canonical decomposition, in canonical order.
 void decompose(std::string_view text, std::vector<Mark>& out) {
@@ -24,14 +28,17 @@ void decompose(std::string_view text, std::vector<Mark>& out) {
     int boundary = 0;
     const auto n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c.value), parts, 8, kOptions, &boundary);
     for (utf8proc_ssize_t i = 0; i < n && i < 8; ++i) {
-      out.push_back({parts[i], utf8proc_get_property(parts[i])->combining_class});
+      const bool starter = inert(static_cast<char32_t>(parts[i]));
+      out.push_back({parts[i], starter ? 0 : utf8proc_get_property(parts[i])->combining_class, out.size()});
     }
   }
   const auto is_starter = [](const Mark& mark) { return mark.combining_class == 0; };
   for (auto at = out.begin(); at != out.end();) {
     at = std::find_if_not(at, out.end(), is_starter);
     const auto end = std::find_if(at, out.end(), is_starter);
-    std::stable_sort(at, end, [](const Mark& a, const Mark& b) { return a.combining_class < b.combining_class; });
+    std::sort(at, end, [](const Mark& a, const Mark& b) {
+      return a.combining_class != b.combining_class ? a.combining_class < b.combining_class : a.order < b.order;
+    });
     at = end;
   }
 }
@@ -64,8 +71,6 @@ void compose(std::vector<Mark>& text) {
   }
   text.resize(size);
 }
-
-bool inert(char32_t c) { return c < 0x300 || !(unicode_classes(c) & kNotInert); }
 
 // utf8proc's own NFC sorts marks in quadratic time; here only stretches that can change are touched at all, and sorted
 // properly.

@@ -20,7 +20,7 @@ void byte_level(const JsonNode& node, TokenizerParts& parts) {
   PreTokenizer& pre = parts.pre_tokenizer;
   if (node["add_prefix_space"].boolean_or(true)) {
     check_first(node, parts);
-    pre.prefix = " ";
+    pre.prefix.assign(1, ' ');
     pre.prepend = PreTokenizer::Prepend::kAlways;
   }
   if (node["use_regex"].boolean_or(true)) pre.splitters.push_back(make_known_splitter(kGpt2Regex));
@@ -35,7 +35,8 @@ void digits(const JsonNode& node, TokenizerParts& parts) {
 void metaspace(const JsonNode& node, TokenizerParts& parts) {
   check_first(node, parts);
   PreTokenizer& pre = parts.pre_tokenizer;
-  pre.space = pre.prefix = node["replacement"].string();
+  pre.space = short_text(node["replacement"]);
+  pre.prefix = short_text(node["replacement"]);
   if (pre.space.empty()) node["replacement"].wrong("one character");
   const bool legacy_prefix = node["add_prefix_space"].boolean_or(true);
   const std::string_view scheme = node["prepend_scheme"].string_or(legacy_prefix ? "always" : "never");

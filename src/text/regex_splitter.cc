@@ -24,23 +24,63 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
+// The expressions are written for Oniguruma. Where PCRE2 means other characters by the same escape, this spells them
+// out: its \s holds U+180E, its \w lacks marks. False when that cannot be done.
+bool to_pcre2(std::string_view regex, std::string& out) {
+  constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+  bool in_class = false;
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    if (regex[i] != '\\' || i + 1 == regex.size()) {
+      // Oniguruma nests and intersects classes, PCRE2 of this age does not.
+      if (in_class && (regex[i] == '[' || regex.substr(i, 2) == "&&")) return false;
+      if (regex.substr(i, 2) == "[]" || regex.substr(i, 3) == "[^]") return false;
+      if (regex[i] == '[' || regex[i] == ']') in_class = regex[i] == '[';
+      out.push_back(regex[i]);
+      continue;
+    }
+    const char escape = regex[++i];
+    if (escape == 's') {
+      out += R"(\p{White_Space})";
+    } else if (escape == 'S') {
+      out += R"(\P{White_Space})";
+    } else if (escape == 'w') {
+      out += in_class ? std::string(kWordMembers) : "[" + std::string(kWordMembers) + "]";
+    } else if (escape == 'W' && !in_class) {
+      out += "[^" + std::string(kWordMembers) + "]";
+    } else if (escape == 'W' || escape == 'b' || escape == 'B' || escape == 'Q' || escape == 'h' || escape == 'H') {
+      return false;
+    } else {
+      out.push_back('\\');
+      out.push_back(escape);
+    }
+  }
+  return true;
+}
+
+// What a match needs besides the expression; one a thread, as making them costs more than most matches.
+struct MatchBuffers {
+  Owned<pcre2_match_data> match{pcre2_match_data_create(1, nullptr)};
+  Owned<pcre2_match_context> context{pcre2_match_context_create(nullptr)};
+  Owned<pcre2_jit_stack> stack{pcre2_jit_stack_create(32 << 10, kJitStackBytes, nullptr)};
+
+  MatchBuffers() {
+    if (!context) return;
+    pcre2_set_match_limit(context.get(), kMatchLimit);
+    pcre2_set_heap_limit(context.get(), kHeapLimitKib);
+    if (stack) pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+  }
+};
+
 class RegexSplitter final : public WordSplitter {
  public:
   RegexSplitter(Owned<pcre2_code> code, SplitBehavior behavior, bool invert)
       : code_(std::move(code)), behavior_(behavior), invert_(invert) {}
 
   void split(std::string_view text, Word word, std::vector<Word>& out) const override {
-    const Owned<pcre2_match_data> match(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
-    const Owned<pcre2_match_context> context(pcre2_match_context_create(nullptr));
-    const Owned<pcre2_jit_stack> stack(pcre2_jit_stack_create(32 << 10, kJitStackBytes, nullptr));
+    thread_local MatchBuffers buffers;
     std::vector<Piece> pieces;
     std::size_t done = word.begin;
-    if (match && context) {
-      pcre2_set_match_limit(context.get(), kMatchLimit);
-      pcre2_set_heap_limit(context.get(), kHeapLimitKib);
-      if (stack) pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
-      done = find_pieces(text, word, *match, *context, pieces);
-    }
+    if (buffers.match && buffers.context) done = find_pieces(text, word, *buffers.match, *buffers.context, pieces);
     if (done < word.end) pieces.push_back({done, word.end, false});
     apply_behavior(pieces, behavior_, invert_, out);
   }
@@ -53,7 +93,7 @@ class RegexSplitter final : public WordSplitter {
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + word.begin);
     const std::size_t size = word.end - word.begin;
     std::size_t at = 0, done = 0;
-    while (at <= size && pcre2_match(code_.get(), subject, size, at, PCRE2_NO_UTF_CHECK, &match, &context) > 0) {
+    while (at <= size && pcre2_match(code_.get(), subject, size, at, PCRE2_NO_UTF_CHECK, &match, &context) >= 0) {
       const PCRE2_SIZE* found = pcre2_get_ovector_pointer(&match);
       const std::size_t begin = found[0], end = found[1];
       if (end <= begin || begin < done) {  // empty, or \K went back
@@ -79,7 +119,12 @@ std::unique_ptr<const WordSplitter> make_regex_splitter(std::string_view regex, 
                                                         std::string& why) {
   int error = 0;
   PCRE2_SIZE offset = 0;
-  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(regex.data()), regex.size(),
+  std::string pattern;
+  if (!to_pcre2(regex, pattern)) {
+    why = "it uses \\b, \\h, \\Q, [\\W], or a class within a class";
+    return nullptr;
+  }
+  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                                        PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
   if (!code) {
     std::array<PCRE2_UCHAR, 160> text{};

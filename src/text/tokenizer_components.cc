@@ -7,7 +7,7 @@ namespace {
 void nfc(const JsonNode&, TokenizerParts& parts) { parts.normalizers.push_back(make_nfc()); }
 
 void prepend(const JsonNode& node, TokenizerParts& parts) {
-  parts.normalizers.push_back(make_prepend(std::string(node["prepend"].string())));
+  parts.normalizers.push_back(make_prepend(short_text(node["prepend"])));
 }
 
 std::string literal_pattern(const JsonNode& node) {
@@ -19,7 +19,7 @@ std::string literal_pattern(const JsonNode& node) {
 }
 
 void replace(const JsonNode& node, TokenizerParts& parts) {
-  parts.normalizers.push_back(make_replace(literal_pattern(node), std::string(node["content"].string())));
+  parts.normalizers.push_back(make_replace(literal_pattern(node), short_text(node["content"])));
 }
 
 void normalizer_sequence(const JsonNode& node, TokenizerParts& parts) {
@@ -32,7 +32,7 @@ void byte_level_decoder(const JsonNode&, TokenizerParts& parts) { parts.decoder.
 void replace_decoder(const JsonNode& node, TokenizerParts& parts) {
   if (parts.decoder.byte_fallback || parts.decoder.fused)
     node.unsupported("Replace", "it only before ByteFallback and Fuse");
-  parts.decoder.replacements.push_back({literal_pattern(node), std::string(node["content"].string())});
+  parts.decoder.replacements.push_back({literal_pattern(node), short_text(node["content"])});
 }
 
 void byte_fallback(const JsonNode& node, TokenizerParts& parts) {
@@ -108,6 +108,13 @@ void read_component(const JsonNode& node, std::span<const ComponentReader> reade
     known += (known.empty() ? "" : ", ") + std::string(reader.type);
   }
   type.unsupported(type.string(), known);
+}
+
+std::string short_text(const JsonNode& node) {
+  constexpr std::size_t kMaxBytes = 16;
+  const std::string_view text = node.string();
+  if (text.size() > kMaxBytes) node.wrong("a string of at most 16 bytes");
+  return std::string(text);
 }
 
 void read_normalizer(const JsonNode& node, TokenizerParts& parts) {

@@ -19,6 +19,9 @@ struct ComponentReader {
 // Runs the reader of node.type.
 void read_component(const JsonNode& node, std::span<const ComponentReader> readers, TokenizerParts& parts);
 
+// A string put in place of others, bounded: text must not grow without limit because a file says so.
+std::string short_text(const JsonNode& node);
+
 // Components nest in Sequences; simdjson refuses deeper files.
 inline constexpr std::size_t kMaxJsonDepth = 32;
 

@@ -7,7 +7,6 @@
 namespace millrace::text {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{128} << 20;
 constexpr std::size_t kMaxConfigBytes = std::size_t{8} << 20;
 
 simdjson::dom::element parse(simdjson::dom::parser& parser, std::string_view json, std::string_view file,
@@ -38,7 +37,7 @@ class Loader {
   void read_merges(const JsonNode& merges);
   std::pair<std::string_view, std::string_view> merge_sides(const JsonNode& merges, std::size_t rank,
                                                             simdjson::dom::element merge) const;
-  void apply_config(const TokenizerConfig& config);
+  void name_roles(const TokenizerConfig& config);
   TokenId find(std::string_view text) const { return parts_.by_text.find(parts_.texts, text); }
 
   TokenizerParts parts_;
@@ -165,20 +164,13 @@ void Loader::read_merges(const JsonNode& merges) {
   }
 }
 
-// As Transformers: the configuration's add_bos_token or add_eos_token, where given, replace the post-processor.
-void Loader::apply_config(const TokenizerConfig& config) {
+void Loader::name_roles(const TokenizerConfig& config) {
   const auto id_of = [&](const std::optional<std::string>& name) {
     const TokenId id = name ? find(*name) : -1;
     return id >= 0 ? std::optional(id) : std::nullopt;
   };
   parts_.bos = id_of(config.bos_token);
   parts_.eos = id_of(config.eos_token);
-  if (config.add_bos_token || config.add_eos_token) {
-    parts_.prefix.clear();
-    parts_.suffix.clear();
-    if (parts_.bos && config.add_bos_token.value_or(false)) parts_.prefix = {*parts_.bos};
-    if (parts_.eos && config.add_eos_token.value_or(false)) parts_.suffix = {*parts_.eos};
-  }
   if (!config.bos_token && !parts_.prefix.empty()) parts_.bos = parts_.prefix.front();
 }
 
@@ -192,7 +184,7 @@ TokenizerParts Loader::load(const JsonNode& file, const TokenizerConfig& config)
   read_merges(model["merges"]);
   add_named_specials(config);
   read_post_processor(file["post_processor"], parts_);
-  apply_config(config);
+  name_roles(config);
   parts_.end_of_generation = find_end_of_generation(parts_);
   parts_.kind = parts_.bpe.byte_level ? "byte-level BPE" : "SentencePiece BPE";
   std::vector<bool> hidden(parts_.texts.size());
@@ -212,7 +204,7 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view to
       config = read_tokenizer_config(
           JsonNode(parse(config_parser, tokenizer_config_json, "tokenizer_config.json", kMaxConfigBytes), ""));
     }
-    const JsonNode file(parse(parser, tokenizer_json, "tokenizer.json", kMaxFileBytes), "");
+    const JsonNode file(parse(parser, tokenizer_json, "tokenizer.json", kMaxVocabularyBytes), "");
     return make_bpe_tokenizer(Loader().load(file, config));
   } catch (const LoadError& e) {
     return e.error();

@@ -8,7 +8,7 @@ The classes come from the oracle itself, not from a Unicode database, so that bo
 import sys
 import unicodedata
 
-from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
@@ -41,13 +41,21 @@ def word_characters():
 
 
 def not_inert():
-    """Everything that NFC may change or join to the character before it: combining class not 0, or quick check not Yes."""
+    """What NFC may change or join to the character before it: combining class not 0, or quick check not Yes.
+
+    A mark that the oracle's older Unicode does not know is inert: it does not reorder.
+    """
+    nfc = normalizers.NFC().normalize_str
     second = {0x1161 + i for i in range(21)} | {0x11A7 + i for i in range(28)}
     found = set()
     for c in CODE_POINTS:
         text = chr(c)
         decomposed = unicodedata.normalize("NFD", text)
-        if unicodedata.combining(text) or unicodedata.normalize("NFC", text) != text:
+        if unicodedata.combining(text):
+            known = nfc(text + "\u0334")[0] == "\u0334" or nfc("\u0345" + text)[-1] == "\u0345" or nfc(text) != text
+            if known:
+                found.add(c)
+        elif nfc(text) != text:
             found.add(c)
         elif len(decomposed) > 1 and not 0xAC00 <= c < 0xD7A4:
             second.add(ord(decomposed[-1]))

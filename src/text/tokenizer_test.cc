@@ -1,0 +1,105 @@
+#include "text/tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "text/test_vocabularies.h"
+
+namespace millrace::text {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+std::shared_ptr<const Tokenizer> byte_level() {
+  return load_gguf_tokenizer(small_byte_level_vocabulary("gpt2")).or_throw();
+}
+std::shared_ptr<const Tokenizer> sentence_piece() {
+  return load_gguf_tokenizer(small_sentence_piece_vocabulary()).or_throw();
+}
+std::string error_of(GgufVocabulary vocabulary) {
+  const auto result = load_gguf_tokenizer(std::move(vocabulary));
+  return result ? "" : result.error().message;
+}
+
+TEST(Tokenizer, MergesByRankWithinWords) {
+  EXPECT_EQ(byte_level()->encode("hello hello", false), (Ids{259, 260}));
+  EXPECT_EQ(byte_level()->encode("shell", false), (Ids{'s', 258}));
+}
+
+TEST(Tokenizer, EncodesPiecesAsOneString) {
+  const std::vector<TextPiece> pieces = {{"hel", true}, {"lo", false}};
+  EXPECT_EQ(byte_level()->encode(pieces, false), (Ids{259}));
+}
+
+TEST(Tokenizer, KeepsACharacterThatPiecesCutInTwo) {
+  const std::vector<TextPiece> pieces = {{"\xc3", true}, {"\xa9", false}};
+  EXPECT_EQ(sentence_piece()->encode(pieces, false), (Ids{259, 264}));
+}
+
+TEST(Tokenizer, IgnoresControlTokensThatAUserWrote) {
+  const auto tokenizer = byte_level();
+  const Ids trusted = tokenizer->encode("<|s|><tool>", false, true);
+  EXPECT_EQ(trusted, (Ids{261, 263}));
+  const Ids untrusted = tokenizer->encode("<|s|><tool>", false, false);
+  EXPECT_EQ(std::ranges::count(untrusted, 261), 0);
+  EXPECT_EQ(untrusted.back(), 263);
+}
+
+TEST(Tokenizer, IgnoresControlTokensThatReachIntoAUsersText) {
+  const std::vector<TextPiece> pieces = {{"<|", false}, {"s|>", true}, {"<|e", true}, {"|>", true}};
+  const Ids ids = byte_level()->encode(pieces, false);
+  EXPECT_EQ(std::ranges::count(ids, 261), 0);
+  EXPECT_EQ(ids.back(), 262);
+}
+
+TEST(Tokenizer, MergesTheHighestScoreFirstAndTheLeftmostAmongEquals) {
+  EXPECT_EQ(sentence_piece()->encode("ab", false), (Ids{263}));
+  EXPECT_EQ(sentence_piece()->encode("aab", false), (Ids{259, 260, 262}));
+  EXPECT_EQ(sentence_piece()->encode("aaa", false), (Ids{259, 265, 260}));
+}
+
+TEST(Tokenizer, FallsBackToBytes) { EXPECT_EQ(sentence_piece()->encode("\n", false), (Ids{259, 3 + '\n'})); }
+
+TEST(Tokenizer, NeverMergesIntoAControlToken) {
+  const Ids ids = sentence_piece()->encode("<s>", false, false);
+  EXPECT_EQ(std::ranges::count(ids, 1), 0);
+  EXPECT_EQ(sentence_piece()->decode(ids, false), "<s>");
+}
+
+TEST(Tokenizer, PutsBosWhereTheVocabularyAsksForIt) {
+  EXPECT_EQ(sentence_piece()->encode("ab", true), (Ids{1, 263}));
+  EXPECT_TRUE(sentence_piece()->adds_bos());
+  EXPECT_FALSE(byte_level()->adds_bos());
+}
+
+TEST(Tokenizer, DecodesSkippingSpecialAndUnknownIds) {
+  EXPECT_EQ(byte_level()->decode(Ids{261, 259, -1, 100000, 260}, true), "hello hello");
+  EXPECT_EQ(byte_level()->decode(Ids{261, 259}, false), "<|s|>hello");
+  EXPECT_EQ(sentence_piece()->decode(Ids{1, 263, 263}, true), "ab ab");
+}
+
+TEST(Tokenizer, EncodesAMegabyteOfOneCharacter) {
+  const std::string text(1 << 20, 'l');
+  EXPECT_EQ(byte_level()->encode(text, false).size(), text.size() / 2);
+  EXPECT_EQ(sentence_piece()->encode(std::string(1 << 20, 'a'), false).size(), 1 + text.size() / 2);
+}
+
+TEST(Tokenizer, RefusesDamagedVocabulariesByField) {
+  auto v = small_byte_level_vocabulary("gpt2");
+  v.merges.emplace_back("zz yy");
+  EXPECT_NE(error_of(v).find("tokenizer.ggml.merges[5]"), std::string::npos);
+  v.merges.back() = "";
+  EXPECT_NE(error_of(v).find("tokenizer.ggml.merges[5]"), std::string::npos);
+  EXPECT_NE(error_of(small_byte_level_vocabulary("martian")).find("martian"), std::string::npos);
+  v = small_sentence_piece_vocabulary();
+  v.scores.pop_back();
+  EXPECT_NE(error_of(v).find("tokenizer.ggml.scores"), std::string::npos);
+  v = small_sentence_piece_vocabulary();
+  v.eos = 100000;
+  EXPECT_NE(error_of(v).find("tokenizer.ggml.eos_token_id"), std::string::npos);
+  EXPECT_NE(error_of({}).find("tokenizer.ggml.tokens"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::text
