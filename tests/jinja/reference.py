@@ -56,15 +56,20 @@ def reference(template, variables):
 class Engine:
     def __init__(self):
         build = pathlib.Path(os.environ.get("MILLRACE_BUILD_DIR", "build/release"))
-        self.process = subprocess.Popen(
-            [build / "tests/jinja/template_oracle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self.command = [build / "tests/jinja/template_oracle"]
+        self.process = None
 
     def answer(self, template, variables, **context):
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         request = {"template": template, "variables": variables, "unix_time": UNIX_TIME, **context}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+        assert line, f"the engine ended with status {self.process.returncode}"
+        return json.loads(line)
 
     def render(self, template, variables, **context):
         """The text or None, and the answer for messages."""

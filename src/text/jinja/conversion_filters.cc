@@ -91,7 +91,7 @@ Value url_encode(Runtime& runtime, const Value& input, Arguments& arguments) {
   }
   Arguments none;
   const Value pairs = input.dict() ? items(runtime, input, none) : input;
-  for (const Value& pair : iterate(runtime, pairs)->items) {
+  for (const Value& pair : iterate(runtime, pairs)) {
     const auto parts = iterate(runtime, pair);
     if (parts->items.size() != 2) fail("urlencode needs pairs");
     if (out.size() > 0) out.append("&", false);

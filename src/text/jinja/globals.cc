@@ -38,7 +38,7 @@ Value dict(Runtime& runtime, Arguments& arguments) {
       for (const Dict::Entry& entry : source.dict()->entries()) out->insert(runtime.budget, entry.key, entry.value);
       continue;
     }
-    for (const Value& pair : iterate(runtime, source)->items) {
+    for (const Value& pair : iterate(runtime, source)) {
       const auto parts = iterate(runtime, pair);
       if (parts->items.size() != 2) fail("dict(): a pair is required, got {} items", parts->items.size());
       out->insert(runtime.budget, parts->items[0], parts->items[1]);

@@ -190,6 +190,7 @@ class Lexer {
     if (!trims && source_.substr(i, 2) != "%}") return false;
     i = trims ? skip_space(source_, i + 3) : i + 2;
     finish_tag(i);
+    if (i == source_.size()) return true;  // nothing in it: Jinja lets it pass unclosed
     for (std::size_t open = source_.find("{%", i); open != source_.npos; open = source_.find("{%", open + 1)) {
       std::size_t name = open + 2;
       const char control = name < source_.size() && (source_[name] == '-' || source_[name] == '+') ? source_[name++] : ' ';

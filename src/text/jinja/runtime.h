@@ -40,8 +40,20 @@ class Runtime {
 
 Value call_value(Runtime& runtime, const Value& callee, Arguments& arguments);
 
+// Items held for the time of a walk: `for (const Value& item : iterate(...))` keeps them alive, also those of an iterator.
+class Sequence {
+ public:
+  Sequence(std::shared_ptr<const List> list) : list_(std::move(list)) {}
+  auto begin() const { return list_->items.begin(); }
+  auto end() const { return list_->items.end(); }
+  const List* operator->() const { return list_.get(); }
+
+ private:
+  std::shared_ptr<const List> list_;
+};
+
 // The items of anything that Python can iterate over: lists, keys of a dict, characters of a string. An iterator is used up.
-std::shared_ptr<const List> iterate(Runtime& runtime, const Value& value);
+Sequence iterate(Runtime& runtime, const Value& value);
 
 // obj.name: methods and attributes before items. obj[key]: items first. A missing one is an undefined value; anything of an
 // undefined value fails.

@@ -21,8 +21,8 @@ Value map(Runtime& runtime, const Value& input, Arguments& arguments) {
   std::vector<Value> out;
   if (arguments.positional.empty()) {
     const BoundArguments args("map", arguments, {"attribute", "default"}, 1);
-    const auto items = input.truthy() ? iterate(runtime, input) : std::make_shared<const List>();
-    for (const Value& item : items->items) {
+    const Sequence items = input.truthy() ? iterate(runtime, input) : std::make_shared<const List>();
+    for (const Value& item : items) {
       Value value = get_path(runtime, item, args[0]);
       out.push_back(value.is_undefined() && args.has_value(1) ? args[1] : value);
     }
@@ -32,7 +32,7 @@ Value map(Runtime& runtime, const Value& input, Arguments& arguments) {
   const Filter* filter = find_filter(name_of(name, "filter"));
   if (!filter) fail("the filter '{}' is not supported", name.text()->view());
   if (input.truthy()) {
-    for (const Value& item : iterate(runtime, input)->items) {
+    for (const Value& item : iterate(runtime, input)) {
       runtime.budget.step();
       Arguments copy = arguments;
       out.push_back(filter->apply(runtime, item, copy));
@@ -51,7 +51,7 @@ Value filter_items(Runtime& runtime, const Value& input, Arguments& arguments, b
   }
   std::vector<Value> out;
   if (input.truthy()) {
-    for (const Value& item : iterate(runtime, input)->items) {
+    for (const Value& item : iterate(runtime, input)) {
       runtime.budget.step();
       const Value subject = by_attribute ? get_path(runtime, item, path) : item;
       Arguments copy = arguments;

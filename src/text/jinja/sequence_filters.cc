@@ -40,7 +40,7 @@ Value last(Runtime& runtime, const Value& input, Arguments& arguments) {
 Value join_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
   const BoundArguments args("join", arguments, {"d", "attribute"});
   std::vector<Text> parts;
-  for (const Value& item : iterate(runtime, input)->items) {
+  for (const Value& item : iterate(runtime, input)) {
     parts.push_back(to_text(runtime, args.has_value(1) ? get_path(runtime, item, args[1]) : item));
   }
   return join(runtime.budget, args.has(0) ? to_text(runtime, args[0]) : Text(), parts);
@@ -70,7 +70,7 @@ Value sort(Runtime& runtime, const Value& input, Arguments& arguments) {
     keys.emplace_back(runtime, args.value(2, None{}), args.truth(1, false));
   }
   std::vector<KeyedItem> items;
-  for (const Value& item : iterate(runtime, input)->items) {
+  for (const Value& item : iterate(runtime, input)) {
     std::vector<Value> parts;
     for (const SortKey& key : keys) parts.push_back(key(item));
     items.push_back({keys.size() == 1 ? parts[0] : make_list(runtime.budget, std::move(parts)), item});
@@ -116,7 +116,7 @@ Value sum(Runtime& runtime, const Value& input, Arguments& arguments) {
   const BoundArguments args("sum", arguments, {"attribute", "start"});
   Value total = args.value(1, 0);
   if (total.text()) fail("sum() can't sum strings");
-  for (const Value& item : iterate(runtime, input)->items) {
+  for (const Value& item : iterate(runtime, input)) {
     total = apply(runtime, Operator::kAdd, total, args.has_value(0) ? get_path(runtime, item, args[0]) : item);
   }
   return total;
@@ -127,7 +127,7 @@ Value unique(Runtime& runtime, const Value& input, Arguments& arguments) {
   const SortKey key_of(runtime, args.value(1, None{}), args.truth(0, false));
   Dict seen;
   std::vector<Value> others, out;  // keys that a Dict cannot hold are compared one by one
-  for (const Value& item : iterate(runtime, input)->items) {
+  for (const Value& item : iterate(runtime, input)) {
     Value key = key_of(item);
     if (key.dict() || (key.list() && key.list()->kind == ListKind::kList)) fail("unhashable type: '{}'", key.type_name());
     if (Dict::is_hashable(key)) {
@@ -148,7 +148,7 @@ Value batch(Runtime& runtime, const Value& input, Arguments& arguments) {
   const std::int64_t size = args.integer(0, 0);
   std::vector<Value> rows, row;
   const auto flush = [&] { rows.push_back(make_list(runtime.budget, std::exchange(row, {}))); };
-  for (const Value& item : iterate(runtime, input)->items) {
+  for (const Value& item : iterate(runtime, input)) {
     if (static_cast<std::int64_t>(row.size()) == size) flush();
     row.push_back(item);
   }
@@ -184,7 +184,7 @@ Value group_by(Runtime& runtime, const Value& input, Arguments& arguments) {
   const BoundArguments args("groupby", arguments, {"attribute", "default", "case_sensitive"}, 1);
   const SortKey key_of(runtime, args[0], args.truth(2, false), args.value(1, None{}));
   std::vector<KeyedItem> keyed;
-  for (const Value& item : iterate(runtime, input)->items) keyed.push_back({key_of(item), item});
+  for (const Value& item : iterate(runtime, input)) keyed.push_back({key_of(item), item});
   std::vector<Value> groups, group;
   const auto flush = [&] {
     Value grouper = key_of.original(group.front());

@@ -136,7 +136,7 @@ Value get_slice(Runtime& runtime, const Value& object, const Value& start, const
   return std::shared_ptr<const List>(std::move(range));
 }
 
-std::shared_ptr<const List> iterate(Runtime& runtime, const Value& value) {
+Sequence iterate(Runtime& runtime, const Value& value) {
   if (value.list()) {
     runtime.budget.step(static_cast<std::int64_t>(value.list()->items.size() / 16));
     return value.shared_list();

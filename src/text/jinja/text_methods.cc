@@ -109,7 +109,7 @@ Value replace_method(Runtime& runtime, const Value& self, Arguments& arguments) 
 Value join_method(Runtime& runtime, const Value& self, Arguments& arguments) {
   const BoundArguments args("join", arguments, {"iterable"}, 1);
   std::vector<Text> parts;
-  for (const Value& item : iterate(runtime, args[0])->items) {
+  for (const Value& item : iterate(runtime, args[0])) {
     if (!item.text()) fail("join: expected str instance, {} found", item.type_name());
     parts.push_back(*item.text());
   }

@@ -48,15 +48,6 @@ void for_each_word(std::string_view text, Part part) {
   }
 }
 
-std::size_t skip_space(std::string_view text, std::size_t i) {
-  while (i < text.size()) {
-    std::size_t next = i;
-    if (!is_space(next_code_point(text, next))) break;
-    i = next;
-  }
-  return i;
-}
-
 std::size_t skip_space_back(std::string_view text, std::size_t i) {
   while (i > 0) {
     const std::size_t at = previous_character(text, i);
@@ -74,10 +65,6 @@ std::vector<Value> split_words(Budget& budget, const Text& text, std::int64_t li
     parts.push_back(substring(budget, text, from, last ? text.size() : to));
     return !last;
   });
-  if (limit >= 0 && !parts.empty() && static_cast<std::int64_t>(parts.size()) > limit) {
-    const Text& rest = *parts.back().text();
-    parts.back() = substring(budget, rest, 0, skip_space_back(rest.view(), rest.size()));
-  }
   return parts;
 }
 
@@ -86,7 +73,7 @@ std::vector<Value> split_words_from_right(Budget& budget, const Text& text, std:
   std::size_t end = skip_space_back(text.view(), text.size());
   while (end > 0) {
     if (limit >= 0 && static_cast<std::int64_t>(parts.size()) == limit) {
-      parts.push_back(substring(budget, text, skip_space(text.view(), 0), end));
+      parts.push_back(substring(budget, text, 0, end));
       break;
     }
     std::size_t start = end;
