@@ -32,8 +32,9 @@ auto guarded(Work work, Line line) -> decltype(work()) {
     return work();
   } catch (const jinja::Failure& failure) {
     const bool add_line = !failure.is_final && failure.code != ErrorCode::kBadFile;
-    return Error{failure.code, "chat_template",
-                 shortened(add_line ? fmt::format("chat template, line {}: {}", line(), failure.message) : failure.message)};
+    return Error{
+        failure.code, "chat_template",
+        shortened(add_line ? fmt::format("chat template, line {}: {}", line(), failure.message) : failure.message)};
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kResourceExhausted, "chat_template", "chat template: out of memory");
   } catch (const std::length_error&) {
@@ -45,16 +46,19 @@ class CompiledTemplate final : public ChatTemplate {
  public:
   CompiledTemplate(jinja::Program program, TemplateLimits limits) : program_(std::move(program)), limits_(limits) {}
 
-  Result<std::vector<TextPiece>> render(const nlohmann::ordered_json& variables, const TemplateContext& context) const override {
+  Result<std::vector<TextPiece>> render(const nlohmann::ordered_json& variables,
+                                        const TemplateContext& context) const override {
     if (!variables.is_object()) {
-      return make_error(ErrorCode::kInvalidArgument, "chat_template", "the variables of a chat template must be a JSON object");
+      return make_error(ErrorCode::kInvalidArgument, "chat_template",
+                        "the variables of a chat template must be a JSON object");
     }
     int line = 1;
     return guarded([&] { return render_pieces(variables, context, line); }, [&] { return line; });
   }
 
  private:
-  Result<std::vector<TextPiece>> render_pieces(const nlohmann::ordered_json& variables, const TemplateContext& context, int& line) const {
+  Result<std::vector<TextPiece>> render_pieces(const nlohmann::ordered_json& variables, const TemplateContext& context,
+                                               int& line) const {
     jinja::Interpreter interpreter(program_, limits_, context);
     define_context(interpreter, context);
     for (const auto& [name, value] : variables.items()) {
@@ -68,7 +72,8 @@ class CompiledTemplate final : public ChatTemplate {
       throw;
     }
     std::vector<TextPiece> pieces;
-    output.for_each_run(0, output.size(), [&](std::string_view text, bool trusted) { pieces.push_back({std::string(text), trusted}); });
+    output.for_each_run(0, output.size(),
+                        [&](std::string_view text, bool trusted) { pieces.push_back({std::string(text), trusted}); });
     return pieces;
   }
 
@@ -94,7 +99,8 @@ Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::compile(std::string_vi
     if (jinja::replace_invalid_utf8(source) != source) {
       return make_error(ErrorCode::kBadFile, "chat_template", "the chat template is not valid UTF-8");
     }
-    std::shared_ptr<const ChatTemplate> compiled = std::make_shared<CompiledTemplate>(jinja::parse(source, limits), limits);
+    std::shared_ptr<const ChatTemplate> compiled =
+        std::make_shared<CompiledTemplate>(jinja::parse(source, limits), limits);
     return compiled;
   };
   return guarded(work, [] { return 1; });

@@ -1,4 +1,5 @@
-// A template, a zero byte, and JSON variables: rendering gives pieces or an error, whatever they are, within small limits.
+// A template, a zero byte, and JSON variables: rendering gives pieces or an error, whatever they are, within small
+// limits.
 
 #include <cstddef>
 #include <cstdint>

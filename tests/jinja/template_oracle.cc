@@ -13,7 +13,9 @@ using millrace::text::ChatTemplate;
 using millrace::text::TemplateContext;
 using Json = nlohmann::ordered_json;
 
-Json error_json(const millrace::Error& error) { return {{"error", error.message}, {"code", millrace::to_string(error.code)}}; }
+Json error_json(const millrace::Error& error) {
+  return {{"error", error.message}, {"code", millrace::to_string(error.code)}};
+}
 
 Json answer(const Json& request) {
   const auto compiled = ChatTemplate::compile(request.at("template").get<std::string>());

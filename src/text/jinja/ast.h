@@ -92,8 +92,8 @@ struct DictDisplay {
 };
 
 struct Expression {
-  std::variant<Literal, Name, Attribute, Item, SliceItem, Call, ApplyFilter, ApplyTest, Not, Sign, Arithmetic, Concatenation,
-               Comparison, Logic, Conditional, ListDisplay, DictDisplay>
+  std::variant<Literal, Name, Attribute, Item, SliceItem, Call, ApplyFilter, ApplyTest, Not, Sign, Arithmetic,
+               Concatenation, Comparison, Logic, Conditional, ListDisplay, DictDisplay>
       node;
   int line;
 };
@@ -121,7 +121,7 @@ struct For {
   Target target;
   ExpressionPtr items, filter;  // `filter` may be null
   Body body, otherwise;
-  bool uses_loop = false;      // the body reads `loop`
+  bool uses_loop = false;       // the body reads `loop`
   bool makes_closures = false;  // a macro or call block inside may outlive an iteration
 };
 struct Set {

@@ -24,14 +24,17 @@ bool is_one_of(std::string_view set, char c) { return set.find(c) != set.npos; }
 
 std::int64_t read_number(std::string_view text, std::size_t& at) {
   std::int64_t value = 0;
-  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) value = std::min<std::int64_t>(value * 10 + (text[at] - '0'), 1 << 30);
+  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
+    value = std::min<std::int64_t>(value * 10 + (text[at] - '0'), 1 << 30);
   return value;
 }
 
 Specification parse_specification(std::string_view text) {
   Specification out;
   std::size_t at = 0;
-  const auto take = [&](std::string_view set) { return at < text.size() && is_one_of(set, text[at]) ? text[at++] : '\0'; };
+  const auto take = [&](std::string_view set) {
+    return at < text.size() && is_one_of(set, text[at]) ? text[at++] : '\0';
+  };
   if (!text.empty()) {
     std::size_t after_fill = 0;
     next_code_point(text, after_fill);
@@ -77,8 +80,10 @@ std::string number_text(Runtime& runtime, const Value& value, const Specificatio
     style.type = 'f';
     return format_number(runtime.budget, value.as_real() * 100, style) + "%";
   }
-  if (style.type != 0 && !is_real_type(style.type)) fail("Unknown format code '{}' for object of type 'float'", style.type);
-  if (style.type == 0 && style.precision < 0 && style.sign == '-' && !style.grouping) return real_to_string(value.as_real());
+  if (style.type != 0 && !is_real_type(style.type))
+    fail("Unknown format code '{}' for object of type 'float'", style.type);
+  if (style.type == 0 && style.precision < 0 && style.sign == '-' && !style.grouping)
+    return real_to_string(value.as_real());
   if (style.type == 0) style.type = style.precision < 0 ? 'f' : 'g';
   return format_number(runtime.budget, value, style);
 }
@@ -90,7 +95,8 @@ Text format_value(Runtime& runtime, const Value& value, std::string_view specifi
     return pad_number(runtime.budget, number_text(runtime, value, spec), spec);
   }
   if (!value.text() && !value.boolean()) fail("unsupported format string passed to {}.__format__", value.type_name());
-  if (spec.align == '=' || (spec.number.type != 0 && spec.number.type != 's')) fail("Invalid format specifier '{}' for a string", specification);
+  if (spec.align == '=' || (spec.number.type != 0 && spec.number.type != 's'))
+    fail("Invalid format specifier '{}' for a string", specification);
   Text text = to_text(runtime, value);
   if (spec.number.precision >= 0 && static_cast<std::size_t>(spec.number.precision) < text.length()) {
     text = slice(runtime.budget, text, 0, spec.number.precision, 1);
@@ -180,7 +186,8 @@ class BraceFormatter {
       }
       fail("format(): there is no argument '{}'", name);
     }
-    if (index >= static_cast<std::int64_t>(arguments_.positional.size())) fail("Replacement index {} out of range", index);
+    if (index >= static_cast<std::int64_t>(arguments_.positional.size()))
+      fail("Replacement index {} out of range", index);
     return arguments_.positional[static_cast<std::size_t>(index)];
   }
 

@@ -8,8 +8,8 @@
 
 namespace millrace::text::jinja {
 
-// What one rendering may still spend. Everything that loops, copies or recurses on behalf of a template pays here, so that time and
-// memory are bounded by TemplateLimits whatever the template and the conversation are.
+// What one rendering may still spend. Everything that loops, copies or recurses on behalf of a template pays here, so
+// that time and memory are bounded by TemplateLimits whatever the template and the conversation are.
 class Budget {
  public:
   explicit Budget(const TemplateLimits& limits) : limits_(limits), steps_left_(limits.steps) {}

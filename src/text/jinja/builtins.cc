@@ -5,7 +5,8 @@
 namespace millrace::text::jinja {
 
 const Filter* find_filter(std::string_view name) {
-  for (const auto table : {text_filters(), number_filters(), sequence_filters(), selection_filters(), conversion_filters()}) {
+  for (const auto table :
+       {text_filters(), number_filters(), sequence_filters(), selection_filters(), conversion_filters()}) {
     const auto found = std::find_if(table.begin(), table.end(), [&](const Filter& f) { return f.name == name; });
     if (found != table.end()) return &*found;
   }

@@ -7,7 +7,8 @@
 
 namespace millrace::text::jinja {
 
-// What templates can name. Each table lists {name, function}; a new filter, test, method or global is one function and one row.
+// What templates can name. Each table lists {name, function}; a new filter, test, method or global is one function and
+// one row.
 
 struct Filter {
   std::string_view name;

@@ -49,7 +49,8 @@ bool ordered(Budget& budget, const Value& a, const Value& b, std::string_view si
   }
   const List* x = a.list();
   const List* y = b.list();
-  const bool comparable = x && y && ((x->kind == ListKind::kList && y->kind == ListKind::kList) || (x->is_tuple() && y->is_tuple()));
+  const bool comparable =
+      x && y && ((x->kind == ListKind::kList && y->kind == ListKind::kList) || (x->is_tuple() && y->is_tuple()));
   if (!comparable) {
     fail("'{}' not supported between instances of '{}' and '{}'", sign, a.type_name(), b.type_name());
   }

@@ -7,7 +7,8 @@ namespace {
 
 Value get(Runtime&, const Value& self, Arguments& arguments) {
   const BoundArguments args("get", arguments, {"key", "default"}, 1);
-  if (args[0].dict() || (args[0].list() && !args[0].list()->is_tuple())) fail("unhashable type: '{}'", args[0].type_name());
+  if (args[0].dict() || (args[0].list() && !args[0].list()->is_tuple()))
+    fail("unhashable type: '{}'", args[0].type_name());
   const Value* found = self.dict()->find(args[0]);
   return found ? *found : args.value(1, None{});
 }
@@ -48,7 +49,11 @@ Value count(Runtime& runtime, const Value& self, Arguments& arguments) {
 }
 
 constexpr Method kDictMethods[] = {
-    {"copy", copy}, {"get", get}, {"items", view<ListKind::kItems>}, {"keys", view<ListKind::kKeys>}, {"values", view<ListKind::kValues>},
+    {"copy", copy},
+    {"get", get},
+    {"items", view<ListKind::kItems>},
+    {"keys", view<ListKind::kKeys>},
+    {"values", view<ListKind::kValues>},
 };
 constexpr Method kListMethods[] = {{"count", count}, {"index", index}};
 

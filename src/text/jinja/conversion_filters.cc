@@ -104,8 +104,8 @@ Value url_encode(Runtime& runtime, const Value& input, Arguments& arguments) {
 
 std::span<const Filter> conversion_filters() {
   static constexpr Filter kTable[] = {
-      {"attr", attr},       {"d", default_filter},   {"default", default_filter}, {"items", items},
-      {"safe", string_filter}, {"string", string_filter}, {"tojson", tojson},     {"urlencode", url_encode},
+      {"attr", attr},          {"d", default_filter},     {"default", default_filter}, {"items", items},
+      {"safe", string_filter}, {"string", string_filter}, {"tojson", tojson},          {"urlencode", url_encode},
   };
   return kTable;
 }

@@ -21,7 +21,8 @@ std::optional<Operator> operator_of(const Token& token, std::string_view allowed
 }  // namespace
 
 void ExpressionParser::link(int& links) {
-  if (++links > kMaxChain) syntax_error(stream_.line(), fmt::format("more than {} attributes, calls or filters in a row", kMaxChain));
+  if (++links > kMaxChain)
+    syntax_error(stream_.line(), fmt::format("more than {} attributes, calls or filters in a row", kMaxChain));
 }
 
 ExpressionPtr ExpressionParser::tuple(bool with_conditional, std::string_view end_word) {
@@ -332,8 +333,8 @@ ExpressionPtr ExpressionParser::test(ExpressionPtr input) {
   const Test* found = find_test(name);
   if (!found) syntax_error(line, fmt::format("the test '{}' is not supported", name));
   CallArguments arguments;
-  const bool word = stream_.is(TokenKind::kName) && !stream_.is_word("else") && !stream_.is_word("or") &&
-                    !stream_.is_word("and");
+  const bool word =
+      stream_.is(TokenKind::kName) && !stream_.is_word("else") && !stream_.is_word("or") && !stream_.is_word("and");
   const bool operand = word || stream_.is(TokenKind::kString) || stream_.is(TokenKind::kInteger) ||
                        stream_.is(TokenKind::kReal) || stream_.is_sign("[") || stream_.is_sign("{");
   if (stream_.is_sign("(")) {

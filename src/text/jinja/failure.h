@@ -9,8 +9,8 @@
 
 namespace millrace::text::jinja {
 
-// How an error leaves the depths of the engine. Thrown inside text/jinja only: ChatTemplate's compile and render catch it, add the
-// line, and return an Error.
+// How an error leaves the depths of the engine. Thrown inside text/jinja only: ChatTemplate's compile and render catch
+// it, add the line, and return an Error.
 struct Failure {
   ErrorCode code;
   std::string message;

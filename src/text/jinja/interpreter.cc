@@ -27,7 +27,6 @@ void Scope::set(NameId id, Value value) {
   values_.emplace_back(id, std::move(value));
 }
 
-
 namespace {
 
 // Puts a variable back when a block ends, also by an exception.
@@ -47,7 +46,10 @@ class Restore {
 }  // namespace
 
 Interpreter::Interpreter(const Program& program, const TemplateLimits& limits, const TemplateContext& template_context)
-    : Runtime(limits, template_context), program_(program), root_(nullptr), output_(budget, "output_bytes", limits.output_bytes) {
+    : Runtime(limits, template_context),
+      program_(program),
+      root_(nullptr),
+      output_(budget, "output_bytes", limits.output_bytes) {
   for (const Builtin& global : globals()) define(global.name, &global);
 }
 
@@ -117,7 +119,7 @@ Interpreter::Flow Interpreter::run_node(const For& node) {
     items = make_list(budget, std::move(kept)).shared_list();
   }
   const bool filter_now = node.filter && !node.uses_loop;
-  Loop* loop = node.uses_loop ? make<Loop>(items) : nullptr;
+  Loop* loop = node.uses_loop ? make<Loop>(items.shared()) : nullptr;
   bool ran = false;
   for (std::size_t i = 0; i < items->items.size(); ++i) {
     budget.step();
@@ -224,8 +226,9 @@ Value Interpreter::call_macro(const MacroDefinition& macro, const Scope& closure
   Scope* scope = macro.makes_closures ? kept_scopes_.emplace_back(std::make_unique<Scope>(&closure)).get()
                                       : &local.emplace(&closure);
   const Restore<Scope*> restore(scope_, scope);
-  bind_parameters(*this, program_, macro, arguments, [&](NameId id, Value value) { scope->set(id, std::move(value)); },
-                  [&](const Expression& fallback) { return evaluate(fallback); });
+  bind_parameters(
+      *this, program_, macro, arguments, [&](NameId id, Value value) { scope->set(id, std::move(value)); },
+      [&](const Expression& fallback) { return evaluate(fallback); });
   return capture(macro.body, *scope).first;
 }
 

@@ -34,7 +34,8 @@ class Interpreter : public Runtime {
  private:
   enum class Flow { kNext, kBreak, kContinue };
 
-  // Bounds the C++ stack: source nests at most `depth` levels and so do calls; their product may reach 16 x depth nodes.
+  // Bounds the C++ stack: source nests at most `depth` levels and so do calls; their product may reach 16 x depth
+  // nodes.
   class Level {
    public:
     explicit Level(Interpreter& interpreter) : interpreter_(interpreter) {

@@ -89,7 +89,8 @@ class StringUnescaper {
     unsigned value = 0;
     const std::string_view hex = body_.substr(at_, digits);
     const auto parsed = std::from_chars(hex.data(), hex.data() + hex.size(), value, 16);
-    if (hex.size() != digits || parsed.ptr != hex.data() + hex.size()) syntax_error(line_, "truncated escape in a string");
+    if (hex.size() != digits || parsed.ptr != hex.data() + hex.size())
+      syntax_error(line_, "truncated escape in a string");
     if (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) syntax_error(line_, "escape of an illegal character");
     append_utf8(out_, value);
     at_ += digits;
@@ -114,7 +115,8 @@ class Lexer {
       }
       const char kind = source_[start + 1];
       std::size_t body = start + 2;
-      const char control = body < source_.size() && (source_[body] == '-' || source_[body] == '+') ? source_[body++] : ' ';
+      const char control =
+          body < source_.size() && (source_[body] == '-' || source_[body] == '+') ? source_[body++] : ' ';
       data(stripped(source_.substr(at_, start - at_), control, kind == '{'));
       advance_to(body);
       if (kind == '#') {
@@ -166,7 +168,9 @@ class Lexer {
 
   // Where the tag that closes with -X} +X} or X} (X = sign) ends, if it closes at `at`; nothing otherwise.
   std::size_t closing(std::size_t at, char sign) const {
-    const auto sign_at = [&](std::size_t i) { return i + 1 < source_.size() && source_[i] == sign && source_[i + 1] == '}'; };
+    const auto sign_at = [&](std::size_t i) {
+      return i + 1 < source_.size() && source_[i] == sign && source_[i + 1] == '}';
+    };
     if (at < source_.size() && source_[at] == '-' && sign_at(at + 1)) return skip_space(source_, at + 3);
     if (at < source_.size() && source_[at] == '+' && sign != '}' && sign_at(at + 1)) return at + 3;
     if (!sign_at(at)) return source_.npos;
@@ -193,7 +197,8 @@ class Lexer {
     if (i == source_.size()) return true;  // nothing in it: Jinja lets it pass unclosed
     for (std::size_t open = source_.find("{%", i); open != source_.npos; open = source_.find("{%", open + 1)) {
       std::size_t name = open + 2;
-      const char control = name < source_.size() && (source_[name] == '-' || source_[name] == '+') ? source_[name++] : ' ';
+      const char control =
+          name < source_.size() && (source_[name] == '-' || source_[name] == '+') ? source_[name++] : ' ';
       name = skip_space(source_, name);
       if (source_.substr(name, 6) != "endraw") continue;
       const std::size_t end = closing(skip_space(source_, name + 6), '%');
@@ -239,8 +244,9 @@ class Lexer {
   }
 
   void operator_sign(std::string& open) {
-    static constexpr std::string_view kSigns[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]",
-                                                  "(",  ")",  "{",  "}",  ">",  "<",  "=", ".", ":", "|", ",", ";"};
+    static constexpr std::string_view kSigns[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/",
+                                                  "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
+                                                  ">",  "<",  "=",  ".",  ":",  "|",  ",", ";"};
     for (const std::string_view sign : kSigns) {
       if (source_.substr(at_, sign.size()) != sign) continue;
       if (const auto at = std::string_view("([{").find(sign); at != std::string_view::npos) open += ")]}"[at];
@@ -278,7 +284,8 @@ class Lexer {
     std::size_t real_end = end;
     if (end < source_.size() && source_[end] == '.' && digits_end(end + 1) > end + 1) real_end = digits_end(end + 1);
     if (real_end < source_.size() && (source_[real_end] == 'e' || source_[real_end] == 'E')) {
-      const bool has_sign = real_end + 1 < source_.size() && (source_[real_end + 1] == '+' || source_[real_end + 1] == '-');
+      const bool has_sign =
+          real_end + 1 < source_.size() && (source_[real_end + 1] == '+' || source_[real_end + 1] == '-');
       const std::size_t exponent = real_end + 1 + (has_sign ? 1 : 0);
       if (digits_end(exponent) > exponent) real_end = digits_end(exponent);
     }
@@ -304,13 +311,16 @@ class Lexer {
   void integer(std::size_t end) {
     int base = 10;
     std::size_t start = at_;
-    const char mark = at_ + 1 < source_.size() && source_[at_] == '0' ? static_cast<char>(source_[at_ + 1] | 0x20) : ' ';
+    const char mark =
+        at_ + 1 < source_.size() && source_[at_] == '0' ? static_cast<char>(source_[at_ + 1] | 0x20) : ' ';
     if (mark == 'x' || mark == 'o' || mark == 'b') {
       base = mark == 'x' ? 16 : mark == 'o' ? 8 : 2;
       start += 2;
       end = start;
       const auto digit = [&](char c) {
-        const int value = is_ascii_digit(c) ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
+        const int value = is_ascii_digit(c)                        ? c - '0'
+                          : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                                   : 99;
         return value < base;
       };
       while (end < source_.size() && (digit(source_[end]) || source_[end] == '_')) ++end;
@@ -322,7 +332,8 @@ class Lexer {
     bool bad = text.empty();
     for (const char c : text) {
       const int digit = is_ascii_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10;
-      bad = bad || __builtin_mul_overflow(value, Integer(base), &value) || __builtin_add_overflow(value, Integer(digit), &value);
+      bad = bad || __builtin_mul_overflow(value, Integer(base), &value) ||
+            __builtin_add_overflow(value, Integer(digit), &value);
     }
     if (bad) syntax_error(line_, "an integer literal is malformed or does not fit 128 bits");
     push(TokenKind::kInteger, text, value);

@@ -8,7 +8,19 @@
 
 namespace millrace::text::jinja {
 
-enum class TokenKind { kData, kPrintBegin, kPrintEnd, kTagBegin, kTagEnd, kName, kString, kInteger, kReal, kOperator, kEnd };
+enum class TokenKind {
+  kData,
+  kPrintBegin,
+  kPrintEnd,
+  kTagBegin,
+  kTagEnd,
+  kName,
+  kString,
+  kInteger,
+  kReal,
+  kOperator,
+  kEnd
+};
 
 struct Token {
   TokenKind kind;
@@ -17,8 +29,8 @@ struct Token {
   int line;
 };
 
-// The template as tokens, with white space control applied as Jinja does under trim_blocks and lstrip_blocks. Throws Failure with
-// the line. The last token is kEnd.
+// The template as tokens, with white space control applied as Jinja does under trim_blocks and lstrip_blocks. Throws
+// Failure with the line. The last token is kEnd.
 std::vector<Token> tokenize(std::string_view source);
 
 // For messages: the sign, name or kind of a token.

@@ -44,8 +44,8 @@ Value Loop::cycle(const Arguments& arguments) const {
 
 bool Loop::changed(Runtime& runtime, const Arguments& arguments) {
   const auto same = [&](const Value& a, const Value& b) { return equals(runtime.budget, a, b); };
-  const bool unchanged = last_changed_ && std::equal(last_changed_->begin(), last_changed_->end(), arguments.positional.begin(),
-                                                     arguments.positional.end(), same);
+  const bool unchanged = last_changed_ && std::equal(last_changed_->begin(), last_changed_->end(),
+                                                     arguments.positional.begin(), arguments.positional.end(), same);
   last_changed_ = arguments.positional;
   return !unchanged;
 }

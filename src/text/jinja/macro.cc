@@ -6,7 +6,8 @@ namespace millrace::text::jinja {
 namespace {
 
 std::optional<Value> take_named(Arguments& arguments, std::string_view name) {
-  const auto found = std::find_if(arguments.named.begin(), arguments.named.end(), [&](const auto& a) { return a.first == name; });
+  const auto found =
+      std::find_if(arguments.named.begin(), arguments.named.end(), [&](const auto& a) { return a.first == name; });
   if (found == arguments.named.end()) return std::nullopt;
   Value value = std::move(found->second);
   arguments.named.erase(found);
@@ -21,7 +22,8 @@ std::optional<Value> Macro::attribute(Runtime&, std::string_view name) {
 }
 
 void bind_parameters(Runtime& runtime, const Program& program, const MacroDefinition& macro, Arguments& arguments,
-                     const std::function<void(NameId, Value)>& set, const std::function<Value(const Expression&)>& evaluate) {
+                     const std::function<void(NameId, Value)>& set,
+                     const std::function<Value(const Expression&)>& evaluate) {
   const std::size_t count = macro.parameters.size();
   std::vector<Value>& given = arguments.positional;
   bool has_caller_parameter = false;

@@ -15,7 +15,9 @@ class Macro : public Object {
   std::string_view type_name() const override { return "Macro"; }
   bool is_callable() const override { return true; }
   std::optional<Value> attribute(Runtime&, std::string_view name) override;
-  Value call(Runtime&, Arguments& arguments) override { return interpreter_.call_macro(definition_, closure_, arguments); }
+  Value call(Runtime&, Arguments& arguments) override {
+    return interpreter_.call_macro(definition_, closure_, arguments);
+  }
 
  private:
   Interpreter& interpreter_;
@@ -23,9 +25,10 @@ class Macro : public Object {
   const Scope& closure_;
 };
 
-// Hands each parameter (and varargs, kwargs, caller where the body reads them) to `set`, in order, so that a default may use the
-// parameters before it.
+// Hands each parameter (and varargs, kwargs, caller where the body reads them) to `set`, in order, so that a default
+// may use the parameters before it.
 void bind_parameters(Runtime& runtime, const Program& program, const MacroDefinition& macro, Arguments& arguments,
-                     const std::function<void(NameId, Value)>& set, const std::function<Value(const Expression&)>& evaluate);
+                     const std::function<void(NameId, Value)>& set,
+                     const std::function<Value(const Expression&)>& evaluate);
 
 }  // namespace millrace::text::jinja

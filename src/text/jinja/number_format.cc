@@ -20,7 +20,10 @@ std::string magnitude_digits(Integer value, unsigned base) {
 }
 
 std::string format_integer(Integer value, const NumberStyle& style) {
-  const unsigned base = style.type == 'b' ? 2 : style.type == 'o' ? 8 : style.type == 'x' || style.type == 'X' ? 16 : 10;
+  const unsigned base = style.type == 'b'                        ? 2
+                        : style.type == 'o'                      ? 8
+                        : style.type == 'x' || style.type == 'X' ? 16
+                                                                 : 10;
   std::string digits = magnitude_digits(value, base);
   if (style.precision > static_cast<int>(digits.size())) {
     digits.insert(0, static_cast<std::size_t>(style.precision) - digits.size(), '0');
@@ -34,8 +37,12 @@ std::string format_real(double value, const NumberStyle& style) {
   value = std::fabs(value);
   const bool upper = style.type >= 'A' && style.type <= 'Z';
   if (!std::isfinite(value)) return std::isnan(value) ? (upper ? "NAN" : "nan") : (upper ? "INF" : "inf");
-  const char pattern[] = {'%', style.alternate ? '#' : '.', style.alternate ? '.' : '*', style.alternate ? '*' : style.type,
-                          style.alternate ? style.type : '\0', '\0'};
+  const char pattern[] = {'%',
+                          style.alternate ? '#' : '.',
+                          style.alternate ? '.' : '*',
+                          style.alternate ? '*' : style.type,
+                          style.alternate ? style.type : '\0',
+                          '\0'};
   const int precision = style.precision < 0 ? 6 : style.precision;
   const int size = std::snprintf(nullptr, 0, pattern, precision, value);
   std::string out(static_cast<std::size_t>(size) + 1, '\0');

@@ -9,8 +9,8 @@ struct NumberStyle {
   char type = 'd';  // d b o x X, or e E f F g G
   int precision = -1;
   bool alternate = false;
-  char sign = '-';      // '+', '-' or ' '
-  char grouping = 0;    // ',' or '_' between thousands
+  char sign = '-';    // '+', '-' or ' '
+  char grouping = 0;  // ',' or '_' between thousands
 };
 
 // The sign is the first character where there is one.

@@ -57,7 +57,8 @@ std::optional<Integer> parse_integer(std::string_view text, int base) {
   Integer value = 0;
   for (const char c : digits) {
     if (digit_value(c) >= base) return std::nullopt;
-    if (__builtin_mul_overflow(value, Integer(base), &value) || __builtin_add_overflow(value, Integer(digit_value(c)), &value)) {
+    if (__builtin_mul_overflow(value, Integer(base), &value) ||
+        __builtin_add_overflow(value, Integer(digit_value(c)), &value)) {
       fail("integer does not fit 128 bits");
     }
   }
@@ -69,7 +70,8 @@ std::optional<double> parse_real(std::string_view text) {
   const bool negative = digits.starts_with('-');
   if (negative || digits.starts_with('+')) digits.erase(0, 1);
   if (digits.empty() || digits[0] == '-' || digits[0] == '+' || !remove_underscores(digits)) return std::nullopt;
-  std::transform(digits.begin(), digits.end(), digits.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  std::transform(digits.begin(), digits.end(), digits.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
   double value = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (parsed.ptr != digits.data() + digits.size() || parsed.ec == std::errc::invalid_argument) return std::nullopt;

@@ -10,7 +10,8 @@ namespace {
 
 class Parser {
  public:
-  Parser(std::vector<Token> tokens, const TemplateLimits& limits) : stream_(std::move(tokens), limits.depth), expressions_(stream_) {}
+  Parser(std::vector<Token> tokens, const TemplateLimits& limits)
+      : stream_(std::move(tokens), limits.depth), expressions_(stream_) {}
 
   Program run() {
     Program program;
@@ -38,7 +39,9 @@ class Parser {
   Body body(Words closing) {
     const TokenStream::Level level(stream_);
     Body statements;
-    const auto add = [&](Node node, int line) { statements.push_back(std::make_unique<Statement>(Statement{std::move(node), line})); };
+    const auto add = [&](Node node, int line) {
+      statements.push_back(std::make_unique<Statement>(Statement{std::move(node), line}));
+    };
     for (;;) {
       const int line = stream_.line();
       if (stream_.is(TokenKind::kEnd)) break;
@@ -55,7 +58,8 @@ class Parser {
         end_tag();
       }
     }
-    if (closing.size() > 0) syntax_error(stream_.line(), fmt::format("unexpected end of template, expected '{}'", *(closing.end() - 1)));
+    if (closing.size() > 0)
+      syntax_error(stream_.line(), fmt::format("unexpected end of template, expected '{}'", *(closing.end() - 1)));
     return statements;
   }
 
@@ -213,7 +217,8 @@ class Parser {
     tuple.is_tuple = true;
     tuple.elements.push_back(std::move(out));
     while (stream_.skip_sign(",")) {
-      if (stream_.is_sign("=") || stream_.is(TokenKind::kTagEnd) || (!end_word.empty() && stream_.is_word(end_word))) break;
+      if (stream_.is_sign("=") || stream_.is(TokenKind::kTagEnd) || (!end_word.empty() && stream_.is_word(end_word)))
+        break;
       tuple.elements.push_back(target_element(with_attribute));
     }
     return tuple;
@@ -233,7 +238,8 @@ class Parser {
     }
     Target out;
     out.name = stream_.intern(token.text);
-    if (with_attribute && stream_.skip_sign(".")) out.attribute = stream_.expect(TokenKind::kName, "an attribute name").text;
+    if (with_attribute && stream_.skip_sign("."))
+      out.attribute = stream_.expect(TokenKind::kName, "an attribute name").text;
     return out;
   }
 

@@ -142,8 +142,8 @@ class PrintfFormatter {
     if (kTypes.find(d.type) == kTypes.npos) fail("unsupported format character '{}'", d.type);
     if (value.is_undefined()) fail("{}", value.undefined_reason());
     if (!value.is_number()) fail("%{} format: a real number is required, not {}", d.type, value.type_name());
-    NumberStyle style{d.type == 'i' || d.type == 'u' ? 'd' : d.type, static_cast<int>(std::min<std::int64_t>(d.precision, 1 << 30)),
-                      d.alternate, d.sign, 0};
+    NumberStyle style{d.type == 'i' || d.type == 'u' ? 'd' : d.type,
+                      static_cast<int>(std::min<std::int64_t>(d.precision, 1 << 30)), d.alternate, d.sign, 0};
     Value number = value;
     if (const double* r = value.real(); r && !is_real_type(d.type)) {
       if (style.type != 'd') fail("%{} format: an integer is required, not float", d.type);

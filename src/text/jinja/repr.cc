@@ -96,7 +96,8 @@ class ReprWriter {
       write_items(list.items, depth);
       return put(list.items.size() == 1 ? ",)" : ")");
     }
-    if (list.is_view()) put(fmt::format("{}(", Value(std::make_shared<const List>(List{list.kind, {}, 1})).type_name()));
+    if (list.is_view())
+      put(fmt::format("{}(", Value(std::make_shared<const List>(List{list.kind, {}, 1})).type_name()));
     put("[");
     write_items(list.items, depth);
     put(list.is_view() ? "])" : "]");

@@ -9,7 +9,8 @@
 
 namespace millrace::text::jinja {
 
-// What operations, filters and methods see of one rendering: its budget, its context and its objects. One thread, one rendering.
+// What operations, filters and methods see of one rendering: its budget, its context and its objects. One thread, one
+// rendering.
 class Runtime {
  public:
   Runtime(const TemplateLimits& limits, const TemplateContext& template_context)
@@ -40,23 +41,26 @@ class Runtime {
 
 Value call_value(Runtime& runtime, const Value& callee, Arguments& arguments);
 
-// Items held for the time of a walk: `for (const Value& item : iterate(...))` keeps them alive, also those of an iterator.
+// Items held for the time of a walk: `for (const Value& item : iterate(...))` keeps them alive, also those of an
+// iterator.
 class Sequence {
  public:
   Sequence(std::shared_ptr<const List> list) : list_(std::move(list)) {}
   auto begin() const { return list_->items.begin(); }
   auto end() const { return list_->items.end(); }
   const List* operator->() const { return list_.get(); }
+  const std::shared_ptr<const List>& shared() const { return list_; }
 
  private:
   std::shared_ptr<const List> list_;
 };
 
-// The items of anything that Python can iterate over: lists, keys of a dict, characters of a string. An iterator is used up.
+// The items of anything that Python can iterate over: lists, keys of a dict, characters of a string. An iterator is
+// used up.
 Sequence iterate(Runtime& runtime, const Value& value);
 
-// obj.name: methods and attributes before items. obj[key]: items first. A missing one is an undefined value; anything of an
-// undefined value fails.
+// obj.name: methods and attributes before items. obj[key]: items first. A missing one is an undefined value; anything
+// of an undefined value fails.
 Value get_attribute(Runtime& runtime, const Value& object, std::string_view name);
 Value get_item(Runtime& runtime, const Value& object, const Value& key);
 // A dotted path as filters take it ("function.name", "0.text") or a number.

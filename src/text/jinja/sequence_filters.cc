@@ -48,7 +48,8 @@ Value join_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
 
 Value reverse(Runtime& runtime, const Value& input, Arguments& arguments) {
   BoundArguments("reverse", arguments, {});
-  if (const Text* text = input.text()) return slice(runtime.budget, *text, static_cast<std::int64_t>(text->length()) - 1, -1, -1);
+  if (const Text* text = input.text())
+    return slice(runtime.budget, *text, static_cast<std::int64_t>(text->length()) - 1, -1, -1);
   std::vector<Value> items = iterate(runtime, input)->items;
   std::reverse(items.begin(), items.end());
   return input.object() ? make_list(runtime.budget, std::move(items)) : runtime.make_iterator(std::move(items));
@@ -101,7 +102,8 @@ Value extreme(Runtime& runtime, const Value& input, Arguments& arguments, bool l
   Value best_key = key(*best);
   for (std::size_t i = 1; i < items->items.size(); ++i) {
     Value candidate = key(items->items[i]);
-    const bool better = largest ? less(runtime.budget, best_key, candidate, ">") : less(runtime.budget, candidate, best_key);
+    const bool better =
+        largest ? less(runtime.budget, best_key, candidate, ">") : less(runtime.budget, candidate, best_key);
     if (!better) continue;
     best = &items->items[i];
     best_key = std::move(candidate);
@@ -109,8 +111,12 @@ Value extreme(Runtime& runtime, const Value& input, Arguments& arguments, bool l
   return *best;
 }
 
-Value min_filter(Runtime& runtime, const Value& input, Arguments& arguments) { return extreme(runtime, input, arguments, false); }
-Value max_filter(Runtime& runtime, const Value& input, Arguments& arguments) { return extreme(runtime, input, arguments, true); }
+Value min_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
+  return extreme(runtime, input, arguments, false);
+}
+Value max_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
+  return extreme(runtime, input, arguments, true);
+}
 
 Value sum(Runtime& runtime, const Value& input, Arguments& arguments) {
   const BoundArguments args("sum", arguments, {"attribute", "start"});
@@ -129,7 +135,8 @@ Value unique(Runtime& runtime, const Value& input, Arguments& arguments) {
   std::vector<Value> others, out;  // keys that a Dict cannot hold are compared one by one
   for (const Value& item : iterate(runtime, input)) {
     Value key = key_of(item);
-    if (key.dict() || (key.list() && key.list()->kind == ListKind::kList)) fail("unhashable type: '{}'", key.type_name());
+    if (key.dict() || (key.list() && key.list()->kind == ListKind::kList))
+      fail("unhashable type: '{}'", key.type_name());
     if (Dict::is_hashable(key)) {
       if (seen.find(key)) continue;
       seen.insert(runtime.budget, std::move(key), true);
@@ -188,7 +195,8 @@ Value group_by(Runtime& runtime, const Value& input, Arguments& arguments) {
   std::vector<Value> groups, group;
   const auto flush = [&] {
     Value grouper = key_of.original(group.front());
-    groups.push_back(make_list(runtime.budget, {grouper, make_list(runtime.budget, std::exchange(group, {}))}, ListKind::kGroup));
+    groups.push_back(
+        make_list(runtime.budget, {grouper, make_list(runtime.budget, std::exchange(group, {}))}, ListKind::kGroup));
   };
   for (Value& item : sorted(runtime, std::move(keyed), false)) {
     if (!group.empty() && !equals(runtime.budget, key_of(group.front()), key_of(item))) flush();
@@ -202,9 +210,11 @@ Value group_by(Runtime& runtime, const Value& input, Arguments& arguments) {
 
 std::span<const Filter> sequence_filters() {
   static constexpr Filter kTable[] = {
-      {"batch", batch},    {"count", length}, {"dictsort", dict_sort}, {"first", first},        {"groupby", group_by},
-      {"join", join_filter}, {"last", last},  {"length", length},      {"list", list_filter},   {"max", max_filter},
-      {"min", min_filter}, {"reverse", reverse}, {"slice", slice_filter}, {"sort", sort},       {"sum", sum},
+      {"batch", batch},        {"count", length},     {"dictsort", dict_sort},
+      {"first", first},        {"groupby", group_by}, {"join", join_filter},
+      {"last", last},          {"length", length},    {"list", list_filter},
+      {"max", max_filter},     {"min", min_filter},   {"reverse", reverse},
+      {"slice", slice_filter}, {"sort", sort},        {"sum", sum},
       {"unique", unique},
   };
   return kTable;

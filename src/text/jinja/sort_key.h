@@ -4,7 +4,8 @@
 
 namespace millrace::text::jinja {
 
-// What sort, min, groupby and their like compare items by: the item or a path into it, strings in lower case unless told otherwise.
+// What sort, min, groupby and their like compare items by: the item or a path into it, strings in lower case unless
+// told otherwise.
 class SortKey {
  public:
   SortKey(Runtime& runtime, Value path, bool case_sensitive, Value fallback = None{})

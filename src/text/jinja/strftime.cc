@@ -25,9 +25,14 @@ BrokenTime broken_down(std::int64_t seconds) {
   const year_month_day ymd(date);
   const auto rest = static_cast<unsigned>((time - date).count());
   const auto year_start = sys_days(ymd.year() / January / 1);
-  return {static_cast<int>(ymd.year()),        static_cast<unsigned>(ymd.month()), static_cast<unsigned>(ymd.day()),
-          rest / 3600,                         rest / 60 % 60,                     rest % 60,
-          weekday(date).c_encoding(),          static_cast<unsigned>((date - year_start).count()) + 1};
+  return {static_cast<int>(ymd.year()),
+          static_cast<unsigned>(ymd.month()),
+          static_cast<unsigned>(ymd.day()),
+          rest / 3600,
+          rest / 60 % 60,
+          rest % 60,
+          weekday(date).c_encoding(),
+          static_cast<unsigned>((date - year_start).count()) + 1};
 }
 
 std::string directive(char c, const BrokenTime& t, std::int64_t seconds) {
@@ -83,8 +88,8 @@ std::string directive(char c, const BrokenTime& t, std::int64_t seconds) {
     case 'x':
       return fmt::format("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
     case 'c':
-      return fmt::format("{} {} {:2} {:02}:{:02}:{:02} {}", kDays[t.week_day].substr(0, 3), kMonths[t.month - 1].substr(0, 3),
-                         t.day, t.hour, t.minute, t.second, t.year);
+      return fmt::format("{} {} {:2} {:02}:{:02}:{:02} {}", kDays[t.week_day].substr(0, 3),
+                         kMonths[t.month - 1].substr(0, 3), t.day, t.hour, t.minute, t.second, t.year);
     case 'z':
     case 'Z':
       return "";
@@ -112,7 +117,8 @@ std::string format_time(std::string_view format, std::int64_t seconds) {
     const bool unpadded = format[i + 1] == '-' && i + 2 < format.size();
     i += unpadded ? 2 : 1;
     std::string text = directive(format[i], time, seconds);
-    if (unpadded) text.erase(0, std::min(text.find_first_not_of("0 "), text.size() - std::min<std::size_t>(text.size(), 1)));
+    if (unpadded)
+      text.erase(0, std::min(text.find_first_not_of("0 "), text.size() - std::min<std::size_t>(text.size(), 1)));
     out += text;
   }
   return out;

@@ -8,8 +8,8 @@
 namespace millrace::text::jinja {
 namespace {
 
-constexpr std::string_view kMutating[] = {"append", "clear",   "extend",     "insert", "pop",
-                                          "remove", "reverse", "setdefault", "sort",   "popitem", "update"};
+constexpr std::string_view kMutating[] = {"append",  "clear",      "extend", "insert",  "pop",   "remove",
+                                          "reverse", "setdefault", "sort",   "popitem", "update"};
 
 bool is_mutating(const Value& object, std::string_view name) {
   const bool mutable_type = object.dict() || (object.list() && object.list()->kind == ListKind::kList);
@@ -103,8 +103,8 @@ Value get_path(Runtime& runtime, Value object, const Value& path) {
     const bool number = !part.empty() && part.size() < 10 &&
                         std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
     runtime.budget.step();
-    object = get_item(runtime, object,
-                      number ? Value(std::stoi(std::string(part))) : Value(Text(std::string(part), false)));
+    object =
+        get_item(runtime, object, number ? Value(std::stoi(std::string(part))) : Value(Text(std::string(part), false)));
     start = end + 1;
   }
   return object;
@@ -117,7 +117,8 @@ Value get_slice(Runtime& runtime, const Value& object, const Value& start, const
     return slice(runtime.budget, *text, from, to, by);
   }
   const List* list = object.list();
-  if (!list || list->is_view()) return Value::undefined(fmt::format("'{}' object cannot be sliced", object.type_name()));
+  if (!list || list->is_view())
+    return Value::undefined(fmt::format("'{}' object cannot be sliced", object.type_name()));
   const auto [from, to, by] = slice_bounds(start, stop, step, static_cast<std::int64_t>(list->items.size()));
   std::vector<Value> items;
   for (std::int64_t i = from; by > 0 ? i < to : i > to; i += by) {
@@ -130,9 +131,8 @@ Value get_slice(Runtime& runtime, const Value& object, const Value& start, const
   auto range = std::make_shared<List>(*make_list(runtime.budget, std::move(items), ListKind::kRange).list());
   range->range_start = list->range_start + from * list->range_step;
   range->range_stop = list->range_start + to * list->range_step;
-  range->range_step = Integer(by) * list->range_step == clamp_integer(Integer(by) * list->range_step)
-                          ? by * list->range_step
-                          : by;
+  range->range_step =
+      Integer(by) * list->range_step == clamp_integer(Integer(by) * list->range_step) ? by * list->range_step : by;
   return std::shared_ptr<const List>(std::move(range));
 }
 

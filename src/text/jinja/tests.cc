@@ -12,10 +12,10 @@ namespace millrace::text::jinja {
 namespace {
 
 // A test of the value alone, from an expression of `input`.
-#define MILLRACE_JINJA_TEST(name, expression)                                        \
+#define MILLRACE_JINJA_TEST(name, expression)                                                               \
   bool name([[maybe_unused]] Runtime& runtime, [[maybe_unused]] const Value& input, Arguments& arguments) { \
-    BoundArguments(#name, arguments, {});                                            \
-    return expression;                                                               \
+    BoundArguments(#name, arguments, {});                                                                   \
+    return expression;                                                                                      \
   }
 
 MILLRACE_JINJA_TEST(defined, !input.is_undefined())
@@ -33,7 +33,8 @@ MILLRACE_JINJA_TEST(callable, input.is_callable())
 MILLRACE_JINJA_TEST(escaped, false)
 MILLRACE_JINJA_TEST(lower, is_all_lower(runtime.budget, to_text(runtime, input)))
 MILLRACE_JINJA_TEST(upper, is_all_upper(runtime.budget, to_text(runtime, input)))
-MILLRACE_JINJA_TEST(sequence, input.text() || input.dict() || input.is_undefined() || (input.list() && !input.list()->is_view()))
+MILLRACE_JINJA_TEST(sequence,
+                    input.text() || input.dict() || input.is_undefined() || (input.list() && !input.list()->is_view()))
 MILLRACE_JINJA_TEST(iterable, input.text() || input.dict() || input.is_undefined() || input.list() ||
                                   dynamic_cast<Iterator*>(input.object()))
 MILLRACE_JINJA_TEST(filter, input.text() && find_filter(input.text()->view()))
@@ -77,16 +78,45 @@ bool even(Runtime& runtime, const Value& input, Arguments&) { return has_remaind
 bool odd(Runtime& runtime, const Value& input, Arguments&) { return has_remainder(runtime, input, 2, 1); }
 
 constexpr Test kTests[] = {
-    {"!=", not_equal},      {"<", less_than},     {"<=", at_most},          {"==", equal},
-    {">", greater_than},    {">=", at_least},     {"boolean", boolean},     {"callable", callable},
-    {"defined", defined},   {"divisibleby", divisible_by}, {"eq", equal},   {"equalto", equal},
-    {"escaped", escaped},   {"even", even},       {"false", is_false},      {"filter", filter},
-    {"float", real},        {"ge", at_least},     {"greaterthan", greater_than}, {"gt", greater_than},
-    {"in", in},             {"integer", integer}, {"iterable", iterable},   {"le", at_most},
-    {"lessthan", less_than}, {"lower", lower},    {"lt", less_than},        {"mapping", mapping},
-    {"ne", not_equal},      {"none", none},       {"number", number},       {"odd", odd},
-    {"sameas", same_as},    {"sequence", sequence}, {"string", string},     {"test", test},
-    {"true", is_true},      {"undefined", undefined}, {"upper", upper},
+    {"!=", not_equal},
+    {"<", less_than},
+    {"<=", at_most},
+    {"==", equal},
+    {">", greater_than},
+    {">=", at_least},
+    {"boolean", boolean},
+    {"callable", callable},
+    {"defined", defined},
+    {"divisibleby", divisible_by},
+    {"eq", equal},
+    {"equalto", equal},
+    {"escaped", escaped},
+    {"even", even},
+    {"false", is_false},
+    {"filter", filter},
+    {"float", real},
+    {"ge", at_least},
+    {"greaterthan", greater_than},
+    {"gt", greater_than},
+    {"in", in},
+    {"integer", integer},
+    {"iterable", iterable},
+    {"le", at_most},
+    {"lessthan", less_than},
+    {"lower", lower},
+    {"lt", less_than},
+    {"mapping", mapping},
+    {"ne", not_equal},
+    {"none", none},
+    {"number", number},
+    {"odd", odd},
+    {"sameas", same_as},
+    {"sequence", sequence},
+    {"string", string},
+    {"test", test},
+    {"true", is_true},
+    {"undefined", undefined},
+    {"upper", upper},
 };
 
 }  // namespace

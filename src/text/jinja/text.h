@@ -16,8 +16,8 @@ struct TrustRun {
   bool trusted;
 };
 
-// An immutable string of valid UTF-8 that knows which of its characters the template wrote (trusted) and which came from outside.
-// Copies share. Comparison looks at the characters only.
+// An immutable string of valid UTF-8 that knows which of its characters the template wrote (trusted) and which came
+// from outside. Copies share. Comparison looks at the characters only.
 class Text {
  public:
   Text() = default;

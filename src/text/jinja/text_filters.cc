@@ -56,7 +56,8 @@ Value indent(Runtime& runtime, const Value& input, Arguments& arguments) {
   const BoundArguments args("indent", arguments, {"width", "first", "blank"});
   if (!input.text()) fail("indent needs a string, not '{}'", input.type_name());
   const Text newline("\n", true);
-  const Text width = args.has(0) && args[0].text() ? args.text(0) : repeat(runtime.budget, Text(" ", true), args.integer(0, 4));
+  const Text width =
+      args.has(0) && args[0].text() ? args.text(0) : repeat(runtime.budget, Text(" ", true), args.integer(0, 4));
   const bool blank = args.truth(2, false);
   const auto lines = split_lines(runtime.budget, concatenate(runtime.budget, *input.text(), newline), false);
   TextBuilder out(runtime.budget);
@@ -179,7 +180,8 @@ Value strip_tags(Runtime& runtime, const Value& input, Arguments& arguments) {
   for (const Value& word : split(runtime.budget, kept.take(), nullptr, -1, false)) words.push_back(*word.text());
   Text out = join(runtime.budget, Text(" ", true), words);
   static constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
-      {"&lt;", "<"}, {"&gt;", ">"}, {"&#39;", "'"}, {"&#34;", "\""}, {"&quot;", "\""}, {"&nbsp;", "\u00A0"}, {"&amp;", "&"}};
+      {"&lt;", "<"},    {"&gt;", ">"},        {"&#39;", "'"}, {"&#34;", "\""},
+      {"&quot;", "\""}, {"&nbsp;", "\u00A0"}, {"&amp;", "&"}};
   for (const auto& [entity, character] : kEntities) {
     out = replace(runtime.budget, out, Text(std::string(entity), false), Text(std::string(character), false), -1);
   }

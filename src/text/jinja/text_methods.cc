@@ -10,7 +10,9 @@
 namespace millrace::text::jinja {
 namespace {
 
-const Text* optional_text(const BoundArguments& args, std::size_t i) { return args.has_value(i) ? &args.text(i) : nullptr; }
+const Text* optional_text(const BoundArguments& args, std::size_t i) {
+  return args.has_value(i) ? &args.text(i) : nullptr;
+}
 
 template <Side side>
 Value strip_method(Runtime& runtime, const Value& self, Arguments& arguments) {
@@ -21,7 +23,8 @@ Value strip_method(Runtime& runtime, const Value& self, Arguments& arguments) {
 template <bool from_right>
 Value split_method(Runtime& runtime, const Value& self, Arguments& arguments) {
   const BoundArguments args("split", arguments, {"sep", "maxsplit"});
-  return make_list(runtime.budget, split(runtime.budget, *self.text(), optional_text(args, 0), args.integer(1, -1), from_right));
+  return make_list(runtime.budget,
+                   split(runtime.budget, *self.text(), optional_text(args, 0), args.integer(1, -1), from_right));
 }
 
 Value split_lines_method(Runtime& runtime, const Value& self, Arguments& arguments) {
@@ -65,7 +68,8 @@ Value affix_test(Runtime& runtime, const Value& self, Arguments& arguments) {
   const List* many = args[0].list();
   if (!many || !many->is_tuple()) return affix_matches(text, args[0], prefix);
   runtime.budget.step(static_cast<std::int64_t>(many->items.size()));
-  return std::any_of(many->items.begin(), many->items.end(), [&](const Value& v) { return affix_matches(text, v, prefix); });
+  return std::any_of(many->items.begin(), many->items.end(),
+                     [&](const Value& v) { return affix_matches(text, v, prefix); });
 }
 
 std::int64_t find_in(Runtime& runtime, const Text& text, const BoundArguments& args, bool from_right) {
@@ -77,12 +81,14 @@ std::int64_t find_in(Runtime& runtime, const Text& text, const BoundArguments& a
   const std::size_t at = from_right ? view.rfind(wanted) : view.find(wanted);
   if (at == view.npos) return -1;
   const auto before = text.view().substr(0, part->from + at);
-  return std::count_if(before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  return std::count_if(before.begin(), before.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
 template <bool from_right, bool must_exist>
 Value find_method_of(Runtime& runtime, const Value& self, Arguments& arguments) {
-  const std::int64_t at = find_in(runtime, *self.text(), BoundArguments("find", arguments, {"sub", "start", "end"}, 1), from_right);
+  const std::int64_t at =
+      find_in(runtime, *self.text(), BoundArguments("find", arguments, {"sub", "start", "end"}, 1), from_right);
   if (must_exist && at < 0) fail("substring not found");
   return at;
 }
@@ -179,7 +185,9 @@ Value zero_fill(Runtime& runtime, const Value& self, Arguments& arguments) {
                      pad(runtime.budget, digits, width, "0", Side::kRight));
 }
 
-Value format(Runtime& runtime, const Value& self, Arguments& arguments) { return brace_format(runtime, *self.text(), arguments); }
+Value format(Runtime& runtime, const Value& self, Arguments& arguments) {
+  return brace_format(runtime, *self.text(), arguments);
+}
 
 constexpr Method kMethods[] = {
     {"capitalize", case_method<Case::kCapitalize>},

@@ -235,7 +235,9 @@ Text pad(Budget& budget, const Text& text, std::int64_t width, std::string_view 
   budget.check_string(static_cast<std::size_t>(width));
   const std::int64_t missing = width - length;
   // str.center puts the odd one on the left when the width is odd.
-  const std::int64_t left = side == Side::kLeft ? 0 : side == Side::kRight ? missing : missing / 2 + (missing & width & 1);
+  const std::int64_t left = side == Side::kLeft    ? 0
+                            : side == Side::kRight ? missing
+                                                   : missing / 2 + (missing & width & 1);
   const auto fill_of = [&](std::int64_t count) {
     std::string out;
     for (std::int64_t i = 0; i < count; ++i) out += fill;
@@ -267,7 +269,8 @@ std::vector<Value> split(Budget& budget, const Text& text, const Text* separator
   if (from_right) {
     std::size_t end = view.size();
     while (limit < 0 || static_cast<std::int64_t>(parts.size()) < limit) {
-      const std::size_t at = end < separator->size() ? view.npos : view.rfind(separator->view(), end - separator->size());
+      const std::size_t at =
+          end < separator->size() ? view.npos : view.rfind(separator->view(), end - separator->size());
       if (at == view.npos) break;
       parts.push_back(substring(budget, text, at + separator->size(), end));
       end = at;

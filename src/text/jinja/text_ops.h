@@ -14,7 +14,8 @@ enum class Case { kUpper, kLower, kTitle, kCapitalize };
 Text substring(Budget& budget, const Text& text, std::size_t from, std::size_t to);  // byte offsets
 Text concatenate(Budget& budget, const Text& a, const Text& b);
 Text repeat(Budget& budget, const Text& text, std::int64_t count);
-// Characters at start, start + step ... before (after, if step < 0) stop; indices already clamped as slice.indices() does.
+// Characters at start, start + step ... before (after, if step < 0) stop; indices already clamped as slice.indices()
+// does.
 Text slice(Budget& budget, const Text& text, std::int64_t start, std::int64_t stop, std::int64_t step);
 // Without the characters of `chars` (white space if none) at the ends.
 Text strip(Budget& budget, const Text& text, const Text* chars, Side side);

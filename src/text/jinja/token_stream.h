@@ -65,7 +65,8 @@ class TokenStream {
    public:
     explicit Level(TokenStream& stream) : stream_(stream) {
       if (++stream_.depth_ > stream_.depth_limit_) {
-        syntax_error(stream_.line(), fmt::format("nesting exceeds the limit of {} levels (depth)", stream_.depth_limit_));
+        syntax_error(stream_.line(),
+                     fmt::format("nesting exceeds the limit of {} levels (depth)", stream_.depth_limit_));
       }
     }
     ~Level() { --stream_.depth_; }

@@ -73,8 +73,8 @@ bool Value::same_as(const Value& other) const {
   if (integer()) return *integer() == *other.integer();
   if (real()) return *real() == *other.real();
   if (text()) return text()->view() == other.text()->view();
-  return list() == other.list() && dict() == other.dict() && object() == other.object() && builtin() == other.builtin() &&
-         method() == other.method();
+  return list() == other.list() && dict() == other.dict() && object() == other.object() &&
+         builtin() == other.builtin() && method() == other.method();
 }
 
 int depth_of(const Value& value) {

@@ -26,7 +26,8 @@ struct BoundMethod;
 // Python's int as far as templates and JSON go; an overflow is an error.
 __extension__ using Integer = __int128;
 
-// A name, attribute or item that is not there: prints as nothing, is false and empty; any other use fails with `reason`.
+// A name, attribute or item that is not there: prints as nothing, is false and empty; any other use fails with
+// `reason`.
 struct Undefined {
   std::shared_ptr<const std::string> reason;
 };
@@ -37,8 +38,8 @@ struct Builtin {
   Value (*call)(Runtime&, Arguments&);
 };
 
-// A value of the template language. Text, lists and dicts are immutable and shared; objects (namespaces, macros, loops) belong to
-// the Runtime, so reference cycles cannot leak.
+// A value of the template language. Text, lists and dicts are immutable and shared; objects (namespaces, macros, loops)
+// belong to the Runtime, so reference cycles cannot leak.
 class Value {
  public:
   Value() : data_(Undefined{}) {}
