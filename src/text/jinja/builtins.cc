@@ -1,0 +1,31 @@
+#include "text/jinja/builtins.h"
+
+#include <algorithm>
+
+namespace millrace::text::jinja {
+
+const Filter* find_filter(std::string_view name) {
+  for (const auto table :
+       {text_filters(), number_filters(), sequence_filters(), selection_filters(), conversion_filters()}) {
+    const auto found = std::find_if(table.begin(), table.end(), [&](const Filter& f) { return f.name == name; });
+    if (found != table.end()) return &*found;
+  }
+  return nullptr;
+}
+
+std::optional<Value> find_method(const Value& object, std::string_view name) {
+  std::span<const Method> table;
+  if (object.text()) {
+    table = text_methods();
+  } else if (object.dict()) {
+    table = dict_methods();
+  } else if (object.list() && !object.list()->is_view()) {
+    table = list_methods();
+  }
+  for (const Method& method : table) {
+    if (method.name == name) return std::make_shared<const BoundMethod>(BoundMethod{method.name, object, method.call});
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace::text::jinja

@@ -1,0 +1,31 @@
+#include "text/jinja/sort_key.h"
+
+#include <algorithm>
+
+#include "text/jinja/compare.h"
+#include "text/jinja/text_ops.h"
+
+namespace millrace::text::jinja {
+
+Value SortKey::original(const Value& item) const {
+  Value value = get_path(runtime_, item, path_);
+  return value.is_undefined() && !fallback_.is_none() ? fallback_ : value;
+}
+
+Value SortKey::operator()(const Value& item) const {
+  Value value = original(item);
+  if (case_sensitive_ || !value.text()) return value;
+  return change_case(runtime_.budget, *value.text(), Case::kLower);
+}
+
+std::vector<Value> sorted(Runtime& runtime, std::vector<KeyedItem> items, bool reverse) {
+  std::stable_sort(items.begin(), items.end(), [&](const KeyedItem& a, const KeyedItem& b) {
+    return reverse ? less(runtime.budget, b.key, a.key) : less(runtime.budget, a.key, b.key);
+  });
+  std::vector<Value> out;
+  out.reserve(items.size());
+  for (KeyedItem& keyed : items) out.push_back(std::move(keyed.item));
+  return out;
+}
+
+}  // namespace millrace::text::jinja
