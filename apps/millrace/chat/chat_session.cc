@@ -1,0 +1,37 @@
+#include "chat/chat_session.h"
+
+namespace millrace::app {
+
+Result<Answer> ChatSession::answer(const std::function<void(const std::string&)>& on_text,
+                                   const std::function<bool()>& interrupted) {
+  auto prompt = conversation_.prompt();
+  if (!prompt) return prompt.error();
+  const auto id = engine_.submit({.tokens = *std::move(prompt), .sampling = sampling_, .session = session_});
+  if (!id) return id.error();
+  Answer answer;
+  while (!engine_.idle()) {
+    if (interrupted()) engine_.cancel(*id);
+    for (engine::Output& output : engine_.step()) {
+      if (output.error) return *output.error;
+      if (!output.text.empty()) on_text(output.text);
+      answer.text += output.text;
+      answer.finish = output.finish;
+      answer.stats = output.stats;
+    }
+  }
+  conversation_.add_assistant(answer.text);
+  return answer;
+}
+
+std::string describe(const engine::RequestStats& stats, double bytes_per_token, double peak_gb_s) {
+  std::string text = fmt::format("prompt {} cached + {} new tokens, answer {} tokens, TTFT {:.1f} ms", stats.cached_tokens,
+                                 stats.prompt_tokens - stats.cached_tokens, stats.output_tokens, stats.ttft_ms());
+  if (stats.output_tokens > 1) {
+    const double tpot = stats.tpot_ms();
+    text += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", tpot, 1000.0 / tpot);
+    if (peak_gb_s > 0.0) text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", bytes_per_token / tpot / 1e4 / peak_gb_s, peak_gb_s);
+  }
+  return text;
+}
+
+}  // namespace millrace::app

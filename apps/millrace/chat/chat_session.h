@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "chat/conversation.h"
+#include "engine/engine.h"
+
+namespace millrace::app {
+
+// One answer as it ended.
+struct Answer {
+  std::string text;
+  engine::FinishReason finish = engine::FinishReason::kNone;
+  engine::RequestStats stats;
+};
+
+// A conversation on an engine session: earlier rounds stay in the KV cache and only new tokens are computed.
+class ChatSession {
+ public:
+  ChatSession(Conversation& conversation, engine::Engine& engine, decode::SamplingParams sampling)
+      : conversation_(conversation), engine_(engine), sampling_(std::move(sampling)), session_(engine.open_session()) {}
+  ~ChatSession() { engine_.close_session(session_); }
+  ChatSession(const ChatSession&) = delete;
+  ChatSession& operator=(const ChatSession&) = delete;
+
+  // Streams the answer to the conversation so far through `on_text` and appends it. `interrupted` is asked between steps.
+  Result<Answer> answer(const std::function<void(const std::string&)>& on_text, const std::function<bool()>& interrupted);
+
+  decode::SamplingParams& sampling() noexcept { return sampling_; }
+  Conversation& conversation() noexcept { return conversation_; }
+
+ private:
+  Conversation& conversation_;
+  engine::Engine& engine_;
+  decode::SamplingParams sampling_;
+  engine::SessionId session_;
+};
+
+// "cached 52 + new 14 prompt tokens, 31 tokens out, TTFT 24 ms, TPOT 4.1 ms, 243.9 tok/s, MBU 52 %". `bytes_per_token`: weights and
+// KV read for one token; `peak_gb_s`: the machine's measured read bandwidth, 0 = leave MBU out.
+std::string describe(const engine::RequestStats& stats, double bytes_per_token, double peak_gb_s);
+
+}  // namespace millrace::app

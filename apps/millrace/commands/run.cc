@@ -1,0 +1,129 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+
+#include "chat/chat_session.h"
+#include "chat/sampling_flags.h"
+#include "chat/slash_commands.h"
+#include "chat/terminal.h"
+#include "command.h"
+#include "loaded_model.h"
+
+namespace millrace::commands {
+namespace {
+
+struct Flags {
+  app::ModelFlags model;
+  app::SamplingFlags sampling;
+  std::string prompt;
+  std::string system;
+  bool stats = false;
+};
+
+void print_text(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// Everything that a chat needs, built once.
+class Runner {
+ public:
+  explicit Runner(const Flags& flags)
+      : start_(Env::system().now()),
+        loaded_(app::load_model(flags.model)),
+        engine_(engine::Engine::create(*loaded_.transformer, loaded_.checkpoint->tokenizer, *loaded_.backend, Env::system(),
+                                       {.kv_dtype = flags.model.kv_dtype()})
+                    .or_throw()),
+        conversation_(*loaded_.checkpoint),
+        chat_(conversation_, *engine_, flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
+        show_stats_(flags.stats) {
+    conversation_.set_system(flags.system);
+    if (auto valid = chat_.sampling().validate(); !valid) throw LoadError(valid.error());
+  }
+
+  // One question, one answer on stdout.
+  int once(const std::string& prompt) {
+    conversation_.add_user(prompt);
+    const auto answer = chat_.answer(print_text, [] { return false; });
+    if (!answer) throw LoadError(answer.error());
+    print_text("\n");
+    if (show_stats_) std::fprintf(stderr, "%s\n", describe(answer->stats).c_str());
+    return 0;
+  }
+
+  int interactive() {
+    app::Terminal terminal(app::cache_directory() + "/history");
+    app::SlashContext context{chat_, description(), ""};
+    std::fprintf(stderr, "%s\n/help lists the commands\n", context.model_description.c_str());
+    while (const auto line = terminal.read_line("> ")) {
+      app::Terminal::take_interrupt();
+      if (line->find_first_not_of(" \t\n") == std::string::npos) continue;
+      if (line->front() == '/') {
+        const app::SlashResult result = app::run_slash_command(*line, context);
+        if (result == app::SlashResult::kQuit) break;
+        if (result == app::SlashResult::kDone) continue;
+      } else {
+        conversation_.add_user(*line);
+      }
+      const auto answer = chat_.answer(print_text, app::Terminal::take_interrupt);
+      if (!answer) {
+        std::fprintf(stderr, "%s\n", answer.error().message.c_str());
+        conversation_.pop_user();
+        continue;
+      }
+      context.last_stats = describe(answer->stats);
+      print_text("\n");
+      std::fprintf(stderr, "[%s%s]\n", answer->finish == engine::FinishReason::kCancelled ? "stopped; " : "",
+                   context.last_stats.c_str());
+    }
+    std::fprintf(stderr, "\n");
+    return 0;
+  }
+
+ private:
+  std::string description() const {
+    return fmt::format("{}: {}, {} of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path, loaded_.transformer->description(),
+                       fmt::format("{:.1f} MB", static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6),
+                       milliseconds_between(start_, Env::system().now()), loaded_.backend->description());
+  }
+  std::string describe(const engine::RequestStats& stats) { return app::describe(stats, 0.0, 0.0); }
+
+  TimePoint start_;
+  app::LoadedModel loaded_;
+  std::unique_ptr<engine::Engine> engine_;
+  app::Conversation conversation_;
+  app::ChatSession chat_;
+  bool show_stats_;
+};
+
+int run(const Flags& flags) {
+  const bool interactive = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
+  std::string prompt = flags.prompt;
+  if (!interactive && prompt.empty()) {
+    prompt.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+    while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
+    if (prompt.empty()) throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
+  }
+  Runner runner(flags);
+  return interactive ? runner.interactive() : runner.once(prompt);
+}
+
+}  // namespace
+
+app::Command run() {
+  return {.name = "run", .summary = "Chat with a model in the terminal, or answer one prompt",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<Flags>();
+            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
+            app.add_option("prompt,-p,--prompt", flags->prompt, "Answer this and exit; without it and without a terminal, stdin is read");
+            app.add_option("--system", flags->system, "System message");
+            app.add_flag("--stats", flags->stats, "Print times, tok/s and MBU on stderr after the answer");
+            flags->sampling.declare(app);
+            flags->model.declare(app);
+            return [flags] { return run(*flags); };
+          }};
+}
+
+}  // namespace millrace::commands
