@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "text/jinja/compare.h"
+#include "text/jinja/merge_sort.h"
 #include "text/jinja/repr.h"
 #include "text/jinja/unicode.h"
 
@@ -109,9 +110,8 @@ class JsonWriter {
     std::vector<const Dict::Entry*> entries;
     for (const Dict::Entry& entry : dict.entries()) entries.push_back(&entry);
     if (style_.sort_keys) {
-      std::stable_sort(entries.begin(), entries.end(), [this](const Dict::Entry* a, const Dict::Entry* b) {
-        return less(runtime_.budget, a->key, b->key);
-      });
+      merge_sort(entries,
+                 [this](const Dict::Entry* a, const Dict::Entry* b) { return less(runtime_.budget, a->key, b->key); });
     }
     put("{");
     for (std::size_t i = 0; i < entries.size(); ++i) {

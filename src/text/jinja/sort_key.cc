@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/jinja/compare.h"
+#include "text/jinja/merge_sort.h"
 #include "text/jinja/text_ops.h"
 
 namespace millrace::text::jinja {
@@ -19,7 +20,7 @@ Value SortKey::operator()(const Value& item) const {
 }
 
 std::vector<Value> sorted(Runtime& runtime, std::vector<KeyedItem> items, bool reverse) {
-  std::stable_sort(items.begin(), items.end(), [&](const KeyedItem& a, const KeyedItem& b) {
+  merge_sort(items, [&](const KeyedItem& a, const KeyedItem& b) {
     return reverse ? less(runtime.budget, b.key, a.key) : less(runtime.budget, a.key, b.key);
   });
   std::vector<Value> out;

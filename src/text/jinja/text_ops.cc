@@ -140,7 +140,6 @@ Text slice(Budget& budget, const Text& text, std::int64_t start, std::int64_t st
 }
 
 Text strip(Budget& budget, const Text& text, const Text* chars, Side side) {
-  budget.scan(chars ? text.size() * std::min<std::size_t>(chars->size(), 64) / 8 : 0);
   const auto stripped = [&](std::size_t from, std::size_t to) {
     const std::string_view c = text.view().substr(from, to - from);
     if (chars) return chars->view().find(c) != std::string_view::npos;
@@ -153,14 +152,15 @@ Text strip(Budget& budget, const Text& text, const Text* chars, Side side) {
     next_code_point(text.view(), next);
     if (!stripped(from, next)) break;
     from = next;
-    budget.scan(chars ? chars->size() + 1 : 1);
+    if (chars) budget.scan(chars->size());
   }
   while (side != Side::kLeft && to > from) {
     const std::size_t at = previous_character(text.view(), to);
     if (!stripped(at, to)) break;
     to = at;
-    budget.scan(chars ? chars->size() + 1 : 1);
+    if (chars) budget.scan(chars->size());
   }
+  budget.scan(2 * (text.size() - (to - from)));
   return substring(budget, text, from, to);
 }
 
