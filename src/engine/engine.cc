@@ -43,6 +43,8 @@ std::size_t Engine::kv_bytes_per_token() const noexcept {
 
 std::int64_t Engine::kv_capacity_tokens() const noexcept { return pool_.total() * store_.geometry().block_tokens; }
 
+std::int64_t Engine::kv_free_tokens() const noexcept { return pool_.free() * store_.geometry().block_tokens; }
+
 SessionId Engine::open_session() {
   const SessionId id = next_id_++;
   sessions_.emplace(id, Session{{}, kv::BlockTable(pool_, store_.geometry().block_tokens), false});

@@ -77,6 +77,7 @@ class Engine {
   std::size_t kv_bytes() const noexcept { return store_.bytes(); }
   std::size_t kv_bytes_per_token() const noexcept;
   std::int64_t kv_capacity_tokens() const noexcept;
+  std::int64_t kv_free_tokens() const noexcept;  // sessions hold theirs until closed
 
  private:
   struct Session {
