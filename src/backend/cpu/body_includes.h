@@ -17,3 +17,11 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/pack.h"
 #include "tensor/dtype.h"
+
+// The loop over a compile-time number of rows or vectors that must become straight code: rolled, its accumulators live in memory
+// instead of registers (measured: 2x on the int8 products).
+#ifdef __clang__
+#define MILLRACE_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define MILLRACE_UNROLL _Pragma("GCC unroll 16")
+#endif
