@@ -28,6 +28,10 @@ KernelSet select_kernels(Isa isa) {
     take(best.activate, set->activate);
     take(best.rope, set->rope);
     take(best.add, set->add);
+    take(best.peak_f32, set->peak_f32);
+    take(best.peak_int8, set->peak_int8);
+    take(best.peak_bf16, set->peak_bf16);
+    take(best.read_stream, set->read_stream);
   }
   // A kernel for any format comes after every kernel made for one.
   std::stable_partition(best.linears.begin(), best.linears.end(), [](const LinearKernel& k) { return k.format != "*"; });

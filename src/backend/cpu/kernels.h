@@ -104,6 +104,12 @@ struct KernelSet {
   void (*activate)(Activation activation, const float* gate, const float* up, std::int64_t n, float* out) = nullptr;
   void (*rope)(float* head, std::int64_t rotated, const float* cos_sin) = nullptr;
   void (*add)(const float* x, std::int64_t n, float* out) = nullptr;
+  // For probe.h: run `steps` steps of arithmetic on registers and return the operations done; null where there is no instruction.
+  double (*peak_f32)(std::int64_t steps) = nullptr;
+  double (*peak_int8)(std::int64_t steps) = nullptr;
+  double (*peak_bf16)(std::int64_t steps) = nullptr;
+  // Reads `bytes`, a multiple of 512, once.
+  void (*read_stream)(const std::byte* data, std::size_t bytes) = nullptr;
 };
 
 // Keys are visited in splits of this many at fixed positions, so that a row's result does not depend on how the work is divided.

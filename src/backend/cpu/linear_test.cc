@@ -1,0 +1,341 @@
+// Every linear kernel of every instruction set, with every format it takes, against float64.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "backend/cpu/pack.h"
+#include "backend/cpu/test_reference.h"
+
+namespace millrace::backend::cpu {
+namespace {
+
+constexpr std::int64_t kRows = 33, kOutputs = 100;
+constexpr float kSentinel = -12345.0f;
+const float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+
+struct Case {
+  Isa isa;
+  const LinearKernel* kernel;
+  const quant::QuantFormat* format;
+};
+
+// Kernels registered for both precisions are tested once.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const KernelSet* set : supported_sets()) {
+    for (const LinearKernel& kernel : set->linears) {
+      for (const quant::QuantFormat& format : quant::all_formats()) {
+        if (kernel.format != "*" && kernel.format != format.name) continue;
+        const bool known = std::any_of(cases.begin(), cases.end(), [&](const Case& c) {
+          return c.isa == set->isa && c.kernel->run == kernel.run && c.format == &format;
+        });
+        if (!known) cases.push_back({set->isa, &kernel, &format});
+      }
+    }
+  }
+  return cases;
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  const Case& c = info.param;
+  return std::string(to_string(c.isa)) + "_" + std::string(c.kernel->name) + "_" + std::string(c.format->name);
+}
+
+// A weight as stored, and what it means.
+struct Weight {
+  const quant::QuantFormat& format;
+  std::int64_t k;
+  std::vector<std::byte> stored;
+  std::vector<float> values;      // [kOutputs, k]
+  std::vector<double> magnitude;  // |scale * (code - zero)| + |min|: the terms that rounding errors are relative to
+
+  Weight(const quant::QuantFormat& stored_as, std::int64_t columns) : format(stored_as), k(columns) {
+    const auto row = static_cast<std::size_t>(k);
+    values.resize(row * kOutputs);
+    stored.resize(format.row_bytes(k) * kOutputs);
+    const std::vector<float> source = normal_values(values.size(), 11, 0.05f);
+    for (std::size_t r = 0; r < kOutputs; ++r) {
+      std::byte* to = stored.data() + r * format.row_bytes(k);
+      format.pack(std::span(source).subspan(r * row, row), to);
+      format.unpack(to, std::span(values).subspan(r * row, row));
+    }
+    for (const float v : values) magnitude.push_back(std::fabs(v));
+    if (format.affine.decompose != nullptr) add_affine_magnitude();
+  }
+
+ private:
+  void add_affine_magnitude() {
+    std::uint8_t codes[256];
+    float scales[16] = {}, mins[16] = {};
+    for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(format.block_values)) {
+      const auto block = at / static_cast<std::size_t>(format.block_values);
+      format.affine.decompose(stored.data() + block * static_cast<std::size_t>(format.block_bytes), codes, scales,
+                              mins);
+      for (int i = 0; i < format.block_values; ++i) {
+        const int s = i / format.affine.scale_group;
+        magnitude[at + static_cast<std::size_t>(i)] =
+            std::fabs(static_cast<double>(scales[s]) * (codes[i] - format.affine.zero)) + std::fabs(mins[s]);
+      }
+    }
+  }
+};
+
+// Activations in every form, f32 rows apart by a gap of NaN that no kernel may read.
+struct Input {
+  std::int64_t k, stride;
+  std::vector<float> f32;
+  std::vector<std::uint16_t> bf16;
+  std::vector<std::int8_t> q;
+  std::vector<float> scale;
+  std::vector<std::int32_t> sum;
+
+  Input(std::vector<float> x, std::int64_t columns) : k(columns), stride(columns + 3) {
+    f32.assign(static_cast<std::size_t>(kRows * stride), kNan);
+    bf16.resize(static_cast<std::size_t>(kRows * k));
+    q.resize(bf16.size());
+    const std::int64_t groups = k / kGroup;
+    scale.resize(static_cast<std::size_t>(kRows * groups));
+    sum.resize(scale.size() * 2);
+    const KernelSet scalar = select_kernels(Isa::kScalar);
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const float* row = x.data() + r * k;
+      std::copy(row, row + k, f32.data() + r * stride);
+      scalar.to_bf16(row, k, bf16.data() + r * k);
+      scalar.quantize(row, k, q.data() + r * k, scale.data() + r * groups, sum.data() + r * groups * 2);
+    }
+  }
+  Activations rows(std::int64_t first, std::int64_t count) const {
+    const std::int64_t groups = k / kGroup;
+    return {.rows = count,
+            .k = k,
+            .f32 = f32.data() + first * stride,
+            .f32_stride = stride,
+            .bf16 = bf16.data() + first * k,
+            .q = q.data() + first * k,
+            .scale = scale.data() + first * groups,
+            .sum = sum.data() + first * groups * 2};
+  }
+  // What the kernel is given for x[r][i].
+  double seen(ActivationType type, std::int64_t r, std::int64_t i) const {
+    const auto at = static_cast<std::size_t>(r * k + i);
+    switch (type) {
+      case ActivationType::kF32:
+        return f32[static_cast<std::size_t>(r * stride + i)];
+      case ActivationType::kBf16:
+        return bf16_to_f32(bf16[at]);
+      case ActivationType::kInt8:
+        return static_cast<double>(scale[at / kGroup]) * q[at];
+    }
+    return 0.0;
+  }
+};
+
+struct RunOptions {
+  std::int64_t first_row = 0, rows = kRows, outputs = kOutputs;
+  const float* bias = nullptr;
+  const float* accumulate_onto = nullptr;  // [rows, outputs]
+};
+
+// Packs the first `outputs` rows of the weight, runs the kernel, and checks that it wrote nothing beside its outputs.
+std::vector<float> run(const Case& c, const Weight& weight, const Input& input, const RunOptions& options = {}) {
+  const std::int64_t panels = (options.outputs + kPanelRows - 1) / kPanelRows;
+  const std::size_t panel_bytes = c.kernel->panel_bytes(*c.format, weight.k), row_bytes = c.format->row_bytes(weight.k);
+  Buffer packed = Buffer::allocate(static_cast<std::size_t>(panels) * panel_bytes).or_throw();
+  std::memset(packed.data(), 0xff, packed.size());
+  for (std::int64_t p = 0; p < panels; ++p) {
+    const auto n = static_cast<int>(std::min<std::int64_t>(kPanelRows, options.outputs - p * kPanelRows));
+    c.kernel->pack(*c.format, weight.stored.data() + static_cast<std::size_t>(p * kPanelRows) * row_bytes, n, weight.k,
+                   packed.data() + static_cast<std::size_t>(p) * panel_bytes);
+  }
+  const std::int64_t stride = options.outputs + 21;
+  std::vector<float> out(static_cast<std::size_t>(options.rows * stride), kSentinel), result;
+  for (std::int64_t r = 0; r < options.rows && options.accumulate_onto != nullptr; ++r) {
+    const float* from = options.accumulate_onto + r * options.outputs;
+    std::copy(from, from + options.outputs, out.data() + r * stride);
+  }
+  c.kernel->run({.panels = packed.data(),
+                 .n_panels = panels,
+                 .panel_bytes = panel_bytes,
+                 .x = input.rows(options.first_row, options.rows),
+                 .out = out.data(),
+                 .out_stride = stride,
+                 .out_columns = options.outputs,
+                 .bias = options.bias,
+                 .accumulate = options.accumulate_onto != nullptr,
+                 .format = c.format});
+  for (std::int64_t r = 0; r < options.rows; ++r) {
+    const float* row = out.data() + r * stride;
+    result.insert(result.end(), row, row + options.outputs);
+    for (std::int64_t i = options.outputs; i < stride; ++i)
+      EXPECT_EQ(row[i], kSentinel) << "row " << r << " column " << i;
+  }
+  return result;
+}
+
+std::vector<float> rows_of(const std::vector<float>& full, std::int64_t first, std::int64_t rows,
+                           std::int64_t outputs) {
+  std::vector<float> part;
+  for (std::int64_t r = first; r < first + rows; ++r) {
+    part.insert(part.end(), full.begin() + r * kOutputs, full.begin() + r * kOutputs + outputs);
+  }
+  return part;
+}
+
+std::vector<std::int64_t> depths(const Case& c) {
+  if (c.format->block_values > 1) return {c.format->block_values, 3 * c.format->block_values};
+  if (c.kernel->k_multiple == 1) return {1, 33, 96};
+  return {2, 34, 96};
+}
+
+std::vector<float> pattern(const std::string& name, std::int64_t k) {
+  std::vector<float> x = normal_values(static_cast<std::size_t>(kRows * k), 5);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (name == "all max") x[i] = 3.0f;
+    if (name == "alternating") x[i] = i % 2 == 0 ? 3.0f : -3.0f;
+    if (name == "outlier" && i % static_cast<std::size_t>(k) == 0) x[i] = 1e4f;
+    if (name == "zeros") x[i] = 0.0f;
+    if (name == "denormals") x[i] *= 1e-39f;
+  }
+  return x;
+}
+
+class LinearKernels : public testing::TestWithParam<Case> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LinearKernels);
+
+// Rounding: a chain of at most `steps` fused multiply-adds, each off by kRounding of the terms so far. With int8 the
+// sums within a scale are exact. Against the activations before quantization: max|x| / 254 of each group times sum |w|.
+TEST_P(LinearKernels, MatchFloat64) {
+  const Case& c = GetParam();
+  const ActivationType type = c.kernel->activation;
+  for (const std::int64_t k : depths(c)) {
+    const Weight weight(*c.format, k);
+    const auto steps = static_cast<double>(type == ActivationType::kInt8 ? k / 8 : 2 * k) + 4.0;
+    for (const char* name : {"random", "all max", "alternating", "outlier", "zeros", "denormals"}) {
+      const Input input(pattern(name, k), k);
+      const std::vector<float> out = run(c, weight, input);
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        for (std::int64_t n = 0; n < kOutputs; ++n) {
+          double exact = 0.0, terms = 0.0, unquantized = 0.0, lost = 0.0, largest = 0.0, weights = 0.0;
+          for (std::int64_t i = 0; i < k; ++i) {
+            const auto w = static_cast<std::size_t>(n * k + i);
+            const double x = input.seen(type, r, i), original = input.seen(ActivationType::kF32, r, i);
+            exact += x * weight.values[w];
+            terms += std::fabs(x) * weight.magnitude[w];
+            unquantized += original * weight.values[w];
+            largest = std::max(largest, std::fabs(original));
+            weights += std::fabs(weight.values[w]);
+            if (i % kGroup == kGroup - 1) {
+              lost += largest / 254.0 * weights;
+              largest = weights = 0.0;
+            }
+          }
+          const double y = out[static_cast<std::size_t>(r * kOutputs + n)];
+          const double rounding = steps * kRounding * terms + 1e-36;  // 1e-36: bf16 products flush denormals
+          ASSERT_NEAR(y, exact, rounding) << name << " k " << k << " row " << r << " output " << n;
+          if (type == ActivationType::kInt8) {
+            ASSERT_NEAR(y, unquantized, lost * 1.001 + rounding)
+                << name << " k " << k << " row " << r << " output " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LinearKernels, ComputeARowAloneAsAmongOthers) {
+  const Case& c = GetParam();
+  for (const std::int64_t k : depths(c)) {
+    const Weight weight(*c.format, k);
+    const Input input(pattern("random", k), k);
+    const std::vector<float> full = run(c, weight, input);
+    for (const std::int64_t rows : {1, 2, 3, 7, 8, 9}) {
+      const std::int64_t first = kRows - rows - 1;
+      EXPECT_TRUE(
+          same_bits(run(c, weight, input, {.first_row = first, .rows = rows}), rows_of(full, first, rows, kOutputs)))
+          << rows << " rows, k " << k;
+    }
+    for (const std::int64_t outputs : {1, 15, 16, 17, 48}) {
+      EXPECT_TRUE(same_bits(run(c, weight, input, {.rows = 9, .outputs = outputs}), rows_of(full, 0, 9, outputs)))
+          << outputs << " outputs, k " << k;
+    }
+  }
+}
+
+TEST_P(LinearKernels, KeepNanAndInfinityInTheirRow) {
+  const Case& c = GetParam();
+  const std::int64_t k = depths(c).back();
+  const Weight weight(*c.format, k);
+  std::vector<float> x = pattern("random", k);
+  const std::vector<float> clean = run(c, weight, Input(x, k));
+  x[static_cast<std::size_t>(4 * k)] = kNan;
+  x[static_cast<std::size_t>(6 * k + k - 1)] = kInf;
+  x[static_cast<std::size_t>(32 * k + k / 2)] = -kInf;
+  const std::vector<float> out = run(c, weight, Input(x, k));
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    const std::vector<float> row = rows_of(out, r, 1, kOutputs);
+    if (r == 4 || r == 6 || r == 32) {
+      for (const float y : row) ASSERT_FALSE(std::isfinite(y)) << "row " << r;
+    } else {
+      EXPECT_TRUE(same_bits(row, rows_of(clean, r, 1, kOutputs))) << "row " << r;
+    }
+  }
+}
+
+TEST_P(LinearKernels, AddBiasAndResidualLast) {
+  const Case& c = GetParam();
+  const std::int64_t k = depths(c).back(), outputs = 37;
+  const Weight weight(*c.format, k);
+  const Input input(pattern("random", k), k);
+  std::vector<float> bias = normal_values(static_cast<std::size_t>(outputs), 8);
+  const std::vector<float> residual = normal_values(static_cast<std::size_t>(kRows * outputs), 9);
+  const std::vector<float> plain = run(c, weight, input, {.outputs = outputs});
+  const std::vector<float> both =
+      run(c, weight, input, {.outputs = outputs, .bias = bias.data(), .accumulate_onto = residual.data()});
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const float with_bias = plain[i] + bias[i % static_cast<std::size_t>(outputs)];
+    ASSERT_EQ(both[i], residual[i] + with_bias) << i;
+  }
+}
+
+TEST_P(LinearKernels, UnpackWhatWasPacked) {
+  const Case& c = GetParam();
+  for (const std::int64_t k : depths(c)) {
+    const Weight weight(*c.format, k);
+    for (const int n : {1, 15, 16}) {
+      std::vector<std::byte> panel(c.kernel->panel_bytes(*c.format, k), std::byte{0xff});
+      c.kernel->pack(*c.format, weight.stored.data(), n, k, panel.data());
+      std::vector<float> row(static_cast<std::size_t>(k));
+      for (int r = 0; r < kPanelRows; ++r) {
+        c.kernel->unpack_row(*c.format, panel.data(), r, k, row.data());
+        for (std::int64_t i = 0; i < k; ++i) {
+          const float expected = r < n ? weight.values[static_cast<std::size_t>(r * k + i)] : 0.0f;
+          ASSERT_EQ(row[static_cast<std::size_t>(i)], expected) << "row " << r << " of " << n << " value " << i;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LinearKernels, testing::ValuesIn(all_cases()), case_name);
+
+// Products in bf16 round inside the instruction and exist on one instruction set only; all others are the same chains
+// everywhere.
+TEST(LinearKernelsAcross, InstructionSetsGiveTheSameBits) {
+  std::map<std::string, std::vector<float>> first;
+  int compared = 0;
+  for (const Case& c : all_cases()) {
+    if (c.kernel->activation == ActivationType::kBf16) continue;
+    const std::int64_t k = depths(c).back();
+    const std::vector<float> out = run(c, Weight(*c.format, k), Input(pattern("random", k), k));
+    const auto [entry, is_first] =
+        first.try_emplace(std::string(c.kernel->name) + " " + std::string(c.format->name), out);
+    compared += is_first ? 0 : 1;
+    EXPECT_TRUE(same_bits(entry->second, out)) << entry->first << " on " << to_string(c.isa);
+  }
+  if (compared == 0) GTEST_SKIP() << "this build or processor has one instruction set only";
+}
+
+}  // namespace
+}  // namespace millrace::backend::cpu
