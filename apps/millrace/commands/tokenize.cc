@@ -1,0 +1,159 @@
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/quote_name.h"
+#include "command.h"
+#include "loaded_model.h"
+
+namespace millrace::commands {
+namespace {
+
+using text::TokenId;
+
+constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
+
+struct Flags {
+  std::string model = "default", text;
+  CLI::Option* text_option = nullptr;
+  bool ids = false, json = false, no_special = false, add_bos = false, decode = false, count = false;
+};
+
+std::string read_stdin() {
+  std::string text;
+  char buffer[1 << 16];
+  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, stdin)) {
+    text.append(buffer, n);
+    if (text.size() > kMaxInputBytes) {
+      throw_load_error(ErrorCode::kInvalidArgument, "text", "stdin: more than {} bytes", kMaxInputBytes);
+    }
+  }
+  return text;
+}
+
+// "1, 2 3" or "[1, 2, 3]".
+std::vector<TokenId> parse_ids(std::string_view text, int vocab_size) {
+  constexpr std::string_view kBetween = " \t\r\n,[]";
+  std::vector<TokenId> ids;
+  for (std::size_t at = text.find_first_not_of(kBetween); at < text.size(); at = text.find_first_not_of(kBetween, at)) {
+    const std::string_view word = text.substr(at, text.find_first_of(kBetween, at) - at);
+    TokenId id = -1;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (error != std::errc() || end != word.data() + word.size() || id < 0 || id >= vocab_size) {
+      throw_load_error(ErrorCode::kInvalidArgument, "text", "{} is not a token id: a number from 0 to {} expected",
+                       checkpoint::quote_name(word), vocab_size - 1);
+    }
+    ids.push_back(id);
+    at += word.size();
+  }
+  return ids;
+}
+
+void write_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+// The bytes of a token on one line: quoted, control characters and what is not UTF-8 escaped.
+std::string escaped(const std::string& bytes) {
+  std::string out = "\"";
+  const bool valid = nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore).size() ==
+                     nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).size();
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (c == '"' || c == '\\') {
+      out += std::string("\\") + c;
+    } else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !valid)) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+int print_tokens(const Flags& flags, const text::Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
+  if (flags.json) {
+    nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
+    for (const TokenId id : ids) tokens.push_back(tokenizer.token_text(id));
+    write_text(json_text({{"count", ids.size()}, {"ids", ids}, {"tokens", tokens}}));
+  } else if (flags.count) {
+    std::printf("%zu\n", ids.size());
+  } else if (flags.ids) {
+    std::string line;
+    for (const TokenId id : ids) line += (line.empty() ? "" : " ") + std::to_string(id);
+    write_text(line + "\n");
+  } else {
+    for (const TokenId id : ids) {
+      std::printf("%7d  %s%s\n", id, escaped(tokenizer.token_bytes(id)).c_str(),
+                  tokenizer.is_special(id) ? "  special" : "");
+    }
+  }
+  return 0;
+}
+
+int tokenize(const Flags& flags) {
+  const auto checkpoint = app::open_model(flags.model);
+  if (checkpoint->tokenizer == nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint->path);
+  }
+  const text::Tokenizer& tokenizer = *checkpoint->tokenizer;
+  const std::string input = flags.text_option->count() > 0 ? flags.text : read_stdin();
+  if (flags.decode) {
+    const std::vector<TokenId> ids = parse_ids(input, tokenizer.vocab_size());
+    const std::string text = tokenizer.decode(ids, false);
+    if (flags.json) {
+      write_text(json_text({{"text", text}}));
+    } else {
+      write_text(text);
+      if (::isatty(STDOUT_FILENO) == 1) write_text("\n");
+    }
+    return 0;
+  }
+  std::vector<TokenId> ids = tokenizer.encode(input, false, !flags.no_special);
+  if (flags.add_bos) {
+    if (!tokenizer.bos()) {
+      throw_load_error(ErrorCode::kInvalidArgument, "add-bos", "{}: this tokenizer has no BOS token", checkpoint->path);
+    }
+    ids.insert(ids.begin(), *tokenizer.bos());
+  }
+  return print_tokens(flags, tokenizer, ids);
+}
+
+}  // namespace
+
+app::Command tokenize() {
+  return {.name = "tokenize",
+          .summary = "Turn text into tokens, or back",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<Flags>();
+            app.add_option("model", flags->model, "Model: .gguf, directory, org/name, or 'default'");
+            flags->text_option =
+                app.add_option("text", flags->text, "Text (with --decode: ids); stdin if there is none");
+            CLI::Option* ids = app.add_flag("--ids", flags->ids, "Print the ids alone, on one line");
+            CLI::Option* json = app.add_flag("--json", flags->json, "Print one JSON object");
+            CLI::Option* count = app.add_flag("--count", flags->count, "Print the number of tokens alone");
+            ids->excludes(json)->excludes(count);
+            count->excludes(json);
+            CLI::Option* no_special =
+                app.add_flag("--no-special", flags->no_special, "Special tokens in the text are plain text");
+            CLI::Option* add_bos = app.add_flag("--add-bos", flags->add_bos, "Put the BOS token first");
+            app.add_flag("--decode", flags->decode, "Ids in, text out, byte for byte")
+                ->excludes(ids)
+                ->excludes(count)
+                ->excludes(no_special)
+                ->excludes(add_bos);
+            return [flags] { return tokenize(*flags); };
+          }};
+}
+
+}  // namespace millrace::commands

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/cpu.h"
+#include "checkpoint/checkpoint.h"
+#include "model/model_spec.h"
+#include "tensor/dtype.h"
+
+namespace millrace::model {
+
+// What a model will take in memory on the CPU, from its tensor directory alone: no weight is read.
+struct MemoryPlan {
+  std::uint64_t weights = 0;    // packed for the kernels; equals Transformer::weight_bytes() but for vectors
+  std::uint64_t kv = 0;         // `length` tokens, in whole pages
+  std::uint64_t workspace = 0;  // activations of a step of `step_tokens`, logits of one row each sequence not counted
+  std::uint64_t total() const noexcept { return weights + kv + workspace; }
+};
+
+struct MemoryPlanOptions {
+  Isa isa = Isa::kScalar;
+  backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
+  DType kv = DType::kBF16;
+  std::int64_t length = 0;  // tokens of all sequences together
+  std::int64_t step_tokens = 512;
+};
+
+MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec,
+                       const MemoryPlanOptions& options);
+
+// Keys and values of one token in all layers.
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept;
+
+}  // namespace millrace::model

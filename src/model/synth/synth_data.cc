@@ -1,0 +1,77 @@
+#include "model/synth/synth_data.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "model/synth/normal_noise.h"
+
+namespace millrace::model {
+namespace {
+
+constexpr std::int64_t kChunkValues = std::int64_t{1} << 22;  // values made between two writes
+
+// The row of the model that lies at `row` of a file keeping rotary pairs; the inverse of paired_row (weight_loader.h).
+constexpr std::int64_t half_row(std::int64_t row, std::int64_t head_dim) noexcept {
+  const std::int64_t in_head = row % head_dim;
+  return row - in_head + in_head % 2 * (head_dim / 2) + in_head / 2;
+}
+
+class Source {
+ public:
+  Source(const SynthModel& model, WorkerTeam& team, std::function<void(std::uint64_t)> progress)
+      : model_(model), team_(team), progress_(std::move(progress)) {}
+
+  Result<void> deliver(const SynthTensor& tensor, const checkpoint::DataSink& sink) {
+    const std::int64_t cols = tensor.spec.shape.back(), rows = tensor.spec.shape.rows();
+    const std::int64_t chunk_rows = std::max<std::int64_t>(1, kChunkValues / cols);
+    const std::size_t row_bytes = tensor.spec.format->row_bytes(cols);
+    rows_.resize(static_cast<std::size_t>(team_.size()) * static_cast<std::size_t>(cols));
+    const NormalStream stream(model_.options.seed, tensor.stream);
+    for (std::int64_t first = 0; first < rows; first += chunk_rows) {
+      const std::int64_t count = std::min(chunk_rows, rows - first);
+      bytes_.resize(static_cast<std::size_t>(count) * row_bytes);
+      team_.run([&](int worker) {
+        const std::span<float> values(rows_.data() + static_cast<std::int64_t>(worker) * cols,
+                                      static_cast<std::size_t>(cols));
+        const std::int64_t begin = count * worker / team_.size(), end = count * (worker + 1) / team_.size();
+        for (std::int64_t r = begin; r < end; ++r) {
+          fill_row(tensor, stream, first + r, values);
+          tensor.spec.format->pack(values, bytes_.data() + static_cast<std::size_t>(r) * row_bytes);
+        }
+      });
+      if (auto written = sink(bytes_); !written) return written;
+      done_ += bytes_.size();
+      if (progress_) progress_(done_);
+    }
+    return {};
+  }
+
+ private:
+  static void fill_row(const SynthTensor& tensor, const NormalStream& stream, std::int64_t row, std::span<float> out) {
+    if (tensor.stream.empty()) {
+      std::ranges::fill(out, 1.0f);
+      return;
+    }
+    const std::int64_t at = tensor.pair_rows > 0 ? half_row(row, tensor.pair_rows) : row;
+    stream.fill(static_cast<std::uint64_t>(at) * out.size(), tensor.deviation, out);
+  }
+
+  const SynthModel& model_;
+  WorkerTeam& team_;
+  std::function<void(std::uint64_t)> progress_;
+  std::vector<float> rows_;  // one row a worker
+  std::vector<std::byte> bytes_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+checkpoint::DataSource synth_data(const SynthModel& model, WorkerTeam& team,
+                                  const std::function<void(std::uint64_t bytes)>& progress) {
+  auto source = std::make_shared<Source>(model, team, progress);
+  return [source, &model](std::size_t tensor, const checkpoint::DataSink& sink) {
+    return source->deliver(model.tensors[tensor], sink);
+  };
+}
+
+}  // namespace millrace::model

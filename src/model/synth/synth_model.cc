@@ -1,0 +1,168 @@
+#include "model/synth/synth_model.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "checkpoint/gguf_reader.h"
+#include "model/model_spec.h"
+#include "model/weight_loader.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::Checkpoint;
+using checkpoint::ModelConfig;
+
+// With a tied or free head of rows of norm 2 and a final state of RMS 1, logits have a standard deviation of 2.
+constexpr double kLogitDeviation = 2.0;
+
+const ModelFamily& family_of(const SynthShape& shape) {
+  for (const ModelFamily& family : all_families()) {
+    if (family.name == shape.family) return family;
+  }
+  CHECK(false && "every shape names a family");
+  __builtin_unreachable();
+}
+
+ModelConfig make_config(const SynthShape& shape, const ModelFamily& family, Checkpoint::Container container,
+                        std::int64_t vocab_size) {
+  ModelConfig config;
+  config.architecture = container == Checkpoint::Container::kGguf ? family.gguf.front() : family.hf.front();
+  config.name = "synth-" + std::string(shape.name);
+  config.vocab_size = vocab_size;
+  config.hidden_size = shape.hidden;
+  config.intermediate_size = shape.ffn;
+  config.n_layers = shape.layers;
+  config.n_heads = shape.heads;
+  config.n_kv_heads = shape.kv_heads;
+  config.head_dim = config.rope_dim = shape.head_dim;
+  config.context_length = shape.context;
+  config.norm_eps = shape.norm_eps;
+  config.rope_theta = shape.rope_theta;
+  config.activation = "silu";
+  config.tie_word_embeddings = shape.tied_head;
+  return config;
+}
+
+const quant::QuantFormat* fitting_format(const quant::QuantFormat* wanted, std::int64_t cols) {
+  for (const auto* format : {wanted, quant::find_format("q8_0")}) {
+    if (cols % format->block_values == 0) return format;
+  }
+  return quant::find_format("f16");
+}
+
+class Layout {
+ public:
+  Layout(SynthModel& model, ModelSpec spec) : model_(model), spec_(std::move(spec)) {}
+
+  void build() {
+    const std::int64_t hidden = spec_.hidden_size;
+    const double embedding = kLogitDeviation / std::sqrt(static_cast<double>(hidden));
+    const WeightNames stream = gguf_names();
+    matrix(spec_.names.embedding, stream.embedding, spec_.vocab_size, hidden, embedding);
+    for (layer_ = 0; layer_ < static_cast<std::int64_t>(spec_.layers.size()); ++layer_) build_layer(stream);
+    layer_ = 0;
+    ones(spec_.names.final_norm, hidden);
+    if (!spec_.tied_head) matrix(spec_.names.head, stream.head, spec_.vocab_size, hidden, embedding);
+  }
+
+ private:
+  void build_layer(const WeightNames& stream) {
+    const WeightNames& names = spec_.names;
+    const LayerSpec& layer = spec_.layers[static_cast<std::size_t>(layer_)];
+    const AttentionSpec& a = layer.attention;
+    const std::int64_t hidden = spec_.hidden_size, q_size = a.heads * a.head_dim, kv_size = a.kv_heads * a.head_dim;
+    const auto of_inputs = [](std::int64_t inputs) { return 1.0 / std::sqrt(static_cast<double>(inputs)); };
+    // What is added to the residual is smaller in deep models (GPT-2), so that its sum stays near 1.
+    const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(spec_.layers.size()));
+    const std::int64_t pairs = spec_.rope_interleaved ? a.head_dim : 0;
+    ones(names.attention_norm, hidden);
+    matrix(names.q, stream.q, q_size, hidden, of_inputs(hidden), pairs);
+    matrix(names.k, stream.k, kv_size, hidden, of_inputs(hidden), pairs);
+    matrix(names.v, stream.v, kv_size, hidden, of_inputs(hidden));
+    if (a.q_k_norm) {
+      ones(names.q_norm, a.head_dim);
+      ones(names.k_norm, a.head_dim);
+    }
+    matrix(names.o, stream.o, hidden, q_size, of_inputs(q_size) * residual);
+    ones(names.mlp_norm, hidden);
+    matrix(names.gate, stream.gate, layer.mlp.width, hidden, of_inputs(hidden));
+    matrix(names.up, stream.up, layer.mlp.width, hidden, of_inputs(hidden));
+    matrix(names.down, stream.down, hidden, layer.mlp.width, of_inputs(layer.mlp.width) * residual);
+  }
+
+  void matrix(const std::string& name, const std::string& stream, std::int64_t rows, std::int64_t cols,
+              double deviation, std::int64_t pair_rows = 0) {
+    model_.tensors.push_back({.spec = {.name = WeightLoader::layer_name(name, layer_) + ".weight",
+                                       .format = fitting_format(model_.options.format, cols),
+                                       .shape = {rows, cols}},
+                              .stream = WeightLoader::layer_name(stream, layer_),
+                              .deviation = static_cast<float>(deviation),
+                              .pair_rows = pair_rows});
+  }
+  void ones(const std::string& name, std::int64_t n) {
+    model_.tensors.push_back({.spec = {.name = WeightLoader::layer_name(name, layer_) + ".weight",
+                                       .format = quant::find_format("f32"),
+                                       .shape = {n}},
+                              .stream = {}});
+  }
+
+  SynthModel& model_;
+  ModelSpec spec_;
+  std::int64_t layer_ = 0;
+};
+
+}  // namespace
+
+Result<SynthTokenizer> read_synth_tokenizer(Env& env, const std::string& gguf_path) {
+  if (!gguf_path.ends_with(".gguf")) {
+    return make_error(ErrorCode::kUnsupported, "tokenizer", "{}: the tokenizer must come from a .gguf file", gguf_path);
+  }
+  try {
+    const auto file = env.open(gguf_path).or_throw();
+    const checkpoint::GgufHeader header = checkpoint::read_gguf_header(*file);
+    SynthTokenizer tokenizer;
+    for (const checkpoint::GgufEntry& entry : header.metadata.entries()) {
+      if (entry.first.starts_with("tokenizer.")) tokenizer.entries.push_back(entry);
+    }
+    tokenizer.tokens = static_cast<std::int64_t>(header.metadata.string_count("tokenizer.ggml.tokens"));
+    if (tokenizer.tokens == 0) {
+      return make_error(ErrorCode::kBadFile, "tokenizer.ggml.tokens",
+                        "{}: key 'tokenizer.ggml.tokens' is missing or empty", gguf_path);
+    }
+    return tokenizer;
+  } catch (const LoadError& failure) {
+    return failure.error();
+  }
+}
+
+Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container container, SynthOptions options) {
+  const bool gguf = container == Checkpoint::Container::kGguf;
+  const quant::QuantFormat& format = *options.format;
+  if (format.pack == nullptr || (gguf ? format.gguf_type < 0 : format.safetensors_dtype.empty())) {
+    return make_error(ErrorCode::kInvalidArgument, "format", "format {} cannot be written to {}", format.name,
+                      gguf ? "GGUF" : "safetensors (f32, f16 and bf16 can)");
+  }
+  const ModelFamily& family = family_of(shape);
+  const std::int64_t vocab_size = options.tokenizer.tokens > 0 ? options.tokenizer.tokens : shape.vocab;
+  SynthModel model{.container = container,
+                   .config = make_config(shape, family, container, vocab_size),
+                   .options = std::move(options),
+                   .tensors = {}};
+  Layout(model, family.spec(model.config, container)).build();
+  return model;
+}
+
+std::uint64_t SynthModel::bytes() const noexcept {
+  std::uint64_t total = 0;
+  for (const SynthTensor& tensor : tensors) total += tensor.spec.bytes();
+  return total;
+}
+
+std::int64_t SynthModel::parameters() const noexcept {
+  std::int64_t total = 0;
+  for (const SynthTensor& tensor : tensors) total += tensor.spec.shape.elements();
+  return total;
+}
+
+}  // namespace millrace::model

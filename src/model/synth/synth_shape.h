@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace millrace::model {
+
+// The dimensions of a model to be made up. Plain data; a published model's are copied from its config.json.
+struct SynthShape {
+  std::string_view name;
+  std::string_view family;  // of all_families(), one whose layers are Llama's: "llama", "qwen3"
+  std::int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0;
+  std::int64_t context = 0;  // tokens
+  std::int64_t vocab = 0;    // tokens, where no tokenizer says otherwise
+  double rope_theta = 10000.0, norm_eps = 1e-5;
+  bool tied_head = true;
+  std::string_view like;  // the published model of these dimensions; empty = none
+};
+
+std::span<const SynthShape> synth_shapes();
+const SynthShape* find_synth_shape(std::string_view name) noexcept;  // null if there is none
+
+}  // namespace millrace::model
