@@ -4,6 +4,8 @@
 #include <iostream>
 #include <iterator>
 
+#include "backend/cpu/probe.h"
+#include "base/cpu.h"
 #include "chat/chat_session.h"
 #include "chat/sampling_flags.h"
 #include "chat/slash_commands.h"
@@ -13,6 +15,8 @@
 
 namespace millrace::commands {
 namespace {
+
+constexpr double kBandwidthSeconds = 0.2;
 
 struct Flags {
   app::ModelFlags model;
@@ -88,7 +92,17 @@ class Runner {
                        fmt::format("{:.1f} MB", static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6),
                        milliseconds_between(start_, Env::system().now()), loaded_.backend->description());
   }
-  std::string describe(const engine::RequestStats& stats) { return app::describe(stats, 0.0, 0.0); }
+  // Weights, and keys and values of the middle of the answer, are read for each token. The machine's limit is measured once, after
+  // the first answer.
+  std::string describe(const engine::RequestStats& stats) {
+    if (peak_gb_s_ == 0.0 && stats.output_tokens > 1) {
+      peak_gb_s_ = backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
+    }
+    const double context = static_cast<double>(stats.prompt_tokens) + static_cast<double>(stats.output_tokens) / 2.0;
+    const double bytes = static_cast<double>(loaded_.transformer->weight_bytes_per_token()) +
+                         context * static_cast<double>(engine_->kv_bytes_per_token());
+    return app::describe(stats, bytes, peak_gb_s_);
+  }
 
   TimePoint start_;
   app::LoadedModel loaded_;
@@ -96,6 +110,7 @@ class Runner {
   app::Conversation conversation_;
   app::ChatSession chat_;
   bool show_stats_;
+  double peak_gb_s_ = 0.0;
 };
 
 int run(const Flags& flags) {
