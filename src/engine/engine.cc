@@ -206,6 +206,7 @@ std::vector<Output> Engine::step() {
     outputs.push_back({.request = id, .token = {}, .text = {}, .error = {}, .stats = {}});
     finish(id, FinishReason::kCancelled, outputs.back());
   }
+  scheduler_.admit();
   const sched::StepPlan plan = scheduler_.plan();
   if (plan.empty()) return outputs;
   const TensorView logits = model_.forward(gather(plan), store_);

@@ -14,8 +14,7 @@ void Scheduler::admit() {
   }
 }
 
-StepPlan Scheduler::plan() {
-  admit();
+StepPlan Scheduler::plan() const {
   StepPlan plan;
   std::int64_t budget = config_.max_batched_tokens;
   for (const bool decoding : {true, false}) {

@@ -31,8 +31,10 @@ class Scheduler {
   explicit Scheduler(const Config& config) : config_(config) {}
 
   void add(std::unique_ptr<Sequence> sequence);
-  // The next step's rows; empty when there is nothing to do. Reserves the pages of sequences it admits and changes nothing else.
-  StepPlan plan();
+  // Lets waiting sequences run, in order, as long as their pages are free; reserves them.
+  void admit();
+  // The next step's rows; empty when there is nothing to do. Changes nothing: the caller commits what it computed.
+  StepPlan plan() const;
   // Removes the sequence and hands it over; null if there is none of that id.
   std::unique_ptr<Sequence> remove(SequenceId id);
 
@@ -40,7 +42,6 @@ class Scheduler {
   std::size_t running() const noexcept { return running_.size(); }
 
  private:
-  void admit();
   Config config_;
   std::deque<std::unique_ptr<Sequence>> waiting_;
   std::vector<std::unique_ptr<Sequence>> running_;  // in order of arrival
