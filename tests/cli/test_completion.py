@@ -14,7 +14,7 @@ def complete(program):
         )
         done = subprocess.run(["bash", "-c", script, program, "millrace", *words], capture_output=True, cwd=cwd, timeout=30)
         assert done.returncode == 0 and done.stderr == b"", done.stderr.decode()
-        return done.stdout.decode().split()
+        return [line for line in done.stdout.decode().split("\n") if line]
 
     return run
 
@@ -39,8 +39,10 @@ def test_completes_values(complete):
 
 def test_completes_files(complete, tmp_path):
     (tmp_path / "model.gguf").touch()
+    (tmp_path / "a model.gguf").touch()
     assert complete("inspect", "mod", cwd=tmp_path) == ["model.gguf"]
     assert complete("perplexity", "--file", "mod", cwd=tmp_path) == ["model.gguf"]
+    assert complete("perplexity", "--file", "a", cwd=tmp_path) == ["a model.gguf"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
