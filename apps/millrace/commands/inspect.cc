@@ -62,8 +62,9 @@ Json describe_tensors(const Checkpoint& checkpoint) {
   for (const auto& [name, count] : counts) {
     formats.push_back({{"format", name}, {"tensors", count.tensors}, {"values", count.values}, {"bytes", count.bytes}});
   }
-  std::stable_sort(formats.begin(), formats.end(),
-                   [](const Json& a, const Json& b) { return a["bytes"] > b["bytes"]; });
+  std::sort(formats.begin(), formats.end(), [](const Json& a, const Json& b) {
+    return a["bytes"] != b["bytes"] ? a["bytes"] > b["bytes"] : a["format"] < b["format"];
+  });
   return formats;
 }
 
