@@ -306,7 +306,7 @@ void print_report(const Json& r) {
   print_tokenizer(r["tokenizer"]);
   print_memory(r["memory"]);
   print_generation(r["generation"]);
-  for (const Json& warning : r["warnings"]) line("warning", warning.get<std::string>());
+  for (const Json& warning : r["warnings"]) line("warning", shown(warning));
   print_formats(r["formats"]);
   print_template(r["chat_template"].get<std::string>());
   if (!r.contains("tensors")) return;
