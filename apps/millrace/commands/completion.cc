@@ -111,7 +111,8 @@ std::string bash_script(const CLI::App& root) {
   });
   return "# bash completion for millrace: source <(millrace completion bash)\n"
          "_millrace_words() { COMPREPLY=($(compgen -W \"$1\" -- \"$cur\")); }\n"
-         "_millrace_files() { compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); }\n"
+         "_millrace_files() { local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "
+         "\"$cur\")); }\n"
          "_millrace() {\n"
          "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' words='' i next\n"
          "  local IFS=$' \\t\\n'\n"

@@ -62,8 +62,9 @@ Json describe_tensors(const Checkpoint& checkpoint) {
   for (const auto& [name, count] : counts) {
     formats.push_back({{"format", name}, {"tensors", count.tensors}, {"values", count.values}, {"bytes", count.bytes}});
   }
-  std::stable_sort(formats.begin(), formats.end(),
-                   [](const Json& a, const Json& b) { return a["bytes"] > b["bytes"]; });
+  std::sort(formats.begin(), formats.end(), [](const Json& a, const Json& b) {
+    return a["bytes"] != b["bytes"] ? a["bytes"] > b["bytes"] : a["format"] < b["format"];
+  });
   return formats;
 }
 
@@ -305,7 +306,7 @@ void print_report(const Json& r) {
   print_tokenizer(r["tokenizer"]);
   print_memory(r["memory"]);
   print_generation(r["generation"]);
-  for (const Json& warning : r["warnings"]) line("warning", warning.get<std::string>());
+  for (const Json& warning : r["warnings"]) line("warning", shown(warning));
   print_formats(r["formats"]);
   print_template(r["chat_template"].get<std::string>());
   if (!r.contains("tensors")) return;

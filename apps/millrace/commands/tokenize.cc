@@ -7,6 +7,7 @@
 #include "checkpoint/quote_name.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "text/unicode.h"
 
 namespace millrace::commands {
 namespace {
@@ -60,8 +61,7 @@ std::string json_text(const nlohmann::ordered_json& json) {
 // The bytes of a token on one line: quoted, control characters and what is not UTF-8 escaped.
 std::string escaped(const std::string& bytes) {
   std::string out = "\"";
-  const bool valid = nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore).size() ==
-                     nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).size();
+  const bool valid = text::is_valid_utf8(bytes);
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') {

@@ -1,0 +1,58 @@
+import json
+import time
+
+import pytest
+
+
+def test_reports_the_shape_without_reading_weights(millrace, tiny):
+    report = json.loads(millrace("inspect", tiny, "--json").out)
+    assert report["container"] == "gguf" and report["family"] == "llama"
+    shape = report["shape"]
+    assert (shape["layers"], shape["hidden_size"], shape["heads"], shape["kv_heads"], shape["head_dim"]) == (2, 256, 4, 2, 64)
+    assert report["parameters"]["total"] - report["parameters"]["without_embedding"] == 512 * 256
+    assert sum(f["tensors"] for f in report["formats"]) == 20
+    assert sum(f["bytes"] for f in report["formats"]) == report["parameters"]["bytes"]
+    memory = report["memory"]
+    assert memory["kv_bytes_per_token"] == {"f32": 2 * 2 * 2 * 64 * 4, "f16": 2 * 2 * 2 * 64 * 2, "bf16": 2 * 2 * 2 * 64 * 2}
+    assert memory["total"] == memory["weights"] + memory["kv"] + memory["workspace"]
+    assert any("no tokenizer" in warning for warning in report["warnings"])
+
+
+def test_plans_memory_for_the_length_asked_for(millrace, tiny):
+    memory = lambda *flags: json.loads(millrace("inspect", tiny, "--json", *flags).out)["memory"]
+    assert memory("-c", 64)["kv"] == 64 * 2 * 2 * 2 * 64 * 2
+    assert memory("-c", 64, "--kv-cache-dtype", "f32")["kv"] == 2 * memory("-c", 64)["kv"]
+
+
+def test_warns_when_it_does_not_fit(millrace, tiny):
+    report = json.loads(millrace("inspect", tiny, "--json", "-c", 2**24, "--kv-cache-dtype", "f32").out)
+    fits = report["memory"]["total"] <= report["memory"]["available"]
+    assert fits or any("max-model-len" in warning for warning in report["warnings"])
+
+
+def test_lists_tensors_on_request(millrace, tiny):
+    assert "tensors" not in json.loads(millrace("inspect", tiny, "--json").out)
+    tensors = json.loads(millrace("inspect", tiny, "--json", "--tensors").out)["tensors"]
+    assert {"name": "token_embd.weight", "format": "q4_0", "shape": [512, 256]}.items() <= tensors[0].items()
+    assert "blk.1.ffn_down.weight" in millrace("inspect", tiny, "--tensors").out
+
+
+def test_both_containers_read_alike(millrace, tiny, tiny_directory):
+    a, b = (json.loads(millrace("inspect", model, "--json").out) for model in (tiny, tiny_directory))
+    assert a["shape"] == b["shape"]
+    assert a["parameters"]["total"] == b["parameters"]["total"]
+
+
+def test_names_from_files_cannot_steer_the_terminal(millrace, tiny, tmp_path):
+    raw = tiny.read_bytes()
+    assert raw.count(b"synth-tiny") == 1
+    path = tmp_path / "m.gguf"
+    path.write_bytes(raw.replace(b"synth-tiny", b"\x1b[31mred\x07\n"))
+    assert not set(millrace("inspect", path).out) & {"\x1b", "\x07"}
+
+
+def test_is_quick_on_a_real_model(millrace, real_model):
+    millrace("inspect", real_model)
+    start = time.monotonic()
+    millrace("inspect", real_model)
+    assert time.monotonic() - start < 0.5  # 25 ms where this was written; the margin is for busy machines
