@@ -3,7 +3,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -31,6 +33,19 @@ std::string proc_value(const char* path, std::string_view key) {
     return start == std::string::npos ? "" : line.substr(start);
   }
   return "";
+}
+
+// Bytes of the data or unified cache of a level, as the kernel describes processor 0; else as the C library does, which on some
+// AMD processors multiplies the last level by its count.
+std::int64_t cache_bytes(int level, int sysconf_name) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    const std::string size = first_line((folder + "size").c_str());
+    if (first_line((folder + "level").c_str()) != std::to_string(level) || size.empty()) continue;
+    if (first_line((folder + "type").c_str()) == "Instruction") continue;
+    return std::atoll(size.c_str()) * (size.back() == 'M' ? 1 << 20 : 1 << 10);
+  }
+  return std::max<std::int64_t>(0, sysconf(sysconf_name));
 }
 
 std::int64_t kilobytes(const std::string& text) { return text.empty() ? 0 : std::atoll(text.c_str()) * 1024; }
@@ -76,10 +91,9 @@ CpuInfo cpu_info() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) info.logical_cpus = CPU_COUNT(&set);
-  const auto cache = [](int name) { return std::max<std::int64_t>(0, sysconf(name)); };
-  info.l1d_bytes = cache(_SC_LEVEL1_DCACHE_SIZE);
-  info.l2_bytes = cache(_SC_LEVEL2_CACHE_SIZE);
-  info.l3_bytes = cache(_SC_LEVEL3_CACHE_SIZE);
+  info.l1d_bytes = cache_bytes(1, _SC_LEVEL1_DCACHE_SIZE);
+  info.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE);
+  info.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE);
   const std::string thp = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
   const std::size_t open = thp.find('['), close = thp.find(']');
   if (open != std::string::npos && close != std::string::npos) info.huge_pages = thp.substr(open + 1, close - open - 1);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "backend/cpu/test_reference.h"
 
@@ -158,7 +160,7 @@ std::vector<Case> all_cases() {
 class AttentionKernels : public testing::TestWithParam<Case> {};
 
 // Scores of normal data are off by at most head_dim roundings of |q||k| scale < 10, exp2 by 2e-7, the weighted sum by
-// one rounding a token: together below 2e-5 of the largest value.
+// one rounding a token: together below 3e-6.
 TEST_P(AttentionKernels, MatchFloat64AndReadNoSlotPastTheEnd) {
   for (const Shape& shape : shapes()) {
     const Sequence sequence(GetParam().type, shape);
@@ -166,7 +168,7 @@ TEST_P(AttentionKernels, MatchFloat64AndReadNoSlotPastTheEnd) {
     GetParam().attend(sequence.rows(out));
     const std::vector<double> expected = sequence.reference();
     for (std::size_t i = 0; i < out.size(); ++i)
-      ASSERT_NEAR(out[i], expected[i], 2e-5) << describe(shape) << " at " << i;
+      ASSERT_NEAR(out[i], expected[i], 3e-6) << describe(shape) << " at " << i;
   }
 }
 

@@ -1,0 +1,249 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backend/cpu/probe.h"
+#include "base/cpu.h"
+#include "command.h"
+#include "loaded_model.h"
+
+namespace millrace::commands {
+namespace {
+
+using backend::cpu::MachineLimits;
+
+// All probes together stay below this, whatever the number of processors.
+constexpr double kProbeSeconds = 2.0;
+constexpr double kGigabyte = 1e9;
+
+struct Flags {
+  std::string cpu_isa;
+  int threads = 0;
+  bool json = false;
+};
+
+struct Warning {
+  std::string problem, remedy;
+};
+
+struct Measured {
+  int threads;
+  MachineLimits limits;
+};
+
+struct Findings {
+  CpuInfo cpu;
+  int online_cpus = 1;
+  double cpu_quota = 0.0;  // processors' worth of time that the control group grants; 0 = no limit
+  Isa best = Isa::kScalar, chosen = Isa::kScalar;
+  std::vector<Measured> measured;
+  std::string model;  // of the default model; empty if it is not there
+  std::uintmax_t model_bytes = 0;
+  std::vector<Warning> warnings;
+};
+
+// cpu.max of control groups v2 ("200000 100000", "max 100000") or the two files of v1, of the group that this process
+// sees as root.
+double cpu_quota() {
+  double quota = 0.0, period = 0.0;
+  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> quota >> period) return period > 0.0 ? quota / period : 0.0;
+  std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (v1 >> quota && v1_period >> period && quota > 0.0 && period > 0.0) return quota / period;
+  return 0.0;
+}
+
+// 1, 2, 4, ... and `most`.
+std::vector<int> thread_counts(int most) {
+  std::vector<int> counts;
+  for (int n = 1; n < most; n *= 2) counts.push_back(n);
+  counts.push_back(most);
+  return counts;
+}
+
+Isa choose_isa(const std::string& name, Isa best) {
+  if (name.empty()) return best;
+  const auto wanted = parse_isa(name);
+  if (!wanted) {
+    throw_load_error(ErrorCode::kInvalidArgument, "cpu-isa",
+                     "unknown instruction set '{}': use scalar, avx2, avx512_vnni or avx512_bf16", name);
+  }
+  if (*wanted > best) {
+    throw_load_error(ErrorCode::kInvalidArgument, "cpu-isa", "this processor has {} at best, not {}", to_string(best),
+                     name);
+  }
+  return *wanted;
+}
+
+void find_default_model(Findings& findings) {
+  try {
+    const std::string path = app::model_path("default");
+    std::error_code failure;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
+    if (failure) return;
+    findings.model = path;
+    findings.model_bytes = bytes;
+  } catch (const LoadError&) {
+    // It is not there: nothing to say about it.
+  }
+}
+
+std::vector<Warning> warnings_about(const Findings& f) {
+  std::vector<Warning> warnings;
+  if (f.cpu.huge_pages == "never") {
+    warnings.push_back({"transparent huge pages are off: weights stream 20-60 % slower from pages of 4 KB",
+                        "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"});
+  }
+  if (f.best == Isa::kScalar) {
+    warnings.push_back(
+        {"only scalar kernels: no AVX2 with FMA in this processor, or a build without vector kernels",
+         "build without -DMILLRACE_SCALAR_ONLY=ON; in a virtual machine pass the host's processor through"});
+  } else if (f.chosen < f.best) {
+    warnings.push_back({fmt::format("kernels of {} are asked for, {} is there", to_string(f.chosen), to_string(f.best)),
+                        "unset MILLRACE_CPU_ISA"});
+  }
+  if (f.cpu.logical_cpus < f.online_cpus) {
+    warnings.push_back({fmt::format("this process may use {} of {} processors", f.cpu.logical_cpus, f.online_cpus),
+                        "widen its affinity (taskset, cpuset, --cpuset-cpus), or leave it: threads follow it"});
+  }
+  if (f.cpu_quota > 0.0 && f.cpu_quota < f.cpu.logical_cpus) {
+    warnings.push_back(
+        {fmt::format(
+             "the control group grants the time of {:.1f} processors of {}: with more threads it stops them all",
+             f.cpu_quota, f.cpu.logical_cpus),
+         fmt::format("raise the quota (--cpus), or --threads {}", std::max(1, static_cast<int>(f.cpu_quota)))});
+  }
+  if (f.model_bytes > static_cast<std::uintmax_t>(f.cpu.memory_available_bytes) && f.cpu.memory_available_bytes > 0) {
+    warnings.push_back(
+        {"the default model is larger than the memory available", "stop other programs or take a smaller model"});
+  }
+  return warnings;
+}
+
+Findings examine(const Flags& flags) {
+  Findings f;
+  f.cpu = cpu_info();
+  f.online_cpus = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  f.cpu_quota = cpu_quota();
+  f.best = detect_isa();
+  f.chosen = choose_isa(flags.cpu_isa, f.best);
+  find_default_model(f);
+  const std::vector<int> counts = thread_counts(flags.threads > 0 ? flags.threads : f.cpu.logical_cpus);
+  const double seconds = kProbeSeconds / (4.0 * static_cast<double>(counts.size()));
+  for (const int threads : counts)
+    f.measured.push_back({threads, backend::cpu::measure_limits(threads, f.chosen, seconds)});
+  f.warnings = warnings_about(f);
+  return f;
+}
+
+// Tokens a second of one sequence if each reads every weight once at the best bandwidth measured; 0 without a model.
+double reachable_tokens_per_second(const Findings& f) {
+  double bandwidth = 0.0;
+  for (const Measured& m : f.measured) bandwidth = std::max(bandwidth, m.limits.read_gb_s);
+  return f.model_bytes == 0 ? 0.0 : bandwidth * kGigabyte / static_cast<double>(f.model_bytes);
+}
+
+std::string size_text(std::int64_t bytes) {
+  if (bytes <= 0) return "unknown";
+  const double size = static_cast<double>(bytes);
+  if (bytes < (std::int64_t{1} << 20)) return fmt::format("{:.0f} KiB", size / 1024.0);
+  if (bytes < (std::int64_t{1} << 30)) return fmt::format("{:.0f} MiB", size / 1048576.0);
+  return fmt::format("{:.1f} GiB", size / 1073741824.0);
+}
+
+void print_line(std::string_view name, const std::string& value) {
+  fmt::print("{:<15}{}\n", name, value.empty() ? "unknown" : value);
+}
+
+// A rate of the table; "-" where the processor has no instruction for it.
+std::string rate_text(double rate) { return rate > 0.0 ? fmt::format("{:.1f}", rate) : "-"; }
+
+void print_text(const Findings& f) {
+  print_line("processor", f.cpu.model);
+  print_line("features", f.cpu.features);
+  print_line("kernels", f.chosen == f.best
+                            ? std::string(to_string(f.chosen))
+                            : fmt::format("{} (forced; best {})", to_string(f.chosen), to_string(f.best)));
+  print_line("caches", fmt::format("L1d {}, L2 {} a core, L3 {}", size_text(f.cpu.l1d_bytes), size_text(f.cpu.l2_bytes),
+                                   size_text(f.cpu.l3_bytes)));
+  print_line("processors", fmt::format("{} usable of {} online{}", f.cpu.logical_cpus, f.online_cpus,
+                                       f.cpu_quota > 0.0 ? fmt::format(", quota {:.1f}", f.cpu_quota) : ""));
+  print_line("huge pages", f.cpu.huge_pages);
+  print_line("memory",
+             fmt::format("{}, {} available", size_text(f.cpu.memory_bytes), size_text(f.cpu.memory_available_bytes)));
+  fmt::print("\n{:>7}  {:>10}  {:>12}  {:>10}  {:>13}\n", "threads", "read GB/s", "f32 GFLOP/s", "int8 GOP/s",
+             "bf16 GFLOP/s");
+  for (const auto& [threads, limits] : f.measured) {
+    fmt::print("{:>7}  {:>10}  {:>12}  {:>10}  {:>13}\n", threads, rate_text(limits.read_gb_s),
+               rate_text(limits.f32_gflop_s), rate_text(limits.int8_gop_s), rate_text(limits.bf16_gflop_s));
+  }
+  fmt::print("\n");
+  if (f.model.empty()) {
+    fmt::print("default model: not there (./dev setup downloads it)\n");
+  } else {
+    fmt::print("default model: {}, {:.1f} MB; at this bandwidth at most {:.0f} tokens a second of one sequence\n",
+               f.model, static_cast<double>(f.model_bytes) / 1e6, reachable_tokens_per_second(f));
+  }
+  for (const Warning& w : f.warnings) fmt::print("\nwarning: {}\n  remedy: {}\n", w.problem, w.remedy);
+  if (f.warnings.empty()) fmt::print("no problems found\n");
+}
+
+void print_json(const Findings& f) {
+  nlohmann::ordered_json out;
+  out["cpu"] = {
+      {"model", f.cpu.model},
+      {"features", f.cpu.features},
+      {"isa", to_string(f.chosen)},
+      {"best_isa", to_string(f.best)},
+      {"l1d_bytes", f.cpu.l1d_bytes},
+      {"l2_bytes", f.cpu.l2_bytes},
+      {"l3_bytes", f.cpu.l3_bytes},
+      {"usable_cpus", f.cpu.logical_cpus},
+      {"online_cpus", f.online_cpus},
+      {"cpu_quota", f.cpu_quota > 0.0 ? nlohmann::ordered_json(f.cpu_quota) : nlohmann::ordered_json(nullptr)}};
+  out["memory"] = {{"total_bytes", f.cpu.memory_bytes},
+                   {"available_bytes", f.cpu.memory_available_bytes},
+                   {"transparent_huge_pages", f.cpu.huge_pages}};
+  out["limits"] = nlohmann::ordered_json::array();
+  for (const auto& [threads, limits] : f.measured) {
+    out["limits"].push_back({{"threads", threads},
+                             {"read_gb_s", limits.read_gb_s},
+                             {"f32_gflop_s", limits.f32_gflop_s},
+                             {"int8_gop_s", limits.int8_gop_s},
+                             {"bf16_gflop_s", limits.bf16_gflop_s}});
+  }
+  out["default_model"] = nullptr;
+  if (!f.model.empty()) {
+    out["default_model"] = {
+        {"path", f.model}, {"bytes", f.model_bytes}, {"reachable_tokens_per_second", reachable_tokens_per_second(f)}};
+  }
+  out["warnings"] = nlohmann::ordered_json::array();
+  for (const Warning& w : f.warnings) out["warnings"].push_back({{"problem", w.problem}, {"remedy", w.remedy}});
+  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
+app::Command doctor() {
+  return {.name = "doctor",
+          .summary = "Examine this machine: instruction sets, memory, measured limits, what to fix",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<Flags>();
+            app.add_option("-t,--threads", flags->threads, "Measure up to this many threads, 0 = all processors")
+                ->envname("MILLRACE_THREADS")
+                ->check(CLI::Range(0, 1024));
+            app.add_option("--cpu-isa", flags->cpu_isa, "Instruction set to measure; default the best there is")
+                ->envname("MILLRACE_CPU_ISA");
+            app.add_flag("--json", flags->json, "Print one JSON object");
+            return [flags] {
+              const Findings findings = examine(*flags);
+              flags->json ? print_json(findings) : print_text(findings);
+              return 0;
+            };
+          }};
+}
+
+}  // namespace millrace::commands
