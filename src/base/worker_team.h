@@ -54,6 +54,8 @@ class WorkerTeam {
   std::vector<std::thread> threads_;
   void* context_ = nullptr;
   Entry entry_ = nullptr;
+  int caller_cpu_ = -1;           // where this call was made from
+  const bool spread_;             // there are processors enough for each worker to have its own
   alignas(64) std::atomic<std::uint32_t> generation_{0};  // bumped once a call
   alignas(64) std::atomic<std::int32_t> running_{0};      // workers that have not finished this call
   alignas(64) std::atomic<std::int32_t> sleeping_{0};
