@@ -19,7 +19,7 @@
 #include "tensor/dtype.h"
 
 // The loop over a compile-time number of rows or vectors that must become straight code: rolled, its accumulators live in memory
-// instead of registers (measured: 2x on the int8 products).
+// instead of registers (measured: 5 % of the time of a prefill).
 #ifdef __clang__
 #define MILLRACE_UNROLL _Pragma("clang loop unroll(full)")
 #else
