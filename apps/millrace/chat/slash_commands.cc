@@ -75,9 +75,11 @@ SlashResult help(const std::string&, SlashContext&) {
 }  // namespace
 
 SlashResult run_slash_command(const std::string& line, SlashContext& context) {
-  const std::size_t space = line.find(' ');
-  const std::string name = line.substr(0, space);
-  const std::string argument = space == std::string::npos ? "" : line.substr(line.find_first_not_of(' ', space));
+  constexpr const char* kBlanks = " \t\n";
+  const std::string trimmed = line.substr(0, line.find_last_not_of(kBlanks) + 1);  // completing a file name leaves a blank
+  const std::size_t blank = trimmed.find_first_of(kBlanks);
+  const std::string name = trimmed.substr(0, blank);
+  const std::string argument = blank == std::string::npos ? "" : trimmed.substr(trimmed.find_first_not_of(kBlanks, blank));
   for (const SlashCommand& command : kCommands) {
     if (name == command.name) return command.run(argument, context);
   }

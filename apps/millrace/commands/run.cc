@@ -12,6 +12,7 @@
 #include "chat/terminal.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "printable.h"
 
 namespace millrace::commands {
 namespace {
@@ -31,6 +32,9 @@ void print_text(const std::string& text) {
   std::fflush(stdout);
 }
 
+// A model must not steer the terminal.
+void show_text(const std::string& text) { print_text(app::printable_lines(text)); }
+
 // Everything that a chat needs, built once.
 class Runner {
  public:
@@ -44,7 +48,7 @@ class Runner {
         chat_(conversation_, *engine_, flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
         show_stats_(flags.stats) {
     conversation_.set_system(flags.system);
-    if (auto valid = chat_.sampling().validate(); !valid) throw LoadError(valid.error());
+    chat_.sampling().validate().or_throw();
   }
 
   // One question, one answer on stdout.
@@ -59,7 +63,7 @@ class Runner {
 
   int interactive() {
     app::Terminal terminal(app::cache_directory() + "/history");
-    app::SlashContext context{chat_, description(), ""};
+    app::SlashContext context{chat_, app::printable(description()), ""};
     std::fprintf(stderr, "%s\n/help lists the commands\n", context.model_description.c_str());
     while (const auto line = terminal.read_line("> ")) {
       app::Terminal::take_interrupt();
@@ -71,9 +75,9 @@ class Runner {
       } else {
         conversation_.add_user(*line);
       }
-      const auto answer = chat_.answer(print_text, app::Terminal::take_interrupt);
+      const auto answer = chat_.answer(show_text, app::Terminal::take_interrupt);
       if (!answer) {
-        std::fprintf(stderr, "%s\n", answer.error().message.c_str());
+        std::fprintf(stderr, "%s\n", app::printable(answer.error().message).c_str());
         conversation_.pop_user();
         continue;
       }
@@ -114,6 +118,7 @@ class Runner {
 };
 
 int run(const Flags& flags) {
+  flags.sampling.resolve({}, 0).validate().or_throw();  // before the model is loaded
   const bool interactive = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
   std::string prompt = flags.prompt;
   if (!interactive && prompt.empty()) {
