@@ -1,6 +1,4 @@
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -8,8 +6,8 @@
 #include "printable.h"
 #include "usage_error.h"
 
-// stdout carries results, stderr everything else. Exit codes: 0 ok, 1 runtime, 2 usage, 3 model not found or unusable, 4 out of
-// memory, 130 interrupted.
+// stdout carries results, stderr everything else. Exit codes: 0 ok, 1 runtime, 2 usage, 3 model not found or unusable,
+// 4 out of memory, 130 interrupted.
 int main(int argc, char** argv) {
   using namespace millrace;
   CLI::App app("millrace: runs and serves large language models", "millrace");
@@ -43,7 +41,7 @@ int main(int argc, char** argv) {
   try {
     const int code = selected();
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    std::fprintf(stderr, "millrace: stdout: cannot write the result: %s\n", std::strerror(errno));
+    std::fprintf(stderr, "millrace: stdout: cannot write the result\n");
     return exit_code(ErrorCode::kInternal);
   } catch (const LoadError& failure) {
     std::fprintf(stderr, "millrace: %s\n", app::printable(failure.error().message).c_str());

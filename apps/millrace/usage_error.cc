@@ -35,7 +35,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> names_at(const CLI::App& level, bool option) {
   std::vector<std::string> names;
   if (!option) {
-    for (const CLI::App* sub : level.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+    for (const CLI::App* sub : level.get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(sub->get_name());
     return names;
   }
   for (const CLI::Option* known : level.get_options()) {
@@ -60,7 +61,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
 
 // What to type for help on `level`.
 std::string help_of(const CLI::App& level) {
-  return fmt::format("'{}{} --help'", level.get_parent() == nullptr ? "" : level.get_parent()->get_name() + " ", level.get_name());
+  return fmt::format("'{}{} --help'", level.get_parent() == nullptr ? "" : level.get_parent()->get_name() + " ",
+                     level.get_name());
 }
 
 // "millrace: run"
@@ -78,7 +80,8 @@ std::string unknown_word(const CLI::App& level, const std::string& argument) {
     return text + fmt::format("; did you mean '{}'?", name);
   }
   if (option && parent != nullptr && parent->get_option_no_throw(word) != nullptr) {
-    return text + fmt::format("; it goes before the command: '{} {} ... {}'", parent->get_name(), word, level.get_name());
+    return text +
+           fmt::format("; it goes before the command: '{} {} ... {}'", parent->get_name(), word, level.get_name());
   }
   return text + fmt::format("; {} lists what there is", help_of(level));
 }

@@ -65,10 +65,12 @@ def test_a_seed_fixes_a_sampled_answer(ask):
 
 
 def test_an_answer_ends_before_the_stop_text(ask):
-    whole = ask("Count from one to ten.", "--ignore-eos", length=32).out
-    words = whole.split()
-    stop = next(word for word in words[2:] if len(word) > 2 and words[0] != word)
-    assert ask("Count from one to ten.", "--ignore-eos", "--stop", stop, length=32).out == whole[: whole.index(stop)] + "\n"
+    whole = ask("Tell me about the sea.", length=24).out
+    stop = whole.split()[4] + " "
+    assert whole.index(stop) > 0
+    assert ask("Tell me about the sea.", "--stop", stop, length=24).out == whole[: whole.index(stop)] + "\n"
+    either = ask("Tell me about the sea.", "--stop", "no such text", "--stop", stop, length=24).out
+    assert either == whole[: whole.index(stop)] + "\n"
 
 
 def test_length_is_limited(ask):

@@ -1,11 +1,14 @@
 """`millrace run` on a terminal: a conversation, held through a pseudo-terminal."""
+import fcntl
 import json
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -14,16 +17,19 @@ STATS = r"\[(?:stopped; )?prompt (\d+) cached \+ (\d+) new tokens, answer (\d+) 
 CTRL_C, CTRL_D, UP, ENTER = "\x03", "\x04", "\x1b[A", "\r"
 
 
+def environment(cache):
+    return {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")} | {"TERM": "xterm", "XDG_CACHE_HOME": str(cache)}
+
+
 class Chat:
     """The program on a terminal of its own."""
 
     def __init__(self, program, cache, arguments):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
-        environment |= {"TERM": "xterm", "XDG_CACHE_HOME": str(cache)}
         command = [str(word) for word in (program, "run", *arguments)]
         self.process, self.terminal = pty.fork()
         if self.process == 0:
-            os.execve(command[0], command, environment)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 500, 0, 0))  # so wide that no line wraps
+            os.execve(command[0], command, environment(cache))
         self.shown, self.code = "", None
 
     def send(self, text):
@@ -220,17 +226,14 @@ def test_prompt_and_echo_stay_out_of_a_redirected_stdout(program, real_model, tm
     master, slave = pty.openpty()
     with open(tmp_path / "out", "wb") as out:
         process = subprocess.Popen([program, "run", real_model, "--temperature", "0", "-n", "4"], stdin=slave, stdout=out, stderr=slave,
-                                   env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, start_new_session=True)
+                                   env=environment(tmp_path), start_new_session=True)
     os.close(slave)
     shown = b""
-    for expected, line in ((b"> ", b"Name a colour.\r"), (b"tokens", b"")):
+    for expected, line in ((b"> ", b"Name a colour.\r"), (b"]\r\n> ", b"/quit\r")):
         while expected not in shown:
             assert select.select([master], [], [], 60)[0], shown
             shown += os.read(master, 1 << 16)
-        shown = b""
         os.write(master, line)
-    time.sleep(0.5)
-    os.write(master, b"/quit\r")
     assert process.wait(timeout=30) == 0
     os.close(master)
     text = (tmp_path / "out").read_text()

@@ -30,7 +30,8 @@ std::string describe(const engine::RequestStats& stats, double bytes_per_token, 
   if (stats.output_tokens > 1) {
     const double tpot = stats.tpot_ms();
     text += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", tpot, 1000.0 / tpot);
-    if (peak_gb_s > 0.0) text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", bytes_per_token / tpot / 1e4 / peak_gb_s, peak_gb_s);
+    if (peak_gb_s > 0.0)
+      text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", bytes_per_token / tpot / 1e4 / peak_gb_s, peak_gb_s);
   }
   return text;
 }

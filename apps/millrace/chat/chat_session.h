@@ -24,8 +24,10 @@ class ChatSession {
   ChatSession(const ChatSession&) = delete;
   ChatSession& operator=(const ChatSession&) = delete;
 
-  // Streams the answer to the conversation so far through `on_text` and appends it. `interrupted` is asked between steps.
-  Result<Answer> answer(const std::function<void(const std::string&)>& on_text, const std::function<bool()>& interrupted);
+  // Streams the answer to the conversation so far through `on_text` and appends it. `interrupted` is asked between
+  // steps.
+  Result<Answer> answer(const std::function<void(const std::string&)>& on_text,
+                        const std::function<bool()>& interrupted);
 
   decode::SamplingParams& sampling() noexcept { return sampling_; }
   Conversation& conversation() noexcept { return conversation_; }
@@ -38,7 +40,8 @@ class ChatSession {
 };
 
 // "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 % of 40.0 GB/s".
-// `bytes_per_token`: weights and KV read for one token; `peak_gb_s`: the machine's measured read bandwidth, 0 = leave MBU out.
+// `bytes_per_token`: weights and KV read for one token; `peak_gb_s`: the machine's measured read bandwidth, 0 = leave
+// MBU out.
 std::string describe(const engine::RequestStats& stats, double bytes_per_token, double peak_gb_s);
 
 }  // namespace millrace::app

@@ -21,11 +21,11 @@ constexpr int kHistoryLines = 1000;
 
 Terminal::Terminal(std::string history_file) : history_file_(std::move(history_file)) {
   std::setlocale(LC_CTYPE, "");  // so that the editor knows how wide characters are
-  rl_outstream = stderr;           // prompt and echo: stdout is for answers
+  rl_outstream = stderr;         // prompt and echo: stdout is for answers
   using_history();
   stifle_history(kHistoryLines);
   read_history(history_file_.c_str());
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
 }

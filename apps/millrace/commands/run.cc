@@ -41,11 +41,12 @@ class Runner {
   explicit Runner(const Flags& flags)
       : start_(Env::system().now()),
         loaded_(app::load_model(flags.model)),
-        engine_(engine::Engine::create(*loaded_.transformer, loaded_.checkpoint->tokenizer, *loaded_.backend, Env::system(),
-                                       {.kv_dtype = flags.model.kv_dtype()})
+        engine_(engine::Engine::create(*loaded_.transformer, loaded_.checkpoint->tokenizer, *loaded_.backend,
+                                       Env::system(), {.kv_dtype = flags.model.kv_dtype()})
                     .or_throw()),
         conversation_(*loaded_.checkpoint),
-        chat_(conversation_, *engine_, flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
+        chat_(conversation_, *engine_,
+              flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
         show_stats_(flags.stats) {
     conversation_.set_system(flags.system);
     chat_.sampling().validate().or_throw();
@@ -54,7 +55,7 @@ class Runner {
   // One question, one answer on stdout.
   int once(const std::string& prompt) {
     conversation_.add_user(prompt);
-    const auto answer = chat_.answer(print_text, [] { return false; });
+    const auto answer = chat_.answer(isatty(STDOUT_FILENO) == 1 ? show_text : print_text, [] { return false; });
     if (!answer) throw LoadError(answer.error());
     print_text("\n");
     if (show_stats_) std::fprintf(stderr, "%s\n", describe(answer->stats).c_str());
@@ -92,12 +93,13 @@ class Runner {
 
  private:
   std::string description() const {
-    return fmt::format("{}: {}, {} of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path, loaded_.transformer->description(),
+    return fmt::format("{}: {}, {} of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path,
+                       loaded_.transformer->description(),
                        fmt::format("{:.1f} MB", static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6),
                        milliseconds_between(start_, Env::system().now()), loaded_.backend->description());
   }
-  // Weights, and keys and values of the middle of the answer, are read for each token. The machine's limit is measured once, after
-  // the first answer.
+  // Weights, and keys and values of the middle of the answer, are read for each token. The machine's limit is measured
+  // once, after the first answer.
   std::string describe(const engine::RequestStats& stats) {
     if (peak_gb_s_ == 0.0 && stats.output_tokens > 1) {
       peak_gb_s_ = backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
@@ -124,7 +126,8 @@ int run(const Flags& flags) {
   if (!interactive && prompt.empty()) {
     prompt.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
     while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
-    if (prompt.empty()) throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
+    if (prompt.empty())
+      throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
   }
   Runner runner(flags);
   return interactive ? runner.interactive() : runner.once(prompt);
@@ -133,11 +136,13 @@ int run(const Flags& flags) {
 }  // namespace
 
 app::Command run() {
-  return {.name = "run", .summary = "Chat with a model in the terminal, or answer one prompt",
+  return {.name = "run",
+          .summary = "Chat with a model in the terminal, or answer one prompt",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<Flags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("prompt,-p,--prompt", flags->prompt, "Answer this and exit; without it and without a terminal, stdin is read");
+            app.add_option("prompt,-p,--prompt", flags->prompt,
+                           "Answer this and exit; without it and without a terminal, stdin is read");
             app.add_option("--system", flags->system, "System message");
             app.add_flag("--stats", flags->stats, "Print times, tok/s and MBU on stderr after the answer");
             flags->sampling.declare(app);
