@@ -43,7 +43,7 @@ std::string model_path(const std::string& reference) {
   const std::string path = cache_directory() + "/models/" + kDefaultModel;
   if (!std::filesystem::exists(path)) {
     throw_load_error(ErrorCode::kNotFound, "model",
-                     "the default model is not there: {}\n  ./dev setup downloads it; without a network place that file by hand, or "
+                     "the default model is not there: {}: ./dev setup downloads it; without a network place that file by hand, or "
                      "name a model: a .gguf file, a directory with config.json and safetensors, or org/name in the Hugging Face "
                      "cache", path);
   }

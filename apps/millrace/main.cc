@@ -3,9 +3,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "command.h"
+#include "printable.h"
+#include "usage_error.h"
 
-// stdout carries results, stderr everything else. Exit codes: 0 ok, 1 runtime, 2 usage, 3 model not found or unusable, 4 out of
-// memory, 130 interrupted.
+// stdout carries results, stderr everything else. Exit codes: 0 ok, 1 runtime, 2 usage, 3 model not found or unusable,
+// 4 out of memory, 130 interrupted.
 int main(int argc, char** argv) {
   using namespace millrace;
   CLI::App app("millrace: runs and serves large language models", "millrace");
@@ -24,8 +26,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fprintf(stderr, "%s\n", app::printable(app::usage_error(app, error)).c_str());
+    return exit_code(ErrorCode::kInvalidArgument);
   }
   constexpr std::pair<std::string_view, log::Level> kLevels[] = {{"debug", log::Level::kDebug},
                                                                  {"info", log::Level::kInfo},
@@ -36,12 +39,18 @@ int main(int argc, char** argv) {
     if (name == log_level) log::set_level(level);
   }
   try {
-    return selected();
+    const int code = selected();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    std::fprintf(stderr, "millrace: stdout: cannot write the result\n");
+    return exit_code(ErrorCode::kInternal);
   } catch (const LoadError& failure) {
-    std::fprintf(stderr, "millrace: %s\n", failure.error().message.c_str());
+    std::fprintf(stderr, "millrace: %s\n", app::printable(failure.error().message).c_str());
     return exit_code(failure.error().code);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "millrace: out of memory\n");
     return exit_code(ErrorCode::kResourceExhausted);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "millrace: internal error: %s\n", app::printable(failure.what()).c_str());
+    return exit_code(ErrorCode::kInternal);
   }
 }

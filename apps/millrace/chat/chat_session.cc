@@ -24,12 +24,14 @@ Result<Answer> ChatSession::answer(const std::function<void(const std::string&)>
 }
 
 std::string describe(const engine::RequestStats& stats, double bytes_per_token, double peak_gb_s) {
-  std::string text = fmt::format("prompt {} cached + {} new tokens, answer {} tokens, TTFT {:.1f} ms", stats.cached_tokens,
-                                 stats.prompt_tokens - stats.cached_tokens, stats.output_tokens, stats.ttft_ms());
+  std::string text = fmt::format("prompt {} cached + {} new tokens, answer {} tokens", stats.cached_tokens,
+                                 stats.prompt_tokens - stats.cached_tokens, stats.output_tokens);
+  if (stats.output_tokens > 0) text += fmt::format(", TTFT {:.1f} ms", stats.ttft_ms());
   if (stats.output_tokens > 1) {
     const double tpot = stats.tpot_ms();
     text += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", tpot, 1000.0 / tpot);
-    if (peak_gb_s > 0.0) text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", bytes_per_token / tpot / 1e4 / peak_gb_s, peak_gb_s);
+    if (peak_gb_s > 0.0)
+      text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", bytes_per_token / tpot / 1e4 / peak_gb_s, peak_gb_s);
   }
   return text;
 }

@@ -24,8 +24,10 @@ class ChatSession {
   ChatSession(const ChatSession&) = delete;
   ChatSession& operator=(const ChatSession&) = delete;
 
-  // Streams the answer to the conversation so far through `on_text` and appends it. `interrupted` is asked between steps.
-  Result<Answer> answer(const std::function<void(const std::string&)>& on_text, const std::function<bool()>& interrupted);
+  // Streams the answer to the conversation so far through `on_text` and appends it. `interrupted` is asked between
+  // steps.
+  Result<Answer> answer(const std::function<void(const std::string&)>& on_text,
+                        const std::function<bool()>& interrupted);
 
   decode::SamplingParams& sampling() noexcept { return sampling_; }
   Conversation& conversation() noexcept { return conversation_; }
@@ -37,8 +39,9 @@ class ChatSession {
   engine::SessionId session_;
 };
 
-// "cached 52 + new 14 prompt tokens, 31 tokens out, TTFT 24 ms, TPOT 4.1 ms, 243.9 tok/s, MBU 52 %". `bytes_per_token`: weights and
-// KV read for one token; `peak_gb_s`: the machine's measured read bandwidth, 0 = leave MBU out.
+// "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 % of 40.0 GB/s".
+// `bytes_per_token`: weights and KV read for one token; `peak_gb_s`: the machine's measured read bandwidth, 0 = leave
+// MBU out.
 std::string describe(const engine::RequestStats& stats, double bytes_per_token, double peak_gb_s);
 
 }  // namespace millrace::app

@@ -48,9 +48,12 @@ Result<std::vector<std::int32_t>> Conversation::prompt() const {
     for (const auto& message : messages_) text += message["content"].get<std::string>();
     return tokenizer.encode(text, true, false);
   }
-  const auto special = [&](std::optional<text::TokenId> id) { return id ? std::string(tokenizer.token_text(*id)) : ""; };
+  const auto special = [&](std::optional<text::TokenId> id) {
+    return id ? std::string(tokenizer.token_text(*id)) : "";
+  };
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const text::TemplateContext context{.bos_token = special(tokenizer.bos()), .eos_token = special(tokenizer.eos()),
+  const text::TemplateContext context{.bos_token = special(tokenizer.bos()),
+                                      .eos_token = special(tokenizer.eos()),
                                       .unix_time = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
   auto pieces = template_->render({{"messages", messages_}, {"add_generation_prompt", true}}, context);
   if (!pieces) return pieces.error();

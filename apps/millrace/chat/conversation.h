@@ -9,8 +9,8 @@
 
 namespace millrace::app {
 
-// The messages of a chat and how they become a prompt: through the model's chat template, or, for a model without one, as plain text
-// to continue.
+// The messages of a chat and how they become a prompt: through the model's chat template, or, for a model without one,
+// as plain text to continue.
 class Conversation {
  public:
   // Throws LoadError if the model has no tokenizer or its template does not compile.
@@ -19,9 +19,9 @@ class Conversation {
   void set_system(const std::string& text);  // replaces or removes (empty) the system message
   void add_user(const std::string& text);
   void add_assistant(const std::string& text);
-  bool pop_assistant();                      // removes a trailing answer; false if there is none
+  bool pop_assistant();  // removes a trailing answer; false if there is none
   void pop_user();
-  void clear();                              // all but the system message
+  void clear();  // all but the system message
 
   // The prompt that asks for the next answer.
   Result<std::vector<std::int32_t>> prompt() const;

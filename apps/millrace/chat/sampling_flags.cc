@@ -1,5 +1,7 @@
 #include "chat/sampling_flags.h"
 
+#include <CLI/Validators.hpp>
+
 namespace millrace::app {
 namespace {
 
@@ -15,14 +17,16 @@ void SamplingFlags::declare(CLI::App& app) {
   app.add_option("--top-p", top_p, "Keep the smallest set of tokens with this probability");
   app.add_option("--min-p", min_p, "Drop tokens less likely than this times the likeliest");
   app.add_option("--repetition-penalty", repetition_penalty, "Of tokens already seen; 1 = none");
-  app.add_option("--seed", seed, "The same seed gives the same answer; default random");
+  app.add_option("--seed", seed, "The same seed gives the same answer; default random")->check(CLI::NonNegativeNumber);
   app.add_option("-n,--max-tokens", max_tokens, "Greatest length of an answer");
   app.add_option("--stop", stop, "End the answer before this text; may be repeated")->allow_extra_args(false);
   app.add_flag("--ignore-eos", ignore_eos, "Go on past the model's end of text, to the length limit");
 }
 
-decode::SamplingParams SamplingFlags::resolve(const checkpoint::GenerationDefaults& defaults, std::uint64_t random_seed) const {
-  const bool model_says = defaults.temperature || defaults.top_p || defaults.top_k || defaults.min_p || defaults.do_sample;
+decode::SamplingParams SamplingFlags::resolve(const checkpoint::GenerationDefaults& defaults,
+                                              std::uint64_t random_seed) const {
+  const bool model_says =
+      defaults.temperature || defaults.top_p || defaults.top_k || defaults.min_p || defaults.do_sample;
   decode::SamplingParams params;
   params.temperature = temperature.value_or(
       defaults.do_sample == false ? 0.0 : defaults.temperature.value_or(model_says ? 1.0 : kTemperature));

@@ -23,10 +23,12 @@ SlashResult reset(const std::string&, SlashContext& context) {
 
 SlashResult stats(const std::string&, SlashContext& context) {
   const decode::SamplingParams& s = context.chat.sampling();
-  std::fprintf(stderr, "%s\nmessages %zu; temperature %g, top-k %lld, top-p %g, min-p %g, repetition penalty %g, seed %llu\n%s\n",
-               context.model_description.c_str(), context.chat.conversation().messages().size(), s.temperature,
-               static_cast<long long>(s.top_k), s.top_p, s.min_p, s.repetition_penalty, static_cast<unsigned long long>(s.seed),
-               context.last_stats.empty() ? "no answer yet" : context.last_stats.c_str());
+  std::fprintf(
+      stderr,
+      "%s\nmessages %zu; temperature %g, top-k %lld, top-p %g, min-p %g, repetition penalty %g, seed %llu\n%s\n",
+      context.model_description.c_str(), context.chat.conversation().messages().size(), s.temperature,
+      static_cast<long long>(s.top_k), s.top_p, s.min_p, s.repetition_penalty, static_cast<unsigned long long>(s.seed),
+      context.last_stats.empty() ? "no answer yet" : context.last_stats.c_str());
   return SlashResult::kDone;
 }
 
@@ -45,7 +47,8 @@ SlashResult save(const std::string& path, SlashContext& context) {
     return SlashResult::kDone;
   }
   std::ofstream out(path);
-  out << context.chat.conversation().messages().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  out << context.chat.conversation().messages().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+      << "\n";
   out.flush();
   std::fprintf(stderr, out ? "saved to %s\n" : "cannot write %s\n", path.c_str());
   return SlashResult::kDone;
@@ -75,9 +78,13 @@ SlashResult help(const std::string&, SlashContext&) {
 }  // namespace
 
 SlashResult run_slash_command(const std::string& line, SlashContext& context) {
-  const std::size_t space = line.find(' ');
-  const std::string name = line.substr(0, space);
-  const std::string argument = space == std::string::npos ? "" : line.substr(line.find_first_not_of(' ', space));
+  constexpr const char* kBlanks = " \t\n";
+  const std::string trimmed =
+      line.substr(0, line.find_last_not_of(kBlanks) + 1);  // completing a file name leaves a blank
+  const std::size_t blank = trimmed.find_first_of(kBlanks);
+  const std::string name = trimmed.substr(0, blank);
+  const std::string argument =
+      blank == std::string::npos ? "" : trimmed.substr(trimmed.find_first_not_of(kBlanks, blank));
   for (const SlashCommand& command : kCommands) {
     if (name == command.name) return command.run(argument, context);
   }

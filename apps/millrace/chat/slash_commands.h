@@ -15,8 +15,8 @@ struct SlashContext {
   std::string last_stats;         // of the last answer
 };
 
-// Runs "/help", "/system TEXT", "/reset", "/stats", "/regenerate", "/save FILE" or "/quit"; prints to stderr, as all that is not an
-// answer. An unknown one prints the list.
+// Runs "/help", "/system TEXT", "/reset", "/stats", "/regenerate", "/save FILE" or "/quit"; prints to stderr, as all
+// that is not an answer. An unknown one prints the list.
 SlashResult run_slash_command(const std::string& line, SlashContext& context);
 
 }  // namespace millrace::app

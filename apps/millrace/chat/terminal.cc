@@ -4,6 +4,7 @@
 
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -20,10 +21,11 @@ constexpr int kHistoryLines = 1000;
 
 Terminal::Terminal(std::string history_file) : history_file_(std::move(history_file)) {
   std::setlocale(LC_CTYPE, "");  // so that the editor knows how wide characters are
+  rl_outstream = stderr;         // prompt and echo: stdout is for answers
   using_history();
   stifle_history(kHistoryLines);
   read_history(history_file_.c_str());
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
 }
@@ -38,8 +40,13 @@ Terminal::~Terminal() {
 std::optional<std::string> Terminal::read_line(const char* prompt) {
   std::string text;
   for (const char* shown = prompt;; shown = "... ") {
+    interrupted = 0;
     char* line = readline(shown);
-    if (line == nullptr) return std::nullopt;
+    if (line == nullptr) {
+      if (!take_interrupt()) return std::nullopt;
+      std::fputc('\n', stderr);
+      return "";
+    }
     text += line;
     std::free(line);
     if (text.empty() || text.back() != '\\') break;

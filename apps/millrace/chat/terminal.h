@@ -13,7 +13,8 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // The next line without its newline; nothing at end of input (Ctrl-D). A line ending in a backslash goes on in the next one.
+  // The next line without its newline; nothing at end of input (Ctrl-D). A line ending in a backslash goes on in the
+  // next one. Ctrl-C forgets what was typed: an empty line.
   std::optional<std::string> read_line(const char* prompt);
 
   // True once for each Ctrl-C since the last call.

@@ -12,6 +12,7 @@
 #include "chat/terminal.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "printable.h"
 
 namespace millrace::commands {
 namespace {
@@ -31,26 +32,30 @@ void print_text(const std::string& text) {
   std::fflush(stdout);
 }
 
+// A model must not steer the terminal.
+void show_text(const std::string& text) { print_text(app::printable_lines(text)); }
+
 // Everything that a chat needs, built once.
 class Runner {
  public:
   explicit Runner(const Flags& flags)
       : start_(Env::system().now()),
         loaded_(app::load_model(flags.model)),
-        engine_(engine::Engine::create(*loaded_.transformer, loaded_.checkpoint->tokenizer, *loaded_.backend, Env::system(),
-                                       {.kv_dtype = flags.model.kv_dtype()})
+        engine_(engine::Engine::create(*loaded_.transformer, loaded_.checkpoint->tokenizer, *loaded_.backend,
+                                       Env::system(), {.kv_dtype = flags.model.kv_dtype()})
                     .or_throw()),
         conversation_(*loaded_.checkpoint),
-        chat_(conversation_, *engine_, flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
+        chat_(conversation_, *engine_,
+              flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
         show_stats_(flags.stats) {
     conversation_.set_system(flags.system);
-    if (auto valid = chat_.sampling().validate(); !valid) throw LoadError(valid.error());
+    chat_.sampling().validate().or_throw();
   }
 
   // One question, one answer on stdout.
   int once(const std::string& prompt) {
     conversation_.add_user(prompt);
-    const auto answer = chat_.answer(print_text, [] { return false; });
+    const auto answer = chat_.answer(isatty(STDOUT_FILENO) == 1 ? show_text : print_text, [] { return false; });
     if (!answer) throw LoadError(answer.error());
     print_text("\n");
     if (show_stats_) std::fprintf(stderr, "%s\n", describe(answer->stats).c_str());
@@ -59,7 +64,7 @@ class Runner {
 
   int interactive() {
     app::Terminal terminal(app::cache_directory() + "/history");
-    app::SlashContext context{chat_, description(), ""};
+    app::SlashContext context{chat_, app::printable(description()), ""};
     std::fprintf(stderr, "%s\n/help lists the commands\n", context.model_description.c_str());
     while (const auto line = terminal.read_line("> ")) {
       app::Terminal::take_interrupt();
@@ -71,9 +76,9 @@ class Runner {
       } else {
         conversation_.add_user(*line);
       }
-      const auto answer = chat_.answer(print_text, app::Terminal::take_interrupt);
+      const auto answer = chat_.answer(show_text, app::Terminal::take_interrupt);
       if (!answer) {
-        std::fprintf(stderr, "%s\n", answer.error().message.c_str());
+        std::fprintf(stderr, "%s\n", app::printable(answer.error().message).c_str());
         conversation_.pop_user();
         continue;
       }
@@ -88,12 +93,13 @@ class Runner {
 
  private:
   std::string description() const {
-    return fmt::format("{}: {}, {} of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path, loaded_.transformer->description(),
+    return fmt::format("{}: {}, {} of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path,
+                       loaded_.transformer->description(),
                        fmt::format("{:.1f} MB", static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6),
                        milliseconds_between(start_, Env::system().now()), loaded_.backend->description());
   }
-  // Weights, and keys and values of the middle of the answer, are read for each token. The machine's limit is measured once, after
-  // the first answer.
+  // Weights, and keys and values of the middle of the answer, are read for each token. The machine's limit is measured
+  // once, after the first answer.
   std::string describe(const engine::RequestStats& stats) {
     if (peak_gb_s_ == 0.0 && stats.output_tokens > 1) {
       peak_gb_s_ = backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
@@ -114,12 +120,14 @@ class Runner {
 };
 
 int run(const Flags& flags) {
+  flags.sampling.resolve({}, 0).validate().or_throw();  // before the model is loaded
   const bool interactive = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
   std::string prompt = flags.prompt;
   if (!interactive && prompt.empty()) {
     prompt.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
     while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
-    if (prompt.empty()) throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
+    if (prompt.empty())
+      throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
   }
   Runner runner(flags);
   return interactive ? runner.interactive() : runner.once(prompt);
@@ -128,11 +136,13 @@ int run(const Flags& flags) {
 }  // namespace
 
 app::Command run() {
-  return {.name = "run", .summary = "Chat with a model in the terminal, or answer one prompt",
+  return {.name = "run",
+          .summary = "Chat with a model in the terminal, or answer one prompt",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<Flags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("prompt,-p,--prompt", flags->prompt, "Answer this and exit; without it and without a terminal, stdin is read");
+            app.add_option("prompt,-p,--prompt", flags->prompt,
+                           "Answer this and exit; without it and without a terminal, stdin is read");
             app.add_option("--system", flags->system, "System message");
             app.add_flag("--stats", flags->stats, "Print times, tok/s and MBU on stderr after the answer");
             flags->sampling.declare(app);

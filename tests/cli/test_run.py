@@ -1,0 +1,138 @@
+"""`millrace run` without a terminal: one prompt, one answer. test_run_terminal.py holds a conversation."""
+import re
+
+import pytest
+
+STATS = re.compile(r"prompt (\d+) cached \+ (\d+) new tokens, answer (\d+) tokens")
+
+
+@pytest.fixture(scope="module")
+def ask(millrace, real_model):
+    """Few tokens, so that a slow machine is quick enough; greedy unless told otherwise."""
+
+    def run(prompt, *flags, length=12, **more):
+        words = [] if prompt is None else [prompt]
+        if "--temperature" not in flags:
+            flags = ("--temperature", 0, *flags)
+        return millrace("run", real_model, *words, "-n", length, *flags, **more)
+
+    return run
+
+
+def prompt_tokens(outcome):
+    cached, new, _ = map(int, STATS.search(outcome.err).groups())
+    return cached + new
+
+
+def refused(outcome, code=2):
+    assert (outcome.code, outcome.out) == (code, ""), outcome.err
+    assert outcome.err.startswith("millrace: ") and outcome.err.count("\n") == 1, outcome.err
+    return outcome.err
+
+
+def test_the_answer_is_all_there_is_on_stdout(ask):
+    answer = ask("Name a colour.")
+    assert answer.out.strip() and answer.out.endswith("\n") and answer.err == ""
+
+
+def test_a_prompt_may_come_as_argument_option_or_stdin(ask, millrace, real_model):
+    argument = ask("Name a colour.").out
+    assert ask(None, stdin=b"Name a colour.\n").out == argument
+    assert ask(None, "-p", "Name a colour.").out == argument
+
+
+def test_a_word_that_names_a_command_is_a_prompt_all_the_same(ask):
+    assert ask("version", length=2).out
+
+
+def test_stats_follow_on_stderr(ask):
+    plain, told = ask("Name a colour."), ask("Name a colour.", "--stats")
+    assert told.out == plain.out
+    assert STATS.search(told.err) and "TTFT" in told.err and "tok/s" in told.err and told.err.count("\n") == 1
+
+
+def test_greedy_answers_are_the_same_bytes_with_any_number_of_threads(ask):
+    one = ask("Tell me about the sea.", "--threads", 1, length=32).out
+    assert ask("Tell me about the sea.", "--threads", 1, length=32).out == one
+    assert ask("Tell me about the sea.", "--threads", 2, length=32).out == one
+
+
+def test_a_seed_fixes_a_sampled_answer(ask):
+    sampled = lambda *flags: ask("Tell me about the sea.", "--temperature", 1.5, *flags, length=24).out
+    assert sampled("--seed", 1) == sampled("--seed", 1)
+    assert sampled("--seed", 1) != sampled("--seed", 2)
+    assert sampled() != sampled()
+
+
+def test_an_answer_ends_before_the_stop_text(ask):
+    whole = ask("Tell me about the sea.", length=24).out
+    stop = whole.split()[4] + " "
+    assert whole.index(stop) > 0
+    assert ask("Tell me about the sea.", "--stop", stop, length=24).out == whole[: whole.index(stop)] + "\n"
+    either = ask("Tell me about the sea.", "--stop", "no such text", "--stop", stop, length=24).out
+    assert either == whole[: whole.index(stop)] + "\n"
+
+
+def test_length_is_limited(ask):
+    for length in (1, 5):
+        answer = ask("Tell me a long story.", "--stats", "--ignore-eos", length=length)
+        assert int(STATS.search(answer.err)[3]) == length
+
+
+def test_a_system_message_counts(ask):
+    plain, told = (ask("Who are you?", "--stats", *flags, length=24) for flags in ((), ("--system", "You are a pirate. Say arr.")))
+    assert plain.out != told.out and prompt_tokens(plain) != prompt_tokens(told)
+
+
+def test_control_tokens_written_as_text_stay_text(ask):
+    # A control token is one token, as a plain letter is; its spelling as text is several.
+    letter, spelled = (prompt_tokens(ask(prompt, "--stats", length=1)) for prompt in ("x", "<|im_start|>"))
+    assert spelled > letter + 1
+
+
+def test_bytes_that_are_not_text_are_answered_or_refused(ask):
+    outcome = ask(None, stdin=b"\xff\xfe\x00 what is this?", length=2, ok=False)
+    assert outcome.code in (0, 2), outcome.err
+
+
+def test_nothing_to_answer_is_2(ask):
+    for stdin in (b"", b"\n\n"):
+        assert "prompt" in refused(ask(None, stdin=stdin, ok=False)).lower()
+
+
+@pytest.mark.parametrize(
+    "flag, value, field",
+    [
+        ("--temperature", "-1", "temperature"),
+        ("--temperature", "nan", "temperature"),
+        ("--temperature", "warm", "temperature"),
+        ("--top-p", "0", "top_p"),
+        ("--top-k", "-2", "top_k"),
+        ("--min-p", "1.5", "min_p"),
+        ("--repetition-penalty", "0", "repetition_penalty"),
+        ("-n", "0", "max_tokens"),
+        ("--stop", "", "stop"),
+        ("--seed", "-1", "seed"),
+    ],
+)
+def test_a_value_out_of_range_is_2_and_named_before_any_model_is_looked_for(millrace, tmp_path, flag, value, field):
+    error = refused(millrace("run", tmp_path / "missing.gguf", "x", flag, value, ok=False))
+    assert field in error
+
+
+def test_an_absent_model_is_3(millrace, tmp_path):
+    missing = tmp_path / "missing.gguf"
+    assert str(missing) in refused(millrace("run", missing, "x", ok=False), 3)
+
+
+def test_an_absent_default_model_says_how_to_place_it(millrace, tmp_path):
+    error = refused(millrace("run", "default", "x", env={"XDG_CACHE_HOME": str(tmp_path)}, ok=False), 3)
+    assert str(tmp_path) in error and "./dev setup" in error and "by hand" in error
+
+
+def test_a_model_without_tokenizer_is_3(millrace, tiny):
+    assert "no tokenizer" in refused(millrace("run", tiny, "x", ok=False), 3)
+
+
+def test_a_prompt_beyond_the_length_of_a_sequence_is_2(ask):
+    refused(ask("word " * 200, "--max-model-len", 64, ok=False))
