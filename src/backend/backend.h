@@ -110,6 +110,10 @@ class Backend {
   // Throws LoadError (unreadable source, no memory).
   virtual std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) = 0;
 
+  // What make_linear would take for one matrix, without reading it.
+  virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
+                                   MatmulPrecision precision) const = 0;
+
   // out[t] = row ids[t] of the weight, as f32. out [T, k].
   virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, TensorView out) = 0;
   // out [T, n] = x [T, k] W^T (+ bias [n]) (+ out, when accumulate: the residual).

@@ -2,25 +2,12 @@
 
 #include <initializer_list>
 
-#include "backend/cpu/kernels.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
 namespace {
 
 using checkpoint::RawTensor;
-
-// A matrix as PackedLinear lays it out with the first kernel that takes it.
-std::uint64_t packed_bytes(const backend::cpu::KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
-                           std::int64_t cols, backend::MatmulPrecision precision) {
-  for (const backend::cpu::LinearKernel& kernel : kernels.linears) {
-    const bool takes = (kernel.format == "*" || kernel.format == format.name) && kernel.precision == precision;
-    if (!takes || cols % kernel.k_multiple != 0) continue;
-    const auto panels = static_cast<std::uint64_t>((rows + backend::cpu::kPanelRows - 1) / backend::cpu::kPanelRows);
-    return (panels * kernel.panel_bytes(format, cols) + 63) / 64 * 64;
-  }
-  return 0;
-}
 
 std::uint64_t workspace_bytes(const ModelSpec& spec, std::int64_t rows) {
   const LayerSpec& layer = spec.layers.front();
@@ -44,9 +31,8 @@ std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept {
   return values * size_of(dtype);
 }
 
-MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec,
+MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
-  const backend::cpu::KernelSet kernels = backend::cpu::select_kernels(options.isa);
   MemoryPlan plan;
   for (const RawTensor& tensor : checkpoint.tensors) {
     if (tensor.shape.rank() != 2) continue;
@@ -54,11 +40,12 @@ MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec
     const bool embedding =
         tensor.name == spec.names.embedding + ".weight" || tensor.name == spec.names.positions + ".weight";
     const bool transposed = spec.transposed_linears && !embedding && tensor.name != spec.names.head + ".weight";
-    plan.weights += packed_bytes(kernels, *tensor.format, tensor.shape[transposed ? 1 : 0],
+    plan.weights += backend.packed_bytes(*tensor.format, tensor.shape[transposed ? 1 : 0],
                                  tensor.shape[transposed ? 0 : 1], options.precision);
   }
-  const std::int64_t pages = (options.length + backend::cpu::kPageTokens - 1) / backend::cpu::kPageTokens;
-  plan.kv = kv_bytes_per_token(spec, options.kv) * static_cast<std::uint64_t>(pages * backend::cpu::kPageTokens);
+  const std::int64_t page = backend::KvGeometry{}.block_tokens;
+  const std::int64_t pages = (options.length + page - 1) / page;
+  plan.kv = kv_bytes_per_token(spec, options.kv) * static_cast<std::uint64_t>(pages * page);
   plan.workspace = workspace_bytes(spec, options.step_tokens);
   return plan;
 }

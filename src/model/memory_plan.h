@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/cpu.h"
+#include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
 #include "model/model_spec.h"
 #include "tensor/dtype.h"
@@ -20,14 +20,13 @@ struct MemoryPlan {
 };
 
 struct MemoryPlanOptions {
-  Isa isa = Isa::kScalar;
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
   DType kv = DType::kBF16;
   std::int64_t length = 0;  // tokens of all sequences together
   std::int64_t step_tokens = 512;
 };
 
-MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec,
+MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options);
 
 // Keys and values of one token in all layers.

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
-#include "checkpoint/quote_name.h"
 #include "command.h"
 #include "loaded_model.h"
 #include "model/memory_plan.h"
+#include "printable.h"
 #include "progress.h"
 
 // What a model is and what it will take, from its headers alone: no weight is read.
@@ -117,19 +117,12 @@ Json describe_tokenizer(const text::Tokenizer* tokenizer) {
 }
 
 Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec, const app::ModelFlags& flags) {
-  Isa isa = detect_isa();
-  if (!flags.cpu_isa.empty()) {
-    const auto named = parse_isa(flags.cpu_isa);
-    if (!named)
-      throw_load_error(ErrorCode::kInvalidArgument, "cpu-isa", "cpu-isa {}: no such instruction set",
-                       checkpoint::quote_name(flags.cpu_isa));
-    isa = *named;
-  }
+  const auto backend = backend::make_cpu_backend({.threads = 1, .isa = flags.cpu_isa}).or_throw();
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
   const auto precision =
       flags.matmul_precision == "f32" ? backend::MatmulPrecision::kF32 : backend::MatmulPrecision::kAuto;
   const model::MemoryPlan plan = model::plan_memory(
-      checkpoint, spec, {.isa = isa, .precision = precision, .kv = flags.kv_dtype(), .length = length});
+      checkpoint, spec, *backend, {.precision = precision, .kv = flags.kv_dtype(), .length = length});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype);
@@ -137,7 +130,7 @@ Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec,
   return {{"kv_bytes_per_token", std::move(per_token)},
           {"kv_cache_dtype", flags.kv_cache_dtype},
           {"tokens", length},
-          {"isa", to_string(isa)},
+          {"isa", flags.cpu_isa.empty() ? std::string(to_string(detect_isa())) : flags.cpu_isa},
           {"weights", plan.weights},
           {"kv", plan.kv},
           {"workspace", plan.workspace},
@@ -204,24 +197,9 @@ Json make_report(const Checkpoint& checkpoint, const Flags& flags) {
   return report;
 }
 
-// Text out of a file as it may go to a terminal: control characters (C0, DEL, C1 as UTF-8) escaped.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (byte < 0x20 || byte == 0x7F || c1) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 std::string shown(const Json& value) {
   if (value.is_null()) return "-";
-  return value.is_string() ? printable(value.get<std::string>()) : value.dump();
+  return value.is_string() ? app::printable(value.get<std::string>()) : value.dump();
 }
 
 void line(const char* label, const std::string& text) { std::printf("%-14s %s\n", label, text.c_str()); }
@@ -277,7 +255,7 @@ void print_template(const std::string& text) {
   for (std::size_t i = 0; i < kShown && at < text.size(); ++i) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string row = text.substr(at, std::min(end - at, kColumns));
-    std::printf("  %s%s\n", printable(row).c_str(), end - at > kColumns ? "..." : "");
+    std::printf("  %s%s\n", app::printable(row).c_str(), end - at > kColumns ? "..." : "");
     at = end + 1;
   }
 }

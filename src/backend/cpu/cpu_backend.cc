@@ -41,6 +41,11 @@ std::unique_ptr<Linear> CpuBackend::make_linear(std::vector<WeightSource> source
   return std::make_unique<PackedLinear>(std::move(sources), kernels_, precision, team_);
 }
 
+std::size_t CpuBackend::packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
+                                     MatmulPrecision precision) const {
+  return PackedLinear::bytes(kernels_, format, rows, cols, precision);
+}
+
 void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids, TensorView out) {
   const auto& packed = static_cast<const PackedLinear&>(weight);
   team_.split(static_cast<std::int64_t>(ids.size()), 1, [&](std::int64_t begin, std::int64_t end) {

@@ -18,6 +18,8 @@ class CpuBackend final : public Backend {
   int threads() const noexcept override { return team_.size(); }
   Result<Buffer> allocate(std::size_t bytes) override { return Buffer::allocate(bytes); }
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
+  std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
+                           MatmulPrecision precision) const override;
   void gather(const Linear& weight, std::span<const std::int32_t> ids, TensorView out) override;
   void linear(const Linear& weight, TensorView x, const float* bias, bool accumulate, TensorView out) override;
   void norm(const Norm& norm, TensorView x, std::int64_t groups, TensorView out) override;

@@ -8,10 +8,11 @@
 namespace millrace::backend::cpu {
 namespace {
 
-const LinearKernel& choose_kernel(const KernelSet& kernels, const WeightSource& source, MatmulPrecision precision) {
+const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t cols,
+                                  MatmulPrecision precision) {
   for (const LinearKernel& kernel : kernels.linears) {
-    const bool format_fits = kernel.format == "*" || kernel.format == source.format->name;
-    if (format_fits && kernel.precision == precision && source.cols % kernel.k_multiple == 0) return kernel;
+    const bool format_fits = kernel.format == "*" || kernel.format == format.name;
+    if (format_fits && kernel.precision == precision && cols % kernel.k_multiple == 0) return kernel;
   }
   CHECK(false && "the unpacking kernel takes every weight");
   __builtin_unreachable();
@@ -26,18 +27,23 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     : isa_(kernels.isa) {
   CHECK(!sources.empty());
   k_ = sources.front().cols;
-  std::size_t bytes = 0;
+  std::size_t total = 0;
   for (const WeightSource& source : sources) {
     CHECK_EQ(source.cols, k_);
-    const LinearKernel& kernel = choose_kernel(kernels, source, precision);
-    Segment segment{source.format, &kernel, n_, source.rows, kernel.panel_bytes(*source.format, k_), bytes};
-    bytes += static_cast<std::size_t>(segment.panels()) * segment.panel_bytes;
-    bytes = (bytes + 63) / 64 * 64;
+    const LinearKernel& kernel = choose_kernel(kernels, *source.format, k_, precision);
+    segments_.push_back({source.format, &kernel, n_, source.rows, kernel.panel_bytes(*source.format, k_), total});
+    total += bytes(kernels, *source.format, source.rows, k_, precision);
     n_ += source.rows;
-    segments_.push_back(segment);
   }
-  buffer_ = Buffer::allocate(bytes).or_throw();
+  buffer_ = Buffer::allocate(total).or_throw();
   for (std::size_t i = 0; i < sources.size(); ++i) pack(sources[i], segments_[i], team);
+}
+
+std::size_t PackedLinear::bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
+                                std::int64_t cols, MatmulPrecision precision) {
+  const LinearKernel& kernel = choose_kernel(kernels, format, cols, precision);
+  const auto panels = static_cast<std::size_t>((rows + kPanelRows - 1) / kPanelRows);
+  return (panels * kernel.panel_bytes(format, cols) + 63) / 64 * 64;
 }
 
 void PackedLinear::pack(const WeightSource& source, const Segment& segment, WorkerTeam& team) {

@@ -23,6 +23,10 @@ class PackedLinear final : public Linear {
   // Reads and packs the sources, panels split over the team. Throws LoadError.
   PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision, WorkerTeam& team);
 
+  // Of one source once packed.
+  static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
+                           MatmulPrecision precision);
+
   std::int64_t n() const noexcept override { return n_; }
   std::int64_t k() const noexcept override { return k_; }
   std::size_t packed_bytes() const noexcept override { return buffer_.size(); }

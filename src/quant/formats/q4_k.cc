@@ -42,14 +42,6 @@ void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float
   }
 }
 
-void unpack(const std::byte* blocks, std::span<float> out) noexcept {
-  for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
-}
-
-void pack(std::span<const float> in, std::byte* blocks) noexcept {
-  for (; !in.empty(); in = in.subspan(kSuperBlock), blocks += kBytes) pack_block(in.first(kSuperBlock), blocks);
-}
-
 }  // namespace
 
 QuantFormat q4_k() {
@@ -58,8 +50,8 @@ QuantFormat q4_k() {
           .safetensors_dtype = "",
           .block_values = kSuperBlock,
           .block_bytes = kBytes,
-          .unpack = unpack,
-          .pack = pack,
+          .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
+          .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.09f,
           .affine = {.code_bits = 4, .wide_scale = true, .has_min = true, .decompose = decompose}};
 }

@@ -30,14 +30,6 @@ void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float
   std::memcpy(codes, loaded.data(), loaded.size());
 }
 
-void unpack(const std::byte* blocks, std::span<float> out) noexcept {
-  for (; !out.empty(); out = out.subspan(kBlock32), blocks += kBytes) unpack_block(blocks, out.first(kBlock32));
-}
-
-void pack(std::span<const float> in, std::byte* blocks) noexcept {
-  for (; !in.empty(); in = in.subspan(kBlock32), blocks += kBytes) pack_block(in.first(kBlock32), blocks);
-}
-
 }  // namespace
 
 QuantFormat q5_0() {
@@ -46,8 +38,8 @@ QuantFormat q5_0() {
           .safetensors_dtype = "",
           .block_values = kBlock32,
           .block_bytes = kBytes,
-          .unpack = unpack,
-          .pack = pack,
+          .unpack = unpack_blocks<unpack_block, kBlock32, kBytes>,
+          .pack = pack_blocks<pack_block, kBlock32, kBytes>,
           .max_relative_error = 0.064f,
           .affine = {.code_bits = 8, .zero = 16, .decompose = decompose}};
 }

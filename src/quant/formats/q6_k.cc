@@ -52,14 +52,6 @@ void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float
   }
 }
 
-void unpack(const std::byte* blocks, std::span<float> out) noexcept {
-  for (; !out.empty(); out = out.subspan(kSuperBlock), blocks += kBytes) unpack_block(blocks, out.first(kSuperBlock));
-}
-
-void pack(std::span<const float> in, std::byte* blocks) noexcept {
-  for (; !in.empty(); in = in.subspan(kSuperBlock), blocks += kBytes) pack_block(in.first(kSuperBlock), blocks);
-}
-
 }  // namespace
 
 QuantFormat q6_k() {
@@ -68,8 +60,8 @@ QuantFormat q6_k() {
           .safetensors_dtype = "",
           .block_values = kSuperBlock,
           .block_bytes = kBytes,
-          .unpack = unpack,
-          .pack = pack,
+          .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
+          .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.04f,
           .affine = {.code_bits = 8, .scale_group = 16, .wide_scale = true, .zero = 32, .decompose = decompose}};
 }
