@@ -1,5 +1,4 @@
 import json
-import time
 
 import pytest
 
@@ -49,10 +48,3 @@ def test_names_from_files_cannot_steer_the_terminal(millrace, tiny, tmp_path):
     path = tmp_path / "m.gguf"
     path.write_bytes(raw.replace(b"synth-tiny", b"\x1b[31mred\x07\n"))
     assert not set(millrace("inspect", path).out) & {"\x1b", "\x07"}
-
-
-def test_is_quick_on_a_real_model(millrace, real_model):
-    millrace("inspect", real_model)
-    start = time.monotonic()
-    millrace("inspect", real_model)
-    assert time.monotonic() - start < 0.5  # 25 ms where this was written; the margin is for busy machines
