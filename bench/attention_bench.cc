@@ -38,13 +38,22 @@ void attend(benchmark::State& state) {
     benchmark::ClobberMemory();
   }
   const double visible = static_cast<double>(keys) - static_cast<double>(rows - 1) / 2.0;
-  state.counters["kv_bytes"] = benchmark::Counter(static_cast<double>(geometry.page_bytes()) * pages,
-                                                  benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
-  state.counters["ops"] = benchmark::Counter(4.0 * visible * static_cast<double>(rows * kHeads * head_dim),
-                                             benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+  state.counters["kv_bytes"] =
+      benchmark::Counter(static_cast<double>(geometry.page_bytes()) * pages,
+                         benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+  state.counters["ops"] =
+      benchmark::Counter(4.0 * visible * static_cast<double>(rows * kHeads * head_dim),
+                         benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
 }
-BENCHMARK(attend)->Args({64, 4096, 1})->Args({128, 4096, 1})->Args({64, 512, 512})->Args({64, 4096, 512})->Args({128, 4096, 512})
-    ->UseRealTime()->MinTime(0.2)->Unit(benchmark::kMicrosecond);
+BENCHMARK(attend)
+    ->Args({64, 4096, 1})
+    ->Args({128, 4096, 1})
+    ->Args({64, 512, 512})
+    ->Args({64, 4096, 512})
+    ->Args({128, 4096, 512})
+    ->UseRealTime()
+    ->MinTime(0.2)
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace millrace::backend

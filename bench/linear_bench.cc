@@ -1,5 +1,5 @@
-// Products y = x W^T on the CPU backend: bytes of weights per second (the limit at few rows) and operations per second (the limit at
-// many), to be read beside `millrace doctor`.
+// Products y = x W^T on the CPU backend: bytes of weights per second (the limit at few rows) and operations per second
+// (the limit at many), to be read beside `millrace doctor`.
 
 #include <benchmark/benchmark.h>
 
@@ -11,7 +11,8 @@
 namespace millrace::backend {
 namespace {
 
-constexpr std::int64_t kOut = 8192, kIn = 2048;  // gate and up of a 1B model; larger than L3 together with what follows it
+constexpr std::int64_t kOut = 8192,
+                       kIn = 2048;  // gate and up of a 1B model; larger than L3 together with what follows it
 
 Backend& cpu() {
   static const std::unique_ptr<Backend> backend = make_cpu_backend({}).or_throw();
@@ -47,16 +48,24 @@ void linear(benchmark::State& state, const quant::QuantFormat* format) {
     benchmark::ClobberMemory();
   }
   state.SetLabel(weights[0]->description());
-  state.counters["weight_bytes"] = benchmark::Counter(
-      static_cast<double>(weights[0]->packed_bytes()), benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
-  state.counters["ops"] = benchmark::Counter(static_cast<double>(2 * rows * kOut * kIn),
-                                             benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+  state.counters["weight_bytes"] =
+      benchmark::Counter(static_cast<double>(weights[0]->packed_bytes()), benchmark::Counter::kIsIterationInvariantRate,
+                         benchmark::Counter::kIs1000);
+  state.counters["ops"] =
+      benchmark::Counter(static_cast<double>(2 * rows * kOut * kIn), benchmark::Counter::kIsIterationInvariantRate,
+                         benchmark::Counter::kIs1000);
 }
 
 const bool registered = [] {
   for (const quant::QuantFormat& format : quant::all_formats()) {
     benchmark::RegisterBenchmark(("linear/" + std::string(format.name)).c_str(), linear, &format)
-        ->Arg(1)->Arg(4)->Arg(16)->Arg(128)->UseRealTime()->MinTime(0.2)->Unit(benchmark::kMicrosecond);
+        ->Arg(1)
+        ->Arg(4)
+        ->Arg(16)
+        ->Arg(128)
+        ->UseRealTime()
+        ->MinTime(0.2)
+        ->Unit(benchmark::kMicrosecond);
   }
   return true;
 }();

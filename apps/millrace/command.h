@@ -9,8 +9,8 @@
 
 namespace millrace::app {
 
-// A subcommand: one file in commands/, found by CMake. `configure` declares its flags and returns what to run once they are parsed;
-// the return value is the exit code. LoadError may be thrown: main prints it and exits with its code.
+// A subcommand: one file in commands/, found by CMake. `configure` declares its flags and returns what to run once they
+// are parsed; the return value is the exit code. LoadError may be thrown: main prints it and exits with its code.
 struct Command {
   std::string_view name, summary;
   std::function<int()> (*configure)(CLI::App& app);

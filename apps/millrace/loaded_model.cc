@@ -14,7 +14,8 @@ const char* read_environment(const char* name) { return std::getenv(name); }
 
 void ModelFlags::declare(CLI::App& app) {
   app.add_option("-t,--threads", threads, "Worker threads, 0 = all processors")->envname("MILLRACE_THREADS");
-  app.add_option("--cpu-isa", cpu_isa, "Instruction set: scalar, avx2, avx512_vnni, avx512_bf16; default the best there is")
+  app.add_option("--cpu-isa", cpu_isa,
+                 "Instruction set: scalar, avx2, avx512_vnni, avx512_bf16; default the best there is")
       ->envname("MILLRACE_CPU_ISA");
   app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
@@ -23,7 +24,8 @@ void ModelFlags::declare(CLI::App& app) {
                  "auto: int8 activations for quantized weights; f32: weights unpacked, exact and slower")
       ->envname("MILLRACE_MATMUL_PRECISION")
       ->check(CLI::IsMember({"auto", "f32"}));
-  app.add_option("-c,--max-model-len,--ctx-size", max_model_len, "Tokens a sequence may have; default the model's context length")
+  app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
+                 "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
 }
@@ -33,19 +35,23 @@ DType ModelFlags::kv_dtype() const {
 }
 
 std::string cache_directory() {
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0') return std::string(xdg) + "/millrace";
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0')
+    return std::string(xdg) + "/millrace";
   const char* home = std::getenv("HOME");
   return std::string(home == nullptr ? "." : home) + "/.cache/millrace";
 }
 
 std::string model_path(const std::string& reference) {
-  if (reference != "default") return checkpoint::resolve_model(reference, checkpoint::cache_roots(read_environment)).or_throw();
+  if (reference != "default")
+    return checkpoint::resolve_model(reference, checkpoint::cache_roots(read_environment)).or_throw();
   const std::string path = cache_directory() + "/models/" + kDefaultModel;
   if (!std::filesystem::exists(path)) {
-    throw_load_error(ErrorCode::kNotFound, "model",
-                     "the default model is not there: {}: ./dev setup downloads it; without a network place that file by hand, or "
-                     "name a model: a .gguf file, a directory with config.json and safetensors, or org/name in the Hugging Face "
-                     "cache", path);
+    throw_load_error(
+        ErrorCode::kNotFound, "model",
+        "the default model is not there: {}: ./dev setup downloads it; without a network place that file by hand, or "
+        "name a model: a .gguf file, a directory with config.json and safetensors, or org/name in the Hugging Face "
+        "cache",
+        path);
   }
   return path;
 }
@@ -60,9 +66,10 @@ LoadedModel load_model(const ModelFlags& flags) {
   loaded.backend = backend::make_cpu_backend({.threads = flags.threads, .isa = flags.cpu_isa}).or_throw();
   model::ModelOptions options;
   options.max_length = flags.max_model_len;
-  options.precision = flags.matmul_precision == "f32" ? backend::MatmulPrecision::kF32 : backend::MatmulPrecision::kAuto;
-  loaded.transformer = std::make_unique<model::Transformer>(*loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(),
-                                                            *loaded.backend, options);
+  options.precision =
+      flags.matmul_precision == "f32" ? backend::MatmulPrecision::kF32 : backend::MatmulPrecision::kAuto;
+  loaded.transformer = std::make_unique<model::Transformer>(
+      *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
   return loaded;
 }
 

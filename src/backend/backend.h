@@ -16,8 +16,8 @@
 
 namespace millrace::backend {
 
-// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, E hidden,
-// F feed-forward, V vocabulary, B tokens of a page.
+// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, E
+// hidden, F feed-forward, V vocabulary, B tokens of a page.
 
 // How the products of quantized weights are computed. Static per model, never per batch.
 enum class MatmulPrecision {
@@ -25,8 +25,8 @@ enum class MatmulPrecision {
   kF32,   // weights unpacked to f32, f32 activations: the most exact, slower
 };
 
-// Rows [0, rows) of a weight matrix as stored, delivered on request. `read(first, count, out)` fills whole rows; it may throw
-// LoadError and is called from several threads.
+// Rows [0, rows) of a weight matrix as stored, delivered on request. `read(first, count, out)` fills whole rows; it may
+// throw LoadError and is called from several threads.
 struct WeightSource {
   std::string name;
   const quant::QuantFormat* format = nullptr;
@@ -34,8 +34,8 @@ struct WeightSource {
   std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)> read;
 };
 
-// y = x W^T for one weight matrix [n, k] or several of equal k stacked along n (Q, K and V; gate and up). Packed for the device
-// when made, const afterwards.
+// y = x W^T for one weight matrix [n, k] or several of equal k stacked along n (Q, K and V; gate and up). Packed for
+// the device when made, const afterwards.
 class Linear {
  public:
   virtual ~Linear() = default;
@@ -55,8 +55,9 @@ struct Norm {
 
 enum class Activation { kSilu, kGelu, kGeluTanh, kRelu };
 
-// Element type and size of the pages that hold keys and values. A page of one layer holds B tokens of all K heads; within it, per
-// head, first the keys as [D, B] (so that a vector register holds one dimension of 16 tokens), then the values as [B, D].
+// Element type and size of the pages that hold keys and values. A page of one layer holds B tokens of all K heads;
+// within it, per head, first the keys as [D, B] (so that a vector register holds one dimension of 16 tokens), then the
+// values as [B, D].
 struct KvGeometry {
   DType dtype = DType::kBF16;
   std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;
@@ -86,19 +87,21 @@ struct AttendArgs {
   std::span<const SequenceRows> sequences;
   KvPages kv;
   std::int64_t heads = 0;
-  float scale = 1.0f;            // multiplies q k^T
-  std::int64_t window = 0;       // a token sees itself and the window - 1 tokens before it; 0 = all
+  float scale = 1.0f;       // multiplies q k^T
+  std::int64_t window = 0;  // a token sees itself and the window - 1 tokens before it; 0 = all
 };
 
 struct RopeArgs {
-  TensorView x;                  // [T, n_heads*D] f32, rotated in place
-  std::int64_t head_dim = 0, rotated = 0;  // the first `rotated` dimensions of each head, as halves (x[i], x[i + rotated/2])
+  TensorView x;  // [T, n_heads*D] f32, rotated in place
+  std::int64_t head_dim = 0,
+               rotated = 0;        // the first `rotated` dimensions of each head, as halves (x[i], x[i + rotated/2])
   const float* cos_sin = nullptr;  // [T, rotated]: rotated/2 cosines, then rotated/2 sines
 };
 
-// One device's memory and stream. About a dozen operations on views of that memory; a row of a result depends on that row of the
-// input alone, bit for bit, whatever other rows, threads and chunks there are (law 3). Calls come from one thread (the engine's)
-// and take effect in order. Sizes are the caller's responsibility and are DCHECKed; nothing here fails except allocation.
+// One device's memory and stream. About a dozen operations on views of that memory; a row of a result depends on that
+// row of the input alone, bit for bit, whatever other rows, threads and chunks there are (law 3). Calls come from one
+// thread (the engine's) and take effect in order. Sizes are the caller's responsibility and are DCHECKed; nothing here
+// fails except allocation.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -118,14 +121,15 @@ class Backend {
   virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, TensorView out) = 0;
   // out [T, n] = x [T, k] W^T (+ bias [n]) (+ out, when accumulate: the residual).
   virtual void linear(const Linear& weight, TensorView x, const float* bias, bool accumulate, TensorView out) = 0;
-  // out [T, E] = norm(x) * weight (+ bias). x and out may be the same. Applied to each of `groups` equal parts of a row alone
-  // (per-head norms); weight is then [E / groups].
+  // out [T, E] = norm(x) * weight (+ bias). x and out may be the same. Applied to each of `groups` equal parts of a row
+  // alone (per-head norms); weight is then [E / groups].
   virtual void norm(const Norm& norm, TensorView x, std::int64_t groups, TensorView out) = 0;
   virtual void rope(const RopeArgs& args) = 0;
   // Stores keys and values [T, K*D] f32 of the step into the sequences' pages, rounded to the pages' type.
   virtual void write_kv(TensorView k, TensorView v, std::span<const SequenceRows> sequences, const KvPages& kv) = 0;
-  // Attention of the step's rows over paged keys and values, causal: online softmax as FlashAttention-2 (arXiv:2307.08691), split
-  // over keys at fixed positions as FlashDecoding, paging as arXiv:2309.06180. out [T, H*D] f32. K divides H.
+  // Attention of the step's rows over paged keys and values, causal: online softmax as FlashAttention-2
+  // (arXiv:2307.08691), split over keys at fixed positions as FlashDecoding, paging as arXiv:2309.06180. out [T, H*D]
+  // f32. K divides H.
   virtual void attend(const AttendArgs& args, TensorView out) = 0;
   // out [T, F] = activation(x[:, :F]) * x[:, F:].
   virtual void gated_activation(Activation activation, TensorView x, TensorView out) = 0;
@@ -134,8 +138,8 @@ class Backend {
 };
 
 struct CpuConfig {
-  int threads = 0;               // 0 = all the processors this process may use
-  std::string isa;               // "" = the best there is; else as base/cpu.h names them
+  int threads = 0;  // 0 = all the processors this process may use
+  std::string isa;  // "" = the best there is; else as base/cpu.h names them
 };
 // kInvalidArgument for an instruction set this processor has not.
 Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config);

@@ -8,8 +8,9 @@
 
 namespace millrace {
 
-// Anonymous memory for weights, KV pages and activations: zeroed, aligned to 64 bytes at least; from 2 MB on it is aligned to 2 MB
-// and asks for transparent huge pages (measured: +20-60 % streaming bandwidth of one thread). Move-only.
+// Anonymous memory for weights, KV pages and activations: zeroed, aligned to 64 bytes at least; from 2 MB on it is
+// aligned to 2 MB and asks for transparent huge pages (measured: +20-60 % streaming bandwidth of one thread).
+// Move-only.
 class Buffer {
  public:
   Buffer() = default;

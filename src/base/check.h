@@ -3,9 +3,9 @@
 #include <sstream>
 #include <string>
 
-// CHECK ends the process when an invariant of ours is broken; CHECK_EQ(a, b) and its siblings print both values. They are on in
-// every build. No input from outside (requests, files, templates, grammars) may reach one: those get a Result or a LoadError.
-// DCHECK is the same inside kernels and other hot loops, on in debug builds only.
+// CHECK ends the process when an invariant of ours is broken; CHECK_EQ(a, b) and its siblings print both values. They
+// are on in every build. No input from outside (requests, files, templates, grammars) may reach one: those get a Result
+// or a LoadError. DCHECK is the same inside kernels and other hot loops, on in debug builds only.
 
 namespace millrace::internal {
 

@@ -4,7 +4,8 @@
 #include <optional>
 #include <utility>
 
-// Checked integer arithmetic for every size that comes from a file or a request. Loaders use nothing else for products and sums.
+// Checked integer arithmetic for every size that comes from a file or a request. Loaders use nothing else for products
+// and sums.
 
 namespace millrace {
 

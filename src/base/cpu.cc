@@ -35,8 +35,8 @@ std::string proc_value(const char* path, std::string_view key) {
   return "";
 }
 
-// Bytes of the data or unified cache of a level, as the kernel describes processor 0; else as the C library does, which on some
-// AMD processors multiplies the last level by its count.
+// Bytes of the data or unified cache of a level, as the kernel describes processor 0; else as the C library does, which
+// on some AMD processors multiplies the last level by its count.
 std::int64_t cache_bytes(int level, int sysconf_name) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
@@ -81,7 +81,7 @@ CpuInfo cpu_info() {
   info.model = proc_value("/proc/cpuinfo", "model name");
   std::istringstream flags(proc_value("/proc/cpuinfo", "flags"));
   constexpr std::array<std::string_view, 14> kWanted = {
-      "avx2",        "fma",        "f16c",        "avx512f",    "avx512bw",   "avx512vl", "avx512vbmi",
+      "avx2",        "fma",      "f16c",        "avx512f",     "avx512bw", "avx512vl", "avx512vbmi",
       "avx512_vnni", "avx_vnni", "avx512_bf16", "avx512_fp16", "amx_int8", "amx_bf16", "gfni"};
   for (std::string flag; flags >> flag;) {
     for (const std::string_view wanted : kWanted) {

@@ -15,7 +15,7 @@ enum class Isa : std::uint8_t {
   kAvx512Bf16,  // and AVX512_BF16 (Cooper Lake, Zen 4 and later)
 };
 
-std::string_view to_string(Isa isa) noexcept;                // "avx2"
+std::string_view to_string(Isa isa) noexcept;  // "avx2"
 std::optional<Isa> parse_isa(std::string_view name) noexcept;
 
 // The best this processor and operating system (XGETBV) can run.
@@ -24,10 +24,10 @@ Isa detect_isa() noexcept;
 // What `doctor` prints and what sizes tiles and threads.
 struct CpuInfo {
   std::string model;
-  std::string features;             // the ones kernels care about, space-separated
-  int logical_cpus = 1;             // this process may run on (affinity mask)
+  std::string features;                                    // the ones kernels care about, space-separated
+  int logical_cpus = 1;                                    // this process may run on (affinity mask)
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // 0 = unknown
-  std::string huge_pages;           // transparent huge pages: "always", "madvise", "never" or ""
+  std::string huge_pages;                                  // transparent huge pages: "always", "madvise", "never" or ""
   std::int64_t memory_bytes = 0, memory_available_bytes = 0;
 };
 CpuInfo cpu_info();

@@ -59,7 +59,7 @@ class SystemEnv final : public Env {
       const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kBadFile;
       return make_error(code, path, "{}: {}", path, std::strerror(errno));
     }
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
       ::close(fd);
       return make_error(ErrorCode::kBadFile, path, "{}: not a regular file", path);

@@ -19,12 +19,14 @@ class RandomAccessFile {
  public:
   virtual ~RandomAccessFile() = default;
   virtual std::uint64_t size() const noexcept = 0;
-  // Fills all of `out` from `offset`, or fails naming the file: a file that shrank or an I/O error never yields zeros as data.
+  // Fills all of `out` from `offset`, or fails naming the file: a file that shrank or an I/O error never yields zeros
+  // as data.
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual const std::string& path() const noexcept = 0;
 };
 
-// The world outside the process, injectable so that a test can fail the Nth read or run a server on virtual time (law 7).
+// The world outside the process, injectable so that a test can fail the Nth read or run a server on virtual time (law
+// 7).
 class Env {
  public:
   virtual ~Env() = default;

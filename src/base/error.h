@@ -11,13 +11,13 @@ namespace millrace {
 
 // What went wrong, as the outside sees it. Each code maps to one HTTP status and one exit code.
 enum class ErrorCode {
-  kInvalidArgument,   // 400, exit 2: a value the caller gave; `param` names it
-  kNotFound,          // 404, exit 3: a model, file or adapter that is not there
-  kUnsupported,       // 400, exit 3: understood, but not something this build does
-  kBadFile,           // 500, exit 3: a model, tokenizer or template file that is damaged or lies
-  kResourceExhausted, // 429/503, exit 4: does not fit in memory, or a limit was reached
-  kCancelled,         // 499
-  kInternal,          // 500, exit 1
+  kInvalidArgument,    // 400, exit 2: a value the caller gave; `param` names it
+  kNotFound,           // 404, exit 3: a model, file or adapter that is not there
+  kUnsupported,        // 400, exit 3: understood, but not something this build does
+  kBadFile,            // 500, exit 3: a model, tokenizer or template file that is damaged or lies
+  kResourceExhausted,  // 429/503, exit 4: does not fit in memory, or a limit was reached
+  kCancelled,          // 499
+  kInternal,           // 500, exit 1
 };
 
 int exit_code(ErrorCode code) noexcept;
@@ -29,8 +29,8 @@ struct Error {
   std::string message;  // one line: what was found, what was expected, the limit
 };
 
-// Start-up failures (model files, shapes, configuration) are thrown as this and caught once, where the load was asked for.
-// Request-path failures are Result<T> values (base/result.h).
+// Start-up failures (model files, shapes, configuration) are thrown as this and caught once, where the load was asked
+// for. Request-path failures are Result<T> values (base/result.h).
 class LoadError : public std::runtime_error {
  public:
   explicit LoadError(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}

@@ -4,7 +4,8 @@
 
 #include <string_view>
 
-// The one logger. Lines go to stderr (stdout is for results); thread-safe; never throws. Prompts and outputs are never logged.
+// The one logger. Lines go to stderr (stdout is for results); thread-safe; never throws. Prompts and outputs are never
+// logged.
 
 namespace millrace::log {
 

@@ -7,9 +7,11 @@
 namespace millrace {
 namespace {
 
-// About 50 us on a 3.6 GHz core: longer than the gaps between the operations of a step, shorter than anyone notices as load.
+// About 50 us on a 3.6 GHz core: longer than the gaps between the operations of a step, shorter than anyone notices as
+// load.
 constexpr int kSpins = 4000;
-// While waiting for the others at the end of a call, give the core away after this long: a machine may run more threads than cores.
+// While waiting for the others at the end of a call, give the core away after this long: a machine may run more threads
+// than cores.
 constexpr int kSpinsBeforeYield = 20000;
 
 void cpu_relax() noexcept {
@@ -87,8 +89,8 @@ void WorkerTeam::worker_loop(int worker) {
     }
     seen = generation_.load(std::memory_order_acquire);
     if (stop_.load()) return;
-    // OPTIMIZATION: Linux may wake a worker on the processor of the caller and leave both there, as each looks idle while it waits
-    // for the other: measured half the speed of two threads, for as long as the calls lasted.
+    // OPTIMIZATION: Linux may wake a worker on the processor of the caller and leave both there, as each looks idle
+    // while it waits for the other: measured half the speed of two threads, for as long as the calls lasted.
     if (spread_ && caller_cpu_ >= 0) {
       shared_calls = sched_getcpu() == caller_cpu_ ? shared_calls + 1 : 0;
       if (shared_calls == kSharedCallsBeforeMove) {

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-// A fixed team of threads for data-parallel loops; the calling thread is worker 0. One caller at a time. A call costs about a
-// microsecond while the team is awake: workers spin for a while after each call, then sleep on a futex.
+// A fixed team of threads for data-parallel loops; the calling thread is worker 0. One caller at a time. A call costs
+// about a microsecond while the team is awake: workers spin for a while after each call, then sleep on a futex.
 class WorkerTeam {
  public:
   explicit WorkerTeam(int workers);
@@ -24,9 +24,8 @@ class WorkerTeam {
   template <typename Body>
   void run(Body&& body) {
     using Plain = std::remove_reference_t<Body>;
-    start(const_cast<void*>(static_cast<const void*>(&body)), [](void* context, int worker) {
-      (*static_cast<Plain*>(context))(worker);
-    });
+    start(const_cast<void*>(static_cast<const void*>(&body)),
+          [](void* context, int worker) { (*static_cast<Plain*>(context))(worker); });
   }
 
   // Splits [0, items) into one contiguous piece a worker (pieces are multiples of `grain` but for the last) and runs
@@ -54,8 +53,8 @@ class WorkerTeam {
   std::vector<std::thread> threads_;
   void* context_ = nullptr;
   Entry entry_ = nullptr;
-  int caller_cpu_ = -1;           // where this call was made from
-  const bool spread_;             // there are processors enough for each worker to have its own
+  int caller_cpu_ = -1;                                   // where this call was made from
+  const bool spread_;                                     // there are processors enough for each worker to have its own
   alignas(64) std::atomic<std::uint32_t> generation_{0};  // bumped once a call
   alignas(64) std::atomic<std::int32_t> running_{0};      // workers that have not finished this call
   alignas(64) std::atomic<std::int32_t> sleeping_{0};

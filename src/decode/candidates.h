@@ -12,7 +12,8 @@ struct Candidate {
 };
 using Candidates = std::vector<Candidate>;
 
-// The processors, one file each in processors/. Each is the identity at its neutral value. Linear in the candidates, no full sort.
+// The processors, one file each in processors/. Each is the identity at its neutral value. Linear in the candidates, no
+// full sort.
 void apply_repetition_penalty(double penalty, const std::vector<bool>& seen, Candidates& candidates);
 void apply_temperature(double temperature, Candidates& candidates);  // temperature > 0
 void keep_top_k(std::int64_t k, Candidates& candidates);

@@ -33,7 +33,9 @@ Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::
   // One NaN means the whole row came out of a broken computation.
   bool nan = candidates_.empty();
   for (const float logit : logits) nan = nan || std::isnan(logit);
-  if (nan) return make_error(ErrorCode::kInternal, "logits", "numerical error: the logits at position {} are not numbers", position);
+  if (nan)
+    return make_error(ErrorCode::kInternal, "logits", "numerical error: the logits at position {} are not numbers",
+                      position);
 
   apply_repetition_penalty(params_.repetition_penalty, seen_, candidates_);
   if (params_.greedy()) return likeliest(candidates_).token;
@@ -44,8 +46,8 @@ Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::
   const Candidate* best = nullptr;
   double best_value = 0.0;
   for (const Candidate& c : candidates_) {
-    const double value = static_cast<double>(c.logit) +
-                         gumbel(params_.seed, static_cast<std::uint64_t>(position), static_cast<std::uint64_t>(c.token));
+    const double value = static_cast<double>(c.logit) + gumbel(params_.seed, static_cast<std::uint64_t>(position),
+                                                               static_cast<std::uint64_t>(c.token));
     if (best == nullptr || value > best_value || (value == best_value && c.token < best->token)) {
       best = &c;
       best_value = value;

@@ -5,8 +5,8 @@
 
 namespace millrace::decode {
 
-// Random numbers that are a function of where they are used, not of how many were drawn before: the same request gets the same
-// token at the same position however it was batched, preempted or speculated (law 3).
+// Random numbers that are a function of where they are used, not of how many were drawn before: the same request gets
+// the same token at the same position however it was batched, preempted or speculated (law 3).
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {  // the finaliser of SplitMix64 (doi:10.1145/2714064.2660195)
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -21,8 +21,8 @@ Result<void> SamplingParams::validate() const {
       check_range("min_p", min_p, min_p >= 0.0 && min_p <= 1.0, "between 0 and 1"),
       check_range("repetition_penalty", repetition_penalty, repetition_penalty > 0.0 && repetition_penalty <= 10.0,
                   "above 0 and at most 10"),
-      check_range("max_tokens", static_cast<double>(max_tokens), max_tokens >= 1 && max_tokens < (std::int64_t{1} << 31),
-                  "at least 1"),
+      check_range("max_tokens", static_cast<double>(max_tokens),
+                  max_tokens >= 1 && max_tokens < (std::int64_t{1} << 31), "at least 1"),
   };
   for (const Result<void>& check : checks) {
     if (!check) return check.error();
@@ -32,8 +32,8 @@ Result<void> SamplingParams::validate() const {
   }
   for (const std::string& text : stop) {
     if (text.empty() || text.size() > kMaxStopBytes) {
-      return make_error(ErrorCode::kInvalidArgument, "stop", "a stop string of {} bytes: must have 1 to {}", text.size(),
-                        kMaxStopBytes);
+      return make_error(ErrorCode::kInvalidArgument, "stop", "a stop string of {} bytes: must have 1 to {}",
+                        text.size(), kMaxStopBytes);
     }
   }
   return {};

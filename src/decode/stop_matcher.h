@@ -6,7 +6,8 @@
 
 namespace millrace::decode {
 
-// Finds stop strings in text that arrives in pieces. Text that could be the beginning of one is held back until it is decided.
+// Finds stop strings in text that arrives in pieces. Text that could be the beginning of one is held back until it is
+// decided.
 class StopMatcher {
  public:
   explicit StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {}

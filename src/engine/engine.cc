@@ -16,7 +16,8 @@ std::string_view to_string(FinishReason reason) noexcept {
   return "";
 }
 
-Result<std::unique_ptr<Engine>> Engine::create(model::Transformer& model, std::shared_ptr<const text::Tokenizer> tokenizer,
+Result<std::unique_ptr<Engine>> Engine::create(model::Transformer& model,
+                                               std::shared_ptr<const text::Tokenizer> tokenizer,
                                                backend::Backend& backend, Env& env, const Config& config) {
   const backend::KvGeometry geometry = model.kv_geometry(config.kv_dtype);
   const std::int64_t tokens = config.kv_cache_tokens > 0 ? config.kv_cache_tokens : model.max_length();
@@ -31,9 +32,13 @@ Result<std::unique_ptr<Engine>> Engine::create(model::Transformer& model, std::s
       new Engine(model, std::move(tokenizer), env, config, std::move(*store), static_cast<std::int32_t>(pages)));
 }
 
-Engine::Engine(model::Transformer& model, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env, const Config& config,
-               kv::KvStore store, std::int32_t pages)
-    : model_(model), tokenizer_(std::move(tokenizer)), env_(env), store_(std::move(store)), pool_(pages),
+Engine::Engine(model::Transformer& model, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
+               const Config& config, kv::KvStore store, std::int32_t pages)
+    : model_(model),
+      tokenizer_(std::move(tokenizer)),
+      env_(env),
+      store_(std::move(store)),
+      pool_(pages),
       scheduler_(config.scheduling) {}
 
 std::size_t Engine::kv_bytes_per_token() const noexcept {
@@ -60,13 +65,14 @@ Result<void> Engine::validate(const Request& request) const {
   const std::int64_t vocabulary = model_.spec().vocab_size;
   for (const std::int32_t token : request.tokens) {
     if (token < 0 || token >= vocabulary) {
-      return make_error(ErrorCode::kInvalidArgument, "prompt", "token id {} is outside the vocabulary of {}", token, vocabulary);
+      return make_error(ErrorCode::kInvalidArgument, "prompt", "token id {} is outside the vocabulary of {}", token,
+                        vocabulary);
     }
   }
   const std::int64_t limit = std::min(model_.max_length(), kv_capacity_tokens());
   if (length >= limit) {
-    return make_error(ErrorCode::kInvalidArgument, "prompt", "the prompt has {} tokens; with an answer the limit is {}", length,
-                      limit);
+    return make_error(ErrorCode::kInvalidArgument, "prompt", "the prompt has {} tokens; with an answer the limit is {}",
+                      length, limit);
   }
   if (request.session) {
     const auto it = sessions_.find(*request.session);
@@ -89,7 +95,8 @@ Result<RequestId> Engine::submit(Request request) {
   if (request.session) {
     Session& session = sessions_.at(*request.session);
     session.busy = true;
-    // What the session already computed and this prompt begins with; at least the last token is computed anew, for its logits.
+    // What the session already computed and this prompt begins with; at least the last token is computed anew, for its
+    // logits.
     const auto [end, ignored] =
         std::mismatch(session.tokens.begin(), session.tokens.end(), request.tokens.begin(), request.tokens.end());
     sequence->computed = std::min<std::int64_t>(end - session.tokens.begin(), sequence->prompt_tokens - 1);

@@ -20,7 +20,7 @@ namespace millrace::engine {
 
 struct Config {
   DType kv_dtype = DType::kBF16;
-  std::int64_t kv_cache_tokens = 0;   // 0 = one sequence of the model's greatest length
+  std::int64_t kv_cache_tokens = 0;  // 0 = one sequence of the model's greatest length
   sched::Config scheduling;
 };
 
@@ -28,39 +28,42 @@ using RequestId = sched::SequenceId;
 using SessionId = std::uint64_t;
 
 struct Request {
-  std::vector<std::int32_t> tokens;           // the prompt
+  std::vector<std::int32_t> tokens;  // the prompt
   decode::SamplingParams sampling;
-  std::optional<SessionId> session;           // keep keys and values for the next request of this session
+  std::optional<SessionId> session;  // keep keys and values for the next request of this session
 };
 
 enum class FinishReason { kNone, kStop, kLength, kCancelled, kError };
 std::string_view to_string(FinishReason reason) noexcept;
 
-// Counts and times of one request; TTFT = first_token - arrival, TPOT = (last_token - first_token) / (output_tokens - 1).
+// Counts and times of one request; TTFT = first_token - arrival, TPOT = (last_token - first_token) / (output_tokens -
+// 1).
 struct RequestStats {
   std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0;
   TimePoint arrival{}, first_token{}, last_token{};
   double ttft_ms() const { return milliseconds_between(arrival, first_token); }
   double tpot_ms() const {
-    return output_tokens > 1 ? milliseconds_between(first_token, last_token) / static_cast<double>(output_tokens - 1) : 0.0;
+    return output_tokens > 1 ? milliseconds_between(first_token, last_token) / static_cast<double>(output_tokens - 1)
+                             : 0.0;
   }
 };
 
 // What a step did for one request.
 struct Output {
   RequestId request = 0;
-  std::optional<std::int32_t> token;          // drawn in this step
-  std::string text;                           // that may be shown now; whole UTF-8
+  std::optional<std::int32_t> token;  // drawn in this step
+  std::string text;                   // that may be shown now; whole UTF-8
   FinishReason finish = FinishReason::kNone;
-  std::optional<Error> error;                 // with kError
-  RequestStats stats;                         // final once finish != kNone
+  std::optional<Error> error;  // with kError
+  RequestStats stats;          // final once finish != kNone
 };
 
 // The step loop: any number of requests advance together, each as if it were alone (law 3). One thread calls it.
 class Engine {
  public:
   // The transformer, tokenizer, backend and env must outlive it. kResourceExhausted if the KV cache does not fit.
-  static Result<std::unique_ptr<Engine>> create(model::Transformer& model, std::shared_ptr<const text::Tokenizer> tokenizer,
+  static Result<std::unique_ptr<Engine>> create(model::Transformer& model,
+                                                std::shared_ptr<const text::Tokenizer> tokenizer,
                                                 backend::Backend& backend, Env& env, const Config& config);
 
   SessionId open_session();
@@ -81,11 +84,11 @@ class Engine {
 
  private:
   struct Session {
-    std::vector<std::int32_t> tokens;         // whose keys and values are in blocks
+    std::vector<std::int32_t> tokens;  // whose keys and values are in blocks
     kv::BlockTable blocks;
     bool busy = false;
   };
-  struct Running {                            // what the engine keeps of a request besides its Sequence
+  struct Running {  // what the engine keeps of a request besides its Sequence
     decode::SamplingParams sampling;
     decode::LogitsPipeline pipeline;
     text::Detokenizer detokenizer;

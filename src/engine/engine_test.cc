@@ -28,8 +28,9 @@ class EngineTest : public testing::Test {
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
   std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096) {
-    return Engine::create(transformer_, tokenizer_, *backend_, Env::system(),
-                          {.kv_cache_tokens = kv_tokens, .scheduling = {.max_batched_tokens = budget, .max_sequences = 16}})
+    return Engine::create(
+               transformer_, tokenizer_, *backend_, Env::system(),
+               {.kv_cache_tokens = kv_tokens, .scheduling = {.max_batched_tokens = budget, .max_sequences = 16}})
         .or_throw();
   }
 

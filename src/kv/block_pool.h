@@ -8,8 +8,8 @@ namespace millrace::kv {
 
 using BlockId = std::int32_t;
 
-// The pages of the KV cache as numbers: which are free, and how many users each of the others has. Host logic only; owned by the
-// engine thread. free() + used() == total() always; check_integrity() walks and proves it.
+// The pages of the KV cache as numbers: which are free, and how many users each of the others has. Host logic only;
+// owned by the engine thread. free() + used() == total() always; check_integrity() walks and proves it.
 class BlockPool {
  public:
   explicit BlockPool(std::int32_t total);
@@ -18,8 +18,8 @@ class BlockPool {
   std::int32_t free() const noexcept { return static_cast<std::int32_t>(free_.size()); }
   std::int32_t used() const noexcept { return total() - free(); }
 
-  // Appends n blocks with one reference each to `out`, lowest numbers first so that a sequence tends to get neighbours; false, and
-  // nothing changed, when fewer are free.
+  // Appends n blocks with one reference each to `out`, lowest numbers first so that a sequence tends to get neighbours;
+  // false, and nothing changed, when fewer are free.
   bool allocate(std::int32_t n, std::vector<BlockId>& out);
   void retain(BlockId block);
   void release(BlockId block);  // frees it when it was the last reference
@@ -32,8 +32,8 @@ class BlockPool {
   std::vector<BlockId> free_;  // a heap, smallest on top
 };
 
-// The pages of one sequence, in order of position; page i holds tokens [i*block_tokens, (i+1)*block_tokens). Releases them when
-// destroyed. The pool must outlive it.
+// The pages of one sequence, in order of position; page i holds tokens [i*block_tokens, (i+1)*block_tokens). Releases
+// them when destroyed. The pool must outlive it.
 class BlockTable {
  public:
   explicit BlockTable(BlockPool& pool, std::int64_t block_tokens) : pool_(&pool), block_tokens_(block_tokens) {}

@@ -7,7 +7,8 @@
 
 namespace millrace::kv {
 
-// The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Fixed size.
+// The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Fixed
+// size.
 class KvStore {
  public:
   // kResourceExhausted naming the size and the limit that the machine has.

@@ -61,7 +61,8 @@ TEST_P(GoldenModel, LogitsEqualTransformersInFloat32) {
   const Golden golden = read_golden(folder());
   TestRunner runner(GetParam(), {.max_length = static_cast<std::int64_t>(golden.tokens.size())});
   const double error = max_error(runner.run_whole(golden.tokens), golden.logits);
-  std::printf("  %-32s max error %.2e\n", (folder().filename().string() + (fs::is_directory(GetParam()) ? "" : " (gguf)")).c_str(), error);
+  std::printf("  %-32s max error %.2e\n",
+              (folder().filename().string() + (fs::is_directory(GetParam()) ? "" : " (gguf)")).c_str(), error);
   RecordProperty("max_error", std::to_string(error));
   EXPECT_LE(error, 1e-4);
 }

@@ -1,5 +1,5 @@
-// Law 3: the bits of a token's logits do not depend on chunks, neighbours, threads, or instruction set (where the arithmetic is f32
-// or int8).
+// Law 3: the bits of a token's logits do not depend on chunks, neighbours, threads, or instruction set (where the
+// arithmetic is f32 or int8).
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,8 @@ TEST_P(Invariance, ChunksNeighboursAndThreadsChangeNoBit) {
   std::mt19937 random(3);
   std::int64_t left = 1100, other_left = 300;
   while (left > 0) {
-    const std::int64_t n = std::min<std::int64_t>(left, random() % 3 == 0 ? 1 : 1 + static_cast<std::int64_t>(random() % 90));
+    const std::int64_t n =
+        std::min<std::int64_t>(left, random() % 3 == 0 ? 1 : 1 + static_cast<std::int64_t>(random() % 90));
     left -= n;
     chunked.push_back({{0, n}});
     mixed.push_back({{0, n}});
@@ -66,7 +67,8 @@ TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
       TestRunner(path, {.isa = "scalar", .kv = DType::kBF16, .max_length = 64}).run_whole(tokens);
   for (int isa = 1; isa <= static_cast<int>(detect_isa()); ++isa) {
     const std::string name(to_string(static_cast<Isa>(isa)));
-    expect_same_bits(TestRunner(path, {.isa = name, .kv = DType::kBF16, .max_length = 64}).run_whole(tokens), scalar, name);
+    expect_same_bits(TestRunner(path, {.isa = name, .kv = DType::kBF16, .max_length = 64}).run_whole(tokens), scalar,
+                     name);
   }
 }
 

@@ -41,7 +41,7 @@ MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec
         tensor.name == spec.names.embedding + ".weight" || tensor.name == spec.names.positions + ".weight";
     const bool transposed = spec.transposed_linears && !embedding && tensor.name != spec.names.head + ".weight";
     plan.weights += backend.packed_bytes(*tensor.format, tensor.shape[transposed ? 1 : 0],
-                                 tensor.shape[transposed ? 0 : 1], options.precision);
+                                         tensor.shape[transposed ? 0 : 1], options.precision);
   }
   const std::int64_t page = backend::KvGeometry{}.block_tokens;
   const std::int64_t pages = (options.length + page - 1) / page;

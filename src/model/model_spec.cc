@@ -29,7 +29,8 @@ Result<void> check_dimensions(const ModelSpec& spec) {
     if (a.heads / a.kv_heads > kMaxGroup) return unsupported("n_heads", a.heads, "at most 64 a key/value head");
     if (layer.mlp.width % 2 != 0) return unsupported("intermediate_size", layer.mlp.width, "even");
   }
-  if (spec.positions == PositionKind::kRope && (spec.rope_dim % 2 != 0 || spec.rope_dim > spec.layers[0].attention.head_dim)) {
+  if (spec.positions == PositionKind::kRope &&
+      (spec.rope_dim % 2 != 0 || spec.rope_dim > spec.layers[0].attention.head_dim)) {
     return unsupported("rope_dim", spec.rope_dim, "even and at most head_dim");
   }
   return {};
@@ -52,26 +53,48 @@ Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) {
       }
     }
   }
-  return make_error(ErrorCode::kUnsupported, "architecture", "{}: unknown architecture '{}'; known: {}", checkpoint.path,
-                    checkpoint.config.architecture, known_architectures());
+  return make_error(ErrorCode::kUnsupported, "architecture", "{}: unknown architecture '{}'; known: {}",
+                    checkpoint.path, checkpoint.config.architecture, known_architectures());
 }
 
 WeightNames gguf_names() {
-  return {.embedding = "token_embd", .positions = "position_embd", .final_norm = "output_norm", .head = "output",
-          .attention_norm = "blk.{}.attn_norm", .q = "blk.{}.attn_q", .k = "blk.{}.attn_k", .v = "blk.{}.attn_v",
-          .qkv = "blk.{}.attn_qkv", .o = "blk.{}.attn_output", .q_norm = "blk.{}.attn_q_norm", .k_norm = "blk.{}.attn_k_norm",
-          .mlp_norm = "blk.{}.ffn_norm", .gate = "blk.{}.ffn_gate", .up = "blk.{}.ffn_up", .down = "blk.{}.ffn_down",
+  return {.embedding = "token_embd",
+          .positions = "position_embd",
+          .final_norm = "output_norm",
+          .head = "output",
+          .attention_norm = "blk.{}.attn_norm",
+          .q = "blk.{}.attn_q",
+          .k = "blk.{}.attn_k",
+          .v = "blk.{}.attn_v",
+          .qkv = "blk.{}.attn_qkv",
+          .o = "blk.{}.attn_output",
+          .q_norm = "blk.{}.attn_q_norm",
+          .k_norm = "blk.{}.attn_k_norm",
+          .mlp_norm = "blk.{}.ffn_norm",
+          .gate = "blk.{}.ffn_gate",
+          .up = "blk.{}.ffn_up",
+          .down = "blk.{}.ffn_down",
           .ignored = {"rope_freqs.weight", "*.rope_freqs.weight"}};
 }
 
 WeightNames llama_names() {
-  return {.embedding = "model.embed_tokens", .positions = "", .final_norm = "model.norm", .head = "lm_head",
-          .attention_norm = "model.layers.{}.input_layernorm", .q = "model.layers.{}.self_attn.q_proj",
-          .k = "model.layers.{}.self_attn.k_proj", .v = "model.layers.{}.self_attn.v_proj", .qkv = "",
-          .o = "model.layers.{}.self_attn.o_proj", .q_norm = "model.layers.{}.self_attn.q_norm",
-          .k_norm = "model.layers.{}.self_attn.k_norm", .mlp_norm = "model.layers.{}.post_attention_layernorm",
-          .gate = "model.layers.{}.mlp.gate_proj", .up = "model.layers.{}.mlp.up_proj",
-          .down = "model.layers.{}.mlp.down_proj", .ignored = {"*.rotary_emb.inv_freq"}};
+  return {.embedding = "model.embed_tokens",
+          .positions = "",
+          .final_norm = "model.norm",
+          .head = "lm_head",
+          .attention_norm = "model.layers.{}.input_layernorm",
+          .q = "model.layers.{}.self_attn.q_proj",
+          .k = "model.layers.{}.self_attn.k_proj",
+          .v = "model.layers.{}.self_attn.v_proj",
+          .qkv = "",
+          .o = "model.layers.{}.self_attn.o_proj",
+          .q_norm = "model.layers.{}.self_attn.q_norm",
+          .k_norm = "model.layers.{}.self_attn.k_norm",
+          .mlp_norm = "model.layers.{}.post_attention_layernorm",
+          .gate = "model.layers.{}.mlp.gate_proj",
+          .up = "model.layers.{}.mlp.up_proj",
+          .down = "model.layers.{}.mlp.down_proj",
+          .ignored = {"*.rotary_emb.inv_freq"}};
 }
 
 backend::Activation parse_activation(std::string_view name) {
@@ -80,8 +103,10 @@ backend::Activation parse_activation(std::string_view name) {
   if (name == "gelu") return Activation::kGelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::kGeluTanh;
   if (name == "relu") return Activation::kRelu;
-  throw_load_error(ErrorCode::kUnsupported, "activation", "activation '{}' is not one of silu, gelu, gelu_new, "
-                   "gelu_pytorch_tanh, relu", name);
+  throw_load_error(ErrorCode::kUnsupported, "activation",
+                   "activation '{}' is not one of silu, gelu, gelu_new, "
+                   "gelu_pytorch_tanh, relu",
+                   name);
 }
 
 ModelSpec llama_spec(const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
@@ -96,7 +121,9 @@ ModelSpec llama_spec(const checkpoint::ModelConfig& config, checkpoint::Checkpoi
   spec.tied_head = config.tie_word_embeddings;
   spec.names = container == checkpoint::Checkpoint::Container::kGguf ? gguf_names() : llama_names();
   LayerSpec layer;
-  layer.attention = {.heads = config.n_heads, .kv_heads = config.n_kv_heads, .head_dim = config.head_dim,
+  layer.attention = {.heads = config.n_heads,
+                     .kv_heads = config.n_kv_heads,
+                     .head_dim = config.head_dim,
                      .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim)))};
   layer.mlp = {.width = config.intermediate_size,
                .activation = parse_activation(config.activation.empty() ? "silu" : config.activation)};

@@ -1,5 +1,5 @@
-// The real model against Hugging Face Transformers on the same dequantized weights (tests/golden/make_real.py): the same greedy
-// text but for near-ties. MILLRACE_TEST_MODEL names the file.
+// The real model against Hugging Face Transformers on the same dequantized weights (tests/golden/make_real.py): the
+// same greedy text but for near-ties. MILLRACE_TEST_MODEL names the file.
 
 #include <gtest/gtest.h>
 
@@ -50,8 +50,8 @@ TEST_P(RealModel, ChoosesTheTokensThatTransformersChooses) {
     }
     EXPECT_EQ(runner.checkpoint().tokenizer->decode(expected, true), golden["text"].get<std::string>());
   }
-  std::printf("  %-6s %d of %d greedy choices equal, the others near-ties below %.2f\n", GetParam().name, choices - differing, choices,
-              GetParam().near_tie);
+  std::printf("  %-6s %d of %d greedy choices equal, the others near-ties below %.2f\n", GetParam().name,
+              choices - differing, choices, GetParam().near_tie);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, RealModel,

@@ -36,7 +36,8 @@ double correction_dim(double rotations, std::int64_t dim, double theta, double o
 }
 
 void scale_yarn(const RopeScaling& s, double theta, std::int64_t dim, double original, std::vector<double>& inverse) {
-  double low = correction_dim(s.beta_fast, dim, theta, original), high = correction_dim(s.beta_slow, dim, theta, original);
+  double low = correction_dim(s.beta_fast, dim, theta, original),
+         high = correction_dim(s.beta_slow, dim, theta, original);
   if (s.truncate) {
     low = std::floor(low);
     high = std::ceil(high);
@@ -50,9 +51,7 @@ void scale_yarn(const RopeScaling& s, double theta, std::int64_t dim, double ori
   }
 }
 
-double yarn_mscale(double factor, double mscale) {
-  return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
-}
+double yarn_mscale(double factor, double mscale) { return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0; }
 
 double yarn_attention_factor(const RopeScaling& s) {
   if (s.attention_factor) return *s.attention_factor;
@@ -74,8 +73,7 @@ double dynamic_theta(const RopeScaling& s, double theta, std::int64_t dim, doubl
 Rope::Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int64_t context_length,
            std::int64_t max_length, std::span<const float> factors)
     : dim_(dim), inverse_frequency_(plain_frequencies(theta, dim)) {
-  const auto original =
-      static_cast<double>(scaling.original_context > 0 ? scaling.original_context : context_length);
+  const auto original = static_cast<double>(scaling.original_context > 0 ? scaling.original_context : context_length);
   switch (scaling.kind) {
     case RopeScaling::Kind::kNone: break;
     case RopeScaling::Kind::kLinear:

@@ -52,8 +52,8 @@ class TestRunner {
       BatchInput input;
       for (const Chunk& chunk : step) {
         const auto begin = sequences[chunk.sequence].begin() + computed[chunk.sequence];
-        input.sequences.push_back({static_cast<std::int64_t>(input.tokens.size()), chunk.tokens, computed[chunk.sequence],
-                                   tables[chunk.sequence].blocks()});
+        input.sequences.push_back({static_cast<std::int64_t>(input.tokens.size()), chunk.tokens,
+                                   computed[chunk.sequence], tables[chunk.sequence].blocks()});
         input.tokens.insert(input.tokens.end(), begin, begin + chunk.tokens);
         computed[chunk.sequence] += chunk.tokens;
       }

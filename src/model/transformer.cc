@@ -86,9 +86,9 @@ Transformer::Layer Transformer::load_layer(WeightLoader& loader, std::int64_t in
   } else {
     layer.qkv = pack({linear(spec_.names.q, q_size, hidden, rotary), linear(spec_.names.k, kv_size, hidden, rotary),
                       linear(spec_.names.v, kv_size, hidden)});
-    layer.qkv_bias = stack({bias(spec_.names.q, q_size, rotary), bias(spec_.names.k, kv_size, rotary),
-                            bias(spec_.names.v, kv_size)},
-                           {q_size, kv_size, kv_size});
+    layer.qkv_bias =
+        stack({bias(spec_.names.q, q_size, rotary), bias(spec_.names.k, kv_size, rotary), bias(spec_.names.v, kv_size)},
+              {q_size, kv_size, kv_size});
   }
   layer.o = pack({linear(spec_.names.o, hidden, q_size)});
   layer.o_bias = bias(spec_.names.o, hidden);
@@ -113,24 +113,27 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   WeightLoader loader(checkpoint, spec_);
   const WeightNames& names = spec_.names;
   const auto embedding_name = names.embedding + ".weight";
-  embedding_ = backend_.make_linear({loader.linear(embedding_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
+  embedding_ =
+      backend_.make_linear({loader.linear(embedding_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
   if (spec_.positions == PositionKind::kLearned) {
-    positions_ = backend_.make_linear({loader.linear(names.positions + ".weight", spec_.context_length, spec_.hidden_size)},
-                                      options.precision);
+    positions_ = backend_.make_linear(
+        {loader.linear(names.positions + ".weight", spec_.context_length, spec_.hidden_size)}, options.precision);
     if (max_length_ > spec_.context_length) {
-      throw_load_error(ErrorCode::kInvalidArgument, "max-model-len", "max-model-len is {}: this model has {} learned positions",
-                       max_length_, spec_.context_length);
+      throw_load_error(ErrorCode::kInvalidArgument, "max-model-len",
+                       "max-model-len is {}: this model has {} learned positions", max_length_, spec_.context_length);
     }
   } else {
     std::vector<float> factors;
     if (loader.has("rope_freqs.weight")) factors = loader.vector("rope_freqs.weight", spec_.rope_dim / 2);
-    rope_ = std::make_unique<Rope>(spec_.rope_theta, spec_.rope_dim, spec_.rope_scaling, spec_.context_length, max_length_, factors);
+    rope_ = std::make_unique<Rope>(spec_.rope_theta, spec_.rope_dim, spec_.rope_scaling, spec_.context_length,
+                                   max_length_, factors);
   }
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(spec_.layers.size()); ++i) {
     layers_.push_back(load_layer(loader, i, options));
   }
   final_norm_ = loader.vector(names.final_norm + ".weight", spec_.hidden_size);
-  if (spec_.norm == backend::NormKind::kLayer) final_norm_bias_ = loader.vector(names.final_norm + ".bias", spec_.hidden_size);
+  if (spec_.norm == backend::NormKind::kLayer)
+    final_norm_bias_ = loader.vector(names.final_norm + ".bias", spec_.hidden_size);
   const std::string head_name = names.head + ".weight";
   if (spec_.tied_head) {
     loader.mark_used(head_name);  // some files repeat the embedding as the head
@@ -182,7 +185,8 @@ void Transformer::prepare_workspace(const BatchInput& input) {
           grow);
   const bool grow_logits = logit_rows > w.logit_rows;
   w.logit_rows = std::max(w.logit_rows, logit_rows);
-  lay_out(w.logits_memory, w.logit_rows, logit_rows, {{&w.last, spec_.hidden_size}, {&w.logits, spec_.vocab_size}}, grow_logits);
+  lay_out(w.logits_memory, w.logit_rows, logit_rows, {{&w.last, spec_.hidden_size}, {&w.logits, spec_.vocab_size}},
+          grow_logits);
 }
 
 void Transformer::attention(std::int64_t index, const BatchInput& input, const kv::KvStore& store) {
@@ -190,8 +194,8 @@ void Transformer::attention(std::int64_t index, const BatchInput& input, const k
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const AttentionSpec& a = spec_.layers[static_cast<std::size_t>(index)].attention;
   const std::int64_t q_size = a.heads * a.head_dim, kv_size = a.kv_heads * a.head_dim;
-  backend_.norm({spec_.norm, spec_.norm_eps, layer.attention_norm.data(), pointer(layer.attention_norm_bias)}, w.residual, 1,
-                w.normed);
+  backend_.norm({spec_.norm, spec_.norm_eps, layer.attention_norm.data(), pointer(layer.attention_norm_bias)},
+                w.residual, 1, w.normed);
   backend_.linear(*layer.qkv, w.normed, pointer(layer.qkv_bias), false, w.qkv);
   const TensorView q = w.qkv.columns(0, q_size), k = w.qkv.columns(q_size, kv_size);
   const TensorView v = w.qkv.columns(q_size + kv_size, kv_size);
@@ -212,7 +216,8 @@ void Transformer::mlp(std::int64_t index) {
   Workspace& w = *workspace_;
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const MlpSpec& m = spec_.layers[static_cast<std::size_t>(index)].mlp;
-  backend_.norm({spec_.norm, spec_.norm_eps, layer.mlp_norm.data(), pointer(layer.mlp_norm_bias)}, w.residual, 1, w.normed);
+  backend_.norm({spec_.norm, spec_.norm_eps, layer.mlp_norm.data(), pointer(layer.mlp_norm_bias)}, w.residual, 1,
+                w.normed);
   backend_.linear(*layer.up, w.normed, pointer(layer.up_bias), false, w.hidden);
   if (m.gated) {
     backend_.gated_activation(m.activation, w.hidden, w.gated);
@@ -229,11 +234,13 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   std::vector<std::int32_t> positions(input.tokens.size());
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
-      positions[static_cast<std::size_t>(sequence.first_row + i)] = static_cast<std::int32_t>(sequence.first_position + i);
+      positions[static_cast<std::size_t>(sequence.first_row + i)] =
+          static_cast<std::int32_t>(sequence.first_position + i);
     }
   }
   if (rope_) {
-    for (std::size_t t = 0; t < positions.size(); ++t) rope_->fill(positions[t], w.cos_sin.row(static_cast<std::int64_t>(t)));
+    for (std::size_t t = 0; t < positions.size(); ++t)
+      rope_->fill(positions[t], w.cos_sin.row(static_cast<std::int64_t>(t)));
   } else {
     backend_.gather(*positions_, positions, w.normed);
     backend_.add(w.normed, w.residual);
@@ -254,13 +261,15 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
 std::size_t Transformer::weight_bytes_per_token() const noexcept {
   std::size_t bytes = (head_ ? *head_ : *embedding_).packed_bytes();
   for (const Layer& layer : layers_) {
-    bytes += layer.qkv->packed_bytes() + layer.o->packed_bytes() + layer.up->packed_bytes() + layer.down->packed_bytes();
+    bytes +=
+        layer.qkv->packed_bytes() + layer.o->packed_bytes() + layer.up->packed_bytes() + layer.down->packed_bytes();
   }
   return bytes;
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {
-  return weight_bytes_per_token() + (head_ ? embedding_->packed_bytes() : 0) + (positions_ ? positions_->packed_bytes() : 0);
+  return weight_bytes_per_token() + (head_ ? embedding_->packed_bytes() : 0) +
+         (positions_ ? positions_->packed_bytes() : 0);
 }
 
 std::string Transformer::description() const { return layers_.front().up->description(); }

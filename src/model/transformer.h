@@ -15,28 +15,30 @@ namespace millrace::model {
 
 // What one step computes: T tokens of any mix of sequences, prefill chunks and decode tokens alike.
 struct BatchInput {
-  std::vector<std::int32_t> tokens;                  // [T], ids below vocab_size
-  std::vector<backend::SequenceRows> sequences;      // consecutive rows each; together they cover [0, T)
-  std::vector<std::int64_t> logit_rows;              // rows whose logits are wanted, ascending
+  std::vector<std::int32_t> tokens;              // [T], ids below vocab_size
+  std::vector<backend::SequenceRows> sequences;  // consecutive rows each; together they cover [0, T)
+  std::vector<std::int64_t> logit_rows;          // rows whose logits are wanted, ascending
 };
 
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
-  std::int64_t max_length = 0;                       // tokens a sequence may have; 0 = the model's context length
+  std::int64_t max_length = 0;  // tokens a sequence may have; 0 = the model's context length
 };
 
 // A decoder-only transformer on one device. Const after load; forward uses one workspace, so one call at a time.
 class Transformer {
  public:
   // Reads and packs every weight of the checkpoint. Throws LoadError naming tensor, expected and found.
-  Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spec, backend::Backend& backend, const ModelOptions& options);
+  Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spec, backend::Backend& backend,
+              const ModelOptions& options);
 
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
   // What a KvStore for this model must be like.
   backend::KvGeometry kv_geometry(DType dtype) const noexcept;
 
-  // Runs the step, writing keys and values into the store's pages. Returns logits [logit_rows, V] f32, valid until the next call.
+  // Runs the step, writing keys and values into the store's pages. Returns logits [logit_rows, V] f32, valid until the
+  // next call.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
 
   // Bytes of weights read for each token decoded (everything but the embedding table, unless the head is tied to it).
@@ -57,7 +59,7 @@ class Transformer {
   ModelSpec spec_;
   backend::Backend& backend_;
   std::int64_t max_length_;
-  std::unique_ptr<Rope> rope_;                       // null with learned positions
+  std::unique_ptr<Rope> rope_;                                     // null with learned positions
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
   std::vector<float> final_norm_, final_norm_bias_;
   std::vector<Layer> layers_;

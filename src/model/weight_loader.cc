@@ -21,7 +21,8 @@ bool matches(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-// The weight transposed: [cols, rows] as stored, rows delivered. Only dense formats: a block runs along the wrong dimension.
+// The weight transposed: [cols, rows] as stored, rows delivered. Only dense formats: a block runs along the wrong
+// dimension.
 struct Transposed {
   const Checkpoint& checkpoint;
   const RawTensor& tensor;
@@ -65,14 +66,17 @@ const RawTensor& WeightLoader::require(const std::string& name, const Shape& sha
   return *tensor;
 }
 
-backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed) {
+backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                           bool transposed) {
   const Checkpoint& checkpoint = checkpoint_;
   const RawTensor& tensor = require(name, transposed ? Shape{cols, rows} : Shape{rows, cols});
   backend::WeightSource source{.name = name, .format = tensor.format, .rows = rows, .cols = cols, .read = {}};
   if (transposed) {
     if (tensor.format->block_values != 1) {
-      throw_load_error(ErrorCode::kUnsupported, name, "{}: tensor '{}' is stored as {} with inputs first; only f32, f16 and bf16 "
-                       "can be", checkpoint_.path, name, tensor.format->name);
+      throw_load_error(ErrorCode::kUnsupported, name,
+                       "{}: tensor '{}' is stored as {} with inputs first; only f32, f16 and bf16 "
+                       "can be",
+                       checkpoint_.path, name, tensor.format->name);
     }
     auto state = std::make_shared<Transposed>(checkpoint, tensor, rows, cols);
     source.read = [state](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
@@ -90,14 +94,16 @@ backend::WeightSource WeightLoader::rotary_linear(const std::string& name, std::
                                                   std::int64_t head_dim) {
   backend::WeightSource source = linear(name, rows, cols);
   const std::size_t row_bytes = source.format->row_bytes(cols);
-  source.read = [read = source.read, row_bytes, head_dim](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+  source.read = [read = source.read, row_bytes, head_dim](std::int64_t first, std::int64_t count,
+                                                          std::span<std::byte> out) {
     const std::int64_t begin = first / head_dim * head_dim;
     const std::int64_t end = (first + count + head_dim - 1) / head_dim * head_dim;
     std::vector<std::byte> heads(static_cast<std::size_t>(end - begin) * row_bytes);
     read(begin, end - begin, heads);
     for (std::int64_t r = 0; r < count; ++r) {
       std::memcpy(out.data() + static_cast<std::size_t>(r) * row_bytes,
-                  heads.data() + static_cast<std::size_t>(paired_row(first + r, head_dim) - begin) * row_bytes, row_bytes);
+                  heads.data() + static_cast<std::size_t>(paired_row(first + r, head_dim) - begin) * row_bytes,
+                  row_bytes);
     }
   };
   return source;
@@ -127,8 +133,9 @@ void WeightLoader::check_all_used() const {
     bool ignorable = false;
     for (const std::string& pattern : spec_.names.ignored) ignorable = ignorable || matches(pattern, tensor.name);
     if (!ignorable) {
-      throw_load_error(ErrorCode::kBadFile, tensor.name, "{}: tensor '{}' {} is not part of a {} model of this configuration",
-                       checkpoint_.path, tensor.name, tensor.shape.to_string(), spec_.family);
+      throw_load_error(ErrorCode::kBadFile, tensor.name,
+                       "{}: tensor '{}' {} is not part of a {} model of this configuration", checkpoint_.path,
+                       tensor.name, tensor.shape.to_string(), spec_.family);
     }
   }
 }

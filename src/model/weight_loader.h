@@ -11,11 +11,13 @@
 
 namespace millrace::model {
 
-// Finds the weights a spec asks for in a checkpoint, checks their shapes, and keeps account of what was used: a weight that nobody
-// asked for is an error, as it means the model is not what we take it for. All functions throw LoadError naming the tensor.
+// Finds the weights a spec asks for in a checkpoint, checks their shapes, and keeps account of what was used: a weight
+// that nobody asked for is an error, as it means the model is not what we take it for. All functions throw LoadError
+// naming the tensor.
 class WeightLoader {
  public:
-  WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec) : checkpoint_(checkpoint), spec_(spec) {}
+  WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec)
+      : checkpoint_(checkpoint), spec_(spec) {}
 
   // `pattern` with the layer number in place of {}.
   static std::string layer_name(const std::string& pattern, std::int64_t layer);
@@ -24,7 +26,8 @@ class WeightLoader {
   // A linear weight [rows, cols] as the backend packs it.
   backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
   // Q or K of a file that keeps rotary pairs: rows are put into halves, head by head.
-  backend::WeightSource rotary_linear(const std::string& name, std::int64_t rows, std::int64_t cols, std::int64_t head_dim);
+  backend::WeightSource rotary_linear(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                      std::int64_t head_dim);
   // A vector [n] as f32.
   std::vector<float> vector(const std::string& name, std::int64_t n);
   std::vector<float> rotary_vector(const std::string& name, std::int64_t n, std::int64_t head_dim);

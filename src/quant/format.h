@@ -7,12 +7,12 @@
 
 namespace millrace::quant {
 
-// A block format seen as integers: value = scale * (code - zero) + min, which is what the format's unpack computes. Kernels
-// multiply the codes with integer activations and apply scales afterwards.
+// A block format seen as integers: value = scale * (code - zero) + min, which is what the format's unpack computes.
+// Kernels multiply the codes with integer activations and apply scales afterwards.
 struct AffineForm {
-  int code_bits = 0;       // 4 or 8: codes are below 2^code_bits; 0 = the format has no such form
-  int scale_group = 32;    // values that share a scale: 16 or 32
-  bool wide_scale = false; // scales and mins need f32; else they are f16 in the file and fit f16 again
+  int code_bits = 0;        // 4 or 8: codes are below 2^code_bits; 0 = the format has no such form
+  int scale_group = 32;     // values that share a scale: 16 or 32
+  bool wide_scale = false;  // scales and mins need f32; else they are f16 in the file and fit f16 again
   bool has_min = false;
   int zero = 0;
   // One block -> codes[block_values], scales and mins[block_values / scale_group] (mins untouched without has_min).

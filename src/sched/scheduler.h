@@ -23,9 +23,9 @@ struct StepRow {
 };
 using StepPlan = std::vector<StepRow>;
 
-// Continuous batching (ORCA, OSDI 22) first come first served, with chunked prefill: running sequences that decode go first, what is
-// left of the token budget goes to prompts in order of arrival. A sequence is admitted when the pages for its greatest length are
-// free, so a running one never lacks pages. Engine thread only.
+// Continuous batching (ORCA, OSDI 22) first come first served, with chunked prefill: running sequences that decode go
+// first, what is left of the token budget goes to prompts in order of arrival. A sequence is admitted when the pages
+// for its greatest length are free, so a running one never lacks pages. Engine thread only.
 class Scheduler {
  public:
   explicit Scheduler(const Config& config) : config_(config) {}

@@ -50,7 +50,7 @@ constexpr std::uint16_t f32_to_f16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);  // NaN
+  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);   // NaN
   if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to infinity
   if (magnitude < 0x38800000u) {  // denormal: adding 0.5 puts the rounded value in the low mantissa bits
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;

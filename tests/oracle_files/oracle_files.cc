@@ -88,16 +88,11 @@ void copy(const std::string& from, const std::string& to) {
 
 std::string_view kind_name(RopeScaling::Kind kind) {
   switch (kind) {
-    case RopeScaling::Kind::kNone:
-      return "default";
-    case RopeScaling::Kind::kLinear:
-      return "linear";
-    case RopeScaling::Kind::kDynamic:
-      return "dynamic";
-    case RopeScaling::Kind::kYarn:
-      return "yarn";
-    case RopeScaling::Kind::kLlama3:
-      return "llama3";
+    case RopeScaling::Kind::kNone: return "default";
+    case RopeScaling::Kind::kLinear: return "linear";
+    case RopeScaling::Kind::kDynamic: return "dynamic";
+    case RopeScaling::Kind::kYarn: return "yarn";
+    case RopeScaling::Kind::kLlama3: return "llama3";
   }
   return "";
 }

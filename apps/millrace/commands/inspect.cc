@@ -27,16 +27,11 @@ struct Flags {
 
 std::string_view scaling_name(RopeScaling::Kind kind) {
   switch (kind) {
-    case RopeScaling::Kind::kNone:
-      return "none";
-    case RopeScaling::Kind::kLinear:
-      return "linear";
-    case RopeScaling::Kind::kDynamic:
-      return "dynamic";
-    case RopeScaling::Kind::kYarn:
-      return "yarn";
-    case RopeScaling::Kind::kLlama3:
-      return "llama3";
+    case RopeScaling::Kind::kNone: return "none";
+    case RopeScaling::Kind::kLinear: return "linear";
+    case RopeScaling::Kind::kDynamic: return "dynamic";
+    case RopeScaling::Kind::kYarn: return "yarn";
+    case RopeScaling::Kind::kLlama3: return "llama3";
   }
   return "none";
 }
@@ -121,8 +116,8 @@ Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec,
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
   const auto precision =
       flags.matmul_precision == "f32" ? backend::MatmulPrecision::kF32 : backend::MatmulPrecision::kAuto;
-  const model::MemoryPlan plan = model::plan_memory(
-      checkpoint, spec, *backend, {.precision = precision, .kv = flags.kv_dtype(), .length = length});
+  const model::MemoryPlan plan = model::plan_memory(checkpoint, spec, *backend,
+                                                    {.precision = precision, .kv = flags.kv_dtype(), .length = length});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype);

@@ -57,7 +57,8 @@ int perplexity(const Flags& flags) {
       for (std::int64_t i = 0; i < n && at + i + 1 < end; ++i) input.logit_rows.push_back(i);
       const TensorView logits = transformer.forward(input, store);
       for (std::size_t i = 0; i < input.logit_rows.size(); ++i) {
-        const std::span<const float> row(logits.row(static_cast<std::int64_t>(i)), static_cast<std::size_t>(logits.cols()));
+        const std::span<const float> row(logits.row(static_cast<std::int64_t>(i)),
+                                         static_cast<std::size_t>(logits.cols()));
         const double nll = negative_log_likelihood(row, tokens[static_cast<std::size_t>(at) + i + 1]);
         total += nll;
         squares += nll * nll;
@@ -71,8 +72,8 @@ int perplexity(const Flags& flags) {
   const double error = deviation / std::sqrt(static_cast<double>(scored)) * std::exp(mean);
   const double seconds = milliseconds_between(start, Env::system().now()) / 1000.0;
   if (flags.json) {
-    std::printf("{\"perplexity\": %.6f, \"error\": %.6f, \"tokens\": %lld, \"window\": %lld, \"seconds\": %.2f}\n", std::exp(mean),
-                error, static_cast<long long>(scored), static_cast<long long>(window), seconds);
+    std::printf("{\"perplexity\": %.6f, \"error\": %.6f, \"tokens\": %lld, \"window\": %lld, \"seconds\": %.2f}\n",
+                std::exp(mean), error, static_cast<long long>(scored), static_cast<long long>(window), seconds);
   } else {
     std::printf("perplexity %.4f +- %.4f over %lld tokens in windows of %lld (%.1f s)\n", std::exp(mean), error,
                 static_cast<long long>(scored), static_cast<long long>(window), seconds);
@@ -83,18 +84,20 @@ int perplexity(const Flags& flags) {
 }  // namespace
 
 app::Command perplexity() {
-  return {.name = "perplexity", .summary = "Measure the perplexity of a model on a text file",
-          .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
-            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("-f,--file", flags->file, "Text to score")->required();
-            app.add_option("--window", flags->window, "Tokens of context of each window")->check(CLI::Range(2, 1 << 24));
-            app.add_option("--chunk", flags->chunk, "Tokens computed at once; changes speed, not the result")
-                ->check(CLI::Range(1, 1 << 16));
-            app.add_flag("--json", flags->json, "Print one JSON object");
-            flags->model.declare(app);
-            return [flags] { return perplexity(*flags); };
-          }};
+  return {
+      .name = "perplexity",
+      .summary = "Measure the perplexity of a model on a text file",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        auto flags = std::make_shared<Flags>();
+        app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
+        app.add_option("-f,--file", flags->file, "Text to score")->required();
+        app.add_option("--window", flags->window, "Tokens of context of each window")->check(CLI::Range(2, 1 << 24));
+        app.add_option("--chunk", flags->chunk, "Tokens computed at once; changes speed, not the result")
+            ->check(CLI::Range(1, 1 << 16));
+        app.add_flag("--json", flags->json, "Print one JSON object");
+        flags->model.declare(app);
+        return [flags] { return perplexity(*flags); };
+      }};
 }
 
 }  // namespace millrace::commands

@@ -1,7 +1,7 @@
 #pragma once
 
-// Everything a kernel file needs from outside, included before its target pragma: a header's inline functions compiled for a newer
-// processor could be the copy the linker keeps for everybody.
+// Everything a kernel file needs from outside, included before its target pragma: a header's inline functions compiled
+// for a newer processor could be the copy the linker keeps for everybody.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,8 +18,8 @@
 #include "backend/cpu/pack.h"
 #include "tensor/dtype.h"
 
-// The loop over a compile-time number of rows or vectors that must become straight code: rolled, its accumulators live in memory
-// instead of registers (measured: 5 % of the time of a prefill).
+// The loop over a compile-time number of rows or vectors that must become straight code: rolled, its accumulators live
+// in memory instead of registers (measured: 5 % of the time of a prefill).
 #ifdef __clang__
 #define MILLRACE_UNROLL _Pragma("clang loop unroll(full)")
 #else

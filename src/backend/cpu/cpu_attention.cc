@@ -22,7 +22,7 @@ struct Task {
 
 // Where the merge of a sequence's splits finds its partial states.
 struct Merge {
-  std::int64_t rows;          // tokens * group
+  std::int64_t rows;  // tokens * group
   std::int64_t n_splits;
   std::size_t first_partial;  // offset in floats
   AttendRows target;
@@ -56,8 +56,12 @@ void CpuBackend::write_kv(TensorView k, TensorView v, std::span<const SequenceRo
             case DType::kF32:
               store_token(kh, vh, head_dim, slot, reinterpret_cast<float*>(page), [](float x) { return x; });
               break;
-            case DType::kF16: store_token(kh, vh, head_dim, slot, reinterpret_cast<std::uint16_t*>(page), f32_to_f16); break;
-            case DType::kBF16: store_token(kh, vh, head_dim, slot, reinterpret_cast<std::uint16_t*>(page), f32_to_bf16); break;
+            case DType::kF16:
+              store_token(kh, vh, head_dim, slot, reinterpret_cast<std::uint16_t*>(page), f32_to_f16);
+              break;
+            case DType::kBF16:
+              store_token(kh, vh, head_dim, slot, reinterpret_cast<std::uint16_t*>(page), f32_to_bf16);
+              break;
             default: CHECK(false && "a KV type without kernels");
           }
         }
@@ -96,7 +100,8 @@ void CpuBackend::attend(const AttendArgs& args, TensorView out) {
         rows.page_bytes = geometry.page_bytes();
         rows.head_dim = head_dim;
         const std::int64_t end = rows.first_position + rows.n_rows;
-        const std::int64_t lowest = args.window > 0 ? std::max<std::int64_t>(0, rows.first_position - args.window + 1) : 0;
+        const std::int64_t lowest =
+            args.window > 0 ? std::max<std::int64_t>(0, rows.first_position - args.window + 1) : 0;
         rows.first_split = lowest / kSplitTokens;
         rows.last_split = (end + kSplitTokens - 1) / kSplitTokens;
         const std::int64_t n_splits = rows.last_split - rows.first_split;

@@ -74,7 +74,8 @@ Activations CpuBackend::prepare(ActivationType type, TensorView x) {
     sums_.resize(static_cast<std::size_t>(rows * groups * 2));
     team_.split(rows, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t r = begin; r < end; ++r) {
-        kernels_.quantize(x.row(r), k, codes_.data() + r * k, scales_.data() + r * groups, sums_.data() + r * groups * 2);
+        kernels_.quantize(x.row(r), k, codes_.data() + r * k, scales_.data() + r * groups,
+                          sums_.data() + r * groups * 2);
       }
     });
     prepared.q = codes_.data();

@@ -9,7 +9,8 @@
 
 namespace millrace::backend::cpu {
 
-// The Backend of the processor: splits each operation over the worker team and calls the kernels chosen at construction.
+// The Backend of the processor: splits each operation over the worker team and calls the kernels chosen at
+// construction.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(int threads, Isa isa);

@@ -34,7 +34,8 @@ KernelSet select_kernels(Isa isa) {
     take(best.read_stream, set->read_stream);
   }
   // A kernel for any format comes after every kernel made for one.
-  std::stable_partition(best.linears.begin(), best.linears.end(), [](const LinearKernel& k) { return k.format != "*"; });
+  std::stable_partition(best.linears.begin(), best.linears.end(),
+                        [](const LinearKernel& k) { return k.format != "*"; });
   return best;
 }
 

@@ -95,16 +95,13 @@ TEST(Elementwise, LayerNormMatchesFloat64) {
 
 double exact_activation(Activation kind, double x) {
   switch (kind) {
-    case Activation::kSilu:
-      return x / (1.0 + std::exp(-x));
-    case Activation::kGelu:
-      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+    case Activation::kSilu: return x / (1.0 + std::exp(-x));
+    case Activation::kGelu: return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
     case Activation::kGeluTanh: {
       const double u = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
       return x / (1.0 + std::exp(-2.0 * u));
     }
-    case Activation::kRelu:
-      return std::max(x, 0.0);
+    case Activation::kRelu: return std::max(x, 0.0);
   }
   return 0.0;
 }

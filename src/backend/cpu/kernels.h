@@ -9,54 +9,56 @@
 #include "backend/backend.h"
 #include "base/cpu.h"
 
-// What a kernel file offers. Each file of scalar/, avx2/ and avx512/ defines one function returning a KernelSet; CMake collects
-// them into all_kernel_sets() and dispatch.cc picks per operation the best that this processor runs. Kernels are noexcept, know
-// no threads and get raw pointers; the caller splits the work.
+// What a kernel file offers. Each file of scalar/, avx2/ and avx512/ defines one function returning a KernelSet; CMake
+// collects them into all_kernel_sets() and dispatch.cc picks per operation the best that this processor runs. Kernels
+// are noexcept, know no threads and get raw pointers; the caller splits the work.
 
 namespace millrace::backend::cpu {
 
-// Output rows of a weight are packed 16 at a time, so that one vector holds the same k of 16 rows and no horizontal sum is needed.
+// Output rows of a weight are packed 16 at a time, so that one vector holds the same k of 16 rows and no horizontal sum
+// is needed.
 inline constexpr int kPanelRows = 16;
 // Activations are quantized in groups of this many values.
 inline constexpr int kGroup = 32;
 
 enum class ActivationType {
-  kF32,     // as they are
-  kBf16,    // rounded to bf16, as pairs
-  kInt8,    // s8[k], one f32 scale and one integer sum a group of 32
+  kF32,   // as they are
+  kBf16,  // rounded to bf16, as pairs
+  kInt8,  // s8[k], one f32 scale and one integer sum a group of 32
 };
 
-// One matrix of activations [rows, k] in the form a kernel wants. Rows of q are `k` bytes, of `scale` and `sum` k/32 entries.
+// One matrix of activations [rows, k] in the form a kernel wants. Rows of q are `k` bytes, of `scale` and `sum` k/32
+// entries.
 struct Activations {
   std::int64_t rows = 0, k = 0;
-  const float* f32 = nullptr;          // row stride f32_stride
+  const float* f32 = nullptr;  // row stride f32_stride
   std::int64_t f32_stride = 0;
-  const std::uint16_t* bf16 = nullptr; // row stride k
+  const std::uint16_t* bf16 = nullptr;  // row stride k
   const std::int8_t* q = nullptr;
-  const float* scale = nullptr;        // x = q * scale
-  const std::int32_t* sum = nullptr;   // sum of q over the first 16 and the second 16 of a group: two entries a group
+  const float* scale = nullptr;       // x = q * scale
+  const std::int32_t* sum = nullptr;  // sum of q over the first 16 and the second 16 of a group: two entries a group
 };
 
 struct LinearArgs {
-  const std::byte* panels;        // the first panel to compute
+  const std::byte* panels;  // the first panel to compute
   std::int64_t n_panels;
   std::size_t panel_bytes;
-  Activations x;                  // all rows are computed
-  float* out;                     // [rows, n_panels*16]: column 0 belongs to the first panel
+  Activations x;  // all rows are computed
+  float* out;     // [rows, n_panels*16]: column 0 belongs to the first panel
   std::int64_t out_stride;
-  std::int64_t out_columns;       // columns to store: the last panel may be partly padding
-  const float* bias;              // [out_columns] or null
-  bool accumulate;                // out += instead of out =
+  std::int64_t out_columns;  // columns to store: the last panel may be partly padding
+  const float* bias;         // [out_columns] or null
+  bool accumulate;           // out += instead of out =
   const quant::QuantFormat* format;
 };
 
 // One way of computing y = x W^T for weights of one format.
 struct LinearKernel {
-  std::string_view name;          // "int8": shown with the ISA
-  std::string_view format;        // quant format name; "*" = any
-  MatmulPrecision precision;      // which policy it serves
+  std::string_view name;      // "int8": shown with the ISA
+  std::string_view format;    // quant format name; "*" = any
+  MatmulPrecision precision;  // which policy it serves
   ActivationType activation;
-  int k_multiple;                 // k must be a multiple of this
+  int k_multiple;  // k must be a multiple of this
   std::size_t (*panel_bytes)(const quant::QuantFormat& format, std::int64_t k);
   // Packs up to 16 rows (row r at rows + r*row_bytes; missing ones are packed as zero weights).
   void (*pack)(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
@@ -67,21 +69,21 @@ struct LinearKernel {
 
 // A block of query rows of one sequence that share a kv head.
 struct AttendRows {
-  const float* q;                 // row r, head h of the group: q + r*q_stride + h*D, for the group's first head
+  const float* q;  // row r, head h of the group: q + r*q_stride + h*D, for the group's first head
   std::int64_t q_stride;
-  float* out;                     // same layout
+  float* out;  // same layout
   std::int64_t out_stride;
-  std::int64_t n_rows;            // tokens
-  std::int64_t group;             // query heads of this kv head
-  std::int64_t first_position;    // of row 0
+  std::int64_t n_rows;          // tokens
+  std::int64_t group;           // query heads of this kv head
+  std::int64_t first_position;  // of row 0
   std::int64_t window;
   float scale;
   const std::int32_t* pages;
-  const std::byte* kv_base;       // of the layer, at this kv head: page p at kv_base + p*page_bytes
+  const std::byte* kv_base;  // of the layer, at this kv head: page p at kv_base + p*page_bytes
   std::size_t page_bytes;
   std::int64_t head_dim;
-  // Only keys of splits [first_split, last_split) are visited. When `partials` is set, the state of each visited split of each row
-  // goes there instead of `out`: [split][row*group][2 + D] as (max, sum, unnormalised output).
+  // Only keys of splits [first_split, last_split) are visited. When `partials` is set, the state of each visited split
+  // of each row goes there instead of `out`: [split][row*group][2 + D] as (max, sum, unnormalised output).
   std::int64_t first_split, last_split;
   float* partials;
 };
@@ -104,7 +106,8 @@ struct KernelSet {
   void (*activate)(Activation activation, const float* gate, const float* up, std::int64_t n, float* out) = nullptr;
   void (*rope)(float* head, std::int64_t rotated, const float* cos_sin) = nullptr;
   void (*add)(const float* x, std::int64_t n, float* out) = nullptr;
-  // For probe.h: run `steps` steps of arithmetic on registers and return the operations done; null where there is no instruction.
+  // For probe.h: run `steps` steps of arithmetic on registers and return the operations done; null where there is no
+  // instruction.
   double (*peak_f32)(std::int64_t steps) = nullptr;
   double (*peak_int8)(std::int64_t steps) = nullptr;
   double (*peak_bf16)(std::int64_t steps) = nullptr;
@@ -112,7 +115,8 @@ struct KernelSet {
   void (*read_stream)(const std::byte* data, std::size_t bytes) = nullptr;
 };
 
-// Keys are visited in splits of this many at fixed positions, so that a row's result does not depend on how the work is divided.
+// Keys are visited in splits of this many at fixed positions, so that a row's result does not depend on how the work is
+// divided.
 inline constexpr std::int64_t kSplitTokens = 512;
 // Tokens a page holds; kernels read a page at a time.
 inline constexpr std::int64_t kPageTokens = 32;

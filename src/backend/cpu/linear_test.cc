@@ -138,12 +138,9 @@ struct Input {
   double seen(ActivationType type, std::int64_t r, std::int64_t i) const {
     const auto at = static_cast<std::size_t>(r * k + i);
     switch (type) {
-      case ActivationType::kF32:
-        return f32[static_cast<std::size_t>(r * stride + i)];
-      case ActivationType::kBf16:
-        return bf16_to_f32(bf16[at]);
-      case ActivationType::kInt8:
-        return static_cast<double>(scale[at / kGroup]) * q[at];
+      case ActivationType::kF32: return f32[static_cast<std::size_t>(r * stride + i)];
+      case ActivationType::kBf16: return bf16_to_f32(bf16[at]);
+      case ActivationType::kInt8: return static_cast<double>(scale[at / kGroup]) * q[at];
     }
     return 0.0;
   }

@@ -29,7 +29,8 @@ constexpr std::size_t scale_bytes(const quant::AffineForm& form) noexcept {
   return static_cast<std::size_t>(kPanelRows * (kGroup / form.scale_group) * (form.wide_scale ? 4 : 2));
 }
 constexpr std::size_t group_bytes(const quant::AffineForm& form) noexcept {
-  return scale_bytes(form) * (form.has_min ? 2 : 1) + static_cast<std::size_t>(kPanelRows * kGroup * form.code_bits / 8);
+  return scale_bytes(form) * (form.has_min ? 2 : 1) +
+         static_cast<std::size_t>(kPanelRows * kGroup * form.code_bits / 8);
 }
 std::size_t affine_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_affine(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);

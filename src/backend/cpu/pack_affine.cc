@@ -41,8 +41,9 @@ float read_scale(const quant::AffineForm& affine, int index, int row, const std:
   return f16_to_f32(half);
 }
 
-// OPTIMIZATION: the 32-value formats of GGUF keep their codes in the very order that a packed group has within a row: value i in the
-// low nibbles and i + 16 in the high ones are quads j and j + 4. Packing is then a copy of words, at memory speed.
+// OPTIMIZATION: the 32-value formats of GGUF keep their codes in the very order that a packed group has within a row:
+// value i in the low nibbles and i + 16 in the high ones are quads j and j + 4. Packing is then a copy of words, at
+// memory speed.
 struct WordLayout {
   std::string_view name;
   int block_bytes, scale_at, min_at, codes_at, words;
@@ -83,7 +84,8 @@ std::size_t affine_panel_bytes(const quant::QuantFormat& format, std::int64_t k)
   return group_bytes(format.affine) * static_cast<std::size_t>(k / kGroup);
 }
 
-void pack_affine(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel) {
+void pack_affine(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
+                 std::byte* panel) {
   const quant::AffineForm& affine = format.affine;
   const std::size_t row_bytes = format.row_bytes(k);
   if (n_rows < kPanelRows) std::memset(panel, 0, affine_panel_bytes(format, k));  // scale 0: absent rows are zeros

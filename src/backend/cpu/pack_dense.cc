@@ -44,7 +44,9 @@ void unpack_dense_row(const quant::QuantFormat& format, const std::byte* panel, 
   }
 }
 
-std::size_t raw_panel_bytes(const quant::QuantFormat& format, std::int64_t k) { return format.row_bytes(k) * kPanelRows; }
+std::size_t raw_panel_bytes(const quant::QuantFormat& format, std::int64_t k) {
+  return format.row_bytes(k) * kPanelRows;
+}
 
 void pack_raw(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel) {
   const std::size_t used = format.row_bytes(k) * static_cast<std::size_t>(n_rows);
@@ -53,7 +55,8 @@ void pack_raw(const quant::QuantFormat& format, const std::byte* rows, int n_row
 }
 
 void unpack_raw_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out) {
-  format.unpack(panel + format.row_bytes(k) * static_cast<std::size_t>(row), std::span(out, static_cast<std::size_t>(k)));
+  format.unpack(panel + format.row_bytes(k) * static_cast<std::size_t>(row),
+                std::span(out, static_cast<std::size_t>(k)));
 }
 
 }  // namespace millrace::backend::cpu

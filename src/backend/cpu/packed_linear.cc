@@ -86,8 +86,8 @@ void PackedLinear::unpack_row(std::int64_t row, float* out) const {
   for (const Segment& segment : segments_) {
     const std::int64_t local = row - segment.first_row;
     if (local < 0 || local >= segment.rows) continue;
-    segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows), static_cast<int>(local % kPanelRows), k_,
-                               out);
+    segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows),
+                               static_cast<int>(local % kPanelRows), k_, out);
     return;
   }
   CHECK(false && "row out of range");

@@ -9,23 +9,25 @@
 
 namespace millrace::backend::cpu {
 
-// A Linear as the CPU keeps it: stacked weights of one format each, in panels of 16 rows, each with the kernel chosen for it.
+// A Linear as the CPU keeps it: stacked weights of one format each, in panels of 16 rows, each with the kernel chosen
+// for it.
 class PackedLinear final : public Linear {
  public:
   struct Segment {
     const quant::QuantFormat* format;
     const LinearKernel* kernel;
-    std::int64_t first_row, rows;    // of the stacked output
-    std::size_t panel_bytes, offset; // into the buffer
+    std::int64_t first_row, rows;     // of the stacked output
+    std::size_t panel_bytes, offset;  // into the buffer
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
   };
 
   // Reads and packs the sources, panels split over the team. Throws LoadError.
-  PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision, WorkerTeam& team);
+  PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision,
+               WorkerTeam& team);
 
   // Of one source once packed.
-  static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
-                           MatmulPrecision precision);
+  static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
+                           std::int64_t cols, MatmulPrecision precision);
 
   std::int64_t n() const noexcept override { return n_; }
   std::int64_t k() const noexcept override { return k_; }

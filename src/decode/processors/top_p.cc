@@ -5,8 +5,8 @@
 
 namespace millrace::decode {
 
-// Nucleus sampling (arXiv:1904.09751): the likeliest tokens until their probabilities sum to p; at least one. A heap instead of a
-// sort: the nucleus is small, the vocabulary is not.
+// Nucleus sampling (arXiv:1904.09751): the likeliest tokens until their probabilities sum to p; at least one. A heap
+// instead of a sort: the nucleus is small, the vocabulary is not.
 void keep_top_p(double p, Candidates& candidates) {
   if (p >= 1.0 || candidates.size() < 2) return;
   const auto less_likely = [](const Candidate& a, const Candidate& b) {

@@ -1,22 +1,36 @@
-// GPT-2: LayerNorm, learned positions, biases everywhere, an ungated GELU MLP. Hugging Face keeps its weights as [in, out] and Q, K
-// and V as one matrix; the head is tied.
+// GPT-2: LayerNorm, learned positions, biases everywhere, an ungated GELU MLP. Hugging Face keeps its weights as [in,
+// out] and Q, K and V as one matrix; the head is tied.
 #include "model/model_spec.h"
 
 namespace millrace::model::families {
 namespace {
 
 WeightNames hf_names() {
-  return {.embedding = "transformer.wte", .positions = "transformer.wpe", .final_norm = "transformer.ln_f", .head = "lm_head",
-          .attention_norm = "transformer.h.{}.ln_1", .q = "", .k = "", .v = "", .qkv = "transformer.h.{}.attn.c_attn",
-          .o = "transformer.h.{}.attn.c_proj", .q_norm = "", .k_norm = "", .mlp_norm = "transformer.h.{}.ln_2", .gate = "",
-          .up = "transformer.h.{}.mlp.c_fc", .down = "transformer.h.{}.mlp.c_proj",
+  return {.embedding = "transformer.wte",
+          .positions = "transformer.wpe",
+          .final_norm = "transformer.ln_f",
+          .head = "lm_head",
+          .attention_norm = "transformer.h.{}.ln_1",
+          .q = "",
+          .k = "",
+          .v = "",
+          .qkv = "transformer.h.{}.attn.c_attn",
+          .o = "transformer.h.{}.attn.c_proj",
+          .q_norm = "",
+          .k_norm = "",
+          .mlp_norm = "transformer.h.{}.ln_2",
+          .gate = "",
+          .up = "transformer.h.{}.mlp.c_fc",
+          .down = "transformer.h.{}.mlp.c_proj",
           .ignored = {"*.attn.bias", "*.attn.masked_bias"}};
 }
 
 }  // namespace
 
 ModelFamily gpt2() {
-  return {.name = "gpt2", .hf = {"GPT2LMHeadModel"}, .gguf = {"gpt2"},
+  return {.name = "gpt2",
+          .hf = {"GPT2LMHeadModel"},
+          .gguf = {"gpt2"},
           .spec = [](const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
             ModelSpec spec = llama_spec(config, container);
             spec.norm = backend::NormKind::kLayer;

@@ -3,8 +3,6 @@
 
 namespace millrace::model::families {
 
-ModelFamily mistral() {
-  return {.name = "mistral", .hf = {"MistralForCausalLM"}, .gguf = {}, .spec = llama_spec};
-}
+ModelFamily mistral() { return {.name = "mistral", .hf = {"MistralForCausalLM"}, .gguf = {}, .spec = llama_spec}; }
 
 }  // namespace millrace::model::families

@@ -3,8 +3,6 @@
 
 namespace millrace::model::families {
 
-ModelFamily qwen2() {
-  return {.name = "qwen2", .hf = {"Qwen2ForCausalLM"}, .gguf = {"qwen2"}, .spec = llama_spec};
-}
+ModelFamily qwen2() { return {.name = "qwen2", .hf = {"Qwen2ForCausalLM"}, .gguf = {"qwen2"}, .spec = llama_spec}; }
 
 }  // namespace millrace::model::families

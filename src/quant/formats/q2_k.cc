@@ -49,7 +49,8 @@ void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float
     mins[s] = -(dmin * static_cast<float>(sub >> 4));
   }
   for (int i = 0; i < kSuperBlock; ++i) {
-    codes[i] = static_cast<std::uint8_t>(std::to_integer<int>(block[kCodesAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3);
+    codes[i] =
+        static_cast<std::uint8_t>(std::to_integer<int>(block[kCodesAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3);
   }
 }
 

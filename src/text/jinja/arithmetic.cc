@@ -51,17 +51,10 @@ Value integer_result(Operator op, Integer a, Integer b) {
   Integer out = 0;
   bool bad = false;
   switch (op) {
-    case Operator::kAdd:
-      bad = __builtin_add_overflow(a, b, &out);
-      break;
-    case Operator::kSubtract:
-      bad = __builtin_sub_overflow(a, b, &out);
-      break;
-    case Operator::kMultiply:
-      bad = __builtin_mul_overflow(a, b, &out);
-      break;
-    case Operator::kPower:
-      return integer_power(a, b);
+    case Operator::kAdd: bad = __builtin_add_overflow(a, b, &out); break;
+    case Operator::kSubtract: bad = __builtin_sub_overflow(a, b, &out); break;
+    case Operator::kMultiply: bad = __builtin_mul_overflow(a, b, &out); break;
+    case Operator::kPower: return integer_power(a, b);
     default:
       if (b == 0) fail("division by zero");
       if (op == Operator::kDivide) return static_cast<double>(a) / static_cast<double>(b);
@@ -87,16 +80,11 @@ Value real_power(double a, double b) {
 
 Value real_result(Operator op, double a, double b) {
   switch (op) {
-    case Operator::kAdd:
-      return a + b;
-    case Operator::kSubtract:
-      return a - b;
-    case Operator::kMultiply:
-      return a * b;
-    case Operator::kPower:
-      return real_power(a, b);
-    default:
-      break;
+    case Operator::kAdd: return a + b;
+    case Operator::kSubtract: return a - b;
+    case Operator::kMultiply: return a * b;
+    case Operator::kPower: return real_power(a, b);
+    default: break;
   }
   if (b == 0) fail("float division by zero");
   if (op == Operator::kDivide) return a / b;

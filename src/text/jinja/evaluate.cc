@@ -74,22 +74,14 @@ Value Interpreter::eval_node(const Concatenation& node) {
 
 bool Interpreter::holds(Relation relation, const Value& a, const Value& b) {
   switch (relation) {
-    case Relation::kEqual:
-      return equals(budget, a, b);
-    case Relation::kNotEqual:
-      return !equals(budget, a, b);
-    case Relation::kLess:
-      return less(budget, a, b);
-    case Relation::kLessEqual:
-      return less_equal(budget, a, b);
-    case Relation::kGreater:
-      return less(budget, b, a, ">");
-    case Relation::kGreaterEqual:
-      return less_equal(budget, b, a, ">=");
-    case Relation::kIn:
-      return contains(*this, b, a);
-    case Relation::kNotIn:
-      return !contains(*this, b, a);
+    case Relation::kEqual: return equals(budget, a, b);
+    case Relation::kNotEqual: return !equals(budget, a, b);
+    case Relation::kLess: return less(budget, a, b);
+    case Relation::kLessEqual: return less_equal(budget, a, b);
+    case Relation::kGreater: return less(budget, b, a, ">");
+    case Relation::kGreaterEqual: return less_equal(budget, b, a, ">=");
+    case Relation::kIn: return contains(*this, b, a);
+    case Relation::kNotIn: return !contains(*this, b, a);
   }
   return false;
 }

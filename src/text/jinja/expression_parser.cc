@@ -167,18 +167,15 @@ ExpressionPtr ExpressionParser::unary(bool with_filters) {
 ExpressionPtr ExpressionParser::primary() {
   const int line = stream_.line();
   switch (stream_.peek().kind) {
-    case TokenKind::kName:
-      return name_or_constant();
+    case TokenKind::kName: return name_or_constant();
     case TokenKind::kString: {
       std::string text;
       while (stream_.is(TokenKind::kString)) text += stream_.next().text;
       return make(Literal{Text(std::move(text), true)}, line);
     }
     case TokenKind::kInteger:
-    case TokenKind::kReal:
-      return make(Literal{stream_.next().number}, line);
-    default:
-      break;
+    case TokenKind::kReal: return make(Literal{stream_.next().number}, line);
+    default: break;
   }
   if (stream_.is_sign("[")) return list();
   if (stream_.is_sign("{")) return dict();

@@ -13,29 +13,14 @@ namespace {
 
 void append_escaped(std::string& out, char32_t c, bool ensure_ascii) {
   switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    default:
-      break;
+    case '"': out += "\\\""; return;
+    case '\\': out += "\\\\"; return;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    case '\f': out += "\\f"; return;
+    case '\b': out += "\\b"; return;
+    default: break;
   }
   const auto code = static_cast<unsigned>(c);
   if (c < 0x20 || (ensure_ascii && c >= 0x7F && c < 0x10000)) {

@@ -12,18 +12,12 @@ using Json = nlohmann::ordered_json;
 Value convert(Runtime& runtime, const Json& json, int depth) {
   runtime.budget.check_depth(depth);
   switch (json.type()) {
-    case Json::value_t::null:
-      return None{};
-    case Json::value_t::boolean:
-      return json.get<bool>();
-    case Json::value_t::number_integer:
-      return json.get<std::int64_t>();
-    case Json::value_t::number_unsigned:
-      return static_cast<Integer>(json.get<std::uint64_t>());
-    case Json::value_t::number_float:
-      return json.get<double>();
-    case Json::value_t::string:
-      return Text(replace_invalid_utf8(json.get_ref<const std::string&>()), false);
+    case Json::value_t::null: return None{};
+    case Json::value_t::boolean: return json.get<bool>();
+    case Json::value_t::number_integer: return json.get<std::int64_t>();
+    case Json::value_t::number_unsigned: return static_cast<Integer>(json.get<std::uint64_t>());
+    case Json::value_t::number_float: return json.get<double>();
+    case Json::value_t::string: return Text(replace_invalid_utf8(json.get_ref<const std::string&>()), false);
     case Json::value_t::array: {
       std::vector<Value> items;
       items.reserve(json.size());
@@ -37,8 +31,7 @@ Value convert(Runtime& runtime, const Json& json, int depth) {
       }
       return make_dict(std::move(dict));
     }
-    default:
-      fail("the variables hold something that is not JSON");
+    default: fail("the variables hold something that is not JSON");
   }
 }
 

@@ -356,14 +356,10 @@ void syntax_error(int line, std::string_view message) {
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::kData:
-      return "template data";
-    case TokenKind::kString:
-      return "a string";
-    case TokenKind::kEnd:
-      return "end of template";
-    default:
-      return "'" + token.text + "'";
+    case TokenKind::kData: return "template data";
+    case TokenKind::kString: return "a string";
+    case TokenKind::kEnd: return "end of template";
+    default: return "'" + token.text + "'";
   }
 }
 

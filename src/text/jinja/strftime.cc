@@ -38,69 +38,41 @@ BrokenTime broken_down(std::int64_t seconds) {
 std::string directive(char c, const BrokenTime& t, std::int64_t seconds) {
   const unsigned hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
   switch (c) {
-    case 'Y':
-      return fmt::format("{}", t.year);
-    case 'y':
-      return fmt::format("{:02}", t.year % 100);
-    case 'm':
-      return fmt::format("{:02}", t.month);
-    case 'd':
-      return fmt::format("{:02}", t.day);
-    case 'e':
-      return fmt::format("{:2}", t.day);
-    case 'H':
-      return fmt::format("{:02}", t.hour);
-    case 'I':
-      return fmt::format("{:02}", hour12);
-    case 'M':
-      return fmt::format("{:02}", t.minute);
-    case 'S':
-      return fmt::format("{:02}", t.second);
-    case 'f':
-      return "000000";
-    case 'j':
-      return fmt::format("{:03}", t.year_day);
-    case 'p':
-      return t.hour < 12 ? "AM" : "PM";
-    case 'B':
-      return std::string(kMonths[t.month - 1]);
+    case 'Y': return fmt::format("{}", t.year);
+    case 'y': return fmt::format("{:02}", t.year % 100);
+    case 'm': return fmt::format("{:02}", t.month);
+    case 'd': return fmt::format("{:02}", t.day);
+    case 'e': return fmt::format("{:2}", t.day);
+    case 'H': return fmt::format("{:02}", t.hour);
+    case 'I': return fmt::format("{:02}", hour12);
+    case 'M': return fmt::format("{:02}", t.minute);
+    case 'S': return fmt::format("{:02}", t.second);
+    case 'f': return "000000";
+    case 'j': return fmt::format("{:03}", t.year_day);
+    case 'p': return t.hour < 12 ? "AM" : "PM";
+    case 'B': return std::string(kMonths[t.month - 1]);
     case 'b':
-    case 'h':
-      return std::string(kMonths[t.month - 1].substr(0, 3));
-    case 'A':
-      return std::string(kDays[t.week_day]);
-    case 'a':
-      return std::string(kDays[t.week_day].substr(0, 3));
-    case 'w':
-      return fmt::format("{}", t.week_day);
-    case 'u':
-      return fmt::format("{}", t.week_day == 0 ? 7 : t.week_day);
-    case 's':
-      return fmt::format("{}", seconds);
-    case 'F':
-      return fmt::format("{}-{:02}-{:02}", t.year, t.month, t.day);
+    case 'h': return std::string(kMonths[t.month - 1].substr(0, 3));
+    case 'A': return std::string(kDays[t.week_day]);
+    case 'a': return std::string(kDays[t.week_day].substr(0, 3));
+    case 'w': return fmt::format("{}", t.week_day);
+    case 'u': return fmt::format("{}", t.week_day == 0 ? 7 : t.week_day);
+    case 's': return fmt::format("{}", seconds);
+    case 'F': return fmt::format("{}-{:02}-{:02}", t.year, t.month, t.day);
     case 'T':
-    case 'X':
-      return fmt::format("{:02}:{:02}:{:02}", t.hour, t.minute, t.second);
-    case 'R':
-      return fmt::format("{:02}:{:02}", t.hour, t.minute);
+    case 'X': return fmt::format("{:02}:{:02}:{:02}", t.hour, t.minute, t.second);
+    case 'R': return fmt::format("{:02}:{:02}", t.hour, t.minute);
     case 'D':
-    case 'x':
-      return fmt::format("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
+    case 'x': return fmt::format("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
     case 'c':
       return fmt::format("{} {} {:2} {:02}:{:02}:{:02} {}", kDays[t.week_day].substr(0, 3),
                          kMonths[t.month - 1].substr(0, 3), t.day, t.hour, t.minute, t.second, t.year);
     case 'z':
-    case 'Z':
-      return "";
-    case 'n':
-      return "\n";
-    case 't':
-      return "\t";
-    case '%':
-      return "%";
-    default:
-      return std::string("%") + c;
+    case 'Z': return "";
+    case 'n': return "\n";
+    case 't': return "\t";
+    case '%': return "%";
+    default: return std::string("%") + c;
   }
 }
 

@@ -129,18 +129,12 @@ Value format(Runtime& runtime, const Value& input, Arguments& arguments) {
 
 std::string_view html_entity(char c) {
   switch (c) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '\'':
-      return "&#39;";
-    case '"':
-      return "&#34;";
-    default:
-      return {};
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '\'': return "&#39;";
+    case '"': return "&#34;";
+    default: return {};
   }
 }
 

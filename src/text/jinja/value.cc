@@ -48,19 +48,13 @@ std::string_view Value::type_name() const {
   if (const Object* o = object()) return o->type_name();
   if (const List* l = list()) {
     switch (l->kind) {
-      case ListKind::kList:
-        return "list";
+      case ListKind::kList: return "list";
       case ListKind::kTuple:
-      case ListKind::kGroup:
-        return "tuple";
-      case ListKind::kKeys:
-        return "dict_keys";
-      case ListKind::kValues:
-        return "dict_values";
-      case ListKind::kItems:
-        return "dict_items";
-      case ListKind::kRange:
-        return "range";
+      case ListKind::kGroup: return "tuple";
+      case ListKind::kKeys: return "dict_keys";
+      case ListKind::kValues: return "dict_values";
+      case ListKind::kItems: return "dict_items";
+      case ListKind::kRange: return "range";
     }
   }
   return "builtin_function_or_method";

@@ -1,5 +1,5 @@
-// Products of bf16 weights with activations rounded to bf16, two k at a time with vdpbf16ps. Pairs are added in order of k in one
-// chain an output, so the bits do not depend on the number of rows.
+// Products of bf16 weights with activations rounded to bf16, two k at a time with vdpbf16ps. Pairs are added in order
+// of k in one chain an output, so the bits do not depend on the number of rows.
 #include "backend/cpu/body_includes.h"
 
 #include "backend/cpu/target_avx512_bf16.inc"
@@ -62,8 +62,8 @@ namespace avx512 {
 KernelSet linear_bf16() {
   KernelSet set;
   set.isa = Isa::kAvx512Bf16;
-  set.linears.push_back({"bf16", "bf16", MatmulPrecision::kAuto, ActivationType::kBf16, 2, dense_panel_bytes, pack_dense,
-                         unpack_dense_row, run});
+  set.linears.push_back({"bf16", "bf16", MatmulPrecision::kAuto, ActivationType::kBf16, 2, dense_panel_bytes,
+                         pack_dense, unpack_dense_row, run});
   return set;
 }
 }  // namespace avx512
