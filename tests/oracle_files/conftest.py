@@ -1,7 +1,6 @@
 """Compares our formats and files with the Python packages gguf and safetensors.
 
-    ninja -C build/release oracle_files
-    pytest tests/oracle_files            # MILLRACE_BUILD=build/other for another build folder
+    pytest tests/oracle_files            # MILLRACE_BUILD_DIR=build/other for another build folder
 """
 import os
 import pathlib
@@ -10,13 +9,12 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / os.environ.get("MILLRACE_BUILD", "build/release") / "tests/oracle_files/oracle_files"
+PROGRAM = ROOT / os.environ.get("MILLRACE_BUILD_DIR", "build/release") / "tests/oracle_files/oracle_files"
 
 
 @pytest.fixture(scope="session")
 def oracle():
-    if not PROGRAM.exists():
-        pytest.skip(f"{PROGRAM} is not built: ninja -C build/release oracle_files")
+    assert PROGRAM.exists(), f"{PROGRAM} is not built: ./dev build"
 
     def run(*args, stdin=b"", ok=True):
         done = subprocess.run([PROGRAM, *map(str, args)], input=stdin, capture_output=True)
