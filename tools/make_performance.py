@@ -25,6 +25,11 @@ def stats(prompt, *flags):
     return {"new": new, "answer": answer, "ttft": ttft, "tpot": tpot, "rate": rate, "mbu": mbu}
 
 
+def doctor():
+    text = subprocess.run([MILLRACE, "doctor"], check=True, capture_output=True, text=True).stdout
+    return text.replace(str(pathlib.Path.home()), "~")
+
+
 def median(rows, key):
     return statistics.median(row[key] for row in rows)
 
@@ -32,7 +37,7 @@ def median(rows, key):
 def main():
     out = ["# Performance", "", "`./dev docs` writes this page; medians of five runs each. MBU is against the read bandwidth measured in the",
            "same process. Hosts are shared and noisy: read ratios, not single figures.", "", "## The machine (`millrace doctor`)", "",
-           "```", subprocess.run([MILLRACE, "doctor"], check=True, capture_output=True, text=True).stdout.strip(), "```", "",
+           "```", doctor().strip(), "```", "",
            "## SmolLM2-135M-Instruct Q4_1, one sequence", "",
            "`millrace run default --temperature 0 --ignore-eos --stats -n 128 < prompt`", "",
            "| threads | prompt tokens | TTFT ms | prefill tok/s | TPOT ms | decode tok/s | MBU % |", "|---|---|---|---|---|---|---|"]

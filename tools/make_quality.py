@@ -20,7 +20,7 @@ def run(*command):
 
 def test_lines(pattern, gtest_filter):
     out = run(str(BUILD / "src/model/model_test"), f"--gtest_filter={gtest_filter}", "--gtest_brief=1")
-    return [line.strip() for line in out.splitlines() if re.search(pattern, line)]
+    return [line.strip() for line in out.splitlines() if re.search(pattern, line) and not line.startswith(("[", "Running main"))]
 
 
 def perplexity(*flags):

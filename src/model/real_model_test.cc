@@ -50,7 +50,7 @@ TEST_P(RealModel, ChoosesTheTokensThatTransformersChooses) {
     }
     EXPECT_EQ(runner.checkpoint().tokenizer->decode(expected, true), golden["text"].get<std::string>());
   }
-  std::printf("  %-6s %d of %d greedy choices equal, the others near-ties below %.2f\n", GetParam().name,
+  std::printf("  %-6s %d of %d greedy choices equal, the others near-ties below %g\n", GetParam().name,
               choices - differing, choices, GetParam().near_tie);
 }
 
