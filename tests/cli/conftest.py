@@ -25,8 +25,7 @@ class Outcome:
 
 @pytest.fixture(scope="session")
 def program():
-    if not PROGRAM.exists():
-        pytest.skip(f"{PROGRAM} is not built: ninja -C build/release millrace")
+    assert PROGRAM.exists(), f"{PROGRAM} is not built: ./dev build"
     return PROGRAM
 
 
