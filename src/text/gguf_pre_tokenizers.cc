@@ -6,34 +6,31 @@
 namespace millrace::text {
 namespace {
 
-PreTokenizer byte_level(std::string_view regex) {
-  PreTokenizer out;
-  out.byte_level = true;
-  out.splitters.push_back(make_known_splitter(regex));
-  return out;
-}
+constexpr std::string_view kGpt2 = R"({"type": "ByteLevel", "add_prefix_space": false})";
+constexpr std::string_view kDigitsThenGpt2 = R"({"type": "Sequence", "pretokenizers": [
+  {"type": "Digits", "individual_digits": true}, {"type": "ByteLevel", "add_prefix_space": false}]})";
+constexpr std::string_view kNfc = R"({"type": "NFC"})";
 
-PreTokenizer gpt2() { return byte_level(kGpt2Regex); }
-PreTokenizer llama3() { return byte_level(kLlama3Regex); }
-PreTokenizer qwen2() { return byte_level(kQwen2Regex); }
-PreTokenizer digits_then_gpt2() {
-  PreTokenizer out;
-  out.byte_level = true;
-  out.splitters.push_back(make_digit_splitter(true));
-  out.splitters.push_back(make_known_splitter(kGpt2Regex));
-  return out;
-}
+// One Split by `regex` (a JSON string), then bytes.
+#define MILLRACE_SPLIT(regex)                                                               \
+  R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" regex \
+  R"(}, "behavior": "Isolated", "invert": false}, {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})"
+
+constexpr std::string_view kLlama3 = MILLRACE_SPLIT(
+    R"("(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+")");
+constexpr std::string_view kQwen2 = MILLRACE_SPLIT(
+    R"("(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+")");
 
 // To add one: its name here, with the tokenizer.json of the models that carry it as the authority.
 constexpr std::array kTable = {
-    GgufPreTokenizer{.name = "gpt-2", .make = gpt2},
-    GgufPreTokenizer{.name = "gpt2", .make = gpt2},
-    GgufPreTokenizer{.name = "llama-bpe", .make = llama3, .ignore_merges = true, .adds_bos = true},
-    GgufPreTokenizer{.name = "llama-v3", .make = llama3, .ignore_merges = true, .adds_bos = true},
-    GgufPreTokenizer{.name = "llama3", .make = llama3, .ignore_merges = true, .adds_bos = true},
-    GgufPreTokenizer{.name = "qwen2", .make = qwen2, .nfc = true},
-    GgufPreTokenizer{.name = "smollm", .make = digits_then_gpt2},
-    GgufPreTokenizer{.name = "starcoder", .make = digits_then_gpt2},
+    GgufPreTokenizer{.name = "gpt-2", .pre_tokenizer = kGpt2},
+    GgufPreTokenizer{.name = "gpt2", .pre_tokenizer = kGpt2},
+    GgufPreTokenizer{.name = "llama-bpe", .pre_tokenizer = kLlama3, .ignore_merges = true, .adds_bos = true},
+    GgufPreTokenizer{.name = "llama-v3", .pre_tokenizer = kLlama3, .ignore_merges = true, .adds_bos = true},
+    GgufPreTokenizer{.name = "llama3", .pre_tokenizer = kLlama3, .ignore_merges = true, .adds_bos = true},
+    GgufPreTokenizer{.name = "qwen2", .pre_tokenizer = kQwen2, .normalizer = kNfc},
+    GgufPreTokenizer{.name = "smollm", .pre_tokenizer = kDigitsThenGpt2},
+    GgufPreTokenizer{.name = "starcoder", .pre_tokenizer = kDigitsThenGpt2},
 };
 
 }  // namespace

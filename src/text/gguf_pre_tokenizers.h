@@ -3,16 +3,14 @@
 #include <string>
 #include <string_view>
 
-#include "text/pre_tokenizer.h"
-
 namespace millrace::text {
 
-// What a name in tokenizer.ggml.pre stands for.
+// What a name in tokenizer.ggml.pre stands for, as the tokenizer.json of the models that carry it says it.
 struct GgufPreTokenizer {
   std::string_view name;
-  PreTokenizer (*make)();
+  std::string_view pre_tokenizer;    // JSON
+  std::string_view normalizer = "";  // JSON; empty = none
   bool ignore_merges = false;
-  bool nfc = false;
   bool adds_bos = false;  // unless the file says
 };
 

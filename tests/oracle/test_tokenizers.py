@@ -386,16 +386,15 @@ def edited(path, value):
 
 
 @pytest.mark.parametrize("path,value,named", [
-    (["pre_tokenizer"], {"type": "BertPreTokenizer"}, "BertPreTokenizer"),
-    (["normalizer"], {"type": "Lowercase"}, "Lowercase"),
-    (["decoder"], {"type": "WordPiece"}, "WordPiece"),
-    (["decoder"], None, "decoder"),
+    (["pre_tokenizer"], {"type": "Syllables"}, "Syllables"),
+    (["normalizer"], {"type": "Uppercase"}, "Uppercase"),
+    (["decoder"], {"type": "Morse"}, "Morse"),
     (["normalizer"], {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 17}, "normalizer.content"),
     (["normalizer"], {"type": "Replace", "pattern": {"Regex": "a"}, "content": "b"}, "normalizer.pattern"),
-    (["post_processor"], {"type": "BertProcessing"}, "BertProcessing"),
-    (["model", "type"], "Unigram", "Unigram"),
+    (["post_processor"], {"type": "XlnetProcessing"}, "XlnetProcessing"),
+    (["model", "type"], "Bigram", "Bigram"),
     (["model", "dropout"], 0.1, "model.dropout"),
-    (["model", "continuing_subword_prefix"], "##", "model.continuing_subword_prefix"),
+    (["model", "continuing_subword_prefix"], "#" * 65, "model.continuing_subword_prefix"),
     (["model", "vocab"], {"a": -1}, "model.vocab"),
     (["model", "vocab"], {"a": 1 << 40}, "model.vocab"),
     (["model", "merges"], [["a", "zzz-not-there"]], "zzz-not-there"),

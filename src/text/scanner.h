@@ -1,3 +1,5 @@
+#pragma once
+
 #include <array>
 
 #include "text/pre_tokenizer.h"
@@ -5,36 +7,27 @@
 
 namespace millrace::text {
 
-extern const std::string_view kGpt2Regex =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-extern const std::string_view kLlama3Regex = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
-                                             R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-extern const std::string_view kQwen2Regex =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-namespace {
-
 enum CharClass : std::uint8_t { kIsOther, kIsLetter, kIsNumber, kIsSpace };
 
-constexpr CharClass ascii_class(int c) {
+constexpr CharClass ascii_char_class(int c) {
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return kIsLetter;
   if (c >= '0' && c <= '9') return kIsNumber;
   if (c == ' ' || (c >= '\t' && c <= '\r')) return kIsSpace;
   return kIsOther;
 }
 
-constexpr std::array<CharClass, 128> kAsciiClass = [] {
+inline constexpr std::array<CharClass, 128> kAsciiClass = [] {
   std::array<CharClass, 128> table{};
-  for (int c = 0; c < 128; ++c) table[static_cast<std::size_t>(c)] = ascii_class(c);
+  for (int c = 0; c < 128; ++c) table[static_cast<std::size_t>(c)] = ascii_char_class(c);
   return table;
 }();
 
-CharClass class_of(char32_t code_point) {
+inline CharClass class_of(char32_t code_point) {
   const std::uint8_t classes = unicode_classes(code_point);
   return classes & kLetter ? kIsLetter : classes & kNumber ? kIsNumber : classes & kSpace ? kIsSpace : kIsOther;
 }
 
-bool is_newline(char c) { return c == '\n' || c == '\r'; }
+inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
 // One pass over the visible text: nothing at or after `end` exists.
 class Scanner {
@@ -100,40 +93,7 @@ class Scanner {
   std::size_t end_;
 };
 
-std::size_t gpt2_word(const Scanner& scan, std::size_t at) {
-  const char lead = scan.byte(at);
-  if (lead == '\'') {
-    if (const std::size_t size = scan.contraction(at, false)) return at + size;
-  }
-  const std::size_t body = at + (lead == ' ' ? 1 : 0);
-  const Scanner::Char c = scan.at(body);
-  if (c.size == 0 || c.kind == kIsSpace) return scan.spaces(at);
-  return scan.run(body, c.kind);
-}
-
-// llama3 and qwen2 differ in how many digits make a word.
-template <int kMaxDigits>
-std::size_t cased_word(const Scanner& scan, std::size_t at) {
-  const char lead = scan.byte(at);
-  if (lead == '\'') {
-    if (const std::size_t size = scan.contraction(at, true)) return at + size;
-  }
-  const Scanner::Char first = scan.at(at);
-  if (first.kind == kIsLetter) return scan.run(at, kIsLetter);
-  if (first.kind == kIsNumber) {
-    std::size_t end = at + first.size;
-    for (int n = 1; n < kMaxDigits && scan.at(end).kind == kIsNumber; ++n) end += scan.at(end).size;
-    return end;
-  }
-  const std::size_t after = at + first.size;
-  const Scanner::Char second = scan.at(after);
-  if (!is_newline(lead) && second.kind == kIsLetter) return scan.run(after, kIsLetter);
-  if (first.kind == kIsOther) return scan.newlines(scan.run(at, kIsOther));
-  if (lead == ' ' && second.size > 0 && second.kind == kIsOther) return scan.newlines(scan.run(after, kIsOther));
-  const std::size_t line_end = scan.after_last_newline(at, scan.run(at, kIsSpace));
-  return line_end > 0 ? line_end : scan.spaces(at);
-}
-
+// A splitter from a function that finds the end of the word at `at`.
 template <std::size_t (*kNextWord)(const Scanner&, std::size_t)>
 class ScannerSplitter final : public WordSplitter {
  public:
@@ -147,13 +107,9 @@ class ScannerSplitter final : public WordSplitter {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<const WordSplitter> make_known_splitter(std::string_view regex) {
-  if (regex == kGpt2Regex) return std::make_unique<ScannerSplitter<gpt2_word>>();
-  if (regex == kLlama3Regex) return std::make_unique<ScannerSplitter<cased_word<3>>>();
-  if (regex == kQwen2Regex) return std::make_unique<ScannerSplitter<cased_word<1>>>();
-  return nullptr;
+template <std::size_t (*kNextWord)(const Scanner&, std::size_t)>
+std::unique_ptr<const WordSplitter> make_scanner() {
+  return std::make_unique<ScannerSplitter<kNextWord>>();
 }
 
 }  // namespace millrace::text

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "text/normalizer.h"
+#include "text/tokenizer_components.h"
 #include "text/unicode.h"
 
-namespace millrace::text {
+namespace millrace::text::normalizers {
 namespace {
 
 constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
@@ -97,18 +97,20 @@ class Nfc final : public Normalizer {
       compose(marks);
       composed_text.clear();
       for (const Mark& mark : marks) append_utf8(composed_text, static_cast<char32_t>(mark.code_point));
-      out.append(text, done, begin);
+      if (done < begin) out.append(text, done, begin);
       out.append(composed_text, text, begin, end);
       done = previous = at = end;
     }
     if (done == 0) return;
-    out.append(text, done, bytes.size());
+    if (done < bytes.size()) out.append(text, done, bytes.size());
     text = std::move(out);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<const Normalizer> make_nfc() { return std::make_unique<Nfc>(); }
+ComponentReader nfc() {
+  return {"NFC", [](const JsonNode&, TokenizerParts& parts) { parts.normalizers.push_back(std::make_unique<Nfc>()); }};
+}
 
-}  // namespace millrace::text
+}  // namespace millrace::text::normalizers

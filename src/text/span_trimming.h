@@ -1,0 +1,11 @@
+#pragma once
+
+#include "text/tokenizer_parts.h"
+
+namespace millrace::text {
+
+// Takes the white space at the ends of tokens out of their spans, as Hugging Face's ByteLevel post-processor does where
+// trim_offsets is set.
+void trim_spans(const TokenizerParts& parts, Tokenizer::Encoding& encoding);
+
+}  // namespace millrace::text
