@@ -27,6 +27,8 @@ class MarkedText {
 
   std::string_view text() const noexcept { return text_; }
   bool trusted(std::size_t begin, std::size_t end) const noexcept;
+  bool uniform() const noexcept { return marks_.empty(); }  // all of it is trusted, or none
+  bool tracked() const noexcept { return !spans_.empty(); }
   // Where text()[begin, end) came from, as bytes of the pieces joined; only when tracked. begin < end.
   TokenSpan source(std::size_t begin, std::size_t end) const noexcept {
     return {spans_[begin].begin, spans_[end - 1].end};
@@ -38,6 +40,9 @@ class MarkedText {
   // The result of a character-wise rewriting of source[begin, end), `removed` of whose first characters are gone.
   void append(std::span<const CharChange> changes, const MarkedText& source, std::size_t begin, std::size_t end,
               int removed = 0);
+  void reserve(std::size_t bytes) { text_.reserve(bytes); }
+  // The bytes, for rewriting characters in place by others of the same size.
+  std::span<char> bytes() noexcept { return text_; }
   // `bytes` in front of everything, as if they were the first character's. Nothing when there is none.
   void prepend(std::string_view bytes);
 
