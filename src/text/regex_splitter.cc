@@ -5,6 +5,7 @@
 #include <array>
 
 #include "text/pre_tokenizer.h"
+#include "text/regex_translation.h"
 
 namespace millrace::text {
 namespace {
@@ -23,39 +24,6 @@ struct Free {
 };
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
-
-// The expressions are written for Oniguruma. Where PCRE2 means other characters by the same escape, this spells them
-// out: its \s holds U+180E, its \w lacks marks. False when that cannot be done.
-bool to_pcre2(std::string_view regex, std::string& out) {
-  constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
-  bool in_class = false;
-  for (std::size_t i = 0; i < regex.size(); ++i) {
-    if (regex[i] != '\\' || i + 1 == regex.size()) {
-      // Oniguruma nests and intersects classes, PCRE2 of this age does not.
-      if (in_class && (regex[i] == '[' || regex.substr(i, 2) == "&&")) return false;
-      if (regex.substr(i, 2) == "[]" || regex.substr(i, 3) == "[^]") return false;
-      if (regex[i] == '[' || regex[i] == ']') in_class = regex[i] == '[';
-      out.push_back(regex[i]);
-      continue;
-    }
-    const char escape = regex[++i];
-    if (escape == 's') {
-      out += R"(\p{White_Space})";
-    } else if (escape == 'S') {
-      out += R"(\P{White_Space})";
-    } else if (escape == 'w') {
-      out += in_class ? std::string(kWordMembers) : "[" + std::string(kWordMembers) + "]";
-    } else if (escape == 'W' && !in_class) {
-      out += "[^" + std::string(kWordMembers) + "]";
-    } else if (escape == 'W' || escape == 'b' || escape == 'B' || escape == 'Q' || escape == 'h' || escape == 'H') {
-      return false;
-    } else {
-      out.push_back('\\');
-      out.push_back(escape);
-    }
-  }
-  return true;
-}
 
 // What a match needs besides the expression; one a thread, as making them costs more than most matches.
 struct MatchBuffers {
@@ -119,12 +87,9 @@ std::unique_ptr<const WordSplitter> make_regex_splitter(std::string_view regex, 
                                                         std::string& why) {
   int error = 0;
   PCRE2_SIZE offset = 0;
-  std::string pattern;
-  if (!to_pcre2(regex, pattern)) {
-    why = "it uses \\b, \\h, \\Q, [\\W], or a class within a class";
-    return nullptr;
-  }
-  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+  const auto pattern = translate_regex(regex, why);
+  if (!pattern) return nullptr;
+  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern->data()), pattern->size(),
                                        PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
   if (!code) {
     std::array<PCRE2_UCHAR, 160> text{};

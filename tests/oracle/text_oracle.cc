@@ -2,6 +2,7 @@
 // test_tokenizers.py.
 //   {"op": "load", "tokenizer": path, "config": path or ""}    {"op": "load_gguf", "vocabulary": path of a JSON dump}
 //   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...]}
+//   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]}, bytes
 //   {"op": "encode_bytes", "texts": [[byte...]...], ...}          -> the same, for text that is not UTF-8
 //   {"op": "encode_pieces", "pieces": [[text, trusted]...], "add_special": bool} -> {"ids": [...]}
 //   {"op": "decode", "ids": [[...]...], "skip_special": bool}  -> {"texts": [...], "streamed": [bool...]}: streaming
@@ -72,6 +73,7 @@ class Oracle {
     }
     if (!tokenizer_) return {{"error", "no tokenizer is loaded"}};
     if (op == "encode" || op == "encode_bytes") return encode(request, op == "encode_bytes");
+    if (op == "encode_spans") return encode_spans(request);
     if (op == "encode_pieces") return encode_pieces(request);
     if (op == "decode") return decode(request);
     if (op == "facts") return facts();
@@ -108,6 +110,19 @@ class Oracle {
       all.push_back(std::move(ids));
     }
     return {{"ids", std::move(all)}, {"bytes", size}, {"seconds", took.count()}};
+  }
+
+  Json encode_spans(const Json& request) {
+    Json ids = Json::array(), spans = Json::array();
+    for (const Json& text : request.at("texts")) {
+      const TextPiece piece{text.get<std::string>(), request.value("trusted", true)};
+      auto encoding = tokenizer_->encode_with_spans(std::span(&piece, 1), request.value("add_special", false));
+      Json places = Json::array();
+      for (const auto& span : encoding.spans) places.push_back({span.begin, span.end});
+      ids.push_back(std::move(encoding.ids));
+      spans.push_back(std::move(places));
+    }
+    return {{"ids", std::move(ids)}, {"spans", std::move(spans)}};
   }
 
   Json encode_pieces(const Json& request) {
