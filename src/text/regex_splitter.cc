@@ -50,7 +50,10 @@ class RegexSplitter final : public WordSplitter {
     std::size_t done = word.begin;
     if (buffers.match && buffers.context) done = find_pieces(text, word, *buffers.match, *buffers.context, pieces);
     if (done < word.end) pieces.push_back({done, word.end, false});
+    const std::size_t first = out.size();
     apply_behavior(pieces, behavior_, invert_, out);
+    const auto is_empty = [](const Word& w) { return w.begin == w.end; };
+    out.erase(std::remove_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), is_empty), out.end());
   }
 
  private:
@@ -61,17 +64,23 @@ class RegexSplitter final : public WordSplitter {
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + word.begin);
     const std::size_t size = word.end - word.begin;
     std::size_t at = 0, done = 0;
+    bool matched = false;  // a match ended at `done`
     while (at <= size && pcre2_match(code_.get(), subject, size, at, PCRE2_NO_UTF_CHECK, &match, &context) >= 0) {
       const PCRE2_SIZE* found = pcre2_get_ovector_pointer(&match);
       const std::size_t begin = found[0], end = found[1];
-      if (end <= begin || begin < done) {  // empty, or \K went back
-        at = std::max(at, std::max(begin, end)) + 1;
-        while (at < size && (subject[at] & 0xC0) == 0x80) ++at;
+      const bool is_new = end > begin ? begin >= done : begin > done || (begin == done && !matched);
+      if (is_new) {  // an empty match cuts too
+        if (done < begin) pieces.push_back({word.begin + done, word.begin + begin, false});
+        pieces.push_back({word.begin + begin, word.begin + end, true});
+        done = end;
+        matched = true;
+      }
+      if (is_new && end > begin) {
+        at = end;
         continue;
       }
-      if (done < begin) pieces.push_back({word.begin + done, word.begin + begin, false});
-      pieces.push_back({word.begin + begin, word.begin + end, true});
-      at = done = end;
+      at = std::max(at, std::max(begin, end)) + 1;
+      while (at < size && (subject[at] & 0xC0) == 0x80) ++at;
     }
     return word.begin + done;
   }

@@ -302,7 +302,7 @@ def test_tokenizer_json_gives_the_ids_and_texts_of_the_oracle(kind, ours, spm, t
 
 
 @pytest.mark.parametrize("behavior", ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"])
-@pytest.mark.parametrize("pattern", [Regex(r"\d+|[aeiou]|\s"), "a"])
+@pytest.mark.parametrize("pattern", [Regex(r"\d+|[aeiou]|\s"), Regex(r"(?=[aeiou])|\d*"), "a"])
 @pytest.mark.parametrize("invert", [False, True])
 def test_every_split_behavior_is_the_oracles(behavior, pattern, invert, ours, tmp_path):
     oracle = byte_level(sequence(pre_tokenizers.Split(pattern, behavior, invert), pre_tokenizers.ByteLevel(False, use_regex=False)))
@@ -327,6 +327,18 @@ def test_gguf_byte_level_gives_the_ids_and_texts_of_the_oracle(pre, build, ours,
     texts = text_samples.generate(COUNT, seed=pre)
     check_encoding(ours, oracle, texts)
     check_decoding(ours, oracle, texts[:4000], seed=pre)
+
+
+def test_every_name_of_a_gguf_pre_tokenizer_gives_the_ids_of_the_oracle(ours, tmp_path):
+    base = json.loads(gpt2(added=PLAIN_ADDED).to_str())
+    texts = text_samples.generate(max(COUNT // 10, 300), seed=11)
+    for pre in ours.expect(op="gguf_pre")["names"]:
+        base["pre_tokenizer"], base["normalizer"] = pre["pre_tokenizer"], pre["normalizer"]
+        base["model"]["ignore_merges"] = pre["ignore_merges"]
+        oracle = Tokenizer.from_str(json.dumps(base))
+        loaded = ours.load_gguf(tmp_path, **gguf_dump(oracle, "gpt2", pre["name"]))
+        assert "error" not in loaded, loaded
+        check_encoding(ours, oracle, texts)
 
 
 def gguf_spm(processor):

@@ -8,6 +8,7 @@
 //   {"op": "decode", "ids": [[...]...], "skip_special": bool}  -> {"texts": [...], "streamed": [bool...]}: streaming
 //   gave the same,
 //                                                                 and only whole characters
+//   {"op": "gguf_pre"}                                         -> {"names": [{"name", "pre_tokenizer", ...}...]}
 //   {"op": "facts"}                                            -> what the tokenizer says about itself
 // Every failure is {"error": message, "param": field}.
 #include <chrono>
@@ -17,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/detokenizer.h"
+#include "text/gguf_pre_tokenizers.h"
 #include "text/unicode.h"
 
 namespace {
@@ -71,6 +73,7 @@ class Oracle {
       GgufVocabulary vocabulary = gguf_vocabulary(Json::parse(contents(request.at("vocabulary"))));
       return load([&] { return millrace::text::load_gguf_tokenizer(std::move(vocabulary)); });
     }
+    if (op == "gguf_pre") return gguf_pre();
     if (!tokenizer_) return {{"error", "no tokenizer is loaded"}};
     if (op == "encode" || op == "encode_bytes") return encode(request, op == "encode_bytes");
     if (op == "encode_spans") return encode_spans(request);
@@ -110,6 +113,17 @@ class Oracle {
       all.push_back(std::move(ids));
     }
     return {{"ids", std::move(all)}, {"bytes", size}, {"seconds", took.count()}};
+  }
+
+  static Json gguf_pre() {
+    Json names = Json::array();
+    for (const auto& pre : millrace::text::gguf_pre_tokenizers()) {
+      Json entry = {{"name", pre.name}, {"ignore_merges", pre.ignore_merges}, {"normalizer", nullptr}};
+      entry["pre_tokenizer"] = Json::parse(pre_tokenizer_json(pre));
+      if (pre.nfc) entry["normalizer"] = {{"type", "NFC"}};
+      names.push_back(std::move(entry));
+    }
+    return {{"names", std::move(names)}};
   }
 
   Json encode_spans(const Json& request) {

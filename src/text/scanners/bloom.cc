@@ -34,9 +34,6 @@ std::size_t match(const Scanner& scan, std::size_t at) {
 
 }  // namespace
 
-KnownExpression bloom() {
-  return {" ?[^(\\s|[.,!?\xe2\x80\xa6\xe3\x80\x82\xef\xbc\x8c\xe3\x80\x81\xe0\xa5\xa4\xdb\x94\xd8\x8c])]+",
-          make_scanner<match>};
-}
+KnownExpression bloom() { return {kBloomRegex, make_scanner<match>}; }
 
 }  // namespace millrace::text::scanners

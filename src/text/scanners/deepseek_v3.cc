@@ -27,10 +27,6 @@ std::size_t match(const Scanner& scan, std::size_t at) {
 
 }  // namespace
 
-KnownExpression deepseek_v3() {
-  return {R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
-          R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          make_scanner<match>};
-}
+KnownExpression deepseek_v3() { return {kDeepseekV3Regex, make_scanner<match>}; }
 
 }  // namespace millrace::text::scanners

@@ -18,10 +18,6 @@ std::size_t match(const Scanner& scan, std::size_t at) {
 
 }  // namespace
 
-KnownExpression llama3() {
-  return {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
-          R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          make_scanner<match>};
-}
+KnownExpression llama3() { return {kLlama3Regex, make_scanner<match>}; }
 
 }  // namespace millrace::text::scanners

@@ -20,10 +20,6 @@ std::size_t match(const Scanner& scan, std::size_t at) {
 
 }  // namespace
 
-KnownExpression qwen35() {
-  return {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N})"
-          R"(| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-          make_scanner<match>};
-}
+KnownExpression qwen35() { return {kQwen35Regex, make_scanner<match>}; }
 
 }  // namespace millrace::text::scanners
