@@ -30,7 +30,7 @@ class Loader {
   void load_sentence_piece();
   MergeTable read_merges() const;
   void check_scores() const;
-  void set_specials(bool default_bos);
+  void set_specials(bool default_bos, bool default_eos);
 
   GgufVocabulary v_;
   TokenizerParts parts_;
@@ -132,15 +132,15 @@ void Loader::load_byte_level() {
     read_own_pre_tokenizer(R"({"type": "ByteLevel", "add_prefix_space": true, "use_regex": false})", parts_);
     parts_.pre_tokenizer.byte_level = false;
   }
-  read_own_pre_tokenizer(pre->pre_tokenizer, parts_);
-  if (!pre->normalizer.empty()) read_own_normalizer(pre->normalizer, parts_);
+  read_own_pre_tokenizer(pre_tokenizer_json(*pre), parts_);
+  if (pre->nfc) read_own_normalizer(R"({"type": "NFC"})", parts_);
   read_own_decoder(R"({"type": "ByteLevel"})", parts_);
   BpeOptions options;
   options.byte_level = parts_.pre_tokenizer.byte_level;
   options.ignore_merges = pre->ignore_merges;
   StringTable forms = make_forms(parts_.texts, hidden_, options.byte_level);
   parts_.model = std::make_unique<BpeModel>(std::move(options), std::move(forms), read_merges());
-  set_specials(pre->adds_bos);
+  set_specials(pre->adds_bos, pre->adds_eos);
 }
 
 void Loader::check_scores() const {
@@ -174,14 +174,14 @@ void Loader::load_sentence_piece() {
   options.cut_before = kSpaceSymbol;
   parts_.model = std::make_unique<BpeModel>(std::move(options), make_forms(parts_.texts, hidden_, false),
                                             merges_from_scores(parts_, v_.scores, mergeable));
-  set_specials(true);
+  set_specials(true, false);
 }
 
-void Loader::set_specials(bool default_bos) {
+void Loader::set_specials(bool default_bos, bool default_eos) {
   parts_.bos = v_.bos;
   parts_.eos = v_.eos;
   if (v_.bos && v_.add_bos.value_or(default_bos)) parts_.prefix.push_back(*v_.bos);
-  if (v_.eos && v_.add_eos.value_or(false)) parts_.suffix.push_back(*v_.eos);
+  if (v_.eos && v_.add_eos.value_or(default_eos)) parts_.suffix.push_back(*v_.eos);
   parts_.end_of_generation = find_end_of_generation(parts_);
   if (v_.eot && std::ranges::find(parts_.end_of_generation, *v_.eot) == parts_.end_of_generation.end()) {
     parts_.end_of_generation.push_back(*v_.eot);

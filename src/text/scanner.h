@@ -4,28 +4,32 @@
 
 #include "text/pre_tokenizer.h"
 #include "text/unicode.h"
+#include "text/unicode_category.h"
 
 namespace millrace::text {
 
-enum CharClass : std::uint8_t { kIsOther, kIsLetter, kIsNumber, kIsSpace };
+// Kinds of characters as the scanners see them: one bit of a CategorySet; white space has its own instead of its
+// category's.
+inline constexpr CategorySet kWhite = 1u << 31;
+inline constexpr CategorySet kLettersNumbersWhite = kLetters | kNumbers | kWhite;
 
-constexpr CharClass ascii_char_class(int c) {
-  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return kIsLetter;
-  if (c >= '0' && c <= '9') return kIsNumber;
-  if (c == ' ' || (c >= '\t' && c <= '\r')) return kIsSpace;
-  return kIsOther;
+constexpr CategorySet ascii_kind(int c) {
+  if (c == ' ' || (c >= '\t' && c <= '\r')) return kWhite;
+  if (c >= 'a' && c <= 'z') return 1u << kLl;
+  if (c >= 'A' && c <= 'Z') return 1u << kLu;
+  if (c >= '0' && c <= '9') return 1u << kNd;
+  if (c < 0x20 || c == 0x7F) return 1u << kCc;
+  if (c == '$') return 1u << kSc;
+  if (c == '+' || c == '<' || c == '=' || c == '>' || c == '|' || c == '~') return 1u << kSm;
+  if (c == '^' || c == '`') return 1u << kSk;
+  return 1u << kPo;  // or another punctuation: no scanner tells them apart
 }
 
-inline constexpr std::array<CharClass, 128> kAsciiClass = [] {
-  std::array<CharClass, 128> table{};
-  for (int c = 0; c < 128; ++c) table[static_cast<std::size_t>(c)] = ascii_char_class(c);
+inline constexpr std::array<CategorySet, 128> kAsciiKinds = [] {
+  std::array<CategorySet, 128> table{};
+  for (int c = 0; c < 128; ++c) table[static_cast<std::size_t>(c)] = ascii_kind(c);
   return table;
 }();
-
-inline CharClass class_of(char32_t code_point) {
-  const std::uint8_t classes = unicode_classes(code_point);
-  return classes & kLetter ? kIsLetter : classes & kNumber ? kIsNumber : classes & kSpace ? kIsSpace : kIsOther;
-}
 
 inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
@@ -35,30 +39,49 @@ class Scanner {
   Scanner(std::string_view text, std::size_t end) : text_(text), end_(end) {}
 
   struct Char {
-    CharClass kind = kIsOther;
+    CategorySet kind = 0;
     std::size_t size = 0;  // bytes; 0 = at the end
+    bool is(CategorySet set) const { return (kind & set) != 0; }
   };
   Char at(std::size_t i) const {
     if (i >= end_) return {};
     const auto byte = static_cast<unsigned char>(text_[i]);
-    if (byte < 0x80) return {kAsciiClass[byte], 1};
+    if (byte < 0x80) return {kAsciiKinds[byte], 1};
     const CodePoint c = code_point_at(text_, i);
-    return {class_of(c.value), c.size};
+    const CategorySet kind = 1u << category_of(c.value);
+    return {(kind & kSeparators) != 0 || c.value == 0x85 ? kWhite : kind, c.size};
   }
   char byte(std::size_t i) const { return i < end_ ? text_[i] : '\0'; }
+  bool ends(std::size_t i) const { return i >= end_; }
+  char32_t code_point(std::size_t i) const { return code_point_at(text_, i).value; }
 
-  // The end of the run of `kind` from i on.
-  std::size_t run(std::size_t i, CharClass kind) const {
-    for (Char c = at(i); c.size > 0 && c.kind == kind; c = at(i)) i += c.size;
-    return i;
+  // The end of the run of characters of `set` from i on.
+  std::size_t run(std::size_t i, CategorySet set) const {
+    for (;;) {
+      while (i < end_ && static_cast<unsigned char>(text_[i]) < 0x80) {
+        if ((kAsciiKinds[static_cast<unsigned char>(text_[i])] & set) == 0) return i;
+        ++i;
+      }
+      const Char c = at(i);
+      if (!c.is(set)) return i;
+      i += c.size;
+    }
   }
 
   // \s+(?!\S)|\s+ : a run of white space, less its last character when text follows.
   std::size_t spaces(std::size_t i) const {
-    const std::size_t run_end = run(i, kIsSpace);
+    const std::size_t run_end = run(i, kWhite);
     if (run_end == end_) return run_end;
     const std::size_t last = previous_start(text_, run_end);
     return last > i ? last : run_end;
+  }
+  // \s*[\r\n]+|\s+(?!\S)|\s+ : up to the last newline of a run of white space, if it has one.
+  std::size_t lines_or_spaces(std::size_t i) const {
+    const std::size_t run_end = run(i, kWhite);
+    for (std::size_t end = run_end; end > i; --end) {
+      if (is_newline(text_[end - 1])) return end;
+    }
+    return spaces(i);
   }
 
   // 's 't 're 've 'm 'll 'd, after the apostrophe at i: bytes in all, 0 if none.
@@ -78,13 +101,6 @@ class Scanner {
     while (i < end_ && is_newline(text_[i])) ++i;
     return i;
   }
-  // The end of the last newline in [begin, end), or 0.
-  std::size_t after_last_newline(std::size_t begin, std::size_t end) const {
-    for (; end > begin; --end) {
-      if (is_newline(text_[end - 1])) return end;
-    }
-    return 0;
-  }
 
  private:
   static char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -93,23 +109,31 @@ class Scanner {
   std::size_t end_;
 };
 
-// A splitter from a function that finds the end of the word at `at`.
-template <std::size_t (*kNextWord)(const Scanner&, std::size_t)>
+// A splitter from a function that gives the end of the match that begins at `at`, or `at` when none does; stretches
+// without a match are words too.
+template <std::size_t (*kMatch)(const Scanner&, std::size_t)>
 class ScannerSplitter final : public WordSplitter {
  public:
   void split(std::string_view text, Word word, std::vector<Word>& out) const override {
     const Scanner scan(text, word.end);
+    std::size_t done = word.begin;
     for (std::size_t at = word.begin; at < word.end;) {
-      const std::size_t end = kNextWord(scan, at);
+      const std::size_t end = kMatch(scan, at);
+      if (end == at) {
+        at += scan.at(at).size;
+        continue;
+      }
+      if (done < at) out.push_back({done, at});
       out.push_back({at, end});
-      at = end;
+      done = at = end;
     }
+    if (done < word.end) out.push_back({done, word.end});
   }
 };
 
-template <std::size_t (*kNextWord)(const Scanner&, std::size_t)>
+template <std::size_t (*kMatch)(const Scanner&, std::size_t)>
 std::unique_ptr<const WordSplitter> make_scanner() {
-  return std::make_unique<ScannerSplitter<kNextWord>>();
+  return std::make_unique<ScannerSplitter<kMatch>>();
 }
 
 }  // namespace millrace::text

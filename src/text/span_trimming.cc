@@ -29,6 +29,13 @@ Spaces spaces_of(std::string_view token) {
 
 }  // namespace
 
+Word without_spaces(std::string_view text, Word word) {
+  const auto is_space = [&](std::size_t at) { return (unicode_classes(code_point_at(text, at).value) & kSpace) != 0; };
+  while (word.begin < word.end && is_space(word.begin)) word.begin += code_point_at(text, word.begin).size;
+  while (word.begin < word.end && is_space(previous_start(text, word.end))) word.end = previous_start(text, word.end);
+  return word;
+}
+
 void trim_spans(const TokenizerParts& parts, Tokenizer::Encoding& encoding) {
   for (std::size_t i = 0; i < encoding.spans.size(); ++i) {
     Spaces spaces = spaces_of(parts.texts[static_cast<std::size_t>(encoding.ids[i])]);

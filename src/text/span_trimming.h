@@ -8,4 +8,7 @@ namespace millrace::text {
 // trim_offsets is set.
 void trim_spans(const TokenizerParts& parts, Tokenizer::Encoding& encoding);
 
+// The part of text[word.begin, word.end) without the white space at its ends.
+Word without_spaces(std::string_view text, Word word);
+
 }  // namespace millrace::text

@@ -51,6 +51,7 @@ class PartsTokenizer final : public Tokenizer {
   void encode_into(std::span<const TextPiece> pieces, bool add_special, bool with_spans, Encoding& out) const;
   void encode_segment(const MarkedText& raw, bool at_start, Run& run) const;
   void encode_words(const MarkedText& text, bool at_start, Run& run) const;
+  void push_added(const MarkedText& text, const Segment& segment, Run& run) const;
 
   TokenizerParts p_;
   AddedTokenMatcher added_raw_, added_normalized_;
@@ -109,8 +110,7 @@ void PartsTokenizer::encode_into(std::span<const TextPiece> pieces, bool add_spe
   added_raw_.split(text, segments);
   for (const Segment& segment : segments) {
     if (segment.token >= 0) {
-      out.ids.push_back(segment.token);
-      if (with_spans) out.spans.push_back(text.source(segment.begin, segment.end));
+      push_added(text, segment, run);
     } else if (segments.size() == 1) {
       encode_segment(text, true, run);
     } else {
@@ -121,6 +121,15 @@ void PartsTokenizer::encode_into(std::span<const TextPiece> pieces, bool add_spe
   }
   if (with_spans && p_.trims_spans) trim_spans(p_, out);
   add_around(p_.suffix);
+}
+
+// An added token may have taken white space beside it.
+void PartsTokenizer::push_added(const MarkedText& text, const Segment& segment, Run& run) const {
+  run.out.ids.push_back(segment.token);
+  if (!run.with_spans) return;
+  const Word inside =
+      p_.trims_spans ? without_spaces(text.text(), {segment.begin, segment.end}) : Word{segment.begin, segment.end};
+  run.out.spans.push_back(inside.begin < inside.end ? text.source(inside.begin, inside.end) : TokenSpan{});
 }
 
 void PartsTokenizer::encode_segment(const MarkedText& raw, bool at_start, Run& run) const {
@@ -134,8 +143,7 @@ void PartsTokenizer::encode_segment(const MarkedText& raw, bool at_start, Run& r
   added_normalized_.split(text, run.segments);
   for (const Segment& segment : run.segments) {
     if (segment.token >= 0) {
-      run.out.ids.push_back(segment.token);
-      if (run.with_spans) run.out.spans.push_back(text.source(segment.begin, segment.end));
+      push_added(text, segment, run);
     } else if (run.segments.size() == 1) {
       encode_words(text, at_start, run);
     } else {

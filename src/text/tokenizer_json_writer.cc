@@ -82,8 +82,8 @@ Result<TokenizerFiles> tokenizer_files(const GgufVocabulary& vocabulary, const s
       {"truncation", nullptr},
       {"padding", nullptr},
       {"added_tokens", added_tokens(vocabulary)},
-      {"normalizer", known->normalizer.empty() ? Json(nullptr) : Json::parse(known->normalizer)},
-      {"pre_tokenizer", Json::parse(known->pre_tokenizer)},
+      {"normalizer", known->nfc ? Json{{"type", "NFC"}} : Json(nullptr)},
+      {"pre_tokenizer", Json::parse(pre_tokenizer_json(*known))},
       {"post_processor", adds_bos ? bos_template(text_of(vocabulary.bos), *vocabulary.bos) : Json(nullptr)},
       {"decoder", byte_level(true)},
       {"model", bpe_model(vocabulary, known->ignore_merges)}};
