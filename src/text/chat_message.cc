@@ -112,10 +112,11 @@ std::string arguments_text(const Json& arguments, const std::string& path) {
   }
 }
 
+// Text that a template takes as it is stays what the model once wrote, to the letter: a prefix cache knows it again.
 Json normalized_arguments(const Json* arguments, const std::string& path, ToolArguments wanted) {
   if (!arguments) return wanted == ToolArguments::kString ? Json("{}") : Json::object();
   if (arguments->is_string()) {
-    if (wanted == ToolArguments::kString) return *arguments;
+    if (wanted != ToolArguments::kObject) return *arguments;
     return parsed_arguments(arguments->get_ref<const std::string&>(), path);
   }
   if (!arguments->is_object()) refuse(path, "must be a string or an object, not {}", arguments->type_name());
