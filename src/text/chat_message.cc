@@ -91,12 +91,12 @@ bool is_empty_content(const Json& content) {
 Json parsed_arguments(const std::string& text, const std::string& path) {
   bool too_deep = false;
   const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > ChatLimits::kDepth;
-    return depth <= ChatLimits::kDepth;
+    too_deep = too_deep || depth > ChatLimits::kArgumentsDepth;
+    return depth <= ChatLimits::kArgumentsDepth;
   };
   if (text.empty()) return Json::object();  // what models write for a function without parameters
   Json arguments = Json::parse(text, shallow, false);
-  if (too_deep) refuse(path, "is nested more than {} levels deep", ChatLimits::kDepth);
+  if (too_deep) refuse(path, "is nested more than {} levels deep", ChatLimits::kArgumentsDepth);
   if (!arguments.is_object()) refuse(path, "is not the text of a JSON object, which this model's template needs");
   return arguments;
 }

@@ -13,7 +13,8 @@ struct ChatLimits {
   static constexpr std::size_t kMessages = 2048, kTools = 128, kDocuments = 1024;
   static constexpr std::size_t kToolCalls = 128, kParts = 1024;  // of one message
   static constexpr std::size_t kKwargs = 32, kKwargBytes = 4096;
-  static constexpr int kDepth = 48;  // nesting of a message, tool or document; less than TemplateLimits::depth
+  static constexpr int kArgumentsDepth = 40;  // nesting of arguments given as text
+  static constexpr int kDepth = 48;           // nesting of a message, tool or document; less than TemplateLimits::depth
 };
 
 // The variables of a chat template from a request as the OpenAI API spells it, an object with

@@ -150,7 +150,7 @@ TEST(ChatRequest, GivesArgumentsAsTheTemplateTakesThem) {
   EXPECT_EQ(arguments("{"), arguments("[1]"));
   EXPECT_EQ(arguments(5), "messages[0].tool_calls[0].function.arguments must be a string or an object, not number");
   EXPECT_EQ(arguments(std::string(100'000, '[')),
-            "messages[0].tool_calls[0].function.arguments is nested more than 48 levels deep");
+            "messages[0].tool_calls[0].function.arguments is nested more than 40 levels deep");
   capabilities.tool_arguments = ToolArguments::kString;
   EXPECT_EQ(arguments(object), R"({"a": 1.0, "b": "x"})");
   EXPECT_EQ(arguments("not json"), "not json");

@@ -62,7 +62,7 @@ std::string failure(std::string_view source, const Json& variables = Json::objec
 
 bool mentions(const std::string& message, std::string_view part) { return message.find(part) != message.npos; }
 
-TEST(ChatTemplate, KeepsUserTextUntrustedThroughOperations) {
+TEST(ChatTemplate, Row15KeepsUserTextUntrustedThroughOperations) {
   const Json v = {{"u", "<|x|>"}};
   EXPECT_EQ(marked("<|x|>{{ u }}", v), "<|x|>[<|x|>]");
   EXPECT_EQ(marked("{{ 'a' + u ~ 'b' }}", v), "a[<|x|>]b");

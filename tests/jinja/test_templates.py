@@ -1,6 +1,6 @@
 """Our chat template engine against jinja2 as Transformers sets it up: the same bytes, or an error in both.
 
-MILLRACE_ORACLE_CASES is the number of generated conversations a template (default 200).
+MILLRACE_ORACLE_CASES is the number of generated conversations a template (default 400).
 """
 
 import os
@@ -11,7 +11,7 @@ from conversations import MARK, conversations
 from reference import TOKENS, Engine, compiled, reference, template_files, text_of
 from snippets import TEMPLATES, VARIABLES, expressions
 
-CASES = int(os.environ.get("MILLRACE_ORACLE_CASES", "200"))
+CASES = int(os.environ.get("MILLRACE_ORACLE_CASES", "400"))
 CHUNK = 500  # conversations the engine holds at a time
 
 
