@@ -3,12 +3,13 @@
 MILLRACE_ORACLE_CASES is the number of generated conversations a template (default 400).
 """
 
+import datetime
 import os
 
 import pytest
 
 from conversations import MARK, conversations
-from reference import TOKENS, Engine, compiled, reference, template_files, text_of
+from reference import TOKENS, UNIX_TIME, Engine, compiled, reference, template_files, text_of
 from snippets import TEMPLATES, VARIABLES, expressions
 
 CASES = int(os.environ.get("MILLRACE_ORACLE_CASES", "400"))
@@ -68,3 +69,22 @@ def test_model_file_template(engine, chunks):
     gguf = pytest.importorskip("gguf")
     template = gguf.GGUFReader(path).fields["tokenizer.chat_template"].contents()
     assert check_same(engine, template, chunks[0]) > 0
+
+
+def test_the_reference_is_what_transformers_does(chunks, monkeypatch):
+    utils = pytest.importorskip("transformers.utils.chat_template_utils")
+
+    class StandingTime:
+        now = staticmethod(lambda: datetime.datetime.fromtimestamp(UNIX_TIME, datetime.timezone.utc).replace(tzinfo=None))
+
+    monkeypatch.setattr(utils, "datetime", StandingTime)
+    for path in template_files():
+        ours = compiled(path.read_text())
+        theirs = utils._compile_jinja_template(path.read_text())
+        for variables in chunks[0][:20]:
+            expected = ours({**TOKENS, **variables})
+            try:
+                found = theirs.render(**{**TOKENS, **variables})
+            except Exception:
+                found = None
+            assert found == expected, (path.stem, variables)
