@@ -48,7 +48,7 @@ def hostile_request(attack, argument_form):
     schema = {"type": "object", "description": evil, "required": [evil], "properties": {
         evil: {"type": "string", "description": evil, "enum": [evil, "b"], "default": evil},
         "list": {"type": "array", "description": evil, "items": {"type": "object", "additionalProperties": {"type": "string"}, "properties": {evil: {"type": ["string", "null"], "description": evil}}}},
-        "one": {"oneOf": [{"type": "string", "description": evil, "default": evil}, {"type": "number"}], "format": evil, "examples": [evil]}}}
+        "one": {"description": evil, "oneOf": [{"type": "string", "description": evil, "default": evil}, {"type": "number"}], "format": evil, "examples": [evil]}}}
     arguments = {evil: evil, "nested": {evil: [evil]}}
     call = {"id": "abcde1234", "type": "function", "function": {"name": evil, "arguments": argument_form(arguments)}}
     return {
