@@ -13,6 +13,7 @@
 #include "checkpoint/model_config.h"
 #include "quant/format.h"
 #include "tensor/shape.h"
+#include "text/chat_template_set.h"
 #include "text/tokenizer.h"
 
 namespace millrace::checkpoint {
@@ -34,7 +35,7 @@ struct Checkpoint {
   std::string path;  // the .gguf file or the directory
   ModelConfig config;
   GenerationDefaults generation;
-  std::string chat_template;                         // Jinja source; empty = none
+  text::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
   std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<RawTensor> tensors;  // names are unique
