@@ -56,6 +56,13 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
 
 }  // namespace
 
+CacheLayout::CacheLayout(const Path& root) {
+  if (root.empty()) return;
+  std::error_code ignored;
+  root_ = fs::absolute(root, ignored).lexically_normal();
+  if (!root_.has_filename()) root_ = root_.parent_path();  // it ended in a slash
+}
+
 std::string CacheLayout::folder(const std::string& name) {
   std::string folder = std::string(kPrefix) + name;
   if (const std::size_t slash = folder.find('/'); slash != std::string::npos) folder.replace(slash, 1, "--");

@@ -19,9 +19,9 @@ namespace millrace::hub {
 class CacheLayout {
  public:
   using Path = std::filesystem::path;
-  explicit CacheLayout(Path root) : root_(std::move(root)) {}
+  explicit CacheLayout(const Path& root);  // empty = there is no cache
 
-  const Path& root() const noexcept { return root_; }
+  const Path& root() const noexcept { return root_; }  // absolute
   Path repository(const std::string& name) const { return root_ / folder(name); }
   Path blob(const std::string& name, const std::string& etag) const { return repository(name) / "blobs" / etag; }
   Path snapshot(const std::string& name, const std::string& commit) const {

@@ -35,7 +35,7 @@ Error invalid(std::string_view reference, std::string_view why) {
 }
 
 // Takes one ":selector" or "@revision" off the front of `rest`; an empty text = well done.
-std::string_view take_part(std::string_view& rest, RepositoryReference& reference, bool& has_revision) {
+std::string_view take_part(std::string_view& rest, RepositoryReference& reference) {
   const char kind = rest.front();
   rest.remove_prefix(1);
   // A selector may name a file, so only what ends it is looked for; the same for a revision.
@@ -48,9 +48,9 @@ std::string_view take_part(std::string_view& rest, RepositoryReference& referenc
     reference.selector = part;
     return {};
   }
-  if (has_revision) return "two revisions";
+  if (reference.names_revision) return "two revisions";
   if (!is_revision(part)) return "no branch, tag or commit after '@'";
-  has_revision = true;
+  reference.names_revision = true;
   reference.revision = part;
   return {};
 }
@@ -96,9 +96,8 @@ Result<RepositoryReference> parse_reference(std::string_view text) {
   if (!is_path_of_words(reference.name, 2) || reference.name.find("--") != std::string::npos) {
     return invalid(text, "not a name on the hub");
   }
-  bool has_revision = false;
   while (!rest.empty()) {
-    if (const auto why = take_part(rest, reference, has_revision); !why.empty()) return invalid(text, why);
+    if (const auto why = take_part(rest, reference); !why.empty()) return invalid(text, why);
   }
   return reference;
 }

@@ -14,6 +14,7 @@ struct RepositoryReference {
   std::string name;      // "org/name", or a canonical "name"
   std::string selector;  // a quantization ("Q4_K_M") or a file's name; empty = the hub's order of preference
   std::string revision{kDefaultRevision};
+  bool names_revision = false;  // the user did, even if it is the default
 
   std::string text() const;  // as one types it
 };

@@ -291,7 +291,7 @@ void print_report(const Json& r) {
 }
 
 int inspect(const Flags& flags) {
-  const auto checkpoint = app::open_model(flags.model.model);
+  const auto checkpoint = app::open_model(flags.model.model, flags.model.hub);
   if (flags.chat_template) {
     std::fwrite(checkpoint->chat_template.data(), 1, checkpoint->chat_template.size(), stdout);
     return 0;
