@@ -24,8 +24,9 @@ bool is_path_of_words(std::string_view text, int limit) {
 }
 
 bool is_selector(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxSelectorBytes &&
-         std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  return !text.empty() && text.size() <= kMaxSelectorBytes && std::ranges::none_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == ':';
+  });
 }
 
 Error invalid(std::string_view reference, std::string_view why) {
