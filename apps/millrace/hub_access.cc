@@ -151,7 +151,15 @@ std::string hub_model_path(const hub::RepositoryReference& reference, const HubF
   }
   std::fprintf(stderr, "millrace: %s is not in the cache: asking %s\n", printable(reference.text()).c_str(),
                printable(settings.endpoint).c_str());
-  return pull_model(settings, {.reference = reference, .max_workers = flags.max_workers}, flags).path;
+  try {
+    return pull_model(settings, {.reference = reference, .max_workers = flags.max_workers}, flags).path;
+  } catch (const LoadError& failure) {
+    if (failure.error().code == ErrorCode::kCancelled) throw;
+    Error error = failure.error();
+    error.message += fmt::format("; it is not in the cache either: looked for {}",
+                                 hub_cache().repository(reference.name).string());
+    throw LoadError(error);
+  }
 }
 
 }  // namespace millrace::app
