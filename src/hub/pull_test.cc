@@ -126,6 +126,46 @@ TEST_F(PullTest, ACutAtEveryTenthCostsNothingTwice) {
   EXPECT_EQ(*client_.requests.back().headers.find("range"), "bytes=90000-");
 }
 
+// config.json, an index and four shards, fetched by four workers.
+class ShardedPullTest : public PullTest {
+ protected:
+  void SetUp() override {
+    std::string map;
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = fmt::format("model-{}.safetensors", i);
+      shards_[name] = std::string(50'000, static_cast<char>('0' + i % 3));  // two of them have the same content
+      map += fmt::format(R"({}"tensor{}": "{}")", i == 0 ? "" : ", ", i, name);
+    }
+    shards_["config.json"] = "{}";
+    shards_["model.safetensors.index.json"] = fmt::format(R"({{"weight_map": {{{}}}}})", map);
+    std::string siblings;
+    for (const auto& [name, content] : shards_) {
+      siblings += fmt::format(R"({}{{"rfilename": "{}", "size": {}, "blobId": "{}"}})", siblings.empty() ? "" : ", ",
+                              name, content.size(), hash_of(content, RepositoryFile::Digest::kGitSha1));
+      client_.serve(kFile + name, content);
+    }
+    client_.serve(kListing, fmt::format(R"({{"sha": "{}", "siblings": [{}]}})", kCommit, siblings));
+  }
+  std::map<std::string, std::string> shards_;
+};
+
+TEST_F(ShardedPullTest, SeveralFilesAtATimeMakeOneModel) {
+  const auto result = pull();
+  ASSERT_TRUE(result) << result.error().message;
+  for (const auto& [name, content] : shards_) EXPECT_EQ(content_of(fs::path(result->path) / name), content);
+  EXPECT_EQ(observer_.done, static_cast<std::int64_t>(observer_.total));
+  EXPECT_EQ(client_.requests.size(), 1U + shards_.size() - 1);  // equal contents are fetched once
+}
+
+TEST_F(ShardedPullTest, TheFirstFailureIsTheOneTold) {
+  client_.routes[kFile + "model-2.safetensors"] = [](const HttpRequest&) { return FakeAnswer{.status = 404}; };
+  EXPECT_NE(message().find("no file 'model-2.safetensors'"), std::string::npos);
+  EXPECT_FALSE(fs::exists(root_ / "models--org--name" / "snapshots"));
+  EXPECT_TRUE(fs::is_empty(root_ / "models--org--name" / "refs"));
+  client_.serve(kFile + "model-2.safetensors", shards_.at("model-2.safetensors"));
+  ASSERT_TRUE(pull());
+}
+
 TEST_F(PullTest, AServerThatTricklesIsGivenUp) {
   for (int i = 0; i < 100; ++i)
     client_.before[kFile + "m-Q4_0.gguf"].push_back({.body = std::string(100'000, 'q'), .cut_at = 50});
