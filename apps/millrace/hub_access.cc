@@ -21,7 +21,8 @@ using std::chrono::milliseconds;
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// While it lives, Ctrl-C asks the download to end; a second one ends the program as ever.
+// While it lives, Ctrl-C asks the download to end; a second one ends the program as ever. A server that closes a TLS
+// connection while we write is an error of ours to handle, not a signal.
 class InterruptScope {
  public:
   InterruptScope() {
@@ -30,13 +31,19 @@ class InterruptScope {
     action.sa_handler = [](int) { interrupted = 1; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &before_);
+    struct sigaction ignore{};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &pipe_before_);
   }
-  ~InterruptScope() { sigaction(SIGINT, &before_, nullptr); }
+  ~InterruptScope() {
+    sigaction(SIGINT, &before_, nullptr);
+    sigaction(SIGPIPE, &pipe_before_, nullptr);
+  }
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
-  struct sigaction before_{};
+  struct sigaction before_{}, pipe_before_{};
 };
 
 class RealPause final : public hub::Pause {
@@ -141,8 +148,10 @@ hub::PullResult pull_model(const hub::HubSettings& settings, const hub::PullRequ
 std::string hub_model_path(const hub::RepositoryReference& reference, const HubFlags& flags) {
   auto cached = hub::find_cached(hub_cache(), reference);
   if (cached) return *std::move(cached);
-  // Anything but absence is the user's to see: an ambiguous name is not made clearer by a download.
-  if (cached.error().code != ErrorCode::kNotFound) throw LoadError(cached.error());
+  // Absent, or only in part: other programs fetch a tokenizer or a configuration alone. The rest is the user's to see:
+  // a download makes no ambiguous name clearer.
+  const ErrorCode code = cached.error().code;
+  if (code != ErrorCode::kNotFound && code != ErrorCode::kUnsupported) throw LoadError(cached.error());
   const hub::HubSettings settings = hub_settings(flags);
   if (settings.offline) {
     Error error = cached.error();
@@ -156,8 +165,8 @@ std::string hub_model_path(const hub::RepositoryReference& reference, const HubF
   } catch (const LoadError& failure) {
     if (failure.error().code == ErrorCode::kCancelled) throw;
     Error error = failure.error();
-    error.message += fmt::format("; it is not in the cache either: looked for {}",
-                                 hub_cache().repository(reference.name).string());
+    error.message +=
+        fmt::format("; it is not in the cache either: looked for {}", hub_cache().repository(reference.name).string());
     throw LoadError(error);
   }
 }

@@ -141,6 +141,7 @@ Result<void> CacheLayout::write_ref(const std::string& name, const std::string& 
                                     const std::string& commit) const {
   if (revision == commit) return {};
   const fs::path path = ref(name, revision);
+  if (const auto known = commit_of(name, revision); known && *known == commit) return {};
   if (auto made = make_folders(path.parent_path()); !made) return made;
   return write_file(path, commit);
 }

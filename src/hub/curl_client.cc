@@ -81,13 +81,13 @@ HttpFailure::Kind kind_of(CURLcode code) {
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR: return HttpFailure::Kind::kCut;
-    case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM: return HttpFailure::Kind::kTls;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
+    case CURLE_SSL_CONNECT_ERROR:  // most often a connection that broke while it was set up
     case CURLE_PROXY: return HttpFailure::Kind::kUnreachable;
     default: return HttpFailure::Kind::kProtocol;
   }

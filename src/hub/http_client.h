@@ -42,7 +42,7 @@ struct HttpResponse {
 struct HttpFailure {
   enum class Kind {
     kUnreachable,  // name, route, refused, proxy
-    kTls,          // certificate or handshake
+    kTls,          // certificate
     kStalled,      // no connection in time, or too slow for too long
     kCut,          // the connection ended in the middle
     kProtocol,     // not HTTP, or beyond our limits

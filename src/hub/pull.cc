@@ -71,6 +71,11 @@ class Pull {
     if (auto chosen = choose(); !chosen) return chosen.error();
     if (auto planned = plan(); !planned) return planned.error();
     if (request_.dry_run) return std::move(result_);
+    if (unlinked_.empty()) {
+      // All there: a cache that only others may write is as good, even if its ref lags behind.
+      (void)cache_.write_ref(name, request_.reference.revision, repository_.commit);
+      return std::move(result_);
+    }
     if (auto made = cache_.create(name); !made) return made.error();
     if (auto room = check_room(); !room) return room.error();
     observer_.planned(request_.reference.text(), result_.total_bytes, result_.total_bytes - result_.fetched_bytes);

@@ -167,9 +167,14 @@ TEST_F(ShardedPullTest, TheFirstFailureIsTheOneTold) {
 }
 
 TEST_F(PullTest, AServerThatTricklesIsGivenUp) {
-  for (int i = 0; i < 100; ++i)
-    client_.before[kFile + "m-Q4_0.gguf"].push_back({.body = std::string(100'000, 'q'), .cut_at = 50});
-  EXPECT_NE(message().find("given up with 50 of 100000 bytes"), std::string::npos);
+  for (std::size_t at = 0; at < 5000; at += 50) {
+    client_.before[kFile + "m-Q4_0.gguf"].push_back(
+        {.status = at == 0 ? 200 : 206,
+         .body = std::string(100'000 - at, 'q'),
+         .headers = {{"content-range", fmt::format("bytes {}-99999/100000", at)}},
+         .cut_at = 50});
+  }
+  EXPECT_NE(message().find("given up with 250 of 100000 bytes"), std::string::npos);
   EXPECT_EQ(client_.requests.size(), 1U + 5U);
 }
 

@@ -152,6 +152,17 @@ def test_names_of_models_are_downloaded_once_by_every_command(hub, millrace, tin
     assert len(hub.requests) == asked
 
 
+def test_what_another_program_fetched_in_part_is_completed(hub, millrace, fails, tiny_gguf, cache):
+    hub.add("org/random", {"config.json": b"{}", "tiny-Q4_0.gguf": tiny_gguf.read_bytes()})
+    snapshot = cache / "models--org--random" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_bytes(b"{}")
+    (cache / "models--org--random" / "refs").mkdir()
+    (cache / "models--org--random" / "refs" / "main").write_text(COMMIT)
+    assert "no .gguf" in fails(3, "inspect", "org/random", "--offline")
+    millrace("inspect", "org/random")
+
+
 def test_run_takes_a_name(hub, millrace):
     path = os.environ.get("MILLRACE_TEST_MODEL", "")
     if not path:
