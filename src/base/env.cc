@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 namespace millrace {
@@ -66,6 +68,16 @@ class SystemEnv final : public Env {
     }
     return std::unique_ptr<RandomAccessFile>(
         std::make_unique<PosixFile>(fd, static_cast<std::uint64_t>(info.st_size), path));
+  }
+
+  std::vector<std::string> list(const std::string& directory) override {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+      names.push_back(at->path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -33,6 +34,8 @@ class Env {
   virtual TimePoint now() const = 0;
   virtual std::uint64_t random_seed() = 0;
   virtual Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) = 0;
+  // The names of what lies in a directory, sorted; none if it cannot be read.
+  virtual std::vector<std::string> list(const std::string& directory) = 0;
 
   // The real one.
   static Env& system();

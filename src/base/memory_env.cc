@@ -39,4 +39,15 @@ Result<std::unique_ptr<RandomAccessFile>> MemoryEnv::open(const std::string& pat
   return std::unique_ptr<RandomAccessFile>(std::make_unique<MemoryFile>(*this, path, it->second));
 }
 
+std::vector<std::string> MemoryEnv::list(const std::string& directory) {
+  std::vector<std::string> names;
+  const std::string prefix = directory + "/";
+  for (const auto& [path, bytes] : files) {
+    if (!path.starts_with(prefix)) continue;
+    std::string name = path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size());
+    if (names.empty() || names.back() != name) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 }  // namespace millrace

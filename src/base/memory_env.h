@@ -23,6 +23,7 @@ class MemoryEnv final : public Env {
   std::uint64_t random_seed() override { return seed; }
   // The file borrows from `files`, which must not change while it is open.
   Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override;
+  std::vector<std::string> list(const std::string& directory) override;
 };
 
 }  // namespace millrace

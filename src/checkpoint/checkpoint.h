@@ -13,6 +13,7 @@
 #include "checkpoint/model_config.h"
 #include "quant/format.h"
 #include "tensor/shape.h"
+#include "text/chat_template_set.h"
 #include "text/tokenizer.h"
 
 namespace millrace::checkpoint {
@@ -34,7 +35,7 @@ struct Checkpoint {
   std::string path;  // the .gguf file or the directory
   ModelConfig config;
   GenerationDefaults generation;
-  std::string chat_template;                         // Jinja source; empty = none
+  text::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
   std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<RawTensor> tensors;  // names are unique
@@ -48,16 +49,5 @@ struct Checkpoint {
 // Opens a .gguf file or a directory with config.json and safetensors. Errors name file, field or tensor, expected and
 // found.
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path);
-
-// A model reference as users type it -> path for open_checkpoint: a directory, a .gguf file, or org/name[@rev] looked
-// up in the Hugging Face cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub,
-// ~/.cache/huggingface/hub). Never touches the network. kNotFound says where it looked and how to place a model by
-// hand.
-struct CacheRoots {
-  std::string huggingface;  // the hub directory; see huggingface_cache_root
-};
-Result<std::string> resolve_model(const std::string& reference, const CacheRoots& roots);
-// `get` is getenv or a test's stand-in; libraries below apps/ read no environment themselves.
-CacheRoots cache_roots(const char* (*get)(const char* name));
 
 }  // namespace millrace::checkpoint

@@ -17,6 +17,19 @@ void refuse_split(const GgufMetadata& metadata) {
                    *parts);
 }
 
+// tokenizer.chat_template, and tokenizer.chat_template.NAME for the others.
+text::ChatTemplateSet chat_templates(const GgufMetadata& metadata) {
+  constexpr std::string_view kKey = "tokenizer.chat_template", kNamed = "tokenizer.chat_template.";
+  text::ChatTemplateSet templates;
+  for (const auto& [key, value] : metadata.entries()) {
+    if (key != kKey && !key.starts_with(kNamed)) continue;
+    const std::string name(key == kKey ? text::kDefaultTemplate : std::string_view(key).substr(kNamed.size()));
+    std::string source = metadata.text(key).value_or("");
+    if (!source.empty()) templates.sources.insert_or_assign(name, std::move(source));
+  }
+  return templates;
+}
+
 // What the metadata leave to the tensors that are there.
 void complete_from_tensors(const Checkpoint& checkpoint, ModelConfig& config) {
   const auto has = [&](const char* name) { return checkpoint.find(name) != nullptr; };
@@ -39,7 +52,7 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& path, text::GgufVo
   checkpoint->config = gguf_config(header.metadata);
   complete_from_tensors(*checkpoint, checkpoint->config);
   check_model_config(path, checkpoint->config);
-  checkpoint->chat_template = header.metadata.text("tokenizer.chat_template").value_or("");
+  checkpoint->chat_templates = chat_templates(header.metadata);
   *vocabulary_out = gguf_vocabulary(header.metadata);
   for (const auto& id : {vocabulary_out->eos, vocabulary_out->eot}) {
     if (id) checkpoint->generation.eos_token_ids.push_back(*id);

@@ -38,7 +38,7 @@ TEST(GgufReader, OpensAGoodFile) {
   EXPECT_EQ(config.vocab_size, 4);
   EXPECT_EQ(config.activation, "silu");
   EXPECT_TRUE(config.tie_word_embeddings);
-  EXPECT_EQ((*checkpoint)->chat_template, "{{ messages }}");
+  EXPECT_EQ((*checkpoint)->chat_templates.default_source(), "{{ messages }}");
   EXPECT_EQ((*checkpoint)->generation.eos_token_ids, std::vector<std::int32_t>{1});
   EXPECT_EQ(vocabulary.tokens, (std::vector<std::string>{"<s>", "</s>", "a", "b"}));
   EXPECT_EQ(vocabulary.scores.size(), 4u);

@@ -11,6 +11,7 @@ namespace millrace::checkpoint {
 namespace {
 
 constexpr std::uint64_t kMaxConfigBytes = 4 << 20;
+constexpr std::size_t kMaxTemplates = 32;
 constexpr std::uint64_t kMaxTokenizerBytes = 128 << 20;
 
 std::string required_file(Env& env, const std::string& path, std::uint64_t limit) {
@@ -18,32 +19,57 @@ std::string required_file(Env& env, const std::string& path, std::uint64_t limit
   throw_load_error(ErrorCode::kNotFound, path, "{}: No such file or directory", path);
 }
 
-// A string, or a list of {"name", "template"} of which "default" is meant.
-std::string template_of(const JsonFields& fields) {
+// A string, or a list of {"name", "template"}.
+text::ChatTemplateSet templates_of(const JsonFields& fields) {
+  text::ChatTemplateSet templates;
+  const auto add = [&](const std::string& name, std::string source) {
+    if (!source.empty()) templates.sources.insert_or_assign(name, std::move(source));
+  };
   const nlohmann::json* value = fields.find("chat_template");
-  if (value == nullptr) return {};
-  if (!value->is_array()) return fields.text("chat_template").value_or("");
+  if (value == nullptr) return templates;
+  if (!value->is_array()) {
+    add(std::string(text::kDefaultTemplate), fields.text("chat_template").value_or(""));
+    return templates;
+  }
   for (const nlohmann::json& entry : *value) {
     if (!entry.is_object()) fields.wrong_type("chat_template", "a string or a list of named templates");
     const JsonFields named(fields.file(), entry, "chat_template.");
-    if (named.text("name") == "default") return named.text("template").value_or("");
+    if (const auto name = named.text("name")) add(*name, named.text("template").value_or(""));
   }
-  return {};
+  return templates;
 }
 
-// Newer repositories keep the template in a file of its own, which then wins over tokenizer_config.json.
-std::string read_chat_template(Env& env, const std::string& directory, const std::string& tokenizer_config) {
-  if (auto jinja = read_optional_file(env, directory + "/chat_template.jinja", kMaxConfigBytes))
-    return *std::move(jinja);
+// Templates in files of their own: chat_template.jinja and additional_chat_templates/NAME.jinja.
+text::ChatTemplateSet template_files(Env& env, const std::string& directory) {
+  text::ChatTemplateSet templates;
+  const auto add = [&](const std::string& name, const std::string& path) {
+    auto source = read_optional_file(env, path, kMaxConfigBytes);
+    if (source && !source->empty()) templates.sources.insert_or_assign(name, *std::move(source));
+  };
+  add(std::string(text::kDefaultTemplate), directory + "/chat_template.jinja");
+  const std::string additional = directory + "/additional_chat_templates";
+  constexpr std::string_view kSuffix = ".jinja";
+  for (const std::string& file : env.list(additional)) {
+    if (templates.sources.size() > kMaxTemplates) {
+      throw_load_error(ErrorCode::kBadFile, additional, "{}: more than {} templates", additional, kMaxTemplates);
+    }
+    if (file.ends_with(kSuffix)) add(file.substr(0, file.size() - kSuffix.size()), additional + "/" + file);
+  }
+  return templates;
+}
+
+// The first place that has any template wins with all of its own, as in Transformers 5.
+text::ChatTemplateSet read_chat_templates(Env& env, const std::string& directory, const std::string& tokenizer_config) {
+  if (auto files = template_files(env, directory); !files.empty()) return files;
   const std::string own_file = directory + "/chat_template.json";
   if (const auto text = read_optional_file(env, own_file, kMaxConfigBytes)) {
     const nlohmann::json json = parse_json_object(own_file, *text);
-    if (std::string found = template_of(JsonFields(own_file, json)); !found.empty()) return found;
+    if (auto found = templates_of(JsonFields(own_file, json)); !found.empty()) return found;
   }
   if (tokenizer_config.empty()) return {};
   const std::string file = directory + "/tokenizer_config.json";
   const nlohmann::json json = parse_json_object(file, tokenizer_config);
-  return template_of(JsonFields(file, json));
+  return templates_of(JsonFields(file, json));
 }
 
 GenerationDefaults read_generation(Env& env, const std::string& directory, const std::string& config_json) {
@@ -72,7 +98,7 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, Tokeniz
   tokenizer.tokenizer_json = read_optional_file(env, directory + "/tokenizer.json", kMaxTokenizerBytes).value_or("");
   tokenizer.tokenizer_config_json =
       read_optional_file(env, directory + "/tokenizer_config.json", kMaxTokenizerBytes).value_or("");
-  checkpoint->chat_template = read_chat_template(env, directory, tokenizer.tokenizer_config_json);
+  checkpoint->chat_templates = read_chat_templates(env, directory, tokenizer.tokenizer_config_json);
   checkpoint->generation = read_generation(env, directory, config_json);
   *tokenizer_out = std::move(tokenizer);
   return checkpoint;

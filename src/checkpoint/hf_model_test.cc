@@ -68,20 +68,26 @@ TEST(HuggingFace, TakesTheEndTokenFromConfigWhenNothingElseNamesOne) {
 
 TEST(HuggingFace, FindsTheChatTemplateInEachOfItsPlaces) {
   MemoryEnv env = good_directory();
-  const auto chat_template = [&] {
+  const auto templates = [&] {
     TokenizerFiles tokenizer;
-    return (*read_huggingface(env, "d", &tokenizer))->chat_template;
+    return (*read_huggingface(env, "d", &tokenizer))->chat_templates;
   };
+  const auto chat_template = [&] { return std::string(templates().default_source()); };
   EXPECT_EQ(chat_template(), "");
   env.files["d/tokenizer_config.json"] = R"({"chat_template": "one"})";
   EXPECT_EQ(chat_template(), "one");
   env.files["d/tokenizer_config.json"] =
       R"({"chat_template": [{"name": "rag", "template": "no"}, {"name": "default", "template": "two"}]})";
   EXPECT_EQ(chat_template(), "two");
+  EXPECT_EQ(templates().sources.at("rag"), "no");
   env.files["d/chat_template.json"] = R"({"chat_template": "three"})";
   EXPECT_EQ(chat_template(), "three");
   env.files["d/chat_template.jinja"] = "four";
   EXPECT_EQ(chat_template(), "four");
+  EXPECT_EQ(templates().sources.size(), 1u);
+  env.files["d/additional_chat_templates/tool_use.jinja"] = "five";
+  env.files["d/additional_chat_templates/readme.md"] = "six";
+  EXPECT_EQ(templates().sources, (decltype(text::ChatTemplateSet::sources){{"default", "four"}, {"tool_use", "five"}}));
 }
 
 TEST(HuggingFace, OpensShards) {

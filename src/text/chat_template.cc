@@ -62,7 +62,9 @@ class CompiledTemplate final : public ChatTemplate {
     jinja::Interpreter interpreter(program_, limits_, context);
     define_context(interpreter, context);
     for (const auto& [name, value] : variables.items()) {
-      if (program_.ids.contains(name)) interpreter.define(name, jinja::from_json(interpreter, value));
+      if (!program_.ids.contains(name)) continue;
+      interpreter.define(name, name == "messages" ? jinja::messages_from_json(interpreter, value)
+                                                  : jinja::from_json(interpreter, value));
     }
     jinja::Text output;
     try {
@@ -96,6 +98,10 @@ class CompiledTemplate final : public ChatTemplate {
 Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::compile(std::string_view source, TemplateLimits limits) {
   using Compiled = Result<std::shared_ptr<const ChatTemplate>>;
   const auto work = [&]() -> Compiled {
+    if (source.size() > static_cast<std::size_t>(limits.source_bytes)) {
+      return make_error(ErrorCode::kBadFile, "chat_template",
+                        "the chat template is longer than {} bytes (source_bytes)", limits.source_bytes);
+    }
     if (jinja::replace_invalid_utf8(source) != source) {
       return make_error(ErrorCode::kBadFile, "chat_template", "the chat template is not valid UTF-8");
     }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/env.h"
 #include "base/result.h"
 #include "text/tokenizer.h"
 
@@ -17,7 +18,9 @@ struct TemplateLimits {
   std::int64_t output_bytes = 8 << 20;
   std::int64_t string_bytes = 1 << 20;  // any one string made by an operation
   std::int64_t range_items = 100'000;
-  int depth = 64;  // nesting of source, calls and data
+  int depth = 64;                       // nesting of source, calls and data
+  int time_ms = 100;                    // of TemplateContext::clock; looked at every 1,024 steps
+  std::int64_t source_bytes = 1 << 20;  // of the template itself; kBadFile
 };
 
 // What a rendering sees besides the variables of the caller.
@@ -25,6 +28,7 @@ struct TemplateContext {
   std::string bos_token, eos_token;
   std::string date_string = "";  // for strftime_now; the caller's clock, formatted per call by the format given
   std::int64_t unix_time = 0;    // seconds; what strftime_now formats (UTC)
+  const Env* clock = nullptr;    // whose now() bounds the time of a rendering; null: Env::system()
 };
 
 // A chat template in the Jinja subset that model authors use, interpreted by our own engine: no attribute access beyond
@@ -37,7 +41,7 @@ class ChatTemplate {
 
   // Renders with `variables`, a JSON object: messages, tools, add_generation_prompt, documents and whatever the
   // template takes. Pieces that come from the template's own text are trusted; every character that comes out of
-  // `variables` is not.
+  // `variables` is not, but for one exception: the `role` of a message that is one of chat_roles() (text/chat_role.h).
   virtual Result<std::vector<TextPiece>> render(const nlohmann::ordered_json& variables,
                                                 const TemplateContext& context) const = 0;
 };

@@ -165,14 +165,10 @@ Json component(const Step& step) {
   switch (step.kind) {
     case Step::kSplit:
       return {{"type", "Split"}, {"pattern", {{"Regex", step.regex}}}, {"behavior", "Isolated"}, {"invert", false}};
-    case Step::kEachDigit:
-      return {{"type", "Digits"}, {"individual_digits", true}};
-    case Step::kDigitRuns:
-      return {{"type", "Digits"}, {"individual_digits", false}};
-    case Step::kPunctuation:
-      return {{"type", "Punctuation"}, {"behavior", "Contiguous"}};
-    default:
-      return byte_level(true);
+    case Step::kEachDigit: return {{"type", "Digits"}, {"individual_digits", true}};
+    case Step::kDigitRuns: return {{"type", "Digits"}, {"individual_digits", false}};
+    case Step::kPunctuation: return {{"type", "Punctuation"}, {"behavior", "Contiguous"}};
+    default: return byte_level(true);
   }
 }
 

@@ -28,7 +28,9 @@ class ClassTable {
     }
     for (const Page& page : stored) classes_.insert(classes_.end(), page.begin(), page.end());
   }
-  std::uint8_t operator[](char32_t c) const noexcept { return c < kPages * 256 ? classes_[page_[c >> 8] + (c & 0xFF)] : 0; }
+  std::uint8_t operator[](char32_t c) const noexcept {
+    return c < kPages * 256 ? classes_[page_[c >> 8] + (c & 0xFF)] : 0;
+  }
 
  private:
   static constexpr std::size_t kPages = 0x1100;

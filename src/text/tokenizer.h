@@ -92,5 +92,7 @@ Result<std::shared_ptr<const Tokenizer>> load_gguf_tokenizer(GgufVocabulary voca
 // From the contents of a SentencePiece tokenizer.model: BPE or Unigram.
 Result<std::shared_ptr<const Tokenizer>> load_sentencepiece_model(std::string_view model,
                                                                   std::string_view tokenizer_config_json);
+// From the contents of a tiktoken file ("base64 rank" a line): GPT-4's, Llama 3's, Qwen's, Kimi's.
+Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json);
 
 }  // namespace millrace::text

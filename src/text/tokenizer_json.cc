@@ -7,23 +7,6 @@
 namespace millrace::text {
 namespace {
 
-constexpr std::size_t kMaxConfigBytes = std::size_t{8} << 20;
-
-simdjson::dom::element parse(simdjson::dom::parser& parser, std::string_view json, std::string_view file,
-                             std::size_t limit) {
-  if (json.size() > limit) {
-    throw_load_error(ErrorCode::kBadFile, std::string(file), "{} has {} bytes; the limit is {}", file, json.size(),
-                     limit);
-  }
-  simdjson::dom::element out;
-  auto error = parser.allocate(std::max<std::size_t>(json.size(), 64), kMaxJsonDepth);
-  if (!error) error = parser.parse(json.data(), json.size()).get(out);
-  if (error) {
-    throw_load_error(ErrorCode::kBadFile, std::string(file), "{}: {}", file, simdjson::error_message(error));
-  }
-  return out;
-}
-
 class Loader {
  public:
   TokenizerParts load(const JsonNode& file, const TokenizerConfig& config);
@@ -157,13 +140,9 @@ TokenizerParts Loader::load(const JsonNode& file, const TokenizerConfig& config)
 Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view tokenizer_json,
                                                              std::string_view tokenizer_config_json) {
   try {
-    simdjson::dom::parser parser, config_parser;
-    TokenizerConfig config;
-    if (!tokenizer_config_json.empty()) {
-      config = read_tokenizer_config(
-          JsonNode(parse(config_parser, tokenizer_config_json, "tokenizer_config.json", kMaxConfigBytes), ""));
-    }
-    const JsonNode file(parse(parser, tokenizer_json, "tokenizer.json", kMaxVocabularyBytes), "");
+    const TokenizerConfig config = parse_tokenizer_config(tokenizer_config_json);
+    simdjson::dom::parser parser;
+    const JsonNode file(parse_json(parser, tokenizer_json, "tokenizer.json", kMaxVocabularyBytes), "");
     return make_tokenizer(Loader().load(file, config));
   } catch (const LoadError& e) {
     return e.error();

@@ -45,7 +45,8 @@ class Decomposer {
   void append(char32_t character, std::vector<Mark>& out) const {
     utf8proc_int32_t parts[kMaxParts];
     int boundary = 0;
-    const auto n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character), parts, kMaxParts, options_, &boundary);
+    const auto n =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character), parts, kMaxParts, options_, &boundary);
     for (utf8proc_ssize_t i = 0; i < n && i < kMaxParts; ++i) {
       const auto part = static_cast<char32_t>(parts[i]);
       const bool known = (normalization_classes(part) & kNfdChanges) != 0;

@@ -1,6 +1,7 @@
-"""Writes the seed files of corpus/{gguf,safetensors,hf_config}: small good files to start from. Needs gguf, safetensors, numpy."""
+"""Writes the seed files of corpus/{gguf,safetensors,hf_config,jinja_*}: small good files to start from. Needs gguf, safetensors, numpy, jinja2."""
 import json
 import pathlib
+import sys
 
 import gguf
 import numpy as np
@@ -70,3 +71,28 @@ save_file({"a": np.zeros((2, 3), np.float32), "b": np.zeros(4, np.float16)}, fol
 save_file({"s": np.array(1, np.float32)}, folder("safetensors") / "scalar.safetensors")
 for name, config in {"llama": LLAMA, "qwen": QWEN, "types": TYPES, "gpt2": GPT2}.items():
     (folder("hf_config") / f"{name}.json").write_text(json.dumps(config))
+
+sys.path.insert(0, str(CORPUS.parents[1] / "jinja"))
+from conversations import conversations  # noqa: E402
+from reference import compiled, template_files  # noqa: E402
+from snippets import TEMPLATES, expressions  # noqa: E402
+
+
+def write_jinja(name, template, variables):
+    (folder("jinja_parse") / name).write_text(template)
+    seed = template + "\0" + json.dumps(variables, ensure_ascii=False, separators=(",", ":"))
+    (folder("jinja_render") / name).write_text(seed)
+
+
+# Small conversations, the first of each that the template takes.
+small = sorted(conversations(400, seed=7), key=lambda variables: len(json.dumps(variables)))[100:]
+for path in template_files():
+    render = compiled(path.read_text())
+    write_jinja(path.stem, path.read_text(), next(v for v in small if render({"bos_token": "", "eos_token": "", **v}) is not None))
+for at in range(0, len(expressions()), 25):
+    write_jinja(f"expressions_{at:03}", "".join("{{ " + e + " }}" for e in expressions()[at : at + 25]), {"s": "Hello World", "l": [3, 1, 2], "d": {"b": 1, "a": [1, 2.0, None]}})
+for at, template in enumerate(TEMPLATES):
+    write_jinja(f"statement_{at:02}", template, {"s": "Hello World", "l": [3, 1, 2], "d": {"b": 1, "a": [1, 2.0, None]}})
+for at, variables in enumerate(small[::20]):
+    if variables.get("messages"):
+        (folder("jinja_request") / f"{at:02}.json").write_text(json.dumps({"messages": variables["messages"][:6], "tools": variables.get("tools"), "chat_template_kwargs": {"enable_thinking": False}}))

@@ -2,6 +2,7 @@
 // test_tokenizers.py.
 //   {"op": "load", "tokenizer": path, "config": path or ""}    {"op": "load_gguf", "vocabulary": path of a JSON dump}
 //   {"op": "load_model", "model": path of a tokenizer.model, "config": path or ""}
+//   {"op": "load_tiktoken", "file": path, "config": path or ""}
 //   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...]}
 //   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]}, bytes
 //   {"op": "encode_bytes", "texts": [[byte...]...], ...}          -> the same, for text that is not UTF-8
@@ -73,6 +74,11 @@ class Oracle {
     if (op == "load_gguf") {
       GgufVocabulary vocabulary = gguf_vocabulary(Json::parse(contents(request.at("vocabulary"))));
       return load([&] { return millrace::text::load_gguf_tokenizer(std::move(vocabulary)); });
+    }
+    if (op == "load_tiktoken") {
+      const std::string file = contents(request.at("file")), config = request.value("config", "");
+      const std::string config_json = config.empty() ? "" : contents(config);
+      return load([&] { return millrace::text::load_tiktoken(file, config_json); });
     }
     if (op == "gguf_pre") return gguf_pre();
     if (op == "load_model") {

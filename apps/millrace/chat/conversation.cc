@@ -8,7 +8,13 @@ Conversation::Conversation(const checkpoint::Checkpoint& checkpoint) : checkpoin
   if (checkpoint.tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint.path);
   }
-  if (!checkpoint.chat_template.empty()) template_ = text::ChatTemplate::compile(checkpoint.chat_template).or_throw();
+  if (checkpoint.chat_templates.empty()) return;
+  const text::Tokenizer& tokenizer = *checkpoint.tokenizer;
+  const auto special = [&](std::optional<text::TokenId> id) {
+    return id ? std::string(tokenizer.token_text(*id)) : "";
+  };
+  const text::TemplateContext context{.bos_token = special(tokenizer.bos()), .eos_token = special(tokenizer.eos())};
+  format_ = text::ChatFormat::load(checkpoint.chat_templates, context).or_throw();
 }
 
 void Conversation::add(const char* role, const std::string& text) {
@@ -43,19 +49,14 @@ void Conversation::clear() {
 
 Result<std::vector<std::int32_t>> Conversation::prompt() const {
   const text::Tokenizer& tokenizer = *checkpoint_.tokenizer;
-  if (template_ == nullptr) {
+  if (format_ == nullptr) {
     std::string text;
     for (const auto& message : messages_) text += message["content"].get<std::string>();
     return tokenizer.encode(text, true, false);
   }
-  const auto special = [&](std::optional<text::TokenId> id) {
-    return id ? std::string(tokenizer.token_text(*id)) : "";
-  };
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const text::TemplateContext context{.bos_token = special(tokenizer.bos()),
-                                      .eos_token = special(tokenizer.eos()),
-                                      .unix_time = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
-  auto pieces = template_->render({{"messages", messages_}, {"add_generation_prompt", true}}, context);
+  const std::int64_t unix_time = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  const auto pieces = format_->render({{"messages", messages_}}, unix_time);
   if (!pieces) return pieces.error();
   return tokenizer.encode(*pieces, false);  // the template writes its own BOS
 }

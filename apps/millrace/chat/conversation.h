@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "text/chat_template.h"
+#include "text/chat_format.h"
 
 namespace millrace::app {
 
@@ -13,7 +13,7 @@ namespace millrace::app {
 // as plain text to continue.
 class Conversation {
  public:
-  // Throws LoadError if the model has no tokenizer or its template does not compile.
+  // Throws LoadError if the model has no tokenizer or a template of it does not work.
   explicit Conversation(const checkpoint::Checkpoint& checkpoint);
 
   void set_system(const std::string& text);  // replaces or removes (empty) the system message
@@ -31,7 +31,7 @@ class Conversation {
  private:
   void add(const char* role, const std::string& text);
   const checkpoint::Checkpoint& checkpoint_;
-  std::shared_ptr<const text::ChatTemplate> template_;
+  std::shared_ptr<const text::ChatFormat> format_;  // null: no chat template
   nlohmann::ordered_json messages_ = nlohmann::ordered_json::array();
 };
 

@@ -141,7 +141,7 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, const Json&
     warnings.push_back(fmt::format("the tokenizer has {} tokens, the model {}", checkpoint.tokenizer->vocab_size(),
                                    checkpoint.config.vocab_size));
   }
-  if (checkpoint.chat_template.empty()) warnings.push_back("no chat template: not a chat model");
+  if (checkpoint.chat_templates.empty()) warnings.push_back("no chat template: not a chat model");
   if (checkpoint.generation.eos_token_ids.empty()) warnings.push_back("no end token: answers end by length alone");
   if (!memory.is_null() && memory["available"] > 0 && memory["total"] > memory["available"]) {
     warnings.push_back(fmt::format("{} for {} tokens exceed the {} available: lower --max-model-len",
@@ -173,7 +173,7 @@ Json make_report(const Checkpoint& checkpoint, const Flags& flags) {
                    {"repetition_penalty", or_null(g.repetition_penalty)},
                    {"do_sample", or_null(g.do_sample)},
                    {"eos_token_ids", g.eos_token_ids}}},
-                 {"chat_template", checkpoint.chat_template}};
+                 {"chat_template", checkpoint.chat_templates.default_source()}};
   std::vector<std::string> warnings = find_warnings(checkpoint, report["memory"]);
   if (!spec) warnings.push_back(spec.error().message);
   report["warnings"] = warnings;
@@ -291,9 +291,10 @@ void print_report(const Json& r) {
 }
 
 int inspect(const Flags& flags) {
-  const auto checkpoint = app::open_model(flags.model.model);
+  const auto checkpoint = app::open_model(flags.model.model, flags.model.hub);
   if (flags.chat_template) {
-    std::fwrite(checkpoint->chat_template.data(), 1, checkpoint->chat_template.size(), stdout);
+    const std::string_view source = checkpoint->chat_templates.default_source();
+    std::fwrite(source.data(), 1, source.size(), stdout);
     return 0;
   }
   const Json report = make_report(*checkpoint, flags);

@@ -19,10 +19,10 @@ BoundArguments::BoundArguments(std::string_view callee, const Arguments& argumen
   }
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) values_[i] = &arguments.positional[i];
   for (const auto& [name, value] : arguments.named) {
-    const auto found = std::find(names_.begin(), names_.end(), name);
-    if (found == names_.end()) fail("{}() got an unexpected keyword argument '{}'", callee, name);
+    const auto found = std::find(names_.begin(), names_.end(), name.view());
+    if (found == names_.end()) fail("{}() got an unexpected keyword argument '{}'", callee, name.view());
     const Value*& slot = values_[static_cast<std::size_t>(found - names_.begin())];
-    if (slot) fail("{}() got multiple values for argument '{}'", callee, name);
+    if (slot) fail("{}() got multiple values for argument '{}'", callee, name.view());
     slot = &value;
   }
   for (std::size_t i = 0; i < required; ++i) {

@@ -22,8 +22,8 @@ using NameId = std::size_t;  // index into Program::names
 
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
-  std::vector<std::pair<std::string, ExpressionPtr>> named;
-  ExpressionPtr spread, named_spread;  // *args, **kwargs; may be null
+  std::vector<std::pair<Text, ExpressionPtr>> named;  // the names are the template's own: trusted
+  ExpressionPtr spread, named_spread;                 // *args, **kwargs; may be null
 };
 
 // Expressions. Chains of one precedence are flat, so that their length costs no depth.

@@ -182,7 +182,7 @@ class BraceFormatter {
       index = next_++;
     } else if (digits != name.size()) {
       for (const auto& [key, value] : arguments_.named) {
-        if (key == name) return value;
+        if (key.view() == name) return value;
       }
       fail("format(): there is no argument '{}'", name);
     }

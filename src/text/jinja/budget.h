@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,13 +13,17 @@ namespace millrace::text::jinja {
 // that time and memory are bounded by TemplateLimits whatever the template and the conversation are.
 class Budget {
  public:
-  explicit Budget(const TemplateLimits& limits) : limits_(limits), steps_left_(limits.steps) {}
+  // Time runs from here, by `clock`; null: without a limit of time.
+  explicit Budget(const TemplateLimits& limits, const Env* clock = nullptr)
+      : limits_(limits), clock_(clock), steps_left_(limits.steps), next_check_(steps_left_ - kStepsBetweenChecks) {
+    if (clock_) start_ = clock_->now();
+  }
 
   const TemplateLimits& limits() const noexcept { return limits_; }
 
   void step(std::int64_t count = 1) {
     steps_left_ -= count;
-    if (steps_left_ < 0) fail("the template exceeds the limit of {} steps", limits_.steps);
+    if (steps_left_ < next_check_) check();
   }
   // Prices in bytes per step keep a step near 100 ns: a copy runs at memcpy's speed, a scan decodes each character.
   void copy(std::size_t bytes) { step(static_cast<std::int64_t>(bytes / 128)); }
@@ -34,8 +39,21 @@ class Budget {
   }
 
  private:
+  static constexpr std::int64_t kStepsBetweenChecks = 1024;
+
+  void check() {
+    if (steps_left_ < 0) fail("the template exceeds the limit of {} steps", limits_.steps);
+    next_check_ = std::max<std::int64_t>(0, steps_left_ - kStepsBetweenChecks);
+    if (clock_ && milliseconds_between(start_, clock_->now()) > limits_.time_ms) {
+      fail("the template exceeds the limit of {} ms (time_ms)", limits_.time_ms);
+    }
+  }
+
   const TemplateLimits limits_;
+  const Env* const clock_;
+  TimePoint start_{};
   std::int64_t steps_left_;
+  std::int64_t next_check_;  // steps_left_ below which limits are looked at
 };
 
 }  // namespace millrace::text::jinja

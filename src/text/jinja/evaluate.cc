@@ -144,9 +144,9 @@ Arguments Interpreter::evaluate(const CallArguments& arguments) {
       budget.step(1 + static_cast<std::int64_t>(out.named.size()));
       if (!entry.key.text()) fail("keywords must be strings");
       for (const auto& [name, unused] : out.named) {
-        if (name == entry.key.text()->view()) fail("got multiple values for keyword argument '{}'", name);
+        if (name.view() == entry.key.text()->view()) fail("got multiple values for keyword argument '{}'", name.view());
       }
-      out.named.emplace_back(entry.key.text()->view(), entry.value);
+      out.named.emplace_back(*entry.key.text(), entry.value);
     }
   }
   return out;

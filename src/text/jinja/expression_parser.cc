@@ -268,10 +268,13 @@ CallArguments ExpressionParser::call_arguments() {
       if (arguments.named_spread) syntax_error(line, "invalid syntax for function call expression");
       arguments.named_spread = expression();
     } else if (stream_.is(TokenKind::kName) && after.kind == TokenKind::kOperator && after.text == "=") {
-      std::string name = stream_.next().text;
+      Text name(stream_.next().text, true);
       stream_.next();
+      if (arguments.named.size() == kMaxNames) syntax_error(line, "too many keyword arguments");
       for (const auto& [other, unused] : arguments.named) {
-        if (other == name) syntax_error(line, fmt::format("keyword argument repeated: {}", name));
+        if (other.view() == name.view()) {
+          syntax_error(line, fmt::format("keyword argument repeated: {}", name.view()));
+        }
       }
       if (arguments.named_spread) syntax_error(line, "invalid syntax for function call expression");
       arguments.named.emplace_back(std::move(name), expression());

@@ -44,7 +44,7 @@ Value dict(Runtime& runtime, Arguments& arguments) {
       out->insert(runtime.budget, parts->items[0], parts->items[1]);
     }
   }
-  for (auto& [name, value] : arguments.named) out->insert(runtime.budget, Text(name, true), std::move(value));
+  for (auto& [name, value] : arguments.named) out->insert(runtime.budget, name, std::move(value));
   return make_dict(std::move(out));
 }
 

@@ -185,7 +185,7 @@ Interpreter::Flow Interpreter::run_node(const CallBlock& node) {
   const Call& call = std::get<Call>(node.call->node);
   const Value callee = evaluate(*call.callee);
   Arguments arguments = evaluate(call.arguments);
-  arguments.named.emplace_back("caller", make<Macro>(*this, *node.caller, *scope_));
+  arguments.named.emplace_back(Text("caller", true), make<Macro>(*this, *node.caller, *scope_));
   line_ = node.call->line;
   out_->append(to_text(*this, call_value(*this, callee, arguments)));
   return Flow::kNext;

@@ -2,12 +2,22 @@
 
 #include <nlohmann/json.hpp>
 
+#include "text/chat_role.h"
 #include "text/jinja/unicode.h"
 
 namespace millrace::text::jinja {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+template <typename ConvertItem>
+Value convert_object(Runtime& runtime, const Json& json, ConvertItem convert_item) {
+  auto dict = std::make_shared<Dict>();
+  for (const auto& [key, item] : json.items()) {
+    dict->insert(runtime.budget, Text(replace_invalid_utf8(key), false), convert_item(key, item));
+  }
+  return make_dict(std::move(dict));
+}
 
 Value convert(Runtime& runtime, const Json& json, int depth) {
   runtime.budget.check_depth(depth);
@@ -25,11 +35,8 @@ Value convert(Runtime& runtime, const Json& json, int depth) {
       return make_list(runtime.budget, std::move(items));
     }
     case Json::value_t::object: {
-      auto dict = std::make_shared<Dict>();
-      for (const auto& [key, item] : json.items()) {
-        dict->insert(runtime.budget, Text(replace_invalid_utf8(key), false), convert(runtime, item, depth + 1));
-      }
-      return make_dict(std::move(dict));
+      return convert_object(runtime, json,
+                            [&](std::string_view, const Json& item) { return convert(runtime, item, depth + 1); });
     }
     default: fail("the variables hold something that is not JSON");
   }
@@ -38,5 +45,21 @@ Value convert(Runtime& runtime, const Json& json, int depth) {
 }  // namespace
 
 Value from_json(Runtime& runtime, const Json& json) { return convert(runtime, json, 1); }
+
+Value messages_from_json(Runtime& runtime, const Json& json) {
+  if (!json.is_array()) return from_json(runtime, json);
+  const auto message_item = [&](std::string_view key, const Json& item) -> Value {
+    const auto* role = key == "role" ? item.get_ptr<const Json::string_t*>() : nullptr;
+    if (role && is_chat_role(*role)) return Text(*role, true);
+    return convert(runtime, item, 3);
+  };
+  std::vector<Value> messages;
+  messages.reserve(json.size());
+  for (const Json& message : json) {
+    messages.push_back(message.is_object() ? convert_object(runtime, message, message_item)
+                                           : convert(runtime, message, 2));
+  }
+  return make_list(runtime.budget, std::move(messages));
+}
 
 }  // namespace millrace::text::jinja

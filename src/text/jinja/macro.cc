@@ -6,8 +6,8 @@ namespace millrace::text::jinja {
 namespace {
 
 std::optional<Value> take_named(Arguments& arguments, std::string_view name) {
-  const auto found =
-      std::find_if(arguments.named.begin(), arguments.named.end(), [&](const auto& a) { return a.first == name; });
+  const auto found = std::find_if(arguments.named.begin(), arguments.named.end(),
+                                  [&](const auto& a) { return a.first.view() == name; });
   if (found == arguments.named.end()) return std::nullopt;
   Value value = std::move(found->second);
   arguments.named.erase(found);
@@ -45,10 +45,10 @@ void bind_parameters(Runtime& runtime, const Program& program, const MacroDefini
   }
   if (macro.takes_kwargs) {
     auto dict = std::make_shared<Dict>();
-    for (auto& [name, value] : arguments.named) dict->insert(runtime.budget, Text(name, true), std::move(value));
+    for (auto& [name, value] : arguments.named) dict->insert(runtime.budget, name, std::move(value));
     set(*program.kwargs_name, make_dict(std::move(dict)));
   } else if (!arguments.named.empty()) {
-    fail("macro '{}' takes no keyword argument '{}'", macro.name, arguments.named.front().first);
+    fail("macro '{}' takes no keyword argument '{}'", macro.name, arguments.named.front().first.view());
   }
   if (macro.takes_varargs) {
     const std::size_t used = std::min(count, given.size());

@@ -152,6 +152,7 @@ class Parser {
     stream_.expect_sign("(");
     while (!stream_.is_sign(")")) {
       Parameter parameter{stream_.intern(stream_.expect(TokenKind::kName, "a parameter name").text), nullptr};
+      if (macro.parameters.size() == kMaxNames) syntax_error(stream_.line(), "too many parameters");
       for (const Parameter& other : macro.parameters) {
         if (other.name == parameter.name) syntax_error(stream_.line(), "a parameter name is repeated");
       }

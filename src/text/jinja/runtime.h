@@ -14,7 +14,7 @@ namespace millrace::text::jinja {
 class Runtime {
  public:
   Runtime(const TemplateLimits& limits, const TemplateContext& template_context)
-      : budget(limits), context(template_context) {}
+      : budget(limits, template_context.clock ? template_context.clock : &Env::system()), context(template_context) {}
   virtual ~Runtime() = default;
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;

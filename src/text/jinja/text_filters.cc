@@ -123,7 +123,7 @@ Value format(Runtime& runtime, const Value& input, Arguments& arguments) {
     return printf_format(runtime, text, make_list(runtime.budget, std::move(arguments.positional), ListKind::kTuple));
   }
   auto dict = std::make_shared<Dict>();
-  for (auto& [name, value] : arguments.named) dict->insert(runtime.budget, Text(name, true), std::move(value));
+  for (auto& [name, value] : arguments.named) dict->insert(runtime.budget, name, std::move(value));
   return printf_format(runtime, text, make_dict(std::move(dict)));
 }
 

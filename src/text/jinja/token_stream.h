@@ -10,6 +10,9 @@
 
 namespace millrace::text::jinja {
 
+// Longest list of parameters or named arguments: each name is compared with those before it.
+inline constexpr std::size_t kMaxNames = 255;
+
 // The tokens with a cursor, the names met so far, and the nesting depth: what both halves of the parser share.
 class TokenStream {
  public:

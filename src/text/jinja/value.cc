@@ -79,7 +79,7 @@ int depth_of(const Value& value) {
 }
 
 Value make_list(Budget& budget, std::vector<Value> items, ListKind kind) {
-  budget.step(static_cast<std::int64_t>(items.size()));
+  budget.step(1 + static_cast<std::int64_t>(items.size()));
   auto list = std::make_shared<List>();
   for (const Value& item : items) list->depth = std::max(list->depth, 1 + depth_of(item));
   budget.check_depth(list->depth);

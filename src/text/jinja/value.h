@@ -107,7 +107,7 @@ class Value {
 
 struct Arguments {
   std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
+  std::vector<std::pair<Text, Value>> named;  // a name of **data is as trusted as the data
 };
 
 // What Python would hold in different types but treat alike: the kind decides printing and what may be done.
