@@ -3,12 +3,12 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "hub/model_lookup.h"
+
 namespace millrace::app {
 namespace {
 
 constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
-
-const char* read_environment(const char* name) { return std::getenv(name); }
 
 }  // namespace
 
@@ -28,6 +28,7 @@ void ModelFlags::declare(CLI::App& app) {
                  "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
+  hub.declare(app);
 }
 
 DType ModelFlags::kv_dtype() const {
@@ -41,28 +42,31 @@ std::string cache_directory() {
   return std::string(home == nullptr ? "." : home) + "/.cache/millrace";
 }
 
-std::string model_path(const std::string& reference) {
-  if (reference != "default")
-    return checkpoint::resolve_model(reference, checkpoint::cache_roots(read_environment)).or_throw();
-  const std::string path = cache_directory() + "/models/" + kDefaultModel;
+std::string default_model_path() { return cache_directory() + "/models/" + kDefaultModel; }
+
+std::string model_path(const std::string& reference, const HubFlags& hub) {
+  if (reference != "default") {
+    auto path = hub::find_path(reference).or_throw();
+    return path ? *path : hub_model_path(hub::parse_reference(reference).or_throw(), hub);
+  }
+  const std::string path = default_model_path();
   if (!std::filesystem::exists(path)) {
-    throw_load_error(
-        ErrorCode::kNotFound, "model",
-        "the default model is not there: {}: ./dev setup downloads it; without a network place that file by hand, or "
-        "name a model: a .gguf file, a directory with config.json and safetensors, or org/name in the Hugging Face "
-        "cache",
-        path);
+    throw_load_error(ErrorCode::kNotFound, "model",
+                     "the default model is not there: {}: ./dev setup downloads it; without a network place that file "
+                     "by hand, or name a model: a .gguf file, a directory with config.json and safetensors, or "
+                     "org/name on the Hugging Face hub",
+                     path);
   }
   return path;
 }
 
-std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference) {
-  return checkpoint::open_checkpoint(Env::system(), model_path(reference)).or_throw();
+std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub) {
+  return checkpoint::open_checkpoint(Env::system(), model_path(reference, hub)).or_throw();
 }
 
 LoadedModel load_model(const ModelFlags& flags) {
   LoadedModel loaded;
-  loaded.checkpoint = open_model(flags.model);
+  loaded.checkpoint = open_model(flags.model, flags.hub);
   loaded.backend = backend::make_cpu_backend({.threads = flags.threads, .isa = flags.cpu_isa}).or_throw();
   model::ModelOptions options;
   options.max_length = flags.max_model_len;

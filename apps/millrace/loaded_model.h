@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
+#include "hub_access.h"
 #include "model/transformer.h"
 
 namespace millrace::app {
@@ -18,6 +19,7 @@ struct ModelFlags {
   std::string kv_cache_dtype = "bf16";
   std::string matmul_precision = "auto";
   std::int64_t max_model_len = 0;
+  HubFlags hub;
 
   void declare(CLI::App& app);
   DType kv_dtype() const;
@@ -30,9 +32,11 @@ struct LoadedModel {
   std::unique_ptr<model::Transformer> transformer;
 };
 
-// Where a model reference leads: "default" is the model that `./dev setup` places. Throws LoadError (kNotFound).
-std::string model_path(const std::string& reference);
-std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference);
+// Where a model reference leads: "default" is the model that `./dev setup` places; a name on the hub that is not in the
+// cache is downloaded, unless offline. Throws LoadError.
+std::string model_path(const std::string& reference, const HubFlags& hub = {});
+std::string default_model_path();
+std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub = {});
 LoadedModel load_model(const ModelFlags& flags);
 
 // $XDG_CACHE_HOME/millrace or ~/.cache/millrace.

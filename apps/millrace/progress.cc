@@ -8,9 +8,10 @@
 
 namespace millrace::app {
 
-Progress::Progress(std::string label, std::uint64_t total_bytes, Mode mode)
+Progress::Progress(std::string label, std::uint64_t total_bytes, Mode mode, std::uint64_t present_bytes)
     : label_(std::move(label)),
       total_bytes_(std::max<std::uint64_t>(total_bytes, 1)),
+      present_bytes_(present_bytes),
       silent_(mode == Mode::kSilent),
       terminal_(::isatty(STDERR_FILENO) == 1),
       start_(Env::system().now()),
@@ -32,24 +33,21 @@ void Progress::update(std::uint64_t done_bytes) {
   std::fflush(stderr);
 }
 
+void Progress::note(const std::string& text) {
+  std::fprintf(stderr, "%s%s\n", drawn_ && terminal_ ? "\r\033[K" : "", text.c_str());
+  std::fflush(stderr);
+}
+
 std::string Progress::line(std::uint64_t done_bytes, TimePoint now) const {
   constexpr std::size_t kBar = 30;
   const double seconds = std::max(1e-3, milliseconds_between(start_, now) / 1000.0);
   const double done = static_cast<double>(done_bytes), total = static_cast<double>(total_bytes_);
-  const double rate = done / seconds;
+  const double rate = std::max(0.0, done - static_cast<double>(present_bytes_)) / seconds;
   const double left = rate > 0.0 ? (total - done) / rate : 0.0;
   const auto filled = std::min(kBar, static_cast<std::size_t>(done / total * kBar));
   const std::string bar = terminal_ ? fmt::format("[{:<{}}] ", std::string(filled, '#'), kBar) : "";
   return fmt::format("{} {}{:3.0f} %  {} of {}  {}/s  {:.0f} s left", label_, bar, 100.0 * done / total,
                      readable_bytes(done), readable_bytes(total), readable_bytes(rate), left);
-}
-
-std::string readable_bytes(double bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; bytes >= 999.5 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1000.0;
-  const int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", bytes, decimals, kUnits[unit]);
 }
 
 }  // namespace millrace::app

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/env.h"
+#include "base/readable_bytes.h"
 
 namespace millrace::app {
 
@@ -12,23 +13,25 @@ namespace millrace::app {
 class Progress {
  public:
   enum class Mode { kAuto, kSilent };
-  Progress(std::string label, std::uint64_t total_bytes, Mode mode);
+  // `present_bytes` were there before: they count as done, not towards the rate.
+  Progress(std::string label, std::uint64_t total_bytes, Mode mode, std::uint64_t present_bytes = 0);
   ~Progress();  // ends the bar's line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void update(std::uint64_t done_bytes);
+  // A line of its own; the bar goes on below it. Also when silent.
+  void note(const std::string& text);
 
  private:
   std::string line(std::uint64_t done_bytes, TimePoint now) const;
 
   std::string label_;
-  std::uint64_t total_bytes_;
+  std::uint64_t total_bytes_, present_bytes_;
   bool silent_, terminal_, drawn_ = false;
   TimePoint start_, last_;
 };
 
-// "1.25 GB": decimal units, three digits.
-std::string readable_bytes(double bytes);
+using millrace::readable_bytes;
 
 }  // namespace millrace::app

@@ -50,15 +50,4 @@ struct Checkpoint {
 // found.
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path);
 
-// A model reference as users type it -> path for open_checkpoint: a directory, a .gguf file, or org/name[@rev] looked
-// up in the Hugging Face cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub,
-// ~/.cache/huggingface/hub). Never touches the network. kNotFound says where it looked and how to place a model by
-// hand.
-struct CacheRoots {
-  std::string huggingface;  // the hub directory; see huggingface_cache_root
-};
-Result<std::string> resolve_model(const std::string& reference, const CacheRoots& roots);
-// `get` is getenv or a test's stand-in; libraries below apps/ read no environment themselves.
-CacheRoots cache_roots(const char* (*get)(const char* name));
-
 }  // namespace millrace::checkpoint

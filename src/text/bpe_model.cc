@@ -14,7 +14,7 @@ constexpr std::size_t kMaxWordBytes = std::size_t{1} << 30;
 }  // namespace
 
 BpeModel::BpeModel(BpeOptions options, StringTable forms, MergeTable merges)
-    : options_(options), forms_(std::move(forms)), merges_(std::move(merges)) {
+    : options_(std::move(options)), forms_(std::move(forms)), merges_(std::move(merges)), is_fallback_(forms_.size()) {
   index_.reserve(forms_.size());
   for (std::size_t id = 0; id < forms_.size(); ++id) {
     index_.insert(forms_, static_cast<TokenId>(id));
@@ -24,34 +24,43 @@ BpeModel::BpeModel(BpeOptions options, StringTable forms, MergeTable merges)
     const char raw = static_cast<char>(byte);
     const std::string form = options_.byte_level ? std::string(1, raw) : fmt::format("<0x{:02X}>", byte);
     byte_tokens_.push_back(index_.find(forms_, form));
+    if (options_.byte_fallback && byte_tokens_.back() >= 0) {
+      is_fallback_[static_cast<std::size_t>(byte_tokens_.back())] = true;
+    }
     if (byte < 0x80) ascii_.push_back(index_.find(forms_, std::string_view(&raw, 1)));
   }
+  affixes_ = !options_.continuing_prefix.empty() || !options_.word_suffix.empty();
+  if (can_cut_before(options_.cut_before)) cut_ = options_.cut_before;
   whole_ = std::make_unique<std::atomic<Whole>[]>(forms_.size());
 }
 
-void BpeModel::cut_before(std::string_view space) {
-  if (options_.ignore_merges || options_.byte_level || find_form(space) < 0) return;
+bool BpeModel::can_cut_before(std::string_view space) const {
+  if (options_.ignore_merges || options_.byte_level || affixes_ || space.empty() || find_form(space) < 0) return false;
   for (std::size_t id = 0; id < forms_.size(); ++id) {
     const std::string_view form = forms_[id];
     for (std::size_t at = form.find(space); at != form.npos; at = form.find(space, at + space.size())) {
-      if (at > 0 && !form.substr(0, at).ends_with(space)) return;
+      if (at > 0 && !form.substr(0, at).ends_with(space)) return false;
     }
   }
-  cut_ = space;
+  return true;
 }
 
-void BpeModel::encode(std::string_view text, MergeScratch& scratch, std::vector<TokenId>& out) const {
-  if (cut_.empty()) return encode_word(text, scratch, out);
+void BpeModel::encode(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out,
+                      std::vector<Word>* spans) const {
+  const std::size_t first = out.size();
   std::size_t begin = 0;
-  for (std::size_t at = text.find(cut_); at != text.npos; at = text.find(cut_, at + cut_.size())) {
-    if (at == begin || text.substr(begin, at - begin).ends_with(cut_)) continue;
-    encode_word(text.substr(begin, at - begin), scratch, out);
-    begin = at;
+  if (!cut_.empty()) {
+    for (std::size_t at = word.find(cut_); at != word.npos; at = word.find(cut_, at + cut_.size())) {
+      if (at == begin || word.substr(begin, at - begin).ends_with(cut_)) continue;
+      encode_word(word.substr(begin, at - begin), scratch, out);
+      begin = at;
+    }
   }
-  if (begin < text.size()) encode_word(text.substr(begin), scratch, out);
+  if (begin < word.size()) encode_word(word.substr(begin), scratch, out);
+  if (spans != nullptr) append_spans(word, std::span(out).subspan(first), *spans);
 }
 
-void BpeModel::encode_word(std::string_view word, MergeScratch& scratch, std::vector<TokenId>& out) const {
+void BpeModel::encode_word(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out) const {
   // Positions are 32 bits wide: a longer word is cut, between characters.
   while (word.size() > kMaxWordBytes) {
     const std::size_t cut = options_.byte_level ? kMaxWordBytes : previous_start(word, kMaxWordBytes);
@@ -60,7 +69,7 @@ void BpeModel::encode_word(std::string_view word, MergeScratch& scratch, std::ve
   }
   const TokenId token = word.size() <= longest_ ? find_form(word) : -1;
   auto known = Whole::kNo;
-  if (token >= 0) {
+  if (token >= 0 && (!affixes_ || options_.ignore_merges)) {
     known =
         options_.ignore_merges ? Whole::kYes : whole_[static_cast<std::size_t>(token)].load(std::memory_order_relaxed);
   }
@@ -96,11 +105,22 @@ void BpeModel::byte_symbols(std::string_view word, std::vector<TokenId>& symbols
   }
 }
 
-bool BpeModel::append_fallback_bytes(std::string_view character, std::vector<TokenId>& symbols) const {
-  const auto token_of = [&](char c) { return byte_tokens_[static_cast<unsigned char>(c)]; };
-  if (!std::ranges::all_of(character, [&](char c) { return token_of(c) >= 0; })) return false;
-  for (const char c : character) symbols.push_back(token_of(c));
-  return true;
+bool BpeModel::has_fallback_bytes(std::string_view character) const {
+  return options_.byte_fallback &&
+         std::ranges::all_of(character, [&](char c) { return byte_tokens_[static_cast<unsigned char>(c)] >= 0; });
+}
+
+// The token of the character word[at, at + size), spelled with the affixes of its place.
+TokenId BpeModel::character_token(std::string_view word, std::size_t at, std::size_t size) const {
+  const std::string_view character = word.substr(at, size);
+  if (!affixes_) {
+    const auto lead = static_cast<unsigned char>(character[0]);
+    return lead < 0x80 ? ascii_[lead] : find_form(character);
+  }
+  std::string spelled(at > 0 ? options_.continuing_prefix : "");
+  spelled.append(character);
+  if (at + size == word.size()) spelled += options_.word_suffix;
+  return find_form(spelled);
 }
 
 void BpeModel::character_symbols(std::string_view word, std::vector<TokenId>& symbols) const {
@@ -108,20 +128,53 @@ void BpeModel::character_symbols(std::string_view word, std::vector<TokenId>& sy
   // them.
   bool unknown = false;
   for (std::size_t at = 0; at < word.size();) {
-    const std::string_view character = word.substr(at, code_point_at(word, at).size);
-    at += character.size();
-    const auto lead = static_cast<unsigned char>(character[0]);
-    const TokenId token = lead < 0x80 ? ascii_[lead] : find_form(character);
+    const std::size_t size = code_point_at(word, at).size;
+    const std::string_view character = word.substr(at, size);
+    const TokenId token = character_token(word, at, size);
+    at += size;
     if (token >= 0) {
       if (unknown) symbols.push_back(options_.unk);
       unknown = false;
       symbols.push_back(token);
-    } else if (!options_.byte_fallback || !append_fallback_bytes(character, symbols)) {
+    } else if (has_fallback_bytes(character)) {
+      for (const char c : character) symbols.push_back(byte_tokens_[static_cast<unsigned char>(c)]);
+    } else {
       if (unknown && !options_.fuse_unk) symbols.push_back(options_.unk);
       unknown = options_.unk >= 0;
     }
   }
   if (unknown) symbols.push_back(options_.unk);
+}
+
+// How many bytes the unknown token at word[at] stands for.
+std::size_t BpeModel::unknown_size(std::string_view word, std::size_t at) const {
+  if (options_.byte_level) return 1;
+  std::size_t end = at + code_point_at(word, at).size;
+  while (options_.fuse_unk && end < word.size()) {
+    const std::size_t size = code_point_at(word, end).size;
+    if (character_token(word, end, size) >= 0 || has_fallback_bytes(word.substr(end, size))) break;
+    end += size;
+  }
+  return end - at;
+}
+
+// Tokens lie in the word one after the other.
+void BpeModel::append_spans(std::string_view word, std::span<const TokenId> tokens, std::vector<Word>& spans) const {
+  std::size_t at = 0;
+  for (const TokenId token : tokens) {
+    std::size_t size = forms_[static_cast<std::size_t>(token)].size();
+    if (token == options_.unk && at < word.size()) {
+      size = unknown_size(word, at);
+    } else if (is_fallback_[static_cast<std::size_t>(token)]) {
+      size = 1;
+    } else if (affixes_) {
+      if (at > 0) size -= std::min(size, options_.continuing_prefix.size());
+      if (at + size > word.size()) size -= std::min(size, options_.word_suffix.size());
+    }
+    const std::size_t end = std::min(at + size, word.size());
+    spans.push_back({std::min(at, end), end});
+    at = end;
+  }
 }
 
 }  // namespace millrace::text

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "text/text_assembler.h"
+#include "text/decoder.h"
 #include "text/tokenizer.h"
 
 namespace millrace::text {
@@ -22,7 +22,7 @@ class Detokenizer {
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
   bool skip_special_;
-  TextAssembler assembler_;
+  DecodeStream stream_;
 };
 
 }  // namespace millrace::text

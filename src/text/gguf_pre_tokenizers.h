@@ -1,22 +1,33 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "text/pre_tokenizer.h"
-
 namespace millrace::text {
 
-// What a name in tokenizer.ggml.pre stands for.
+// What a name in tokenizer.ggml.pre stands for, as the tokenizer.json of the models that carry it says it.
 struct GgufPreTokenizer {
+  // One pre-tokenizer of a Sequence; bytes come last where kGpt2 does not bring them.
+  struct Step {
+    enum Kind : std::uint8_t { kNone, kSplit, kEachDigit, kDigitRuns, kPunctuation, kGpt2 } kind = kNone;
+    std::string_view regex;  // of kSplit
+  };
+  using Steps = std::array<Step, 6>;
+
   std::string_view name;
-  PreTokenizer (*make)();
-  bool ignore_merges = false;
+  Steps steps;
   bool nfc = false;
-  bool adds_bos = false;  // unless the file says
+  bool ignore_merges = false;
+  bool adds_bos = false, adds_eos = false;  // unless the file says
 };
 
 const GgufPreTokenizer* find_gguf_pre_tokenizer(std::string_view name);
+std::span<const GgufPreTokenizer> gguf_pre_tokenizers();
 std::string gguf_pre_tokenizer_names();  // for error messages
+// The same as a component of tokenizer.json.
+std::string pre_tokenizer_json(const GgufPreTokenizer& entry);
 
 }  // namespace millrace::text

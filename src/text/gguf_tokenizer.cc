@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "text/bpe_tokenizer.h"
+#include "text/bpe_model.h"
 #include "text/gguf_pre_tokenizers.h"
+#include "text/score_merges.h"
+#include "text/tokenizer_components.h"
 #include "text/unicode.h"
 
 namespace millrace::text {
 namespace {
-
-constexpr std::string_view kSpaceSymbol = "\xe2\x96\x81";  // U+2581
 
 // tokenizer.ggml.token_type
 enum TokenType : std::int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
@@ -29,10 +28,9 @@ class Loader {
   void read_tokens();
   void load_byte_level();
   void load_sentence_piece();
-  void read_merges();
-  void merges_from_scores();
-  std::vector<std::uint32_t> ranks_of_scores() const;
-  void set_specials(bool default_bos);
+  MergeTable read_merges() const;
+  void check_scores() const;
+  void set_specials(bool default_bos, bool default_eos);
 
   GgufVocabulary v_;
   TokenizerParts parts_;
@@ -96,8 +94,9 @@ void Loader::read_tokens() {
   }
 }
 
-void Loader::read_merges() {
-  parts_.merges.reserve(v_.merges.size());
+MergeTable Loader::read_merges() const {
+  MergeTable out;
+  out.reserve(v_.merges.size());
   std::string whole;
   for (std::size_t rank = 0; rank < v_.merges.size(); ++rank) {
     const std::string_view merge = v_.merges[rank];
@@ -105,9 +104,7 @@ void Loader::read_merges() {
     const std::string_view left = merge.substr(0, space);
     const std::string_view right = space == merge.npos ? "" : merge.substr(space + 1);
     whole.assign(left).append(right);
-    const TokenId a = parts_.by_text.find(parts_.texts, left);
-    const TokenId b = parts_.by_text.find(parts_.texts, right);
-    const TokenId result = parts_.by_text.find(parts_.texts, whole);
+    const TokenId a = parts_.find(left), b = parts_.find(right), result = parts_.find(whole);
     if (a < 0 || b < 0 || result < 0) {
       throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.merges",
                        "tokenizer.ggml.merges[{}] is \"{}\": \"{}\" is not in the vocabulary", rank, merge,
@@ -115,8 +112,9 @@ void Loader::read_merges() {
                        : b < 0 ? right
                                : std::string_view(whole));
     }
-    parts_.merges.insert(a, b, {static_cast<std::uint32_t>(rank), result});
+    out.insert(a, b, {static_cast<std::uint32_t>(rank), result});
   }
+  return out;
 }
 
 void Loader::load_byte_level() {
@@ -130,82 +128,64 @@ void Loader::load_byte_level() {
                      "tokenizer.ggml.merges is missing; model \"gpt2\" needs it");
   }
   parts_.kind = "byte-level BPE (" + v_.pre + ")";
-  parts_.bpe = {.byte_level = true, .ignore_merges = pre->ignore_merges};
-  parts_.pre_tokenizer = pre->make();
-  if (pre->nfc) parts_.normalizers.push_back(make_nfc());
-  parts_.decoder.byte_level = true;
   if (v_.add_space_prefix.value_or(false)) {
-    parts_.pre_tokenizer.prefix.assign(1, ' ');
-    parts_.pre_tokenizer.prepend = PreTokenizer::Prepend::kAlways;
+    read_own_pre_tokenizer(R"({"type": "ByteLevel", "add_prefix_space": true, "use_regex": false})", parts_);
+    parts_.pre_tokenizer.byte_level = false;
   }
-  read_merges();
-  set_specials(pre->adds_bos);
+  read_own_pre_tokenizer(pre_tokenizer_json(*pre), parts_);
+  if (pre->nfc) read_own_normalizer(R"({"type": "NFC"})", parts_);
+  read_own_decoder(R"({"type": "ByteLevel"})", parts_);
+  BpeOptions options;
+  options.byte_level = parts_.pre_tokenizer.byte_level;
+  options.ignore_merges = pre->ignore_merges;
+  StringTable forms = make_forms(parts_.texts, hidden_, options.byte_level);
+  parts_.model = std::make_unique<BpeModel>(std::move(options), std::move(forms), read_merges());
+  set_specials(pre->adds_bos, pre->adds_eos);
 }
 
-// Equal scores get equal ranks, the highest score rank 0.
-std::vector<std::uint32_t> Loader::ranks_of_scores() const {
-  std::vector<float> scores = v_.scores;
-  std::ranges::sort(scores, std::greater<>());
-  scores.erase(std::ranges::unique(scores).begin(), scores.end());
-  std::vector<std::uint32_t> ranks;
-  for (const float score : v_.scores) {
-    ranks.push_back(
-        static_cast<std::uint32_t>(std::ranges::lower_bound(scores, score, std::greater<>()) - scores.begin()));
+void Loader::check_scores() const {
+  if (v_.scores.empty()) {
+    throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.scores",
+                     "tokenizer.ggml.scores is missing; model \"{}\" needs it", v_.model);
   }
-  return ranks;
-}
-
-// SentencePiece merges any two neighbours whose concatenation is a piece, the highest score first. So every way to cut
-// a piece in two pieces is a merge, ranked by the score of the whole.
-void Loader::merges_from_scores() {
   for (std::size_t id = 0; id < v_.scores.size(); ++id) {
     if (std::isfinite(v_.scores[id])) continue;
     throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.scores", "tokenizer.ggml.scores[{}] is not a finite number",
                      id);
   }
-  const std::vector<std::uint32_t> ranks = ranks_of_scores();
-  const auto mergeable = [&](TokenId id) {
-    return id >= 0 && !is_control(static_cast<std::size_t>(id)) && type(static_cast<std::size_t>(id)) != kByte;
-  };
-  parts_.merges.reserve(v_.tokens.size() * 4);
-  for (std::size_t id = 0; id < parts_.texts.size(); ++id) {
-    const std::string_view text = parts_.texts[id];
-    if (!mergeable(static_cast<TokenId>(id)) || text.size() > kMaxAddedTokenBytes) continue;
-    if (parts_.by_text.find(parts_.texts, text) != static_cast<TokenId>(id)) continue;  // a later duplicate
-    for (std::size_t cut = 1; cut < text.size(); ++cut) {
-      if ((static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) continue;
-      const TokenId left = parts_.by_text.find(parts_.texts, text.substr(0, cut));
-      if (!mergeable(left)) continue;
-      const TokenId right = parts_.by_text.find(parts_.texts, text.substr(cut));
-      if (mergeable(right)) parts_.merges.insert(left, right, {ranks[id], static_cast<TokenId>(id)});
-    }
-  }
 }
 
 void Loader::load_sentence_piece() {
-  if (v_.scores.empty()) {
-    throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.scores",
-                     "tokenizer.ggml.scores is missing; model \"llama\" needs it");
-  }
+  check_scores();
   const bool prefix = v_.add_space_prefix.value_or(true);
   parts_.kind = "SentencePiece BPE";
-  parts_.bpe = {.byte_fallback = true, .fuse_unk = true, .unk = v_.unk.value_or(-1)};
-  if (prefix) parts_.normalizers.push_back(make_prepend(std::string(kSpaceSymbol)));
-  parts_.normalizers.push_back(make_replace(" ", std::string(kSpaceSymbol)));
-  parts_.decoder.byte_fallback = true;
-  parts_.decoder.strip_leading_space = prefix;
-  parts_.decoder.replacements.push_back({std::string(kSpaceSymbol), " "});
-  merges_from_scores();
-  set_specials(true);
+  if (prefix) read_own_normalizer(R"({"type": "Prepend", "prepend": "\u2581"})", parts_);
+  read_own_normalizer(R"({"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"})", parts_);
+  read_own_decoder(R"({"type": "Sequence", "decoders": [
+      {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"},
+      {"type": "Fuse"}]})",
+                   parts_);
+  if (prefix) read_own_decoder(R"({"type": "Strip", "content": " ", "start": 1, "stop": 0})", parts_);
+  std::vector<bool> mergeable(v_.tokens.size());
+  for (std::size_t id = 0; id < mergeable.size(); ++id) mergeable[id] = !is_control(id) && type(id) != kByte;
+  BpeOptions options;
+  options.byte_fallback = options.fuse_unk = true;
+  options.unk = v_.unk.value_or(-1);
+  options.cut_before = kSpaceSymbol;
+  parts_.model = std::make_unique<BpeModel>(std::move(options), make_forms(parts_.texts, hidden_, false),
+                                            merges_from_scores(parts_, v_.scores, mergeable));
+  set_specials(true, false);
 }
 
-void Loader::set_specials(bool default_bos) {
+void Loader::set_specials(bool default_bos, bool default_eos) {
   parts_.bos = v_.bos;
   parts_.eos = v_.eos;
   if (v_.bos && v_.add_bos.value_or(default_bos)) parts_.prefix.push_back(*v_.bos);
-  if (v_.eos && v_.add_eos.value_or(false)) parts_.suffix.push_back(*v_.eos);
+  if (v_.eos && v_.add_eos.value_or(default_eos)) parts_.suffix.push_back(*v_.eos);
   parts_.end_of_generation = find_end_of_generation(parts_);
-  if (v_.eot) parts_.end_of_generation.push_back(*v_.eot);
+  if (v_.eot && std::ranges::find(parts_.end_of_generation, *v_.eot) == parts_.end_of_generation.end()) {
+    parts_.end_of_generation.push_back(*v_.eot);
+  }
 }
 
 TokenizerParts Loader::load() {
@@ -219,7 +199,6 @@ TokenizerParts Loader::load() {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer.ggml.model",
                      "tokenizer.ggml.model is \"{}\"; known are \"gpt2\" and \"llama\"", v_.model);
   }
-  parts_.forms = make_forms(parts_.texts, hidden_, parts_.bpe.byte_level);
   return std::move(parts_);
 }
 
@@ -227,7 +206,7 @@ TokenizerParts Loader::load() {
 
 Result<std::shared_ptr<const Tokenizer>> load_gguf_tokenizer(GgufVocabulary vocabulary) {
   try {
-    return make_bpe_tokenizer(Loader(std::move(vocabulary)).load());
+    return make_tokenizer(Loader(std::move(vocabulary)).load());
   } catch (const LoadError& e) {
     return e.error();
   }

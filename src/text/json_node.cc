@@ -37,6 +37,12 @@ std::vector<JsonNode> JsonNode::items() const {
   return out;
 }
 
+double JsonNode::number() const {
+  double out = 0;
+  if (!present_ || element_.get(out) != simdjson::SUCCESS) wrong("a number");
+  return out;
+}
+
 simdjson::dom::object JsonNode::object() const {
   simdjson::dom::object out;
   if (!present_ || element_.get(out) != simdjson::SUCCESS) wrong("an object");

@@ -29,6 +29,7 @@ class JsonNode {
   std::string_view string_or(std::string_view absent) const { return is_null() ? absent : string(); }
   bool boolean_or(bool absent) const;
   std::int64_t integer() const;
+  double number() const;
   std::vector<JsonNode> items() const;  // of an array; none when null
   simdjson::dom::object object() const;
   simdjson::dom::array array() const;

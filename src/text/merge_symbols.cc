@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "text/bpe_model.h"
+#include "text/word_model.h"
 
 namespace millrace::text {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 // Up to here a scan over all pairs for each merge beats the heap.
 constexpr std::size_t kShortWord = 40;
 
-void merge_short(const MergeTable& merges, MergeScratch& scratch) {
+void merge_short(const MergeTable& merges, ModelScratch& scratch) {
   auto& symbols = scratch.symbols;
   auto& pairs = scratch.pairs;
   std::size_t n = symbols.size();
@@ -37,7 +37,7 @@ void merge_short(const MergeTable& merges, MergeScratch& scratch) {
 // position of the left symbol; an entry is stale when the pair at its position has another rank by now.
 class LongWord {
  public:
-  LongWord(const MergeTable& merges, MergeScratch& scratch) : merges_(merges), s_(scratch) {
+  LongWord(const MergeTable& merges, ModelScratch& scratch) : merges_(merges), s_(scratch) {
     const std::size_t n = s_.symbols.size();
     s_.pairs.assign(n, {});
     s_.next.resize(n);
@@ -87,12 +87,12 @@ class LongWord {
   }
 
   const MergeTable& merges_;
-  MergeScratch& s_;
+  ModelScratch& s_;
 };
 
 }  // namespace
 
-void merge_symbols(const MergeTable& merges, MergeScratch& scratch) {
+void merge_symbols(const MergeTable& merges, ModelScratch& scratch) {
   if (scratch.symbols.size() < 2) return;
   if (scratch.symbols.size() <= kShortWord) return merge_short(merges, scratch);
   LongWord(merges, scratch).run();

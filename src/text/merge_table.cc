@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "text/bpe_model.h"
+#include "text/merge_table.h"
 
 namespace millrace::text {
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "text/unicode.h"
-
 namespace millrace::text {
 namespace {
 
@@ -29,30 +27,6 @@ class LiteralSplitter final : public WordSplitter {
   std::string literal_;
   SplitBehavior behavior_;
   bool invert_;
-};
-
-class DigitSplitter final : public WordSplitter {
- public:
-  explicit DigitSplitter(bool individual) : individual_(individual) {}
-
-  void split(std::string_view text, Word word, std::vector<Word>& out) const override {
-    std::size_t begin = word.begin;
-    bool in_digits = false;
-    for (std::size_t at = word.begin; at < word.end;) {
-      const CodePoint c = code_point_at(text, at);
-      const bool digit = (unicode_classes(c.value) & kDigit) != 0;
-      if (at > begin && (digit != in_digits || (digit && individual_))) {
-        out.push_back({begin, at});
-        begin = at;
-      }
-      in_digits = digit;
-      at += c.size;
-    }
-    if (begin < word.end) out.push_back({begin, word.end});
-  }
-
- private:
-  bool individual_;
 };
 
 // Joins every match to what comes before it; a match after a match stays on its own.
@@ -85,6 +59,27 @@ void merge_with_next(std::vector<Piece>& pieces, std::vector<Word>& out) {
 
 }  // namespace
 
+void WordText::reset(const MarkedText& segment, bool at_start) {
+  segment_ = &segment;
+  rewritten_ = false;
+  at_start_ = at_start;
+  words.clear();
+  if (!segment.text().empty()) words.push_back({0, segment.text().size()});
+}
+
+void WordText::rewrite(MarkedText text, std::vector<Word> new_words) {
+  at_start_ = at_start_ && !words.empty() && words.front().begin == 0;
+  own_ = std::move(text);
+  rewritten_ = true;
+  words = std::move(new_words);
+}
+
+void WordSplitter::apply(WordText& text) const {
+  text.spare.clear();
+  for (const Word& word : text.words) split(text.text(), word, text.spare);
+  text.words.swap(text.spare);
+}
+
 void apply_behavior(std::vector<Piece>& pieces, SplitBehavior behavior, bool invert, std::vector<Word>& out) {
   if (invert) {
     for (Piece& piece : pieces) piece.is_match = !piece.is_match;
@@ -106,35 +101,6 @@ void apply_behavior(std::vector<Piece>& pieces, SplitBehavior behavior, bool inv
 
 std::unique_ptr<const WordSplitter> make_literal_splitter(std::string literal, SplitBehavior behavior, bool invert) {
   return std::make_unique<LiteralSplitter>(std::move(literal), behavior, invert);
-}
-
-std::unique_ptr<const WordSplitter> make_digit_splitter(bool individual_digits) {
-  return std::make_unique<DigitSplitter>(individual_digits);
-}
-
-std::string PreTokenizer::rewritten(std::string_view segment, bool at_start) const {
-  std::string out;
-  out.reserve(segment.size() + segment.size() / 2);
-  for (const char c : segment) {
-    if (c == ' ' && !space.empty()) {
-      out.append(space);
-    } else {
-      out.push_back(c);
-    }
-  }
-  const bool wanted = prepend == Prepend::kAlways || (prepend == Prepend::kFirst && at_start);
-  if (wanted && !out.empty() && !out.starts_with(prefix)) out.insert(0, prefix);
-  return out;
-}
-
-void PreTokenizer::split(std::string_view text, std::vector<Word>& words, std::vector<Word>& spare) const {
-  words.clear();
-  if (!text.empty()) words.push_back({0, text.size()});
-  for (const auto& splitter : splitters) {
-    spare.clear();
-    for (const Word& word : words) splitter->split(text, word, spare);
-    words.swap(spare);
-  }
 }
 
 }  // namespace millrace::text

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "text/pre_tokenizer.h"
+#include "text/regex_translation.h"
 
 namespace millrace::text {
 namespace {
@@ -23,39 +24,6 @@ struct Free {
 };
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
-
-// The expressions are written for Oniguruma. Where PCRE2 means other characters by the same escape, this spells them
-// out: its \s holds U+180E, its \w lacks marks. False when that cannot be done.
-bool to_pcre2(std::string_view regex, std::string& out) {
-  constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
-  bool in_class = false;
-  for (std::size_t i = 0; i < regex.size(); ++i) {
-    if (regex[i] != '\\' || i + 1 == regex.size()) {
-      // Oniguruma nests and intersects classes, PCRE2 of this age does not.
-      if (in_class && (regex[i] == '[' || regex.substr(i, 2) == "&&")) return false;
-      if (regex.substr(i, 2) == "[]" || regex.substr(i, 3) == "[^]") return false;
-      if (regex[i] == '[' || regex[i] == ']') in_class = regex[i] == '[';
-      out.push_back(regex[i]);
-      continue;
-    }
-    const char escape = regex[++i];
-    if (escape == 's') {
-      out += R"(\p{White_Space})";
-    } else if (escape == 'S') {
-      out += R"(\P{White_Space})";
-    } else if (escape == 'w') {
-      out += in_class ? std::string(kWordMembers) : "[" + std::string(kWordMembers) + "]";
-    } else if (escape == 'W' && !in_class) {
-      out += "[^" + std::string(kWordMembers) + "]";
-    } else if (escape == 'W' || escape == 'b' || escape == 'B' || escape == 'Q' || escape == 'h' || escape == 'H') {
-      return false;
-    } else {
-      out.push_back('\\');
-      out.push_back(escape);
-    }
-  }
-  return true;
-}
 
 // What a match needs besides the expression; one a thread, as making them costs more than most matches.
 struct MatchBuffers {
@@ -82,7 +50,10 @@ class RegexSplitter final : public WordSplitter {
     std::size_t done = word.begin;
     if (buffers.match && buffers.context) done = find_pieces(text, word, *buffers.match, *buffers.context, pieces);
     if (done < word.end) pieces.push_back({done, word.end, false});
+    const std::size_t first = out.size();
     apply_behavior(pieces, behavior_, invert_, out);
+    const auto is_empty = [](const Word& w) { return w.begin == w.end; };
+    out.erase(std::remove_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), is_empty), out.end());
   }
 
  private:
@@ -93,17 +64,23 @@ class RegexSplitter final : public WordSplitter {
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + word.begin);
     const std::size_t size = word.end - word.begin;
     std::size_t at = 0, done = 0;
+    bool matched = false;  // a match ended at `done`
     while (at <= size && pcre2_match(code_.get(), subject, size, at, PCRE2_NO_UTF_CHECK, &match, &context) >= 0) {
       const PCRE2_SIZE* found = pcre2_get_ovector_pointer(&match);
       const std::size_t begin = found[0], end = found[1];
-      if (end <= begin || begin < done) {  // empty, or \K went back
-        at = std::max(at, std::max(begin, end)) + 1;
-        while (at < size && (subject[at] & 0xC0) == 0x80) ++at;
+      const bool is_new = end > begin ? begin >= done : begin > done || (begin == done && !matched);
+      if (is_new) {  // an empty match cuts too
+        if (done < begin) pieces.push_back({word.begin + done, word.begin + begin, false});
+        pieces.push_back({word.begin + begin, word.begin + end, true});
+        done = end;
+        matched = true;
+      }
+      if (is_new && end > begin) {
+        at = end;
         continue;
       }
-      if (done < begin) pieces.push_back({word.begin + done, word.begin + begin, false});
-      pieces.push_back({word.begin + begin, word.begin + end, true});
-      at = done = end;
+      at = std::max(at, std::max(begin, end)) + 1;
+      while (at < size && (subject[at] & 0xC0) == 0x80) ++at;
     }
     return word.begin + done;
   }
@@ -119,12 +96,9 @@ std::unique_ptr<const WordSplitter> make_regex_splitter(std::string_view regex, 
                                                         std::string& why) {
   int error = 0;
   PCRE2_SIZE offset = 0;
-  std::string pattern;
-  if (!to_pcre2(regex, pattern)) {
-    why = "it uses \\b, \\h, \\Q, [\\W], or a class within a class";
-    return nullptr;
-  }
-  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+  const auto pattern = translate_regex(regex, why);
+  if (!pattern) return nullptr;
+  Owned<pcre2_code> code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern->data()), pattern->size(),
                                        PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
   if (!code) {
     std::array<PCRE2_UCHAR, 160> text{};

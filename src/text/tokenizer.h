@@ -21,9 +21,18 @@ struct TextPiece {
   bool trusted = false;
 };
 
+// Bytes [begin, end) of the pieces joined.
+struct TokenSpan {
+  std::size_t begin = 0, end = 0;
+  bool operator==(const TokenSpan&) const = default;
+};
+
+class Decoder;
+using DecoderList = std::vector<std::unique_ptr<const Decoder>>;
+
 // The vocabulary as GGUF metadata hold it (tokenizer.ggml.*): plain data, filled by checkpoint/.
 struct GgufVocabulary {
-  std::string model;  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE
+  std::string model;  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "t5" = Unigram, "bert" = WordPiece
   std::string pre;    // pre-tokenizer name: "smollm", "llama-bpe", "qwen2" ...; may be empty
   std::vector<std::string> tokens;
   std::vector<float> scores;  // empty or one a token
@@ -31,7 +40,8 @@ struct GgufVocabulary {
       token_types;  // empty or one a token: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
   std::vector<std::string> merges;  // "left right", in rank order
   std::optional<TokenId> bos, eos, eot, unk, pad;
-  std::optional<bool> add_bos, add_eos, add_space_prefix;
+  std::optional<bool> add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;
+  std::string precompiled_charsmap;  // SentencePiece's normalization table, bytes; may be empty
 };
 
 // Text <-> token ids, exactly as the model's authors meant. Immutable and thread-safe.
@@ -44,16 +54,22 @@ class Tokenizer {
   // Time linear in the text. Invalid UTF-8 is replaced by U+FFFD, as Python's decoder with errors="replace" would.
   virtual std::vector<TokenId> encode(std::span<const TextPiece> pieces, bool add_special) const = 0;
   std::vector<TokenId> encode(std::string_view text, bool add_special, bool trusted = true) const;
+  // The same ids, and where each came from: whole characters, as Hugging Face's offsets. {0, 0} for what add_special
+  // adds. Slower.
+  struct Encoding {
+    std::vector<TokenId> ids;
+    std::vector<TokenSpan> spans;
+  };
+  virtual Encoding encode_with_spans(std::span<const TextPiece> pieces, bool add_special) const = 0;
 
   // The text of whole sequences; may hold U+FFFD where tokens do not form UTF-8. Unknown ids are skipped.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special) const = 0;
   // The raw bytes one token stands for inside a text (a byte-level token may be part of a character). Special tokens:
   // their text.
   virtual std::string token_bytes(TokenId id) const = 0;
-  // SentencePiece-style decoders strip the one leading space of a text; byte-level ones do not.
-  virtual bool strips_leading_space() const noexcept = 0;
-  // A token that stands for one byte beside a vocabulary of characters ("<0x0A>"); token_bytes gives the byte.
-  virtual bool is_byte_fallback(TokenId) const noexcept { return false; }
+  // What Detokenizer runs over the tokens, each as decoder_text gives it (empty: no such token).
+  virtual const DecoderList& decoders() const noexcept = 0;
+  virtual std::string_view decoder_text(TokenId id) const noexcept { return token_text(id); }
 
   virtual int vocab_size() const noexcept = 0;  // ids are in [0, vocab_size)
   virtual std::string_view token_text(
@@ -73,5 +89,10 @@ class Tokenizer {
 Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view tokenizer_json,
                                                              std::string_view tokenizer_config_json);
 Result<std::shared_ptr<const Tokenizer>> load_gguf_tokenizer(GgufVocabulary vocabulary);
+// From the contents of a SentencePiece tokenizer.model: BPE or Unigram.
+Result<std::shared_ptr<const Tokenizer>> load_sentencepiece_model(std::string_view model,
+                                                                  std::string_view tokenizer_config_json);
+// From the contents of a tiktoken file ("base64 rank" a line): GPT-4's, Llama 3's, Qwen's, Kimi's.
+Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json);
 
 }  // namespace millrace::text

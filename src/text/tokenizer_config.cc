@@ -1,7 +1,33 @@
 #include "text/tokenizer_config.h"
 
+#include <algorithm>
+#include <charconv>
+
+#include "text/tokenizer_components.h"
+
 namespace millrace::text {
 namespace {
+
+constexpr std::size_t kMaxConfigBytes = std::size_t{8} << 20;
+
+// {"100": {"content": "<s>", "lstrip": false, ...}, ...}
+std::vector<AddedToken> added_tokens(const JsonNode& node) {
+  std::vector<AddedToken> out;
+  if (node.is_null()) return out;
+  for (const auto field : node.object()) {
+    const JsonNode entry = node[field.key];
+    AddedToken token{.content = std::string(entry["content"].string())};
+    const auto [end, error] = std::from_chars(field.key.data(), field.key.data() + field.key.size(), token.id);
+    if (error != std::errc() || end != field.key.data() + field.key.size() || token.id < 0) node.wrong("ids as keys");
+    if (token.content.size() > kMaxAddedTokenBytes) entry["content"].wrong("a string of at most 1024 bytes");
+    token.single_word = entry["single_word"].boolean_or(false);
+    token.lstrip = entry["lstrip"].boolean_or(false);
+    token.rstrip = entry["rstrip"].boolean_or(false);
+    token.special = entry["special"].boolean_or(false);
+    out.push_back(std::move(token));
+  }
+  return out;
+}
 
 // "<s>" or {"content": "<s>", ...}.
 std::optional<std::string> token_name(const JsonNode& node) {
@@ -15,7 +41,29 @@ TokenizerConfig read_tokenizer_config(const JsonNode& file) {
   return {.bos_token = token_name(file["bos_token"]),
           .eos_token = token_name(file["eos_token"]),
           .unk_token = token_name(file["unk_token"]),
-          .pad_token = token_name(file["pad_token"])};
+          .pad_token = token_name(file["pad_token"]),
+          .added = added_tokens(file["added_tokens_decoder"])};
+}
+
+TokenizerConfig parse_tokenizer_config(std::string_view json) {
+  if (json.empty()) return {};
+  simdjson::dom::parser parser;
+  return read_tokenizer_config(JsonNode(parse_json(parser, json, "tokenizer_config.json", kMaxConfigBytes), ""));
+}
+
+simdjson::dom::element parse_json(simdjson::dom::parser& parser, std::string_view json, std::string_view file,
+                                  std::size_t limit) {
+  if (json.size() > limit) {
+    throw_load_error(ErrorCode::kBadFile, std::string(file), "{} has {} bytes; the limit is {}", file, json.size(),
+                     limit);
+  }
+  simdjson::dom::element out;
+  auto error = parser.allocate(std::max<std::size_t>(json.size(), 64), kMaxJsonDepth);
+  if (!error) error = parser.parse(json.data(), json.size()).get(out);
+  if (error) {
+    throw_load_error(ErrorCode::kBadFile, std::string(file), "{}: {}", file, simdjson::error_message(error));
+  }
+  return out;
 }
 
 }  // namespace millrace::text

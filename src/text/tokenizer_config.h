@@ -2,7 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "text/added_tokens.h"
 #include "text/json_node.h"
 
 namespace millrace::text {
@@ -11,8 +14,15 @@ namespace millrace::text {
 // beside a tokenizer.json, whose post-processor decides, Transformers (5.x) ignores them too.
 struct TokenizerConfig {
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token;
+  // added_tokens_decoder, for vocabularies that are no tokenizer.json.
+  std::vector<AddedToken> added;
 };
 
 TokenizerConfig read_tokenizer_config(const JsonNode& file);
+// The same from the file's contents, which may be empty. Throws LoadError.
+TokenizerConfig parse_tokenizer_config(std::string_view json);
+// `json`, named `file` in errors, of at most `limit` bytes. The element lives as long as the parser.
+simdjson::dom::element parse_json(simdjson::dom::parser& parser, std::string_view json, std::string_view file,
+                                  std::size_t limit);
 
 }  // namespace millrace::text

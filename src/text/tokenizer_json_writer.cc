@@ -15,26 +15,6 @@ Json byte_level(bool use_regex) {
   return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
-Json sequence(Json first, Json second) {
-  return {{"type", "Sequence"}, {"pretokenizers", Json::array({std::move(first), std::move(second)})}};
-}
-
-Json split(std::string_view regex) {
-  return {{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", "Isolated"}, {"invert", false}};
-}
-
-// The names of gguf_pre_tokenizers.cc as components of tokenizer.json; null for another.
-Json pre_tokenizer(std::string_view name) {
-  if (name == "gpt-2" || name == "gpt2") return byte_level(true);
-  if (name == "smollm" || name == "starcoder") {
-    return sequence({{"type", "Digits"}, {"individual_digits", true}}, byte_level(true));
-  }
-  if (name == "llama-bpe" || name == "llama-v3" || name == "llama3")
-    return sequence(split(kLlama3Regex), byte_level(false));
-  if (name == "qwen2") return sequence(split(kQwen2Regex), byte_level(false));
-  return nullptr;
-}
-
 Json added_tokens(const GgufVocabulary& vocabulary) {
   Json added = Json::array();
   for (std::size_t id = 0; id < vocabulary.token_types.size(); ++id) {
@@ -86,8 +66,7 @@ Json bos_template(const std::string& bos, TokenId id) {
 
 Result<TokenizerFiles> tokenizer_files(const GgufVocabulary& vocabulary, const std::string& chat_template) {
   const GgufPreTokenizer* known = find_gguf_pre_tokenizer(vocabulary.pre);
-  const Json pre = pre_tokenizer(vocabulary.pre);
-  if (vocabulary.model != "gpt2" || known == nullptr || pre.is_null()) {
+  if (vocabulary.model != "gpt2" || known == nullptr) {
     return make_error(ErrorCode::kUnsupported, "tokenizer",
                       "a tokenizer \"{}\" with pre-tokenizer \"{}\" cannot be written as "
                       "tokenizer.json; \"gpt2\" with one of {} can",
@@ -104,7 +83,7 @@ Result<TokenizerFiles> tokenizer_files(const GgufVocabulary& vocabulary, const s
       {"padding", nullptr},
       {"added_tokens", added_tokens(vocabulary)},
       {"normalizer", known->nfc ? Json{{"type", "NFC"}} : Json(nullptr)},
-      {"pre_tokenizer", pre},
+      {"pre_tokenizer", Json::parse(pre_tokenizer_json(*known))},
       {"post_processor", adds_bos ? bos_template(text_of(vocabulary.bos), *vocabulary.bos) : Json(nullptr)},
       {"decoder", byte_level(true)},
       {"model", bpe_model(vocabulary, known->ignore_merges)}};

@@ -1,12 +1,15 @@
 // Answers questions about tokenizers: one JSON object a line on stdin, one a line on stdout. Driven by
 // test_tokenizers.py.
 //   {"op": "load", "tokenizer": path, "config": path or ""}    {"op": "load_gguf", "vocabulary": path of a JSON dump}
+//   {"op": "load_tiktoken", "file": path, "config": path or ""}
 //   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...]}
+//   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]}, bytes
 //   {"op": "encode_bytes", "texts": [[byte...]...], ...}          -> the same, for text that is not UTF-8
 //   {"op": "encode_pieces", "pieces": [[text, trusted]...], "add_special": bool} -> {"ids": [...]}
 //   {"op": "decode", "ids": [[...]...], "skip_special": bool}  -> {"texts": [...], "streamed": [bool...]}: streaming
 //   gave the same,
 //                                                                 and only whole characters
+//   {"op": "gguf_pre"}                                         -> {"names": [{"name", "pre_tokenizer", ...}...]}
 //   {"op": "facts"}                                            -> what the tokenizer says about itself
 // Every failure is {"error": message, "param": field}.
 #include <chrono>
@@ -16,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/detokenizer.h"
+#include "text/gguf_pre_tokenizers.h"
 #include "text/unicode.h"
 
 namespace {
@@ -70,8 +74,15 @@ class Oracle {
       GgufVocabulary vocabulary = gguf_vocabulary(Json::parse(contents(request.at("vocabulary"))));
       return load([&] { return millrace::text::load_gguf_tokenizer(std::move(vocabulary)); });
     }
+    if (op == "load_tiktoken") {
+      const std::string file = contents(request.at("file")), config = request.value("config", "");
+      const std::string config_json = config.empty() ? "" : contents(config);
+      return load([&] { return millrace::text::load_tiktoken(file, config_json); });
+    }
+    if (op == "gguf_pre") return gguf_pre();
     if (!tokenizer_) return {{"error", "no tokenizer is loaded"}};
     if (op == "encode" || op == "encode_bytes") return encode(request, op == "encode_bytes");
+    if (op == "encode_spans") return encode_spans(request);
     if (op == "encode_pieces") return encode_pieces(request);
     if (op == "decode") return decode(request);
     if (op == "facts") return facts();
@@ -108,6 +119,30 @@ class Oracle {
       all.push_back(std::move(ids));
     }
     return {{"ids", std::move(all)}, {"bytes", size}, {"seconds", took.count()}};
+  }
+
+  static Json gguf_pre() {
+    Json names = Json::array();
+    for (const auto& pre : millrace::text::gguf_pre_tokenizers()) {
+      Json entry = {{"name", pre.name}, {"ignore_merges", pre.ignore_merges}, {"normalizer", nullptr}};
+      entry["pre_tokenizer"] = Json::parse(pre_tokenizer_json(pre));
+      if (pre.nfc) entry["normalizer"] = {{"type", "NFC"}};
+      names.push_back(std::move(entry));
+    }
+    return {{"names", std::move(names)}};
+  }
+
+  Json encode_spans(const Json& request) {
+    Json ids = Json::array(), spans = Json::array();
+    for (const Json& text : request.at("texts")) {
+      const TextPiece piece{text.get<std::string>(), request.value("trusted", true)};
+      auto encoding = tokenizer_->encode_with_spans(std::span(&piece, 1), request.value("add_special", false));
+      Json places = Json::array();
+      for (const auto& span : encoding.spans) places.push_back({span.begin, span.end});
+      ids.push_back(std::move(encoding.ids));
+      spans.push_back(std::move(places));
+    }
+    return {{"ids", std::move(ids)}, {"spans", std::move(spans)}};
   }
 
   Json encode_pieces(const Json& request) {

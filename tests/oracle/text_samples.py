@@ -64,5 +64,25 @@ def generate(count, seed, assigned_only=False):
     return ["".join(rng.choice(makers)() for _ in range(rng.randint(1, 9))) for _ in range(count)]
 
 
+def normalizable(count, seed):
+    """`count` strings of characters that normalizers change, among plain ones."""
+    rng = random.Random(seed)
+    changed = [chr(c) for c in range(0x80, 0x110000) if not 0xD800 <= c < 0xE000 and unicodedata.normalize("NFKD", chr(c)) != chr(c)]
+    marks = [chr(c) for c in range(0x80, 0x110000) if not 0xD800 <= c < 0xE000 and unicodedata.category(chr(c))[0] == "M"]
+    common = [c for c in marks if c < "\u0370"]
+    controls = [chr(c) for c in range(0x20)] + ["\x7f", "\x85", "\x9f", "\ufffd", "\xad", "\ufeff", "\u200d"]
+    makers = [
+        lambda: rng.choice(changed),
+        lambda: rng.choice("aeouAEOUnsc"),
+        lambda: rng.choice("aeouAEOUnsc") + rng.choice(common) * rng.randint(0, 2),
+        lambda: "".join(rng.choice(common) for _ in range(rng.randint(1, 4))),
+        lambda: rng.choice(marks),
+        lambda: rng.choice(controls),
+        lambda: rng.choice(SPACES),
+        lambda: rng.choice(["\r\n", " ", "\u4f60", "\u1112", "\u1161", "\u11ab", "\u30ab", "\uff9e", "\u3099", "\ud55c", "\u2122", "\xbd", "\xa9\u200d\xae"]),
+    ]
+    return ["".join(rng.choice(makers)() for _ in range(rng.randint(1, 10))) for _ in range(count)]
+
+
 def training_lines():
     return [t.replace("\x00", "") for t in generate(3000, seed=1)] + [" ".join(WORDS)] * 30

@@ -291,7 +291,7 @@ void print_report(const Json& r) {
 }
 
 int inspect(const Flags& flags) {
-  const auto checkpoint = app::open_model(flags.model.model);
+  const auto checkpoint = app::open_model(flags.model.model, flags.model.hub);
   if (flags.chat_template) {
     const std::string_view source = checkpoint->chat_templates.default_source();
     std::fwrite(source.data(), 1, source.size(), stdout);

@@ -19,6 +19,7 @@ constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
 struct Flags {
   std::string model = "default", text;
   CLI::Option* text_option = nullptr;
+  app::HubFlags hub;
   bool ids = false, json = false, no_special = false, add_bos = false, decode = false, count = false;
 };
 
@@ -102,7 +103,7 @@ int print_tokens(const Flags& flags, const text::Tokenizer& tokenizer, const std
 }
 
 int tokenize(const Flags& flags) {
-  const auto checkpoint = app::open_model(flags.model);
+  const auto checkpoint = app::open_model(flags.model, flags.hub);
   if (checkpoint->tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint->path);
   }
@@ -152,6 +153,7 @@ app::Command tokenize() {
                 ->excludes(count)
                 ->excludes(no_special)
                 ->excludes(add_bos);
+            flags->hub.declare(app);
             return [flags] { return tokenize(*flags); };
           }};
 }

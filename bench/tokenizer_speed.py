@@ -1,0 +1,130 @@
+"""Encoding speed beside the PyPI `tokenizers` and `sentencepiece` libraries, one core each, alternating on the same text.
+
+    ./dev bench tokenizers            # or: MILLRACE_TEST_MODEL=model.gguf python bench/tokenizer_speed.py [--rounds 5] [--kind NAME]
+
+Prints MB/s: ours, the oracle's, and their ratio (median of the rounds). English is the licence texts of tests/data, code is
+the Python standard library's. The vocabulary of the byte-level kinds is the GGUF file's; the others are trained here.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["RAYON_NUM_THREADS"] = "1"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/oracle"))
+
+import gguf  # noqa: E402
+import test_tokenizers as kinds  # noqa: E402
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers  # noqa: E402
+
+MEGABYTE = 1 << 20
+
+
+def english():
+    text = (ROOT / "tests/data/licenses.txt").read_text()
+    return (text * (4 * MEGABYTE // len(text) + 1))[: 4 * MEGABYTE]
+
+
+def code():
+    files = sorted(pathlib.Path(os.__file__).parent.glob("*.py"))
+    return "".join(f.read_text(errors="replace") for f in files)[: 4 * MEGABYTE]
+
+
+def chunks(text, size=1 << 16):
+    return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def byte_level_kinds():
+    fields = gguf.GGUFReader(os.environ["MILLRACE_TEST_MODEL"]).fields
+    tokens, merges = (fields["tokenizer.ggml." + name].contents() for name in ["tokens", "merges"])
+    vocab, pairs = {t: i for i, t in enumerate(tokens)}, [tuple(m.split(" ")) for m in merges]
+
+    def build(pre_tokenizer, normalizer=None, **options):
+        tokenizer = Tokenizer(models.BPE(vocab, pairs, **options))
+        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizer, decoders.ByteLevel()
+        if normalizer:
+            tokenizer.normalizer = normalizer
+        return tokenizer
+
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return {
+        "gpt2": lambda: build(gpt2),
+        "smollm": lambda: build(kinds.sequence(digits, gpt2)),
+        "llama3": lambda: build(kinds.split_by(kinds.LLAMA3), ignore_merges=True),
+        "qwen2": lambda: build(kinds.split_by(kinds.QWEN2), normalizers.NFC()),
+        "o200k": lambda: build(kinds.split_by(kinds.O200K)),
+        "tekken": lambda: build(kinds.split_by(kinds.TEKKEN), ignore_merges=True),
+        "deepseek v3": lambda: build(kinds.split_by(r"\p{N}{1,3}", kinds.CJK, kinds.DEEPSEEK_V3)),
+        "kimi (PCRE2)": lambda: build(kinds.split_by(kinds.KIMI)),
+    }
+
+
+def trained_kinds(lines):
+    def train(tokenizer, trainer):
+        tokenizer.train_from_iterator(lines, trainer)
+        return tokenizer
+
+    def llama2():
+        processor = kinds.sentence_piece_vocabulary(pathlib.Path(tempfile.mkdtemp()))
+        return kinds.sentence_piece(processor)
+
+    def unigram():
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.normalizer = normalizers.NFKC()
+        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+        return train(tokenizer, trainers.UnigramTrainer(vocab_size=8000, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False))
+
+    def word_piece():
+        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        return train(tokenizer, trainers.WordPieceTrainer(vocab_size=8000, special_tokens=["[UNK]"], show_progress=False))
+
+    return {"llama2 (SentencePiece BPE)": llama2, "unigram": unigram, "bert (WordPiece)": word_piece}
+
+
+def measure(ours, oracle, texts, rounds):
+    size = sum(len(t.encode()) for t in texts) / MEGABYTE
+    mine, theirs = [], []
+    for _ in range(rounds):
+        answer = ours.expect(op="encode", texts=texts, trusted=True)
+        mine.append(size / answer["seconds"])
+        start = time.perf_counter()
+        ids = [oracle.encode(t, add_special_tokens=False).ids for t in texts]
+        theirs.append(size / (time.perf_counter() - start))
+        assert ids == answer["ids"]
+    return statistics.median(mine), statistics.median(theirs)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--kind", default="")
+    args = parser.parse_args()
+    corpora = {"English": chunks(english()), "code": chunks(code())}
+    builders = {**byte_level_kinds(), **trained_kinds([line for t in corpora.values() for c in t[:16] for line in c.splitlines()])}
+    ours = kinds.Ours()
+    print("%-28s %-8s %10s %10s %8s" % ("kind", "text", "ours MB/s", "PyPI MB/s", "ratio"))
+    for name, build in builders.items():
+        if args.kind not in name:
+            continue
+        oracle = build()
+        with tempfile.TemporaryDirectory() as directory:
+            loaded = ours.load(oracle, pathlib.Path(directory))
+        if "error" in loaded:
+            print("%-28s %s" % (name, loaded["error"]))
+            continue
+        for corpus, texts in corpora.items():
+            mine, theirs = measure(ours, oracle, texts, args.rounds)
+            print("%-28s %-8s %10.1f %10.1f %8.1f" % (name, corpus, mine, theirs, mine / theirs), flush=True)
+
+
+main()

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "hub/repository_file.h"
+
+struct evp_md_ctx_st;
+
+namespace millrace::hub {
+
+// The hash of a file's bytes as they arrive, in the way its tag is one. Nothing is computed for Digest::kNone.
+class ContentHash {
+ public:
+  ContentHash(RepositoryFile::Digest digest, std::uint64_t file_bytes);
+  ~ContentHash();
+  ContentHash(const ContentHash&) = delete;
+  ContentHash& operator=(const ContentHash&) = delete;
+
+  void restart();
+  void update(std::span<const std::byte> bytes);
+  std::string finish();  // in hexadecimal; empty for kNone
+
+ private:
+  RepositoryFile::Digest digest_;
+  std::uint64_t file_bytes_;
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+};
+
+}  // namespace millrace::hub

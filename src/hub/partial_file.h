@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace millrace::hub {
+
+// A file that grows while it is downloaded and takes its name when it is whole. What is there at opening stays, to be
+// continued. One user at a time: the caller holds the lock. Injectable so that a test can fill the disk.
+class PartialFile {
+ public:
+  virtual ~PartialFile() = default;
+  virtual std::uint64_t size() const = 0;
+  // kResourceExhausted when the disk, a quota or a limit is full.
+  virtual Result<void> append(std::span<const std::byte> bytes) = 0;
+  virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  virtual Result<void> truncate() = 0;
+  // Syncs the content, renames, syncs the folder.
+  virtual Result<void> commit(const std::string& path) = 0;
+  virtual void remove() = 0;
+};
+
+using OpenPartialFile = std::function<Result<std::unique_ptr<PartialFile>>(const std::string& path)>;
+Result<std::unique_ptr<PartialFile>> open_partial_file(const std::string& path);
+
+// Bytes a user may still write where `path` lies.
+Result<std::uint64_t> free_bytes(const std::string& path);
+
+}  // namespace millrace::hub

@@ -1,0 +1,164 @@
+#include "hub/transport.h"
+
+#include <fmt/core.h>
+
+#include "checkpoint/quote_name.h"
+
+namespace millrace::hub {
+namespace {
+
+constexpr int kMaxRedirects = 10;
+constexpr std::uint64_t kMaxRedirectBytes = 64 << 10;
+
+bool is_redirect(const HttpResponse& response) {
+  const int status = response.status;
+  return (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) &&
+         response.headers.find("location") != nullptr;
+}
+
+// Passes on the last response alone. The body of a redirect is read, to keep the connection, and dropped.
+class LastResponse final : public HttpSink {
+ public:
+  explicit LastResponse(HttpSink& inner) : inner_(inner) {}
+  bool begin(const HttpResponse& head) override {
+    redirect_ = is_redirect(head);
+    dropped_ = 0;
+    return redirect_ || inner_.begin(head);
+  }
+  bool write(std::span<const std::byte> body) override {
+    if (!redirect_) return inner_.write(body);
+    dropped_ += body.size();
+    return dropped_ <= kMaxRedirectBytes;
+  }
+
+ private:
+  HttpSink& inner_;
+  bool redirect_ = false;
+  std::uint64_t dropped_ = 0;
+};
+
+// A text of at most `limit` bytes.
+class TextSink final : public HttpSink {
+ public:
+  explicit TextSink(std::uint64_t limit) : limit_(limit) {}
+  bool begin(const HttpResponse&) override {
+    text_.clear();
+    return true;
+  }
+  bool write(std::span<const std::byte> body) override {
+    if (body.size() > limit_ - text_.size()) return false;
+    text_.append(reinterpret_cast<const char*>(body.data()), body.size());
+    return true;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::uint64_t limit_;
+  std::string text_;
+};
+
+HttpFailure protocol_failure(std::string message) {
+  return HttpFailure{HttpFailure::Kind::kProtocol, std::move(message)};
+}
+
+}  // namespace
+
+Answer HubTransport::follow(HttpRequest::Method method, const std::string& url, HttpHeaders headers, HttpSink& sink,
+                            Redirects redirects) {
+  Answer answer;
+  const auto endpoint = parse_url(settings_.endpoint);
+  auto next = parse_url(url);
+  if (!endpoint || !next) {
+    answer.outcome = protocol_failure((endpoint ? next : endpoint).error().message);
+    return answer;
+  }
+  LastResponse last(sink);
+  for (int followed = 0;; ++followed) {
+    answer.url = *next;
+    const bool at_home = next->origin == endpoint->origin;
+    if (!at_home) headers.remove("If-Range");
+    HttpRequest request{.method = method, .url = next->text, .headers = headers};
+    request.headers.add("Accept-Encoding", "identity");  // sizes and ranges are those of the file
+    answer.token_sent = at_home && !settings_.token.empty();
+    if (answer.token_sent) request.headers.add("Authorization", "Bearer " + settings_.token);
+    request.cancelled = [this] { return observer_.cancelled(); };
+    answer.outcome = client_.exchange(request, last);
+    const HttpResponse* response = answer.response();
+    if (response == nullptr || !is_redirect(*response)) return answer;
+    next = resolve_url(answer.url, *response->headers.find("location"));
+    if (!next) {
+      answer.outcome = protocol_failure("redirect to " + next.error().message);
+      return answer;
+    }
+    if (redirects == Redirects::kSameOrigin && next->origin != answer.url.origin) return answer;
+    if (answer.url.secure && !next->secure) {
+      answer.outcome = protocol_failure(fmt::format("redirect from https to {}, refused", next->shown));
+      return answer;
+    }
+    if (followed + 1 > kMaxRedirects) {
+      answer.outcome = protocol_failure(fmt::format("more than {} redirects", kMaxRedirects));
+      return answer;
+    }
+  }
+}
+
+Answer HubTransport::get(const std::string& url, const HttpHeaders& headers, HttpSink& sink) {
+  return follow(HttpRequest::Method::kGet, url, headers, sink, Redirects::kAll);
+}
+
+Answer HubTransport::head(const std::string& url) {
+  RetrySchedule schedule = new_schedule();
+  for (;;) {
+    TextSink nothing(0);
+    Answer answer = follow(HttpRequest::Method::kHead, url, {}, nothing, Redirects::kSameOrigin);
+    const bool transient =
+        answer.response() != nullptr ? is_transient(answer.response()->status) : is_transient(answer.failure()->kind);
+    if (!transient) return answer;
+    if (!wait(schedule, answer, "")) return given_up(std::move(answer));
+  }
+}
+
+HubTransport::Text HubTransport::get_text(const std::string& url, std::uint64_t limit_bytes) {
+  RetrySchedule schedule = new_schedule();
+  for (;;) {
+    TextSink sink(limit_bytes);
+    Text text{get(url, {}, sink), {}};
+    if (const HttpFailure* failure = text.answer.failure()) {
+      if (failure->kind == HttpFailure::Kind::kStopped) {
+        text.answer.outcome = protocol_failure(fmt::format("more than {} bytes", limit_bytes));
+      }
+      if (!is_transient(text.answer.failure()->kind)) return text;
+    } else {
+      text.body = sink.take();
+      if (!is_transient(text.answer.response()->status)) return text;
+    }
+    if (!wait(schedule, text.answer, "")) {
+      text.answer = given_up(std::move(text.answer));
+      return text;
+    }
+  }
+}
+
+Answer HubTransport::given_up(Answer answer) const {
+  if (observer_.cancelled()) answer.outcome = HttpFailure{HttpFailure::Kind::kCancelled, "interrupted"};
+  return answer;
+}
+
+bool HubTransport::wait(RetrySchedule& schedule, const Answer& answer, const std::string& what) {
+  std::optional<std::chrono::milliseconds> asked;
+  if (const HttpResponse* response = answer.response()) asked = retry_after(response->headers, pause_.now());
+  const auto delay = schedule.next(asked);
+  if (!delay) return false;
+  observer_.note(fmt::format("{}{}; trying again in {:.1f} s", what.empty() ? "" : what + ": ", describe(answer),
+                             static_cast<double>(delay->count()) / 1000.0));
+  return pause_.sleep(*delay);
+}
+
+std::string describe(const Answer& answer) {
+  if (const HttpResponse* response = answer.response()) {
+    return fmt::format("HTTP {} from {}", response->status, answer.url.shown);
+  }
+  return fmt::format("{}: {}", answer.url.shown, answer.failure()->message);
+}
+
+}  // namespace millrace::hub

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "text/marked_text.h"
+#include "text/unicode.h"
+
+namespace millrace::text {
+
+// First bytes of characters that a rewriting must look at. OPTIMIZATION: all others are skipped a byte at a time.
+class FirstBytes {
+ public:
+  // Every byte beyond ASCII, and the ASCII characters of which `looks` holds.
+  template <typename Looks>
+  static constexpr FirstBytes of(Looks looks) {
+    FirstBytes out;
+    for (std::size_t c = 0; c < 256; ++c) out.stops_[c] = c >= 0x80 || looks(static_cast<char32_t>(c));
+    return out;
+  }
+  bool stops(char byte) const noexcept { return stops_[static_cast<unsigned char>(byte)]; }
+  // The next byte at or after `at` that stops; text.size() if none.
+  std::size_t next(std::string_view text, std::size_t at) const noexcept {
+    while (at < text.size() && !stops(text[at])) ++at;
+    return at;
+  }
+
+ private:
+  std::array<bool, 256> stops_{};
+};
+
+// Replaces every character for which `changes` holds by what `write(character, out)` appends to the string `out`,
+// which may be nothing. The result has the place of the character in the source.
+template <typename Changes, typename Write>
+void rewrite_characters(MarkedText& text, const FirstBytes& first_bytes, Changes changes, Write write) {
+  const std::string_view bytes = text.text();
+  MarkedText out;
+  std::string replacement;
+  std::size_t done = 0;  // all before is in `out`
+  bool touched = false;
+  for (std::size_t at = first_bytes.next(bytes, 0); at < bytes.size();) {
+    const CodePoint c = code_point_at(bytes, at);
+    const std::size_t end = at + c.size;
+    if (changes(c.value)) {
+      if (!touched) out.reserve(bytes.size());
+      touched = true;
+      if (done < at) out.append(text, done, at);
+      replacement.clear();
+      write(c.value, replacement);
+      if (!replacement.empty()) out.append(replacement, text, at, end);
+      done = end;
+    }
+    at = first_bytes.next(bytes, end);
+  }
+  if (!touched) return;
+  if (done < bytes.size()) out.append(text, done, bytes.size());
+  text = std::move(out);
+}
+
+}  // namespace millrace::text

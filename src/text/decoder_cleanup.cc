@@ -1,0 +1,22 @@
+#include "text/decoder_cleanup.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace millrace::text {
+
+void clean_up_spaces(std::string& text) {
+  using Rule = std::pair<std::string_view, std::string_view>;
+  static constexpr std::array kRules = {Rule{" .", "."},     Rule{" ?", "?"},           Rule{" !", "!"},
+                                        Rule{" ,", ","},     Rule{" ' ", "'"},          Rule{" n't", "n't"},
+                                        Rule{" 'm", "'m"},   Rule{" do not", " don't"}, Rule{" 's", "'s"},
+                                        Rule{" 've", "'ve"}, Rule{" 're", "'re"}};
+  for (const auto& [pattern, content] : kRules) {
+    for (std::size_t at = text.find(pattern); at != text.npos; at = text.find(pattern, at + content.size())) {
+      text.replace(at, pattern.size(), content);
+    }
+  }
+}
+
+}  // namespace millrace::text

@@ -1,0 +1,57 @@
+#include "text/decoder_cleanup.h"
+#include "text/tokenizer_components.h"
+
+// {"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": true}: speech models; repeated strings
+// count once.
+namespace millrace::text::decoders {
+namespace {
+
+struct Options {
+  std::string pad, delimiter;
+  bool cleanup;
+};
+
+void remove_or_replace(std::string& text, std::string_view pattern, std::string_view content) {
+  if (pattern.empty()) return;
+  for (std::size_t at = text.find(pattern); at != text.npos; at = text.find(pattern, at + content.size())) {
+    text.replace(at, pattern.size(), content);
+  }
+}
+
+void token_bytes(const Options& o, std::string& token) {
+  remove_or_replace(token, o.pad, "");
+  if (!o.cleanup) return;
+  clean_up_spaces(token);
+  remove_or_replace(token, o.delimiter, " ");
+}
+
+class Stage final : public DecodeStage {
+ public:
+  explicit Stage(const Options& options) : o_(options) {}
+  void push(std::string_view part, bool) override {
+    if (last_ == part && !first_) return;
+    first_ = false;
+    last_ = part;
+    std::string text(part);
+    token_bytes(o_, text);
+    if (!text.empty()) emit(text, true);
+  }
+
+ private:
+  const Options& o_;
+  std::string last_;
+  bool first_ = true;
+};
+
+void read(const JsonNode& node, TokenizerParts& parts) {
+  if (parts.decodes_to_one_text()) node["type"].unsupported("CTC", "it only before Fuse and ByteLevel");
+  Options options{short_text(node["pad_token"]), short_text(node["word_delimiter_token"]),
+                  node["cleanup"].boolean_or(true)};
+  parts.add_decoder(std::make_unique<DecoderOf<Stage, Options>>(std::move(options), token_bytes));
+}
+
+}  // namespace
+
+ComponentReader ctc() { return {"CTC", read}; }
+
+}  // namespace millrace::text::decoders

@@ -1,0 +1,48 @@
+#include "text/tokenizer_components.h"
+
+// {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}: the symbol is a space again, and nothing
+// in the first string when one was put there.
+namespace millrace::text::decoders {
+namespace {
+
+struct Options {
+  std::string symbol;
+  bool drops_first;
+};
+
+std::string replaced(std::string_view text, const std::string& symbol, std::string_view by) {
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = text.find(symbol); at != text.npos; at = text.find(symbol, from)) {
+    out.append(text.substr(from, at - from)).append(by);
+    from = at + symbol.size();
+  }
+  return out.append(text.substr(from));
+}
+
+class Stage final : public DecodeStage {
+ public:
+  explicit Stage(const Options& options) : o_(options) {}
+  void push(std::string_view part, bool begins) override {
+    if (begins) ++strings_;
+    emit(replaced(part, o_.symbol, strings_ == 1 && o_.drops_first ? "" : " "), begins);
+  }
+
+ private:
+  const Options& o_;
+  std::size_t strings_ = 0;
+};
+
+void read(const JsonNode& node, TokenizerParts& parts) {
+  if (parts.decodes_to_one_text()) node["type"].unsupported("Metaspace", "it only before Fuse and ByteLevel");
+  Options options{short_text(node["replacement"]), metaspace_scheme(node) != "never"};
+  if (options.symbol.empty()) node["replacement"].wrong("one character");
+  parts.add_decoder(std::make_unique<DecoderOf<Stage, Options>>(
+      std::move(options), [](const Options& o, std::string& token) { token = replaced(token, o.symbol, " "); }));
+}
+
+}  // namespace
+
+ComponentReader metaspace() { return {"Metaspace", read}; }
+
+}  // namespace millrace::text::decoders

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace millrace::text {
+
+// (left, right) -> the token they merge into and its rank; lower ranks merge first. Open addressing, 16 bytes a slot.
+class MergeTable {
+ public:
+  static constexpr std::uint32_t kNoMerge = UINT32_MAX;
+  struct Merge {
+    std::uint32_t rank = kNoMerge;
+    TokenId result = -1;
+  };
+  void reserve(std::size_t merges);
+  void insert(TokenId left, TokenId right, Merge merge);  // replaces an earlier one of the same pair
+  Merge find(TokenId left, TokenId right) const noexcept;
+
+ private:
+  struct Slot {
+    TokenId left = -1, right = -1;
+    Merge merge;
+  };
+  std::size_t home(TokenId left, TokenId right) const noexcept;
+  void grow();
+
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+  int shift_ = 64;
+};
+
+struct ModelScratch;
+// Applies the merges to scratch.symbols in place: the pair of lowest rank first, the leftmost among equals.
+void merge_symbols(const MergeTable& merges, ModelScratch& scratch);
+
+}  // namespace millrace::text

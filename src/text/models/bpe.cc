@@ -1,0 +1,88 @@
+#include "text/bpe_model.h"
+#include "text/tokenizer_components.h"
+
+// {"type": "BPE", "vocab": {"a": 0, ...}, "merges": ["a b" or ["a", "b"], ...], ...}
+namespace millrace::text::models {
+namespace {
+
+constexpr std::size_t kMaxAffixBytes = 64;
+
+std::string affix(const JsonNode& node) {
+  const std::string_view text = node.string_or("");
+  if (text.size() > kMaxAffixBytes) node.wrong("a string of at most 64 bytes");
+  return std::string(text);
+}
+
+BpeOptions read_options(const JsonNode& node, const TokenizerParts& parts) {
+  const JsonNode dropout = node["dropout"];
+  if (!dropout.is_null() && dropout.number() != 0) dropout.unsupported("a number", "null: encoding must not be random");
+  BpeOptions out;
+  out.byte_level = parts.pre_tokenizer.byte_level;
+  out.byte_fallback = node["byte_fallback"].boolean_or(false);
+  out.fuse_unk = node["fuse_unk"].boolean_or(false);
+  out.ignore_merges = node["ignore_merges"].boolean_or(false);
+  out.continuing_prefix = affix(node["continuing_subword_prefix"]);
+  out.word_suffix = affix(node["end_of_word_suffix"]);
+  if (!node["unk_token"].string_or("").empty()) out.unk = named_token(node["unk_token"], parts);
+  out.cut_before = kSpaceSymbol;
+  // Affixes are characters, so that words must be spelled.
+  if (!out.continuing_prefix.empty() || !out.word_suffix.empty()) out.byte_level = false;
+  return out;
+}
+
+using Sides = std::pair<std::string_view, std::string_view>;
+
+// "left right" or ["left", "right"].
+Sides merge_sides(const JsonNode& merges, std::size_t rank, simdjson::dom::element merge) {
+  std::string_view text, left, right;
+  if (merge.get(text) == simdjson::SUCCESS) {
+    const std::size_t space = text.find(' ');
+    left = text.substr(0, space);
+    if (space != text.npos) right = text.substr(space + 1);
+    if (right.find(' ') != right.npos) right = {};
+  } else if (simdjson::dom::array pair; merge.get(pair) == simdjson::SUCCESS && pair.size() == 2) {
+    if (pair.at(0).get(left) || pair.at(1).get(right)) left = right = {};
+  }
+  if (!left.empty() && !right.empty()) return {left, right};
+  throw_load_error(ErrorCode::kBadFile, merges.path(), "{}[{}] must be \"left right\" or [left, right]", merges.path(),
+                   rank);
+}
+
+MergeTable read_merges(const JsonNode& merges, const std::string& continuing_prefix, const TokenizerParts& parts) {
+  const simdjson::dom::array array = merges.array();
+  MergeTable out;
+  out.reserve(array.size());
+  std::string whole;
+  std::uint32_t rank = 0;
+  for (const simdjson::dom::element merge : array) {
+    const auto [left, right] = merge_sides(merges, rank, merge);
+    std::string_view tail = right;
+    if (tail.starts_with(continuing_prefix)) tail.remove_prefix(continuing_prefix.size());
+    whole.assign(left).append(tail);
+    const TokenId a = parts.find(left), b = parts.find(right), result = parts.find(whole);
+    if (a < 0 || b < 0 || result < 0) {
+      throw_load_error(ErrorCode::kBadFile, merges.path(), "{}[{}] is \"{} {}\": \"{}\" is not in the vocabulary",
+                       merges.path(), rank, left, right,
+                       a < 0   ? left
+                       : b < 0 ? right
+                               : std::string_view(whole));
+    }
+    out.insert(a, b, {rank++, result});
+  }
+  return out;
+}
+
+void read(const JsonNode& node, TokenizerParts& parts) {
+  BpeOptions options = read_options(node, parts);
+  if (parts.pre_tokenizer.byte_level && !options.byte_level) parts.spell_words();
+  parts.kind = parts.spells_bytes ? "byte-level BPE" : options.byte_fallback ? "SentencePiece BPE" : "BPE";
+  StringTable forms = make_forms(parts.texts, hidden_tokens(parts), options.byte_level);
+  MergeTable merges = read_merges(node["merges"], options.continuing_prefix, parts);
+  parts.model = std::make_unique<BpeModel>(std::move(options), std::move(forms), std::move(merges));
+}
+
+}  // namespace
+
+ComponentReader bpe() { return {"BPE", read}; }
+
+}  // namespace millrace::text::models

@@ -1,0 +1,28 @@
+#include "text/character_rewriting.h"
+#include "text/normalization_classes.h"
+#include "text/tokenizer_components.h"
+
+// {"type": "Lowercase"}
+namespace millrace::text::normalizers {
+namespace {
+
+constexpr FirstBytes kBeyondAscii = FirstBytes::of([](char32_t) { return false; });
+
+class Lowercase final : public Normalizer {
+ public:
+  void apply(MarkedText& text) const override {
+    for (char& c : text.bytes()) c = static_cast<char>(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
+    rewrite_characters(
+        text, kBeyondAscii, [](char32_t c) { return (normalization_classes(c) & kHasLowerCase) != 0; },
+        [](char32_t c, std::string& out) { append_lower_case(out, c); });
+  }
+};
+
+}  // namespace
+
+ComponentReader lowercase() {
+  return {"Lowercase",
+          [](const JsonNode&, TokenizerParts& parts) { parts.normalizers.push_back(std::make_unique<Lowercase>()); }};
+}
+
+}  // namespace millrace::text::normalizers

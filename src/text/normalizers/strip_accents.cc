@@ -1,0 +1,28 @@
+#include "text/character_rewriting.h"
+#include "text/normalization_classes.h"
+#include "text/tokenizer_components.h"
+
+// {"type": "StripAccents"}: combining marks go; after NFD or NFKD, that is every accent.
+namespace millrace::text::normalizers {
+namespace {
+
+constexpr FirstBytes kBeyondAscii = FirstBytes::of([](char32_t) { return false; });
+
+class StripAccents final : public Normalizer {
+ public:
+  void apply(MarkedText& text) const override {
+    rewrite_characters(
+        text, kBeyondAscii, [](char32_t c) { return (normalization_classes(c) & kCombiningMark) != 0; },
+        [](char32_t, std::string&) {});
+  }
+};
+
+}  // namespace
+
+ComponentReader strip_accents() {
+  return {"StripAccents", [](const JsonNode&, TokenizerParts& parts) {
+            parts.normalizers.push_back(std::make_unique<StripAccents>());
+          }};
+}
+
+}  // namespace millrace::text::normalizers

@@ -1,0 +1,38 @@
+#include "text/byte_alphabet.h"
+#include "text/known_expressions.h"
+#include "text/tokenizer_components.h"
+
+// {"type": "ByteLevel", "add_prefix_space": true, "use_regex": true}: GPT-2's. Words are spelled in its byte alphabet;
+// where nothing comes after, the model reads their bytes instead, which is the same and faster.
+namespace millrace::text::pre_tokenizers {
+namespace {
+
+// A space before every word that does not begin with one.
+class PrefixSpace final : public PreTokenizerStep {
+ public:
+  void apply(WordText& text) const override {
+    const MarkedText& source = text.marked();
+    MarkedText out;
+    std::vector<Word> words;
+    for (const Word& word : text.words) {
+      MarkedText part;
+      part.append(source, word.begin, word.end);
+      if (!part.text().starts_with(' ')) part.prepend(" ");
+      words.push_back({out.text().size(), out.text().size() + part.text().size()});
+      out.append(part, 0, part.text().size());
+    }
+    text.rewrite(std::move(out), std::move(words));
+  }
+};
+
+void read(const JsonNode& node, TokenizerParts& parts) {
+  if (node["add_prefix_space"].boolean_or(true)) parts.add_step(std::make_unique<PrefixSpace>());
+  if (node["use_regex"].boolean_or(true)) parts.add_step(make_known_splitter(kGpt2Regex));
+  parts.spell_bytes();
+}
+
+}  // namespace
+
+ComponentReader byte_level() { return {"ByteLevel", read}; }
+
+}  // namespace millrace::text::pre_tokenizers

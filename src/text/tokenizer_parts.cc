@@ -1,0 +1,97 @@
+#include "text/tokenizer_parts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "text/byte_alphabet.h"
+
+namespace millrace::text {
+namespace {
+
+class SpellBytes final : public PreTokenizerStep {
+ public:
+  void apply(WordText& text) const override {
+    const MarkedText& source = text.marked();
+    MarkedText out;
+    std::vector<Word> words;
+    for (const Word& word : text.words) {
+      const std::size_t begin = out.text().size();
+      for (std::size_t i = word.begin; i < word.end; ++i) {
+        out.append(spelling_of_bytes(source.text().substr(i, 1)), source, i, i + 1);
+      }
+      words.push_back({begin, out.text().size()});
+    }
+    text.rewrite(std::move(out), std::move(words));
+  }
+};
+
+}  // namespace
+
+void TokenizerParts::add_step(std::unique_ptr<const PreTokenizerStep> step) {
+  if (pre_tokenizer.byte_level) spell_words();
+  pre_tokenizer.steps.push_back(std::move(step));
+}
+
+void TokenizerParts::spell_bytes() {
+  if (pre_tokenizer.byte_level) spell_words();
+  pre_tokenizer.byte_level = spells_bytes = true;
+}
+
+void TokenizerParts::spell_words() {
+  pre_tokenizer.byte_level = false;
+  pre_tokenizer.steps.push_back(std::make_unique<SpellBytes>());
+}
+
+bool TokenizerParts::decodes_to_one_text() const {
+  return std::ranges::any_of(decoders, [](const auto& decoder) { return decoder->joins(); });
+}
+
+StringTable make_forms(const StringTable& texts, const std::vector<bool>& hidden, bool byte_level) {
+  StringTable forms;
+  forms.reserve(texts.size(), texts.size() * 8);
+  for (std::size_t id = 0; id < texts.size(); ++id) {
+    if (hidden[id]) {
+      forms.push_back("");
+    } else {
+      forms.push_back(byte_level ? bytes_of_spelling(texts[id]).value_or("") : std::string(texts[id]));
+    }
+  }
+  return forms;
+}
+
+std::vector<bool> hidden_tokens(const TokenizerParts& parts) {
+  std::vector<bool> hidden(parts.texts.size());
+  for (const AddedToken& token : parts.added) hidden[static_cast<std::size_t>(token.id)] = token.special;
+  return hidden;
+}
+
+std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts) {
+  static constexpr std::array<std::string_view, 14> kNames = {
+      "</s>",
+      "<|endoftext|>",
+      "<|im_end|>",
+      "<|eot_id|>",
+      "<|eom_id|>",
+      "<end_of_turn>",
+      "<|end|>",
+      "<|eot|>",
+      "<|return|>",
+      "<|end_of_text|>",
+      "<|call|>",
+      "<|endofprompt|>",
+      "<|END_OF_TURN_TOKEN|>",
+      "<\xef\xbd\x9c"
+      "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+  };
+  std::vector<TokenId> out;
+  if (parts.eos) out.push_back(*parts.eos);
+  for (const AddedToken& token : parts.added) {
+    if (token.special && std::ranges::find(kNames, token.content) != kNames.end()) out.push_back(token.id);
+  }
+  std::ranges::sort(out);
+  const auto repeated = std::ranges::unique(out);
+  out.erase(repeated.begin(), repeated.end());
+  return out;
+}
+
+}  // namespace millrace::text

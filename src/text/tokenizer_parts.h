@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/added_tokens.h"
+#include "text/decoder.h"
+#include "text/normalizer.h"
+#include "text/pre_tokenizer.h"
+#include "text/string_index.h"
+#include "text/word_model.h"
+
+namespace millrace::text {
+
+// Everything a tokenizer is made of, as the loaders fill it in.
+struct TokenizerParts {
+  std::string kind;
+  StringTable texts;  // spelling by id; empty = no such id
+  StringIndex by_text;
+  std::vector<AddedToken> added;
+  NormalizerList normalizers;
+  PreTokenizer pre_tokenizer;
+  bool spells_bytes = false;
+  std::unique_ptr<const WordModel> model;
+  DecoderList decoders;
+  std::vector<TokenId> prefix, suffix;  // what add_special puts around the text
+  // The post-processor's trimming of spans: white space around a token's text is not part of it.
+  bool trims_spans = false, trim_keeps_first_space = false;
+  std::optional<TokenId> bos, eos;
+  std::vector<TokenId> end_of_generation;
+
+  TokenId find(std::string_view text) const { return by_text.find(texts, text); }
+  void add_step(std::unique_ptr<const PreTokenizerStep> step);
+  // From here on words are spelled in the byte alphabet: by a further step, or by the model reading bytes instead.
+  void spell_bytes();
+  void spell_words();  // the former, now
+  void add_decoder(std::unique_ptr<const Decoder> decoder) { decoders.push_back(std::move(decoder)); }
+  bool decodes_to_one_text() const;
+};
+
+// A tokenizer from its parts. `parts.model` is set.
+std::shared_ptr<const Tokenizer> make_tokenizer(TokenizerParts parts);
+
+// What the tokens look like inside text, for a WordModel: control tokens, whose `hidden` is true, have no form, so that
+// no text can become one. `byte_level`: spelled in the byte alphabet, and wanted as bytes.
+StringTable make_forms(const StringTable& texts, const std::vector<bool>& hidden, bool byte_level);
+std::vector<bool> hidden_tokens(const TokenizerParts& parts);  // the special added tokens
+
+// "<|im_end|>" and its like among the special tokens, and `eos`.
+std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts);
+
+// Limits on vocabularies from files.
+inline constexpr std::size_t kMaxTokens = std::size_t{1} << 22;
+inline constexpr std::size_t kMaxVocabularyBytes = std::size_t{128} << 20;
+inline constexpr std::size_t kMaxAddedTokenBytes = 1024;
+
+inline constexpr std::string_view kSpaceSymbol = "\xe2\x96\x81";  // U+2581, SentencePiece's space
+
+}  // namespace millrace::text

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "text/scanner.h"
+
+// Matches that the expressions of several model families share. Each takes the place of the alternatives named.
+namespace millrace::text {
+
+// \p{N}{1,max}: `at` is a number.
+inline std::size_t match_digits(const Scanner& scan, std::size_t at, int max) {
+  std::size_t end = at;
+  for (Scanner::Char c = scan.at(end); max > 0 && c.is(kNumbers); c = scan.at(end), --max) end += c.size;
+  return end;
+}
+
+// [^\r\n\p{L}\p{N}]?[set]+ , where `set` holds kLetters; `at` if it does not match.
+inline std::size_t match_word(const Scanner& scan, std::size_t at, CategorySet set) {
+  const Scanner::Char first = scan.at(at);
+  if (!first.is(kLetters | kNumbers) && !is_newline(scan.byte(at)) && scan.at(at + first.size).is(set)) {
+    return scan.run(at + first.size, set);
+  }
+  return scan.run(at, set);
+}
+
+// ?[^\s\p{L}\p{N}]+[\r\n]* with `not_these` instead of the three; `at` if it does not match.
+inline std::size_t match_punctuation(const Scanner& scan, std::size_t at, CategorySet not_these) {
+  const std::size_t body = at + (scan.byte(at) == ' ' ? 1 : 0);
+  const std::size_t end = scan.run(body, ~not_these);
+  return end > body ? scan.newlines(end) : at;
+}
+
+// Words that change from capitals to small letters at most once, as o200k and tekken have them:
+// [^\r\n\p{L}\p{N}]?[U]*[L]+|[^\r\n\p{L}\p{N}]?[U]+[L]* with U = Lu Lt Lm Lo M and L = Ll Lm Lo M; `at` if neither
+// matches.
+inline std::size_t match_capitalized(const Scanner& scan, std::size_t at) {
+  constexpr CategorySet kBoth = 1u << kLm | 1u << kLo | kMarks;
+  constexpr CategorySet kUpper = 1u << kLu | 1u << kLt | kBoth, kLower = 1u << kLl | kBoth;
+  struct Run {
+    std::size_t end;   // of [U]*
+    std::size_t last;  // after its last character that is in L too, or 0
+  };
+  const auto upper_run = [&](std::size_t from) {
+    Run out{from, 0};
+    for (Scanner::Char c = scan.at(from); c.is(kUpper); c = scan.at(out.end)) {
+      out.end += c.size;
+      if (c.is(kBoth)) out.last = out.end;
+    }
+    return out;
+  };
+  const Scanner::Char first = scan.at(at);
+  const bool has_prefix = !first.is(kLetters | kNumbers) && !is_newline(scan.byte(at)) && first.size > 0;
+  const std::size_t starts[2] = {has_prefix ? at + first.size : at, at};
+  const int n = has_prefix && first.is(kMarks) ? 2 : 1;
+  Run runs[2];
+  for (int i = 0; i < n; ++i) {  // [U]*[L]+
+    runs[i] = upper_run(starts[i]);
+    if (scan.at(runs[i].end).is(kLower)) return scan.run(runs[i].end, kLower);
+    if (runs[i].last > 0) return runs[i].last;
+  }
+  for (int i = 0; i < n; ++i) {  // [U]+[L]*
+    if (runs[i].end > starts[i]) return runs[i].end;
+  }
+  return at;
+}
+
+}  // namespace millrace::text

@@ -1,0 +1,180 @@
+"""What a pull leaves in the cache, what it prints and what it asks the hub for."""
+import json
+import os
+import pathlib
+
+import pytest
+from hub_server import COMMIT, git_sha1
+
+REPOSITORY = "models--org--tiny"
+
+
+@pytest.fixture
+def tiny(hub, gguf_files):
+    return hub.add("org/tiny", gguf_files)
+
+
+def test_prints_the_path_of_the_preferred_quantization(hub, tiny, millrace, cache, gguf_files):
+    outcome = millrace("pull", "org/tiny")
+    path = pathlib.Path(outcome.out.rstrip("\n"))
+    assert path == cache / REPOSITORY / "snapshots" / COMMIT / "tiny-Q4_K_M.gguf"
+    assert path.read_bytes() == gguf_files["tiny-Q4_K_M.gguf"]
+    assert {p.name for p in path.parent.iterdir()} == {"README.md", "tiny-Q4_K_M.gguf"}
+
+
+def test_writes_the_layout_of_the_shared_cache(hub, tiny, millrace, cache, gguf_files):
+    millrace("pull", "org/tiny:Q8_0")
+    folder = cache / REPOSITORY
+    etag = tiny.files["tiny-Q8_0.gguf"].etag
+    assert os.readlink(folder / "snapshots" / COMMIT / "tiny-Q8_0.gguf") == f"../../blobs/{etag}"
+    assert {p.name for p in (folder / "blobs").iterdir()} == {etag, git_sha1(gguf_files["README.md"])}
+    assert (folder / "refs" / "main").read_text() == COMMIT
+    assert (cache / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
+    assert (cache / ".locks" / REPOSITORY / f"{etag}.lock").exists()
+
+
+@pytest.mark.parametrize("selector, file", [("Q8_0", "tiny-Q8_0.gguf"), ("q2_k", "tiny-Q2_K.gguf"), ("tiny-Q2_K.gguf", "tiny-Q2_K.gguf"),
+                                            ("tiny-Q2_K", "tiny-Q2_K.gguf")])
+def test_takes_a_quantization_or_a_file(tiny, millrace, selector, file):
+    assert millrace("pull", f"hf://org/tiny:{selector}").out.endswith(f"/{file}\n")
+
+
+def test_an_unknown_quantization_lists_what_there_is(tiny, fails):
+    error = fails(3, "pull", "org/tiny:Q5_K_M")
+    assert "'Q2_K' (20.0 kB), 'Q4_K_M' (200 kB), 'Q8_0' (30.0 kB)" in error and "mmproj" not in error
+
+
+def test_two_files_of_one_quantization_must_be_named(hub, fails, millrace):
+    hub.add("org/two", {"small-Q4_0.gguf": b"a" * 100, "large-Q4_0.gguf": b"b" * 200})
+    assert "'large-Q4_0.gguf', 'small-Q4_0.gguf'" in fails(2, "pull", "org/two:Q4_0")
+    assert millrace("pull", "org/two:small-Q4_0.gguf").out.endswith("small-Q4_0.gguf\n")
+
+
+def test_fetches_all_shards_of_a_split_gguf(hub, millrace, fails):
+    shards = {f"Q4_K_M/big-Q4_K_M-0000{i}-of-00003.gguf": bytes([i]) * 1000 for i in (1, 2, 3)}
+    hub.add("org/split", shards)
+    path = pathlib.Path(millrace("pull", "org/split").out.strip())
+    assert path.name == "big-Q4_K_M-00001-of-00003.gguf" and path.parent.name == "Q4_K_M"
+    assert sorted(p.read_bytes() for p in path.parent.iterdir()) == sorted(shards.values())
+    assert os.readlink(path).startswith("../../../blobs/")
+    hub.add("org/broken", dict(list(shards.items())[:2]))
+    assert "of its 3 shards only 2 are there" in fails(3, "pull", "org/broken")
+
+
+def test_fetches_what_a_safetensors_model_needs_and_no_more(hub, millrace, safetensors_files):
+    hub.add("org/st", safetensors_files)
+    folder = pathlib.Path(millrace("pull", "org/st").out.strip())
+    assert folder.name == COMMIT
+    unwanted = {"pytorch_model.bin", "original/consolidated.safetensors", "onnx/model.onnx", "modeling.py"}
+    found = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    assert found == set(safetensors_files) - unwanted
+    for name in found:
+        assert (folder / name).read_bytes() == safetensors_files[name]
+
+
+def test_never_fetches_files_that_can_hold_code(hub, fails):
+    hub.add("org/pickle", {"config.json": b"{}", "pytorch_model.bin": b"x", "model.onnx": b"x"})
+    error = fails(3, "pull", "org/pickle")
+    assert "only .bin, .onnx" in error and not hub.downloads()
+
+
+def test_fetches_nothing_twice(hub, tiny, millrace):
+    first = millrace("pull", "org/tiny").out
+    asked = len(hub.downloads())
+    assert millrace("pull", "org/tiny").out == first
+    assert len(hub.downloads()) == asked
+
+
+def test_a_new_commit_reuses_unchanged_files(hub, tiny, millrace, cache):
+    millrace("pull", "org/tiny")
+    tiny.revisions["main"] = new = "f" * 40
+    asked = len(hub.downloads())
+    assert f"/snapshots/{new}/" in millrace("pull", "org/tiny").out
+    assert len(hub.downloads()) == asked
+    assert (cache / REPOSITORY / "refs" / "main").read_text() == new
+
+
+def test_follows_branches_tags_pull_requests_and_commits(hub, tiny, millrace, cache, fails):
+    tiny.revisions |= {"v1.0": "a" * 40, "refs/pr/3": "b" * 40}
+    assert f"/snapshots/{'a' * 40}/" in millrace("pull", "org/tiny:Q2_K@v1.0").out
+    assert f"/snapshots/{'b' * 40}/" in millrace("pull", "org/tiny:Q2_K", "--revision", "refs/pr/3").out
+    assert (cache / REPOSITORY / "refs" / "refs" / "pr" / "3").read_text() == "b" * 40
+    assert f"/snapshots/{'a' * 40}/" in millrace("pull", f"org/tiny@{'a' * 40}").out
+    assert "two revisions" in fails(2, "pull", "org/tiny@v1.0", "--revision", "main")
+
+
+def test_canonical_names_have_no_organisation(hub, millrace, cache):
+    hub.add("gpt2", {"config.json": b"{}", "model.safetensors": b"x" * 500})
+    assert millrace("pull", "gpt2").out.startswith(str(cache / "models--gpt2"))
+
+
+def test_the_token_stays_with_the_endpoint(hub, gguf_files, millrace):
+    hub.add("org/private", gguf_files, token="hf_secret")
+    millrace("pull", "org/private", env={"HF_TOKEN": "hf_secret"})
+    at = {server: [r["headers"].get("Authorization") for r in hub.requests if r["server"] == server] for server in ("hub", "cdn")}
+    assert set(at["hub"]) == {"Bearer hf_secret"}
+    assert at["cdn"] and set(at["cdn"]) == {None}
+
+
+def test_the_token_of_the_login_is_used(hub, gguf_files, millrace, tmp_path):
+    hub.add("org/private", gguf_files, token="hf_login")
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf" / "token").write_text("hf_login\n")
+    millrace("pull", "org/private")
+
+
+def test_prints_json(hub, tiny, millrace):
+    report = json.loads(millrace("pull", "org/tiny", "--json").out)
+    assert (report["repository"], report["commit"], report["format"], report["quantization"]) == ("org/tiny", COMMIT, "gguf", "Q4_K_M")
+    assert report["files"][1] == {"name": "tiny-Q4_K_M.gguf", "bytes": 200_000, "present": False}
+    assert report["fetched_bytes"] == report["total_bytes"]
+    assert json.loads(millrace("pull", "org/tiny", "--json").out)["fetched_bytes"] == 0
+
+
+def test_a_dry_run_fetches_nothing(hub, tiny, millrace, cache):
+    out = millrace("pull", "org/tiny", "--dry-run").out
+    assert "tiny-Q4_K_M.gguf" in out and "to download" in out
+    assert not hub.downloads() and not cache.exists()
+
+
+def test_include_fetches_more(hub, tiny, millrace, fails, gguf_files):
+    path = pathlib.Path(millrace("pull", "org/tiny", "--include", "mmproj-*.gguf").out.strip())
+    assert path.name == "tiny-Q4_K_M.gguf"
+    assert (path.parent / "mmproj-tiny-f16.gguf").read_bytes() == gguf_files["mmproj-tiny-f16.gguf"]
+    assert "no file is like 'nothing-*'" in fails(3, "pull", "org/tiny", "--include", "nothing-*")
+
+
+def test_progress_is_a_line_a_file_and_can_be_silenced(tiny, millrace, hub):
+    assert "tiny-Q4_K_M.gguf  200 kB" in millrace("pull", "org/tiny").err
+    assert millrace("pull", "org/tiny:Q8_0", "--no-progress").err == ""
+    assert millrace("pull", "org/tiny:Q2_K", env={"HF_HUB_DISABLE_PROGRESS_BARS": "1"}).err == ""
+
+
+def test_listings_without_sizes_are_completed_by_asking_for_each_file(hub, tiny, millrace, cache):
+    hub.short_listing = True
+    path = pathlib.Path(millrace("pull", "org/tiny:Q8_0").out.strip())
+    assert path.resolve().name == tiny.files["tiny-Q8_0.gguf"].etag
+    assert any(r["method"] == "HEAD" and "tiny-Q8_0" in r["path"] for r in hub.requests)
+
+
+@pytest.mark.parametrize("name", ["../../../evil.gguf", "/etc/evil.gguf", "a/../../evil.gguf", "a\x00b.gguf", "./evil.gguf", "a//b.gguf",
+                                  "x" * 600 + ".gguf", "a/b/c/d/e/f/g/h/i.gguf"])
+def test_file_names_that_leave_the_snapshot_refuse_the_repository(hub, fails, cache, tmp_path, name):
+    hub.add("org/evil", {name: b"x" * 100})
+    assert "refused" in fails(3, "pull", "org/evil")
+    assert not hub.downloads() and not list(tmp_path.rglob("*evil*"))
+
+
+@pytest.mark.parametrize("reference", ["", "a/b/c", "org/..", "org/x:", "org/x@", "org/x:a:b", "https://huggingface.co/org/x", "org--x/y"])
+def test_broken_references_are_usage(hub, fails, reference):
+    fails(2, "pull", reference)
+    assert not hub.requests
+
+
+def test_links_out_of_the_cache_are_not_followed(hub, tiny, fails, cache, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (cache / REPOSITORY).mkdir(parents=True)
+    (cache / REPOSITORY / "blobs").symlink_to(outside)
+    assert "a link out of the cache" in fails(1, "pull", "org/tiny")
+    assert not list(outside.iterdir())
