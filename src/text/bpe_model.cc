@@ -158,6 +158,11 @@ std::size_t BpeModel::unknown_size(std::string_view word, std::size_t at) const 
   return end - at;
 }
 
+// Whether the text says "<0x0A>" in so many letters; a byte has no token of its own then.
+bool BpeModel::is_spelled_out(std::string_view text, TokenId token) const {
+  return text.starts_with(forms_[static_cast<std::size_t>(token)]) && ascii_['<'] >= 0;
+}
+
 // Tokens lie in the word one after the other.
 void BpeModel::append_spans(std::string_view word, std::span<const TokenId> tokens, std::vector<Word>& spans) const {
   std::size_t at = 0;
@@ -165,7 +170,7 @@ void BpeModel::append_spans(std::string_view word, std::span<const TokenId> toke
     std::size_t size = forms_[static_cast<std::size_t>(token)].size();
     if (token == options_.unk && at < word.size()) {
       size = unknown_size(word, at);
-    } else if (is_fallback_[static_cast<std::size_t>(token)]) {
+    } else if (is_fallback_[static_cast<std::size_t>(token)] && !is_spelled_out(word.substr(at), token)) {
       size = 1;
     } else if (affixes_) {
       if (at > 0) size -= std::min(size, options_.continuing_prefix.size());

@@ -46,6 +46,7 @@ class BpeModel final : public WordModel {
   TokenId character_token(std::string_view word, std::size_t at, std::size_t size) const;
   bool has_fallback_bytes(std::string_view character) const;
   void append_spans(std::string_view word, std::span<const TokenId> tokens, std::vector<Word>& spans) const;
+  bool is_spelled_out(std::string_view text, TokenId token) const;
   std::size_t unknown_size(std::string_view word, std::size_t at) const;
 
   BpeOptions options_;

@@ -63,8 +63,12 @@ void Loader::read_vocabulary(const JsonNode& model, const JsonNode& added) {
       place(vocabulary, field.key, id);
     }
   }
+  std::vector<bool> in_model;
+  for (const std::string_view spelling : spellings_) in_model.push_back(!spelling.empty());
   for (const JsonNode& token : added.items()) read_added_token(token);
   while (!spellings_.empty() && spellings_.back().empty()) spellings_.pop_back();
+  in_model.resize(spellings_.size());
+  parts_.in_model = std::move(in_model);
   parts_.texts.reserve(spellings_.size(), spellings_.size() * 8);
   parts_.by_text.reserve(spellings_.size());
   for (std::size_t id = 0; id < spellings_.size(); ++id) {

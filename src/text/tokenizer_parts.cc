@@ -60,8 +60,10 @@ StringTable make_forms(const StringTable& texts, const std::vector<bool>& hidden
 }
 
 std::vector<bool> hidden_tokens(const TokenizerParts& parts) {
-  std::vector<bool> hidden(parts.texts.size());
-  for (const AddedToken& token : parts.added) hidden[static_cast<std::size_t>(token.id)] = token.special;
+  std::vector<bool> hidden = parts.in_model;
+  hidden.flip();
+  hidden.resize(parts.texts.size());
+  for (const AddedToken& token : parts.added) if (token.special) hidden[static_cast<std::size_t>(token.id)] = true;
   return hidden;
 }
 

@@ -19,6 +19,7 @@ struct TokenizerParts {
   std::string kind;
   StringTable texts;  // spelling by id; empty = no such id
   StringIndex by_text;
+  std::vector<bool> in_model;  // by id: of the model's own vocabulary, not only an added token; empty = all are
   std::vector<AddedToken> added;
   NormalizerList normalizers;
   PreTokenizer pre_tokenizer;
@@ -43,10 +44,11 @@ struct TokenizerParts {
 // A tokenizer from its parts. `parts.model` is set.
 std::shared_ptr<const Tokenizer> make_tokenizer(TokenizerParts parts);
 
-// What the tokens look like inside text, for a WordModel: control tokens, whose `hidden` is true, have no form, so that
-// no text can become one. `byte_level`: spelled in the byte alphabet, and wanted as bytes.
+// What the tokens look like inside text, for a WordModel: tokens whose `hidden` is true have no form, so that no text can
+// become one. `byte_level`: spelled in the byte alphabet, and wanted as bytes.
 StringTable make_forms(const StringTable& texts, const std::vector<bool>& hidden, bool byte_level);
-std::vector<bool> hidden_tokens(const TokenizerParts& parts);  // the special added tokens
+// The special added tokens, and those that the model's vocabulary does not have.
+std::vector<bool> hidden_tokens(const TokenizerParts& parts);
 
 // "<|im_end|>" and its like among the special tokens, and `eos`.
 std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts);

@@ -1,6 +1,7 @@
 // Answers questions about tokenizers: one JSON object a line on stdin, one a line on stdout. Driven by
 // test_tokenizers.py.
 //   {"op": "load", "tokenizer": path, "config": path or ""}    {"op": "load_gguf", "vocabulary": path of a JSON dump}
+//   {"op": "load_model", "model": path of a tokenizer.model, "config": path or ""}
 //   {"op": "load_tiktoken", "file": path, "config": path or ""}
 //   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...]}
 //   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]}, bytes
@@ -80,6 +81,11 @@ class Oracle {
       return load([&] { return millrace::text::load_tiktoken(file, config_json); });
     }
     if (op == "gguf_pre") return gguf_pre();
+    if (op == "load_model") {
+      const std::string config = request.value("config", "");
+      const std::string model = contents(request.at("model")), config_json = config.empty() ? "" : contents(config);
+      return load([&] { return millrace::text::load_sentencepiece_model(model, config_json); });
+    }
     if (!tokenizer_) return {{"error", "no tokenizer is loaded"}};
     if (op == "encode" || op == "encode_bytes") return encode(request, op == "encode_bytes");
     if (op == "encode_spans") return encode_spans(request);

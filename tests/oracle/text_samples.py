@@ -1,5 +1,6 @@
 """Deterministic text that is hard on tokenizers. No file and no network: everything is generated from a seed."""
 
+import functools
 import random
 import unicodedata
 
@@ -29,6 +30,7 @@ CONTRACTIONS = ["'s", "'S", "'t", "'re", "'RE", "'rE", "'ve", "'m", "'M", "'ll",
 SPECIALS = ["<|im_start|>", "<|im_end|>", "<|im_", "start|>", "<mask>", "<r>", "<tool>", "Word", "N\u00f6rm", "<s>", "</s>", "<unk>", "<0x0A>", "<"]
 
 
+@functools.cache
 def code_points_by_category(oldest_unicode):
     by_category = {}
     for c in range(0x110000):
@@ -64,11 +66,16 @@ def generate(count, seed, assigned_only=False):
     return ["".join(rng.choice(makers)() for _ in range(rng.randint(1, 9))) for _ in range(count)]
 
 
+@functools.cache
+def changed_characters():
+    characters = [chr(c) for c in range(0x80, 0x110000) if not 0xD800 <= c < 0xE000]
+    return ([c for c in characters if unicodedata.normalize("NFKD", c) != c], [c for c in characters if unicodedata.category(c)[0] == "M"])
+
+
 def normalizable(count, seed):
     """`count` strings of characters that normalizers change, among plain ones."""
     rng = random.Random(seed)
-    changed = [chr(c) for c in range(0x80, 0x110000) if not 0xD800 <= c < 0xE000 and unicodedata.normalize("NFKD", chr(c)) != chr(c)]
-    marks = [chr(c) for c in range(0x80, 0x110000) if not 0xD800 <= c < 0xE000 and unicodedata.category(chr(c))[0] == "M"]
+    changed, marks = changed_characters()
     common = [c for c in marks if c < "\u0370"]
     controls = [chr(c) for c in range(0x20)] + ["\x7f", "\x85", "\x9f", "\ufffd", "\xad", "\ufeff", "\u200d"]
     makers = [

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/string_index.h"
+
+namespace millrace::text {
+
+// Strings as a double-array trie over their bytes (Aoe, IEEE TSE 15(9), 1989): one load a step. Immutable.
+class ByteTrie {
+ public:
+  using Node = std::uint32_t;
+  static constexpr Node kNone = UINT32_MAX;
+  static constexpr Node kRoot = 0;
+
+  ByteTrie() : ByteTrie(StringTable()) {}
+  // The table's strings that are not empty, with their numbers; of equal ones the last. Throws LoadError naming
+  // tokens when one is longer than kMaxKeyBytes, or there are more than kMaxNodes different beginnings.
+  explicit ByteTrie(const StringTable& keys);
+
+  Node step(Node node, char byte) const noexcept {
+    const Node next = units_[node].base + static_cast<unsigned char>(byte);
+    return units_[next].parent == node ? next : kNone;
+  }
+  Node walk(Node node, std::string_view bytes) const noexcept;  // node may be kNone
+  TokenId token(Node node) const noexcept { return units_[node].token; }  // -1: no string ends here
+  TokenId find(std::string_view text) const noexcept;                      // -1 if absent
+  // The longest string that begins `text`: its size, or 0.
+  std::size_t longest_prefix(std::string_view text) const noexcept;
+
+  static constexpr std::size_t kMaxKeyBytes = 1024;
+  static constexpr std::size_t kMaxNodes = std::size_t{1} << 24;
+
+ private:
+  // A free unit has no parent; its base and token are the free units after and before it.
+  struct Unit {
+    std::uint32_t base = 0;
+    Node parent = kNone;
+    std::int32_t token = -1;
+  };
+  friend class ByteTrieBuilder;
+
+  std::vector<Unit> units_;
+};
+
+}  // namespace millrace::text

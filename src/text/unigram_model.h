@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "text/byte_trie.h"
+#include "text/word_model.h"
+
+namespace millrace::text {
+
+struct UnigramOptions {
+  // Hugging Face adds scores as doubles and looks a run of unknown characters up as one string; SentencePiece rounds
+  // sums to floats.
+  enum class Arithmetic { kTokenizers, kSentencePiece };
+  Arithmetic arithmetic = Arithmetic::kTokenizers;
+  TokenId unk = -1;            // -1: unknown characters vanish
+  double unk_score = 0;        // of one unknown character
+  bool byte_fallback = false;  // what is unknown becomes its <0xXX> tokens, if there are all of them
+};
+
+// The segmentation of a word whose tokens' scores have the highest sum (Kudo, arXiv:1804.10959), by dynamic programming
+// over positions: linear in the word times its longest token. Of equal sums the one found first, from left to right,
+// the shortest token first.
+class UnigramModel final : public WordModel {
+ public:
+  // forms[id]: what the token looks like inside text; empty = never produced by encoding. scores: one an id.
+  // byte_tokens: 256, -1 = none.
+  UnigramModel(UnigramOptions options, const StringTable& forms, std::vector<double> scores,
+               std::vector<TokenId> byte_tokens);
+
+  void encode(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out,
+              std::vector<Word>* spans) const override;
+
+ private:
+  void find_arrivals(std::string_view word, ModelScratch& scratch) const;
+  void trace_back(std::string_view word, ModelScratch& scratch) const;
+  void append_unknown(std::string_view word, Word place, std::vector<TokenId>& out, std::vector<Word>* spans) const;
+  bool append_bytes(std::string_view bytes, Word place, std::vector<TokenId>& out, std::vector<Word>* spans) const;
+
+  UnigramOptions options_;
+  ByteTrie trie_;
+  std::vector<double> scores_;
+  std::vector<TokenId> byte_tokens_;
+};
+
+}  // namespace millrace::text
