@@ -33,6 +33,17 @@ TEST(DecodeStream, HoldsOnlyWhatALaterTokenMayStillChange) {
             (Strings{"", "", "a", "x", "", "a"}));
 }
 
+TEST(DecodeStream, GoesOnWhereItWasMovedTo) {
+  TokenizerParts parts;
+  read_own_decoder(R"({"type": "ByteLevel"})", parts);
+  auto first = std::make_unique<DecodeStream>(parts.decoders);
+  first->push("a");
+  DecodeStream second = std::move(*first);
+  first.reset();
+  second.push("b");
+  EXPECT_EQ(second.take(), "ab");
+}
+
 TEST(DecodeStream, StripsBothEndsOfEachString) {
   constexpr std::string_view kStrip = R"({"type": "Strip", "content": " ", "start": 1, "stop": 1})";
   EXPECT_EQ(streamed(kStrip, {"  a  ", " ", "b"}), (Strings{" a ", "", "b", ""}));

@@ -19,10 +19,10 @@ constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
 constexpr int kMaxJsonDepth = 64;
 
 struct Flags {
-  std::string model = "default", text;
+  std::string model = "default", text, chat;
   CLI::Option* text_option = nullptr;
   app::HubFlags hub;
-  bool ids = false, json = false, no_special = false, add_bos = false, decode = false, count = false;
+  bool ids = false, pieces = false, json = false, no_special = false, add_bos = false, decode = false, count = false;
 };
 
 std::string read_stdin() {
