@@ -134,7 +134,7 @@ Result<Json> chat_variables(const Json& request, const TemplateCapabilities& cap
   try {
     if (!request.is_object()) refuse("body", "must be an object, not {}", request.type_name());
     if (const auto own = request.find("chat_template"); own != request.end() && !own->is_null()) {
-      refuse("chat_template", "chat_template_kwargs", "cannot be brought by a request");
+      refuse("chat_template", "cannot be brought by a request");
     }
     const Json* documents = optional_list(request, "documents", ChatLimits::kDocuments);
     Json variables = {{"messages", messages(request, capabilities)},

@@ -13,14 +13,14 @@ void DecodeStage::emit(std::string_view part, bool begins) {
 DecodeStream::DecodeStream(const DecoderList& decoders) : joined_with_spaces_(decoders.empty()) {
   for (const auto& decoder : decoders) stages_.push_back(decoder->stage());
   for (std::size_t i = 0; i + 1 < stages_.size(); ++i) stages_[i]->next_ = stages_[i + 1].get();
-  if (!stages_.empty()) stages_.back()->out_ = &out_;
+  if (!stages_.empty()) stages_.back()->out_ = out_.get();
 }
 
 void DecodeStream::push(std::string_view token) {
   if (joined_with_spaces_) {
-    if (!first_) out_.push_back(' ');
+    if (!first_) out_->push_back(' ');
     first_ = false;
-    out_.append(token);
+    out_->append(token);
     return;
   }
   stages_.front()->push(token, true);

@@ -67,11 +67,11 @@ class DecodeStream {
 
   void push(std::string_view token);  // a token as the vocabulary spells it
   void finish();
-  std::string take() { return std::exchange(out_, {}); }  // what became text since the last call
+  std::string take() { return std::exchange(*out_, {}); }  // what became text since the last call
 
  private:
   std::vector<std::unique_ptr<DecodeStage>> stages_;
-  std::string out_;
+  std::unique_ptr<std::string> out_ = std::make_unique<std::string>();  // stays where it is when the stream moves
   bool joined_with_spaces_, first_ = true;
 };
 

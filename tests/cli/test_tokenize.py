@@ -85,3 +85,43 @@ def test_gguf_keeps_the_tokenizer_as_it_was(millrace, real_model, tmp_path):
 
 def test_template_travels_to_the_directory(millrace, real_model, directory):
     assert millrace("inspect", directory, "--template").out == millrace("inspect", real_model, "--template").out
+
+
+def test_pieces_stand_on_one_line(millrace, real_model):
+    assert millrace("tokenize", real_model, "--pieces", "Hello, world\n").out == '"Hello" "," " world" "\\n"\n'
+
+
+def test_json_has_byte_offsets_that_cover_the_text(millrace, real_model):
+    text = "na\u00efve \U0001f600"
+    answer = json.loads(millrace("tokenize", real_model, "--json", text).out)
+    assert answer["text"] == text
+    covered = {i for begin, end in answer["offsets"] for i in range(begin, end)}
+    assert covered == set(range(len(text.encode())))
+    for begin, end in answer["offsets"]:
+        text.encode()[begin:end].decode()  # whole characters
+
+
+CHAT = [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi <|im_end|>"}]
+
+
+def test_a_chat_goes_through_the_template(millrace, real_model, tmp_path):
+    path = tmp_path / "chat.json"
+    for chat in (CHAT, {"messages": CHAT, "add_generation_prompt": True}):
+        path.write_text(json.dumps(chat))
+        answer = json.loads(millrace("tokenize", real_model, "--json", "--chat", path).out)
+        assert answer["text"] == "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nHi <|im_end|><|im_end|>\n<|im_start|>assistant\n"
+        # The user's "<|im_end|>" is text: two control tokens end messages, not three.
+        assert answer["tokens"].count("<|im_end|>") == 2
+    stdin = json.dumps(CHAT).encode()
+    assert millrace("tokenize", real_model, "--count", "--chat", "-", stdin=stdin).out == f"{answer['count']}\n"
+
+
+@pytest.mark.parametrize("chat,named", [
+    ("{", "parse error"),
+    ('[{"role": "user", "content": [{"type": "image_url"}]}]', 'messages[0].content[0].type is "image_url"'),
+    ('{"messages": [], "chat_template": "x"}', "chat_template"),
+    ("[" * 100000, "nested deeper"),
+])
+def test_a_chat_that_cannot_be_is_a_usage_error(millrace, real_model, chat, named):
+    outcome = millrace("tokenize", real_model, "--chat", "-", stdin=chat.encode(), ok=False)
+    assert outcome.code == 2 and outcome.out == "" and named in outcome.err

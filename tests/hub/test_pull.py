@@ -138,7 +138,7 @@ def test_a_dry_run_fetches_nothing(hub, tiny, millrace, cache):
 
 
 def test_include_fetches_more(hub, tiny, millrace, fails, gguf_files):
-    path = pathlib.Path(millrace("pull", "org/tiny", "--include", "mmproj-*.gguf").out.strip())
+    path = pathlib.Path(millrace("pull", "--include", "mmproj-*.gguf", "org/tiny").out.strip())
     assert path.name == "tiny-Q4_K_M.gguf"
     assert (path.parent / "mmproj-tiny-f16.gguf").read_bytes() == gguf_files["mmproj-tiny-f16.gguf"]
     assert "no file is like 'nothing-*'" in fails(3, "pull", "org/tiny", "--include", "nothing-*")

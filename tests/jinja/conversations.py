@@ -18,7 +18,7 @@ HOSTILE = [
 ]
 ODD = ["", " ", "\n", "\t \r\n", "  padded  \n", "\x00\x01\x1b[0m\x7f", "\u200b\ufeff\u2028\u2029\x85\xa0\u3000", "\u4f60\u597d\uff0c\u4e16\u754c", "\u0645\u0631\u062d\u0628\u0627",
        "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f600", "e\u0301 \u00e9 \ufb01 \u1e9e \u0130 \u01c5", "\U0010ffff \ufffe", "line one\nline two\n\n  line four", "a" * 300]
-ROLES = ["system", "developer", "user", "assistant", "tool", "function", "ipython", "model", "wizard", "<|im_start|>", ""]
+ROLES = ["system", "developer", "user", "assistant", "tool", "function", "ipython", "model", "wizard", MARK, "<|im_start|>" + MARK, ""]
 NAMES = ["get_weather", "search", "python", "f", "add-numbers", "a.b", "brave_search", "\u00fcber", "<|tool|>"]
 KEYS = ["city", "unit", "n", "tags", "when", "x y", "type", "items", "name", "\u043a\u043b\u044e\u0447", "_private", "0", "class", "get", "keys"]
 

@@ -4,17 +4,26 @@
 
 namespace millrace::app {
 
-Conversation::Conversation(const checkpoint::Checkpoint& checkpoint) : checkpoint_(checkpoint) {
-  if (checkpoint.tokenizer == nullptr) {
-    throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint.path);
-  }
-  if (checkpoint.chat_templates.empty()) return;
+std::shared_ptr<const text::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint) {
+  if (checkpoint.chat_templates.empty()) return nullptr;
   const text::Tokenizer& tokenizer = *checkpoint.tokenizer;
   const auto special = [&](std::optional<text::TokenId> id) {
     return id ? std::string(tokenizer.token_text(*id)) : "";
   };
   const text::TemplateContext context{.bos_token = special(tokenizer.bos()), .eos_token = special(tokenizer.eos())};
-  format_ = text::ChatFormat::load(checkpoint.chat_templates, context).or_throw();
+  return text::ChatFormat::load(checkpoint.chat_templates, context).or_throw();
+}
+
+std::int64_t unix_time_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+Conversation::Conversation(const checkpoint::Checkpoint& checkpoint) : checkpoint_(checkpoint) {
+  if (checkpoint.tokenizer == nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint.path);
+  }
+  format_ = load_chat_format(checkpoint);
 }
 
 void Conversation::add(const char* role, const std::string& text) {
@@ -54,9 +63,7 @@ Result<std::vector<std::int32_t>> Conversation::prompt() const {
     for (const auto& message : messages_) text += message["content"].get<std::string>();
     return tokenizer.encode(text, true, false);
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::int64_t unix_time = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  const auto pieces = format_->render({{"messages", messages_}}, unix_time);
+  const auto pieces = format_->render({{"messages", messages_}}, unix_time_now());
   if (!pieces) return pieces.error();
   return tokenizer.encode(*pieces, false);  // the template writes its own BOS
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "text/chat_format.h"
 
 namespace millrace::app {
+
+// The model's chat templates, ready; null if it has none. Throws LoadError if one does not work.
+std::shared_ptr<const text::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
+std::int64_t unix_time_now();
 
 // The messages of a chat and how they become a prompt: through the model's chat template, or, for a model without one,
 // as plain text to continue.

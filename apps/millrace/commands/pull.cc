@@ -109,7 +109,8 @@ app::Command pull() {
             app.add_option("--revision", flags->revision, "Branch, tag or commit, as after '@'");
             app.add_option("--include", flags->include, "Fetch files like this pattern too, e.g. 'mmproj-*.gguf'")
                 ->type_name("GLOB")
-                ->take_all();
+                ->take_all()
+                ->allow_extra_args(false);
             app.add_flag("--dry-run", flags->dry_run, "Say what would be downloaded");
             app.add_flag("--json", flags->json, "Print one JSON object");
             flags->hub.declare(app);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "chat/conversation.h"
 #include "checkpoint/quote_name.h"
 #include "command.h"
 #include "loaded_model.h"
@@ -15,12 +16,13 @@ namespace {
 using text::TokenId;
 
 constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
+constexpr int kMaxJsonDepth = 64;
 
 struct Flags {
-  std::string model = "default", text;
+  std::string model = "default", text, chat;
   CLI::Option* text_option = nullptr;
   app::HubFlags hub;
-  bool ids = false, json = false, no_special = false, add_bos = false, decode = false, count = false;
+  bool ids = false, pieces = false, json = false, no_special = false, add_bos = false, decode = false, count = false;
 };
 
 std::string read_stdin() {
@@ -33,6 +35,33 @@ std::string read_stdin() {
     }
   }
   return text;
+}
+
+// What is tokenized: pieces, and whether BOS and EOS go around them.
+using Pieces = std::vector<text::TextPiece>;
+
+// A chat as the OpenAI API spells it: an object with messages, tools ..., or the list of messages alone.
+Pieces chat_pieces(const std::string& path, const checkpoint::Checkpoint& checkpoint) {
+  const auto format = app::load_chat_format(checkpoint);
+  if (format == nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "chat", "{}: this model has no chat template", checkpoint.path);
+  }
+  const std::string source = path == "-" ? read_stdin() : read_file(Env::system(), path, kMaxInputBytes).or_throw();
+  // Deeper nesting is refused here already: nothing below has to recurse into it.
+  const auto limit_depth = [&](int depth, nlohmann::ordered_json::parse_event_t, nlohmann::ordered_json&) {
+    if (depth > kMaxJsonDepth) {
+      throw_load_error(ErrorCode::kInvalidArgument, "chat", "{}: nested deeper than {} levels", path, kMaxJsonDepth);
+    }
+    return true;
+  };
+  nlohmann::ordered_json request;
+  try {
+    request = nlohmann::ordered_json::parse(source, limit_depth);
+  } catch (const nlohmann::ordered_json::parse_error& e) {
+    throw_load_error(ErrorCode::kInvalidArgument, "chat", "{}: {}", path, e.what());
+  }
+  if (request.is_array()) request = {{"messages", std::move(request)}};
+  return format->render(request, app::unix_time_now()).or_throw();
 }
 
 // "1, 2 3" or "[1, 2, 3]".
@@ -82,16 +111,28 @@ std::string escaped(const std::string& bytes) {
   return out + "\"";
 }
 
+int print_json(const text::Tokenizer& tokenizer, const Pieces& pieces, const text::Tokenizer::Encoding& encoding) {
+  nlohmann::ordered_json tokens = nlohmann::ordered_json::array(), offsets = nlohmann::ordered_json::array();
+  for (const TokenId id : encoding.ids) tokens.push_back(tokenizer.token_text(id));
+  for (const text::TokenSpan& span : encoding.spans) offsets.push_back({span.begin, span.end});
+  std::string text;
+  for (const text::TextPiece& piece : pieces) text += piece.text;
+  write_text(json_text({{"count", encoding.ids.size()},
+                        {"ids", encoding.ids},
+                        {"tokens", tokens},
+                        {"offsets", offsets},
+                        {"text", text}}));
+  return 0;
+}
+
 int print_tokens(const Flags& flags, const text::Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
-  if (flags.json) {
-    nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
-    for (const TokenId id : ids) tokens.push_back(tokenizer.token_text(id));
-    write_text(json_text({{"count", ids.size()}, {"ids", ids}, {"tokens", tokens}}));
-  } else if (flags.count) {
+  if (flags.count) {
     std::printf("%zu\n", ids.size());
-  } else if (flags.ids) {
+  } else if (flags.ids || flags.pieces) {
     std::string line;
-    for (const TokenId id : ids) line += (line.empty() ? "" : " ") + std::to_string(id);
+    for (const TokenId id : ids) {
+      line += (line.empty() ? "" : " ") + (flags.ids ? std::to_string(id) : escaped(tokenizer.token_bytes(id)));
+    }
     write_text(line + "\n");
   } else {
     for (const TokenId id : ids) {
@@ -108,9 +149,9 @@ int tokenize(const Flags& flags) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint->path);
   }
   const text::Tokenizer& tokenizer = *checkpoint->tokenizer;
-  const std::string input = flags.text_option->count() > 0 ? flags.text : read_stdin();
+  const auto input = [&] { return flags.text_option->count() > 0 ? flags.text : read_stdin(); };
   if (flags.decode) {
-    const std::vector<TokenId> ids = parse_ids(input, tokenizer.vocab_size());
+    const std::vector<TokenId> ids = parse_ids(input(), tokenizer.vocab_size());
     const std::string text = tokenizer.decode(ids, false);
     if (flags.json) {
       write_text(json_text({{"text", text}}));
@@ -120,14 +161,26 @@ int tokenize(const Flags& flags) {
     }
     return 0;
   }
-  std::vector<TokenId> ids = tokenizer.encode(input, false, !flags.no_special);
+  if (!flags.chat.empty() && flags.text_option->count() > 0) {
+    throw_load_error(ErrorCode::kInvalidArgument, "chat",
+                     "--chat takes its text from a file; a text beside it is one too many");
+  }
+  const Pieces pieces =
+      flags.chat.empty() ? Pieces{{input(), !flags.no_special}} : chat_pieces(flags.chat, *checkpoint);
+  text::Tokenizer::Encoding encoding;
+  if (flags.json) {
+    encoding = tokenizer.encode_with_spans(pieces, false);
+  } else {
+    encoding.ids = tokenizer.encode(pieces, false);
+  }
   if (flags.add_bos) {
     if (!tokenizer.bos()) {
       throw_load_error(ErrorCode::kInvalidArgument, "add-bos", "{}: this tokenizer has no BOS token", checkpoint->path);
     }
-    ids.insert(ids.begin(), *tokenizer.bos());
+    encoding.ids.insert(encoding.ids.begin(), *tokenizer.bos());
+    encoding.spans.insert(encoding.spans.begin(), text::TokenSpan{});
   }
-  return print_tokens(flags, tokenizer, ids);
+  return flags.json ? print_json(tokenizer, pieces, encoding) : print_tokens(flags, tokenizer, encoding.ids);
 }
 
 }  // namespace
@@ -141,15 +194,25 @@ app::Command tokenize() {
             flags->text_option =
                 app.add_option("text", flags->text, "Text (with --decode: ids); stdin if there is none");
             CLI::Option* ids = app.add_flag("--ids", flags->ids, "Print the ids alone, on one line");
-            CLI::Option* json = app.add_flag("--json", flags->json, "Print one JSON object");
+            CLI::Option* pieces = app.add_flag("--pieces", flags->pieces, "Print the pieces alone, on one line");
+            CLI::Option* json = app.add_flag("--json", flags->json, "Print one JSON object, with byte offsets");
             CLI::Option* count = app.add_flag("--count", flags->count, "Print the number of tokens alone");
-            ids->excludes(json)->excludes(count);
+            ids->excludes(json)->excludes(count)->excludes(pieces);
+            pieces->excludes(json)->excludes(count);
             count->excludes(json);
             CLI::Option* no_special =
                 app.add_flag("--no-special", flags->no_special, "Special tokens in the text are plain text");
             CLI::Option* add_bos = app.add_flag("--add-bos", flags->add_bos, "Put the BOS token first");
+            CLI::Option* chat =
+                app.add_option("--chat", flags->chat,
+                               "Tokenize a chat through the model's template: a JSON file of messages, or of a whole "
+                               "request with tools and documents; '-' is stdin")
+                    ->excludes(no_special)
+                    ->excludes(add_bos);
             app.add_flag("--decode", flags->decode, "Ids in, text out, byte for byte")
                 ->excludes(ids)
+                ->excludes(pieces)
+                ->excludes(chat)
                 ->excludes(count)
                 ->excludes(no_special)
                 ->excludes(add_bos);
