@@ -137,6 +137,19 @@ std::optional<std::vector<std::int32_t>> GgufMetadata::int32s(const std::string&
   return elements == nullptr ? std::nullopt : std::optional(*elements);
 }
 
+std::optional<std::string> GgufMetadata::bytes(const std::string& key) const {
+  const GgufValue* value = find(key);
+  const auto* found = value == nullptr ? nullptr : std::get_if<GgufArray>(value);
+  if (found != nullptr) {
+    if (const auto* elements = std::get_if<std::vector<std::int8_t>>(&found->elements)) {
+      return std::string(elements->begin(), elements->end());
+    }
+  }
+  const auto* elements = array<std::uint8_t>(key, "array of uint8 or int8");
+  if (elements == nullptr) return std::nullopt;
+  return std::string(elements->begin(), elements->end());
+}
+
 std::size_t GgufMetadata::string_count(const std::string& key) const {
   const auto* elements = array<std::string>(key, "array of string");
   return elements == nullptr ? 0 : elements->size();

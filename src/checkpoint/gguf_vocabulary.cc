@@ -49,9 +49,15 @@ text::GgufVocabulary gguf_vocabulary(GgufMetadata& metadata) {
   out.eot = token_id(metadata, prefix + "eot_token_id", n);
   out.unk = token_id(metadata, prefix + "unknown_token_id", n);
   out.pad = token_id(metadata, prefix + "padding_token_id", n);
+  out.sep = token_id(metadata, prefix + "seperator_token_id", n);  // the key's own spelling
   out.add_bos = metadata.boolean(prefix + "add_bos_token");
   out.add_eos = metadata.boolean(prefix + "add_eos_token");
+  out.add_sep = metadata.boolean(prefix + "add_sep_token");
   out.add_space_prefix = metadata.boolean(prefix + "add_space_prefix");
+  out.remove_extra_whitespaces = metadata.boolean(prefix + "remove_extra_whitespaces");
+  out.lowercase = metadata.boolean(prefix + "normalizer.lowercase");
+  out.strip_accents = metadata.boolean(prefix + "normalizer.strip_accents");
+  out.precompiled_charsmap = metadata.bytes(prefix + "precompiled_charsmap").value_or("");
   return out;
 }
 

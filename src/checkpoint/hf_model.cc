@@ -96,6 +96,10 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, Tokeniz
   open_safetensors(env, directory, *checkpoint);
   TokenizerFiles tokenizer;
   tokenizer.tokenizer_json = read_optional_file(env, directory + "/tokenizer.json", kMaxTokenizerBytes).value_or("");
+  if (tokenizer.tokenizer_json.empty()) {
+    tokenizer.tokenizer_model =
+        read_optional_file(env, directory + "/tokenizer.model", kMaxTokenizerBytes).value_or("");
+  }
   tokenizer.tokenizer_config_json =
       read_optional_file(env, directory + "/tokenizer_config.json", kMaxTokenizerBytes).value_or("");
   checkpoint->chat_templates = read_chat_templates(env, directory, tokenizer.tokenizer_config_json);

@@ -7,9 +7,10 @@
 
 namespace millrace::checkpoint {
 
-// Contents of the tokenizer's files; empty where there is none.
+// Contents of the tokenizer's files; empty where there is none. SentencePiece's tokenizer.model is read only where
+// there is no tokenizer.json.
 struct TokenizerFiles {
-  std::string tokenizer_json, tokenizer_config_json;
+  std::string tokenizer_json, tokenizer_config_json, tokenizer_model;
 };
 
 // Opens a directory with config.json and model.safetensors (or model.safetensors.index.json and its shards), all but

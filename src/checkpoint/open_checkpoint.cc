@@ -41,9 +41,16 @@ Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string&
   }
   TokenizerFiles files;
   auto checkpoint = read_huggingface(env, path, &files);
-  if (!checkpoint || files.tokenizer_json.empty()) return checkpoint;
-  return with_tokenizer(*std::move(checkpoint),
-                        text::load_tokenizer_json(files.tokenizer_json, files.tokenizer_config_json));
+  if (!checkpoint) return checkpoint;
+  if (!files.tokenizer_json.empty()) {
+    return with_tokenizer(*std::move(checkpoint),
+                          text::load_tokenizer_json(files.tokenizer_json, files.tokenizer_config_json));
+  }
+  if (!files.tokenizer_model.empty()) {
+    return with_tokenizer(*std::move(checkpoint),
+                          text::load_sentencepiece_model(files.tokenizer_model, files.tokenizer_config_json));
+  }
+  return checkpoint;
 }
 
 }  // namespace millrace::checkpoint

@@ -33,7 +33,7 @@ class ByteTrieBuilder {
   unsigned char byte(std::size_t i, std::size_t depth) const {
     return static_cast<unsigned char>(keys_[order_[i]][depth]);
   }
-  static constexpr int kTries = 32;  // free places looked at before new ones are made: bounds the time a node takes
+  static constexpr int kTries = 256;  // free places looked at before new ones are made: bounds the time a node takes
 
   const StringTable& keys_;
   std::vector<std::uint32_t> order_;
@@ -101,12 +101,15 @@ void ByteTrieBuilder::expand(const Range& range) {
   open_.insert(open_.end(), children_.begin(), children_.end());
 }
 
-// A base at which all children are free; kNone if none is near.
+// A base at which all children are free; kNone if none is near. An only child takes the first free place of all, which
+// fills the gaps; several look among the last ones, where most is free.
 std::uint32_t ByteTrieBuilder::find_base() const {
   const std::uint32_t first = byte(children_.front().begin, children_.front().depth - 1);
-  Node free = first_free_;
-  for (int i = 0; i < kTries && free != ByteTrie::kNone; ++i, free = units_[free].base) {
+  const bool only = children_.size() == 1;
+  Node free = only ? first_free_ : last_free_;
+  for (int i = 0; i < kTries && free != ByteTrie::kNone; ++i) {
     if (free >= first && fits(free - first)) return free - first;
+    free = only ? units_[free].base : static_cast<Node>(units_[free].token);
   }
   return ByteTrie::kNone;
 }

@@ -15,8 +15,13 @@ class FirstBytes {
   // Every byte beyond ASCII, and the ASCII characters of which `looks` holds.
   template <typename Looks>
   static constexpr FirstBytes of(Looks looks) {
+    return of_bytes([&](std::size_t byte) { return byte >= 0x80 || looks(static_cast<char32_t>(byte)); });
+  }
+  // The bytes of which `looks` holds.
+  template <typename Looks>
+  static constexpr FirstBytes of_bytes(Looks looks) {
     FirstBytes out;
-    for (std::size_t c = 0; c < 256; ++c) out.stops_[c] = c >= 0x80 || looks(static_cast<char32_t>(c));
+    for (std::size_t byte = 0; byte < 256; ++byte) out.stops_[byte] = looks(byte);
     return out;
   }
   bool stops(char byte) const noexcept { return stops_[static_cast<unsigned char>(byte)]; }
@@ -24,6 +29,13 @@ class FirstBytes {
   std::size_t next(std::string_view text, std::size_t at) const noexcept {
     while (at < text.size() && !stops(text[at])) ++at;
     return at;
+  }
+  // The same, or the ASCII character before it where that may carry a mark.
+  std::size_t next_with_base(std::string_view text, std::size_t at) const noexcept {
+    const std::size_t found = next(text, at);
+    const bool mark = found > at && found < text.size() && static_cast<unsigned char>(text[found]) >= 0x80 &&
+                      static_cast<unsigned char>(text[found - 1]) < 0x80;
+    return mark ? found - 1 : found;
   }
 
  private:

@@ -1,7 +1,5 @@
 #include "text/charsmap.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "text/unicode.h"
 
@@ -46,10 +44,18 @@ Charsmap::Charsmap(std::string_view blob, std::string_view field) {
     }
     at = end + 1;
   }
-  for (std::uint32_t byte = 1; byte < 256; ++byte) {
-    const std::size_t at = offset_of(units_[0]) ^ byte;
-    first_[byte] = at < units_.size() && label_of(units_[at]) == byte;
+}
+
+bool Charsmap::changes_ascii(char32_t character) const noexcept {
+  if (units_.empty() || character == 0) return false;
+  std::size_t at = offset_of(units_[0]) ^ character;
+  if (at >= units_.size() || label_of(units_[at]) != character) return false;
+  if (has_leaf(units_[at])) return true;
+  at ^= offset_of(units_[at]);
+  for (std::uint32_t second = 1; second < 0x80; ++second) {
+    if ((at ^ second) < units_.size() && label_of(units_[at ^ second]) == second) return true;
   }
+  return false;
 }
 
 // Calls found(size, value) for every rule that begins `text`, the shortest first, until it returns true.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,8 +21,9 @@ class Charsmap {
   };
   Rule longest(std::string_view text) const noexcept;   // that begins `text`
   Rule shortest(std::string_view text) const noexcept;  // likewise
-  // Whether some rule replaces strings that begin with this byte.
-  bool begins_rule(char byte) const noexcept { return first_[static_cast<unsigned char>(byte)]; }
+  bool empty() const noexcept { return units_.empty(); }
+  // Whether a rule for ASCII alone begins with this character of ASCII. (Rules for letters with marks begin with most.)
+  bool changes_ascii(char32_t character) const noexcept;
 
   static constexpr std::size_t kMaxRuleBytes = 256;  // NFKC's longest is 33
   static constexpr std::size_t kMaxKeyBytes = 64;    // longer ones are not found; those of NFKC have up to 18
@@ -35,7 +35,6 @@ class Charsmap {
 
   std::vector<std::uint32_t> units_;
   std::string texts_;  // ends with a NUL
-  std::array<bool, 256> first_{};
 };
 
 }  // namespace millrace::text

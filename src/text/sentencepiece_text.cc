@@ -1,8 +1,7 @@
 #include "text/sentencepiece_text.h"
 
-#include <array>
-
 #include "text/byte_trie.h"
+#include "text/character_rewriting.h"
 #include "text/charsmap.h"
 #include "text/unicode.h"
 
@@ -19,11 +18,11 @@ class SentencePieceText final : public PreTokenizerStep {
         space_(model.escape_whitespaces ? kSpaceSymbol : " "),
         user_defined_(user_defined) {
     if (!model.charsmap.empty()) rules_ = Charsmap(model.charsmap, "precompiled_charsmap");
-    for (int byte = 0; byte < 256; ++byte) {
+    first_bytes_ = FirstBytes::of_bytes([this](std::size_t byte) {
       const char c = static_cast<char>(byte);
-      stops_[static_cast<std::size_t>(byte)] =
-          c == ' ' || rules_.begins_rule(c) || user_defined_.step(ByteTrie::kRoot, c) != ByteTrie::kNone;
-    }
+      const bool by_rule = byte < 0x80 ? rules_.changes_ascii(static_cast<char32_t>(byte)) : !rules_.empty();
+      return c == ' ' || by_rule || user_defined_.step(ByteTrie::kRoot, c) != ByteTrie::kNone;
+    });
   }
 
   void apply(WordText& text) const override {
@@ -44,15 +43,6 @@ class SentencePieceText final : public PreTokenizerStep {
     if (const Charsmap::Rule rule = rules_.longest(text); rule.size > 0) return {rule.size, rule.text};
     const std::size_t size = code_point_at(text, 0).size;
     return {size, text.substr(0, size)};
-  }
-
-  // The end of the stretch from `at` on that stays as it is.
-  std::size_t plain_end(std::string_view text, std::size_t at) const {
-    const auto stops = [&](char c) {
-      return stops_[static_cast<unsigned char>(c)] && (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    };
-    while (at < text.size() && !stops(text[at])) ++at;
-    return at;
   }
 
   MarkedText prepared(const MarkedText& source, bool prefix) const {
@@ -82,7 +72,7 @@ class SentencePieceText final : public PreTokenizerStep {
     bool after_space = removes_spaces_;
     std::string escaped;
     while (at < bytes.size()) {
-      if (const std::size_t end = plain_end(bytes, at); end > at) {
+      if (const std::size_t end = first_bytes_.next_with_base(bytes, at); end > at) {
         out.append(source, at, end);
         at = end;
         after_space = false;
@@ -105,7 +95,7 @@ class SentencePieceText final : public PreTokenizerStep {
   std::string space_;
   Charsmap rules_;
   ByteTrie user_defined_;
-  std::array<bool, 256> stops_{};  // bytes at which the text may not stay as it is
+  FirstBytes first_bytes_;  // where the text may not stay as it is
 };
 
 }  // namespace

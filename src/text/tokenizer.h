@@ -39,8 +39,9 @@ struct GgufVocabulary {
   std::vector<std::int32_t>
       token_types;  // empty or one a token: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
   std::vector<std::string> merges;  // "left right", in rank order
-  std::optional<TokenId> bos, eos, eot, unk, pad;
-  std::optional<bool> add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;
+  std::optional<TokenId> bos, eos, eot, unk, pad, sep;
+  std::optional<bool> add_bos, add_eos, add_sep, add_space_prefix, remove_extra_whitespaces;
+  std::optional<bool> lowercase, strip_accents;  // of "bert"
   std::string precompiled_charsmap;  // SentencePiece's normalization table, bytes; may be empty
 };
 

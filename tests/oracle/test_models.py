@@ -15,6 +15,7 @@ import pytest
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+import protobuf
 import text_samples
 from test_tokenizers import check_decoding, first_difference, ours  # noqa: F401 (a fixture)
 
@@ -106,7 +107,7 @@ ADDED = [AddedToken("<|im_end|>", special=True, normalized=False), AddedToken("<
 
 def lines_of_few_characters(normalizer=None, most=250):
     """Training text of the commonest characters only: small vocabularies must hold them all."""
-    lines = [line.replace("<", "") for line in text_samples.training_lines()]  # no special token is a word
+    lines = [line.replace("<", "").replace(SPACE, "") for line in text_samples.training_lines()]  # no special token is a word
     if normalizer:
         lines = [normalizer.normalize_str(line) for line in lines]
     common = {c for c, _ in collections.Counter("".join(lines)).most_common(most)}
@@ -146,11 +147,23 @@ def word_level(**parts):
     return trained(models.WordLevel(unk_token="<unk>"), trainer, **parts)
 
 
-def unigram(**parts):
+@functools.cache
+def unigram_vocabulary(splits_bytes=False):
     trainer = trainers.UnigramTrainer(vocab_size=1200, special_tokens=SPECIALS[:4], unk_token="<unk>", show_progress=False)
-    parts.setdefault("pre_tokenizer", pre_tokenizers.Metaspace())
-    parts.setdefault("decoder", decoders.Metaspace())
-    return trained(models.Unigram(), trainer, **parts)
+    pre_tokenizer = pre_tokenizers.ByteLevel() if splits_bytes else pre_tokenizers.Metaspace()
+    model = json.loads(trained(models.Unigram(), trainer, pre_tokenizer=pre_tokenizer, added=[]).to_str())["model"]
+    return [tuple(entry) for entry in model["vocab"]]
+
+
+def unigram(vocabulary=None, **parts):
+    tokenizer = Tokenizer(models.Unigram(vocabulary or unigram_vocabulary(), unk_id=0))
+    if "normalizer" in parts:
+        tokenizer.normalizer = parts["normalizer"]
+    tokenizer.pre_tokenizer = parts.get("pre_tokenizer", pre_tokenizers.Metaspace())
+    tokenizer.decoder = parts.get("decoder", decoders.Metaspace())
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in SPECIALS[:4]])
+    tokenizer.add_tokens(ADDED)
+    return tokenizer
 
 
 def with_bytes(tokenizer):
@@ -213,38 +226,8 @@ def sentence_piece(kind, **more):
     return model.getvalue(), sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
 
 
-def protobuf_fields(message):
-    """[(number, value)]"""
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    at, fields = 0, []
-    while at < len(message):
-        key = varint()
-        if key & 7 == 0:
-            fields.append((key >> 3, varint()))
-        else:
-            size = {1: 8, 5: 4}.get(key & 7) or varint()
-            fields.append((key >> 3, message[at : at + size]))
-            at += size
-    return fields
-
-
-def charsmap_of(model):
-    spec = dict(protobuf_fields(model))[3]
-    return dict(protobuf_fields(spec)).get(2, b"")
-
-
 def precompiled(kind="unigram"):
-    return normalizers.Precompiled(charsmap_of(sentence_piece(kind)[0]))
+    return normalizers.Precompiled(protobuf.charsmap_of(sentence_piece(kind)[0]))
 
 
 def converted(normalizer, pre_tokenizer, kind="unigram", added=ADDED):
@@ -285,7 +268,7 @@ KINDS = {
     "Unigram": lambda: unigram(),
     "Unigram by words": lambda: unigram(pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])),
     "Unigram, unsplit": lambda: unigram(pre_tokenizer=pre_tokenizers.Metaspace(split=False)),
-    "Unigram of bytes": lambda: unigram(pre_tokenizer=pre_tokenizers.ByteLevel(), decoder=decoders.ByteLevel()),
+    "Unigram of bytes": lambda: unigram(unigram_vocabulary(True), pre_tokenizer=pre_tokenizers.ByteLevel(), decoder=decoders.ByteLevel()),
     "Unigram, unknown bytes": lambda: with_bytes(unigram()),
     "Unigram, NFKC": lambda: unigram(normalizer=NORMALIZERS["XLM-R"]()),
     "Gemma": lambda: gemma(),
@@ -391,3 +374,128 @@ def test_a_tokenizer_model_gives_the_ids_and_texts_of_sentencepiece(kind, ours, 
     loaded = load_model(ours, tmp_path, model)
     assert "error" not in loaded, loaded
     check_sentence_piece(ours, processor, kind)
+
+
+@pytest.mark.parametrize("flags,expected", [
+    ({}, [1, 0]), ({"add_bos_token": False}, [0, 0]), ({"add_eos_token": True}, [1, 1]), ({"add_bos_token": False, "add_eos_token": True}, [0, 1])])
+def test_bos_and_eos_of_a_tokenizer_model_are_what_its_configuration_says(flags, expected, ours, tmp_path):
+    model, processor = sentence_piece("bpe identity")
+    assert "error" not in load_model(ours, tmp_path, model, {"bos_token": "<s>", "eos_token": {"content": "</s>"}, **flags})
+    ids = ours.encode(["hello world"], add_special=True)[0]
+    assert ids == [1] * expected[0] + processor.encode("hello world") + [2] * expected[1]
+    facts = ours.expect(op="facts")
+    assert (facts["bos"], facts["eos"], facts["adds_bos"], facts["end_of_generation"]) == (1, 2, bool(expected[0]), [2])
+
+
+def test_tokens_of_the_configuration_follow_the_pieces(ours, tmp_path):
+    model, processor = sentence_piece("bpe identity")
+    size = processor.get_piece_size()
+    added = {str(size): {"content": "<|im_start|>", "special": True}, str(size + 1): {"content": "<tool>", "special": False},
+             "1": {"content": "<s>", "special": True}}
+    assert "error" not in load_model(ours, tmp_path, model, {"added_tokens_decoder": added, "legacy": False})
+    assert ours.expect(op="facts")["vocab_size"] == size + 2
+    hello = processor.encode("hello")
+    assert ours.encode(["<|im_start|>hello"])[0][0] == size
+    assert ours.encode(["hello<tool>", "hello<|im_start|>"], trusted=False) == [hello + [size + 1], processor.encode("hello<|im_start|>")]
+    # Only the start of the whole text gets a space in front.
+    assert ours.expect(op="decode", ids=ours.encode(["<|im_start|>hello"]), skip_special=False)["texts"] == ["<|im_start|>hello"]
+    clash = {"5": {"content": "<tool>", "special": False}}
+    assert "id 5" in load_model(ours, tmp_path, model, {"added_tokens_decoder": clash})["error"]
+
+
+def piece(text, kind=1):
+    return protobuf.field(1, protobuf.field(1, text.encode()) + protobuf.field(3, kind))
+
+
+UNKNOWN = piece("<unk>", 2)
+RULES = (8).to_bytes(4, "little") + bytes(8)
+
+
+@pytest.mark.parametrize("model,named", [
+    (UNKNOWN + piece("a") + protobuf.field(2, protobuf.field(3, 3)), "trainer_spec.model_type is 3 (word)"),
+    (UNKNOWN + piece("a") + protobuf.field(2, protobuf.field(3, 4)), "trainer_spec.model_type is 4 (char)"),
+    (UNKNOWN + piece("a") + protobuf.field(5, protobuf.field(2, RULES)), "denormalizer_spec"),
+    (UNKNOWN + piece("a") + protobuf.field(3, protobuf.field(2, b"\xff\xff\xff\xff")), "precompiled_charsmap"),
+    (UNKNOWN + piece("a") + piece("a"), "pieces[2]"),
+    (UNKNOWN + UNKNOWN, "pieces"),
+    (UNKNOWN + piece("a", 9), "pieces[1].type is 9"),
+    (UNKNOWN + piece(""), "pieces[1]"),
+    (UNKNOWN + piece("<0x41>", 6), "byte_fallback"),
+    (UNKNOWN + piece("a") + protobuf.field(2, protobuf.field(35, 1)), "256 bytes"),
+    (piece("a"), "unknown"),
+    (b"", "unknown"),
+    (b"\x0a\xff\xff\xff\xff\x0f", "field 1"),
+    (b"\x0b", "wire type"),
+    (b"IQ== 0\nIg== 1\n", "unknown"),  # a tiktoken file
+])
+def test_a_damaged_tokenizer_model_is_refused_by_name(model, named, ours, tmp_path):
+    assert named in load_model(ours, tmp_path, model).get("error", ""), named
+
+
+def gguf_dump(kind):
+    model, processor = sentence_piece(kind)
+    n = processor.get_piece_size()
+    spec = dict(protobuf.fields(dict(protobuf.fields(model))[3]))
+    types = [2 if processor.is_unknown(i) else 3 if processor.is_control(i) else 6 if processor.is_byte(i) else 1 for i in range(n)]
+    for text in SPM_KINDS[kind].get("user_defined_symbols", []):
+        types[processor.piece_to_id(text)] = 4
+    return dict(tokens=[processor.id_to_piece(i) for i in range(n)], scores=[processor.get_score(i) for i in range(n)], token_types=types,
+                precompiled_charsmap=list(spec.get(2, b"")), add_space_prefix=bool(spec.get(3, 1)), remove_extra_whitespaces=bool(spec.get(4, 1)),
+                eos=processor.eos_id(), unk=processor.unk_id())
+
+
+@pytest.mark.parametrize("kind", ["unigram", "unigram identity", "unigram nfkc", "unigram symbols", "bpe", "bpe nmt_nfkc_cf", "bpe symbols"])
+def test_a_gguf_file_of_sentencepiece_gives_its_ids_and_texts(kind, ours, tmp_path):
+    loaded = ours.load_gguf(tmp_path, model="t5" if kind.startswith("unigram") else "llama", **gguf_dump(kind))
+    assert "error" not in loaded, loaded
+    processor = sentence_piece(kind)[1]
+    if SPM_KINDS[kind].get("unk_surface"):
+        pytest.skip("GGUF files do not say what the unknown token becomes")
+    check_sentence_piece(ours, processor, kind)
+    if kind.startswith("unigram"):
+        assert ours.encode(["hello"], add_special=True)[0] == [*processor.encode("hello"), processor.eos_id()]
+
+
+def phantom(token):
+    """As converters to GGUF spell BERT's tokens."""
+    if token.startswith("[") and token.endswith("]"):
+        return token
+    return token[2:] if token.startswith("##") else SPACE + token
+
+
+@pytest.mark.parametrize("cased", [False, True])
+def test_a_gguf_file_of_bert_gives_the_ids_and_texts_of_the_oracle(cased, ours, tmp_path):
+    added = [AddedToken("[MASK]", special=True, normalized=False)]
+    frame = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
+    oracle = word_piece(normalizer=bert(lowercase=not cased), post_processor=frame, added=added)
+    tokens = [t for t, _ in sorted(oracle.get_vocab().items(), key=lambda item: item[1])]
+    types = [2 if t == "[UNK]" else 3 if t in SPECIALS else 1 for t in tokens]
+    loaded = ours.load_gguf(tmp_path, model="bert", tokens=[phantom(t) for t in tokens], token_types=types, bos=1, sep=2, unk=0)
+    assert "error" not in loaded, loaded
+    # U+2581 cannot be told from the one that converters put in front.
+    texts = [text.replace(SPACE, "") for text in text_samples.generate(CASES, seed="bert %s" % cased)]
+    check_spans(ours, oracle, texts, trusted=True)
+    check_spans(ours, untrusted_twin(oracle), texts, trusted=False)
+    check_decoding(ours, oracle, texts[: CASES // 4], seed=cased)
+    assert ours.encode(["Hello there"], add_special=True)[0] == oracle.encode("Hello there").ids
+
+
+@pytest.mark.parametrize("model", ["rwkv", "plamo2", "none"])
+def test_a_gguf_model_that_it_does_not_know_is_refused_by_name(model, ours, tmp_path):
+    error = ours.load_gguf(tmp_path, model=model, tokens=["a"])["error"]
+    assert model in error and '"t5"' in error and '"bert"' in error
+
+
+LONG_KINDS = ["BERT uncased", "WordLevel", "Unigram", "Unigram, unsplit", "XLM-R", "T5", "ALBERT", "Gemma"]
+
+
+@pytest.mark.parametrize("kind", [*LONG_KINDS, "unigram", "unigram symbols", "bpe", "bpe identity", "bpe symbols"])
+def test_a_long_text_of_one_thing_is_encoded(kind, ours, tmp_path):
+    if kind in SPM_KINDS:
+        assert "error" not in load_model(ours, tmp_path, sentence_piece(kind)[0])
+    else:
+        assert "error" not in ours.load(KINDS[kind](), tmp_path)
+    for unit in ["a", "\n", " ", "\u0301", "\u0323\u0301", "\u2581", "\ufb01", "ab "]:
+        text = unit * (300_000 // len(unit.encode()))
+        ids = ours.expect(op="encode", texts=[text])["ids"]
+        assert ours.expect(op="decode", ids=ids)["streamed"] == [True]

@@ -4,7 +4,8 @@
 //   {"op": "load_model", "model": path of a tokenizer.model, "config": path or ""}
 //   {"op": "load_tiktoken", "file": path, "config": path or ""}
 //   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...]}
-//   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]}, bytes
+//   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]},
+//   bytes
 //   {"op": "encode_bytes", "texts": [[byte...]...], ...}          -> the same, for text that is not UTF-8
 //   {"op": "encode_pieces", "pieces": [[text, trusted]...], "add_special": bool} -> {"ids": [...]}
 //   {"op": "decode", "ids": [[...]...], "skip_special": bool}  -> {"texts": [...], "streamed": [bool...]}: streaming
@@ -58,7 +59,13 @@ GgufVocabulary gguf_vocabulary(const Json& dump) {
   read_optional(dump, "pad", v.pad);
   read_optional(dump, "add_bos", v.add_bos);
   read_optional(dump, "add_eos", v.add_eos);
+  read_optional(dump, "sep", v.sep);
+  read_optional(dump, "add_sep", v.add_sep);
   read_optional(dump, "add_space_prefix", v.add_space_prefix);
+  read_optional(dump, "remove_extra_whitespaces", v.remove_extra_whitespaces);
+  read_optional(dump, "lowercase", v.lowercase);
+  const auto charsmap = dump.value("precompiled_charsmap", std::vector<int>());
+  v.precompiled_charsmap.assign(charsmap.begin(), charsmap.end());
   return v;
 }
 

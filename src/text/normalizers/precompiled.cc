@@ -1,6 +1,7 @@
 #include <utf8proc.h>
 
 #include "text/base64.h"
+#include "text/character_rewriting.h"
 #include "text/charsmap.h"
 #include "text/tokenizer_components.h"
 #include "text/unicode.h"
@@ -37,13 +38,16 @@ std::size_t count_characters(std::string_view text) {
 
 class Precompiled final : public Normalizer {
  public:
-  explicit Precompiled(Charsmap rules) : rules_(std::move(rules)) {}
+  explicit Precompiled(Charsmap rules)
+      : rules_(std::move(rules)),
+        first_bytes_(FirstBytes::of([this](char32_t c) { return rules_.changes_ascii(c); })) {}
 
   void apply(MarkedText& text) const override {
     const std::string_view bytes = text.text();
     MarkedText out;
     std::size_t done = 0;
-    for (std::size_t at = next_cluster(bytes, 0); at < bytes.size(); at = next_cluster(bytes, at)) {
+    for (std::size_t at = first_bytes_.next_with_base(bytes, 0); at < bytes.size();
+         at = first_bytes_.next_with_base(bytes, at)) {
       const std::size_t begin = at;
       Stretch stretch;
       std::size_t end = cluster_end(bytes, at);
@@ -70,16 +74,6 @@ class Precompiled final : public Normalizer {
     std::vector<CharChange> changes;
     int removed = 0;  // characters before the first change
   };
-
-  // The next cluster at or after the one at `at` that needs a look. Most ASCII does not.
-  std::size_t next_cluster(std::string_view text, std::size_t at) const {
-    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-    while (at < text.size() && is_ascii(text[at]) && text[at] != '\r' && !rules_.begins_rule(text[at]) &&
-           (at + 1 == text.size() || is_ascii(text[at + 1]))) {
-      ++at;
-    }
-    return at;
-  }
 
   // Appends what becomes of a cluster; false, and nothing, when no rule applies.
   bool rewrite(std::string_view cluster, Stretch& out) const {
@@ -144,6 +138,7 @@ class Precompiled final : public Normalizer {
   }
 
   Charsmap rules_;
+  FirstBytes first_bytes_;
 };
 
 void read(const JsonNode& node, TokenizerParts& parts) {

@@ -1,0 +1,65 @@
+#include "text/bpe_model.h"
+#include "text/gguf_pre_tokenizers.h"
+#include "text/gguf_tokens.h"
+#include "text/tokenizer_components.h"
+
+// Byte-level BPE with merges; tokenizer.ggml.pre names the pre-tokenizer.
+namespace millrace::text::gguf_models {
+namespace {
+
+MergeTable read_merges(const GgufVocabulary& v, const TokenizerParts& parts) {
+  MergeTable out;
+  out.reserve(v.merges.size());
+  std::string whole;
+  for (std::size_t rank = 0; rank < v.merges.size(); ++rank) {
+    const std::string_view merge = v.merges[rank];
+    const std::size_t space = merge.find(' ', 1);
+    const std::string_view left = merge.substr(0, space);
+    const std::string_view right = space == merge.npos ? "" : merge.substr(space + 1);
+    whole.assign(left).append(right);
+    const TokenId a = parts.find(left), b = parts.find(right), result = parts.find(whole);
+    if (a < 0 || b < 0 || result < 0) {
+      throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.merges",
+                       "tokenizer.ggml.merges[{}] is \"{}\": \"{}\" is not in the vocabulary", rank, merge,
+                       a < 0   ? left
+                       : b < 0 ? right
+                               : std::string_view(whole));
+    }
+    out.insert(a, b, {static_cast<std::uint32_t>(rank), result});
+  }
+  return out;
+}
+
+TokenizerParts load(const GgufVocabulary& v) {
+  const GgufPreTokenizer* pre = find_gguf_pre_tokenizer(v.pre);
+  if (pre == nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "tokenizer.ggml.pre", "tokenizer.ggml.pre is \"{}\"; known are {}", v.pre,
+                     gguf_pre_tokenizer_names());
+  }
+  if (v.merges.empty()) {
+    throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.merges",
+                     "tokenizer.ggml.merges is missing; model \"gpt2\" needs it");
+  }
+  TokenizerParts parts = list_gguf_tokens(v, v.tokens);
+  parts.kind = "byte-level BPE (" + v.pre + ")";
+  if (v.add_space_prefix.value_or(false)) {
+    read_own_pre_tokenizer(R"({"type": "ByteLevel", "add_prefix_space": true, "use_regex": false})", parts);
+    parts.pre_tokenizer.byte_level = false;
+  }
+  read_own_pre_tokenizer(pre_tokenizer_json(*pre), parts);
+  if (pre->nfc) read_own_normalizer(R"({"type": "NFC"})", parts);
+  read_own_decoder(R"({"type": "ByteLevel"})", parts);
+  BpeOptions options;
+  options.byte_level = parts.pre_tokenizer.byte_level;
+  options.ignore_merges = pre->ignore_merges;
+  StringTable forms = make_forms(parts.texts, hidden_gguf_tokens(v), options.byte_level);
+  parts.model = std::make_unique<BpeModel>(std::move(options), std::move(forms), read_merges(v, parts));
+  frame_gguf_text(v, pre->adds_bos, pre->adds_eos, parts);
+  return parts;
+}
+
+}  // namespace
+
+GgufModel gpt2() { return {"gpt2", load}; }
+
+}  // namespace millrace::text::gguf_models
