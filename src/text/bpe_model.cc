@@ -31,6 +31,9 @@ BpeModel::BpeModel(BpeOptions options, StringTable forms, MergeTable merges)
   }
   affixes_ = !options_.continuing_prefix.empty() || !options_.word_suffix.empty();
   if (can_cut_before(options_.cut_before)) cut_ = options_.cut_before;
+  StringTable indivisible;
+  for (const TokenId id : options_.indivisible) indivisible.push_back(forms_[static_cast<std::size_t>(id)]);
+  indivisible_ = ByteTrie(indivisible);
   whole_ = std::make_unique<std::atomic<Whole>[]>(forms_.size());
 }
 
@@ -110,12 +113,17 @@ bool BpeModel::has_fallback_bytes(std::string_view character) const {
          std::ranges::all_of(character, [&](char c) { return byte_tokens_[static_cast<unsigned char>(c)] >= 0; });
 }
 
-// The token of the character word[at, at + size), spelled with the affixes of its place.
+// Bytes of the symbol that begins at `at`: a character or an indivisible token.
+std::size_t BpeModel::symbol_size(std::string_view word, std::size_t at) const {
+  const std::size_t size = code_point_at(word, at).size;
+  return options_.indivisible.empty() ? size : std::max(size, indivisible_.longest_prefix(word.substr(at)));
+}
+
+// The token of the symbol word[at, at + size), spelled with the affixes of its place.
 TokenId BpeModel::character_token(std::string_view word, std::size_t at, std::size_t size) const {
   const std::string_view character = word.substr(at, size);
   if (!affixes_) {
-    const auto lead = static_cast<unsigned char>(character[0]);
-    return lead < 0x80 ? ascii_[lead] : find_form(character);
+    return size == 1 ? ascii_[static_cast<unsigned char>(character[0])] : find_form(character);
   }
   std::string spelled(at > 0 ? options_.continuing_prefix : "");
   spelled.append(character);
@@ -128,7 +136,7 @@ void BpeModel::character_symbols(std::string_view word, std::vector<TokenId>& sy
   // them.
   bool unknown = false;
   for (std::size_t at = 0; at < word.size();) {
-    const std::size_t size = code_point_at(word, at).size;
+    const std::size_t size = symbol_size(word, at);
     const std::string_view character = word.substr(at, size);
     const TokenId token = character_token(word, at, size);
     at += size;
@@ -151,7 +159,7 @@ std::size_t BpeModel::unknown_size(std::string_view word, std::size_t at) const 
   if (options_.byte_level) return 1;
   std::size_t end = at + code_point_at(word, at).size;
   while (options_.fuse_unk && end < word.size()) {
-    const std::size_t size = code_point_at(word, end).size;
+    const std::size_t size = symbol_size(word, end);
     if (character_token(word, end, size) >= 0 || has_fallback_bytes(word.substr(end, size))) break;
     end += size;
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/byte_trie.h"
 #include "text/string_index.h"
 #include "text/word_model.h"
 
@@ -20,6 +21,7 @@ struct BpeOptions {
   TokenId unk = -1;                    // -1: unknown characters vanish
   std::string continuing_prefix = "";  // spelled in front of every symbol but a word's first
   std::string word_suffix = "";        // spelled behind a word's last symbol
+  std::vector<TokenId> indivisible;    // wherever the text has one of these, it is one symbol from the start
   // Allows cutting before every run of this (U+2581 spelled in UTF-8) when no token reaches over such a border: ranked
   // results of the two sides cannot meet, so the ids stay the same. OPTIMIZATION: SentencePiece text comes as one word
   // of megabytes.
@@ -43,6 +45,7 @@ class BpeModel final : public WordModel {
   void encode_word(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out) const;
   void byte_symbols(std::string_view word, std::vector<TokenId>& symbols) const;
   void character_symbols(std::string_view word, std::vector<TokenId>& symbols) const;
+  std::size_t symbol_size(std::string_view word, std::size_t at) const;
   TokenId character_token(std::string_view word, std::size_t at, std::size_t size) const;
   bool has_fallback_bytes(std::string_view character) const;
   void append_spans(std::string_view word, std::span<const TokenId> tokens, std::vector<Word>& spans) const;
@@ -58,7 +61,8 @@ class BpeModel final : public WordModel {
   std::vector<TokenId> ascii_;        // by character below 0x80; -1 = none
   std::size_t longest_ = 0;           // bytes of the longest form
   bool affixes_ = false;
-  std::string cut_;  // empty = no cutting
+  std::string cut_;       // empty = no cutting
+  ByteTrie indivisible_;  // its ids are places in options_.indivisible
 
   // OPTIMIZATION: whether merging a token's own form gives that token back, found out at its first use. Most words of a
   // text are such tokens. Relaxed atomics: every thread would store the same value.

@@ -24,9 +24,9 @@ class ByteTrie {
     const Node next = units_[node].base + static_cast<unsigned char>(byte);
     return units_[next].parent == node ? next : kNone;
   }
-  Node walk(Node node, std::string_view bytes) const noexcept;  // node may be kNone
+  Node walk(Node node, std::string_view bytes) const noexcept;            // node may be kNone
   TokenId token(Node node) const noexcept { return units_[node].token; }  // -1: no string ends here
-  TokenId find(std::string_view text) const noexcept;                      // -1 if absent
+  TokenId find(std::string_view text) const noexcept;                     // -1 if absent
   // The longest string that begins `text`: its size, or 0.
   std::size_t longest_prefix(std::string_view text) const noexcept;
 

@@ -65,11 +65,6 @@ std::unique_ptr<const WordSplitter> make_char_splitter(bool (*matches)(char32_t)
   return std::make_unique<CharSplitter>(matches, behavior);
 }
 
-bool is_bert_punctuation(char32_t c) noexcept {
-  if (c < 0x80) {
-    return (c > ' ' && c < '0') || (c > '9' && c < 'A') || (c > 'Z' && c < 'a') || (c > 'z' && c < 0x7F);
-  }
-  return (1u << category_of(c) & kPunctuation) != 0;
-}
+bool is_bert_punctuation(char32_t c) noexcept { return (unicode_classes(c) & kBertPunctuation) != 0; }
 
 }  // namespace millrace::text

@@ -43,6 +43,12 @@ void MarkedText::append_marks(std::size_t n, bool trusted) {
   marks_.append(n, trusted ? '\1' : '\0');
 }
 
+void MarkedText::truncate(std::size_t size) {
+  text_.resize(size);
+  if (!marks_.empty()) marks_.resize(size);
+  if (!spans_.empty()) spans_.resize(size);
+}
+
 void MarkedText::append_spans(std::size_t n, const MarkedText& source, std::size_t begin, std::size_t end) {
   if (source.spans_.empty()) return;
   spans_.insert(spans_.end(), n, {source.spans_[begin].begin, source.spans_[end - 1].end});

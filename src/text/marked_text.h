@@ -41,6 +41,7 @@ class MarkedText {
   void append(std::span<const CharChange> changes, const MarkedText& source, std::size_t begin, std::size_t end,
               int removed = 0);
   void reserve(std::size_t bytes) { text_.reserve(bytes); }
+  void truncate(std::size_t size);  // to fewer bytes
   // The bytes, for rewriting characters in place by others of the same size.
   std::span<char> bytes() noexcept { return text_; }
   // `bytes` in front of everything, as if they were the first character's. Nothing when there is none.

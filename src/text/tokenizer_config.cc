@@ -35,6 +35,10 @@ std::optional<std::string> token_name(const JsonNode& node) {
   return std::string(node.is_object() ? node["content"].string() : node.string());
 }
 
+std::optional<bool> flag(const JsonNode& node) {
+  return node.is_null() ? std::nullopt : std::optional(node.boolean_or(false));
+}
+
 }  // namespace
 
 TokenizerConfig read_tokenizer_config(const JsonNode& file) {
@@ -42,7 +46,10 @@ TokenizerConfig read_tokenizer_config(const JsonNode& file) {
           .eos_token = token_name(file["eos_token"]),
           .unk_token = token_name(file["unk_token"]),
           .pad_token = token_name(file["pad_token"]),
-          .added = added_tokens(file["added_tokens_decoder"])};
+          .added = added_tokens(file["added_tokens_decoder"]),
+          .add_bos_token = flag(file["add_bos_token"]),
+          .add_eos_token = flag(file["add_eos_token"]),
+          .legacy = flag(file["legacy"])};
 }
 
 TokenizerConfig parse_tokenizer_config(std::string_view json) {

@@ -10,12 +10,13 @@
 
 namespace millrace::text {
 
-// What this engine takes from tokenizer_config.json. Unset = absent or null. Not add_bos_token and add_eos_token:
-// beside a tokenizer.json, whose post-processor decides, Transformers (5.x) ignores them too.
+// What this engine takes from tokenizer_config.json. Unset = absent or null.
 struct TokenizerConfig {
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token;
-  // added_tokens_decoder, for vocabularies that are no tokenizer.json.
-  std::vector<AddedToken> added;
+  // The rest is for vocabularies that are no tokenizer.json: beside one, Transformers (5.x) ignores it too.
+  std::vector<AddedToken> added;                     // added_tokens_decoder
+  std::optional<bool> add_bos_token, add_eos_token;  // around the text
+  std::optional<bool> legacy;                        // SentencePiece: a space in front also behind special tokens
 };
 
 TokenizerConfig read_tokenizer_config(const JsonNode& file);

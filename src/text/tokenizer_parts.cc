@@ -63,7 +63,8 @@ std::vector<bool> hidden_tokens(const TokenizerParts& parts) {
   std::vector<bool> hidden = parts.in_model;
   hidden.flip();
   hidden.resize(parts.texts.size());
-  for (const AddedToken& token : parts.added) if (token.special) hidden[static_cast<std::size_t>(token.id)] = true;
+  for (const AddedToken& token : parts.added)
+    if (token.special) hidden[static_cast<std::size_t>(token.id)] = true;
   return hidden;
 }
 

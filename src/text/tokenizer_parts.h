@@ -44,8 +44,8 @@ struct TokenizerParts {
 // A tokenizer from its parts. `parts.model` is set.
 std::shared_ptr<const Tokenizer> make_tokenizer(TokenizerParts parts);
 
-// What the tokens look like inside text, for a WordModel: tokens whose `hidden` is true have no form, so that no text can
-// become one. `byte_level`: spelled in the byte alphabet, and wanted as bytes.
+// What the tokens look like inside text, for a WordModel: tokens whose `hidden` is true have no form, so that no text
+// can become one. `byte_level`: spelled in the byte alphabet, and wanted as bytes.
 StringTable make_forms(const StringTable& texts, const std::vector<bool>& hidden, bool byte_level);
 // The special added tokens, and those that the model's vocabulary does not have.
 std::vector<bool> hidden_tokens(const TokenizerParts& parts);

@@ -9,12 +9,12 @@ namespace millrace::text {
 
 // Classes of code points as the pre-tokenizers' regular expressions see them; bits of unicode_classes.
 enum UnicodeClass : std::uint8_t {
-  kLetter = 1,     // \p{L}
-  kNumber = 2,     // \p{N}
-  kSpace = 4,      // \s: White_Space
-  kDigit = 8,      // what the Digits pre-tokenizer isolates: \p{N} of a newer Unicode version
-  kWord = 16,      // \w
-  kNotInert = 32,  // NFC may change it or join it to the character before
+  kLetter = 1,            // \p{L}
+  kNumber = 2,            // \p{N}
+  kSpace = 4,             // \s: White_Space
+  kDigit = 8,             // what the Digits pre-tokenizer isolates: \p{N} of a newer Unicode version
+  kWord = 16,             // \w
+  kBertPunctuation = 32,  // what BERT isolates: symbols of ASCII, and punctuation of an older Unicode version
 };
 std::uint8_t unicode_classes(char32_t code_point) noexcept;
 

@@ -35,7 +35,8 @@ TEST(Unicode, KnowsTheClasses) {
   EXPECT_TRUE(unicode_classes(U'\u0663') & kNumber);
   EXPECT_TRUE(unicode_classes(U'\u2028') & kSpace);
   EXPECT_FALSE(unicode_classes(U'\u180e') & kSpace);
-  EXPECT_TRUE(unicode_classes(U'\u0301') & kNotInert);
+  EXPECT_TRUE(unicode_classes(U'\u00a1') & kBertPunctuation);
+  EXPECT_TRUE(unicode_classes(U'$') & kBertPunctuation);
   EXPECT_EQ(unicode_classes(U'\U0010ffff'), 0);
 }
 

@@ -52,13 +52,12 @@ void UnigramModel::encode(std::string_view word, ModelScratch& scratch, std::vec
 // scratch.arrivals[i]: the best way to the position i.
 void UnigramModel::find_arrivals(std::string_view word, ModelScratch& scratch) const {
   const bool rounds = options_.arithmetic == Arithmetic::kSentencePiece;
-  const double unk_score = options_.unk_score;
   auto& arrivals = scratch.arrivals;
   arrivals.assign(word.size() + 1, {0, -1, -1});
   const auto improve = [&](std::size_t end, double score, std::size_t from, TokenId token) {
     ModelScratch::Arrival& arrival = arrivals[end];
-    if (arrival.from >= 0 && score <= arrival.score) return;
-    arrival = {rounds ? static_cast<double>(static_cast<float>(score)) : score, static_cast<std::int32_t>(from), token};
+    if (rounds) score = static_cast<double>(static_cast<float>(score));
+    if (arrival.from < 0 || score > arrival.score) arrival = {score, static_cast<std::int32_t>(from), token};
   };
   for (std::size_t at = 0; at < word.size();) {
     const double score_here = arrivals[at].score;
@@ -73,10 +72,7 @@ void UnigramModel::find_arrivals(std::string_view word, ModelScratch& scratch) c
       is_known = is_known || end == at + size;
       improve(end, score_here + scores_[static_cast<std::size_t>(token)], at, token);
     }
-    if (!is_known) {
-      const double score = score_here + unk_score;
-      improve(at + size, rounds ? static_cast<double>(static_cast<float>(score)) : score, at, options_.unk);
-    }
+    if (!is_known) improve(at + size, score_here + options_.unk_score, at, options_.unk);
     at += size;
   }
 }

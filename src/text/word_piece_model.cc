@@ -14,7 +14,9 @@ bool is_longer_than(std::string_view text, std::size_t characters) {
 }  // namespace
 
 WordPieceModel::WordPieceModel(WordPieceOptions options, const StringTable& forms)
-    : options_(std::move(options)), trie_(forms), continuing_(trie_.walk(ByteTrie::kRoot, options_.continuing_prefix)) {}
+    : options_(std::move(options)),
+      trie_(forms),
+      continuing_(trie_.walk(ByteTrie::kRoot, options_.continuing_prefix)) {}
 
 void WordPieceModel::encode(std::string_view word, ModelScratch&, std::vector<TokenId>& out,
                             std::vector<Word>* spans) const {

@@ -9,9 +9,9 @@
 namespace millrace::text {
 
 struct WordPieceOptions {
-  TokenId unk = -1;                        // -1: a word that cannot be spelled vanishes
-  std::string continuing_prefix = "##";    // spelled in front of every token but a word's first
-  std::size_t max_word_characters = 100;   // a longer word is unknown
+  TokenId unk = -1;                       // -1: a word that cannot be spelled vanishes
+  std::string continuing_prefix = "##";   // spelled in front of every token but a word's first
+  std::size_t max_word_characters = 100;  // a longer word is unknown
 };
 
 // The longest token that begins the word, then the longest that begins the rest, and so on (Wu et al.,

@@ -6,7 +6,6 @@ The classes come from the oracle itself, not from a Unicode database, so that bo
 """
 
 import sys
-import unicodedata
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -40,26 +39,14 @@ def word_characters():
     return {c for c, e in zip(CODE_POINTS, encodings) if 1 not in e.ids}
 
 
-def not_inert():
-    """What NFC may change or join to the character before it: combining class not 0, or quick check not Yes.
-
-    A mark that the oracle's older Unicode does not know is inert: it does not reorder.
-    """
-    nfc = normalizers.NFC().normalize_str
-    second = {0x1161 + i for i in range(21)} | {0x11A7 + i for i in range(28)}
+def punctuation():
+    """What BERT's pre-tokenizer isolates: ASCII symbols, and \\p{P} of an older Unicode version."""
+    split = pre_tokenizers.BertPreTokenizer()
     found = set()
-    for c in CODE_POINTS:
-        text = chr(c)
-        decomposed = unicodedata.normalize("NFD", text)
-        if unicodedata.combining(text):
-            known = nfc(text + "\u0334")[0] == "\u0334" or nfc("\u0345" + text)[-1] == "\u0345" or nfc(text) != text
-            if known:
-                found.add(c)
-        elif nfc(text) != text:
-            found.add(c)
-        elif len(decomposed) > 1 and not 0xAC00 <= c < 0xD7A4:
-            second.add(ord(decomposed[-1]))
-    return found | second
+    for i in range(0, len(CODE_POINTS), 2048):
+        text = "".join("aa" + chr(c) for c in CODE_POINTS[i : i + 2048]) + "a"
+        found.update(ord(t) for t, _ in split.pre_tokenize_str(text) if len(t) == 1 and t != "a")
+    return found
 
 
 def main():
@@ -69,7 +56,7 @@ def main():
         ("kSpace", matching(r"\s+")),
         ("kDigit", isolated_digits()),
         ("kWord", word_characters()),
-        ("kNotInert", not_inert()),
+        ("kBertPunctuation", punctuation()),
     ]
     flags = [0] * 0x110000
     for bit, (_, members) in enumerate(classes):

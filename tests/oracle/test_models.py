@@ -5,10 +5,14 @@ MILLRACE_ORACLE_CASES  strings a kind (default 5,000; every kind has passed with
 """
 
 import collections
+import functools
+import io
 import json
 import os
+import random
 
 import pytest
+import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 import text_samples
@@ -95,30 +99,6 @@ def check_normalizer(ours, normalizer, directory, seed, **options):
     check_spans(ours, oracle, text_samples.generate(CASES // 10, seed=seed) + text_samples.normalizable(CASES // 10, seed=seed), **options)
 
 
-@pytest.mark.parametrize("kind", NORMALIZERS)
-def test_a_normalizer_gives_the_text_and_the_offsets_of_the_oracle(kind, ours, tmp_path):
-    check_normalizer(ours, NORMALIZERS[kind](), tmp_path, kind)
-
-
-def test_the_byte_level_normalizer_spells_bytes(ours, tmp_path):
-    oracle = bytes_of_normalized(normalizers.ByteLevel())
-    oracle.pre_tokenizer = pre_tokenizers.Split(Regex("x"), "isolated")
-    assert "error" not in ours.load(oracle, tmp_path)
-    check_spans(ours, oracle, text_samples.generate(CASES // 10, seed=3))
-
-
-@pytest.mark.parametrize("kind", ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Nmt", "BertNormalizer", "BertNormalizer, cased"])
-def test_a_normalizer_gives_the_oracles_text_for_every_character(kind, ours, tmp_path):
-    oracle = bytes_of_normalized(NORMALIZERS[kind]())
-    assert "error" not in ours.load(oracle, tmp_path)
-    characters = [chr(c) for c in [*range(0xD800), *range(0xE000, 0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200)]]
-    texts = ["a" + "a".join(characters[i : i + 1024]) for i in range(0, len(characters), 1024)]
-    expected = [e.ids for e in oracle.encode_batch(texts, add_special_tokens=False)]
-    found = ours.encode(texts)
-    for text, e, f in zip(texts, expected, found):
-        assert e == f, "between U+%04X and U+%04X" % (ord(text[1]), ord(text[-1]))
-
-
 SPECIALS = ["<unk>", "<s>", "</s>", "<pad>", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
 ADDED = [AddedToken("<|im_end|>", special=True, normalized=False), AddedToken("<tool>", special=False, normalized=False),
          AddedToken("<mask>", special=True, normalized=False, lstrip=True), AddedToken("Word", special=False, normalized=True, single_word=True)]
@@ -203,6 +183,99 @@ def gemma():
     return tokenizer
 
 
+# SentencePiece models: what they are trained with.
+SPM_KINDS = {
+    "unigram": dict(),
+    "unigram identity": dict(normalization_rule_name="identity", remove_extra_whitespaces=False),
+    "unigram nfkc": dict(normalization_rule_name="nfkc", byte_fallback=True),
+    "unigram nmt_nfkc_cf": dict(normalization_rule_name="nmt_nfkc_cf", add_dummy_prefix=False),
+    "unigram suffix": dict(treat_whitespace_as_suffix=True),
+    "unigram symbols": dict(user_defined_symbols=["<tool>", "ab", "th", "\u4f60\u597d", "\ufb01"], control_symbols=["<ctl>"], unk_surface="?"),
+    "unigram spaces": dict(remove_extra_whitespaces=False, byte_fallback=True, user_defined_symbols=["\u2581\u2581"]),
+    "bpe": dict(model_type="bpe"),
+    "bpe identity": dict(model_type="bpe", normalization_rule_name="identity", remove_extra_whitespaces=False, byte_fallback=True),
+    "bpe nfkc": dict(model_type="bpe", normalization_rule_name="nfkc", add_dummy_prefix=False),
+    "bpe nmt_nfkc_cf": dict(model_type="bpe", normalization_rule_name="nmt_nfkc_cf", byte_fallback=True),
+    "bpe suffix": dict(model_type="bpe", treat_whitespace_as_suffix=True, remove_extra_whitespaces=False),
+    "bpe symbols": dict(model_type="bpe", user_defined_symbols=["<tool>", "ab", "th", "\u4f60\u597d", "\ufb01"], control_symbols=["<ctl>"]),
+    "bpe plain": dict(model_type="bpe", normalization_rule_name="identity", add_dummy_prefix=False, remove_extra_whitespaces=False,
+                      user_defined_symbols=["\n", "\t"], byte_fallback=True),
+}
+
+
+@functools.cache
+def sentence_piece(kind, **more):
+    """(contents of tokenizer.model, processor)"""
+    options = dict(model_type="unigram", vocab_size=800, num_threads=1, minloglevel=2, split_digits=True, character_coverage=0.99)
+    lines = [line.replace("\n", " ").replace("\r", " ").replace("\x00", "") for line in lines_of_few_characters(most=300)]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, **{**options, **SPM_KINDS[kind], **more})
+    return model.getvalue(), sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def protobuf_fields(message):
+    """[(number, value)]"""
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    at, fields = 0, []
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            fields.append((key >> 3, varint()))
+        else:
+            size = {1: 8, 5: 4}.get(key & 7) or varint()
+            fields.append((key >> 3, message[at : at + size]))
+            at += size
+    return fields
+
+
+def charsmap_of(model):
+    spec = dict(protobuf_fields(model))[3]
+    return dict(protobuf_fields(spec)).get(2, b"")
+
+
+def precompiled(kind="unigram"):
+    return normalizers.Precompiled(charsmap_of(sentence_piece(kind)[0]))
+
+
+def converted(normalizer, pre_tokenizer, kind="unigram", added=ADDED):
+    """A Unigram tokenizer.json as Transformers makes it from a SentencePiece model."""
+    _, processor = sentence_piece(kind)
+    vocab = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(processor.get_piece_size())]
+    tokenizer = Tokenizer(models.Unigram(vocab, unk_id=processor.unk_id(), byte_fallback="<0x00>" in dict(vocab)))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in SPECIALS[:3]])
+    tokenizer.add_tokens(added)
+    return tokenizer
+
+
+SPACES = Regex(" {2,}")
+CONVERTED = {
+    "XLM-R": lambda: converted(sequence(precompiled(), normalizers.Replace(SPACES, " ")),
+                               pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])),
+    "T5": lambda: converted(sequence(precompiled(), normalizers.Strip(left=False), normalizers.Replace(SPACES, SPACE)), pre_tokenizers.Metaspace()),
+    "mT5": lambda: converted(precompiled("unigram nfkc"), pre_tokenizers.Metaspace(), kind="unigram nfkc"),
+    "mBART": lambda: converted(sequence(normalizers.Replace(Regex("[\\n\\r\\t]"), " "), precompiled("unigram"), normalizers.Replace(SPACES, " ")),
+                               pre_tokenizers.Metaspace()),
+    "ALBERT": lambda: converted(sequence(*list(NORMALIZERS["ALBERT"]())[:-1], precompiled("unigram"), normalizers.Replace(SPACES, " ")), pre_tokenizers.Metaspace()),
+    "DeBERTa-v2": lambda: converted(sequence(normalizers.Strip(), precompiled("unigram nmt_nfkc_cf"), normalizers.Replace(SPACES, " ")), pre_tokenizers.Metaspace(),
+                                    kind="unigram nmt_nfkc_cf"),
+}
+for rules in ["unigram", "unigram nfkc", "unigram nmt_nfkc_cf"]:
+    NORMALIZERS["Precompiled, " + rules] = functools.partial(precompiled, rules)
+    NORMALIZERS["Precompiled among others, " + rules] = lambda rules=rules: sequence(normalizers.NFD(), precompiled(rules), normalizers.Lowercase())
+
 KINDS = {
     "BERT uncased": lambda: bert_tokenizer(),
     "BERT cased": lambda: bert_tokenizer(lowercase=False),
@@ -214,10 +287,9 @@ KINDS = {
     "Unigram, unsplit": lambda: unigram(pre_tokenizer=pre_tokenizers.Metaspace(split=False)),
     "Unigram of bytes": lambda: unigram(pre_tokenizer=pre_tokenizers.ByteLevel(), decoder=decoders.ByteLevel()),
     "Unigram, unknown bytes": lambda: with_bytes(unigram()),
-    "ALBERT": lambda: unigram(normalizer=NORMALIZERS["ALBERT"]()),
-    "XLM-R before Precompiled": lambda: unigram(normalizer=NORMALIZERS["XLM-R"]()),
-    "DeBERTa-v2": lambda: unigram(normalizer=NORMALIZERS["DeBERTa-v2"]()),
+    "Unigram, NFKC": lambda: unigram(normalizer=NORMALIZERS["XLM-R"]()),
     "Gemma": lambda: gemma(),
+    **CONVERTED,
 }
 
 
@@ -257,3 +329,65 @@ def check_model(ours, oracle, directory, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_gives_the_ids_offsets_and_texts_of_the_oracle(kind, ours, tmp_path):
     check_model(ours, KINDS[kind](), tmp_path, kind)
+
+
+@pytest.mark.parametrize("kind", NORMALIZERS)
+def test_a_normalizer_gives_the_text_and_the_offsets_of_the_oracle(kind, ours, tmp_path):
+    check_normalizer(ours, NORMALIZERS[kind](), tmp_path, kind)
+
+
+def test_the_byte_level_normalizer_spells_bytes(ours, tmp_path):
+    oracle = bytes_of_normalized(normalizers.ByteLevel())
+    oracle.pre_tokenizer = pre_tokenizers.Split(Regex("x"), "isolated")
+    assert "error" not in ours.load(oracle, tmp_path)
+    check_spans(ours, oracle, text_samples.generate(CASES // 10, seed=3))
+
+
+@pytest.mark.parametrize("kind", ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Nmt", "BertNormalizer", "BertNormalizer, cased"])
+def test_a_normalizer_gives_the_oracles_text_for_every_character(kind, ours, tmp_path):
+    oracle = bytes_of_normalized(NORMALIZERS[kind]())
+    assert "error" not in ours.load(oracle, tmp_path)
+    characters = [chr(c) for c in [*range(0xD800), *range(0xE000, 0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200)]]
+    texts = ["a" + "a".join(characters[i : i + 1024]) for i in range(0, len(characters), 1024)]
+    expected = [e.ids for e in oracle.encode_batch(texts, add_special_tokens=False)]
+    found = ours.encode(texts)
+    for text, e, f in zip(texts, expected, found):
+        assert e == f, "between U+%04X and U+%04X" % (ord(text[1]), ord(text[-1]))
+
+
+def load_model(ours, directory, model, config=None):
+    path = directory / "tokenizer.model"
+    path.write_bytes(model)
+    config_path = ""
+    if config is not None:
+        config_path = directory / "tokenizer_config.json"
+        config_path.write_text(json.dumps(config))
+    return ours.ask(op="load_model", model=str(path), config=str(config_path))
+
+
+def check_sentence_piece(ours, processor, seed):
+    """Ids, and texts of tokens cut anywhere and of any tokens. SentencePiece never takes text for a control token."""
+    texts = text_samples.generate(CASES, seed=seed)
+    texts[::5] = text_samples.normalizable(len(texts[::5]), seed=seed)
+    texts = [text.replace("\x00", "") for text in texts]
+    expected = processor.encode(texts)
+    found = ours.encode(texts, trusted=False)
+    assert not first_difference(texts, expected, found), first_difference(texts, expected, found)
+    rng = random.Random(seed)
+    # Control tokens are left out before there is a text, where SentencePiece makes nothing of them later.
+    tokens = [i for i in range(processor.get_piece_size()) if not processor.is_control(i)]
+    sequences = [ids[rng.randrange(len(ids) + 1) :] for ids in expected[: CASES // 4]]
+    sequences += [rng.choices(tokens, k=rng.randint(1, 12)) for _ in range(2000)]
+    sequences += [rng.choices(tokens[:270], k=rng.randint(1, 12)) for _ in range(2000)]  # bytes, if there are
+    expected = processor.decode(sequences)
+    answer = ours.expect(op="decode", ids=sequences, skip_special=True)
+    assert not first_difference(sequences, expected, answer["texts"]), first_difference(sequences, expected, answer["texts"])
+    assert all(answer["streamed"]), sequences[answer["streamed"].index(False)]
+
+
+@pytest.mark.parametrize("kind", SPM_KINDS)
+def test_a_tokenizer_model_gives_the_ids_and_texts_of_sentencepiece(kind, ours, tmp_path):
+    model, processor = sentence_piece(kind)
+    loaded = load_model(ours, tmp_path, model)
+    assert "error" not in loaded, loaded
+    check_sentence_piece(ours, processor, kind)

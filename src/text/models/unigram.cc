@@ -69,8 +69,8 @@ void read(const JsonNode& node, TokenizerParts& parts) {
   scores.resize(parts.texts.size());  // also for added tokens, which are hidden
   std::vector<TokenId> byte_tokens;
   for (int byte = 0; byte < 256; ++byte) byte_tokens.push_back(parts.find(fmt::format("<0x{:02X}>", byte)));
-  parts.model = std::make_unique<UnigramModel>(options, make_forms(parts.texts, hidden_tokens(parts), false), std::move(scores),
-                                               std::move(byte_tokens));
+  parts.model = std::make_unique<UnigramModel>(options, make_forms(parts.texts, hidden_tokens(parts), false),
+                                               std::move(scores), std::move(byte_tokens));
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ class Strip final : public Normalizer {
 
   void apply(MarkedText& text) const override {
     const std::string_view bytes = text.text();
-    const auto is_space = [&](std::size_t at) { return (unicode_classes(code_point_at(bytes, at).value) & kSpace) != 0; };
+    const auto is_space = [&](std::size_t at) {
+      return (unicode_classes(code_point_at(bytes, at).value) & kSpace) != 0;
+    };
     std::size_t begin = 0, end = bytes.size();
     while (left_ && begin < end && is_space(begin)) begin += code_point_at(bytes, begin).size;
     while (right_ && begin < end && is_space(previous_start(bytes, end))) end = previous_start(bytes, end);

@@ -1,0 +1,96 @@
+#include "text/charsmap.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "text/unicode.h"
+
+namespace millrace::text {
+namespace {
+
+// The fields of a unit of darts-clone.
+bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) != 0; }
+std::uint32_t value_of(std::uint32_t unit) { return unit & 0x7FFFFFFF; }
+std::uint32_t label_of(std::uint32_t unit) { return unit & 0x800000FF; }
+std::uint32_t offset_of(std::uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
+
+std::uint32_t little_endian(std::string_view bytes) {
+  std::uint32_t out = 0;
+  for (std::size_t i = 4; i-- > 0;) out = out << 8 | static_cast<unsigned char>(bytes[i]);
+  return out;
+}
+
+[[noreturn]] void damaged(std::string_view field, std::string_view what) {
+  throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}", field, what);
+}
+
+}  // namespace
+
+Charsmap::Charsmap(std::string_view blob, std::string_view field) {
+  if (blob.size() < 4) damaged(field, "it has no length of its array");
+  const std::size_t array_bytes = little_endian(blob);
+  blob.remove_prefix(4);
+  if (array_bytes == 0 || array_bytes % 4 != 0 || array_bytes > blob.size()) {
+    throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: an array of {} bytes in {} bytes", field,
+                     array_bytes, blob.size());
+  }
+  for (std::size_t i = 0; i < array_bytes; i += 4) units_.push_back(little_endian(blob.substr(i, 4)));
+  texts_ = blob.substr(array_bytes);
+  if (!is_valid_utf8(texts_)) damaged(field, "the texts of its rules are not UTF-8");
+  texts_.push_back('\0');
+  for (std::size_t at = 0; at < texts_.size();) {
+    const std::size_t end = texts_.find('\0', at);
+    if (end - at > kMaxRuleBytes) {
+      throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: a rule writes {} bytes; the limit is {}", field,
+                       end - at, kMaxRuleBytes);
+    }
+    at = end + 1;
+  }
+  for (std::uint32_t byte = 1; byte < 256; ++byte) {
+    const std::size_t at = offset_of(units_[0]) ^ byte;
+    first_[byte] = at < units_.size() && label_of(units_[at]) == byte;
+  }
+}
+
+// Calls found(size, value) for every rule that begins `text`, the shortest first, until it returns true.
+template <typename Found>
+void Charsmap::search(std::string_view text, Found found) const noexcept {
+  if (units_.empty()) return;
+  text = text.substr(0, kMaxKeyBytes);
+  std::size_t at = offset_of(units_[0]);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::uint32_t byte = static_cast<unsigned char>(text[i]);
+    at ^= byte;
+    if (byte == 0 || at >= units_.size() || label_of(units_[at]) != byte) return;
+    const std::uint32_t unit = units_[at];
+    at ^= offset_of(unit);
+    if (at >= units_.size()) return;
+    if (has_leaf(unit) && found(i + 1, value_of(units_[at]))) return;
+  }
+}
+
+// A value that is no place of a text makes no rule, so that what comes out is always UTF-8.
+Charsmap::Rule Charsmap::rule(std::size_t size, std::uint32_t value) const noexcept {
+  if (value >= texts_.size() || (static_cast<unsigned char>(texts_[value]) & 0xC0) == 0x80) return {};
+  return {size, std::string_view(texts_.c_str() + value)};
+}
+
+Charsmap::Rule Charsmap::longest(std::string_view text) const noexcept {
+  Rule out;
+  search(text, [&](std::size_t size, std::uint32_t value) {
+    out = rule(size, value);
+    return false;
+  });
+  return out;
+}
+
+Charsmap::Rule Charsmap::shortest(std::string_view text) const noexcept {
+  Rule out;
+  search(text, [&](std::size_t size, std::uint32_t value) {
+    out = rule(size, value);
+    return true;
+  });
+  return out;
+}
+
+}  // namespace millrace::text
