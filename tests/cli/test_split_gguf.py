@@ -29,6 +29,10 @@ def test_it_answers_as_the_whole_model_does(millrace, real_model, parts):
     assert millrace("run", parts[0], *flags).out == millrace("run", real_model, *flags).out
 
 
+def test_its_directory_stands_for_it(millrace, parts):
+    assert millrace("inspect", parts[0].parent, "--json").out == millrace("inspect", parts[0], "--json").out
+
+
 def test_a_part_that_is_not_the_first_is_refused(millrace, parts):
     outcome = millrace("inspect", parts[1], ok=False)
     assert outcome.code == 3 and "part 1 of" in outcome.err
