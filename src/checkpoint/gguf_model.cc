@@ -4,18 +4,11 @@
 
 #include "checkpoint/config_check.h"
 #include "checkpoint/gguf_config.h"
+#include "checkpoint/gguf_parts.h"
 #include "checkpoint/gguf_reader.h"
 
 namespace millrace::checkpoint {
 namespace {
-
-void refuse_split(const GgufMetadata& metadata) {
-  const auto parts = metadata.integer("split.count");
-  if (!parts || *parts <= 1) return;
-  throw_load_error(ErrorCode::kUnsupported, "split.count",
-                   "{}: one of {} parts: split GGUF files are not supported, merge them first", metadata.file(),
-                   *parts);
-}
 
 // tokenizer.chat_template, and tokenizer.chat_template.NAME for the others.
 text::ChatTemplateSet chat_templates(const GgufMetadata& metadata) {
@@ -44,11 +37,11 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& path, text::GgufVo
   checkpoint->path = path;
   checkpoint->files.push_back(env.open(path).or_throw());
   GgufHeader header = read_gguf_header(*checkpoint->files[0]);
-  refuse_split(header.metadata);
   checkpoint->tensors = std::move(header.tensors);
   for (std::size_t i = 0; i < checkpoint->tensors.size(); ++i) {
     checkpoint->tensor_index.emplace(checkpoint->tensors[i].name, i);
   }
+  add_gguf_parts(env, header, *checkpoint);
   checkpoint->config = gguf_config(header.metadata);
   complete_from_tensors(*checkpoint, checkpoint->config);
   check_model_config(path, checkpoint->config);

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "checkpoint/quote_name.h"
+#include "hub/gguf_name.h"
 #include "hub/cache_index.h"
 #include "hub/model_choice.h"
 
@@ -22,13 +23,15 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// A directory with config.json is a model itself; one with a single .gguf file stands for that file.
+// A directory with config.json is a model itself; one with a single .gguf file, or the parts of one, stands for it.
 Result<std::string> resolve_directory(const fs::path& directory) {
   if (is_there(directory / "config.json")) return directory.string();
   std::vector<std::string> found;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".gguf" && is_there(it->path())) found.push_back(it->path().string());
+    const std::string name = it->path().filename().string();
+    const bool is_model = is_gguf_name(name) && !is_auxiliary_gguf(name) && parse_gguf_name(name).part == 1;
+    if (is_model && is_there(it->path())) found.push_back(it->path().string());
   }
   if (error) return make_error(ErrorCode::kNotFound, "model", "{}: {}", directory.string(), error.message());
   if (found.size() == 1) return found.front();

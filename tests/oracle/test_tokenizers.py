@@ -461,7 +461,7 @@ def edited(path, value):
     (["normalizer"], {"type": "Uppercase"}, "Uppercase"),
     (["decoder"], {"type": "Morse"}, "Morse"),
     (["normalizer"], {"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 17}, "normalizer.content"),
-    (["normalizer"], {"type": "Replace", "pattern": {"Regex": "a"}, "content": "b"}, "normalizer.pattern"),
+    (["normalizer"], {"type": "Replace", "pattern": {"Regex": "("}, "content": "b"}, "normalizer.pattern"),
     (["post_processor"], {"type": "XlnetProcessing"}, "XlnetProcessing"),
     (["model", "type"], "Bigram", "Bigram"),
     (["model", "dropout"], 0.1, "model.dropout"),

@@ -121,8 +121,9 @@ struct For {
   Target target;
   ExpressionPtr items, filter;  // `filter` may be null
   Body body, otherwise;
+  bool recursive = false;       // the body may call `loop` with the items of the next level
   bool uses_loop = false;       // the body reads `loop`
-  bool makes_closures = false;  // a macro or call block inside may outlive an iteration
+  bool makes_closures = false;  // a macro, call block or recursive loop inside may outlive an iteration
 };
 struct Set {
   Target target;

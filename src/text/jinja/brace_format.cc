@@ -50,7 +50,7 @@ Specification parse_specification(std::string_view text) {
   out.width = read_number(text, at);
   out.number.grouping = take(",_");
   if (take(".")) out.number.precision = static_cast<int>(read_number(text, at));
-  out.number.type = take("bdoxXeEfFgGs%");
+  out.number.type = take("bcdoxXeEfFgGs%");
   if (at != text.size()) fail("Invalid format specifier '{}'", text);
   return out;
 }
@@ -71,6 +71,14 @@ std::string number_text(Runtime& runtime, const Value& value, const Specificatio
   NumberStyle style = spec.number;
   const bool real = value.real() || is_real_type(style.type) || style.type == '%';
   if (style.type == 's') fail("Unknown format code 's' for object of type '{}'", value.type_name());
+  if (style.type == 'c') {
+    const auto code = value.as_integer();
+    if (real || !code || style.sign != '-') fail("Unknown format code 'c' for object of type '{}'", value.type_name());
+    if (*code < 0 || *code > 0x10FFFF || (*code >= 0xD800 && *code < 0xE000)) fail("%c arg is not a character");
+    std::string out;
+    append_utf8(out, static_cast<char32_t>(*code));
+    return out;
+  }
   if (!real) {
     if (style.precision >= 0) fail("Precision not allowed in integer format specifier");
     if (style.type == 0) style.type = 'd';
@@ -91,10 +99,10 @@ std::string number_text(Runtime& runtime, const Value& value, const Specificatio
 Text format_value(Runtime& runtime, const Value& value, std::string_view specification) {
   if (specification.empty()) return to_text(runtime, value);
   const Specification spec = parse_specification(specification);
-  if (value.is_number() && !(value.boolean() && spec.number.type == 0)) {
+  if (value.is_number()) {
     return pad_number(runtime.budget, number_text(runtime, value, spec), spec);
   }
-  if (!value.text() && !value.boolean()) fail("unsupported format string passed to {}.__format__", value.type_name());
+  if (!value.text()) fail("unsupported format string passed to {}.__format__", value.type_name());
   if (spec.align == '=' || (spec.number.type != 0 && spec.number.type != 's'))
     fail("Invalid format specifier '{}' for a string", specification);
   Text text = to_text(runtime, value);
@@ -107,8 +115,15 @@ Text format_value(Runtime& runtime, const Value& value, std::string_view specifi
 
 class BraceFormatter {
  public:
-  BraceFormatter(Runtime& runtime, const Text& format, const Arguments& arguments)
-      : runtime_(runtime), format_(format), view_(format.view()), arguments_(arguments), out_(runtime.budget) {}
+  // `next` is the number of the next field without one; a specification with fields of its own shares it.
+  BraceFormatter(Runtime& runtime, const Text& format, const Arguments& arguments, std::int64_t& next, bool is_nested)
+      : runtime_(runtime),
+        format_(format),
+        view_(format.view()),
+        arguments_(arguments),
+        next_(next),
+        is_nested_(is_nested),
+        out_(runtime.budget) {}
 
   Text run() {
     while (at_ < view_.size()) {
@@ -129,29 +144,40 @@ class BraceFormatter {
   }
 
  private:
+  // The brace that closes the field opened at `open`.
+  std::size_t closing(std::size_t open) const {
+    int depth = 0;
+    for (std::size_t i = open; i < view_.size(); ++i) {
+      depth += view_[i] == '{' ? 1 : view_[i] == '}' ? -1 : 0;
+      if (depth == 0) return i;
+    }
+    fail("expected '}}' before end of string");
+  }
+
   void field() {
-    runtime_.budget.step();
-    const std::size_t end = view_.find('}', at_);
-    if (end == view_.npos) fail("expected '}}' before end of string");
+    runtime_.budget.step(1 + static_cast<std::int64_t>(arguments_.named.size() / 16));
+    const std::size_t end = closing(at_);
     std::string_view body = view_.substr(at_ + 1, end - at_ - 1);
-    if (body.find('{') != body.npos) fail("nested fields in format strings are not supported");
-    at_ = end + 1;
-    std::string_view specification;
+    const std::size_t body_start = std::exchange(at_, end + 1) + 1;
+    Text specification;
     if (const std::size_t colon = body.find(':'); colon != body.npos) {
-      specification = body.substr(colon + 1);
+      specification = substring(runtime_.budget, format_, body_start + colon + 1, end);
       body = body.substr(0, colon);
     }
-    char conversion = 's';
-    bool converted = false;
+    if (body.find('{') != body.npos) fail("unexpected '{{' in field name");
+    char conversion = 0;
     if (const std::size_t mark = body.find('!'); mark != body.npos) {
       if (body.size() != mark + 2 || !is_one_of("sra", body[mark + 1])) fail("invalid conversion in a format string");
       conversion = body[mark + 1];
-      converted = true;
       body = body.substr(0, mark);
     }
     Value value = lookup(body);
-    if (converted) value = conversion == 's' ? to_text(runtime_, value) : to_repr(runtime_, value);
-    out_.append(format_value(runtime_, value, specification));
+    if (conversion != 0) value = conversion == 's' ? to_text(runtime_, value) : to_repr(runtime_, value);
+    if (specification.view().find('{') != std::string_view::npos) {
+      if (is_nested_) fail("Max string recursion exceeded");
+      specification = BraceFormatter(runtime_, specification, arguments_, next_, true).run();
+    }
+    out_.append(format_value(runtime_, value, specification.view()));
   }
 
   Value lookup(std::string_view path) {
@@ -195,15 +221,17 @@ class BraceFormatter {
   const Text& format_;
   const std::string_view view_;
   const Arguments& arguments_;
+  std::int64_t& next_;
+  const bool is_nested_;
   TextBuilder out_;
   std::size_t at_ = 0;
-  std::int64_t next_ = 0;
 };
 
 }  // namespace
 
 Text brace_format(Runtime& runtime, const Text& format, const Arguments& arguments) {
-  return BraceFormatter(runtime, format, arguments).run();
+  std::int64_t next = 0;
+  return BraceFormatter(runtime, format, arguments, next, false).run();
 }
 
 }  // namespace millrace::text::jinja

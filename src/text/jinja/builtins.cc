@@ -14,16 +14,24 @@ const Filter* find_filter(std::string_view name) {
 }
 
 std::optional<Value> find_method(const Value& object, std::string_view name) {
-  std::span<const Method> table;
+  std::span<const Method> tables[2];
   if (object.text()) {
-    table = text_methods();
+    tables[0] = text_methods();
+    tables[1] = text_predicates();
   } else if (object.dict()) {
-    table = dict_methods();
+    tables[0] = dict_methods();
   } else if (object.list() && !object.list()->is_view()) {
-    table = list_methods();
+    tables[0] = list_methods();
+  } else if (object.as_integer()) {
+    tables[0] = integer_methods();
+  } else if (object.real()) {
+    tables[0] = real_methods();
   }
-  for (const Method& method : table) {
-    if (method.name == name) return std::make_shared<const BoundMethod>(BoundMethod{method.name, object, method.call});
+  for (const auto table : tables) {
+    for (const Method& method : table) {
+      if (method.name != name) continue;
+      return std::make_shared<const BoundMethod>(BoundMethod{method.name, object, method.call});
+    }
   }
   return std::nullopt;
 }

@@ -33,6 +33,9 @@ std::span<const Filter> sequence_filters();
 std::span<const Filter> selection_filters();
 std::span<const Filter> conversion_filters();
 std::span<const Method> text_methods();
+std::span<const Method> text_predicates();
+std::span<const Method> integer_methods();
+std::span<const Method> real_methods();
 std::span<const Method> list_methods();
 std::span<const Method> dict_methods();
 

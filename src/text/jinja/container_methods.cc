@@ -32,6 +32,12 @@ Value copy(Runtime&, const Value& self, Arguments& arguments) {
   return self;
 }
 
+Value copy_list(Runtime&, const Value& self, Arguments& arguments) {
+  BoundArguments("copy", arguments, {});
+  if (self.list()->kind != ListKind::kList) fail("'{}' object has no attribute 'copy'", self.type_name());
+  return self;
+}
+
 Value index(Runtime& runtime, const Value& self, Arguments& arguments) {
   const BoundArguments args("index", arguments, {"value"}, 1);
   const auto& items = self.list()->items;
@@ -55,7 +61,7 @@ constexpr Method kDictMethods[] = {
     {"keys", view<ListKind::kKeys>},
     {"values", view<ListKind::kValues>},
 };
-constexpr Method kListMethods[] = {{"count", count}, {"index", index}};
+constexpr Method kListMethods[] = {{"copy", copy_list}, {"count", count}, {"index", index}};
 
 }  // namespace
 

@@ -25,13 +25,12 @@ void ExpressionParser::link(int& links) {
     syntax_error(stream_.line(), fmt::format("more than {} attributes, calls or filters in a row", kMaxChain));
 }
 
-ExpressionPtr ExpressionParser::tuple(bool with_conditional, std::string_view end_word) {
+ExpressionPtr ExpressionParser::tuple(bool with_conditional) {
   const int line = stream_.line();
   std::vector<ExpressionPtr> items;
   bool is_tuple = false;
   const auto at_end = [&] {
-    return stream_.is(TokenKind::kPrintEnd) || stream_.is(TokenKind::kTagEnd) || stream_.is_sign(")") ||
-           (!end_word.empty() && stream_.is_word(end_word));
+    return stream_.is(TokenKind::kPrintEnd) || stream_.is(TokenKind::kTagEnd) || stream_.is_sign(")");
   };
   while (!at_end()) {
     items.push_back(with_conditional ? expression() : without_conditional());

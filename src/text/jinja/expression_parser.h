@@ -11,8 +11,8 @@ class ExpressionParser {
 
   ExpressionPtr expression() { return conditional(); }
   ExpressionPtr without_conditional() { return logic_or(); }
-  // One expression, or several with commas: a tuple. `end_word` may follow (for ... in a, b recursive).
-  ExpressionPtr tuple(bool with_conditional = true, std::string_view end_word = {});
+  // One expression, or several with commas: a tuple.
+  ExpressionPtr tuple(bool with_conditional = true);
   // "a|b(1)|c" after the first sign has been met or, if `input` is null and `first_bare`, before a name.
   ExpressionPtr filters(ExpressionPtr input, bool first_bare = false);
 

@@ -99,47 +99,49 @@ Interpreter::Flow Interpreter::run_node(const If& node) {
   return execute(node.otherwise);
 }
 
-Interpreter::Flow Interpreter::run_node(const For& node) {
-  auto items = iterate(*this, evaluate(*node.items));
-  const Scope* outer = scope_;
+Interpreter::Flow Interpreter::run_node(const For& node) { return walk(node, *scope_, evaluate(*node.items), 0); }
+
+bool Interpreter::passes(const For& node, Scope& outer, const Value& item) {
+  Scope scope(&outer);
+  const Restore<Scope*> restore(scope_, &scope);
+  assign(node.target, item);
+  return evaluate(*node.filter).truthy();
+}
+
+Interpreter::Flow Interpreter::walk(const For& node, Scope& outer, const Value& items, int depth0) {
+  ItemSource source(*this, items);
+  const auto next = [&] {
+    std::optional<Value> item = source.next();
+    while (item && node.filter && !passes(node, outer, *item)) item = source.next();
+    return item;
+  };
+  const Restore<Scope*> restore(scope_, &outer);
   std::optional<Scope> local;
   Scope* scope = &new_scope(node.makes_closures, local);
-  const auto passes = [&](const Value& item) {
-    scope->clear();
-    assign(node.target, item);
-    return !node.filter || evaluate(*node.filter).truthy();
-  };
-  const Restore<Scope*> restore(scope_, scope);
-  // `loop` needs to know all items; without it the condition sees what the body did before, as Jinja's generators do.
-  if (node.filter && node.uses_loop) {
-    std::vector<Value> kept;
-    for (const Value& item : items->items) {
-      if (passes(item)) kept.push_back(item);
-    }
-    items = make_list(budget, std::move(kept)).shared_list();
-  }
-  const bool filter_now = node.filter && !node.uses_loop;
-  Loop* loop = node.uses_loop ? make<Loop>(items.shared()) : nullptr;
+  Loop* loop = node.uses_loop ? make<Loop>(*this, node, outer, next, depth0) : nullptr;
   bool ran = false;
-  for (std::size_t i = 0; i < items->items.size(); ++i) {
-    budget.step();
-    if (node.makes_closures && i > 0) scope = kept_scopes_.emplace_back(std::make_unique<Scope>(outer)).get();
+  while (std::optional<Value> item = loop ? loop->advance() : next()) {
+    if (node.makes_closures && ran) scope = kept_scopes_.emplace_back(std::make_unique<Scope>(&outer)).get();
     scope_ = scope;
-    if (filter_now && !passes(items->items[i])) continue;
-    if (!filter_now) {
-      scope->clear();
-      assign(node.target, items->items[i]);
-    }
+    scope->clear();
+    assign(node.target, *std::move(item));
+    if (loop) scope->set(*program_.loop_name, loop);
     ran = true;
-    if (loop) {
-      loop->move_to(i);
-      scope->set(*program_.loop_name, loop);
-    }
     if (execute(node.body) == Flow::kBreak) break;
   }
+  if (loop) loop->finish();
   if (ran) return Flow::kNext;
-  scope->clear();
+  scope_ = scope;
   return execute(node.otherwise);
+}
+
+Value Interpreter::call_loop(const For& node, Scope& outer, const Value& items, int depth0) {
+  budget.check_depth(calls_ + 1);
+  const Restore<int> calls(calls_, calls_ + 1);
+  TextBuilder captured(budget);
+  const Restore<TextBuilder*> output(out_, &captured);
+  walk(node, outer, items, depth0);
+  return captured.take();
 }
 
 Interpreter::Flow Interpreter::run_node(const Set& node) {

@@ -27,9 +27,12 @@ class Interpreter : public Runtime {
   void define(std::string_view name, Value value);
   Text run();
   int line() const { return line_; }
+  const Program& program() const { return program_; }
 
   // The body of a macro with these arguments, as text. `closure` is where the macro was defined.
   Value call_macro(const MacroDefinition& macro, const Scope& closure, Arguments& arguments);
+  // A recursive for statement over `items`, as text. `outer` is where the statement stands.
+  Value call_loop(const For& node, Scope& outer, const Value& items, int depth0);
 
  private:
   enum class Flow { kNext, kBreak, kContinue };
@@ -57,6 +60,10 @@ class Interpreter : public Runtime {
   Flow run_node(const Print& node);
   Flow run_node(const If& node);
   Flow run_node(const For& node);
+  // One walk of a for statement, in scopes inside `outer`.
+  Flow walk(const For& node, Scope& outer, const Value& items, int depth0);
+  // Whether the condition of a for statement holds for the item.
+  bool passes(const For& node, Scope& outer, const Value& item);
   Flow run_node(const Set& node);
   Flow run_node(const SetBlock& node);
   Flow run_node(const DefineMacro& node);
@@ -104,7 +111,7 @@ class Interpreter : public Runtime {
   std::vector<std::unique_ptr<Scope>> kept_scopes_;
   int line_ = 1;
   int depth_ = 0;  // of execute, evaluate
-  int calls_ = 0;  // macros running
+  int calls_ = 0;  // macros and recursive loops running
 };
 
 }  // namespace millrace::text::jinja

@@ -16,9 +16,21 @@ std::optional<Value> take_named(Arguments& arguments, std::string_view name) {
 
 }  // namespace
 
-std::optional<Value> Macro::attribute(Runtime&, std::string_view name) {
-  if (name == "name") return Text(definition_.name, true);
-  return std::nullopt;
+std::string Macro::shown() const {
+  return definition_.name.empty() ? "<Macro anonymous>" : fmt::format("<Macro '{}'>", definition_.name);
+}
+
+std::optional<Value> Macro::attribute(Runtime& runtime, std::string_view name) {
+  if (name == "name") return definition_.name.empty() ? Value(None{}) : Text(definition_.name, true);
+  if (name == "catch_varargs") return definition_.takes_varargs;
+  if (name == "catch_kwargs") return definition_.takes_kwargs;
+  if (name == "caller") return definition_.takes_caller;
+  if (name != "arguments") return std::nullopt;
+  std::vector<Value> names;
+  for (const Parameter& parameter : definition_.parameters) {
+    names.emplace_back(Text(interpreter_.program().names[parameter.name], true));
+  }
+  return make_list(runtime.budget, std::move(names), ListKind::kTuple);
 }
 
 void bind_parameters(Runtime& runtime, const Program& program, const MacroDefinition& macro, Arguments& arguments,

@@ -13,8 +13,9 @@ class Macro : public Object {
       : interpreter_(interpreter), definition_(definition), closure_(closure) {}
 
   std::string_view type_name() const override { return "Macro"; }
+  std::string shown() const override;
   bool is_callable() const override { return true; }
-  std::optional<Value> attribute(Runtime&, std::string_view name) override;
+  std::optional<Value> attribute(Runtime& runtime, std::string_view name) override;
   Value call(Runtime&, Arguments& arguments) override {
     return interpreter_.call_macro(definition_, closure_, arguments);
   }

@@ -99,13 +99,38 @@ Value round_filter(Runtime&, const Value& input, Arguments& arguments) {
   return (method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / scale;
 }
 
+// As Jinja spells it: "1 Byte", "999 Bytes", "1.5 kB", "1.0 KiB".
+Value file_size_format(Runtime& runtime, const Value& input, Arguments& arguments) {
+  const BoundArguments args("filesizeformat", arguments, {"binary"});
+  static constexpr double kNextDecimal[] = {1e6, 1e9, 1e12, 1e15, 1e18, 1e21, 1e24, 1e27};
+  static constexpr double kNextBinary[] = {0x1p20, 0x1p30, 0x1p40, 0x1p50, 0x1p60, 0x1p70, 0x1p80, 0x1p90};
+  const bool binary = args.truth(0, false);
+  std::optional<double> bytes;
+  if (const Text* text = input.text()) {
+    runtime.budget.scan(text->size());
+    bytes = parse_real(text->view());
+  } else if (input.is_number()) {
+    bytes = input.as_real();
+  }
+  if (!bytes) fail("filesizeformat needs a number, not '{}'", input.type_name());
+  const double base = binary ? 1024 : 1000;
+  if (*bytes == 1) return Text("1 Byte", false);
+  if (*bytes < base) {
+    if (std::isinf(*bytes)) fail("cannot convert float infinity to integer");
+    return Text(fmt::format("{:.0f} Bytes", std::trunc(*bytes) + 0.0), false);
+  }
+  std::size_t unit = 0;
+  const double* next = binary ? kNextBinary : kNextDecimal;
+  while (unit < 7 && !(*bytes < next[unit])) ++unit;
+  const char prefix = std::string_view(binary ? "KMGTPEZY" : "kMGTPEZY")[unit];
+  return Text(fmt::format("{:.1f} {}{}", base * *bytes / next[unit], prefix, binary ? "iB" : "B"), false);
+}
+
 }  // namespace
 
 std::span<const Filter> number_filters() {
   static constexpr Filter kTable[] = {
-      {"abs", abs_filter},
-      {"float", float_filter},
-      {"int", int_filter},
+      {"abs", abs_filter},     {"filesizeformat", file_size_format}, {"float", float_filter}, {"int", int_filter},
       {"round", round_filter},
   };
   return kTable;

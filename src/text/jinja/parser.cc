@@ -87,11 +87,22 @@ class Parser {
     if (word == "filter") return filter_block();
     if (word == "with") return with_statement();
     if (word == "generation") return generation_block();
+    if (word == "print") return print_statement(line);
     if (word == "break" || word == "continue") {
       if (loops_ == 0) syntax_error(line, fmt::format("'{}' outside of a loop", word));
       return word == "break" ? Node(Break{}) : Node(Continue{});
     }
     syntax_error(line, fmt::format("the tag '{}' is unknown, misplaced or not supported", word));
+  }
+
+  // {% print a, b %} is {{ a ~ b }}.
+  Node print_statement(int line) {
+    Concatenation values;
+    while (!stream_.is(TokenKind::kTagEnd)) {
+      if (!values.parts.empty()) stream_.expect_sign(",");
+      values.parts.push_back(expressions_.expression());
+    }
+    return Print{std::make_unique<Expression>(Expression{std::move(values), line})};
   }
 
   Node if_statement() {
@@ -108,23 +119,31 @@ class Parser {
 
   Node for_statement() {
     For node;
-    node.target = target("in", false);
+    ++for_statements_;
+    node.target = target(Assigner::kFor);
     stream_.expect_word("in");
-    node.items = expressions_.tuple(false, "recursive");
+    node.items = expressions_.tuple(false);
     if (stream_.skip_word("if")) node.filter = expressions_.expression();
-    if (stream_.is_word("recursive")) syntax_error(stream_.line(), "recursive loops are not supported");
+    node.recursive = stream_.skip_word("recursive");
     const std::size_t reads = stream_.reads_of("loop"), closures = closures_;
     ++loops_;
     node.body = block({"else", "endfor"});
     --loops_;
-    node.uses_loop = stream_.reads_of("loop") > reads;
+    node.uses_loop = node.recursive || stream_.reads_of("loop") > reads;
+    if (stream_.next().text == "else") {
+      // The whole of a recursive loop is a function: a loop around it cannot be left from inside.
+      const int outer_loops = node.recursive ? std::exchange(loops_, 0) : loops_;
+      node.otherwise = whole_block("endfor");
+      loops_ = outer_loops;
+    }
     node.makes_closures = closures_ > closures;
-    if (stream_.next().text == "else") node.otherwise = whole_block("endfor");
+    if (node.recursive) ++closures_;
+    --for_statements_;
     return node;
   }
 
   Node set_statement() {
-    Target to = target({}, true);
+    Target to = target(Assigner::kSet);
     if (stream_.skip_sign("=")) return Set{std::move(to), expressions_.tuple()};
     ExpressionPtr filter = expressions_.filters(nullptr);
     return SetBlock{std::move(to), std::move(filter), whole_block("endset")};
@@ -167,15 +186,26 @@ class Parser {
     stream_.expect_sign(")");
   }
 
+  const Parameter* parameter_of(const MacroDefinition& macro, std::string_view name) const {
+    const auto id = stream_.find_name(name);
+    const auto found = std::find_if(macro.parameters.begin(), macro.parameters.end(),
+                                    [&](const Parameter& parameter) { return parameter.name == id; });
+    return found == macro.parameters.end() ? nullptr : &*found;
+  }
+
   void macro_body(MacroDefinition& macro, std::string_view closing, int line) {
     const std::size_t varargs = stream_.reads_of("varargs"), kwargs = stream_.reads_of("kwargs");
     const std::size_t callers = stream_.reads_of("caller"), closures = closures_;
     const int outer_loops = std::exchange(loops_, 0);
     macro.body = whole_block(closing);
     loops_ = outer_loops;
-    macro.takes_varargs = stream_.reads_of("varargs") > varargs;
-    macro.takes_kwargs = stream_.reads_of("kwargs") > kwargs;
+    const Parameter* own_caller = parameter_of(macro, "caller");
+    macro.takes_varargs = stream_.reads_of("varargs") > varargs && !parameter_of(macro, "varargs");
+    macro.takes_kwargs = stream_.reads_of("kwargs") > kwargs && !parameter_of(macro, "kwargs");
     macro.takes_caller = stream_.reads_of("caller") > callers;
+    if (macro.takes_caller && own_caller && !own_caller->fallback) {
+      syntax_error(line, "the parameter 'caller' must be left out or have a default");
+    }
     macro.makes_closures = closures_ > closures;
     macro.line = line;
     ++closures_;
@@ -190,7 +220,7 @@ class Parser {
     With node;
     while (!stream_.is(TokenKind::kTagEnd)) {
       if (!node.bindings.empty()) stream_.expect_sign(",");
-      Target to = target({}, false);
+      Target to = target(Assigner::kWith);
       stream_.expect_sign("=");
       node.bindings.emplace_back(std::move(to), expressions_.expression());
     }
@@ -211,24 +241,25 @@ class Parser {
     return node;
   }
 
-  Target target(std::string_view end_word, bool with_attribute) {
-    Target out = target_element(with_attribute);
+  enum class Assigner { kFor, kSet, kWith };
+
+  Target target(Assigner assigner) {
+    Target out = target_element(assigner);
     if (!stream_.is_sign(",")) return out;
     Target tuple;
     tuple.is_tuple = true;
     tuple.elements.push_back(std::move(out));
     while (stream_.skip_sign(",")) {
-      if (stream_.is_sign("=") || stream_.is(TokenKind::kTagEnd) || (!end_word.empty() && stream_.is_word(end_word)))
-        break;
-      tuple.elements.push_back(target_element(with_attribute));
+      if (stream_.is_sign(")") || stream_.is(TokenKind::kTagEnd)) break;
+      tuple.elements.push_back(target_element(assigner));
     }
     return tuple;
   }
 
-  Target target_element(bool with_attribute) {
+  Target target_element(Assigner assigner) {
     const TokenStream::Level level(stream_);
     if (stream_.skip_sign("(")) {
-      Target inner = target({}, with_attribute);
+      Target inner = target(assigner);
       stream_.expect_sign(")");
       return inner;
     }
@@ -239,15 +270,19 @@ class Parser {
     }
     Target out;
     out.name = stream_.intern(token.text);
-    if (with_attribute && stream_.skip_sign("."))
+    if (assigner == Assigner::kSet && stream_.skip_sign(".")) {
       out.attribute = stream_.expect(TokenKind::kName, "an attribute name").text;
+    } else if (assigner != Assigner::kWith && for_statements_ > 0 && token.text == "loop") {
+      syntax_error(token.line, "can't assign to the special variable 'loop' in a for loop");
+    }
     return out;
   }
 
   TokenStream stream_;
   ExpressionParser expressions_;
   int loops_ = 0;             // loops around this place, within the macro
-  std::size_t closures_ = 0;  // macros and call blocks met so far
+  int for_statements_ = 0;    // for statements around this place
+  std::size_t closures_ = 0;  // macros, call blocks and recursive loops met so far
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class ReprWriter {
     if (const bool* b = value.boolean()) return put(*b ? "True" : "False");
     if (const Integer* i = value.integer()) return put(integer_to_string(*i));
     if (const double* r = value.real()) return put(real_to_string(*r));
-    put(fmt::format("<{} object>", value.type_name()));
+    put(value.object() ? value.object()->shown() : fmt::format("<{} object>", value.type_name()));
   }
 
   void write_items(const std::vector<Value>& items, int depth) {

@@ -63,8 +63,9 @@ Sequence iterate(Runtime& runtime, const Value& value);
 // of an undefined value fails.
 Value get_attribute(Runtime& runtime, const Value& object, std::string_view name);
 Value get_item(Runtime& runtime, const Value& object, const Value& key);
-// A dotted path as filters take it ("function.name", "0.text") or a number.
-Value get_path(Runtime& runtime, Value object, const Value& path);
+// A dotted path as filters take it ("function.name", "0.text") or a number. `fallback`, unless it is none, stands in
+// for each step that is not there.
+Value get_path(Runtime& runtime, Value object, const Value& path, const Value& fallback = None{});
 // object[start:stop:step]; none or undefined bounds are open.
 Value get_slice(Runtime& runtime, const Value& object, const Value& start, const Value& stop, const Value& step);
 

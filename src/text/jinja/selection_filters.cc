@@ -23,8 +23,7 @@ Value map(Runtime& runtime, const Value& input, Arguments& arguments) {
     const BoundArguments args("map", arguments, {"attribute", "default"}, 1);
     const Sequence items = input.truthy() ? iterate(runtime, input) : std::make_shared<const List>();
     for (const Value& item : items) {
-      Value value = get_path(runtime, item, args[0]);
-      out.push_back(value.is_undefined() && args.has_value(1) ? args[1] : value);
+      out.push_back(get_path(runtime, item, args[0], args.value(1, None{})));
     }
     return runtime.make_iterator(std::move(out));
   }

@@ -8,10 +8,7 @@
 
 namespace millrace::text::jinja {
 
-Value SortKey::original(const Value& item) const {
-  Value value = get_path(runtime_, item, path_);
-  return value.is_undefined() && !fallback_.is_none() ? fallback_ : value;
-}
+Value SortKey::original(const Value& item) const { return get_path(runtime_, item, path_, fallback_); }
 
 Value SortKey::operator()(const Value& item) const {
   Value value = original(item);

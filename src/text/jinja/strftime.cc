@@ -35,6 +35,25 @@ BrokenTime broken_down(std::int64_t seconds) {
           static_cast<unsigned>((date - year_start).count()) + 1};
 }
 
+// Of the ISO 8601 calendar, whose year has the weeks that have their Thursday in it.
+struct IsoWeek {
+  int year;
+  int week;  // from 1
+};
+
+int iso_weeks_of(int year) {
+  const auto last_day = [](int y) { return (y + y / 4 - y / 100 + y / 400) % 7; };  // of the year; Sunday is 0
+  return last_day(year) == 4 || last_day(year - 1) == 3 ? 53 : 52;
+}
+
+IsoWeek iso_week(const BrokenTime& t) {
+  const int week_day = t.week_day == 0 ? 7 : static_cast<int>(t.week_day);
+  const int week = (static_cast<int>(t.year_day) - week_day + 10) / 7;
+  if (week < 1) return {t.year - 1, iso_weeks_of(t.year - 1)};
+  if (week > iso_weeks_of(t.year)) return {t.year + 1, 1};
+  return {t.year, week};
+}
+
 std::string directive(char c, const BrokenTime& t, std::int64_t seconds) {
   const unsigned hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
   switch (c) {
@@ -57,6 +76,16 @@ std::string directive(char c, const BrokenTime& t, std::int64_t seconds) {
     case 'a': return std::string(kDays[t.week_day].substr(0, 3));
     case 'w': return fmt::format("{}", t.week_day);
     case 'u': return fmt::format("{}", t.week_day == 0 ? 7 : t.week_day);
+    case 'C': return fmt::format("{:02}", t.year / 100);
+    case 'G': return fmt::format("{}", iso_week(t).year);
+    case 'g': return fmt::format("{:02}", iso_week(t).year % 100);
+    case 'V': return fmt::format("{:02}", iso_week(t).week);
+    case 'U': return fmt::format("{:02}", (t.year_day + 6 - t.week_day) / 7);
+    case 'W': return fmt::format("{:02}", (t.year_day + 6 - (t.week_day + 6) % 7) / 7);
+    case 'k': return fmt::format("{:2}", t.hour);
+    case 'l': return fmt::format("{:2}", hour12);
+    case 'P': return t.hour < 12 ? "am" : "pm";
+    case 'r': return fmt::format("{:02}:{:02}:{:02} {}", hour12, t.minute, t.second, t.hour < 12 ? "AM" : "PM");
     case 's': return fmt::format("{}", seconds);
     case 'F': return fmt::format("{}-{:02}-{:02}", t.year, t.month, t.day);
     case 'T':

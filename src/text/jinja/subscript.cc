@@ -91,10 +91,17 @@ Value get_item(Runtime& runtime, const Value& object, const Value& key) {
   return Value::undefined(fmt::format("'{}' object has no item {}", object.type_name(), shown_key(runtime, key)));
 }
 
-Value get_path(Runtime& runtime, Value object, const Value& path) {
+Value get_path(Runtime& runtime, Value object, const Value& path, const Value& fallback) {
   runtime.budget.step();
+  const auto step_to = [&](const Value& key) {
+    object = get_item(runtime, object, key);
+    if (object.is_undefined() && !fallback.is_none()) object = fallback;
+  };
   const Text* text = path.text();
-  if (!text) return path.is_none() ? object : get_item(runtime, object, path);
+  if (!text) {
+    if (!path.is_none()) step_to(path);
+    return object;
+  }
   runtime.budget.scan(text->size());
   const std::string_view view = text->view();
   for (std::size_t start = 0; start <= view.size();) {
@@ -103,8 +110,7 @@ Value get_path(Runtime& runtime, Value object, const Value& path) {
     const bool number = !part.empty() && part.size() < 10 &&
                         std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
     runtime.budget.step();
-    object =
-        get_item(runtime, object, number ? Value(std::stoi(std::string(part))) : Value(Text(std::string(part), false)));
+    step_to(number ? Value(std::stoi(std::string(part))) : Value(Text(std::string(part), false)));
     start = end + 1;
   }
   return object;

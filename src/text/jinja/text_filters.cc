@@ -138,19 +138,44 @@ std::string_view html_entity(char c) {
   }
 }
 
-Value escape(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("escape", arguments, {});
-  const Text text = to_text(runtime, input);
+Text escaped(Runtime& runtime, const Text& text) {
   runtime.budget.scan(text.size());
   TextBuilder out(runtime.budget);
   text.for_each_run(0, text.size(), [&](std::string_view run, bool trusted) {
-    std::string escaped;
+    std::string changed;
     for (const char c : run) {
       const std::string_view entity = html_entity(c);
-      entity.empty() ? escaped.push_back(c) : static_cast<void>(escaped.append(entity));
+      entity.empty() ? changed.push_back(c) : static_cast<void>(changed.append(entity));
     }
-    out.append(escaped, trusted);
+    out.append(changed, trusted);
   });
+  return out.take();
+}
+
+Value escape(Runtime& runtime, const Value& input, Arguments& arguments) {
+  BoundArguments("escape", arguments, {});
+  return escaped(runtime, to_text(runtime, input));
+}
+
+// {"id": 1, "name": "x"} as ` id="1" name="x"`, without values that are none or undefined.
+Value xml_attributes(Runtime& runtime, const Value& input, Arguments& arguments) {
+  const BoundArguments args("xmlattr", arguments, {"autospace"});
+  if (input.is_undefined()) fail("{}", input.undefined_reason());
+  if (!input.dict()) fail("xmlattr needs a dict, not '{}'", input.type_name());
+  TextBuilder out(runtime.budget);
+  for (const auto& [key, value] : input.dict()->entries()) {
+    runtime.budget.step();
+    if (value.is_none() || value.is_undefined()) continue;
+    if (!key.text()) fail("xmlattr: an attribute name must be a string, not '{}'", key.type_name());
+    if (key.text()->view().find_first_of(" \t\n\r\f\v/>=") != std::string_view::npos) {
+      fail("invalid character in attribute name: '{}'", key.text()->view());
+    }
+    if (out.size() > 0 || args.truth(0, true)) out.append(" ", false);
+    out.append(escaped(runtime, *key.text()));
+    out.append("=\"", false);
+    out.append(escaped(runtime, to_text(runtime, value)));
+    out.append("\"", false);
+  }
   return out.take();
 }
 
@@ -202,6 +227,7 @@ std::span<const Filter> text_filters() {
       {"upper", change_case_filter<Case::kUpper>},
       {"wordcount", word_count},
       {"wordwrap", word_wrap_filter},
+      {"xmlattr", xml_attributes},
   };
   return kTable;
 }

@@ -150,24 +150,6 @@ Value partition(Runtime& runtime, const Value& self, Arguments& arguments) {
   return make_list(runtime.budget, std::move(parts), ListKind::kTuple);
 }
 
-template <bool (*predicate)(char32_t)>
-Value all_are(Runtime& runtime, const Value& self, Arguments& arguments) {
-  BoundArguments("is", arguments, {});
-  return all_characters(runtime.budget, *self.text(), predicate);
-}
-
-bool is_alnum(char32_t c) { return is_alpha(c) || is_numeric(c); }
-
-Value is_upper_method(Runtime& runtime, const Value& self, Arguments& arguments) {
-  BoundArguments("isupper", arguments, {});
-  return is_all_upper(runtime.budget, *self.text());
-}
-
-Value is_lower_method(Runtime& runtime, const Value& self, Arguments& arguments) {
-  BoundArguments("islower", arguments, {});
-  return is_all_lower(runtime.budget, *self.text());
-}
-
 template <Side side>
 Value justify(Runtime& runtime, const Value& self, Arguments& arguments) {
   const BoundArguments args("justify", arguments, {"width", "fillchar"}, 1);
@@ -189,21 +171,33 @@ Value format(Runtime& runtime, const Value& self, Arguments& arguments) {
   return brace_format(runtime, *self.text(), arguments);
 }
 
+Value format_map(Runtime& runtime, const Value& self, Arguments& arguments) {
+  const BoundArguments args("format_map", arguments, {"mapping"}, 1);
+  if (!args[0].dict()) fail("format_map needs a dict, not '{}'", args[0].type_name());
+  Arguments names;
+  for (const Dict::Entry& entry : args[0].dict()->entries()) {
+    runtime.budget.step();
+    if (entry.key.text()) names.named.emplace_back(*entry.key.text(), entry.value);
+  }
+  return brace_format(runtime, *self.text(), names);
+}
+
+Value expand_tabs(Runtime& runtime, const Value& self, Arguments& arguments) {
+  const BoundArguments args("expandtabs", arguments, {"tabsize"});
+  return expand_tabs(runtime.budget, *self.text(), args.integer(0, 8));
+}
+
 constexpr Method kMethods[] = {
     {"capitalize", case_method<Case::kCapitalize>},
+    {"casefold", case_method<Case::kFold>},
     {"center", justify<Side::kBoth>},
     {"count", count},
     {"endswith", affix_test<false>},
+    {"expandtabs", expand_tabs},
     {"find", find_method_of<false, false>},
     {"format", format},
+    {"format_map", format_map},
     {"index", find_method_of<false, true>},
-    {"isalnum", all_are<is_alnum>},
-    {"isalpha", all_are<is_alpha>},
-    {"isdecimal", all_are<is_decimal>},
-    {"isdigit", all_are<is_digit>},
-    {"islower", is_lower_method},
-    {"isspace", all_are<is_space>},
-    {"isupper", is_upper_method},
     {"join", join_method},
     {"ljust", justify<Side::kLeft>},
     {"lower", case_method<Case::kLower>},
@@ -222,6 +216,7 @@ constexpr Method kMethods[] = {
     {"splitlines", split_lines_method},
     {"startswith", affix_test<true>},
     {"strip", strip_method<Side::kBoth>},
+    {"swapcase", case_method<Case::kSwap>},
     {"title", case_method<Case::kTitle>},
     {"upper", case_method<Case::kUpper>},
     {"zfill", zero_fill},

@@ -202,7 +202,11 @@ Text change_case(Budget& budget, const Text& text, Case change) {
       const char32_t c = next_code_point(run, i);
       const bool title = (change == Case::kTitle || change == Case::kCapitalize) && at_start;
       at_start = change == Case::kTitle && !is_cased(c);
-      if (change == Case::kUpper) {
+      if (change == Case::kFold) {
+        append_folded(changed, c);
+      } else if (change == Case::kSwap && !is_upper(c) && !is_lower(c)) {
+        append_utf8(changed, c);
+      } else if (change == Case::kUpper || (change == Case::kSwap && is_lower(c))) {
         append_upper(changed, c);
       } else if (title) {
         append_title(changed, c);
@@ -247,6 +251,28 @@ Text pad(Budget& budget, const Text& text, std::int64_t width, std::string_view 
   out.append(fill_of(left), false);
   out.append(text);
   out.append(fill_of(missing - left), false);
+  return out.take();
+}
+
+Text expand_tabs(Budget& budget, const Text& text, std::int64_t size) {
+  budget.scan(text.size());
+  TextBuilder out(budget);
+  std::int64_t column = 0;
+  text.for_each_run(0, text.size(), [&](std::string_view run, bool trusted) {
+    for (std::size_t i = 0; i < run.size();) {
+      const std::size_t start = i;
+      const char32_t c = next_code_point(run, i);
+      if (c != '\t') {
+        column = c == '\n' || c == '\r' ? 0 : column + 1;
+        out.append(run.substr(start, i - start), trusted);
+      } else if (size > 0) {
+        const std::int64_t spaces = size - column % size;
+        budget.check_string(static_cast<std::size_t>(spaces));
+        out.append(std::string(static_cast<std::size_t>(spaces), ' '), trusted);
+        column += spaces;
+      }
+    }
+  });
   return out.take();
 }
 
@@ -319,6 +345,19 @@ bool is_all_upper(Budget& budget, const Text& text) {
   const auto not_lower = [](char32_t c) { return !is_cased(c) || is_upper(c); };
   const auto not_cased = [](char32_t c) { return !is_cased(c); };
   return all_characters(budget, text, not_lower) && !all_characters(budget, text, not_cased);
+}
+
+bool is_titled(Budget& budget, const Text& text) {
+  budget.scan(text.size());
+  bool any = false, in_word = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const char32_t c = next_code_point(text.view(), i);
+    const bool cased = is_cased(c);
+    if (cased && is_lower(c) != in_word) return false;
+    any = any || cased;
+    in_word = cased;
+  }
+  return any;
 }
 
 bool is_all_lower(Budget& budget, const Text& text) {

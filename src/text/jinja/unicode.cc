@@ -168,4 +168,11 @@ void append_title(std::string& out, char32_t c) {
   while (offset < special.size()) append_lower(out, next_code_point(special, offset));
 }
 
+void append_folded(std::string& out, char32_t c) {
+  utf8proc_int32_t folded[4];
+  const utf8proc_ssize_t count =
+      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded, 4, UTF8PROC_CASEFOLD, nullptr);
+  for (utf8proc_ssize_t i = 0; i < count; ++i) append_utf8(out, static_cast<char32_t>(folded[i]));
+}
+
 }  // namespace millrace::text::jinja

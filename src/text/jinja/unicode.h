@@ -30,6 +30,7 @@ bool is_printable(char32_t c);  // shown as it is by repr()
 void append_upper(std::string& out, char32_t c);
 void append_lower(std::string& out, char32_t c);
 void append_title(std::string& out, char32_t c);
+void append_folded(std::string& out, char32_t c);  // full case folding
 // Full upper-case mapping where it has more than one character (SpecialCasing.txt), else empty.
 std::string_view special_upper(char32_t c);
 

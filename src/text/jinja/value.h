@@ -153,6 +153,7 @@ class Object {
  public:
   virtual ~Object() = default;
   virtual std::string_view type_name() const = 0;
+  virtual std::string shown() const { return fmt::format("<{} object>", type_name()); }  // when printed
   virtual std::optional<Value> attribute(Runtime&, std::string_view) { return std::nullopt; }
   virtual bool is_callable() const { return false; }
   virtual Value call(Runtime&, Arguments&) { fail("'{}' object is not callable", type_name()); }
