@@ -72,6 +72,18 @@ text::ChatTemplateSet read_chat_templates(Env& env, const std::string& directory
   return templates_of(JsonFields(file, json));
 }
 
+// tokenizer.model, tiktoken.model, or the first file named *.tiktoken.
+std::string read_vocabulary(Env& env, const std::string& directory) {
+  std::vector<std::string> names = {"tokenizer.model", "tiktoken.model"};
+  for (const std::string& file : env.list(directory)) {
+    if (file.ends_with(".tiktoken")) names.push_back(file);
+  }
+  for (const std::string& name : names) {
+    if (auto contents = read_optional_file(env, directory + "/" + name, kMaxTokenizerBytes)) return *std::move(contents);
+  }
+  return "";
+}
+
 GenerationDefaults read_generation(Env& env, const std::string& directory, const std::string& config_json) {
   const std::string file = directory + "/generation_config.json";
   GenerationDefaults generation;
@@ -97,8 +109,7 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, Tokeniz
   TokenizerFiles tokenizer;
   tokenizer.tokenizer_json = read_optional_file(env, directory + "/tokenizer.json", kMaxTokenizerBytes).value_or("");
   if (tokenizer.tokenizer_json.empty()) {
-    tokenizer.tokenizer_model =
-        read_optional_file(env, directory + "/tokenizer.model", kMaxTokenizerBytes).value_or("");
+    tokenizer.vocabulary = read_vocabulary(env, directory);
   }
   tokenizer.tokenizer_config_json =
       read_optional_file(env, directory + "/tokenizer_config.json", kMaxTokenizerBytes).value_or("");

@@ -7,10 +7,10 @@
 
 namespace millrace::checkpoint {
 
-// Contents of the tokenizer's files; empty where there is none. SentencePiece's tokenizer.model is read only where
-// there is no tokenizer.json.
+// Contents of the tokenizer's files; empty where there is none. A vocabulary of its own, SentencePiece's or tiktoken's, is
+// read only where there is no tokenizer.json.
 struct TokenizerFiles {
-  std::string tokenizer_json, tokenizer_config_json, tokenizer_model;
+  std::string tokenizer_json, tokenizer_config_json, vocabulary;
 };
 
 // Opens a directory with config.json and model.safetensors (or model.safetensors.index.json and its shards), all but

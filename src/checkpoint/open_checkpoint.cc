@@ -30,6 +30,10 @@ Result<std::unique_ptr<Checkpoint>> with_tokenizer(std::unique_ptr<Checkpoint> c
   return checkpoint;
 }
 
+// Llama 3 calls a tiktoken file tokenizer.model too. That one is lines of text; a SentencePiece model begins with the tag
+// of its first field.
+bool is_sentencepiece(std::string_view vocabulary) { return vocabulary.front() == '\n'; }
+
 }  // namespace
 
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path) {
@@ -46,9 +50,9 @@ Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string&
     return with_tokenizer(*std::move(checkpoint),
                           text::load_tokenizer_json(files.tokenizer_json, files.tokenizer_config_json));
   }
-  if (!files.tokenizer_model.empty()) {
-    return with_tokenizer(*std::move(checkpoint),
-                          text::load_sentencepiece_model(files.tokenizer_model, files.tokenizer_config_json));
+  if (!files.vocabulary.empty()) {
+    const auto load = is_sentencepiece(files.vocabulary) ? text::load_sentencepiece_model : text::load_tiktoken;
+    return with_tokenizer(*std::move(checkpoint), load(files.vocabulary, files.tokenizer_config_json));
   }
   return checkpoint;
 }
