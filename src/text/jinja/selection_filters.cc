@@ -21,9 +21,10 @@ Value map(Runtime& runtime, const Value& input, Arguments& arguments) {
   std::vector<Value> out;
   if (arguments.positional.empty()) {
     const BoundArguments args("map", arguments, {"attribute", "default"}, 1);
+    const Value fallback = args.value(1, None{});
     const Sequence items = input.truthy() ? iterate(runtime, input) : std::make_shared<const List>();
     for (const Value& item : items) {
-      out.push_back(get_path(runtime, item, args[0], args.value(1, None{})));
+      out.push_back(get_path(runtime, item, args[0], fallback));
     }
     return runtime.make_iterator(std::move(out));
   }
