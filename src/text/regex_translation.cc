@@ -7,8 +7,15 @@ namespace millrace::text {
 namespace {
 
 constexpr int kMaxDepth = 16;  // of classes within classes
-// \w: alphabetic characters, marks, decimal numbers, connecting punctuation.
-constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+
+// \w: alphabetic characters, marks, decimal numbers, connecting punctuation, and the six other numbers of Latin-1,
+// which Oniguruma has there since it knew no other characters.
+const std::string& word_members() {
+  static const std::string members =
+      R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})" +
+      CodePointSet::younger_than_unicode14(kLetters | kMarks | 1u << kNd | 1u << kNl | 1u << kPc).as_pcre2();
+  return members;
+}
 
 struct Unsupported {
   std::string what;
@@ -72,8 +79,8 @@ class Translator {
     switch (peek(1)) {
       case 's': at_ += 2; return R"(\p{White_Space})";
       case 'S': at_ += 2; return R"(\P{White_Space})";
-      case 'w': at_ += 2; return "[" + std::string(kWordMembers) + "]";
-      case 'W': at_ += 2; return "[^" + std::string(kWordMembers) + "]";
+      case 'w': at_ += 2; return "[" + word_members() + "]";
+      case 'W': at_ += 2; return "[^" + word_members() + "]";
       case 'd': at_ += 2; return "[" + members({"Nd", false}) + "]";
       case 'D': at_ += 2; return "[^" + members({"Nd", false}) + "]";
       case 'h': at_ += 2; return "[0-9a-fA-F]";
@@ -89,7 +96,7 @@ class Translator {
       case 'B': {
         const char c = peek(1);
         at_ += 2;
-        const std::string word = "[" + std::string(kWordMembers) + "]";
+        const std::string word = "[" + word_members() + "]";
         const std::string edge = "(?:(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + "))";
         return c == 'b' ? edge : "(?!" + edge + ")";
       }
@@ -149,7 +156,7 @@ class Translator {
     switch (peek(1)) {
       case 's': at_ += 2; return R"(\p{White_Space})";
       case 'S': at_ += 2; return R"(\P{White_Space})";
-      case 'w': at_ += 2; return std::string(kWordMembers);
+      case 'w': at_ += 2; return word_members();
       case 'd': at_ += 2; return members({"Nd", false});
       case 'h': at_ += 2; return "0-9a-fA-F";
       case 'p':

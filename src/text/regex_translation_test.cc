@@ -39,6 +39,7 @@ TEST(RegexTranslation, GivesPropertiesTheCodePointsOfTheNewerUnicode) {
 TEST(RegexTranslation, KnowsOnigurumasShorthands) {
   EXPECT_EQ(matches(R"(\h+)", "x1fG"), (Words{"1f"}));
   EXPECT_EQ(matches(R"(\bab\b)", "ab abc ab"), (Words{"ab", "ab"}));
+  EXPECT_EQ(matches(R"(1\b)", "1\xc2\xb2 1"), (Words{"1"}));  // U+00B2 is of \w, as all of Latin-1's numbers
   EXPECT_EQ(matches(R"([\w-]+)", "a\xcc\x81-b c"), (Words{"a\xcc\x81-b", "c"}));
 }
 

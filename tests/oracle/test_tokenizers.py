@@ -302,7 +302,7 @@ def test_tokenizer_json_gives_the_ids_and_texts_of_the_oracle(kind, ours, spm, t
 
 
 @pytest.mark.parametrize("behavior", ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"])
-@pytest.mark.parametrize("pattern", [Regex(r"\d+|[aeiou]|\s"), Regex(r"(?=[aeiou])|\d*"), "a"])
+@pytest.mark.parametrize("pattern", [Regex(r"\d+|[aeiou]|\s"), Regex(r"(?=[aeiou])|\d*"), Regex(r"\w+(?=\W)|\b[^\w\s]+"), "a"])
 @pytest.mark.parametrize("invert", [False, True])
 def test_every_split_behavior_is_the_oracles(behavior, pattern, invert, ours, tmp_path):
     oracle = byte_level(sequence(pre_tokenizers.Split(pattern, behavior, invert), pre_tokenizers.ByteLevel(False, use_regex=False)))
