@@ -8,13 +8,16 @@ namespace {
 
 constexpr int kMaxDepth = 16;  // of classes within classes
 
-// \w: alphabetic characters, marks, decimal numbers, connecting punctuation, and the six other numbers of Latin-1,
-// which Oniguruma has there since it knew no other characters.
+// \w in a class: alphabetic characters, marks, decimal numbers, connecting punctuation.
 const std::string& word_members() {
   static const std::string members =
-      R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})" +
+      R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})" +
       CodePointSet::younger_than_unicode14(kLetters | kMarks | 1u << kNd | 1u << kNl | 1u << kPc).as_pcre2();
   return members;
+}
+// \w on its own and \b: Oniguruma takes the six other numbers of Latin-1 in there.
+std::string word_class(bool negated = false) {
+  return (negated ? "[^" : "[") + word_members() + R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be}])";
 }
 
 struct Unsupported {
@@ -79,8 +82,8 @@ class Translator {
     switch (peek(1)) {
       case 's': at_ += 2; return R"(\p{White_Space})";
       case 'S': at_ += 2; return R"(\P{White_Space})";
-      case 'w': at_ += 2; return "[" + word_members() + "]";
-      case 'W': at_ += 2; return "[^" + word_members() + "]";
+      case 'w': at_ += 2; return word_class();
+      case 'W': at_ += 2; return word_class(true);
       case 'd': at_ += 2; return "[" + members({"Nd", false}) + "]";
       case 'D': at_ += 2; return "[^" + members({"Nd", false}) + "]";
       case 'h': at_ += 2; return "[0-9a-fA-F]";
@@ -96,7 +99,7 @@ class Translator {
       case 'B': {
         const char c = peek(1);
         at_ += 2;
-        const std::string word = "[" + word_members() + "]";
+        const std::string word = word_class();
         const std::string edge = "(?:(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + "))";
         return c == 'b' ? edge : "(?!" + edge + ")";
       }
