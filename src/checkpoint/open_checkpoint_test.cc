@@ -38,6 +38,23 @@ TEST(OpenCheckpoint, OpensADirectory) {
   EXPECT_EQ((*checkpoint)->container, Checkpoint::Container::kSafetensors);
 }
 
+TEST(OpenCheckpoint, TakesATokenizerModelWhereThereIsNoTokenizerJson) {
+  MemoryEnv env;
+  env.files["d/config.json"] =
+      R"({"architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 2,
+          "num_attention_heads": 4, "intermediate_size": 24, "max_position_embeddings": 64})";
+  const TensorSpec tensor{"a", quant::find_format("f32"), Shape{2}};
+  env.files["d/model.safetensors"] = *safetensors_header_bytes({}, std::span(&tensor, 1)) + std::string(8, '\0');
+  // Two pieces: <unk>, of type 2, and "a".
+  env.files["d/tokenizer.model"] = std::string("\x0a\x09\x0a\x05<unk>\x18\x02\x0a\x03\x0a\x01") + "a";
+  const auto checkpoint = open_checkpoint(env, "d");
+  ASSERT_TRUE(checkpoint) << checkpoint.error().message;
+  ASSERT_NE((*checkpoint)->tokenizer, nullptr);
+  EXPECT_EQ((*checkpoint)->tokenizer->kind(), "SentencePiece Unigram");
+  env.files["d/tokenizer.json"] = "{";
+  EXPECT_EQ(open_checkpoint(env, "d").error().message.find("d: tokenizer: tokenizer.json"), 0u);
+}
+
 TEST(OpenCheckpoint, SaysThatNothingIsThere) {
   MemoryEnv env;
   EXPECT_EQ(open_checkpoint(env, "absent.gguf").error().code, ErrorCode::kNotFound);
