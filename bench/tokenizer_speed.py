@@ -1,6 +1,7 @@
 """Encoding speed beside the PyPI `tokenizers` and `sentencepiece` libraries, one core each, alternating on the same text.
 
-    ./dev bench tokenizers            # or: MILLRACE_TEST_MODEL=model.gguf python bench/tokenizer_speed.py [--rounds 5] [--kind NAME]
+    ./dev bench tokenizers [--rounds 5] [--kind NAME]
+    ./dev bench tokenizers --repeated        # ours alone, on a megabyte of one character: the longest second of each kind
 
 Prints MB/s: ours, the oracle's, and their ratio (median of the rounds). English is the licence texts of tests/data, code is
 the Python standard library's. The vocabulary of the byte-level kinds is the GGUF file's; the others are trained here.
@@ -104,15 +105,29 @@ def measure(ours, oracle, texts, rounds):
     return statistics.median(mine), statistics.median(theirs)
 
 
+REPEATED = {"a": "a", "newline": "\n", "space": " ", "combining mark": "\u0301", "e and mark": "e\u0301", "CJK": "\u4f60", "=": "="}
+
+
+def print_repeated(ours, name):
+    seconds = {}
+    for label, unit in REPEATED.items():
+        text = unit * (MEGABYTE // len(unit.encode()))
+        seconds[label] = ours.expect(op="encode", texts=[text])["seconds"]
+    worst = max(seconds, key=seconds.get)
+    print("%-28s %s; at most %.3f s (%s)" % (name, ", ".join("%s %.3f" % s for s in seconds.items()), seconds[worst], worst), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--kind", default="")
+    parser.add_argument("--repeated", action="store_true")
     args = parser.parse_args()
     corpora = {"English": chunks(english()), "code": chunks(code())}
     builders = {**byte_level_kinds(), **trained_kinds([line for t in corpora.values() for c in t[:16] for line in c.splitlines()])}
     ours = kinds.Ours()
-    print("%-28s %-8s %10s %10s %8s" % ("kind", "text", "ours MB/s", "PyPI MB/s", "ratio"))
+    if not args.repeated:
+        print("%-28s %-8s %10s %10s %8s" % ("kind", "text", "ours MB/s", "PyPI MB/s", "ratio"))
     for name, build in builders.items():
         if args.kind not in name:
             continue
@@ -121,6 +136,9 @@ def main():
             loaded = ours.load(oracle, pathlib.Path(directory))
         if "error" in loaded:
             print("%-28s %s" % (name, loaded["error"]))
+            continue
+        if args.repeated:
+            print_repeated(ours, name)
             continue
         for corpus, texts in corpora.items():
             mine, theirs = measure(ours, oracle, texts, args.rounds)
