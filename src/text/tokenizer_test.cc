@@ -101,5 +101,16 @@ TEST(Tokenizer, RefusesDamagedVocabulariesByField) {
   EXPECT_NE(error_of({}).find("tokenizer.ggml.tokens"), std::string::npos);
 }
 
+TEST(GgufTokenizer, RefusesToGuessHowWordsAreCut) {
+  for (const char* pre : {"", "default"}) {
+    const auto tokenizer = load_gguf_tokenizer(small_byte_level_vocabulary(pre));
+    ASSERT_FALSE(tokenizer);
+    EXPECT_NE(tokenizer.error().message.find("convert the model again"), std::string::npos);
+  }
+  const auto unknown = load_gguf_tokenizer(small_byte_level_vocabulary("no such"));
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("\"llama-bpe\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::text

@@ -32,6 +32,13 @@ MergeTable read_merges(const GgufVocabulary& v, const TokenizerParts& parts) {
 
 TokenizerParts load(const GgufVocabulary& v) {
   const GgufPreTokenizer* pre = find_gguf_pre_tokenizer(v.pre);
+  if (v.pre.empty() || v.pre == "default") {
+    throw_load_error(
+        ErrorCode::kUnsupported, "tokenizer.ggml.pre",
+        "tokenizer.ggml.pre is \"{}\": the file does not say how text is cut into words, and guessing would "
+        "give other tokens than the model knows; convert the model again",
+        v.pre);
+  }
   if (pre == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer.ggml.pre", "tokenizer.ggml.pre is \"{}\"; known are {}", v.pre,
                      gguf_pre_tokenizer_names());
