@@ -39,7 +39,7 @@ class GgufMetadata {
   std::optional<std::vector<float>> floats(const std::string& key) const;
   std::optional<std::vector<std::int32_t>> int32s(const std::string& key) const;
   std::optional<std::string> bytes(const std::string& key) const;  // an array of uint8 or int8
-  std::size_t string_count(const std::string& key) const;  // elements of an array of strings; 0 if absent
+  std::size_t string_count(const std::string& key) const;          // elements of an array of strings; 0 if absent
   // Moves the strings out; the key stays with an empty array.
   std::optional<std::vector<std::string>> take_strings(const std::string& key);
 

@@ -79,7 +79,8 @@ std::string read_vocabulary(Env& env, const std::string& directory) {
     if (file.ends_with(".tiktoken")) names.push_back(file);
   }
   for (const std::string& name : names) {
-    if (auto contents = read_optional_file(env, directory + "/" + name, kMaxTokenizerBytes)) return *std::move(contents);
+    if (auto contents = read_optional_file(env, directory + "/" + name, kMaxTokenizerBytes))
+      return *std::move(contents);
   }
   return "";
 }

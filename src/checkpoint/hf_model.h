@@ -7,8 +7,8 @@
 
 namespace millrace::checkpoint {
 
-// Contents of the tokenizer's files; empty where there is none. A vocabulary of its own, SentencePiece's or tiktoken's, is
-// read only where there is no tokenizer.json.
+// Contents of the tokenizer's files; empty where there is none. A vocabulary of its own, SentencePiece's or tiktoken's,
+// is read only where there is no tokenizer.json.
 struct TokenizerFiles {
   std::string tokenizer_json, tokenizer_config_json, vocabulary;
 };

@@ -42,7 +42,7 @@ struct GgufVocabulary {
   std::optional<TokenId> bos, eos, eot, unk, pad, sep;
   std::optional<bool> add_bos, add_eos, add_sep, add_space_prefix, remove_extra_whitespaces;
   std::optional<bool> lowercase, strip_accents;  // of "bert"
-  std::string precompiled_charsmap;  // SentencePiece's normalization table, bytes; may be empty
+  std::string precompiled_charsmap;              // SentencePiece's normalization table, bytes; may be empty
 };
 
 // Text <-> token ids, exactly as the model's authors meant. Immutable and thread-safe.
