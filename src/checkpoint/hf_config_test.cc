@@ -5,21 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "checkpoint/tiny_directory.h"
 
 namespace millrace::checkpoint {
 namespace {
 
-nlohmann::json llama() {
-  return {{"architectures", {"LlamaForCausalLM"}},
-          {"vocab_size", 8},
-          {"hidden_size", 16},
-          {"num_hidden_layers", 4},
-          {"num_attention_heads", 4},
-          {"num_key_value_heads", 2},
-          {"intermediate_size", 24},
-          {"max_position_embeddings", 64},
-          {"rms_norm_eps", 1e-6}};
-}
+nlohmann::json llama() { return nlohmann::json::parse(kTinyConfig); }
 
 ModelConfig parse(const nlohmann::json& json) { return parse_hf_config("config.json", json.dump()); }
 

@@ -2,35 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "base/memory_env.h"
-#include "checkpoint/safetensors_writer.h"
+#include "checkpoint/tiny_directory.h"
 
 namespace millrace::checkpoint {
 namespace {
 
-const std::string kConfig =
-    R"({"architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 2,
-  "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24, "max_position_embeddings": 64,
-  "rms_norm_eps": 1e-6, "eos_token_id": 7})";
-
-std::string weights(const std::vector<std::string>& names) {
-  std::vector<TensorSpec> tensors;
-  for (const std::string& name : names) tensors.push_back({name, quant::find_format("f32"), Shape{2}});
-  return *safetensors_header_bytes({}, tensors) + std::string(8 * names.size(), '\0');
-}
-
-MemoryEnv good_directory() {
-  MemoryEnv env;
-  env.files["d/config.json"] = kConfig;
-  env.files["d/model.safetensors"] = weights({"a", "b"});
-  return env;
-}
-
 MemoryEnv sharded_directory() {
   MemoryEnv env;
-  env.files["d/config.json"] = kConfig;
-  env.files["d/1.safetensors"] = weights({"a"});
-  env.files["d/2.safetensors"] = weights({"b", "c"});
+  env.files["d/config.json"] = kTinyConfig;
+  env.files["d/1.safetensors"] = tiny_safetensors({"a"});
+  env.files["d/2.safetensors"] = tiny_safetensors({"b", "c"});
   env.files["d/model.safetensors.index.json"] =
       R"({"metadata": {}, "weight_map": {"a": "1.safetensors", "b": "2.safetensors", "c": "2.safetensors"}})";
   return env;
@@ -43,7 +24,7 @@ std::string outcome(MemoryEnv& env) {
 }
 
 TEST(HuggingFace, OpensADirectory) {
-  MemoryEnv env = good_directory();
+  MemoryEnv env = tiny_directory();
   env.files["d/tokenizer.json"] = "{}";
   env.files["d/generation_config.json"] =
       R"({"eos_token_id": [1, 2], "temperature": 0.6, "top_k": 50, "do_sample": true})";
@@ -60,14 +41,14 @@ TEST(HuggingFace, OpensADirectory) {
 }
 
 TEST(HuggingFace, TakesTheEndTokenFromConfigWhenNothingElseNamesOne) {
-  MemoryEnv env = good_directory();
+  MemoryEnv env = tiny_directory();
   TokenizerFiles tokenizer;
   const auto checkpoint = read_huggingface(env, "d", &tokenizer);
   EXPECT_EQ((*checkpoint)->generation.eos_token_ids, std::vector<std::int32_t>{7});
 }
 
 TEST(HuggingFace, FindsTheChatTemplateInEachOfItsPlaces) {
-  MemoryEnv env = good_directory();
+  MemoryEnv env = tiny_directory();
   const auto templates = [&] {
     TokenizerFiles tokenizer;
     return (*read_huggingface(env, "d", &tokenizer))->chat_templates;
@@ -110,9 +91,9 @@ TEST(HuggingFace, RefusesABrokenIndex) {
             "d/model.safetensors.index.json: shard '2.safetensors' cannot be opened: d/2.safetensors: No such file or "
             "directory");
   env = sharded_directory();
-  env.files["d/2.safetensors"] = weights({"b"});
+  env.files["d/2.safetensors"] = tiny_safetensors({"b"});
   EXPECT_EQ(outcome(env), "d/model.safetensors.index.json: tensor 'c' is not in '2.safetensors'");
-  env.files["d/2.safetensors"] = weights({"b", "c", "a"});
+  env.files["d/2.safetensors"] = tiny_safetensors({"b", "c", "a"});
   EXPECT_EQ(outcome(env), "d/2.safetensors: tensor 'a': stored in another shard too");
   for (const std::string shard : {"../1.safetensors", "/etc/passwd", "..", "", "x\\\\y", "a\\u0000b"}) {
     env.files["d/model.safetensors.index.json"] = R"({"weight_map": {"a": ")" + shard + R"("}})";
@@ -126,11 +107,11 @@ TEST(HuggingFace, RefusesABrokenIndex) {
 }
 
 TEST(HuggingFace, RefusesCodeAndPickles) {
-  MemoryEnv env = good_directory();
+  MemoryEnv env = tiny_directory();
   env.files["d/config.json"].insert(1, R"("auto_map": {"AutoModel": "evil.Model"}, )");
   EXPECT_EQ(outcome(env),
             "d/config.json: auto_map: the model needs Python code from its own repository, which is never run");
-  env = good_directory();
+  env = tiny_directory();
   env.files.erase("d/model.safetensors");
   EXPECT_EQ(outcome(env), "d: neither model.safetensors nor model.safetensors.index.json is there");
   env.files["d/pytorch_model.bin"] = "x";

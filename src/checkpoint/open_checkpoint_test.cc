@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "base/memory_env.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors_writer.h"
+#include "checkpoint/tiny_directory.h"
 #include "checkpoint/tiny_gguf.h"
 
 namespace millrace::checkpoint {
@@ -27,24 +26,14 @@ TEST(OpenCheckpoint, KnowsGgufByNameAndByContent) {
 }
 
 TEST(OpenCheckpoint, OpensADirectory) {
-  MemoryEnv env;
-  env.files["d/config.json"] =
-      R"({"architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 2,
-          "num_attention_heads": 4, "intermediate_size": 24, "max_position_embeddings": 64})";
-  const TensorSpec tensor{"a", quant::find_format("f32"), Shape{2}};
-  env.files["d/model.safetensors"] = *safetensors_header_bytes({}, std::span(&tensor, 1)) + std::string(8, '\0');
+  MemoryEnv env = tiny_directory();
   const auto checkpoint = open_checkpoint(env, "d");
   ASSERT_TRUE(checkpoint) << checkpoint.error().message;
   EXPECT_EQ((*checkpoint)->container, Checkpoint::Container::kSafetensors);
 }
 
 TEST(OpenCheckpoint, TakesATokenizerModelWhereThereIsNoTokenizerJson) {
-  MemoryEnv env;
-  env.files["d/config.json"] =
-      R"({"architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 2,
-          "num_attention_heads": 4, "intermediate_size": 24, "max_position_embeddings": 64})";
-  const TensorSpec tensor{"a", quant::find_format("f32"), Shape{2}};
-  env.files["d/model.safetensors"] = *safetensors_header_bytes({}, std::span(&tensor, 1)) + std::string(8, '\0');
+  MemoryEnv env = tiny_directory();
   // Two pieces: <unk>, of type 2, and "a".
   env.files["d/tokenizer.model"] = std::string("\x0a\x09\x0a\x05<unk>\x18\x02\x0a\x03\x0a\x01") + "a";
   const auto checkpoint = open_checkpoint(env, "d");
