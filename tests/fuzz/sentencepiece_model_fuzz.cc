@@ -1,33 +1,20 @@
 // Any bytes as a SentencePiece tokenizer.model: loading fails with an error or gives a tokenizer that encodes, decodes
 // and streams.
 #include <cstdint>
-#include <cstdlib>
 
-#include "text/detokenizer.h"
-#include "text/unicode.h"
+#include "streaming_check.h"
 
 namespace {
 
 using namespace millrace::text;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check_text(const std::shared_ptr<const Tokenizer>& tokenizer, std::string_view text, bool trusted) {
   const TextPiece piece{std::string(text), trusted};
   const auto encoding = tokenizer->encode_with_spans(std::span(&piece, 1), true);
   require(encoding.ids == tokenizer->encode(text, true, trusted) && encoding.spans.size() == encoding.ids.size());
   for (const TokenSpan& span : encoding.spans) require(span.begin <= span.end && span.end <= text.size());
-  Detokenizer stream(tokenizer, false);
-  std::string streamed;
-  for (const TokenId id : encoding.ids) {
-    require(id >= 0 && id < tokenizer->vocab_size());
-    const std::string part = stream.push(id);
-    require(is_valid_utf8(part));
-    streamed += part;
-  }
-  require(streamed + stream.finish() == tokenizer->decode(encoding.ids, false));
+  for (const TokenId id : encoding.ids) require(id >= 0 && id < tokenizer->vocab_size());
+  check_streaming(tokenizer, encoding.ids, false);
 }
 
 }  // namespace

@@ -2,18 +2,12 @@
 // error or gives a decoder whose stream hands out whole characters that join to what decoding the whole gives.
 #include <fmt/format.h>
 #include <cstdint>
-#include <cstdlib>
 
-#include "text/detokenizer.h"
-#include "text/unicode.h"
+#include "streaming_check.h"
 
 namespace {
 
 using namespace millrace::text;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // Every byte as <0xXX> and as a character of the byte alphabet would be, and words with the affixes that decoders know.
 std::string vocabulary() {
@@ -47,17 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::vector<TokenId> ids;
   for (const char c : input.substr(line + 1)) ids.push_back(static_cast<unsigned char>(c));
-  for (const bool skip : {false, true}) {
-    Detokenizer stream(*loaded, skip);
-    std::string text;
-    for (const TokenId id : ids) {
-      const std::string part = stream.push(id);
-      require(is_valid_utf8(part));
-      text += part;
-    }
-    text += stream.finish();
-    require(is_valid_utf8(text) && text == (*loaded)->decode(ids, skip));
-  }
+  for (const bool skip : {false, true}) check_streaming(*loaded, ids, skip);
   for (const TokenId id : ids) (*loaded)->token_bytes(id);
   return 0;
 }

@@ -6,9 +6,8 @@
 //   - spans lie in the text, in order, and go with the same ids
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 
-#include "text/detokenizer.h"
+#include "streaming_check.h"
 #include "text/gguf_pre_tokenizers.h"
 #include "text/test_vocabularies.h"
 #include "text/unicode.h"
@@ -16,22 +15,6 @@
 namespace {
 
 using namespace millrace::text;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-void check_streaming(const std::shared_ptr<const Tokenizer>& tokenizer, const std::vector<TokenId>& ids, bool skip) {
-  Detokenizer stream(tokenizer, skip);
-  std::string text;
-  for (const TokenId id : ids) {
-    const std::string part = stream.push(id);
-    require(is_valid_utf8(part));
-    text += part;
-  }
-  text += stream.finish();
-  require(text == tokenizer->decode(ids, skip));
-}
 
 struct Vocabulary {
   std::shared_ptr<const Tokenizer> tokenizer;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/detokenizer.h"
+#include "text/unicode.h"
+
+namespace millrace::text {
+
+inline void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Streaming gives whole characters that join to what decoding the whole gives.
+inline void check_streaming(const std::shared_ptr<const Tokenizer>& tokenizer, const std::vector<TokenId>& ids,
+                            bool skip_special) {
+  Detokenizer stream(tokenizer, skip_special);
+  std::string text;
+  for (const TokenId id : ids) {
+    const std::string part = stream.push(id);
+    require(is_valid_utf8(part));
+    text += part;
+  }
+  text += stream.finish();
+  require(is_valid_utf8(text) && text == tokenizer->decode(ids, skip_special));
+}
+
+}  // namespace millrace::text
