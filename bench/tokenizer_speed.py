@@ -8,7 +8,6 @@ the Python standard library's. The vocabulary of the byte-level kinds is the GGU
 """
 
 import argparse
-import json
 import os
 import pathlib
 import statistics
@@ -21,9 +20,11 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/oracle"))
 
+import bpe_kinds as kinds  # noqa: E402
 import gguf  # noqa: E402
-import test_tokenizers as kinds  # noqa: E402
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers  # noqa: E402
+from comparison import Ours  # noqa: E402
+from model_kinds import assembled  # noqa: E402
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers  # noqa: E402
 
 MEGABYTE = 1 << 20
 
@@ -48,11 +49,7 @@ def byte_level_kinds():
     vocab, pairs = {t: i for i, t in enumerate(tokens)}, [tuple(m.split(" ")) for m in merges]
 
     def build(pre_tokenizer, normalizer=None, **options):
-        tokenizer = Tokenizer(models.BPE(vocab, pairs, **options))
-        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizer, decoders.ByteLevel()
-        if normalizer:
-            tokenizer.normalizer = normalizer
-        return tokenizer
+        return assembled(models.BPE(vocab, pairs, **options), normalizer=normalizer, pre_tokenizer=pre_tokenizer, decoder=decoders.ByteLevel())
 
     digits = pre_tokenizers.Digits(individual_digits=True)
     gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -73,23 +70,16 @@ def trained_kinds(lines):
         tokenizer.train_from_iterator(lines, trainer)
         return tokenizer
 
-    def llama2():
-        processor = kinds.sentence_piece_vocabulary(pathlib.Path(tempfile.mkdtemp()))
-        return kinds.sentence_piece(processor)
-
     def unigram():
-        tokenizer = Tokenizer(models.Unigram())
-        tokenizer.normalizer = normalizers.NFKC()
-        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+        tokenizer = assembled(models.Unigram(), normalizer=normalizers.NFKC(), pre_tokenizer=pre_tokenizers.Metaspace(), decoder=decoders.Metaspace())
         return train(tokenizer, trainers.UnigramTrainer(vocab_size=8000, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False))
 
     def word_piece():
-        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-        tokenizer.decoder = decoders.WordPiece()
+        tokenizer = assembled(models.WordPiece(unk_token="[UNK]"), normalizer=normalizers.BertNormalizer(),
+                              pre_tokenizer=pre_tokenizers.BertPreTokenizer(), decoder=decoders.WordPiece())
         return train(tokenizer, trainers.WordPieceTrainer(vocab_size=8000, special_tokens=["[UNK]"], show_progress=False))
 
-    return {"llama2 (SentencePiece BPE)": llama2, "unigram": unigram, "bert (WordPiece)": word_piece}
+    return {"llama2 (SentencePiece BPE)": kinds.llama2, "unigram": unigram, "bert (WordPiece)": word_piece}
 
 
 def measure(ours, oracle, texts, rounds):
@@ -125,7 +115,7 @@ def main():
     args = parser.parse_args()
     corpora = {"English": chunks(english()), "code": chunks(code())}
     builders = {**byte_level_kinds(), **trained_kinds([line for t in corpora.values() for c in t[:16] for line in c.splitlines()])}
-    ours = kinds.Ours()
+    ours = Ours()
     if not args.repeated:
         print("%-28s %-8s %10s %10s %8s" % ("kind", "text", "ours MB/s", "PyPI MB/s", "ratio"))
     for name, build in builders.items():
@@ -133,7 +123,7 @@ def main():
             continue
         oracle = Tokenizer.from_str(build().to_str())  # as a file gives it: scores change in their last bits
         with tempfile.TemporaryDirectory() as directory:
-            loaded = ours.load(oracle, pathlib.Path(directory))
+            loaded = ours.load(oracle, pathlib.Path(directory), ok=False)
         if "error" in loaded:
             print("%-28s %s" % (name, loaded["error"]))
             continue

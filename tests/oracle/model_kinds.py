@@ -23,22 +23,22 @@ def bert(**options):
 
 
 NORMALIZERS = {
-    "NFC": lambda: normalizers.NFC(),
-    "NFD": lambda: normalizers.NFD(),
-    "NFKC": lambda: normalizers.NFKC(),
-    "NFKD": lambda: normalizers.NFKD(),
-    "Lowercase": lambda: normalizers.Lowercase(),
-    "Strip": lambda: normalizers.Strip(),
+    "NFC": normalizers.NFC,
+    "NFD": normalizers.NFD,
+    "NFKC": normalizers.NFKC,
+    "NFKD": normalizers.NFKD,
+    "Lowercase": normalizers.Lowercase,
+    "Strip": normalizers.Strip,
     "Strip left": lambda: normalizers.Strip(left=True, right=False),
     "Strip right": lambda: normalizers.Strip(left=False, right=True),
-    "StripAccents": lambda: normalizers.StripAccents(),
-    "Nmt": lambda: normalizers.Nmt(),
+    "StripAccents": normalizers.StripAccents,
+    "Nmt": normalizers.Nmt,
     "Prepend": lambda: normalizers.Prepend(SPACE),
     "Replace": lambda: normalizers.Replace(" ", SPACE),
     "Replace by nothing": lambda: normalizers.Replace("a", ""),
     "Replace spaces": lambda: normalizers.Replace(Regex(" {2,}"), " "),
     "Replace white space": lambda: normalizers.Replace(Regex(r"\s+"), "ab"),
-    "BertNormalizer": lambda: bert(),
+    "BertNormalizer": bert,
     "BertNormalizer, cased": lambda: bert(lowercase=False),
     "BertNormalizer, accents": lambda: bert(strip_accents=False),
     "BertNormalizer, Chinese only": lambda: bert(clean_text=False, lowercase=False),
@@ -68,16 +68,17 @@ def lines_of_few_characters(normalizer=None, most=250):
     return ["".join(c for c in line if c in common) for line in lines]
 
 
-def trained(model, trainer, normalizer=None, pre_tokenizer=None, decoder=None, post_processor=None, added=ADDED):
+def assembled(model, **parts):
+    """A tokenizer of these parts: normalizer, pre_tokenizer, decoder, post_processor."""
     tokenizer = Tokenizer(model)
-    if normalizer:
-        tokenizer.normalizer = normalizer
-    if pre_tokenizer:
-        tokenizer.pre_tokenizer = pre_tokenizer
-    if decoder:
-        tokenizer.decoder = decoder
-    if post_processor:
-        tokenizer.post_processor = post_processor
+    for name, part in parts.items():
+        if part is not None:
+            setattr(tokenizer, name, part)
+    return tokenizer
+
+
+def trained(model, trainer, normalizer=None, added=ADDED, **parts):
+    tokenizer = assembled(model, normalizer=normalizer, **parts)
     tokenizer.train_from_iterator(lines_of_few_characters(normalizer), trainer)
     tokenizer.add_tokens(added)
     return tokenizer
@@ -91,9 +92,9 @@ def word_piece(prefix="##", max_characters=100, size=1500, **parts):
     return trained(model, trainer, **parts)
 
 
-def bert_tokenizer(**options):
+def bert_tokenizer(added=ADDED, **options):
     frame = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
-    return word_piece(normalizer=bert(**options), post_processor=frame)
+    return word_piece(normalizer=bert(**options), post_processor=frame, added=added)
 
 
 def word_level(**parts):
@@ -109,15 +110,15 @@ def unigram_vocabulary(splits_bytes=False):
     return [tuple(entry) for entry in model["vocab"]]
 
 
-def unigram(vocabulary=None, **parts):
-    tokenizer = Tokenizer(models.Unigram(vocabulary or unigram_vocabulary(), unk_id=0))
-    if "normalizer" in parts:
-        tokenizer.normalizer = parts["normalizer"]
-    tokenizer.pre_tokenizer = parts.get("pre_tokenizer", pre_tokenizers.Metaspace())
-    tokenizer.decoder = parts.get("decoder", decoders.Metaspace())
-    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in SPECIALS[:4]])
-    tokenizer.add_tokens(ADDED)
+def with_added_tokens(tokenizer, specials, added=ADDED):
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in specials])
+    tokenizer.add_tokens(added)
     return tokenizer
+
+
+def unigram(vocabulary=None, pre_tokenizer=pre_tokenizers.Metaspace(), decoder=decoders.Metaspace(), normalizer=None):
+    model = models.Unigram(vocabulary or unigram_vocabulary(), unk_id=0)
+    return with_added_tokens(assembled(model, normalizer=normalizer, pre_tokenizer=pre_tokenizer, decoder=decoder), SPECIALS[:4])
 
 
 def with_bytes(tokenizer):
@@ -136,10 +137,10 @@ def with_bytes(tokenizer):
 
 def gemma():
     """BPE over characters, unknown ones as bytes, spaces rewritten by the normalizer."""
-    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-    tokenizer.normalizer = normalizers.Replace(" ", SPACE)
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
-    tokenizer.decoder = decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer = assembled(
+        models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True),
+        normalizer=normalizers.Replace(" ", SPACE), pre_tokenizer=pre_tokenizers.Split(" ", "merged_with_previous"),
+        decoder=decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]))
     trainer = trainers.BpeTrainer(vocab_size=1500, special_tokens=SPECIALS[:4] + ["<0x%02X>" % b for b in range(256)], limit_alphabet=200, show_progress=False)
     tokenizer.train_from_iterator(lines_of_few_characters(), trainer)
     # Bytes are tokens of the model, but not to be looked for in text.
@@ -170,31 +171,45 @@ SPM_KINDS = {
 }
 
 
-@functools.cache
-def sentence_piece(kind, **more):
-    """(contents of tokenizer.model, processor)"""
-    options = dict(model_type="unigram", vocab_size=800, num_threads=1, minloglevel=2, split_digits=True, character_coverage=0.99)
-    lines = [line.replace("\n", " ").replace("\r", " ").replace("\x00", "") for line in lines_of_few_characters(most=300)]
+def sentence_piece_model(lines, **options):
+    """The contents of a tokenizer.model."""
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, **{**options, **SPM_KINDS[kind], **more})
-    return model.getvalue(), sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, num_threads=1, minloglevel=2, **options)
+    return model.getvalue()
+
+
+@functools.cache
+def sentence_piece(kind):
+    """(contents of tokenizer.model, processor)"""
+    lines = [line.replace("\n", " ").replace("\r", " ").replace("\x00", "") for line in lines_of_few_characters(most=300)]
+    options = dict(model_type="unigram", vocab_size=800, split_digits=True, character_coverage=0.99)
+    model = sentence_piece_model(lines, **{**options, **SPM_KINDS[kind]})
+    return model, sentencepiece.SentencePieceProcessor(model_proto=model)
+
+
+def gguf_pieces(processor, user_defined=()):
+    """What a GGUF file says of the pieces of a SentencePiece model."""
+
+    def type_of(i):
+        if processor.id_to_piece(i) in user_defined:
+            return 4
+        return 2 if processor.is_unknown(i) else 3 if processor.is_control(i) else 6 if processor.is_byte(i) else 1
+
+    ids = range(processor.get_piece_size())
+    return dict(tokens=[processor.id_to_piece(i) for i in ids], scores=[processor.get_score(i) for i in ids], token_types=[type_of(i) for i in ids])
 
 
 def precompiled(kind="unigram"):
     return normalizers.Precompiled(protobuf.charsmap_of(sentence_piece(kind)[0]))
 
 
-def converted(normalizer, pre_tokenizer, kind="unigram", added=ADDED):
+def converted(normalizer, pre_tokenizer, kind="unigram"):
     """A Unigram tokenizer.json as Transformers makes it from a SentencePiece model."""
     _, processor = sentence_piece(kind)
     vocab = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(processor.get_piece_size())]
-    tokenizer = Tokenizer(models.Unigram(vocab, unk_id=processor.unk_id(), byte_fallback="<0x00>" in dict(vocab)))
-    tokenizer.normalizer = normalizer
-    tokenizer.pre_tokenizer = pre_tokenizer
-    tokenizer.decoder = decoders.Metaspace()
-    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in SPECIALS[:3]])
-    tokenizer.add_tokens(added)
-    return tokenizer
+    model = models.Unigram(vocab, unk_id=processor.unk_id(), byte_fallback="<0x00>" in dict(vocab))
+    tokenizer = assembled(model, normalizer=normalizer, pre_tokenizer=pre_tokenizer, decoder=decoders.Metaspace())
+    return with_added_tokens(tokenizer, SPECIALS[:3])
 
 
 SPACES = Regex(" {2,}")
@@ -214,18 +229,18 @@ for rules in ["unigram", "unigram nfkc", "unigram nmt_nfkc_cf"]:
     NORMALIZERS["Precompiled among others, " + rules] = lambda rules=rules: sequence(normalizers.NFD(), precompiled(rules), normalizers.Lowercase())
 
 KINDS = {
-    "BERT uncased": lambda: bert_tokenizer(),
+    "BERT uncased": bert_tokenizer,
     "BERT cased": lambda: bert_tokenizer(lowercase=False),
     "WordPiece, other prefix and limit": lambda: word_piece(prefix="@@", max_characters=7, size=700, pre_tokenizer=pre_tokenizers.WhitespaceSplit()),
     "WordPiece without prefix": lambda: word_piece(prefix="", size=700, pre_tokenizer=pre_tokenizers.Whitespace()),
     "WordLevel": lambda: word_level(normalizer=normalizers.Lowercase(), pre_tokenizer=pre_tokenizers.Whitespace()),
-    "Unigram": lambda: unigram(),
+    "Unigram": unigram,
     "Unigram by words": lambda: unigram(pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])),
     "Unigram, unsplit": lambda: unigram(pre_tokenizer=pre_tokenizers.Metaspace(split=False)),
     "Unigram of bytes": lambda: unigram(unigram_vocabulary(True), pre_tokenizer=pre_tokenizers.ByteLevel(), decoder=decoders.ByteLevel()),
     "Unigram, unknown bytes": lambda: with_bytes(unigram()),
     "Unigram, NFKC": lambda: unigram(normalizer=NORMALIZERS["XLM-R"]()),
-    "Gemma": lambda: gemma(),
+    "Gemma": gemma,
     **CONVERTED,
 }
 

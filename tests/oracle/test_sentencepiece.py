@@ -3,27 +3,15 @@
 The variables are those of test_models.py.
 """
 
-import json
 import random
 
 import pytest
-from tokenizers import AddedToken, processors
+from tokenizers import AddedToken
 
 import protobuf
 import text_samples
-from model_kinds import SPACE, SPECIALS, SPM_KINDS, bert, sentence_piece, untrusted_twin, word_piece
-from test_models import CASES, check_long_texts, check_spans
-from test_tokenizers import check_decoding, first_difference, ours  # noqa: F401 (a fixture)
-
-
-def load_model(ours, directory, model, config=None):
-    path = directory / "tokenizer.model"
-    path.write_bytes(model)
-    config_path = ""
-    if config is not None:
-        config_path = directory / "tokenizer_config.json"
-        config_path.write_text(json.dumps(config))
-    return ours.ask(op="load_model", model=str(path), config=str(config_path))
+from comparison import CASES, check_decoding, check_decoding_of, check_long_texts, check_same, check_spans
+from model_kinds import SPACE, SPECIALS, SPM_KINDS, bert_tokenizer, gguf_pieces, sentence_piece, untrusted_twin
 
 
 def check_sentence_piece(ours, processor, seed):
@@ -33,7 +21,7 @@ def check_sentence_piece(ours, processor, seed):
     texts = [text.replace("\x00", "") for text in texts]
     expected = processor.encode(texts)
     found = ours.encode(texts, trusted=False)
-    assert not first_difference(texts, expected, found), first_difference(texts, expected, found)
+    check_same(texts, expected, found)
     rng = random.Random(seed)
     # Control tokens are left out before there is a text, where SentencePiece makes nothing of them later.
     tokens = [i for i in range(processor.get_piece_size()) if not processor.is_control(i)]
@@ -41,16 +29,13 @@ def check_sentence_piece(ours, processor, seed):
     sequences += [rng.choices(tokens, k=rng.randint(1, 12)) for _ in range(2000)]
     sequences += [rng.choices(tokens[:270], k=rng.randint(1, 12)) for _ in range(2000)]  # bytes, if there are
     expected = processor.decode(sequences)
-    answer = ours.expect(op="decode", ids=sequences, skip_special=True)
-    assert not first_difference(sequences, expected, answer["texts"]), first_difference(sequences, expected, answer["texts"])
-    assert all(answer["streamed"]), sequences[answer["streamed"].index(False)]
+    check_decoding_of(ours, sequences, expected, skip_special=True)
 
 
 @pytest.mark.parametrize("kind", SPM_KINDS)
 def test_a_tokenizer_model_gives_the_ids_and_texts_of_sentencepiece(kind, ours, tmp_path):
     model, processor = sentence_piece(kind)
-    loaded = load_model(ours, tmp_path, model)
-    assert "error" not in loaded, loaded
+    ours.load_model(model, tmp_path)
     check_sentence_piece(ours, processor, kind)
 
 
@@ -58,7 +43,7 @@ def test_a_tokenizer_model_gives_the_ids_and_texts_of_sentencepiece(kind, ours, 
     ({}, [1, 0]), ({"add_bos_token": False}, [0, 0]), ({"add_eos_token": True}, [1, 1]), ({"add_bos_token": False, "add_eos_token": True}, [0, 1])])
 def test_bos_and_eos_of_a_tokenizer_model_are_what_its_configuration_says(flags, expected, ours, tmp_path):
     model, processor = sentence_piece("bpe identity")
-    assert "error" not in load_model(ours, tmp_path, model, {"bos_token": "<s>", "eos_token": {"content": "</s>"}, **flags})
+    ours.load_model(model, tmp_path, {"bos_token": "<s>", "eos_token": {"content": "</s>"}, **flags})
     ids = ours.encode(["hello world"], add_special=True)[0]
     assert ids == [1] * expected[0] + processor.encode("hello world") + [2] * expected[1]
     facts = ours.expect(op="facts")
@@ -70,7 +55,7 @@ def test_tokens_of_the_configuration_follow_the_pieces(ours, tmp_path):
     size = processor.get_piece_size()
     added = {str(size): {"content": "<|im_start|>", "special": True}, str(size + 1): {"content": "<tool>", "special": False},
              "1": {"content": "<s>", "special": True}}
-    assert "error" not in load_model(ours, tmp_path, model, {"added_tokens_decoder": added, "legacy": False})
+    ours.load_model(model, tmp_path, {"added_tokens_decoder": added, "legacy": False})
     assert ours.expect(op="facts")["vocab_size"] == size + 2
     hello = processor.encode("hello")
     assert ours.encode(["<|im_start|>hello"])[0][0] == size
@@ -78,7 +63,7 @@ def test_tokens_of_the_configuration_follow_the_pieces(ours, tmp_path):
     # Only the start of the whole text gets a space in front.
     assert ours.expect(op="decode", ids=ours.encode(["<|im_start|>hello"]), skip_special=False)["texts"] == ["<|im_start|>hello"]
     clash = {"5": {"content": "<tool>", "special": False}}
-    assert "id 5" in load_model(ours, tmp_path, model, {"added_tokens_decoder": clash})["error"]
+    assert "id 5" in ours.load_model(model, tmp_path, {"added_tokens_decoder": clash}, ok=False)["error"]
 
 
 def piece(text, kind=1):
@@ -107,25 +92,19 @@ RULES = (8).to_bytes(4, "little") + bytes(8)
     (b"IQ== 0\nIg== 1\n", "unknown"),  # a tiktoken file
 ])
 def test_a_damaged_tokenizer_model_is_refused_by_name(model, named, ours, tmp_path):
-    assert named in load_model(ours, tmp_path, model).get("error", ""), named
+    assert named in ours.load_model(model, tmp_path, ok=False)["error"]
 
 
 def gguf_dump(kind):
     model, processor = sentence_piece(kind)
-    n = processor.get_piece_size()
     spec = dict(protobuf.fields(dict(protobuf.fields(model))[3]))
-    types = [2 if processor.is_unknown(i) else 3 if processor.is_control(i) else 6 if processor.is_byte(i) else 1 for i in range(n)]
-    for text in SPM_KINDS[kind].get("user_defined_symbols", []):
-        types[processor.piece_to_id(text)] = 4
-    return dict(tokens=[processor.id_to_piece(i) for i in range(n)], scores=[processor.get_score(i) for i in range(n)], token_types=types,
-                precompiled_charsmap=list(spec.get(2, b"")), add_space_prefix=bool(spec.get(3, 1)), remove_extra_whitespaces=bool(spec.get(4, 1)),
-                eos=processor.eos_id(), unk=processor.unk_id())
+    return dict(**gguf_pieces(processor, SPM_KINDS[kind].get("user_defined_symbols", [])), precompiled_charsmap=list(spec.get(2, b"")),
+                add_space_prefix=bool(spec.get(3, 1)), remove_extra_whitespaces=bool(spec.get(4, 1)), eos=processor.eos_id(), unk=processor.unk_id())
 
 
 @pytest.mark.parametrize("kind", ["unigram", "unigram identity", "unigram nfkc", "unigram spaces", "bpe", "bpe nmt_nfkc_cf", "bpe symbols"])
 def test_a_gguf_file_of_sentencepiece_gives_its_ids_and_texts(kind, ours, tmp_path):
-    loaded = ours.load_gguf(tmp_path, model="t5" if kind.startswith("unigram") else "llama", **gguf_dump(kind))
-    assert "error" not in loaded, loaded
+    ours.load_gguf(tmp_path, model="t5" if kind.startswith("unigram") else "llama", **gguf_dump(kind))
     processor = sentence_piece(kind)[1]
     check_sentence_piece(ours, processor, kind)
     if kind.startswith("unigram"):
@@ -141,13 +120,10 @@ def phantom(token):
 
 @pytest.mark.parametrize("cased", [False, True])
 def test_a_gguf_file_of_bert_gives_the_ids_and_texts_of_the_oracle(cased, ours, tmp_path):
-    added = [AddedToken("[MASK]", special=True, normalized=False)]
-    frame = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
-    oracle = word_piece(normalizer=bert(lowercase=not cased), post_processor=frame, added=added)
+    oracle = bert_tokenizer(lowercase=not cased, added=[AddedToken("[MASK]", special=True, normalized=False)])
     tokens = [t for t, _ in sorted(oracle.get_vocab().items(), key=lambda item: item[1])]
     types = [2 if t == "[UNK]" else 3 if t in SPECIALS else 1 for t in tokens]
-    loaded = ours.load_gguf(tmp_path, model="bert", tokens=[phantom(t) for t in tokens], token_types=types, bos=1, sep=2, unk=0)
-    assert "error" not in loaded, loaded
+    ours.load_gguf(tmp_path, model="bert", tokens=[phantom(t) for t in tokens], token_types=types, bos=1, sep=2, unk=0)
     # U+2581 cannot be told from the one that converters put in front.
     texts = [text.replace(SPACE, "") for text in text_samples.generate(CASES, seed="bert %s" % cased)]
     check_spans(ours, oracle, texts, trusted=True)
@@ -158,11 +134,11 @@ def test_a_gguf_file_of_bert_gives_the_ids_and_texts_of_the_oracle(cased, ours, 
 
 @pytest.mark.parametrize("model", ["rwkv", "plamo2", "none"])
 def test_a_gguf_model_that_it_does_not_know_is_refused_by_name(model, ours, tmp_path):
-    error = ours.load_gguf(tmp_path, model=model, tokens=["a"])["error"]
+    error = ours.load_gguf(tmp_path, ok=False, model=model, tokens=["a"])["error"]
     assert model in error and '"t5"' in error and '"bert"' in error
 
 
 @pytest.mark.parametrize("kind", ["unigram", "unigram symbols", "bpe", "bpe identity", "bpe symbols"])
 def test_a_long_text_of_one_thing_is_encoded(kind, ours, tmp_path):
-    assert "error" not in load_model(ours, tmp_path, sentence_piece(kind)[0])
+    ours.load_model(sentence_piece(kind)[0], tmp_path)
     check_long_texts(ours)

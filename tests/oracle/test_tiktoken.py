@@ -1,13 +1,13 @@
 """Tiktoken files against the PyPI library `tiktoken`."""
 
 import base64
-import json
 
 import pytest
 import tiktoken
 
 import text_samples
-from test_tokenizers import COUNT, KIMI, LLAMA3, O200K, QWEN2, Ours, first_difference
+from bpe_kinds import KIMI, LLAMA3, O200K, QWEN2
+from comparison import CASES, check_same
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 # Ranks, expression, what the vocabulary begins a text with.
@@ -15,14 +15,6 @@ KINDS = {
     "r50k_base": (50256, GPT2, []), "cl100k_base": (100256, LLAMA3, []), "llama3": (128000, LLAMA3, [128000]),
     "qwen": (151643, QWEN2, []), "kimi": (163584, KIMI, []), "o200k_base": (199998, O200K, []),
 }
-
-
-@pytest.fixture
-def ours():
-    ours = Ours()
-    yield ours
-    ours.process.stdin.close()
-    ours.process.wait(10)
 
 
 def ranks_of(count):
@@ -39,31 +31,29 @@ def ranks_of(count):
     return ranks
 
 
+def contents_of(ranks):
+    return b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tiktoken_file_gives_the_ids_of_the_oracle(kind, ours, tmp_path):
     count, expression, prefix = KINDS[kind]
     ranks = ranks_of(count)
-    path = tmp_path / "x.tiktoken"
-    path.write_bytes(b"".join(base64.b64encode(t) + b" %d\n" % r for t, r in ranks.items()))
-    config = tmp_path / "tokenizer_config.json"
-    config.write_text(json.dumps({"added_tokens_decoder": {str(count + 3): {"content": "<|im_end|>", "special": True}}}) if kind == "kimi" else "{}")
-    loaded = ours.ask(op="load_tiktoken", file=str(path), config=str(config))
-    assert "error" not in loaded, loaded
+    config = {"added_tokens_decoder": {str(count + 3): {"content": "<|im_end|>", "special": True}}} if kind == "kimi" else {}
+    ours.load_tiktoken(contents_of(ranks), tmp_path, config)
     oracle = tiktoken.Encoding(kind, pat_str=expression, mergeable_ranks=ranks, special_tokens={})
     # The expressions of tiktoken know another version of Unicode than Oniguruma's.
-    texts = text_samples.generate(COUNT, seed=kind, assigned_only=True)
+    texts = text_samples.generate(CASES, seed=kind, assigned_only=True)
     expected = [oracle.encode(t, disallowed_special=()) for t in texts]
     found = ours.encode(texts, trusted=False)
-    assert not first_difference(texts, expected, found), first_difference(texts, expected, found)
+    check_same(texts, expected, found)
     answer = ours.expect(op="decode", ids=expected[:1000])
     assert answer["texts"] == texts[:1000] and all(answer["streamed"])
     assert ours.encode(["a"], add_special=True)[0][:-1] == prefix
 
 
 def test_special_tokens_are_those_of_the_vocabulary(ours, tmp_path):
-    path = tmp_path / "qwen.tiktoken"
-    path.write_bytes(b"".join(base64.b64encode(t) + b" %d\n" % r for t, r in ranks_of(151643).items()))
-    assert "error" not in ours.ask(op="load_tiktoken", file=str(path))
+    ours.load_tiktoken(contents_of(ranks_of(151643)), tmp_path)
     assert ours.encode(["<|im_start|><|extra_204|>"], trusted=True) == [[151644, 151850]]
     assert ours.expect(op="facts")["end_of_generation"] == [151643, 151645]
 
@@ -76,6 +66,4 @@ def test_special_tokens_are_those_of_the_vocabulary(ours, tmp_path):
     (b"", "of 0 ranks"),
 ])
 def test_a_file_that_is_none_is_refused_with_its_line(contents, named, ours, tmp_path):
-    path = tmp_path / "x.tiktoken"
-    path.write_bytes(contents)
-    assert named in ours.ask(op="load_tiktoken", file=str(path)).get("error", "")
+    assert named in ours.load_tiktoken(contents, tmp_path, ok=False)["error"]

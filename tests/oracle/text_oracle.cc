@@ -1,9 +1,7 @@
-// Answers questions about tokenizers: one JSON object a line on stdin, one a line on stdout. Driven by
-// test_tokenizers.py.
-//   {"op": "load", "tokenizer": path, "config": path or ""}    {"op": "load_gguf", "vocabulary": path of a JSON dump}
-//   {"op": "load_model", "model": path of a tokenizer.model, "config": path or ""}
-//   {"op": "load_tiktoken", "file": path, "config": path or ""}
-//   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...]}
+// Answers questions about tokenizers: one JSON object a line on stdin, one a line on stdout. Driven by comparison.py.
+//   {"op": "load" (a tokenizer.json), "load_model", "load_tiktoken" or "load_gguf" (a JSON dump of the vocabulary),
+//    "file": path, "config": path of a tokenizer_config.json or ""}
+//   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...], "seconds"}
 //   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]},
 //   bytes
 //   {"op": "encode_bytes", "texts": [[byte...]...], ...}          -> the same, for text that is not UTF-8
@@ -19,6 +17,7 @@
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "text/detokenizer.h"
 #include "text/gguf_pre_tokenizers.h"
@@ -73,26 +72,8 @@ class Oracle {
  public:
   Json answer(const Json& request) {
     const std::string op = request.at("op");
-    if (op == "load") {
-      const std::string config = request.value("config", "");
-      const std::string json = contents(request.at("tokenizer")), config_json = config.empty() ? "" : contents(config);
-      return load([&] { return millrace::text::load_tokenizer_json(json, config_json); });
-    }
-    if (op == "load_gguf") {
-      GgufVocabulary vocabulary = gguf_vocabulary(Json::parse(contents(request.at("vocabulary"))));
-      return load([&] { return millrace::text::load_gguf_tokenizer(std::move(vocabulary)); });
-    }
-    if (op == "load_tiktoken") {
-      const std::string file = contents(request.at("file")), config = request.value("config", "");
-      const std::string config_json = config.empty() ? "" : contents(config);
-      return load([&] { return millrace::text::load_tiktoken(file, config_json); });
-    }
+    if (op.starts_with("load")) return load(op, contents(request.at("file")), request.value("config", ""));
     if (op == "gguf_pre") return gguf_pre();
-    if (op == "load_model") {
-      const std::string config = request.value("config", "");
-      const std::string model = contents(request.at("model")), config_json = config.empty() ? "" : contents(config);
-      return load([&] { return millrace::text::load_sentencepiece_model(model, config_json); });
-    }
     if (!tokenizer_) return {{"error", "no tokenizer is loaded"}};
     if (op == "encode" || op == "encode_bytes") return encode(request, op == "encode_bytes");
     if (op == "encode_spans") return encode_spans(request);
@@ -103,19 +84,23 @@ class Oracle {
   }
 
  private:
-  template <typename Load>
-  Json load(Load&& load_one) {
-    const auto start = std::chrono::steady_clock::now();
-    LoadResult result = load_one();
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  static LoadResult load_file(const std::string& op, const std::string& file, const std::string& config) {
+    if (op == "load") return millrace::text::load_tokenizer_json(file, config);
+    if (op == "load_model") return millrace::text::load_sentencepiece_model(file, config);
+    if (op == "load_tiktoken") return millrace::text::load_tiktoken(file, config);
+    if (op == "load_gguf") return millrace::text::load_gguf_tokenizer(gguf_vocabulary(Json::parse(file)));
+    throw std::invalid_argument("unknown op " + op);
+  }
+
+  Json load(const std::string& op, const std::string& file, const std::string& config) {
+    const LoadResult result = load_file(op, file, config.empty() ? "" : contents(config));
     if (!result) return {{"error", result.error().message}, {"param", result.error().param}};
     tokenizer_ = *result;
-    return {{"kind", tokenizer_->kind()}, {"milliseconds", took.count()}};
+    return {{"kind", tokenizer_->kind()}};
   }
 
   Json encode(const Json& request, bool bytes) {
     Json all = Json::array();
-    std::size_t size = 0;
     std::chrono::duration<double> took{};
     for (const Json& text : request.at("texts")) {
       std::string input;
@@ -124,14 +109,13 @@ class Oracle {
       } else {
         input = text.get<std::string>();
       }
-      size += input.size();
       const auto start = std::chrono::steady_clock::now();
       std::vector<TokenId> ids =
           tokenizer_->encode(input, request.value("add_special", false), request.value("trusted", true));
       took += std::chrono::steady_clock::now() - start;
       all.push_back(std::move(ids));
     }
-    return {{"ids", std::move(all)}, {"bytes", size}, {"seconds", took.count()}};
+    return {{"ids", std::move(all)}, {"seconds", took.count()}};
   }
 
   static Json gguf_pre() {
