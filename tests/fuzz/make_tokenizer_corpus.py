@@ -3,16 +3,16 @@
 Needs sentencepiece and tokenizers.
 """
 
-import io
+import contextlib
 import pathlib
 import sys
 import tempfile
 
-import sentencepiece
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
 sys.path.insert(0, str(CORPUS.parents[1] / "oracle"))
+from model_kinds import assembled, sentence_piece_model  # noqa: E402
 from protobuf import charsmap_of  # noqa: E402
 
 LINES = ["hello world the cat", "the world said hello", "a cat and the hat", "that is it"] * 4
@@ -21,14 +21,10 @@ RULES = "41\t61\nFB01\t66 69\nAD\t\n65 301\tE9\n3000\t20\n"
 
 
 def train(**options):
-    model = io.BytesIO()
-    with tempfile.NamedTemporaryFile("w", suffix=".tsv") as rules:
-        rules.write(RULES)
-        rules.flush()
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(LINES), model_writer=model, num_threads=1, minloglevel=2, normalization_rule_tsv=rules.name, hard_vocab_limit=False,
-            **{"vocab_size": 40, **options})
-    return model.getvalue()
+    # The model holds the rules' path: a relative one, so that it comes out the same every time.
+    with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):
+        pathlib.Path("rules.tsv").write_text(RULES)
+        return sentence_piece_model(LINES, normalization_rule_tsv="rules.tsv", hard_vocab_limit=False, **{"vocab_size": 40, **options})
 
 
 def write(folder, name, contents):
@@ -38,13 +34,7 @@ def write(folder, name, contents):
 
 
 def tokenizer_json(name, model, normalizer=None, pre_tokenizer=None, decoder=None):
-    tokenizer = Tokenizer(model)
-    if normalizer:
-        tokenizer.normalizer = normalizer
-    if pre_tokenizer:
-        tokenizer.pre_tokenizer = pre_tokenizer
-    if decoder:
-        tokenizer.decoder = decoder
+    tokenizer = assembled(model, normalizer=normalizer, pre_tokenizer=pre_tokenizer, decoder=decoder)
     tokenizer.add_special_tokens([AddedToken("<s>", special=True, normalized=False)])
     write("tokenizer_json", name + ".json", tokenizer.to_str().encode())
 
