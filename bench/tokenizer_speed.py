@@ -77,6 +77,18 @@ def trained_kinds(lines):
         processor = kinds.sentence_piece_vocabulary(pathlib.Path(tempfile.mkdtemp()))
         return kinds.sentence_piece(processor)
 
+    def gemma():  # trained as SentencePiece does: no token reaches over the beginning of a word
+        tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+        tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+        tokenizer.pre_tokenizer = pre_tokenizers.Split("\u2581", "merged_with_next")
+        tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()])
+        trainer = trainers.BpeTrainer(vocab_size=8000, special_tokens=["<unk>"] + ["<0x%02X>" % b for b in range(256)], show_progress=False)
+        train(tokenizer, trainer)
+        tree = json.loads(tokenizer.to_str())
+        tree["added_tokens"] = tree["added_tokens"][:1]
+        tree["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+        return Tokenizer.from_str(json.dumps(tree))
+
     def unigram():
         tokenizer = Tokenizer(models.Unigram())
         tokenizer.normalizer = normalizers.NFKC()
@@ -89,7 +101,7 @@ def trained_kinds(lines):
         tokenizer.decoder = decoders.WordPiece()
         return train(tokenizer, trainers.WordPieceTrainer(vocab_size=8000, special_tokens=["[UNK]"], show_progress=False))
 
-    return {"llama2 (SentencePiece BPE)": llama2, "unigram": unigram, "bert (WordPiece)": word_piece}
+    return {"llama2 (SentencePiece BPE)": llama2, "gemma": gemma, "unigram": unigram, "bert (WordPiece)": word_piece}
 
 
 def measure(ours, oracle, texts, rounds):
