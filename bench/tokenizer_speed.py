@@ -8,6 +8,7 @@ the Python standard library's. The vocabulary of the byte-level kinds is the GGU
 """
 
 import argparse
+import json
 import os
 import pathlib
 import statistics
@@ -23,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests/oracle"))
 import bpe_kinds as kinds  # noqa: E402
 import gguf  # noqa: E402
 from comparison import Ours  # noqa: E402
-from model_kinds import assembled  # noqa: E402
+from model_kinds import SPACE, assembled  # noqa: E402
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers  # noqa: E402
 
 MEGABYTE = 1 << 20
@@ -70,6 +71,18 @@ def trained_kinds(lines):
         tokenizer.train_from_iterator(lines, trainer)
         return tokenizer
 
+    def gemma():  # trained as SentencePiece does: no token reaches over the beginning of a word
+        tokenizer = assembled(
+            models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True),
+            normalizer=normalizers.Replace(" ", SPACE), pre_tokenizer=pre_tokenizers.Split(SPACE, "merged_with_next"),
+            decoder=decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]))
+        trainer = trainers.BpeTrainer(vocab_size=8000, special_tokens=["<unk>"] + ["<0x%02X>" % b for b in range(256)], show_progress=False)
+        train(tokenizer, trainer)
+        tree = json.loads(tokenizer.to_str())
+        tree["added_tokens"] = tree["added_tokens"][:1]
+        tree["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+        return Tokenizer.from_str(json.dumps(tree))
+
     def unigram():
         tokenizer = assembled(models.Unigram(), normalizer=normalizers.NFKC(), pre_tokenizer=pre_tokenizers.Metaspace(), decoder=decoders.Metaspace())
         return train(tokenizer, trainers.UnigramTrainer(vocab_size=8000, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False))
@@ -79,7 +92,7 @@ def trained_kinds(lines):
                               pre_tokenizer=pre_tokenizers.BertPreTokenizer(), decoder=decoders.WordPiece())
         return train(tokenizer, trainers.WordPieceTrainer(vocab_size=8000, special_tokens=["[UNK]"], show_progress=False))
 
-    return {"llama2 (SentencePiece BPE)": kinds.llama2, "unigram": unigram, "bert (WordPiece)": word_piece}
+    return {"llama2 (SentencePiece BPE)": kinds.llama2, "gemma": gemma, "unigram": unigram, "bert (WordPiece)": word_piece}
 
 
 def measure(ours, oracle, texts, rounds):

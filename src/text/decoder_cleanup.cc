@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "text/replace_all.h"
+
 namespace millrace::text {
 
 void clean_up_spaces(std::string& text) {
@@ -12,11 +14,7 @@ void clean_up_spaces(std::string& text) {
                                         Rule{" ,", ","},     Rule{" ' ", "'"},          Rule{" n't", "n't"},
                                         Rule{" 'm", "'m"},   Rule{" do not", " don't"}, Rule{" 's", "'s"},
                                         Rule{" 've", "'ve"}, Rule{" 're", "'re"}};
-  for (const auto& [pattern, content] : kRules) {
-    for (std::size_t at = text.find(pattern); at != text.npos; at = text.find(pattern, at + content.size())) {
-      text.replace(at, pattern.size(), content);
-    }
-  }
+  for (const auto& [pattern, content] : kRules) replace_all(text, pattern, content);
 }
 
 }  // namespace millrace::text

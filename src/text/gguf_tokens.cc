@@ -73,12 +73,10 @@ void check_gguf_scores(const GgufVocabulary& v) {
 
 TokenizerParts list_gguf_tokens(const GgufVocabulary& v, std::span<const std::string> tokens) {
   TokenizerParts parts;
-  parts.texts.reserve(tokens.size(), total_bytes(tokens));
-  parts.by_text.reserve(tokens.size());
+  parts.reserve_texts(tokens.size(), total_bytes(tokens));
   for (std::size_t id = 0; id < tokens.size(); ++id) {
     const std::string& raw = tokens[id];
-    parts.texts.push_back(is_valid_utf8(raw) ? raw : replace_invalid_utf8(raw));
-    parts.by_text.insert(parts.texts, static_cast<TokenId>(id));
+    parts.add_text(is_valid_utf8(raw) ? raw : replace_invalid_utf8(raw));
     const bool control = is_gguf_control(v, id);
     const bool added = control || gguf_token_type(v, id) == SentencePieceModel::kUserDefined;
     if (!added || raw.empty()) continue;

@@ -99,10 +99,14 @@ void MarkedText::append(std::span<const CharChange> changes, const MarkedText& s
   }
 }
 
+void MarkedText::append_in_front(std::string_view bytes, const MarkedText& source, std::size_t at) {
+  append(bytes, source, at, at + code_point_at(source.text_, at).size);
+}
+
 void MarkedText::prepend(std::string_view bytes) {
   if (text_.empty() || bytes.empty()) return;
   MarkedText out;
-  out.append(bytes, *this, 0, code_point_at(text_, 0).size);
+  out.append_in_front(bytes, *this, 0);
   out.append(*this, 0, text_.size());
   *this = std::move(out);
 }

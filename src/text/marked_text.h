@@ -37,6 +37,8 @@ class MarkedText {
   // For rewriting: appends `bytes`, trusted as source[begin, end) is and coming from there. begin < end.
   void append(std::string_view bytes, const MarkedText& source, std::size_t begin, std::size_t end);
   void append(const MarkedText& source, std::size_t begin, std::size_t end);  // a copy
+  // Appends `bytes` as if they were the character of source that begins at `at`: what is put in front of it.
+  void append_in_front(std::string_view bytes, const MarkedText& source, std::size_t at);
   // The result of a character-wise rewriting of source[begin, end), `removed` of whose first characters are gone.
   void append(std::span<const CharChange> changes, const MarkedText& source, std::size_t begin, std::size_t end,
               int removed = 0);

@@ -80,6 +80,18 @@ void WordSplitter::apply(WordText& text) const {
   text.words.swap(text.spare);
 }
 
+void WordRewriter::apply(WordText& text) const {
+  MarkedText out;
+  std::vector<Word> words;
+  words.reserve(text.words.size());
+  for (const Word word : text.words) {
+    const std::size_t begin = out.text().size();
+    append(text.marked(), word, text.is_first(word), out);
+    words.push_back({begin, out.text().size()});
+  }
+  text.rewrite(std::move(out), std::move(words));
+}
+
 void apply_behavior(std::vector<Piece>& pieces, SplitBehavior behavior, bool invert, std::vector<Word>& out) {
   if (invert) {
     for (Piece& piece : pieces) piece.is_match = !piece.is_match;

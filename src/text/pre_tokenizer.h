@@ -51,6 +51,14 @@ class WordSplitter : public PreTokenizerStep {
   void apply(WordText& text) const final;
 };
 
+// A step that spells every word anew.
+class WordRewriter : public PreTokenizerStep {
+ public:
+  // Appends what becomes of source[word.begin, word.end) to `out`. `is_first`: at the very start of the whole text.
+  virtual void append(const MarkedText& source, Word word, bool is_first, MarkedText& out) const = 0;
+  void apply(WordText& text) const final;
+};
+
 // What a Split pre-tokenizer does with the matches of its pattern (Hugging Face's SplitDelimiterBehavior).
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 

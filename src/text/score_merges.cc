@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "text/cut_merges.h"
+
 namespace millrace::text {
 namespace {
 
@@ -29,20 +31,7 @@ MergeTable merges_from_scores(const TokenizerParts& parts, std::span<const float
     const TokenId id = parts.find(text);
     return id >= 0 && mergeable[static_cast<std::size_t>(id)] ? id : -1;
   };
-  MergeTable out;
-  out.reserve(parts.texts.size() * 4);
-  for (std::size_t id = 0; id < parts.texts.size(); ++id) {
-    const std::string_view text = parts.texts[id];
-    // Not a later duplicate, and not of a length that only a hostile file has.
-    if (find(text) != static_cast<TokenId>(id) || text.size() > kMaxAddedTokenBytes) continue;
-    for (std::size_t cut = 1; cut < text.size(); ++cut) {
-      if ((static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) continue;
-      const TokenId left = find(text.substr(0, cut));
-      const TokenId right = left < 0 ? -1 : find(text.substr(cut));
-      if (right >= 0) out.insert(left, right, {ranks[id], static_cast<TokenId>(id)});
-    }
-  }
-  return out;
+  return merges_of_cuts(parts.texts, find, [&](TokenId id) { return ranks[static_cast<std::size_t>(id)]; });
 }
 
 }  // namespace millrace::text

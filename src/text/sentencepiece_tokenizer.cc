@@ -77,11 +77,8 @@ void Builder::list_texts() {
     parts_.added.push_back(std::move(token));
   }
   hidden_.resize(texts.size(), true);
-  parts_.by_text.reserve(texts.size());
-  for (std::size_t id = 0; id < texts.size(); ++id) {
-    parts_.texts.push_back(texts[id]);
-    parts_.by_text.insert(parts_.texts, static_cast<TokenId>(id));
-  }
+  parts_.reserve_texts(texts.size(), texts.size() * 8);
+  for (const std::string& text : texts) parts_.add_text(text);
 }
 
 StringTable Builder::user_defined() const {
@@ -151,8 +148,8 @@ TokenizerParts load(std::string_view file, std::string_view config_json) {
   model.prefixes_every_segment = config.legacy.value_or(true);
   TokenizerParts parts = sentencepiece_parts(model, config.added);
   const auto role = [&](const std::optional<std::string>& name, std::string_view piece) {
-    const TokenId id = name ? parts.find(*name) : -1;
-    return id >= 0 ? std::optional(id) : model.find_control(piece);
+    const std::optional<TokenId> id = parts.find_named(name);
+    return id ? id : model.find_control(piece);
   };
   parts.bos = role(config.bos_token, model.bos_piece);
   parts.eos = role(config.eos_token, model.eos_piece);

@@ -7,6 +7,7 @@
 #include "text/base64.h"
 #include "text/bpe_model.h"
 #include "text/byte_alphabet.h"
+#include "text/cut_merges.h"
 #include "text/gguf_pre_tokenizers.h"
 #include "text/tokenizer_components.h"
 #include "text/tokenizer_config.h"
@@ -104,22 +105,6 @@ std::vector<std::string> read_ranks(std::string_view file) {
   return out;
 }
 
-// A pair of tokens merges where their bytes together are a token, the lowest rank first: every way to cut a token in
-// two is a merge.
-MergeTable merges_from_ranks(const StringTable& forms, const StringIndex& by_form, std::size_t ranks) {
-  MergeTable out;
-  out.reserve(ranks * 4);
-  for (std::size_t id = 0; id < ranks; ++id) {
-    const std::string_view form = forms[id];
-    for (std::size_t cut = 1; cut < form.size(); ++cut) {
-      const TokenId left = by_form.find(forms, form.substr(0, cut));
-      const TokenId right = left < 0 ? -1 : by_form.find(forms, form.substr(cut));
-      if (right >= 0) out.insert(left, right, {static_cast<std::uint32_t>(id), static_cast<TokenId>(id)});
-    }
-  }
-  return out;
-}
-
 class Loader {
  public:
   TokenizerParts load(std::string_view file, std::string_view config_json) {
@@ -134,8 +119,8 @@ class Loader {
     const TokenizerConfig config = parse_tokenizer_config(config_json);
     add_tokens(ranks, config.added.empty() ? special_tokens(*known) : config.added);
     add_model(ranks, *find_gguf_pre_tokenizer(known->pre));
-    parts_.bos = id_of(config.bos_token.value_or(std::string(known->bos)));
-    parts_.eos = id_of(config.eos_token.value_or(std::string(known->eos)));
+    parts_.bos = parts_.find_named(config.bos_token.value_or(std::string(known->bos)));
+    parts_.eos = parts_.find_named(config.eos_token.value_or(std::string(known->eos)));
     if (known->ranks == 128000 && parts_.bos) parts_.prefix.push_back(*parts_.bos);
     parts_.end_of_generation = find_end_of_generation(parts_);
     return std::move(parts_);
@@ -167,10 +152,8 @@ class Loader {
       texts[id] = token.content;
       parts_.added.push_back(token);
     }
-    for (std::size_t id = 0; id < texts.size(); ++id) {
-      parts_.texts.push_back(texts[id]);
-      parts_.by_text.insert(parts_.texts, static_cast<TokenId>(id));
-    }
+    parts_.reserve_texts(texts.size(), texts.size() * 8);
+    for (const std::string& text : texts) parts_.add_text(text);
   }
 
   void add_model(const std::vector<std::string>& ranks, const GgufPreTokenizer& pre) {
@@ -185,13 +168,11 @@ class Loader {
     BpeOptions options;
     options.byte_level = true;
     options.ignore_merges = true;
-    MergeTable merges = merges_from_ranks(forms, by_form, ranks.size());
+    // A pair of tokens merges where their bytes together are a token, the lowest rank first.
+    MergeTable merges = merges_of_cuts(
+        forms, [&](std::string_view form) { return by_form.find(forms, form); },
+        [](TokenId id) { return static_cast<std::uint32_t>(id); });
     parts_.model = std::make_unique<BpeModel>(std::move(options), std::move(forms), std::move(merges));
-  }
-
-  std::optional<TokenId> id_of(const std::string& text) const {
-    const TokenId id = text.empty() ? -1 : parts_.find(text);
-    return id >= 0 ? std::optional(id) : std::nullopt;
   }
 
   TokenizerParts parts_;

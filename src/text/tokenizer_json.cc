@@ -69,12 +69,8 @@ void Loader::read_vocabulary(const JsonNode& model, const JsonNode& added) {
   while (!spellings_.empty() && spellings_.back().empty()) spellings_.pop_back();
   in_model.resize(spellings_.size());
   parts_.in_model = std::move(in_model);
-  parts_.texts.reserve(spellings_.size(), spellings_.size() * 8);
-  parts_.by_text.reserve(spellings_.size());
-  for (std::size_t id = 0; id < spellings_.size(); ++id) {
-    parts_.texts.push_back(spellings_[id]);
-    parts_.by_text.insert(parts_.texts, static_cast<TokenId>(id));
-  }
+  parts_.reserve_texts(spellings_.size(), spellings_.size() * 8);
+  for (const std::string_view spelling : spellings_) parts_.add_text(spelling);
   for (const AddedToken& token : parts_.added) {
     if (find(token.content) == token.id) continue;
     throw_load_error(ErrorCode::kBadFile, added.path(), "{}: \"{}\" has the ids {} and {}", added.path(), token.content,
@@ -104,20 +100,16 @@ void Loader::read_added_token(const JsonNode& node) {
 // Transformers makes special every token that the configuration gives a role, whether tokenizer.json lists it or not.
 void Loader::add_named_specials(const TokenizerConfig& config) {
   for (const auto& name : {config.bos_token, config.eos_token, config.unk_token, config.pad_token}) {
-    const TokenId id = name ? find(*name) : -1;
-    if (id < 0 || name->size() > kMaxAddedTokenBytes) continue;
+    const std::optional<TokenId> id = parts_.find_named(name);
+    if (!id || name->size() > kMaxAddedTokenBytes) continue;
     const auto known = std::ranges::find(parts_.added, *name, &AddedToken::content);
-    if (known == parts_.added.end()) parts_.added.push_back({.id = id, .content = *name, .special = true});
+    if (known == parts_.added.end()) parts_.added.push_back({.id = *id, .content = *name, .special = true});
   }
 }
 
 void Loader::name_roles(const TokenizerConfig& config) {
-  const auto id_of = [&](const std::optional<std::string>& name) {
-    const TokenId id = name ? find(*name) : -1;
-    return id >= 0 ? std::optional(id) : std::nullopt;
-  };
-  parts_.bos = id_of(config.bos_token);
-  parts_.eos = id_of(config.eos_token);
+  parts_.bos = parts_.find_named(config.bos_token);
+  parts_.eos = parts_.find_named(config.eos_token);
   if (!config.bos_token && !parts_.prefix.empty()) parts_.bos = parts_.prefix.front();
 }
 

@@ -8,24 +8,31 @@
 namespace millrace::text {
 namespace {
 
-class SpellBytes final : public PreTokenizerStep {
+class SpellBytes final : public WordRewriter {
  public:
-  void apply(WordText& text) const override {
-    const MarkedText& source = text.marked();
-    MarkedText out;
-    std::vector<Word> words;
-    for (const Word& word : text.words) {
-      const std::size_t begin = out.text().size();
-      for (std::size_t i = word.begin; i < word.end; ++i) {
-        out.append(spelling_of_bytes(source.text().substr(i, 1)), source, i, i + 1);
-      }
-      words.push_back({begin, out.text().size()});
+  void append(const MarkedText& source, Word word, bool, MarkedText& out) const override {
+    for (std::size_t i = word.begin; i < word.end; ++i) {
+      out.append(spelling_of_bytes(source.text().substr(i, 1)), source, i, i + 1);
     }
-    text.rewrite(std::move(out), std::move(words));
   }
 };
 
 }  // namespace
+
+void TokenizerParts::reserve_texts(std::size_t count, std::size_t bytes) {
+  texts.reserve(count, bytes);
+  by_text.reserve(count);
+}
+
+void TokenizerParts::add_text(std::string_view text) {
+  texts.push_back(text);
+  by_text.insert(texts, static_cast<TokenId>(texts.size() - 1));
+}
+
+std::optional<TokenId> TokenizerParts::find_named(const std::optional<std::string>& name) const {
+  const TokenId id = name && !name->empty() ? find(*name) : -1;
+  return id >= 0 ? std::optional(id) : std::nullopt;
+}
 
 void TokenizerParts::add_step(std::unique_ptr<const PreTokenizerStep> step) {
   if (pre_tokenizer.byte_level) spell_words();

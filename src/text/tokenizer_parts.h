@@ -32,7 +32,11 @@ struct TokenizerParts {
   std::optional<TokenId> bos, eos;
   std::vector<TokenId> end_of_generation;
 
-  TokenId find(std::string_view text) const { return by_text.find(texts, text); }
+  void reserve_texts(std::size_t count, std::size_t bytes);
+  void add_text(std::string_view text);                                            // of the next id
+  TokenId find(std::string_view text) const { return by_text.find(texts, text); }  // -1 = none
+  // The token of that name; nothing without a name or such a token.
+  std::optional<TokenId> find_named(const std::optional<std::string>& name) const;
   void add_step(std::unique_ptr<const PreTokenizerStep> step);
   // From here on words are spelled in the byte alphabet: by a further step, or by the model reading bytes instead.
   void spell_bytes();

@@ -62,4 +62,33 @@ inline std::size_t match_capitalized(const Scanner& scan, std::size_t at) {
   return at;
 }
 
+// What Llama 3, Qwen 2 and their like share:
+// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[W]+|\p{N}{1,D}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+// with W = kWordSet, which the punctuation leaves out too, and D = kMaxDigits.
+template <int kMaxDigits, CategorySet kWordSet>
+std::size_t match_llama3_like(const Scanner& scan, std::size_t at) {
+  if (scan.byte(at) == '\'') {
+    if (const std::size_t size = scan.contraction(at, true)) return at + size;
+  }
+  if (scan.at(at).is(kNumbers)) return match_digits(scan, at, kMaxDigits);
+  if (const std::size_t end = match_word(scan, at, kWordSet); end > at) return end;
+  if (const std::size_t end = match_punctuation(scan, at, kLettersNumbersWhite | kWordSet); end > at) return end;
+  return scan.lines_or_spaces(at);
+}
+
+// What o200k and Tekken share: capitalized words, kContractions at their ends or not, \p{N}{1,kMaxDigits}, and
+// punctuation with the newlines and slashes after it.
+template <int kMaxDigits, bool kContractions>
+std::size_t match_o200k_like(const Scanner& scan, std::size_t at) {
+  if (scan.at(at).is(kNumbers)) return match_digits(scan, at, kMaxDigits);
+  if (const std::size_t end = match_capitalized(scan, at); end > at) {
+    return kContractions && scan.byte(end) == '\'' ? end + scan.contraction(end, true) : end;
+  }
+  if (std::size_t end = match_punctuation(scan, at, kLettersNumbersWhite); end > at) {
+    while (is_newline(scan.byte(end)) || scan.byte(end) == '/') ++end;
+    return end;
+  }
+  return scan.lines_or_spaces(at);
+}
+
 }  // namespace millrace::text

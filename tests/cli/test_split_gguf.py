@@ -1,4 +1,6 @@
 """A model in several GGUF files, written by the PyPI package gguf, answers as the whole one does."""
+import json
+
 import pytest
 
 
@@ -30,7 +32,12 @@ def test_it_answers_as_the_whole_model_does(millrace, real_model, parts):
 
 
 def test_its_directory_stands_for_it(millrace, parts):
-    assert millrace("inspect", parts[0].parent, "--json").out == millrace("inspect", parts[0], "--json").out
+    def facts(model):
+        out = json.loads(millrace("inspect", model, "--json").out)
+        del out["memory"]["available"]  # changes from moment to moment
+        return out
+
+    assert facts(parts[0].parent) == facts(parts[0])
 
 
 def test_a_part_that_is_not_the_first_is_refused(millrace, parts):

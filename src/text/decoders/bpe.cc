@@ -1,3 +1,4 @@
+#include "text/replace_all.h"
 #include "text/tokenizer_components.h"
 
 // {"type": "BPEDecoder", "suffix": "</w>"}: the suffix of a word becomes a space, that of the last string nothing.
@@ -7,12 +8,6 @@ namespace {
 struct Options {
   std::string suffix;
 };
-
-void replace_all(std::string& text, std::string_view pattern, std::string_view content) {
-  for (std::size_t at = text.find(pattern); at != text.npos; at = text.find(pattern, at + content.size())) {
-    text.replace(at, pattern.size(), content);
-  }
-}
 
 class Stage final : public DecodeStage {
  public:

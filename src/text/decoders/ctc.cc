@@ -1,4 +1,5 @@
 #include "text/decoder_cleanup.h"
+#include "text/replace_all.h"
 #include "text/tokenizer_components.h"
 
 // {"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": true}: speech models; repeated strings
@@ -11,18 +12,11 @@ struct Options {
   bool cleanup;
 };
 
-void remove_or_replace(std::string& text, std::string_view pattern, std::string_view content) {
-  if (pattern.empty()) return;
-  for (std::size_t at = text.find(pattern); at != text.npos; at = text.find(pattern, at + content.size())) {
-    text.replace(at, pattern.size(), content);
-  }
-}
-
 void token_bytes(const Options& o, std::string& token) {
-  remove_or_replace(token, o.pad, "");
+  replace_all(token, o.pad, "");
   if (!o.cleanup) return;
   clean_up_spaces(token);
-  remove_or_replace(token, o.delimiter, " ");
+  replace_all(token, o.delimiter, " ");
 }
 
 class Stage final : public DecodeStage {

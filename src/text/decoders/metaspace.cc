@@ -1,3 +1,4 @@
+#include "text/replace_all.h"
 #include "text/tokenizer_components.h"
 
 // {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}: the symbol is a space again, and nothing
@@ -10,22 +11,14 @@ struct Options {
   bool drops_first;
 };
 
-std::string replaced(std::string_view text, const std::string& symbol, std::string_view by) {
-  std::string out;
-  std::size_t from = 0;
-  for (std::size_t at = text.find(symbol); at != text.npos; at = text.find(symbol, from)) {
-    out.append(text.substr(from, at - from)).append(by);
-    from = at + symbol.size();
-  }
-  return out.append(text.substr(from));
-}
-
 class Stage final : public DecodeStage {
  public:
   explicit Stage(const Options& options) : o_(options) {}
   void push(std::string_view part, bool begins) override {
     if (begins) ++strings_;
-    emit(replaced(part, o_.symbol, strings_ == 1 && o_.drops_first ? "" : " "), begins);
+    std::string text(part);
+    replace_all(text, o_.symbol, strings_ == 1 && o_.drops_first ? "" : " ");
+    emit(text, begins);
   }
 
  private:
@@ -38,7 +31,7 @@ void read(const JsonNode& node, TokenizerParts& parts) {
   Options options{short_text(node["replacement"]), metaspace_scheme(node) != "never"};
   if (options.symbol.empty()) node["replacement"].wrong("one character");
   parts.add_decoder(std::make_unique<DecoderOf<Stage, Options>>(
-      std::move(options), [](const Options& o, std::string& token) { token = replaced(token, o.symbol, " "); }));
+      std::move(options), [](const Options& o, std::string& token) { replace_all(token, o.symbol, " "); }));
 }
 
 }  // namespace

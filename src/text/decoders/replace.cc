@@ -1,3 +1,4 @@
+#include "text/replace_all.h"
 #include "text/tokenizer_components.h"
 
 // {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, within each string.
@@ -7,12 +8,6 @@ namespace {
 struct Options {
   std::string pattern, content;
 };
-
-void token_bytes(const Options& o, std::string& token) {
-  for (std::size_t at = token.find(o.pattern); at != token.npos; at = token.find(o.pattern, at + o.content.size())) {
-    token.replace(at, o.pattern.size(), o.content);
-  }
-}
 
 // How long an end of `text` begins `pattern` without being all of it.
 std::size_t open_match(std::string_view text, std::string_view pattern) {
@@ -62,7 +57,8 @@ class Stage final : public DecodeStage {
 
 void read(const JsonNode& node, TokenizerParts& parts) {
   Options options{literal_pattern(node), short_text(node["content"])};
-  parts.add_decoder(std::make_unique<DecoderOf<Stage, Options>>(std::move(options), token_bytes));
+  parts.add_decoder(std::make_unique<DecoderOf<Stage, Options>>(
+      std::move(options), [](const Options& o, std::string& token) { replace_all(token, o.pattern, o.content); }));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "text/bpe_model.h"
 #include "text/gguf_pre_tokenizers.h"
 #include "text/gguf_tokens.h"
+#include "text/named_merges.h"
 #include "text/tokenizer_components.h"
 
 // Byte-level BPE with merges; tokenizer.ggml.pre names the pre-tokenizer.
@@ -8,26 +9,12 @@ namespace millrace::text::gguf_models {
 namespace {
 
 MergeTable read_merges(const GgufVocabulary& v, const TokenizerParts& parts) {
-  MergeTable out;
-  out.reserve(v.merges.size());
-  std::string whole;
-  for (std::size_t rank = 0; rank < v.merges.size(); ++rank) {
-    const std::string_view merge = v.merges[rank];
+  NamedMerges merges(parts, "tokenizer.ggml.merges", v.merges.size());
+  for (const std::string_view merge : v.merges) {
     const std::size_t space = merge.find(' ', 1);
-    const std::string_view left = merge.substr(0, space);
-    const std::string_view right = space == merge.npos ? "" : merge.substr(space + 1);
-    whole.assign(left).append(right);
-    const TokenId a = parts.find(left), b = parts.find(right), result = parts.find(whole);
-    if (a < 0 || b < 0 || result < 0) {
-      throw_load_error(ErrorCode::kBadFile, "tokenizer.ggml.merges",
-                       "tokenizer.ggml.merges[{}] is \"{}\": \"{}\" is not in the vocabulary", rank, merge,
-                       a < 0   ? left
-                       : b < 0 ? right
-                               : std::string_view(whole));
-    }
-    out.insert(a, b, {static_cast<std::uint32_t>(rank), result});
+    merges.add(merge.substr(0, space), space == merge.npos ? "" : merge.substr(space + 1));
   }
-  return out;
+  return merges.take();
 }
 
 TokenizerParts load(const GgufVocabulary& v) {

@@ -1,4 +1,5 @@
 #include "text/bpe_model.h"
+#include "text/named_merges.h"
 #include "text/tokenizer_components.h"
 
 // {"type": "BPE", "vocab": {"a": 0, ...}, "merges": ["a b" or ["a", "b"], ...], ...}
@@ -48,28 +49,14 @@ Sides merge_sides(const JsonNode& merges, std::size_t rank, simdjson::dom::eleme
                    rank);
 }
 
-MergeTable read_merges(const JsonNode& merges, const std::string& continuing_prefix, const TokenizerParts& parts) {
-  const simdjson::dom::array array = merges.array();
-  MergeTable out;
-  out.reserve(array.size());
-  std::string whole;
-  std::uint32_t rank = 0;
+MergeTable read_merges(const JsonNode& node, const std::string& continuing_prefix, const TokenizerParts& parts) {
+  const simdjson::dom::array array = node.array();
+  NamedMerges merges(parts, node.path(), array.size());
   for (const simdjson::dom::element merge : array) {
-    const auto [left, right] = merge_sides(merges, rank, merge);
-    std::string_view tail = right;
-    if (tail.starts_with(continuing_prefix)) tail.remove_prefix(continuing_prefix.size());
-    whole.assign(left).append(tail);
-    const TokenId a = parts.find(left), b = parts.find(right), result = parts.find(whole);
-    if (a < 0 || b < 0 || result < 0) {
-      throw_load_error(ErrorCode::kBadFile, merges.path(), "{}[{}] is \"{} {}\": \"{}\" is not in the vocabulary",
-                       merges.path(), rank, left, right,
-                       a < 0   ? left
-                       : b < 0 ? right
-                               : std::string_view(whole));
-    }
-    out.insert(a, b, {rank++, result});
+    const auto [left, right] = merge_sides(node, merges.size(), merge);
+    merges.add(left, right, continuing_prefix);
   }
-  return out;
+  return merges.take();
 }
 
 void read(const JsonNode& node, TokenizerParts& parts) {

@@ -8,20 +8,11 @@ namespace millrace::text::pre_tokenizers {
 namespace {
 
 // A space before every word that does not begin with one.
-class PrefixSpace final : public PreTokenizerStep {
+class PrefixSpace final : public WordRewriter {
  public:
-  void apply(WordText& text) const override {
-    const MarkedText& source = text.marked();
-    MarkedText out;
-    std::vector<Word> words;
-    for (const Word& word : text.words) {
-      MarkedText part;
-      part.append(source, word.begin, word.end);
-      if (!part.text().starts_with(' ')) part.prepend(" ");
-      words.push_back({out.text().size(), out.text().size() + part.text().size()});
-      out.append(part, 0, part.text().size());
-    }
-    text.rewrite(std::move(out), std::move(words));
+  void append(const MarkedText& source, Word word, bool, MarkedText& out) const override {
+    if (source.text()[word.begin] != ' ') out.append_in_front(" ", source, word.begin);
+    out.append(source, word.begin, word.end);
   }
 };
 

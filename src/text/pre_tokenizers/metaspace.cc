@@ -6,32 +6,15 @@ namespace {
 
 enum class Prepend { kAlways, kFirst, kNever };
 
-class Metaspace final : public PreTokenizerStep {
+class Metaspace final : public WordRewriter {
  public:
   Metaspace(std::string replacement, Prepend prepend) : replacement_(std::move(replacement)), prepend_(prepend) {}
 
-  void apply(WordText& text) const override {
-    MarkedText out;
-    std::vector<Word> words;
-    for (const Word& word : text.words) {
-      const std::size_t begin = out.text().size();
-      append(text.marked(), word, prepend_ == Prepend::kAlways || (prepend_ == Prepend::kFirst && text.is_first(word)),
-             out);
-      words.push_back({begin, out.text().size()});
-    }
-    text.rewrite(std::move(out), std::move(words));
-  }
-
- private:
-  void append(const MarkedText& source, Word word, bool prefix, MarkedText& out) const {
+  void append(const MarkedText& source, Word word, bool is_first, MarkedText& out) const override {
     const std::string_view visible = source.text().substr(0, word.end);
+    const bool wants_prefix = prepend_ == Prepend::kAlways || (prepend_ == Prepend::kFirst && is_first);
     const bool has_prefix = visible[word.begin] == ' ' || visible.substr(word.begin).starts_with(replacement_);
-    if (prefix && !has_prefix) {
-      MarkedText first;
-      first.append(source, word.begin, word.end);
-      first.prepend(replacement_);
-      out.append(first, 0, replacement_.size());
-    }
+    if (wants_prefix && !has_prefix) out.append_in_front(replacement_, source, word.begin);
     std::size_t done = word.begin;
     for (std::size_t at = visible.find(' ', done); at != visible.npos; at = visible.find(' ', done)) {
       if (done < at) out.append(source, done, at);
@@ -41,6 +24,7 @@ class Metaspace final : public PreTokenizerStep {
     if (done < word.end) out.append(source, done, word.end);
   }
 
+ private:
   std::string replacement_;
   Prepend prepend_;
 };
