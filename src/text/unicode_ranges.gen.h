@@ -10,8 +10,8 @@ struct UnicodeRange {
   std::uint8_t classes;
 };
 
-// Sorted and disjoint; code points outside have no class. Bits: 1 kLetter, 2 kNumber, 4 kSpace, 8 kDigit, 16 kWord, 32
-// kBertPunctuation.
+// Sorted and disjoint; code points outside have no class.
+// Bits: 1 kLetter, 2 kNumber, 4 kSpace, 8 kDigit, 16 kWord, 32 kBertPunctuation.
 // clang-format off
 inline constexpr UnicodeRange kUnicodeRanges[] = {
     {0x9, 0xd, 4}, {0x20, 0x20, 4}, {0x21, 0x2f, 32}, {0x30, 0x39, 26}, {0x3a, 0x40, 32},

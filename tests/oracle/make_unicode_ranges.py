@@ -39,7 +39,7 @@ def main():
     ranges = ["{0x%x, 0x%x, %d}," % run for run in class_runs(classes.values())]
     with generated_header("<cstdint>"):
         print("struct UnicodeRange {\n  std::uint32_t first, last;\n  std::uint8_t classes;\n};\n")
-        print("// Sorted and disjoint; code points outside have no class. Bits: %s."
+        print("// Sorted and disjoint; code points outside have no class.\n// Bits: %s."
               % ", ".join("%d %s" % (1 << bit, name) for bit, name in enumerate(classes)))
         print("// clang-format off")
         print_table("UnicodeRange kUnicodeRanges", ranges, 5)
