@@ -34,6 +34,7 @@ void attend(benchmark::State& state) {
     args.heads = kHeads;
     args.scale = 0.1f;
     cpu->attend(args, TensorView(out.data(), DType::kF32, {rows, kHeads * head_dim}));
+    cpu->synchronize();
     layer = (layer + 1) % kLayers;
     benchmark::ClobberMemory();
   }

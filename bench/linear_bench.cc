@@ -42,8 +42,9 @@ void linear(benchmark::State& state, const quant::QuantFormat* format) {
   std::vector<float> x(static_cast<std::size_t>(rows * kIn), 0.5f), y(static_cast<std::size_t>(rows * kOut));
   std::size_t next = 0;
   for (auto _ : state) {
-    cpu().linear(*weights[next], TensorView(x.data(), DType::kF32, {rows, kIn}), nullptr, false,
+    cpu().linear(*weights[next], {}, TensorView(x.data(), DType::kF32, {rows, kIn}),
                  TensorView(y.data(), DType::kF32, {rows, kOut}));
+    cpu().synchronize();
     next = (next + 1) % kCopies;
     benchmark::ClobberMemory();
   }

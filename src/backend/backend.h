@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,17 +92,42 @@ struct AttendArgs {
   std::int64_t window = 0;  // a token sees itself and the window - 1 tokens before it; 0 = all
 };
 
-struct RopeArgs {
-  TensorView x;  // [T, n_heads*D] f32, rotated in place
-  std::int64_t head_dim = 0,
-               rotated = 0;        // the first `rotated` dimensions of each head, as halves (x[i], x[i + rotated/2])
-  const float* cos_sin = nullptr;  // [T, rotated]: rotated/2 cosines, then rotated/2 sines
+struct LinearOptions {
+  std::optional<Norm> norm = {};            // x is normalised first
+  const float* bias = nullptr;              // [n]
+  bool accumulate = false;                  // out += : the residual
+  std::span<const std::int64_t> rows = {};  // the rows of x that count, in order; empty = all
+};
+
+// What stands before attention in a layer.
+struct AttentionInputs {
+  Norm norm;                    // of the residual
+  const Linear* qkv = nullptr;  // [H*D + 2*K*D, E]
+  const float* bias = nullptr;
+  std::optional<Norm> q_norm, k_norm;  // of each head, weight [D]
+  std::int64_t heads = 0;
+  const float* cos_sin = nullptr;  // [T, rotated]: rotated/2 cosines, then rotated/2 sines; null = no rotation
+  std::int64_t rotated = 0;        // the first dimensions of each head, as halves (x[i], x[i + rotated/2])
+  std::span<const SequenceRows> sequences;
+  KvPages kv;
+};
+
+// What stands after it: x += down(activation(gate(n)) * up(n)), or down(activation(up(n))), with n = norm(x).
+struct Mlp {
+  Norm norm;
+  const Linear* up = nullptr;  // [F, E], or gate and up stacked: [2F, E]
+  const float* up_bias = nullptr;
+  bool gated = true;
+  Activation activation = Activation::kSilu;
+  const Linear* down = nullptr;  // [E, F]
+  const float* down_bias = nullptr;
 };
 
 // One device's memory and stream. About a dozen operations on views of that memory; a row of a result depends on that
 // row of the input alone, bit for bit, whatever other rows, threads and chunks there are (law 3). Calls come from one
-// thread (the engine's) and take effect in order. Sizes are the caller's responsibility and are DCHECKed; nothing here
-// fails except allocation.
+// thread (the engine's) and take effect in order, at the latest when synchronize() returns: until then everything that
+// the arguments point to stays as it is. Sizes are the caller's responsibility and are DCHECKed; nothing here fails
+// except allocation.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -117,24 +143,21 @@ class Backend {
   virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                                    MatmulPrecision precision) const = 0;
 
-  // out[t] = row ids[t] of the weight, as f32. out [T, k].
-  virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, TensorView out) = 0;
-  // out [T, n] = x [T, k] W^T (+ bias [n]) (+ out, when accumulate: the residual).
-  virtual void linear(const Linear& weight, TensorView x, const float* bias, bool accumulate, TensorView out) = 0;
-  // out [T, E] = norm(x) * weight (+ bias). x and out may be the same. Applied to each of `groups` equal parts of a row
-  // alone (per-head norms); weight is then [E / groups].
-  virtual void norm(const Norm& norm, TensorView x, std::int64_t groups, TensorView out) = 0;
-  virtual void rope(const RopeArgs& args) = 0;
-  // Stores keys and values [T, K*D] f32 of the step into the sequences' pages, rounded to the pages' type.
-  virtual void write_kv(TensorView k, TensorView v, std::span<const SequenceRows> sequences, const KvPages& kv) = 0;
+  // out[t] = row ids[t] of the weight, as f32; or out[t] += it. out [T, k].
+  virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) = 0;
+  // out [T, n] = x [T, k] W^T.
+  virtual void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) = 0;
+  // Queries, keys and values of x [T, E]: queries, rotated, are left in qkv [T, (H + 2K) * D], columns [0, H*D); keys,
+  // rotated, and values go into the sequences' pages, rounded to the pages' type.
+  virtual void project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) = 0;
   // Attention of the step's rows over paged keys and values, causal: online softmax as FlashAttention-2
   // (arXiv:2307.08691), split over keys at fixed positions as FlashDecoding, paging as arXiv:2309.06180. out [T, H*D]
   // f32. K divides H.
   virtual void attend(const AttendArgs& args, TensorView out) = 0;
-  // out [T, F] = activation(x[:, :F]) * x[:, F:].
-  virtual void gated_activation(Activation activation, TensorView x, TensorView out) = 0;
-  virtual void activate(Activation activation, TensorView x) = 0;  // in place
-  virtual void add(TensorView x, TensorView out) = 0;              // out += x
+  virtual void mlp(const Mlp& mlp, TensorView x) = 0;  // x [T, E] is the residual
+
+  // Returns when everything called so far is done.
+  virtual void synchronize() = 0;
 };
 
 struct CpuConfig {

@@ -9,8 +9,21 @@
 
 namespace millrace {
 
-// A fixed team of threads for data-parallel loops; the calling thread is worker 0. One caller at a time. A call costs
-// about a microsecond while the team is awake: workers spin for a while after each call, then sleep on a futex.
+// Work that any number of workers can do together and that knows itself when it is done. See WorkerTeam::offer.
+class TeamWork {
+ public:
+  virtual ~TeamWork() = default;
+  virtual void work(int worker) noexcept = 0;
+  // No worker is inside: it may be changed or destroyed, unless it is on offer.
+  bool idle() const noexcept { return users_.load() == 0; }
+
+ private:
+  friend class WorkerTeam;
+  std::atomic<std::int32_t> users_{0};
+};
+
+// A fixed team of threads; the calling thread is worker 0. One caller at a time. A call costs about half a microsecond
+// while the team is awake: workers spin for a while after each call, then sleep on a futex.
 class WorkerTeam {
  public:
   explicit WorkerTeam(int workers);
@@ -20,45 +33,76 @@ class WorkerTeam {
 
   int size() const noexcept { return static_cast<int>(threads_.size()) + 1; }
 
+  // Offers `work` to the other workers, does it as worker 0 and takes the offer back. A worker may come late or not at
+  // all, as others may need its processor; it may also still be inside when this returns, so `work` is not to be
+  // changed until it is idle().
+  void offer(TeamWork& work);
+
   // Runs body(worker) once on each worker, worker in [0, size()), and returns when all are done. body must not throw.
   template <typename Body>
   void run(Body&& body) {
     using Plain = std::remove_reference_t<Body>;
-    start(const_cast<void*>(static_cast<const void*>(&body)),
-          [](void* context, int worker) { (*static_cast<Plain*>(context))(worker); });
+    run_on_all(const_cast<void*>(static_cast<const void*>(&body)),
+               [](void* context, int worker) { (*static_cast<Plain*>(context))(worker); });
   }
 
-  // Splits [0, items) into one contiguous piece a worker (pieces are multiples of `grain` but for the last) and runs
-  // body(begin, end). The same worker gets the same piece for the same sizes, so its caches stay warm.
+  // The piece of [0, items) that `worker` of `workers` gets: contiguous, a multiple of `grain` but for the last.
+  struct Piece {
+    std::int64_t begin, end;
+  };
+  static constexpr Piece piece(std::int64_t items, std::int64_t grain, int worker, int workers) noexcept {
+    const std::int64_t units = (items + grain - 1) / grain;
+    return {units * worker / workers * grain, std::min(items, units * (worker + 1) / workers * grain)};
+  }
+
+  // Splits [0, items) into one piece a worker and runs body(begin, end). The same worker gets the same piece for the
+  // same sizes, so its caches stay warm.
   template <typename Body>
   void split(std::int64_t items, std::int64_t grain, Body&& body) {
-    const std::int64_t units = (items + grain - 1) / grain;
-    if (units <= 1 || threads_.empty()) {
+    if (items <= grain || threads_.empty()) {
       if (items > 0) body(std::int64_t{0}, items);
       return;
     }
-    const std::int64_t workers = size();
     run([&](int worker) {
-      const std::int64_t begin = units * worker / workers * grain;
-      const std::int64_t end = std::min(items, units * (worker + 1) / workers * grain);
-      if (begin < end) body(begin, end);
+      const Piece own = piece(items, grain, worker, size());
+      if (own.begin < own.end) body(own.begin, own.end);
     });
   }
 
  private:
   using Entry = void (*)(void* context, int worker);
-  void start(void* context, Entry entry);
+  // What run() offers: each worker does it once, however often it looks.
+  struct OnAll final : TeamWork {
+    void* context = nullptr;
+    Entry entry = nullptr;
+    std::uint64_t number = 0;
+    std::vector<std::uint64_t> done;  // the number each worker did last
+    std::atomic<std::int32_t> left{0};
+    void work(int worker) noexcept override;
+  };
+  void run_on_all(void* context, Entry entry);
+  void publish(TeamWork& work);
   void worker_loop(int worker);
+  void join_work(int worker);
 
   std::vector<std::thread> threads_;
-  void* context_ = nullptr;
-  Entry entry_ = nullptr;
-  int caller_cpu_ = -1;                                   // where this call was made from
+  OnAll on_all_;
+  std::atomic<int> caller_cpu_{-1};                       // where the offer was made from
   const bool spread_;                                     // there are processors enough for each worker to have its own
-  alignas(64) std::atomic<std::uint32_t> generation_{0};  // bumped once a call
-  alignas(64) std::atomic<std::int32_t> running_{0};      // workers that have not finished this call
+  alignas(64) std::atomic<std::uint32_t> generation_{0};  // bumped with each offer
+  std::atomic<TeamWork*> offered_{nullptr};
   alignas(64) std::atomic<std::int32_t> sleeping_{0};
   std::atomic<bool> stop_{false};
+};
+
+// Waiting for another thread that is at work: spins, then gives the processor away again and again, so that a machine
+// with more threads than processors goes on.
+class Patience {
+ public:
+  void wait() noexcept;
+
+ private:
+  int spins_ = 0;
 };
 
 }  // namespace millrace

@@ -43,5 +43,48 @@ TEST(WorkerTeam, WakesAfterItWentToSleep) {
   EXPECT_EQ(calls, 5);
 }
 
+// Work that one worker does not come back from until it is let go.
+struct Held final : TeamWork {
+  std::atomic<bool> inside{false}, let_go{false};
+  std::atomic<int> helpers{0};
+  int held_worker = -1;
+  void work(int worker) noexcept override {
+    if (worker == 0) {
+      if (held_worker < 0) return;
+      for (Patience patience; !inside.load();) patience.wait();
+      return;
+    }
+    ++helpers;
+    if (worker != held_worker) return;
+    inside = true;
+    for (Patience patience; !let_go.load();) patience.wait();
+  }
+};
+
+TEST(WorkerTeam, AnOfferDoesNotWaitForAWorkerThatIsHeldUp) {
+  WorkerTeam team(3);
+  Held held, next;
+  held.held_worker = 2;
+  team.offer(held);
+  EXPECT_FALSE(held.idle());
+  for (int i = 0; i < 1000 && next.helpers == 0; ++i) team.offer(next);
+  held.let_go = true;
+  for (Patience patience; !held.idle();) patience.wait();
+  int calls = 0;
+  team.run([&](int worker) { calls += worker == 2; });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(WorkerTeam, RunsOnceAWorkerBetweenOffers) {
+  WorkerTeam team(3);
+  Held nothing;
+  std::vector<int> calls(3, 0);
+  for (int i = 0; i < 2000; ++i) {
+    team.offer(nothing);
+    team.run([&](int worker) { ++calls[static_cast<std::size_t>(worker)]; });
+  }
+  EXPECT_EQ(calls, std::vector<int>(3, 2000));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -7,8 +7,18 @@ namespace millrace::model {
 
 using backend::Norm;
 
+Transformer::NormWeights::NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec)
+    : weight(loader.vector(name + ".weight", spec.hidden_size)) {
+  if (spec.norm == backend::NormKind::kLayer) bias = loader.vector(name + ".bias", spec.hidden_size);
+}
+
+Norm Transformer::NormWeights::view(const ModelSpec& spec) const {
+  return {spec.norm, spec.norm_eps, weight.data(), bias.empty() ? nullptr : bias.data()};
+}
+
 struct Transformer::Layer {
-  std::vector<float> attention_norm, attention_norm_bias, mlp_norm, mlp_norm_bias, q_norm, k_norm;
+  NormWeights attention_norm, mlp_norm;
+  std::vector<float> q_norm, k_norm;
   std::vector<float> qkv_bias, o_bias, up_bias, down_bias;
   std::unique_ptr<backend::Linear> qkv, o, up, down;  // up: gate and up stacked when gated
 };
@@ -16,11 +26,12 @@ struct Transformer::Layer {
 // Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
 struct Transformer::Workspace {
   std::int64_t rows = 0;
+  std::vector<std::int32_t> positions;
   Buffer memory;
-  TensorView residual, normed, qkv, attended, hidden, gated, cos_sin;
+  TensorView residual, qkv, attended, cos_sin;
   std::int64_t logit_rows = 0;
   Buffer logits_memory;
-  TensorView last, logits;
+  TensorView logits;
 };
 
 Transformer::~Transformer() = default;
@@ -71,14 +82,10 @@ Transformer::Layer Transformer::load_layer(WeightLoader& loader, std::int64_t in
   const auto pack = [&](std::vector<backend::WeightSource> sources) {
     return backend_.make_linear(std::move(sources), options.precision);
   };
-  const auto norm = [&](const std::string& pattern, std::vector<float>& weight, std::vector<float>& norm_bias) {
-    weight = loader.vector(name(pattern) + ".weight", hidden);
-    if (spec_.norm == backend::NormKind::kLayer) norm_bias = loader.vector(name(pattern) + ".bias", hidden);
-  };
 
   Layer layer;
-  norm(spec_.names.attention_norm, layer.attention_norm, layer.attention_norm_bias);
-  norm(spec_.names.mlp_norm, layer.mlp_norm, layer.mlp_norm_bias);
+  layer.attention_norm = NormWeights(loader, name(spec_.names.attention_norm), spec_);
+  layer.mlp_norm = NormWeights(loader, name(spec_.names.mlp_norm), spec_);
   const bool rotary = spec_.rope_interleaved;
   if (!spec_.names.qkv.empty() && loader.has(name(spec_.names.qkv) + ".weight")) {
     layer.qkv = pack({linear(spec_.names.qkv, q_size + 2 * kv_size, hidden)});
@@ -131,9 +138,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(spec_.layers.size()); ++i) {
     layers_.push_back(load_layer(loader, i, options));
   }
-  final_norm_ = loader.vector(names.final_norm + ".weight", spec_.hidden_size);
-  if (spec_.norm == backend::NormKind::kLayer)
-    final_norm_bias_ = loader.vector(names.final_norm + ".bias", spec_.hidden_size);
+  final_norm_ = NormWeights(loader, names.final_norm, spec_);
   const std::string head_name = names.head + ".weight";
   if (spec_.tied_head) {
     loader.mark_used(head_name);  // some files repeat the embedding as the head
@@ -152,8 +157,7 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   Workspace& w = *workspace_;
   const auto rows = static_cast<std::int64_t>(input.tokens.size());
   const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
-  const LayerSpec& layer = spec_.layers.front();
-  const AttentionSpec& a = layer.attention;
+  const AttentionSpec& a = spec_.layers.front().attention;
   struct Part {
     TensorView* view;
     std::int64_t columns;
@@ -176,85 +180,80 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   w.rows = std::max(w.rows, rows);
   lay_out(w.memory, w.rows, rows,
           {{&w.residual, spec_.hidden_size},
-           {&w.normed, spec_.hidden_size},
            {&w.qkv, (a.heads + 2 * a.kv_heads) * a.head_dim},
            {&w.attended, a.heads * a.head_dim},
-           {&w.hidden, layer.mlp.width * (layer.mlp.gated ? 2 : 1)},
-           {&w.gated, layer.mlp.width},
            {&w.cos_sin, std::max<std::int64_t>(1, spec_.rope_dim)}},
           grow);
   const bool grow_logits = logit_rows > w.logit_rows;
   w.logit_rows = std::max(w.logit_rows, logit_rows);
-  lay_out(w.logits_memory, w.logit_rows, logit_rows, {{&w.last, spec_.hidden_size}, {&w.logits, spec_.vocab_size}},
-          grow_logits);
+  lay_out(w.logits_memory, w.logit_rows, logit_rows, {{&w.logits, spec_.vocab_size}}, grow_logits);
 }
 
 void Transformer::attention(std::int64_t index, const BatchInput& input, const kv::KvStore& store) {
   Workspace& w = *workspace_;
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const AttentionSpec& a = spec_.layers[static_cast<std::size_t>(index)].attention;
-  const std::int64_t q_size = a.heads * a.head_dim, kv_size = a.kv_heads * a.head_dim;
-  backend_.norm({spec_.norm, spec_.norm_eps, layer.attention_norm.data(), pointer(layer.attention_norm_bias)},
-                w.residual, 1, w.normed);
-  backend_.linear(*layer.qkv, w.normed, pointer(layer.qkv_bias), false, w.qkv);
-  const TensorView q = w.qkv.columns(0, q_size), k = w.qkv.columns(q_size, kv_size);
-  const TensorView v = w.qkv.columns(q_size + kv_size, kv_size);
-  if (a.q_k_norm) {
-    backend_.norm({backend::NormKind::kRms, spec_.norm_eps, layer.q_norm.data(), nullptr}, q, a.heads, q);
-    backend_.norm({backend::NormKind::kRms, spec_.norm_eps, layer.k_norm.data(), nullptr}, k, a.kv_heads, k);
-  }
-  if (rope_) {  // queries and keys lie side by side: one call rotates both
-    backend_.rope({w.qkv.columns(0, q_size + kv_size), a.head_dim, spec_.rope_dim, w.cos_sin.row(0)});
-  }
   const backend::KvPages pages = store.layer(index);
-  backend_.write_kv(k, v, input.sequences, pages);
+  backend::AttentionInputs inputs;
+  inputs.norm = layer.attention_norm.view(spec_);
+  inputs.qkv = layer.qkv.get();
+  inputs.bias = pointer(layer.qkv_bias);
+  inputs.heads = a.heads;
+  if (a.q_k_norm) {
+    inputs.q_norm = Norm{backend::NormKind::kRms, spec_.norm_eps, layer.q_norm.data(), nullptr};
+    inputs.k_norm = Norm{backend::NormKind::kRms, spec_.norm_eps, layer.k_norm.data(), nullptr};
+  }
+  if (rope_) {
+    inputs.cos_sin = w.cos_sin.row(0);
+    inputs.rotated = spec_.rope_dim;
+  }
+  inputs.sequences = input.sequences;
+  inputs.kv = pages;
+  backend_.project_attention(inputs, w.residual, w.qkv);
+  const TensorView q = w.qkv.columns(0, a.heads * a.head_dim);
   backend_.attend({q, input.sequences, pages, a.heads, a.scale, a.window}, w.attended);
-  backend_.linear(*layer.o, w.attended, pointer(layer.o_bias), true, w.residual);
+  backend_.linear(*layer.o, {.bias = pointer(layer.o_bias), .accumulate = true}, w.attended, w.residual);
 }
 
 void Transformer::mlp(std::int64_t index) {
-  Workspace& w = *workspace_;
   const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const MlpSpec& m = spec_.layers[static_cast<std::size_t>(index)].mlp;
-  backend_.norm({spec_.norm, spec_.norm_eps, layer.mlp_norm.data(), pointer(layer.mlp_norm_bias)}, w.residual, 1,
-                w.normed);
-  backend_.linear(*layer.up, w.normed, pointer(layer.up_bias), false, w.hidden);
-  if (m.gated) {
-    backend_.gated_activation(m.activation, w.hidden, w.gated);
-  } else {
-    backend_.activate(m.activation, w.hidden);
-  }
-  backend_.linear(*layer.down, m.gated ? w.gated : w.hidden, pointer(layer.down_bias), true, w.residual);
+  backend_.mlp({.norm = layer.mlp_norm.view(spec_),
+                .up = layer.up.get(),
+                .up_bias = pointer(layer.up_bias),
+                .gated = m.gated,
+                .activation = m.activation,
+                .down = layer.down.get(),
+                .down_bias = pointer(layer.down_bias)},
+               workspace_->residual);
 }
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
   prepare_workspace(input);
   Workspace& w = *workspace_;
-  backend_.gather(*embedding_, input.tokens, w.residual);
-  std::vector<std::int32_t> positions(input.tokens.size());
+  backend_.gather(*embedding_, input.tokens, false, w.residual);
+  w.positions.resize(input.tokens.size());
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
-      positions[static_cast<std::size_t>(sequence.first_row + i)] =
+      w.positions[static_cast<std::size_t>(sequence.first_row + i)] =
           static_cast<std::int32_t>(sequence.first_position + i);
     }
   }
   if (rope_) {
-    for (std::size_t t = 0; t < positions.size(); ++t)
-      rope_->fill(positions[t], w.cos_sin.row(static_cast<std::int64_t>(t)));
+    for (std::size_t t = 0; t < w.positions.size(); ++t)
+      rope_->fill(w.positions[t], w.cos_sin.row(static_cast<std::int64_t>(t)));
   } else {
-    backend_.gather(*positions_, positions, w.normed);
-    backend_.add(w.normed, w.residual);
+    backend_.gather(*positions_, w.positions, true, w.residual);
   }
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(layers_.size()); ++i) {
     attention(i, input, store);
     mlp(i);
   }
-  if (input.logit_rows.empty()) return w.logits;
-  const Norm norm{spec_.norm, spec_.norm_eps, final_norm_.data(), pointer(final_norm_bias_)};
-  for (std::size_t i = 0; i < input.logit_rows.size(); ++i) {
-    backend_.norm(norm, w.residual.rows(input.logit_rows[i], 1), 1, w.last.rows(static_cast<std::int64_t>(i), 1));
+  if (!input.logit_rows.empty()) {
+    const Norm norm = final_norm_.view(spec_);
+    backend_.linear(head_ ? *head_ : *embedding_, {.norm = norm, .rows = input.logit_rows}, w.residual, w.logits);
   }
-  backend_.linear(head_ ? *head_ : *embedding_, w.last, nullptr, false, w.logits);
+  backend_.synchronize();
   return w.logits;
 }
 

@@ -13,6 +13,8 @@
 
 namespace millrace::model {
 
+class WeightLoader;
+
 // What one step computes: T tokens of any mix of sequences, prefill chunks and decode tokens alike.
 struct BatchInput {
   std::vector<std::int32_t> tokens;              // [T], ids below vocab_size
@@ -48,10 +50,16 @@ class Transformer {
   std::string description() const;
 
  private:
+  struct NormWeights {
+    std::vector<float> weight, bias;
+    NormWeights() = default;
+    NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec);
+    backend::Norm view(const ModelSpec& spec) const;
+  };
   struct Layer;
   struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
-  Layer load_layer(class WeightLoader& loader, std::int64_t index, const ModelOptions& options);
+  Layer load_layer(WeightLoader& loader, std::int64_t index, const ModelOptions& options);
   void attention(std::int64_t index, const BatchInput& input, const kv::KvStore& store);
   void mlp(std::int64_t index);
   void prepare_workspace(const BatchInput& input);
@@ -61,7 +69,7 @@ class Transformer {
   std::int64_t max_length_;
   std::unique_ptr<Rope> rope_;                                     // null with learned positions
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
-  std::vector<float> final_norm_, final_norm_bias_;
+  NormWeights final_norm_;
   std::vector<Layer> layers_;
   std::unique_ptr<Workspace> workspace_;
 

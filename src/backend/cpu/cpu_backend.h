@@ -1,19 +1,27 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/activation_rows.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/row_source.h"
+#include "backend/cpu/step_program.h"
 #include "base/worker_team.h"
 
 namespace millrace::backend::cpu {
 
-// The Backend of the processor: splits each operation over the worker team and calls the kernels chosen at
-// construction.
+struct AttentionPlan;
+
+// The Backend of the processor. Operations are recorded as phases of a program that synchronize() runs on the worker
+// team. Many rows are cut into blocks, and whoever is free takes the next block through the whole operation; few rows
+// are done by all workers together, each computing some of the columns.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(int threads, Isa isa);
+  ~CpuBackend() override;
 
   std::string description() const override;
   int threads() const noexcept override { return team_.size(); }
@@ -21,27 +29,59 @@ class CpuBackend final : public Backend {
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override;
-  void gather(const Linear& weight, std::span<const std::int32_t> ids, TensorView out) override;
-  void linear(const Linear& weight, TensorView x, const float* bias, bool accumulate, TensorView out) override;
-  void norm(const Norm& norm, TensorView x, std::int64_t groups, TensorView out) override;
-  void rope(const RopeArgs& args) override;
-  void write_kv(TensorView k, TensorView v, std::span<const SequenceRows> sequences, const KvPages& kv) override;
+  void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) override;
+  void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) override;
+  void project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) override;
   void attend(const AttendArgs& args, TensorView out) override;
-  void gated_activation(Activation activation, TensorView x, TensorView out) override;
-  void activate(Activation activation, TensorView x) override;
-  void add(TensorView x, TensorView out) override;
+  void mlp(const Mlp& mlp, TensorView x) override;
+  void synchronize() override;
 
  private:
-  Activations prepare(ActivationType type, TensorView x);
+  // The rows of a product whose columns the workers share.
+  struct SharedInput {
+    RowSource source;
+    const PackedLinear* weight;
+    std::uint64_t own;  // each worker prepares them for itself, once: the number to remember that by; 0 = shared
+  };
+
+  // Rows of a block, or 0 where all workers share the columns.
+  std::int64_t row_block(std::int64_t rows) const noexcept;
+  void reserve_workers(std::size_t bytes);
+  void reserve_blocks(const PackedLinear& weight, std::int64_t block);
+  std::byte* memory_of(int worker) const noexcept { return worker_scratch_[static_cast<std::size_t>(worker)].data(); }
+  // The first thing in a worker's memory: one row, normalised.
+  float* normed_row(int worker) const noexcept { return reinterpret_cast<float*>(memory_of(worker)); }
+  static std::size_t row_bytes(std::int64_t columns) noexcept;
+
+  void begin_program();
+
+  SharedInput share_input(const RowSource& source, const PackedLinear& weight);
+  // The prepared rows; prepared by this worker now, if it has its own and has not done so.
+  ActivationRows open_input(const SharedInput& input, int worker) noexcept;
+  void multiply_columns(const RowSource& source, const PackedLinear& weight, const float* bias, bool accumulate,
+                        TensorView out);
+  void multiply_rows(const RowSource& source, const PackedLinear& weight, const float* bias, bool accumulate,
+                     TensorView out, std::int64_t first, std::int64_t rows, int worker) const noexcept;
+  void finish_head(const AttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
+                   TensorView qkv) const noexcept;
+  void mlp_blocks(const Mlp& mlp, TensorView x, std::int64_t block);
+  // Panels [first, last) of the hidden layer, for `rows` rows. `chunk`: room for a few columns of each.
+  void activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
+                        std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept;
 
   WorkerTeam team_;
   KernelSet kernels_;
-  // The activations of the current product, in the form its kernel wants; kept between calls to avoid allocation.
-  std::vector<std::int8_t> codes_;
-  std::vector<float> scales_;
-  std::vector<std::int32_t> sums_;
-  std::vector<std::uint16_t> bf16_;
-  std::vector<float> partials_;
+  std::vector<std::unique_ptr<StepProgram>> programs_;
+  StepProgram* program_;                 // the one being recorded
+  Scratch input_, hidden_, partials_;    // shared by the workers during an operation
+  std::vector<Scratch> worker_scratch_;  // of one each
+  struct alignas(64) Prepared {
+    std::uint64_t input = 0;  // the SharedInput::own that a worker's memory holds
+  };
+  std::vector<Prepared> prepared_;
+  std::uint64_t inputs_ = 0;
+  std::deque<AttentionPlan> plans_;  // of the attentions recorded; kept for their memory
+  std::size_t plans_used_ = 0;
 };
 
 }  // namespace millrace::backend::cpu

@@ -3,6 +3,7 @@
 #include <exception>
 #include <mutex>
 
+#include "backend/cpu/activation_rows.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
@@ -31,7 +32,10 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
   for (const WeightSource& source : sources) {
     CHECK_EQ(source.cols, k_);
     const LinearKernel& kernel = choose_kernel(kernels, *source.format, k_, precision);
-    segments_.push_back({source.format, &kernel, n_, source.rows, kernel.panel_bytes(*source.format, k_), total});
+    segments_.push_back(
+        {source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_), total});
+    activation_types_ |= 1u << static_cast<int>(kernel.activation);
+    panels_ += segments_.back().panels();
     total += bytes(kernels, *source.format, source.rows, k_, precision);
     n_ += source.rows;
   }
@@ -80,6 +84,36 @@ std::string PackedLinear::description() const {
     if (text.find(part) == std::string::npos) text += (text.empty() ? "" : " + ") + part;
   }
   return text;
+}
+
+std::int64_t PackedLinear::column(std::int64_t panel) const noexcept {
+  for (const Segment& segment : segments_) {
+    const std::int64_t local = panel - segment.first_panel;
+    if (local < segment.panels()) return segment.first_row + local * kPanelRows;
+  }
+  return n_;
+}
+
+void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept {
+  const std::int64_t first_column = column(first);
+  for (const Segment& segment : segments_) {
+    const std::int64_t begin = std::max<std::int64_t>(0, first - segment.first_panel);
+    const std::int64_t end = std::min(segment.panels(), last - segment.first_panel);
+    if (begin >= end) continue;
+    const std::int64_t at = segment.first_row + begin * kPanelRows;
+    LinearArgs args{};
+    args.panels = panel(segment, begin);
+    args.n_panels = end - begin;
+    args.panel_bytes = segment.panel_bytes;
+    args.x = product.x.view(product.first_row, product.rows);
+    args.out = product.out + (at - first_column);
+    args.out_stride = product.out_stride;
+    args.out_columns = std::min(segment.rows, end * kPanelRows) - begin * kPanelRows;
+    args.bias = product.bias == nullptr ? nullptr : product.bias + at;
+    args.accumulate = product.accumulate;
+    args.format = segment.format;
+    segment.kernel->run(args);
+  }
 }
 
 void PackedLinear::unpack_row(std::int64_t row, float* out) const {

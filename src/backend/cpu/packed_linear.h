@@ -9,6 +9,8 @@
 
 namespace millrace::backend::cpu {
 
+class ActivationRows;
+
 // A Linear as the CPU keeps it: stacked weights of one format each, in panels of 16 rows, each with the kernel chosen
 // for it.
 class PackedLinear final : public Linear {
@@ -16,7 +18,8 @@ class PackedLinear final : public Linear {
   struct Segment {
     const quant::QuantFormat* format;
     const LinearKernel* kernel;
-    std::int64_t first_row, rows;     // of the stacked output
+    std::int64_t first_row, rows;  // of the stacked output
+    std::int64_t first_panel;
     std::size_t panel_bytes, offset;  // into the buffer
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
   };
@@ -34,16 +37,34 @@ class PackedLinear final : public Linear {
   std::size_t packed_bytes() const noexcept override { return buffer_.size(); }
   std::string description() const override;
 
-  const std::vector<Segment>& segments() const noexcept { return segments_; }
-  const std::byte* panel(const Segment& segment, std::int64_t index) const noexcept {
-    return buffer_.data() + segment.offset + static_cast<std::size_t>(index) * segment.panel_bytes;
-  }
+  // Whether a kernel of this weight takes activations of that type.
+  bool wants(ActivationType type) const noexcept { return (activation_types_ >> static_cast<int>(type) & 1) != 0; }
+
+  // Panels are counted over all segments.
+  std::int64_t panels() const noexcept { return panels_; }
+  // The first output column of a panel. At panels(): n.
+  std::int64_t column(std::int64_t panel) const noexcept;
+  struct Product {
+    const ActivationRows& x;
+    std::int64_t first_row, rows;  // of x
+    const float* bias;             // [n] or null
+    bool accumulate;
+    float* out;  // of the first row of x and the first column computed
+    std::int64_t out_stride;
+  };
+  // out = x W^T (+ bias) (+ out) for the columns of panels [first, last).
+  void multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept;
+
   // Row `row` of the stacked weight as f32[k].
   void unpack_row(std::int64_t row, float* out) const;
 
  private:
+  const std::byte* panel(const Segment& segment, std::int64_t index) const noexcept {
+    return buffer_.data() + segment.offset + static_cast<std::size_t>(index) * segment.panel_bytes;
+  }
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
-  std::int64_t n_ = 0, k_ = 0;
+  std::int64_t n_ = 0, k_ = 0, panels_ = 0;
+  unsigned activation_types_ = 0;  // a bit each
   std::vector<Segment> segments_;
   Isa isa_;
   Buffer buffer_;

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/packed_linear.h"
+#include "base/buffer.h"
+
+namespace millrace::backend::cpu {
+
+// Memory that grows while a step is recorded and stays put while it runs.
+class Scratch {
+ public:
+  void reserve(std::size_t bytes) {
+    if (bytes > memory_.size()) memory_ = Buffer::allocate(bytes).or_throw();
+  }
+  std::byte* data() const noexcept { return memory_.data(); }
+  template <typename T>
+  T* as() const noexcept {
+    return memory_.as<T>();
+  }
+
+ private:
+  Buffer memory_;
+};
+
+// The x of a product as its kernels want it: [rows, k] in every activation type that the segments of a weight ask for.
+// A view; different threads may store different rows, or different groups of a row.
+class ActivationRows {
+ public:
+  // `memory` has the bytes() of a view made without any.
+  ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept;
+  std::size_t bytes() const noexcept { return bytes_; }
+
+  // Converts n values of row `row`, from column `column` on: a multiple of kGroup unless it is the end of the row, as
+  // is n.
+  void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
+             std::int64_t n) const noexcept;
+  Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
+
+ private:
+  std::int64_t k_;
+  std::size_t bytes_ = 0;
+  float* f32_ = nullptr;  // null: no segment wants this type
+  std::uint16_t* bf16_ = nullptr;
+  std::int8_t* codes_ = nullptr;
+  float* scales_ = nullptr;
+  std::int32_t* sums_ = nullptr;
+};
+
+}  // namespace millrace::backend::cpu

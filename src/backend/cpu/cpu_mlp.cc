@@ -1,0 +1,92 @@
+// The feed-forward part of a layer. What the activation gives is at once converted to the form that `down` wants: as
+// f32 it exists only for a few columns.
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/packed_linear.h"
+#include "base/check.h"
+
+namespace millrace::backend::cpu {
+namespace {
+
+constexpr std::int64_t kChunkPanels = 4;  // a multiple of a group of columns
+constexpr std::int64_t kChunkColumns = kChunkPanels * kPanelRows;
+constexpr std::int64_t kGrain = kGroup / kPanelRows;  // panels: a group of columns belongs to one worker
+
+std::size_t chunk_bytes(const Mlp& mlp, std::int64_t rows) {
+  return static_cast<std::size_t>(rows * kChunkColumns * (mlp.gated ? 2 : 1)) * sizeof(float);
+}
+
+const PackedLinear& packed(const Linear* linear) { return static_cast<const PackedLinear&>(*linear); }
+
+}  // namespace
+
+void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
+                                  std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept {
+  const PackedLinear& up = packed(mlp.up);
+  const std::int64_t width = packed(mlp.down).k();
+  const std::int64_t gate_panels = mlp.gated ? up.panels() / 2 : 0;
+  float* gate = mlp.gated ? chunk + rows * kChunkColumns : nullptr;
+  for (std::int64_t panel = first; panel < last; panel += kChunkPanels) {
+    const std::int64_t end = std::min(last, panel + kChunkPanels);
+    const std::int64_t column = panel * kPanelRows, columns = std::min(width, end * kPanelRows) - column;
+    if (mlp.gated) up.multiply(panel, end, {input, 0, rows, mlp.up_bias, false, gate, kChunkColumns});
+    up.multiply(gate_panels + panel, gate_panels + end, {input, 0, rows, mlp.up_bias, false, chunk, kChunkColumns});
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* x = chunk + r * kChunkColumns;
+      if (mlp.gated) {
+        kernels_.activate(mlp.activation, gate + r * kChunkColumns, x, columns, x);
+      } else {
+        kernels_.activate(mlp.activation, x, nullptr, columns, x);
+      }
+      hidden.store(kernels_, r, column, x, columns);
+    }
+  }
+}
+
+void CpuBackend::mlp(const Mlp& mlp, TensorView x) {
+  const std::int64_t rows = x.rows();
+  const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
+  DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == x.cols());
+  if (rows == 0) return;
+  const RowSource source(x, mlp.norm);
+  if (const std::int64_t block = row_block(rows)) return mlp_blocks(mlp, x, block);
+  const SharedInput input = share_input(source, up);
+  hidden_.reserve(ActivationRows(down, rows, nullptr).bytes());
+  // Behind what open_input puts there.
+  const std::size_t own = row_bytes(up.k()) + ActivationRows(up, rows, nullptr).bytes();
+  reserve_workers(own + chunk_bytes(mlp, rows));
+  program_->add_split((down.k() + kPanelRows - 1) / kPanelRows, kGrain,
+                      [this, mlp, input, own](std::int64_t begin, std::int64_t end, int worker) {
+                        const std::int64_t n = input.source.rows();
+                        const ActivationRows hidden(packed(mlp.down), n, hidden_.data());
+                        auto* chunk = reinterpret_cast<float*>(memory_of(worker) + own);
+                        activate_columns(mlp, begin, end, open_input(input, worker), n, hidden, chunk);
+                      });
+  program_->add_split(down.panels(), kGrain, [this, mlp, x](std::int64_t begin, std::int64_t end, int) {
+    const PackedLinear& weight = packed(mlp.down);
+    const ActivationRows hidden(weight, x.rows(), hidden_.data());
+    weight.multiply(begin, end,
+                    {hidden, 0, x.rows(), mlp.down_bias, true, x.row(0) + weight.column(begin), x.row_stride()});
+  });
+}
+
+void CpuBackend::mlp_blocks(const Mlp& mlp, TensorView x, std::int64_t block) {
+  const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
+  const std::size_t input_at = row_bytes(up.k());
+  const std::size_t hidden_at = input_at + ActivationRows(up, block, nullptr).bytes();
+  const std::size_t chunk_at = hidden_at + ActivationRows(down, block, nullptr).bytes();
+  reserve_workers(chunk_at + chunk_bytes(mlp, block));
+  const RowSource source(x, mlp.norm);
+  program_->add_tasks((x.rows() + block - 1) / block, [=, this](std::int64_t i, int worker) {
+    const std::int64_t first = i * block, rows = std::min(block, x.rows() - first);
+    const PackedLinear& weight = packed(mlp.down);
+    std::byte* memory = memory_of(worker);
+    const ActivationRows input(packed(mlp.up), rows, memory + input_at), hidden(weight, rows, memory + hidden_at);
+    source.store(kernels_, first, rows, input, normed_row(worker));
+    activate_columns(mlp, 0, (weight.k() + kPanelRows - 1) / kPanelRows, input, rows, hidden,
+                     reinterpret_cast<float*>(memory + chunk_at));
+    weight.multiply(0, weight.panels(), {hidden, 0, rows, mlp.down_bias, true, x.row(first), x.row_stride()});
+  });
+}
+
+}  // namespace millrace::backend::cpu

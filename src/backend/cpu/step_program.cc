@@ -1,0 +1,52 @@
+#include "backend/cpu/step_program.h"
+
+#include "base/check.h"
+
+namespace millrace::backend::cpu {
+namespace {
+constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
+}  // namespace
+
+void* StepProgram::allocate(std::size_t bytes, std::size_t alignment) {
+  CHECK(bytes + alignment <= kChunkBytes);
+  for (;; ++chunk_, used_ = 0) {
+    if (chunk_ == chunks_.size()) chunks_.push_back(std::make_unique<std::byte[]>(kChunkBytes));
+    void* at = chunks_[chunk_].get() + used_;
+    std::size_t left = kChunkBytes - used_;
+    if (std::align(alignment, bytes, at, left) == nullptr) continue;
+    used_ = kChunkBytes - left + bytes;
+    return at;
+  }
+}
+
+PhaseItems::Range* StepProgram::make_ranges(std::int64_t items, std::int64_t grain, int n) {
+  const auto bytes = static_cast<std::size_t>(n) * sizeof(PhaseItems::Range);
+  auto* ranges = static_cast<PhaseItems::Range*>(allocate(bytes, alignof(PhaseItems::Range)));
+  for (int i = 0; i < n; ++i) {
+    const WorkerTeam::Piece own = WorkerTeam::piece(items, grain, i, n);
+    auto* range = new (ranges + i) PhaseItems::Range;
+    range->next.store(own.begin, std::memory_order_relaxed);
+    range->end = own.end;
+  }
+  return ranges;
+}
+
+void StepProgram::work(int worker) noexcept {
+  for (Phase* phase : phases_) {
+    PhaseItems items(phase->ranges, phase->n_ranges, phase->piece);
+    std::int64_t done = 0;
+    for (std::int64_t begin, end; items.next(worker, begin, end);) {
+      phase->entry(phase->body, begin, end, worker);
+      done += end - begin;
+    }
+    if (done > 0) phase->done.fetch_add(done, std::memory_order_acq_rel);
+    for (Patience patience; phase->done.load(std::memory_order_acquire) < phase->items;) patience.wait();
+  }
+}
+
+void StepProgram::clear() {
+  phases_.clear();
+  chunk_ = used_ = 0;
+}
+
+}  // namespace millrace::backend::cpu

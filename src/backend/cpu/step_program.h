@@ -1,0 +1,106 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "base/worker_team.h"
+
+namespace millrace::backend::cpu {
+
+// Who does what of a phase: the items [0, n) in pieces, each given out once. Every worker has a range of its own, the
+// same in each step, so that its caches stay warm; when that is used up it helps the others with theirs.
+class PhaseItems {
+ public:
+  struct alignas(64) Range {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  PhaseItems(Range* ranges, int n_ranges, std::int64_t piece) : ranges_(ranges), n_ranges_(n_ranges), piece_(piece) {}
+
+  // The next piece for `worker`, or false when none is left.
+  bool next(int worker, std::int64_t& begin, std::int64_t& end) noexcept {
+    for (int i = 0; i < n_ranges_; ++i) {
+      Range& range = ranges_[(worker + i) % n_ranges_];
+      if (range.next.load(std::memory_order_relaxed) >= range.end) continue;
+      begin = range.next.fetch_add(piece_, std::memory_order_relaxed);
+      if (begin >= range.end) continue;
+      end = begin + piece_ < range.end ? begin + piece_ : range.end;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  Range* ranges_;
+  int n_ranges_;
+  std::int64_t piece_;
+};
+
+// The phases of the operations recorded since the last run. The team is offered all of them at once; a phase begins
+// when all items of the one before are done. It is items that count, not workers: one that comes late, as another
+// process had its processor, finds its part done by others and goes on to where they are. Bodies are copied, must not
+// throw, and capture only what needs no destructor: recording costs some ten nanoseconds and allocates nothing once the
+// first step has been recorded.
+class StepProgram final : public TeamWork {
+ public:
+  explicit StepProgram(int workers) : workers_(workers) {}
+
+  // body(begin, end, worker) until [0, items) is covered, each worker beginning in its own contiguous range. Pieces are
+  // multiples of `grain` but for the last.
+  template <typename Body>
+  void add_split(std::int64_t items, std::int64_t grain, Body body) {
+    const std::int64_t per_worker = items / workers_ / kPiecesPerWorker;
+    add(items, workers_, grain, std::max(grain, per_worker / grain * grain), body);
+  }
+
+  // body(item, worker) for each item of [0, items), in order, by whichever worker is free.
+  template <typename Body>
+  void add_tasks(std::int64_t items, Body body) {
+    add(items, 1, 1, 1, [body](std::int64_t item, std::int64_t, int worker) { body(item, worker); });
+  }
+
+  void work(int worker) noexcept override;
+  bool empty() const noexcept { return phases_.empty(); }
+  void clear();
+
+ private:
+  static constexpr std::int64_t kPiecesPerWorker = 4;  // what is left for others when a worker is late
+
+  struct alignas(64) Phase {
+    void (*entry)(void* body, std::int64_t begin, std::int64_t end, int worker) = nullptr;
+    void* body = nullptr;
+    PhaseItems::Range* ranges = nullptr;
+    int n_ranges = 0;
+    std::int64_t items = 0, piece = 1;
+    alignas(64) std::atomic<std::int64_t> done{0};
+  };
+
+  template <typename Body>
+  void add(std::int64_t items, int ranges, std::int64_t grain, std::int64_t piece, Body body) {
+    static_assert(std::is_trivially_destructible_v<Body>);
+    if (items == 0) return;
+    auto* phase = new (allocate(sizeof(Phase), alignof(Phase))) Phase;
+    phase->entry = [](void* stored, std::int64_t begin, std::int64_t end, int worker) {
+      (*static_cast<Body*>(stored))(begin, end, worker);
+    };
+    phase->body = new (allocate(sizeof(Body), alignof(Body))) Body(body);
+    phase->items = items;
+    phase->piece = piece;
+    phase->n_ranges = ranges;
+    phase->ranges = make_ranges(items, grain, ranges);
+    phases_.push_back(phase);
+  }
+  PhaseItems::Range* make_ranges(std::int64_t items, std::int64_t grain, int n);
+  void* allocate(std::size_t bytes, std::size_t alignment);
+
+  int workers_;
+  std::vector<Phase*> phases_;
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::size_t chunk_ = 0, used_ = 0;  // the one being filled, and how far
+};
+
+}  // namespace millrace::backend::cpu
