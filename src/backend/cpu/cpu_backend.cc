@@ -62,7 +62,7 @@ std::string CpuBackend::description() const {
 }
 
 std::unique_ptr<Linear> CpuBackend::make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) {
-  return std::make_unique<PackedLinear>(std::move(sources), kernels_, precision, team_);
+  return std::make_unique<PackedLinear>(std::move(sources), kernels_, precision, team_, arena_);
 }
 
 std::size_t CpuBackend::packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,

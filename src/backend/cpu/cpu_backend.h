@@ -71,6 +71,7 @@ class CpuBackend final : public Backend {
 
   WorkerTeam team_;
   KernelSet kernels_;
+  WeightArena arena_;
   std::vector<std::unique_ptr<StepProgram>> programs_;
   StepProgram* program_;                 // the one being recorded
   Scratch input_, hidden_, partials_;    // shared by the workers during an operation

@@ -24,7 +24,7 @@ constexpr std::int64_t kPanelsPerRead = 8;  // 128 rows a read: large enough for
 }  // namespace
 
 PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision,
-                           WorkerTeam& team)
+                           WorkerTeam& team, WeightArena& arena)
     : isa_(kernels.isa) {
   CHECK(!sources.empty());
   k_ = sources.front().cols;
@@ -39,7 +39,7 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     total += bytes(kernels, *source.format, source.rows, k_, precision);
     n_ += source.rows;
   }
-  buffer_ = Buffer::allocate(total).or_throw();
+  memory_ = arena.take(total);
   for (std::size_t i = 0; i < sources.size(); ++i) pack(sources[i], segments_[i], team);
 }
 
@@ -64,7 +64,7 @@ void PackedLinear::pack(const WeightSource& source, const Segment& segment, Work
         source.read(first_row, n_rows, rows);
         for (std::int64_t q = p; q < last; ++q) {
           const std::int64_t row = (q - p) * kPanelRows;
-          auto* out = buffer_.data() + segment.offset + static_cast<std::size_t>(q) * segment.panel_bytes;
+          auto* out = memory_.data + segment.offset + static_cast<std::size_t>(q) * segment.panel_bytes;
           segment.kernel->pack(*source.format, rows.data() + static_cast<std::size_t>(row) * row_bytes,
                                static_cast<int>(std::min<std::int64_t>(kPanelRows, n_rows - row)), k_, out);
         }

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/weight_arena.h"
 #include "base/worker_team.h"
 
 namespace millrace::backend::cpu {
@@ -25,8 +26,8 @@ class PackedLinear final : public Linear {
   };
 
   // Reads and packs the sources, panels split over the team. Throws LoadError.
-  PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision,
-               WorkerTeam& team);
+  PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision, WorkerTeam& team,
+               WeightArena& arena);
 
   // Of one source once packed.
   static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
@@ -34,7 +35,7 @@ class PackedLinear final : public Linear {
 
   std::int64_t n() const noexcept override { return n_; }
   std::int64_t k() const noexcept override { return k_; }
-  std::size_t packed_bytes() const noexcept override { return buffer_.size(); }
+  std::size_t packed_bytes() const noexcept override { return memory_.size; }
   std::string description() const override;
 
   // Whether a kernel of this weight takes activations of that type.
@@ -60,14 +61,14 @@ class PackedLinear final : public Linear {
 
  private:
   const std::byte* panel(const Segment& segment, std::int64_t index) const noexcept {
-    return buffer_.data() + segment.offset + static_cast<std::size_t>(index) * segment.panel_bytes;
+    return memory_.data + segment.offset + static_cast<std::size_t>(index) * segment.panel_bytes;
   }
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
   std::int64_t n_ = 0, k_ = 0, panels_ = 0;
   unsigned activation_types_ = 0;  // a bit each
   std::vector<Segment> segments_;
   Isa isa_;
-  Buffer buffer_;
+  WeightArena::Slice memory_;
 };
 
 }  // namespace millrace::backend::cpu
