@@ -3,6 +3,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/log.h"
+#include "base/readable_bytes.h"
+#include "checkpoint/content_key.h"
 #include "hub/model_lookup.h"
 
 namespace millrace::app {
@@ -28,6 +31,14 @@ void ModelFlags::declare(CLI::App& app) {
                  "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
+  app.add_option("--packed-cache", packed_cache,
+                 "Keep packed weights for a faster start: auto (large models, in the cache directory), off, or a "
+                 "directory")
+      ->envname("MILLRACE_PACKED_CACHE");
+  app.add_option("--packed-cache-limit", packed_cache_limit,
+                 "Bytes of all packed weights kept, e.g. 20GB; the least recently used go")
+      ->envname("MILLRACE_PACKED_CACHE_LIMIT")
+      ->transform(CLI::AsSizeValue(false));
   hub.declare(app);
 }
 
@@ -64,16 +75,40 @@ std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference,
   return checkpoint::open_checkpoint(Env::system(), model_path(reference, hub)).or_throw();
 }
 
+namespace {
+
+// Smaller models are packed faster than a file is found.
+constexpr std::uint64_t kWorthKeeping = std::uint64_t{256} << 20;
+
+backend::PackedCacheConfig packed_cache_of(const ModelFlags& flags, const checkpoint::Checkpoint& checkpoint) {
+  std::uint64_t bytes = 0;
+  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
+  if (flags.packed_cache == "off" || (flags.packed_cache == "auto" && bytes < kWorthKeeping)) return {};
+  return {.directory = flags.packed_cache == "auto" ? cache_directory() + "/packed" : flags.packed_cache,
+          .model_key = checkpoint::content_key(checkpoint),
+          .limit_bytes = flags.packed_cache_limit};
+}
+
+}  // namespace
+
 LoadedModel load_model(const ModelFlags& flags) {
   LoadedModel loaded;
+  Env& env = Env::system();
+  const TimePoint start = env.now();
   loaded.checkpoint = open_model(flags.model, flags.hub);
-  loaded.backend = backend::make_cpu_backend({.threads = flags.threads, .isa = flags.cpu_isa}).or_throw();
+  const TimePoint opened = env.now();
+  const backend::CpuConfig config{
+      .threads = flags.threads, .isa = flags.cpu_isa, .packed_cache = packed_cache_of(flags, *loaded.checkpoint)};
+  loaded.backend = backend::make_cpu_backend(config).or_throw();
   model::ModelOptions options;
   options.max_length = flags.max_model_len;
   options.precision =
       flags.matmul_precision == "f32" ? backend::MatmulPrecision::kF32 : backend::MatmulPrecision::kAuto;
   loaded.transformer = std::make_unique<model::Transformer>(
       *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
+  log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
+            milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),
+            milliseconds_between(opened, env.now()));
   return loaded;
 }
 

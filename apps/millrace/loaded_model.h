@@ -19,6 +19,8 @@ struct ModelFlags {
   std::string kv_cache_dtype = "bf16";
   std::string matmul_precision = "auto";
   std::int64_t max_model_len = 0;
+  std::string packed_cache = "auto";
+  std::uint64_t packed_cache_limit = std::uint64_t{64} << 30;
   HubFlags hub;
 
   void declare(CLI::App& app);

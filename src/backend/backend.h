@@ -139,6 +139,9 @@ class Backend {
   // Throws LoadError (unreadable source, no memory).
   virtual std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) = 0;
 
+  // All weights of the model are made.
+  virtual void finish_loading() {}
+
   // What make_linear would take for one matrix, without reading it.
   virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                                    MatmulPrecision precision) const = 0;
@@ -160,9 +163,17 @@ class Backend {
   virtual void synchronize() = 0;
 };
 
+// Where packed weights are kept from one start to the next.
+struct PackedCacheConfig {
+  std::string directory;                                // "" = nowhere
+  std::uint64_t model_key = 0;                          // of the weights' content
+  std::uint64_t limit_bytes = std::uint64_t{64} << 30;  // of all files there; the least recently used go
+};
+
 struct CpuConfig {
   int threads = 0;  // 0 = all the processors this process may use
   std::string isa;  // "" = the best there is; else as base/cpu.h names them
+  PackedCacheConfig packed_cache = {};
 };
 // kInvalidArgument for an instruction set this processor has not.
 Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config);

@@ -15,13 +15,18 @@ namespace {
 
 class PosixFile final : public RandomAccessFile {
  public:
-  PosixFile(int fd, std::uint64_t size, std::string path) : fd_(fd), size_(size), path_(std::move(path)) {}
+  PosixFile(int fd, const struct stat& facts, std::string path)
+      : fd_(fd),
+        size_(static_cast<std::uint64_t>(facts.st_size)),
+        modified_(std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec),
+        path_(std::move(path)) {}
   ~PosixFile() override { ::close(fd_); }
   PosixFile(const PosixFile&) = delete;
   PosixFile& operator=(const PosixFile&) = delete;
 
   std::uint64_t size() const noexcept override { return size_; }
   const std::string& path() const noexcept override { return path_; }
+  std::int64_t modified() const noexcept override { return modified_; }
 
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     while (!out.empty()) {
@@ -43,6 +48,7 @@ class PosixFile final : public RandomAccessFile {
  private:
   int fd_;
   std::uint64_t size_;
+  std::int64_t modified_;
   std::string path_;
 };
 
@@ -66,8 +72,7 @@ class SystemEnv final : public Env {
       ::close(fd);
       return make_error(ErrorCode::kBadFile, path, "{}: not a regular file", path);
     }
-    return std::unique_ptr<RandomAccessFile>(
-        std::make_unique<PosixFile>(fd, static_cast<std::uint64_t>(info.st_size), path));
+    return std::unique_ptr<RandomAccessFile>(std::make_unique<PosixFile>(fd, info, path));
   }
 
   std::vector<std::string> list(const std::string& directory) override {

@@ -24,6 +24,8 @@ class RandomAccessFile {
   // as data.
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual const std::string& path() const noexcept = 0;
+  // When it was last changed, in nanoseconds of the system's clock, as of opening; 0 if nobody knows.
+  virtual std::int64_t modified() const noexcept { return 0; }
 };
 
 // The world outside the process, injectable so that a test can fail the Nth read or run a server on virtual time (law

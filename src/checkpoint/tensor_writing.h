@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "checkpoint/output_file.h"
+#include "base/output_file.h"
 #include "quant/format.h"
 #include "tensor/shape.h"
 

@@ -146,6 +146,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
     head_ = backend_.make_linear({loader.linear(head_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
   }
   loader.check_all_used();
+  backend_.finish_loading();
 }
 
 backend::KvGeometry Transformer::kv_geometry(DType dtype) const noexcept {

@@ -1,6 +1,7 @@
 #include "backend/cpu/cpu_backend.h"
 
 #include "backend/cpu/attention_plan.h"
+#include "backend/cpu/packed_cache.h"
 #include "backend/cpu/packed_linear.h"
 #include "base/check.h"
 
@@ -25,17 +26,18 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config) {
     return make_error(ErrorCode::kInvalidArgument, "threads", "threads is {}, must be 0 (all) to 1024", config.threads);
   }
   const int threads = config.threads > 0 ? config.threads : cpu_info().logical_cpus;
-  return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads, isa));
+  return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads, isa, config.packed_cache));
 }
 
 namespace cpu {
 
-CpuBackend::CpuBackend(int threads, Isa isa)
+CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache)
     : team_(threads),
       kernels_(select_kernels(isa)),
       worker_scratch_(static_cast<std::size_t>(threads)),
       prepared_(static_cast<std::size_t>(threads)) {
   begin_program();
+  if (!packed_cache.directory.empty()) packed_cache_ = std::make_unique<PackedCache>(packed_cache, Env::system());
 }
 
 CpuBackend::~CpuBackend() = default;
@@ -51,6 +53,11 @@ void CpuBackend::begin_program() {
   plans_used_ = 0;
 }
 
+void CpuBackend::finish_loading() {
+  if (packed_cache_) packed_cache_->finish();
+  packed_cache_.reset();
+}
+
 void CpuBackend::synchronize() {
   if (program_->empty()) return;
   team_.offer(*program_);
@@ -62,7 +69,7 @@ std::string CpuBackend::description() const {
 }
 
 std::unique_ptr<Linear> CpuBackend::make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) {
-  return std::make_unique<PackedLinear>(std::move(sources), kernels_, precision, team_, arena_);
+  return std::make_unique<PackedLinear>(std::move(sources), kernels_, precision, team_, arena_, packed_cache_.get());
 }
 
 std::size_t CpuBackend::packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,

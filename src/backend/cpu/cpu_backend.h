@@ -13,6 +13,7 @@
 
 namespace millrace::backend::cpu {
 
+class PackedCache;
 struct AttentionPlan;
 
 // The Backend of the processor. Operations are recorded as phases of a program that synchronize() runs on the worker
@@ -20,13 +21,14 @@ struct AttentionPlan;
 // are done by all workers together, each computing some of the columns.
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(int threads, Isa isa);
+  CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache = {});
   ~CpuBackend() override;
 
   std::string description() const override;
   int threads() const noexcept override { return team_.size(); }
   Result<Buffer> allocate(std::size_t bytes) override { return Buffer::allocate(bytes); }
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
+  void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override;
   void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) override;
@@ -72,6 +74,7 @@ class CpuBackend final : public Backend {
   WorkerTeam team_;
   KernelSet kernels_;
   WeightArena arena_;
+  std::unique_ptr<PackedCache> packed_cache_;  // while the model is loaded
   std::vector<std::unique_ptr<StepProgram>> programs_;
   StepProgram* program_;                 // the one being recorded
   Scratch input_, hidden_, partials_;    // shared by the workers during an operation

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "backend/cpu/activation_rows.h"
+#include "backend/cpu/packed_cache.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
@@ -19,12 +20,15 @@ const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFo
   __builtin_unreachable();
 }
 
+// Of the panels in files of packed weights: to be raised with every change of pack_*.cc.
+constexpr int kLayoutVersion = 1;
+
 constexpr std::int64_t kPanelsPerRead = 8;  // 128 rows a read: large enough for pread, small enough to stay in cache
 
 }  // namespace
 
 PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision,
-                           WorkerTeam& team, WeightArena& arena)
+                           WorkerTeam& team, WeightArena& arena, PackedCache* cache)
     : isa_(kernels.isa) {
   CHECK(!sources.empty());
   k_ = sources.front().cols;
@@ -40,7 +44,16 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     n_ += source.rows;
   }
   memory_ = arena.take(total);
-  for (std::size_t i = 0; i < sources.size(); ++i) pack(sources[i], segments_[i], team);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Segment& segment = segments_[i];
+    const std::span<std::byte> panels(memory_.data + segment.offset,
+                                      static_cast<std::size_t>(segment.panels()) * segment.panel_bytes);
+    const std::string layout = fmt::format("{} {} {} {} {}", segment.format->name, segment.kernel->name, segment.rows,
+                                           segment.panel_bytes, kLayoutVersion);
+    if (cache != nullptr && cache->read(sources[i].name, layout, panels, team)) continue;
+    pack(sources[i], segment, team);
+    if (cache != nullptr) cache->add(sources[i].name, layout, panels);
+  }
 }
 
 std::size_t PackedLinear::bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,

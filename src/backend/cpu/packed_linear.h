@@ -11,6 +11,7 @@
 namespace millrace::backend::cpu {
 
 class ActivationRows;
+class PackedCache;
 
 // A Linear as the CPU keeps it: stacked weights of one format each, in panels of 16 rows, each with the kernel chosen
 // for it.
@@ -25,9 +26,10 @@ class PackedLinear final : public Linear {
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
   };
 
-  // Reads and packs the sources, panels split over the team. Throws LoadError.
+  // Reads and packs the sources, panels split over the team, or takes them from the cache (or null) as they were packed
+  // before. Throws LoadError.
   PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision, WorkerTeam& team,
-               WeightArena& arena);
+               WeightArena& arena, PackedCache* cache);
 
   // Of one source once packed.
   static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,

@@ -4,7 +4,7 @@
 
 #include "checkpoint/gguf_config.h"
 #include "checkpoint/gguf_writer.h"
-#include "checkpoint/output_file.h"
+#include "base/output_file.h"
 #include "checkpoint/safetensors_writer.h"
 #include "model/synth/synth_data.h"
 #include "model/synth/synth_model.h"
@@ -108,7 +108,7 @@ nlohmann::ordered_json config_json(const SynthModel& model, const nlohmann::orde
 }
 
 Result<void> write_text(const fs::path& path, const std::string& text) {
-  auto file = checkpoint::OutputFile::create(path.string());
+  auto file = OutputFile::create(path.string());
   if (!file) return file.error();
   if (auto written = file->write(std::as_bytes(std::span(text))); !written) return written;
   return file->commit();

@@ -1,4 +1,4 @@
-#include "checkpoint/output_file.h"
+#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace millrace::checkpoint {
+namespace millrace {
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
   const std::string temporary = path + ".tmp";
@@ -57,10 +57,11 @@ Result<void> OutputFile::write_zeros(std::uint64_t count) {
   return {};
 }
 
-Result<void> OutputFile::commit() {
-  if (::fsync(fd_) != 0) return failure("fsync");
+Result<void> OutputFile::commit(bool durable) {
+  if (durable && ::fsync(fd_) != 0) return failure("fsync");
   if (::rename((path_ + ".tmp").c_str(), path_.c_str()) != 0) return failure("rename");
   ::close(std::exchange(fd_, -1));
+  if (!durable) return {};
   // The new name survives a power cut only once its directory is synced; file systems without that are as good as they
   // get.
   const std::string parent = std::filesystem::path(path_).parent_path().string();
@@ -72,4 +73,4 @@ Result<void> OutputFile::commit() {
   return {};
 }
 
-}  // namespace millrace::checkpoint
+}  // namespace millrace

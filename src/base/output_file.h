@@ -7,9 +7,9 @@
 
 #include "base/result.h"
 
-namespace millrace::checkpoint {
+namespace millrace {
 
-// A file that appears under its name only when it is whole: bytes go to PATH.tmp; commit() syncs and renames it.
+// A file that appears under its name only when it is whole: bytes go to PATH.tmp; commit() renames it.
 // Destroyed before that, it removes the temporary file. One thread.
 class OutputFile {
  public:
@@ -21,7 +21,8 @@ class OutputFile {
   std::uint64_t position() const noexcept { return position_; }
   Result<void> write(std::span<const std::byte> bytes);
   Result<void> write_zeros(std::uint64_t count);
-  Result<void> commit();
+  // `durable`: it survives a power cut, at the price of waiting for the disk.
+  Result<void> commit(bool durable = true);
 
  private:
   OutputFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
@@ -32,4 +33,4 @@ class OutputFile {
   std::uint64_t position_ = 0;
 };
 
-}  // namespace millrace::checkpoint
+}  // namespace millrace

@@ -1,0 +1,219 @@
+#include "backend/cpu/packed_cache.h"
+
+#include <fmt/format.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/checksum.h"
+#include "base/log.h"
+#include "base/readable_bytes.h"
+
+namespace millrace::backend::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<char, 8> kMagic = {'M', 'R', 'P', 'A', 'C', 'K', '0', '1'};
+constexpr std::string_view kSuffix = ".packed";
+constexpr std::uint64_t kHeaderBytes = 64, kAlignment = 64;
+constexpr std::uint64_t kMaxDirectoryBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;  // what a worker reads and checks at once
+// Left free on the disk, whatever the limit says.
+constexpr std::uint64_t kFreeReserve = std::uint64_t{2} << 30;
+
+struct Footer {
+  std::uint64_t directory_offset, directory_bytes, directory_checksum;
+  std::array<char, 8> magic;
+};
+static_assert(sizeof(Footer) == 32);
+
+std::uint64_t block_checksum(std::span<const std::byte> block) { return checksum(block, kBlockBytes); }
+
+std::uint64_t combine(const std::vector<std::uint64_t>& blocks) { return checksum(std::as_bytes(std::span(blocks))); }
+
+std::uint64_t checksum_of(std::span<const std::byte> bytes) {
+  std::vector<std::uint64_t> blocks;
+  for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
+    blocks.push_back(block_checksum(bytes.subspan(at, std::min(kBlockBytes, bytes.size() - at))));
+  }
+  return combine(blocks);
+}
+
+}  // namespace
+
+PackedCache::PackedCache(const PackedCacheConfig& config, Env& env)
+    : config_(config), env_(env), path_(fmt::format("{}/{:016x}{}", config.directory, config.model_key, kSuffix)) {
+  open_existing();
+}
+
+PackedCache::~PackedCache() = default;
+
+void PackedCache::open_existing() {
+  auto file = env_.open(path_);
+  if (!file) return;
+  Footer footer;
+  const std::uint64_t size = (*file)->size();
+  std::vector<std::byte> json;
+  if (size >= kHeaderBytes + sizeof(footer) &&
+      (*file)->read(size - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))) && footer.magic == kMagic &&
+      footer.directory_bytes <= kMaxDirectoryBytes && footer.directory_bytes <= size - sizeof(footer) &&
+      footer.directory_offset == size - sizeof(footer) - footer.directory_bytes) {
+    json.resize(footer.directory_bytes);
+    if ((*file)->read(footer.directory_offset, json) && checksum(json) == footer.directory_checksum &&
+        parse_directory(json)) {
+      file_ = *std::move(file);
+      // The time of change is that of the last use: what remove_oldest goes by.
+      ::utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);
+      return;
+    }
+  }
+  entries_.clear();
+  log::warn("{}: not a whole file of packed weights; it is written anew", path_);
+}
+
+bool PackedCache::parse_directory(std::span<const std::byte> json) {
+  const auto* begin = reinterpret_cast<const char*>(json.data());
+  const auto tree = nlohmann::json::parse(begin, begin + json.size(), nullptr, false);
+  if (!tree.is_array()) return false;
+  for (const auto& node : tree) {
+    if (!node.is_object() || !node.value("name", nlohmann::json()).is_string()) return false;
+    Entry entry;
+    entry.layout = node.value("layout", "");
+    entry.offset = node.value("offset", std::uint64_t{0});
+    entry.bytes = node.value("bytes", std::uint64_t{0});
+    entry.checksum = node.value("checksum", std::uint64_t{0});
+    entries_.emplace(node["name"].get<std::string>(), std::move(entry));
+  }
+  return true;
+}
+
+bool PackedCache::read(const std::string& name, const std::string& layout, std::span<std::byte> out, WorkerTeam& team) {
+  if (file_ == nullptr) return false;
+  const auto it = entries_.find(name);
+  if (it == entries_.end() || it->second.layout != layout || it->second.bytes != out.size()) {
+    give_up("it has another layout");
+    return false;
+  }
+  const Entry& entry = it->second;
+  std::vector<std::uint64_t> blocks((out.size() + kBlockBytes - 1) / kBlockBytes);
+  team.split(static_cast<std::int64_t>(blocks.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const std::size_t at = i * kBlockBytes;
+      const auto block = out.subspan(at, std::min(kBlockBytes, out.size() - at));
+      blocks[i] = file_->read(entry.offset + at, block) ? block_checksum(block) : ~entry.checksum;
+    }
+  });
+  if (combine(blocks) == entry.checksum) return true;
+  give_up(fmt::format("weight {} is damaged", name));
+  return false;
+}
+
+// From here on every weight is packed from its source; the next start writes the file anew.
+void PackedCache::give_up(std::string_view why) {
+  log::warn("{}: {}; the file is removed", path_, why);
+  std::error_code ignored;
+  fs::remove(path_, ignored);
+  file_.reset();
+  off_ = true;
+}
+
+bool PackedCache::start_writing() {
+  std::error_code failed;
+  fs::create_directories(config_.directory, failed);
+  auto output = OutputFile::create(path_);
+  if (!output || !output->write(std::as_bytes(std::span(kMagic))) ||
+      !output->write_zeros(kHeaderBytes - kMagic.size())) {
+    log::warn("packed weights are not kept: {}", output ? "write failed" : output.error().message);
+    return false;
+  }
+  output_.emplace(*std::move(output));
+  return true;
+}
+
+void PackedCache::add(const std::string& name, const std::string& layout, std::span<const std::byte> bytes) {
+  if (off_) return;
+  std::error_code failed;
+  if (!output_ && !start_writing()) {
+    off_ = true;
+    return;
+  }
+  const fs::space_info space = fs::space(config_.directory, failed);
+  const std::uint64_t after = output_->position() + bytes.size();
+  if (failed || space.available < bytes.size() + kFreeReserve || after > config_.limit_bytes) {
+    log::warn("packed weights are not kept: {} of the {} that {} may have are needed, and {} must stay free of {}",
+              readable_bytes(after), readable_bytes(config_.limit_bytes), config_.directory,
+              readable_bytes(kFreeReserve), readable_bytes(failed ? 0 : space.available));
+    output_.reset();
+    off_ = true;
+    return;
+  }
+  const Entry entry{layout, output_->position(), bytes.size(), checksum_of(bytes)};
+  if (!output_->write(bytes) || !output_->write_zeros((kAlignment - bytes.size() % kAlignment) % kAlignment)) {
+    log::warn("packed weights are not kept: {} cannot be written", path_);
+    output_.reset();
+    off_ = true;
+    return;
+  }
+  entries_[name] = entry;
+}
+
+void PackedCache::finish() {
+  if (!output_) return;
+  nlohmann::json tree = nlohmann::json::array();
+  for (const auto& [name, entry] : entries_) {
+    tree.push_back({{"name", name},
+                    {"layout", entry.layout},
+                    {"offset", entry.offset},
+                    {"bytes", entry.bytes},
+                    {"checksum", entry.checksum}});
+  }
+  const std::string json = tree.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const Footer footer{output_->position(), json.size(), checksum(json), kMagic};
+  // Not durable: after a power cut the checksums find what is missing.
+  if (!output_->write(std::as_bytes(std::span(json.data(), json.size()))) ||
+      !output_->write(std::as_bytes(std::span(&footer, 1))) || !output_->commit(false)) {
+    log::warn("packed weights are not kept: {} cannot be written", path_);
+  }
+  output_.reset();
+  remove_oldest();
+}
+
+void PackedCache::remove_oldest() const {
+  struct File {
+    fs::path path;
+    fs::file_time_type used;
+    std::uint64_t bytes;
+  };
+  std::vector<File> files;
+  std::uint64_t total = 0;
+  for (const std::string& name : env_.list(config_.directory)) {
+    if (!name.ends_with(kSuffix)) continue;
+    std::error_code failed;
+    File file{fs::path(config_.directory) / name, {}, 0};
+    file.used = fs::last_write_time(file.path, failed);
+    if (!failed) file.bytes = fs::file_size(file.path, failed);
+    if (failed) continue;
+    total += file.bytes;
+    files.push_back(std::move(file));
+  }
+  std::ranges::sort(files, {}, &File::used);
+  for (const File& file : files) {
+    if (total <= config_.limit_bytes) return;
+    if (file.path == path_) continue;
+    std::error_code failed;
+    if (fs::remove(file.path, failed)) {
+      total -= file.bytes;
+      log::info("{}: removed, as packed weights take more than {}", file.path.string(),
+                readable_bytes(config_.limit_bytes));
+    }
+  }
+}
+
+}  // namespace millrace::backend::cpu
