@@ -84,16 +84,15 @@ struct Weight {
     }
   }
   void add_affine_magnitude() {
-    std::uint8_t codes[256];
-    float scales[16] = {}, mins[16] = {};
+    quant::AffineBlock parts;
     for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(format.block_values)) {
       const auto block = at / static_cast<std::size_t>(format.block_values);
-      format.affine.decompose(stored.data() + block * static_cast<std::size_t>(format.block_bytes), codes, scales,
-                              mins);
+      format.affine.decompose(stored.data() + block * static_cast<std::size_t>(format.block_bytes), parts);
       for (int i = 0; i < format.block_values; ++i) {
         const int s = i / format.affine.scale_group;
         magnitude[at + static_cast<std::size_t>(i)] =
-            std::fabs(static_cast<double>(scales[s]) * (codes[i] - format.affine.zero)) + std::fabs(mins[s]);
+            std::fabs(static_cast<double>(format.affine.scale(parts, s)) * format.affine.steps(parts.codes[i])) +
+            std::fabs(format.affine.min(parts, s));
       }
     }
   }
@@ -105,34 +104,29 @@ struct Input {
   std::vector<float> f32;
   std::vector<std::uint16_t> bf16;
   std::vector<std::int8_t> q;
-  std::vector<float> scale;
-  std::vector<std::int32_t> sum;
+  std::vector<Int8Group> groups;
 
   Input(std::vector<float> x, std::int64_t columns) : k(columns), stride(columns + 3) {
     f32.assign(static_cast<std::size_t>(kRows * stride), kNan);
     bf16.resize(static_cast<std::size_t>(kRows * k));
     q.resize(bf16.size());
-    const std::int64_t groups = k / kGroup;
-    scale.resize(static_cast<std::size_t>(kRows * groups));
-    sum.resize(scale.size() * 2);
+    groups.resize(static_cast<std::size_t>(kRows * (k / kGroup)));
     const KernelSet scalar = select_kernels(Isa::kScalar);
     for (std::int64_t r = 0; r < kRows; ++r) {
       const float* row = x.data() + r * k;
       std::copy(row, row + k, f32.data() + r * stride);
       scalar.to_bf16(row, k, bf16.data() + r * k);
-      scalar.quantize(row, k, q.data() + r * k, scale.data() + r * groups, sum.data() + r * groups * 2);
+      scalar.quantize(row, k, q.data() + r * k, groups.data() + r * (k / kGroup));
     }
   }
   Activations rows(std::int64_t first, std::int64_t count) const {
-    const std::int64_t groups = k / kGroup;
     return {.rows = count,
             .k = k,
             .f32 = f32.data() + first * stride,
             .f32_stride = stride,
             .bf16 = bf16.data() + first * k,
             .q = q.data() + first * k,
-            .scale = scale.data() + first * groups,
-            .sum = sum.data() + first * groups * 2};
+            .groups = groups.data() + first * (k / kGroup)};
   }
   // What the kernel is given for x[r][i].
   double seen(ActivationType type, std::int64_t r, std::int64_t i) const {
@@ -140,7 +134,7 @@ struct Input {
     switch (type) {
       case ActivationType::kF32: return f32[static_cast<std::size_t>(r * stride + i)];
       case ActivationType::kBf16: return bf16_to_f32(bf16[at]);
-      case ActivationType::kInt8: return static_cast<double>(scale[at / kGroup]) * q[at];
+      case ActivationType::kInt8: return static_cast<double>(groups[at / kGroup].scale) * q[at];
     }
     return 0.0;
   }
