@@ -16,6 +16,12 @@ std::size_t dense_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_dense(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
 void unpack_dense_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
+// Any format rounded to bf16 and packed like it.
+std::size_t rounded_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
+void pack_rounded(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
+                  std::byte* panel);
+void unpack_rounded_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
+
 // Sixteen rows as stored, one after the other.
 std::size_t raw_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_raw(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
