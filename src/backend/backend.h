@@ -23,6 +23,7 @@ namespace millrace::backend {
 // How the products of quantized weights are computed. Static per model, never per batch.
 enum class MatmulPrecision {
   kAuto,  // block formats: int8 activations in groups of 32; bf16 weights: bf16 products where the processor has them
+  kBf16,  // weights rounded to bf16, bf16 activations, sums in f32: for outliers that int8 groups flatten
   kF32,   // weights unpacked to f32, f32 activations: the most exact, slower
 };
 

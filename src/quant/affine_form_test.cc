@@ -23,13 +23,12 @@ TEST(AffineForm, ComputesWhatUnpackComputes) {
       for (float& v : values) v = normal(random);
       format.pack(values, block.data());
       format.unpack(block.data(), expected);
-      std::uint8_t codes[256];
-      float scales[16] = {}, mins[16] = {};
-      form.decompose(block.data(), codes, scales, mins);
+      AffineBlock parts;
+      form.decompose(block.data(), parts);
       for (int i = 0; i < format.block_values; ++i) {
-        ASSERT_LT(codes[i], 1 << form.code_bits) << format.name;
+        ASSERT_LT(parts.codes[i], 1 << form.code_bits) << format.name;
         const int s = i / form.scale_group;
-        const float value = scales[s] * static_cast<float>(codes[i] - form.zero) + mins[s];
+        const float value = form.scale(parts, s) * static_cast<float>(form.steps(parts.codes[i])) + form.min(parts, s);
         ASSERT_EQ(value, expected[static_cast<std::size_t>(i)]) << format.name << " value " << i;
       }
     }

@@ -18,11 +18,13 @@ namespace millrace::quant {
 inline constexpr int kBlock32 = 32;
 using Codes32 = std::array<std::uint8_t, kBlock32>;
 
-inline float load_half(const std::byte* at) noexcept {
+inline std::uint16_t load_bits(const std::byte* at) noexcept {
   std::uint16_t bits;
   std::memcpy(&bits, at, sizeof bits);
-  return f16_to_f32(bits);
+  return bits;
 }
+
+inline float load_half(const std::byte* at) noexcept { return f16_to_f32(load_bits(at)); }
 
 inline void store_half(std::byte* at, float value) noexcept {
   const std::uint16_t bits = f32_to_f16(value);
@@ -31,11 +33,10 @@ inline void store_half(std::byte* at, float value) noexcept {
 
 // 16 bytes hold 32 nibbles: byte i has value i in its low half and value i + 16 in its high half.
 inline void load_nibbles(const std::byte* at, Codes32& codes) noexcept {
-  for (int i = 0; i < 16; ++i) {
-    const auto byte = std::to_integer<std::uint8_t>(at[i]);
-    codes[i] = byte & 0x0f;
-    codes[i + 16] = byte >> 4;
-  }
+  std::array<std::uint8_t, 16> bytes;
+  std::memcpy(bytes.data(), at, bytes.size());
+  for (int i = 0; i < 16; ++i) codes[i] = bytes[i] & 0x0f;
+  for (int i = 0; i < 16; ++i) codes[i + 16] = static_cast<std::uint8_t>(bytes[i] >> 4);
 }
 
 inline void store_nibbles(std::byte* at, const Codes32& codes) noexcept {
@@ -44,9 +45,14 @@ inline void store_nibbles(std::byte* at, const Codes32& codes) noexcept {
 
 // Four bytes hold the fifth bit of 32 codes, bit i of the little-endian word for value i.
 inline void load_fifth_bits(const std::byte* at, Codes32& codes) noexcept {
-  for (int i = 0; i < kBlock32; ++i) {
-    const int bit = std::to_integer<int>(at[i / 8]) >> (i % 8) & 1;
-    codes[i] = static_cast<std::uint8_t>(codes[i] | bit << 4);
+  for (int i = 0; i < kBlock32; i += 8) {
+    // The product puts bit b of the byte at bit 7 of byte 7 - b of the word; the swap puts it at byte b.
+    const std::uint64_t byte = std::to_integer<std::uint64_t>(at[i / 8]);
+    const std::uint64_t spread = __builtin_bswap64((byte * 0x8040201008040201u) & 0x8080808080808080u) >> 3;
+    std::uint64_t word;
+    std::memcpy(&word, &codes[i], sizeof word);
+    word |= spread;
+    std::memcpy(&codes[i], &word, sizeof word);
   }
 }
 

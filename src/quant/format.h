@@ -5,18 +5,46 @@
 #include <span>
 #include <string_view>
 
+#include "tensor/dtype.h"
+
 namespace millrace::quant {
 
-// A block format seen as integers: value = scale * (code - zero) + min, which is what the format's unpack computes.
-// Kernels multiply the codes with integer activations and apply scales afterwards.
+// One block of a format with an AffineForm, taken apart: integers and the halves as the file has them.
+struct AffineBlock {
+  std::uint8_t codes[256];          // in the order of the values
+  std::uint16_t scale = 0, min = 0;  // f16 bits
+  std::int8_t sub_scales[16];       // of each scale_group values; kProduct only
+  std::uint8_t sub_mins[16];
+};
+
+// A block format seen as integers: value = scale * (code - zero) + min, which is what the format's unpack computes, bit
+// for bit. Kernels multiply the codes with integer activations and apply scales afterwards.
 struct AffineForm {
-  int code_bits = 0;        // 4 or 8: codes are below 2^code_bits; 0 = the format has no such form
-  int scale_group = 32;     // values that share a scale: 16 or 32
-  bool wide_scale = false;  // scales and mins need f32; else they are f16 in the file and fit f16 again
+  enum class Scales : std::uint8_t {
+    kHalf,     // f16 a block: scale and min as they are
+    kProduct,  // f16 a block times a small integer a scale_group: scale * sub_scale and -(min * sub_min)
+  };
+  int code_bits = 0;  // 2, 3, 4, 5, 6 or 8: codes are below 2^code_bits; 0 = the format has no such form
+  Scales scales = Scales::kHalf;
+  int scale_group = 32;                 // values that share a scale: 16 or 32
   bool has_min = false;
-  int zero = 0;
-  // One block -> codes[block_values], scales and mins[block_values / scale_group] (mins untouched without has_min).
-  void (*decompose)(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept = nullptr;
+  int zero = 0;                         // 0 or a power of two
+  const std::int8_t* levels = nullptr;  // 16 of them: value = scale * levels[code]; zero is then that of level + 128
+  // Fills what the form has; the rest stays as it was.
+  void (*decompose)(const std::byte* block, AffineBlock& out) noexcept = nullptr;
+
+  // Of values [s * scale_group, ...) of the block.
+  float scale(const AffineBlock& block, int s) const noexcept {
+    return scales == Scales::kHalf ? f16_to_f32(block.scale)
+                                   : f16_to_f32(block.scale) * static_cast<float>(block.sub_scales[s]);
+  }
+  float min(const AffineBlock& block, int s) const noexcept {
+    if (!has_min) return 0.0f;
+    return scales == Scales::kHalf ? f16_to_f32(block.min)
+                                   : -(f16_to_f32(block.min) * static_cast<float>(block.sub_mins[s]));
+  }
+  // The integer that the scale multiplies.
+  int steps(std::uint8_t code) const noexcept { return levels != nullptr ? levels[code] : code - zero; }
 };
 
 // One way of storing the values of a weight: a block of `block_values` consecutive values of a row lies in

@@ -47,4 +47,39 @@ void dequantize_affine(const AffineSuperBlock& block, std::span<float> out) noex
 constexpr int two_bit_byte(int i) noexcept { return i / 128 * 32 + i % 32; }
 constexpr int two_bit_shift(int i) noexcept { return i / 32 % 4 * 2; }
 
+// Codes of a whole super-block, in plain loops that the compiler turns into vectors (packing runs at the speed of
+// these).
+// 256 nibbles in 128 bytes: the low halves of `kRun` bytes, then their high halves, then the next `kRun` bytes.
+template <int kRun>
+inline void load_nibble_pairs(const std::byte* at, std::uint8_t* codes) noexcept {
+  std::array<std::uint8_t, kSuperBlock / 2> bytes;
+  std::memcpy(bytes.data(), at, bytes.size());
+  for (int run = 0; run < kSuperBlock / 2; run += kRun, codes += 2 * kRun) {
+    for (int i = 0; i < kRun; ++i) codes[i] = bytes[run + i] & 15;
+    for (int i = 0; i < kRun; ++i) codes[kRun + i] = static_cast<std::uint8_t>(bytes[run + i] >> 4);
+  }
+}
+
+// 256 two-bit fields, as two_bit_byte and two_bit_shift say.
+inline void load_bit_pairs(const std::byte* at, std::uint8_t* codes) noexcept {
+  std::array<std::uint8_t, kSuperBlock / 4> bytes;
+  std::memcpy(bytes.data(), at, bytes.size());
+  for (int field = 0; field < 8; ++field) {
+    for (int i = 0; i < 32; ++i) {
+      codes[field * 32 + i] = static_cast<std::uint8_t>(bytes[field / 4 * 32 + i] >> (field % 4 * 2) & 3);
+    }
+  }
+}
+
+// Bit s of byte i (of 32) becomes bit `to` of code 32 s + i.
+inline void or_bit_plane(const std::byte* at, int to, std::uint8_t* codes) noexcept {
+  std::array<std::uint8_t, 32> bytes;
+  std::memcpy(bytes.data(), at, bytes.size());
+  for (int s = 0; s < 8; ++s) {
+    for (int i = 0; i < 32; ++i) {
+      codes[s * 32 + i] = static_cast<std::uint8_t>(codes[s * 32 + i] | (bytes[i] >> s & 1) << to);
+    }
+  }
+}
+
 }  // namespace millrace::quant

@@ -31,8 +31,7 @@ ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, st
   if (weight.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
   if (weight.wants(ActivationType::kInt8)) {
     codes_ = layout.take<std::int8_t>(rows * k_);
-    scales_ = layout.take<float>(rows * (k_ / kGroup));
-    sums_ = layout.take<std::int32_t>(rows * (k_ / kGroup) * 2);
+    groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
   }
   bytes_ = layout.used();
 }
@@ -42,12 +41,11 @@ void ActivationRows::store(const KernelSet& kernels, std::int64_t row, std::int6
   const std::int64_t at = row * k_ + column, group = row * (k_ / kGroup) + column / kGroup;
   if (f32_ != nullptr) std::memcpy(f32_ + at, x, static_cast<std::size_t>(n) * sizeof(float));
   if (bf16_ != nullptr) kernels.to_bf16(x, n, bf16_ + at);
-  if (codes_ != nullptr) kernels.quantize(x, n, codes_ + at, scales_ + group, sums_ + group * 2);
+  if (codes_ != nullptr) kernels.quantize(x, n, codes_ + at, groups_ + group);
 }
 
 Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) const noexcept {
   const auto from = [](auto* array, std::int64_t offset) { return array == nullptr ? nullptr : array + offset; };
-  const std::int64_t groups = k_ / kGroup;
   Activations view;
   view.rows = rows;
   view.k = k_;
@@ -55,8 +53,7 @@ Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) cons
   view.f32_stride = k_;
   view.bf16 = from(bf16_, first_row * k_);
   view.q = from(codes_, first_row * k_);
-  view.scale = from(scales_, first_row * groups);
-  view.sum = from(sums_, first_row * groups * 2);
+  view.groups = from(groups_, first_row * (k_ / kGroup));
   return view;
 }
 

@@ -46,8 +46,7 @@ class ActivationRows {
   float* f32_ = nullptr;  // null: no segment wants this type
   std::uint16_t* bf16_ = nullptr;
   std::int8_t* codes_ = nullptr;
-  float* scales_ = nullptr;
-  std::int32_t* sums_ = nullptr;
+  Int8Group* groups_ = nullptr;
 };
 
 }  // namespace millrace::backend::cpu

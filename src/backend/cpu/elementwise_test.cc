@@ -200,11 +200,10 @@ TEST(Elementwise, ToBf16RoundsToNearestEven) {
 
 struct Quantized {
   std::vector<std::int8_t> q;
-  std::vector<float> scale;
-  std::vector<std::int32_t> sum;
+  std::vector<Int8Group> groups;
   Quantized(const KernelSet& set, const std::vector<float>& x)
-      : q(x.size()), scale(x.size() / kGroup), sum(x.size() / kGroup * 2) {
-    set.quantize(x.data(), static_cast<std::int64_t>(x.size()), q.data(), scale.data(), sum.data());
+      : q(x.size()), groups(x.size() / kGroup) {
+    set.quantize(x.data(), static_cast<std::int64_t>(x.size()), q.data(), groups.data());
   }
 };
 
@@ -218,20 +217,23 @@ TEST(Quantize, ReconstructsWithinHalfAStep) {
       const Quantized out(set, x);
       for (std::size_t i = 0; i < x.size(); ++i) {
         const std::size_t group = i / kGroup;
-        ASSERT_TRUE(std::isfinite(out.scale[group])) << size;
+        ASSERT_TRUE(std::isfinite(out.groups[group].scale)) << size;
         ASSERT_GE(out.q[i], -127);
-        const double error = std::fabs(static_cast<double>(out.scale[group]) * out.q[i] - x[i]);
+        const double error = std::fabs(static_cast<double>(out.groups[group].scale) * out.q[i] - x[i]);
         // Half a step, roundings of scale and product; groups below 1e-36 count as zeros.
-        ASSERT_LE(error, std::max(0.5001 * static_cast<double>(out.scale[group]), 1e-36)) << x[i] << " at " << i;
+        ASSERT_LE(error, std::max(0.5001 * static_cast<double>(out.groups[group].scale), 1e-36)) << x[i] << " at " << i;
         if (x[i] == 0.0f) {
           ASSERT_EQ(out.q[i], 0);
         }
       }
-      for (std::size_t half = 0; half < out.sum.size(); ++half) {
-        const auto* codes = out.q.data() + half * 16;
-        ASSERT_EQ(out.sum[half], std::accumulate(codes, codes + 16, 0));
+      for (std::size_t g = 0; g < out.groups.size(); ++g) {
+        const auto* codes = out.q.data() + g * kGroup;
+        for (const int half : {0, 1}) {
+          ASSERT_EQ(-out.groups[g].minus_half_sum[half], std::accumulate(codes + half * 16, codes + half * 16 + 16, 0));
+        }
+        ASSERT_EQ(-out.groups[g].minus_sum, std::accumulate(codes, codes + kGroup, 0));
       }
-      EXPECT_EQ(out.scale[2], 0.0f) << "a group of zeros";
+      EXPECT_EQ(out.groups[2].scale, 0.0f) << "a group of zeros";
     }
   });
 }
@@ -244,7 +246,7 @@ TEST(Quantize, PoisonsTheScaleOfAGroupThatIsNotFinite) {
         std::vector<float> x = normal_values(96, 1);
         x[at] = bad;
         const Quantized out(set, x);
-        for (std::size_t g = 0; g < 3; ++g) EXPECT_EQ(std::isnan(out.scale[g]), g == 1) << bad << " at " << at;
+        for (std::size_t g = 0; g < 3; ++g) EXPECT_EQ(std::isnan(out.groups[g].scale), g == 1) << bad << " at " << at;
       }
     }
   });
@@ -275,8 +277,7 @@ TEST(Elementwise, InstructionSetsGiveTheSameBits) {
     const std::vector<float> groups(x.begin(), x.begin() + 576);
     const Quantized expected(scalar, groups), out(set, groups);
     EXPECT_EQ(expected.q, out.q);
-    EXPECT_TRUE(same_bits(expected.scale, out.scale));
-    EXPECT_EQ(expected.sum, out.sum);
+    EXPECT_EQ(std::memcmp(expected.groups.data(), out.groups.data(), groups.size() / kGroup * sizeof(Int8Group)), 0);
   });
 }
 

@@ -24,19 +24,24 @@ inline constexpr int kGroup = 32;
 enum class ActivationType {
   kF32,   // as they are
   kBf16,  // rounded to bf16, as pairs
-  kInt8,  // s8[k], one f32 scale and one integer sum a group of 32
+  kInt8,  // s8[k] and an Int8Group for every 32
 };
 
-// One matrix of activations [rows, k] in the form a kernel wants. Rows of q are `k` bytes, of `scale` and `sum` k/32
-// entries.
+// A group of 32 int8 activations: x = q * scale.
+struct Int8Group {
+  float scale;
+  std::int32_t minus_sum;          // of q, negated: weights with a zero point start their dot products from it
+  std::int32_t minus_half_sum[2];  // of the first 16 and of the second
+};
+
+// One matrix of activations [rows, k] in the form a kernel wants. Rows of q are `k` bytes, of `groups` k/32 entries.
 struct Activations {
   std::int64_t rows = 0, k = 0;
   const float* f32 = nullptr;  // row stride f32_stride
   std::int64_t f32_stride = 0;
   const std::uint16_t* bf16 = nullptr;  // row stride k
   const std::int8_t* q = nullptr;
-  const float* scale = nullptr;       // x = q * scale
-  const std::int32_t* sum = nullptr;  // sum of q over the first 16 and the second 16 of a group: two entries a group
+  const Int8Group* groups = nullptr;
 };
 
 struct LinearArgs {
@@ -97,7 +102,7 @@ struct KernelSet {
   void (*attend_bf16)(const AttendRows&) = nullptr;
   void (*merge_splits)(const float* partials, std::int64_t n_splits, std::int64_t stride, std::int64_t head_dim,
                        float* out) = nullptr;
-  void (*quantize)(const float* x, std::int64_t k, std::int8_t* q, float* scale, std::int32_t* sum) = nullptr;
+  void (*quantize)(const float* x, std::int64_t k, std::int8_t* q, Int8Group* groups) = nullptr;
   void (*to_bf16)(const float* x, std::int64_t k, std::uint16_t* out) = nullptr;
   void (*rms_norm)(const float* x, std::int64_t n, const float* weight, float eps, float* out) = nullptr;
   void (*layer_norm)(const float* x, std::int64_t n, const float* weight, const float* bias, float eps,

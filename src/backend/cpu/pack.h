@@ -16,21 +16,50 @@ std::size_t dense_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_dense(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
 void unpack_dense_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
+// Any format rounded to bf16 and packed like it.
+std::size_t rounded_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
+void pack_rounded(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
+                  std::byte* panel);
+void unpack_rounded_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
+
 // Sixteen rows as stored, one after the other.
 std::size_t raw_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_raw(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
 void unpack_raw_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
-// A format with an AffineForm: a group of 32 values of 16 rows is one run of bytes:
-//   [scales: 16 per scale group][mins: likewise, if any][codes]
-// codes of 8 bits: 8 vectors of 64 bytes; vector j byte 4r+i is k = 4j+i of row r ("N16K4").
-// codes of 4 bits: 4 vectors; vector j holds k-quad j in the low nibbles and k-quad j+4 in the high ones ("N16K8").
-constexpr std::size_t scale_bytes(const quant::AffineForm& form) noexcept {
-  return static_cast<std::size_t>(kPanelRows * (kGroup / form.scale_group) * (form.wide_scale ? 4 : 2));
+// A format with an AffineForm is one run of bytes a block, in the order in which a kernel reads them:
+//   [f16 scale x 16][f16 min x 16]                           the block's, of 16 rows
+//   per group of 32 values, if scales are products:
+//   [sub-scales][sub-mins]                                    a byte each of 16 rows, a run of 16 for every scale group
+//   [codes]
+// With a scale group of 16 and mins (q2_k) the sub-min is the upper nibble of its sub-scale's byte.
+// A vector of codes is 64 bytes: byte 4r + i belongs to row r and value 4j + i of the group ("quad" j). Codes of
+//   8 bits: vector j is quad j;
+//   4 bits: vector j of 4 has quad j in its low nibbles and quad j + 4 in the high ones;
+//   2 bits: vector v of 2 has quad 4v + f in bits 2f, 2f + 1;
+//   5 and 3 bits: as 4 and 2, then one vector whose bit j is the top bit of quad j;
+//   6 bits: as 4, then two vectors as of 2 bits with the top two bits.
+constexpr int base_bits(const quant::AffineForm& form) noexcept {
+  return form.code_bits == 8 ? 8 : form.code_bits >= 4 ? 4 : 2;
+}
+constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
+  return form.scales == quant::AffineForm::Scales::kProduct;
+}
+// Of a block: its f16 scales and mins.
+constexpr std::size_t header_bytes(const quant::AffineForm& form) noexcept {
+  return static_cast<std::size_t>(kPanelRows * 2) * (form.has_min ? 2 : 1);
+}
+// Of a group: its sub-scales and sub-mins.
+constexpr std::size_t sub_scale_bytes(const quant::AffineForm& form) noexcept {
+  if (!has_sub_scales(form)) return 0;
+  return static_cast<std::size_t>(kPanelRows * (kGroup / form.scale_group)) *
+         (form.has_min && form.scale_group == kGroup ? 2 : 1);
+}
+constexpr std::size_t code_bytes(const quant::AffineForm& form) noexcept {
+  return static_cast<std::size_t>(kPanelRows * kGroup * form.code_bits / 8);
 }
 constexpr std::size_t group_bytes(const quant::AffineForm& form) noexcept {
-  return scale_bytes(form) * (form.has_min ? 2 : 1) +
-         static_cast<std::size_t>(kPanelRows * kGroup * form.code_bits / 8);
+  return sub_scale_bytes(form) + code_bytes(form);
 }
 std::size_t affine_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_affine(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);

@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 
 #include "backend/cpu/pack.h"
@@ -5,75 +6,123 @@
 namespace millrace::backend::cpu {
 namespace {
 
-constexpr int kMaxBlock = 256;  // values of the largest block of any format
+using quant::AffineBlock;
+using quant::AffineForm;
 
-// The group of 32 values as codes of one row, put into the 16-row interleaving.
-void place_codes(const quant::AffineForm& affine, const std::uint8_t* codes, int row, std::byte* out) {
-  auto* bytes = reinterpret_cast<std::uint8_t*>(out);
-  for (int k = 0; k < kGroup; ++k) {
-    const int quad = k / 4;
-    if (affine.code_bits == 8) {
-      bytes[quad * 64 + row * 4 + k % 4] = codes[k];
-    } else {
-      std::uint8_t& byte = bytes[(quad % 4) * 64 + row * 4 + k % 4];
-      byte = static_cast<std::uint8_t>(quad < 4 ? (byte & 0xf0) | codes[k] : (byte & 0x0f) | (codes[k] << 4));
+constexpr int kQuads = kGroup / 4;
+
+// The codes of a group as words of four: [quad][row], as vectors of codes want them. Plain loops over 16 rows, which
+// the compiler turns into vectors.
+using QuadWords = std::array<std::array<std::uint32_t, kPanelRows>, kQuads>;
+
+QuadWords gather_quads(const AffineBlock* rows, int group) {
+  QuadWords words;
+  for (int r = 0; r < kPanelRows; ++r) {
+    std::array<std::uint32_t, kQuads> row;
+    std::memcpy(row.data(), rows[r].codes + group * kGroup, sizeof row);
+    for (int j = 0; j < kQuads; ++j) words[j][r] = row[j];
+  }
+  return words;
+}
+
+using Vector = std::array<std::uint32_t, kPanelRows>;
+
+// Writes `kCount` consecutive fields of `kBits` bits, taken from bit kFrom of the quads first, first + step, ... .
+template <int kFrom, int kBits, int kCount>
+std::byte* put_fields(const QuadWords& words, int first, int step, std::byte* out) {
+  constexpr std::uint32_t kMask = 0x01010101u * ((1u << kBits) - 1u);
+  Vector vector{};
+  for (int f = 0; f < kCount; ++f) {
+    const Vector& quad = words[first + f * step];
+    for (int r = 0; r < kPanelRows; ++r) vector[r] |= ((quad[r] >> kFrom) & kMask) << (f * kBits);
+  }
+  std::memcpy(out, vector.data(), sizeof vector);
+  return out + sizeof vector;
+}
+
+template <int kFrom>
+std::byte* put_bit_pairs(const QuadWords& words, std::byte* out) {
+  for (int v = 0; v < 2; ++v) out = put_fields<kFrom, 2, 4>(words, 4 * v, 1, out);
+  return out;
+}
+
+std::byte* put_codes(const AffineForm& form, const QuadWords& words, std::byte* out) {
+  switch (base_bits(form)) {
+    case 8:
+      std::memcpy(out, words.data(), sizeof words);
+      return out + sizeof words;
+    case 4:
+      for (int j = 0; j < 4; ++j) out = put_fields<0, 4, 2>(words, j, 4, out);
+      break;
+    default: out = put_bit_pairs<0>(words, out);
+  }
+  switch (form.code_bits) {
+    case 3: return put_fields<2, 1, 8>(words, 0, 1, out);
+    case 5: return put_fields<4, 1, 8>(words, 0, 1, out);
+    case 6: return put_bit_pairs<4>(words, out);
+    default: return out;
+  }
+}
+
+std::byte* put_sub_scales(const AffineForm& form, const AffineBlock* rows, int group, std::byte* out) {
+  const int scales = kGroup / form.scale_group;
+  const bool nibbles = form.has_min && scales > 1;
+  for (int s = group * scales; s < (group + 1) * scales; ++s, out += kPanelRows) {
+    for (int r = 0; r < kPanelRows; ++r) {
+      const int min = nibbles ? rows[r].sub_mins[s] << 4 : 0;
+      out[r] = static_cast<std::byte>(rows[r].sub_scales[s] | min);
     }
   }
-}
-
-void place_scale(const quant::AffineForm& affine, float value, int index, int row, std::byte* out) {
-  if (affine.wide_scale) {
-    std::memcpy(out + (index * kPanelRows + row) * 4, &value, 4);
-  } else {
-    const std::uint16_t half = f32_to_f16(value);
-    std::memcpy(out + (index * kPanelRows + row) * 2, &half, 2);
+  if (form.has_min && !nibbles) {
+    for (int r = 0; r < kPanelRows; ++r) out[r] = static_cast<std::byte>(rows[r].sub_mins[group]);
+    out += kPanelRows;
   }
+  return out;
 }
 
-float read_scale(const quant::AffineForm& affine, int index, int row, const std::byte* in) {
-  if (affine.wide_scale) {
-    float value;
-    std::memcpy(&value, in + (index * kPanelRows + row) * 4, 4);
-    return value;
-  }
-  std::uint16_t half;
-  std::memcpy(&half, in + (index * kPanelRows + row) * 2, 2);
-  return f16_to_f32(half);
+std::byte* put_header(const AffineForm& form, const AffineBlock* rows, std::byte* out) {
+  std::array<std::uint16_t, kPanelRows> halves;
+  for (int r = 0; r < kPanelRows; ++r) halves[r] = rows[r].scale;
+  std::memcpy(out, halves.data(), sizeof halves);
+  if (!form.has_min) return out + sizeof halves;
+  for (int r = 0; r < kPanelRows; ++r) halves[r] = rows[r].min;
+  std::memcpy(out + sizeof halves, halves.data(), sizeof halves);
+  return out + 2 * sizeof halves;
 }
 
-// OPTIMIZATION: the 32-value formats of GGUF keep their codes in the very order that a packed group has within a row:
-// value i in the low nibbles and i + 16 in the high ones are quads j and j + 4. Packing is then a copy of words, at
-// memory speed.
-struct WordLayout {
-  std::string_view name;
-  int block_bytes, scale_at, min_at, codes_at, words;
-  std::uint32_t flip;  // turns signed codes into unsigned ones
-};
-constexpr WordLayout kWordLayouts[] = {
-    {"q4_0", 18, 0, -1, 2, 4, 0}, {"q4_1", 20, 0, 2, 4, 4, 0}, {"q8_0", 34, 0, -1, 2, 8, 0x80808080u}};
-
-const WordLayout* word_layout(std::string_view name) {
-  for (const WordLayout& layout : kWordLayouts) {
-    if (layout.name == name) return &layout;
-  }
-  return nullptr;
+std::size_t panel_block_bytes(const quant::QuantFormat& format) {
+  return header_bytes(format.affine) + group_bytes(format.affine) * static_cast<std::size_t>(format.block_values / kGroup);
 }
 
-void pack_words(const quant::AffineForm& affine, const WordLayout& layout, const std::byte* rows, int n_rows,
-                std::size_t row_bytes, std::int64_t groups, std::byte* panel) {
-  for (std::int64_t g = 0; g < groups; ++g) {
-    std::byte* out = panel + static_cast<std::size_t>(g) * group_bytes(affine);
-    std::byte* codes = out + scale_bytes(affine) * (affine.has_min ? 2 : 1);
-    for (int r = 0; r < n_rows; ++r) {
-      const std::byte* block = rows + static_cast<std::size_t>(r) * row_bytes + g * layout.block_bytes;
-      std::memcpy(out + 2 * r, block + layout.scale_at, 2);
-      if (layout.min_at >= 0) std::memcpy(out + scale_bytes(affine) + 2 * r, block + layout.min_at, 2);
-      for (int w = 0; w < layout.words; ++w) {
-        std::uint32_t word;
-        std::memcpy(&word, block + layout.codes_at + 4 * w, 4);
-        word ^= layout.flip;
-        std::memcpy(codes + 64 * w + 4 * r, &word, 4);
-      }
+// One value of a packed group: quad j, byte 4r + i.
+std::uint8_t code_at(const AffineForm& form, const std::uint8_t* codes, int quad, int byte) {
+  const int base = base_bits(form);
+  if (base == 8) return codes[quad * 64 + byte];
+  const auto bit_pair = [&](const std::uint8_t* at) { return at[quad / 4 * 64 + byte] >> (quad % 4 * 2) & 3; };
+  const int low = base == 4 ? codes[quad % 4 * 64 + byte] >> (quad / 4 * 4) & 15 : bit_pair(codes);
+  const std::uint8_t* plane = codes + 64 * base;
+  int high = 0;
+  if (form.code_bits - base == 1) high = plane[byte] >> quad & 1;
+  if (form.code_bits - base == 2) high = bit_pair(plane);
+  return static_cast<std::uint8_t>(low | high << base);
+}
+
+// Takes one row of a packed block apart again.
+void read_block(const quant::QuantFormat& format, const std::byte* in, int row, AffineBlock& out) {
+  const AffineForm& form = format.affine;
+  std::memcpy(&out.scale, in + 2 * row, 2);
+  if (form.has_min) std::memcpy(&out.min, in + 2 * (kPanelRows + row), 2);
+  const auto* group = reinterpret_cast<const std::uint8_t*>(in + header_bytes(form));
+  const int scales = kGroup / form.scale_group;
+  for (int g = 0; g < format.block_values / kGroup; ++g, group += group_bytes(form)) {
+    for (int s = 0; s < scales && has_sub_scales(form); ++s) {
+      const std::uint8_t byte = group[s * kPanelRows + row];
+      const bool nibbles = form.has_min && scales > 1;
+      out.sub_scales[g * scales + s] = static_cast<std::int8_t>(nibbles ? byte & 15 : byte);
+      out.sub_mins[g * scales + s] = nibbles ? byte >> 4 : group[kPanelRows + row];
+    }
+    for (int i = 0; i < kGroup; ++i) {
+      out.codes[g * kGroup + i] = code_at(form, group + sub_scale_bytes(form), i / 4, row * 4 + i % 4);
     }
   }
 }
@@ -81,52 +130,35 @@ void pack_words(const quant::AffineForm& affine, const WordLayout& layout, const
 }  // namespace
 
 std::size_t affine_panel_bytes(const quant::QuantFormat& format, std::int64_t k) {
-  return group_bytes(format.affine) * static_cast<std::size_t>(k / kGroup);
+  return panel_block_bytes(format) * static_cast<std::size_t>(k / format.block_values);
 }
 
 void pack_affine(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
                  std::byte* panel) {
-  const quant::AffineForm& affine = format.affine;
+  const AffineForm& form = format.affine;
   const std::size_t row_bytes = format.row_bytes(k);
-  if (n_rows < kPanelRows) std::memset(panel, 0, affine_panel_bytes(format, k));  // scale 0: absent rows are zeros
-  if (const WordLayout* layout = word_layout(format.name)) {
-    return pack_words(affine, *layout, rows, n_rows, row_bytes, k / kGroup, panel);
-  }
-  std::uint8_t codes[kMaxBlock];
-  float scales[kMaxBlock / 16], mins[kMaxBlock / 16];
-  const int scales_per_group = kGroup / affine.scale_group;
-  for (int r = 0; r < n_rows; ++r) {
-    for (std::int64_t b = 0; b < k / format.block_values; ++b) {
-      affine.decompose(rows + static_cast<std::size_t>(r) * row_bytes + b * format.block_bytes, codes, scales, mins);
-      for (int g = 0; g < format.block_values / kGroup; ++g) {
-        const std::int64_t group = b * (format.block_values / kGroup) + g;
-        std::byte* out = panel + static_cast<std::size_t>(group) * group_bytes(affine);
-        for (int s = 0; s < scales_per_group; ++s) {
-          place_scale(affine, scales[g * scales_per_group + s], s, r, out);
-          if (affine.has_min) place_scale(affine, mins[g * scales_per_group + s], s, r, out + scale_bytes(affine));
-        }
-        place_codes(affine, codes + g * kGroup, r, out + scale_bytes(affine) * (affine.has_min ? 2 : 1));
-      }
+  std::array<AffineBlock, kPanelRows> blocks{};  // zeros: a row that is absent has scale 0
+  for (std::int64_t b = 0; b < k / format.block_values; ++b) {
+    for (int r = 0; r < n_rows; ++r) {
+      form.decompose(rows + static_cast<std::size_t>(r) * row_bytes + b * format.block_bytes, blocks[r]);
+    }
+    panel = put_header(form, blocks.data(), panel);
+    for (int g = 0; g < format.block_values / kGroup; ++g) {
+      if (has_sub_scales(form)) panel = put_sub_scales(form, blocks.data(), g, panel);
+      panel = put_codes(form, gather_quads(blocks.data(), g), panel);
     }
   }
 }
 
 void unpack_affine_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out) {
-  const quant::AffineForm& affine = format.affine;
-  for (std::int64_t g = 0; g < k / kGroup; ++g) {
-    const std::byte* group = panel + static_cast<std::size_t>(g) * group_bytes(affine);
-    const auto* codes = reinterpret_cast<const std::uint8_t*>(group + scale_bytes(affine) * (affine.has_min ? 2 : 1));
-    for (int i = 0; i < kGroup; ++i) {
-      const int quad = i / 4, s = i / affine.scale_group;
-      int code;
-      if (affine.code_bits == 8) {
-        code = codes[quad * 64 + row * 4 + i % 4];
-      } else {
-        const std::uint8_t byte = codes[(quad % 4) * 64 + row * 4 + i % 4];
-        code = quad < 4 ? byte & 15 : byte >> 4;
-      }
-      const float value = read_scale(affine, s, row, group) * static_cast<float>(code - affine.zero);
-      out[g * kGroup + i] = affine.has_min ? value + read_scale(affine, s, row, group + scale_bytes(affine)) : value;
+  const AffineForm& form = format.affine;
+  AffineBlock block{};
+  for (std::int64_t b = 0; b < k / format.block_values; ++b, panel += panel_block_bytes(format)) {
+    read_block(format, panel, row, block);
+    for (int i = 0; i < format.block_values; ++i, ++out) {
+      const int s = i / form.scale_group;
+      const float value = form.scale(block, s) * static_cast<float>(form.steps(block.codes[i]));
+      *out = form.has_min ? value + form.min(block, s) : value;
     }
   }
 }

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <vector>
 
 #include "backend/cpu/pack.h"
 
@@ -42,6 +43,28 @@ void unpack_dense_row(const quant::QuantFormat& format, const std::byte* panel, 
   for (std::int64_t i = 0; i < k; ++i) {
     format.unpack(panel + dense_index(is_paired(format), i, row) * width, std::span(out + i, 1));
   }
+}
+
+std::size_t rounded_panel_bytes(const quant::QuantFormat&, std::int64_t k) {
+  return static_cast<std::size_t>(2 * k * kPanelRows);
+}
+
+void pack_rounded(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
+                  std::byte* panel) {
+  if (n_rows < kPanelRows) std::memset(panel, 0, rounded_panel_bytes(format, k));
+  auto* out = reinterpret_cast<std::uint16_t*>(panel);
+  std::vector<float> values(static_cast<std::size_t>(k));
+  for (int r = 0; r < n_rows; ++r) {
+    format.unpack(rows + static_cast<std::size_t>(r) * format.row_bytes(k), values);
+    for (std::int64_t i = 0; i < k; ++i) {
+      out[dense_index(true, i, r)] = f32_to_bf16(values[static_cast<std::size_t>(i)]);
+    }
+  }
+}
+
+void unpack_rounded_row(const quant::QuantFormat&, const std::byte* panel, int row, std::int64_t k, float* out) {
+  const auto* in = reinterpret_cast<const std::uint16_t*>(panel);
+  for (std::int64_t i = 0; i < k; ++i) out[i] = bf16_to_f32(in[dense_index(true, i, row)]);
 }
 
 std::size_t raw_panel_bytes(const quant::QuantFormat& format, std::int64_t k) {

@@ -61,11 +61,11 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 2, codes);
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
-  scales[0] = load_half(block);
-  Codes32 loaded;
-  load_nibbles(block + 2, loaded);
-  for (int i = 0; i < kBlock32; ++i) codes[i] = static_cast<std::uint8_t>(kLevels[loaded[i]] + 128);
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  Codes32 codes;
+  load_nibbles(block + 2, codes);
+  std::memcpy(out.codes, codes.data(), codes.size());
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ QuantFormat iq4_nl() {
           .unpack = unpack_blocks<unpack_block, kBlock32, kBytes>,
           .pack = pack_blocks<pack_block, kBlock32, kBytes>,
           .max_relative_error = 0.15f,
-          .affine = {.code_bits = 8, .zero = 128, .decompose = decompose}};
+          .affine = {.code_bits = 4, .zero = 128, .levels = kLevels.data(), .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

@@ -41,17 +41,15 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept {
-  const float d = load_half(block + kScaleAt), dmin = load_half(block + kMinimumAt);
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block + kScaleAt);
+  out.min = load_bits(block + kMinimumAt);
   for (int s = 0; s < 16; ++s) {
     const int sub = std::to_integer<int>(block[s]);
-    scales[s] = d * static_cast<float>(sub & 15);
-    mins[s] = -(dmin * static_cast<float>(sub >> 4));
+    out.sub_scales[s] = static_cast<std::int8_t>(sub & 15);
+    out.sub_mins[s] = static_cast<std::uint8_t>(sub >> 4);
   }
-  for (int i = 0; i < kSuperBlock; ++i) {
-    codes[i] =
-        static_cast<std::uint8_t>(std::to_integer<int>(block[kCodesAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3);
-  }
+  load_bit_pairs(block + kCodesAt, out.codes);
 }
 
 }  // namespace
@@ -65,7 +63,7 @@ QuantFormat q2_k() {
           .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
           .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.45f,
-          .affine = {.code_bits = 8, .scale_group = 16, .wide_scale = true, .has_min = true, .decompose = decompose}};
+          .affine = {.code_bits = 2, .scales = AffineForm::Scales::kProduct, .scale_group = 16, .has_min = true, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

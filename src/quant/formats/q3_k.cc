@@ -53,14 +53,11 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
-  const float d = load_half(block + kScaleAt);
-  for (int s = 0; s < 16; ++s) scales[s] = d * static_cast<float>(load_scale(block + kScalesAt, s));
-  for (int i = 0; i < kSuperBlock; ++i) {
-    const int low = std::to_integer<int>(block[kCodesAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3;
-    const int not_negative = std::to_integer<int>(block[i % 32]) >> (i / 32) & 1;
-    codes[i] = static_cast<std::uint8_t>(low | not_negative << 2);
-  }
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block + kScaleAt);
+  for (int s = 0; s < 16; ++s) out.sub_scales[s] = static_cast<std::int8_t>(load_scale(block + kScalesAt, s));
+  load_bit_pairs(block + kCodesAt, out.codes);
+  or_bit_plane(block, 2, out.codes);
 }
 
 }  // namespace
@@ -74,7 +71,7 @@ QuantFormat q3_k() {
           .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
           .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.3f,
-          .affine = {.code_bits = 8, .scale_group = 16, .wide_scale = true, .zero = 4, .decompose = decompose}};
+          .affine = {.code_bits = 3, .scales = AffineForm::Scales::kProduct, .scale_group = 16, .zero = 4, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

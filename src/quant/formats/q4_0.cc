@@ -22,11 +22,11 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 2, codes);
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
-  scales[0] = load_half(block);
-  Codes32 loaded;
-  load_nibbles(block + 2, loaded);
-  std::memcpy(codes, loaded.data(), loaded.size());
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  Codes32 codes;
+  load_nibbles(block + 2, codes);
+  std::memcpy(out.codes, codes.data(), codes.size());
 }
 
 }  // namespace

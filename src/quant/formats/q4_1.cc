@@ -24,12 +24,12 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 4, codes);
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept {
-  scales[0] = load_half(block);
-  mins[0] = load_half(block + 2);
-  Codes32 loaded;
-  load_nibbles(block + 4, loaded);
-  std::memcpy(codes, loaded.data(), loaded.size());
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  out.min = load_bits(block + 2);
+  Codes32 codes;
+  load_nibbles(block + 4, codes);
+  std::memcpy(out.codes, codes.data(), codes.size());
 }
 
 }  // namespace

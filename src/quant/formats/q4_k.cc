@@ -29,17 +29,13 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept {
-  const float d = load_half(block), dmin = load_half(block + 2);
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  out.min = load_bits(block + 2);
   const ScalesAndMinima sub = load_scales_and_minima(block + 4);
-  for (int s = 0; s < 8; ++s) {
-    scales[s] = d * static_cast<float>(sub.scales[s]);
-    mins[s] = -(dmin * static_cast<float>(sub.minima[s]));
-  }
-  for (int i = 0; i < kSuperBlock; ++i) {
-    const int byte = std::to_integer<int>(block[16 + i / 64 * 32 + i % 32]);
-    codes[i] = static_cast<std::uint8_t>(i / 32 % 2 == 0 ? byte & 15 : byte >> 4);
-  }
+  std::memcpy(out.sub_scales, sub.scales.data(), sub.scales.size());
+  std::memcpy(out.sub_mins, sub.minima.data(), sub.minima.size());
+  load_nibble_pairs<32>(block + 16, out.codes);
 }
 
 }  // namespace
@@ -53,7 +49,7 @@ QuantFormat q4_k() {
           .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
           .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.09f,
-          .affine = {.code_bits = 4, .wide_scale = true, .has_min = true, .decompose = decompose}};
+          .affine = {.code_bits = 4, .scales = AffineForm::Scales::kProduct, .has_min = true, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

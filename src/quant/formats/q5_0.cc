@@ -22,12 +22,12 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 6, codes);
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
-  scales[0] = load_half(block);
-  Codes32 loaded;
-  load_nibbles(block + 6, loaded);
-  load_fifth_bits(block + 2, loaded);
-  std::memcpy(codes, loaded.data(), loaded.size());
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  Codes32 codes;
+  load_nibbles(block + 6, codes);
+  load_fifth_bits(block + 2, codes);
+  std::memcpy(out.codes, codes.data(), codes.size());
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ QuantFormat q5_0() {
           .unpack = unpack_blocks<unpack_block, kBlock32, kBytes>,
           .pack = pack_blocks<pack_block, kBlock32, kBytes>,
           .max_relative_error = 0.064f,
-          .affine = {.code_bits = 8, .zero = 16, .decompose = decompose}};
+          .affine = {.code_bits = 5, .zero = 16, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

@@ -24,13 +24,13 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   store_nibbles(block + 8, codes);
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* mins) noexcept {
-  scales[0] = load_half(block);
-  mins[0] = load_half(block + 2);
-  Codes32 loaded;
-  load_nibbles(block + 8, loaded);
-  load_fifth_bits(block + 4, loaded);
-  std::memcpy(codes, loaded.data(), loaded.size());
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  out.min = load_bits(block + 2);
+  Codes32 codes;
+  load_nibbles(block + 8, codes);
+  load_fifth_bits(block + 4, codes);
+  std::memcpy(out.codes, codes.data(), codes.size());
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ QuantFormat q5_1() {
           .unpack = unpack_blocks<unpack_block, kBlock32, kBytes>,
           .pack = pack_blocks<pack_block, kBlock32, kBytes>,
           .max_relative_error = 0.034f,
-          .affine = {.code_bits = 8, .has_min = true, .decompose = decompose}};
+          .affine = {.code_bits = 5, .has_min = true, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

@@ -42,14 +42,13 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
-  const float d = load_half(block + kScaleAt);
-  for (int s = 0; s < 16; ++s) scales[s] = d * static_cast<float>(std::to_integer<std::int8_t>(block[kScalesAt + s]));
-  for (int i = 0; i < kSuperBlock; ++i) {
-    const int low = std::to_integer<int>(block[low_byte(i)]) >> low_shift(i) & 15;
-    const int high = std::to_integer<int>(block[kHighAt + two_bit_byte(i)]) >> two_bit_shift(i) & 3;
-    codes[i] = static_cast<std::uint8_t>(low | high << 4);
-  }
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block + kScaleAt);
+  std::memcpy(out.sub_scales, block + kScalesAt, sizeof out.sub_scales);
+  std::array<std::uint8_t, kSuperBlock> high;
+  load_bit_pairs(block + kHighAt, high.data());
+  load_nibble_pairs<64>(block, out.codes);
+  for (int i = 0; i < kSuperBlock; ++i) out.codes[i] = static_cast<std::uint8_t>(out.codes[i] | high[i] << 4);
 }
 
 }  // namespace
@@ -63,7 +62,7 @@ QuantFormat q6_k() {
           .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
           .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.04f,
-          .affine = {.code_bits = 8, .scale_group = 16, .wide_scale = true, .zero = 32, .decompose = decompose}};
+          .affine = {.code_bits = 6, .scales = AffineForm::Scales::kProduct, .scale_group = 16, .zero = 32, .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

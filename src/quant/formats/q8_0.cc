@@ -25,9 +25,12 @@ void pack_block(std::span<const float> x, std::byte* block) noexcept {
   }
 }
 
-void decompose(const std::byte* block, std::uint8_t* codes, float* scales, float* /*mins*/) noexcept {
-  scales[0] = load_half(block);
-  for (int i = 0; i < kBlock32; ++i) codes[i] = std::to_integer<std::uint8_t>(block[2 + i]) ^ 0x80;
+void decompose(const std::byte* block, AffineBlock& out) noexcept {
+  out.scale = load_bits(block);
+  Codes32 codes;
+  std::memcpy(codes.data(), block + 2, codes.size());
+  for (std::uint8_t& code : codes) code ^= 0x80;
+  std::memcpy(out.codes, codes.data(), codes.size());
 }
 
 }  // namespace
