@@ -33,7 +33,7 @@ PhaseItems::Range* StepProgram::make_ranges(std::int64_t items, std::int64_t gra
 
 void StepProgram::work(int worker) noexcept {
   for (Phase* phase : phases_) {
-    PhaseItems items(phase->ranges, phase->n_ranges, phase->piece);
+    PhaseItems items(phase->ranges, phase->n_ranges, phase->grain, phase->largest);
     std::int64_t done = 0;
     for (std::int64_t begin, end; items.next(worker, begin, end);) {
       phase->entry(phase->body, begin, end, worker);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,17 +20,21 @@ class PhaseItems {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
-  PhaseItems(Range* ranges, int n_ranges, std::int64_t piece) : ranges_(ranges), n_ranges_(n_ranges), piece_(piece) {}
+  // Pieces are multiples of `grain`, at least one and at most `largest` items.
+  PhaseItems(Range* ranges, int n_ranges, std::int64_t grain, std::int64_t largest)
+      : ranges_(ranges), n_ranges_(n_ranges), grain_(grain), largest_(largest) {}
 
-  // The next piece for `worker`, or false when none is left.
+  // The next piece for `worker`, or false when none is left: half of what a range still has, so that pieces are few and
+  // the last ones, which decide how long others wait, are small.
   bool next(int worker, std::int64_t& begin, std::int64_t& end) noexcept {
     for (int i = 0; i < n_ranges_; ++i) {
       Range& range = ranges_[(worker + i) % n_ranges_];
-      if (range.next.load(std::memory_order_relaxed) >= range.end) continue;
-      begin = range.next.fetch_add(piece_, std::memory_order_relaxed);
-      if (begin >= range.end) continue;
-      end = begin + piece_ < range.end ? begin + piece_ : range.end;
-      return true;
+      begin = range.next.load(std::memory_order_relaxed);
+      while (begin < range.end) {
+        const std::int64_t half = (range.end - begin) / 2 / grain_ * grain_;
+        end = std::min(range.end, begin + std::min(largest_, std::max(grain_, half)));
+        if (range.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) return true;
+      }
     }
     return false;
   }
@@ -37,7 +42,7 @@ class PhaseItems {
  private:
   Range* ranges_;
   int n_ranges_;
-  std::int64_t piece_;
+  std::int64_t grain_, largest_;
 };
 
 // The phases of the operations recorded since the last run. The team is offered all of them at once; a phase begins
@@ -53,8 +58,7 @@ class StepProgram final : public TeamWork {
   // multiples of `grain` but for the last.
   template <typename Body>
   void add_split(std::int64_t items, std::int64_t grain, Body body) {
-    const std::int64_t per_worker = items / workers_ / kPiecesPerWorker;
-    add(items, workers_, grain, std::max(grain, per_worker / grain * grain), body);
+    add(items, workers_, grain, items, body);
   }
 
   // body(item, worker) for each item of [0, items), in order, by whichever worker is free.
@@ -68,19 +72,17 @@ class StepProgram final : public TeamWork {
   void clear();
 
  private:
-  static constexpr std::int64_t kPiecesPerWorker = 4;  // what is left for others when a worker is late
-
   struct alignas(64) Phase {
     void (*entry)(void* body, std::int64_t begin, std::int64_t end, int worker) = nullptr;
     void* body = nullptr;
     PhaseItems::Range* ranges = nullptr;
     int n_ranges = 0;
-    std::int64_t items = 0, piece = 1;
+    std::int64_t items = 0, grain = 1, largest = 1;
     alignas(64) std::atomic<std::int64_t> done{0};
   };
 
   template <typename Body>
-  void add(std::int64_t items, int ranges, std::int64_t grain, std::int64_t piece, Body body) {
+  void add(std::int64_t items, int ranges, std::int64_t grain, std::int64_t largest, Body body) {
     static_assert(std::is_trivially_destructible_v<Body>);
     if (items == 0) return;
     auto* phase = new (allocate(sizeof(Phase), alignof(Phase))) Phase;
@@ -89,7 +91,8 @@ class StepProgram final : public TeamWork {
     };
     phase->body = new (allocate(sizeof(Body), alignof(Body))) Body(body);
     phase->items = items;
-    phase->piece = piece;
+    phase->grain = grain;
+    phase->largest = largest;
     phase->n_ranges = ranges;
     phase->ranges = make_ranges(items, grain, ranges);
     phases_.push_back(phase);
