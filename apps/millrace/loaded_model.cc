@@ -7,6 +7,7 @@
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
 #include "hub/model_lookup.h"
+#include "outlier_policy.h"
 
 namespace millrace::app {
 namespace {
@@ -16,7 +17,9 @@ constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 }  // namespace
 
 void ModelFlags::declare(CLI::App& app) {
-  app.add_option("-t,--threads", threads, "Worker threads, 0 = all processors")->envname("MILLRACE_THREADS");
+  app.add_option("-t,--threads", threads,
+                 "Worker threads, 0 = as many as the affinity mask and the quota of the control group allow")
+      ->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
                  "Instruction set: scalar, avx2, avx512_vnni, avx512_bf16; default the best there is")
       ->envname("MILLRACE_CPU_ISA");
@@ -24,9 +27,11 @@ void ModelFlags::declare(CLI::App& app) {
       ->envname("MILLRACE_KV_CACHE_DTYPE")
       ->check(CLI::IsMember({"bf16", "f16", "f32"}));
   app.add_option("--matmul-precision", matmul_precision,
-                 "auto: int8 activations for quantized weights; f32: weights unpacked, exact and slower")
+                 "auto: int8 activations for quantized weights, two terms where one is too coarse; int8x2: two terms "
+                 "everywhere; bf16: weights and activations in bf16, more memory; "
+                 "f32: weights unpacked, exact and slower")
       ->envname("MILLRACE_MATMUL_PRECISION")
-      ->check(CLI::IsMember({"auto", "f32"}));
+      ->check(CLI::IsMember({"auto", "int8x2", "bf16", "f32"}));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
                  "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
@@ -44,6 +49,13 @@ void ModelFlags::declare(CLI::App& app) {
 
 DType ModelFlags::kv_dtype() const {
   return kv_cache_dtype == "f32" ? DType::kF32 : kv_cache_dtype == "f16" ? DType::kF16 : DType::kBF16;
+}
+
+backend::MatmulPrecision ModelFlags::precision() const {
+  return matmul_precision == "int8x2" ? backend::MatmulPrecision::kInt8x2
+         : matmul_precision == "f32"  ? backend::MatmulPrecision::kF32
+         : matmul_precision == "bf16" ? backend::MatmulPrecision::kBf16
+                                      : backend::MatmulPrecision::kAuto;
 }
 
 std::string cache_directory() {
@@ -102,10 +114,10 @@ LoadedModel load_model(const ModelFlags& flags) {
   loaded.backend = backend::make_cpu_backend(config).or_throw();
   model::ModelOptions options;
   options.max_length = flags.max_model_len;
-  options.precision =
-      flags.matmul_precision == "f32" ? backend::MatmulPrecision::kF32 : backend::MatmulPrecision::kAuto;
+  options.precision = flags.precision();
   loaded.transformer = std::make_unique<model::Transformer>(
       *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
+  if (options.precision == backend::MatmulPrecision::kAuto) apply_outlier_policy(loaded);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
             milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),
             milliseconds_between(opened, env.now()));

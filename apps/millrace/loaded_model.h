@@ -25,6 +25,7 @@ struct ModelFlags {
 
   void declare(CLI::App& app);
   DType kv_dtype() const;
+  backend::MatmulPrecision precision() const;
 };
 
 // A model in memory, ready to run. Members in the order they depend on each other.

@@ -22,9 +22,10 @@ namespace millrace::backend {
 
 // How the products of quantized weights are computed. Static per model, never per batch.
 enum class MatmulPrecision {
-  kAuto,  // block formats: int8 activations in groups of 32; bf16 weights: bf16 products where the processor has them
-  kBf16,  // weights rounded to bf16, bf16 activations, sums in f32: for outliers that int8 groups flatten
-  kF32,   // weights unpacked to f32, f32 activations: the most exact, slower
+  kAuto,    // block formats: int8 activations in groups of 32; bf16 weights: bf16 products where the processor has them
+  kInt8x2,  // as kAuto, with activations as two int8 numbers each: 16 bits for twice the arithmetic, no more memory
+  kBf16,    // weights rounded to bf16, bf16 activations, sums in f32: for outliers that int8 groups flatten
+  kF32,     // weights unpacked to f32, f32 activations: the most exact, slower
 };
 
 // Rows [0, rows) of a weight matrix as stored, delivered on request. `read(first, count, out)` fills whole rows; it may
@@ -36,6 +37,12 @@ struct WeightSource {
   std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)> read;
 };
 
+// Of the outputs of a weight, in runs of 16, how many were moved by more than 1/64 of their length.
+struct RoundingCensus {
+  std::string weight;
+  std::int64_t outputs = 0, moved = 0;
+};
+
 // y = x W^T for one weight matrix [n, k] or several of equal k stacked along n (Q, K and V; gate and up). Packed for
 // the device when made, const afterwards.
 class Linear {
@@ -45,6 +52,15 @@ class Linear {
   virtual std::int64_t k() const noexcept = 0;
   virtual std::size_t packed_bytes() const noexcept = 0;
   virtual std::string description() const = 0;  // "q4_1 (avx512_vnni int8)"
+
+  // From start_census() to take_census() products also count what the int8 rounding of their activations does. Neither
+  // between the call of an operation and synchronize(). See model/outliers.h.
+  virtual bool has_int8_activations() const noexcept { return false; }
+  virtual void start_census() {}
+  virtual std::vector<RoundingCensus> take_census() { return {}; }  // one a weight with int8 activations
+  // Two int8 terms for the activations of the weight of that name from now on, as MatmulPrecision::kInt8x2 has them for
+  // all; nothing where it has no int8 activations.
+  virtual void set_two_terms(std::string_view) {}
 };
 
 enum class NormKind { kRms, kLayer };

@@ -72,8 +72,9 @@ class TestRunner {
     return run({tokens}, {{{0, static_cast<std::int64_t>(tokens.size())}}})[0];
   }
 
-  const backend::Backend& backend() const { return *backend_; }
+  backend::Backend& backend() { return *backend_; }
   const Transformer& transformer() const { return transformer_; }
+  Transformer& transformer() { return transformer_; }
   const checkpoint::Checkpoint& checkpoint() const { return *checkpoint_; }
 
  private:

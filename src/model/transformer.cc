@@ -258,6 +258,21 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   return w.logits;
 }
 
+std::vector<backend::Linear*> Transformer::linears() const {
+  std::vector<backend::Linear*> out;
+  for (const Layer& layer : layers_) {
+    for (const auto* linear : {&layer.qkv, &layer.o, &layer.up, &layer.down}) out.push_back(linear->get());
+  }
+  out.push_back(head_ ? head_.get() : embedding_.get());
+  return out;
+}
+
+void Transformer::set_two_terms(std::span<const std::string> weights) {
+  for (backend::Linear* linear : linears()) {
+    for (const std::string& weight : weights) linear->set_two_terms(weight);
+  }
+}
+
 std::size_t Transformer::weight_bytes_per_token() const noexcept {
   std::size_t bytes = (head_ ? *head_ : *embedding_).packed_bytes();
   for (const Layer& layer : layers_) {

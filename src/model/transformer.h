@@ -43,6 +43,10 @@ class Transformer {
   // next call.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
 
+  // Every weight that is multiplied with.
+  std::vector<backend::Linear*> linears() const;
+  void set_two_terms(std::span<const std::string> weights);  // see backend::Linear
+
   // Bytes of weights read for each token decoded (everything but the embedding table, unless the head is tied to it).
   std::size_t weight_bytes_per_token() const noexcept;
   std::size_t weight_bytes() const noexcept;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "backend/cpu/probe.h"
 #include "base/cpu.h"
+#include "base/cpu_quota.h"
 #include "command.h"
 #include "loaded_model.h"
 
@@ -45,16 +45,6 @@ struct Findings {
   std::uintmax_t model_bytes = 0;
   std::vector<Warning> warnings;
 };
-
-// cpu.max of control groups v2 ("200000 100000", "max 100000") or the two files of v1, of the group that this process
-// sees as root.
-double cpu_quota() {
-  double quota = 0.0, period = 0.0;
-  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> quota >> period) return period > 0.0 ? quota / period : 0.0;
-  std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  if (v1 >> quota && v1_period >> period && quota > 0.0 && period > 0.0) return quota / period;
-  return 0.0;
-}
 
 // 1, 2, 4, ... and `most`.
 std::vector<int> thread_counts(int most) {
@@ -111,10 +101,8 @@ std::vector<Warning> warnings_about(const Findings& f) {
   }
   if (f.cpu_quota > 0.0 && f.cpu_quota < f.cpu.logical_cpus) {
     warnings.push_back(
-        {fmt::format(
-             "the control group grants the time of {:.1f} processors of {}: with more threads it stops them all",
-             f.cpu_quota, f.cpu.logical_cpus),
-         fmt::format("raise the quota (--cpus), or --threads {}", std::max(1, static_cast<int>(f.cpu_quota)))});
+        {fmt::format("the control group grants the time of {:.1f} processors of {}", f.cpu_quota, f.cpu.logical_cpus),
+         fmt::format("raise the quota (--cpus), or leave it: {} threads are used", usable_threads())});
   }
   if (f.model_bytes > static_cast<std::uintmax_t>(f.cpu.memory_available_bytes) && f.cpu.memory_available_bytes > 0) {
     warnings.push_back(
@@ -131,7 +119,7 @@ Findings examine(const Flags& flags) {
   f.best = detect_isa();
   f.chosen = choose_isa(flags.cpu_isa, f.best);
   find_default_model(f);
-  const std::vector<int> counts = thread_counts(flags.threads > 0 ? flags.threads : f.cpu.logical_cpus);
+  const std::vector<int> counts = thread_counts(flags.threads > 0 ? flags.threads : usable_threads());
   const double seconds = kProbeSeconds / (4.0 * static_cast<double>(counts.size()));
   for (const int threads : counts)
     f.measured.push_back({threads, backend::cpu::measure_limits(threads, f.chosen, seconds)});

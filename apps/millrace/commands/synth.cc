@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/cpu.h"
+#include "base/cpu_quota.h"
 #include "command.h"
 #include "loaded_model.h"
 #include "model/synth/synth_model.h"
@@ -99,7 +99,7 @@ int synth(const Flags& flags) {
           .or_throw();
   check_space(flags.out, plan.bytes());
   const TimePoint start = Env::system().now();
-  WorkerTeam team(flags.threads > 0 ? flags.threads : cpu_info().logical_cpus);
+  WorkerTeam team(flags.threads > 0 ? flags.threads : usable_threads());
   {
     app::Progress progress("synth", plan.bytes(),
                            flags.no_progress ? app::Progress::Mode::kSilent : app::Progress::Mode::kAuto);

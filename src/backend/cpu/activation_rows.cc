@@ -1,5 +1,6 @@
 #include "backend/cpu/activation_rows.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace millrace::backend::cpu {
@@ -32,6 +33,10 @@ ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, st
   if (weight.wants(ActivationType::kInt8)) {
     codes_ = layout.take<std::int8_t>(rows * k_);
     groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
+    if (weight.wants_remainder()) {
+      remainder_codes_ = layout.take<std::int8_t>(rows * k_);
+      remainder_groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
+    }
   }
   bytes_ = layout.used();
 }
@@ -41,7 +46,16 @@ void ActivationRows::store(const KernelSet& kernels, std::int64_t row, std::int6
   const std::int64_t at = row * k_ + column, group = row * (k_ / kGroup) + column / kGroup;
   if (f32_ != nullptr) std::memcpy(f32_ + at, x, static_cast<std::size_t>(n) * sizeof(float));
   if (bf16_ != nullptr) kernels.to_bf16(x, n, bf16_ + at);
-  if (codes_ != nullptr) kernels.quantize(x, n, codes_ + at, groups_ + group);
+  if (codes_ == nullptr) return;
+  kernels.quantize(x, n, codes_ + at, groups_ + group);
+  if (remainder_codes_ == nullptr) return;
+  for (std::int64_t i = 0; i < n; i += kGroup) {
+    float left[kGroup];
+    const float scale = groups_[group + i / kGroup].scale;
+    for (std::int64_t j = 0; j < kGroup; ++j)
+      left[j] = std::fma(-scale, static_cast<float>(codes_[at + i + j]), x[i + j]);
+    kernels.quantize(left, kGroup, remainder_codes_ + at + i, remainder_groups_ + group + i / kGroup);
+  }
 }
 
 Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) const noexcept {
@@ -54,6 +68,15 @@ Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) cons
   view.bf16 = from(bf16_, first_row * k_);
   view.q = from(codes_, first_row * k_);
   view.groups = from(groups_, first_row * (k_ / kGroup));
+  return view;
+}
+
+Activations ActivationRows::remainder(std::int64_t first_row, std::int64_t rows) const noexcept {
+  Activations view;
+  view.rows = rows;
+  view.k = k_;
+  view.q = remainder_codes_ + first_row * k_;
+  view.groups = remainder_groups_ + first_row * (k_ / kGroup);
   return view;
 }
 

@@ -39,6 +39,8 @@ class ActivationRows {
   void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
              std::int64_t n) const noexcept;
   Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
+  // What int8 rounding left of x, as int8 again; only when the weight wants_remainder().
+  Activations remainder(std::int64_t first_row, std::int64_t rows) const noexcept;
 
  private:
   std::int64_t k_;
@@ -47,6 +49,8 @@ class ActivationRows {
   std::uint16_t* bf16_ = nullptr;
   std::int8_t* codes_ = nullptr;
   Int8Group* groups_ = nullptr;
+  std::int8_t* remainder_codes_ = nullptr;
+  Int8Group* remainder_groups_ = nullptr;
 };
 
 }  // namespace millrace::backend::cpu

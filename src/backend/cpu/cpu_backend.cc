@@ -4,6 +4,7 @@
 #include "backend/cpu/packed_cache.h"
 #include "backend/cpu/packed_linear.h"
 #include "base/check.h"
+#include "base/cpu_quota.h"
 
 namespace millrace::backend {
 
@@ -25,7 +26,7 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config) {
   if (config.threads < 0 || config.threads > 1024) {
     return make_error(ErrorCode::kInvalidArgument, "threads", "threads is {}, must be 0 (all) to 1024", config.threads);
   }
-  const int threads = config.threads > 0 ? config.threads : cpu_info().logical_cpus;
+  const int threads = config.threads > 0 ? config.threads : usable_threads();
   return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads, isa, config.packed_cache));
 }
 

@@ -1,6 +1,8 @@
 #include "backend/cpu/packed_linear.h"
 
+#include <atomic>
 #include <exception>
+#include <iterator>
 #include <mutex>
 
 #include "backend/cpu/activation_rows.h"
@@ -12,9 +14,10 @@ namespace {
 
 const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t cols,
                                   MatmulPrecision precision) {
+  const MatmulPrecision table = precision == MatmulPrecision::kInt8x2 ? MatmulPrecision::kAuto : precision;
   for (const LinearKernel& kernel : kernels.linears) {
     const bool format_fits = kernel.format == "*" || kernel.format == format.name;
-    if (format_fits && kernel.precision == precision && cols % kernel.k_multiple == 0) return kernel;
+    if (format_fits && kernel.precision == table && cols % kernel.k_multiple == 0) return kernel;
   }
   CHECK(false && "the unpacking kernel takes every weight");
   __builtin_unreachable();
@@ -23,6 +26,7 @@ const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFo
 // Of the panels in files of packed weights: to be raised with every change of pack_*.cc.
 constexpr int kLayoutVersion = 2;
 
+constexpr std::int64_t kTwoTermPanels = 2;
 constexpr std::int64_t kPanelsPerRead = 8;  // 128 rows a read: large enough for pread, small enough to stay in cache
 
 }  // namespace
@@ -38,6 +42,8 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     const LinearKernel& kernel = choose_kernel(kernels, *source.format, k_, precision);
     segments_.push_back(
         {source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_), total});
+    segments_.back().name = source.name;
+    if (precision == MatmulPrecision::kInt8x2) set_two_terms(source.name);
     activation_types_ |= 1u << static_cast<int>(kernel.activation);
     panels_ += segments_.back().panels();
     total += bytes(kernels, *source.format, source.rows, k_, precision);
@@ -107,25 +113,87 @@ std::int64_t PackedLinear::column(std::int64_t panel) const noexcept {
   return n_;
 }
 
+void PackedLinear::run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
+                       std::int64_t out_stride) const noexcept {
+  const Segment& segment = panels.segment;
+  const std::int64_t column = panels.begin * kPanelRows;
+  LinearArgs args{};
+  args.panels = panel(segment, panels.begin);
+  args.n_panels = panels.end - panels.begin;
+  args.panel_bytes = segment.panel_bytes;
+  args.x = x;
+  args.out = out;
+  args.out_stride = out_stride;
+  args.out_columns = std::min(segment.rows, panels.end * kPanelRows) - column;
+  args.bias = bias == nullptr ? nullptr : bias + segment.first_row + column;
+  args.accumulate = accumulate;
+  args.format = segment.format;
+  segment.kernel->run(args);
+}
+
+struct PackedLinear::Counts {
+  std::atomic<std::int64_t> outputs{0}, moved{0};
+};
+
+PackedLinear::~PackedLinear() = default;
+
+void PackedLinear::start_census() { census_ = std::make_unique<Counts[]>(segments_.size()); }
+
+std::vector<RoundingCensus> PackedLinear::take_census() {
+  std::vector<RoundingCensus> out;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (segments_[i].kernel->activation != ActivationType::kInt8) continue;
+    out.push_back({segments_[i].name, census_[i].outputs, census_[i].moved});
+  }
+  census_.reset();
+  return out;
+}
+
+void PackedLinear::set_two_terms(std::string_view name) {
+  for (Segment& segment : segments_) {
+    if (segment.name != name || segment.kernel->activation != ActivationType::kInt8) continue;
+    segment.two_terms = two_terms_ = true;
+  }
+}
+
+// Counts whole numbers of whole panels, so that the sum does not depend on how the work is divided.
+void PackedLinear::count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept {
+  constexpr float kMovedSquared = 1.0f / (64.0f * 64.0f);
+  float whole[kTwoTermPanels * kPanelRows] = {}, moved[kTwoTermPanels * kPanelRows] = {};
+  for (std::int64_t r = product.first_row; r < product.first_row + product.rows; ++r) {
+    run(panels, product.x.view(r, 1), nullptr, false, whole, std::size(whole));
+    run(panels, product.x.remainder(r, 1), nullptr, false, moved, std::size(moved));
+    for (std::int64_t p = 0; p < panels.end - panels.begin; ++p) {
+      float length = 0.0f, change = 0.0f;
+      for (std::int64_t i = p * kPanelRows; i < (p + 1) * kPanelRows; ++i) {
+        length += whole[i] * whole[i];
+        change += moved[i] * moved[i];
+      }
+      counts.outputs.fetch_add(1, std::memory_order_relaxed);
+      if (change > kMovedSquared * length) counts.moved.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+}
+
 void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept {
   const std::int64_t first_column = column(first);
   for (const Segment& segment : segments_) {
     const std::int64_t begin = std::max<std::int64_t>(0, first - segment.first_panel);
     const std::int64_t end = std::min(segment.panels(), last - segment.first_panel);
     if (begin >= end) continue;
-    const std::int64_t at = segment.first_row + begin * kPanelRows;
-    LinearArgs args{};
-    args.panels = panel(segment, begin);
-    args.n_panels = end - begin;
-    args.panel_bytes = segment.panel_bytes;
-    args.x = product.x.view(product.first_row, product.rows);
-    args.out = product.out + (at - first_column);
-    args.out_stride = product.out_stride;
-    args.out_columns = std::min(segment.rows, end * kPanelRows) - begin * kPanelRows;
-    args.bias = product.bias == nullptr ? nullptr : product.bias + at;
-    args.accumulate = product.accumulate;
-    args.format = segment.format;
-    segment.kernel->run(args);
+    // With two terms the panels are still in a near cache when the second one comes.
+    const std::int64_t step = segment.two_terms || census_ ? kTwoTermPanels : end - begin;
+    for (std::int64_t p = begin; p < end; p += step) {
+      const PanelRange panels{segment, p, std::min(end, p + step)};
+      if (census_ && segment.kernel->activation == ActivationType::kInt8) {
+        count_rounding(panels, product, census_[&segment - segments_.data()]);
+      }
+      float* out = product.out + (segment.first_row + p * kPanelRows - first_column);
+      run(panels, product.x.view(product.first_row, product.rows), product.bias, product.accumulate, out,
+          product.out_stride);
+      if (!segment.two_terms) continue;
+      run(panels, product.x.remainder(product.first_row, product.rows), nullptr, true, out, product.out_stride);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class PackedLinear final : public Linear {
     std::int64_t first_row, rows;  // of the stacked output
     std::int64_t first_panel;
     std::size_t panel_bytes, offset;  // into the buffer
+    std::string name;
+    bool two_terms = false;  // x is multiplied as two int8 numbers
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
   };
 
@@ -30,6 +33,7 @@ class PackedLinear final : public Linear {
   // before. Throws LoadError.
   PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision, WorkerTeam& team,
                WeightArena& arena, PackedCache* cache);
+  ~PackedLinear() override;
 
   // Of one source once packed.
   static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
@@ -40,8 +44,16 @@ class PackedLinear final : public Linear {
   std::size_t packed_bytes() const noexcept override { return memory_.size; }
   std::string description() const override;
 
+  bool has_int8_activations() const noexcept override { return wants(ActivationType::kInt8); }
+  void start_census() override;
+  std::vector<RoundingCensus> take_census() override;
+  void set_two_terms(std::string_view name) override;
+
   // Whether a kernel of this weight takes activations of that type.
   bool wants(ActivationType type) const noexcept { return (activation_types_ >> static_cast<int>(type) & 1) != 0; }
+
+  // Whether int8 activations come with what rounding left of them, as a second term.
+  bool wants_remainder() const noexcept { return two_terms_ || census_ != nullptr; }
 
   // Panels are counted over all segments.
   std::int64_t panels() const noexcept { return panels_; }
@@ -61,13 +73,24 @@ class PackedLinear final : public Linear {
   // Row `row` of the stacked weight as f32[k].
   void unpack_row(std::int64_t row, float* out) const;
 
+  struct Counts;
+
  private:
   const std::byte* panel(const Segment& segment, std::int64_t index) const noexcept {
     return memory_.data + segment.offset + static_cast<std::size_t>(index) * segment.panel_bytes;
   }
+  struct PanelRange {
+    const Segment& segment;
+    std::int64_t begin, end;
+  };
+  void run(const PanelRange& panels, const Activations& x, const float* bias, bool accumulate, float* out,
+           std::int64_t out_stride) const noexcept;
+  void count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept;
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
   std::int64_t n_ = 0, k_ = 0, panels_ = 0;
-  unsigned activation_types_ = 0;  // a bit each
+  bool two_terms_ = false;            // of any segment
+  std::unique_ptr<Counts[]> census_;  // one a segment, while it is taken
+  unsigned activation_types_ = 0;     // a bit each
   std::vector<Segment> segments_;
   Isa isa_;
   WeightArena::Slice memory_;

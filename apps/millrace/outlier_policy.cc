@@ -1,0 +1,94 @@
+#include "outlier_policy.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/log.h"
+#include "base/output_file.h"
+#include "checkpoint/content_key.h"
+#include "model/outliers.h"
+
+namespace millrace::app {
+namespace {
+
+// To be raised when what find_outlier_weights answers may change.
+constexpr int kVersion = 1;
+
+// Prose, code, figures, other scripts: what models read. The first token, which draws extreme values in many models, is
+// there as well.
+constexpr std::string_view kText =
+    "The miller opened the sluice, and the race began to run: 240 litres a second, by his own reckoning.\n"
+    "for (int i = 0; i < n; ++i) { sum += x[i] * w[i]; }  // O(n)\n"
+    "{\"name\": \"wheel\", \"teeth\": [12, 36], \"ratio\": 3.0}\n"
+    "Das Rad dreht sich. La roue tourne. \xd0\x9a\xd0\xbe\xd0\xbb\xd0\xb5\xd1\x81\xd0\xbe. "
+    "\xe6\xb0\xb4\xe8\xbd\xa6\xe8\xbd\xac\xe5\x8a\xa8\xe3\x80\x82";
+constexpr std::size_t kMostTokens = 64;
+
+std::vector<std::int32_t> probe_tokens(const LoadedModel& loaded) {
+  std::vector<std::int32_t> tokens;
+  if (loaded.checkpoint->tokenizer != nullptr) {
+    tokens = loaded.checkpoint->tokenizer->encode(kText, true);
+  } else {
+    const auto vocabulary = static_cast<std::uint64_t>(loaded.transformer->spec().vocab_size);
+    std::uint64_t state = 1;
+    for (std::size_t i = 0; i < kMostTokens; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      tokens.push_back(static_cast<std::int32_t>((state >> 33) % vocabulary));
+    }
+  }
+  const auto limit = std::min(kMostTokens, static_cast<std::size_t>(loaded.transformer->max_length()));
+  if (tokens.size() > limit) tokens.resize(limit);
+  return tokens;
+}
+
+std::optional<std::vector<std::string>> remembered(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return std::nullopt;
+  const auto tree = nlohmann::json::parse(in, nullptr, false);
+  if (!tree.is_object() || tree.value("version", 0) != kVersion || !tree.contains("weights")) return std::nullopt;
+  std::vector<std::string> weights;
+  for (const auto& weight : tree["weights"]) {
+    if (!weight.is_string()) return std::nullopt;
+    weights.push_back(weight.get<std::string>());
+  }
+  return weights;
+}
+
+void remember(const std::string& path, const std::vector<std::string>& weights) {
+  std::error_code failed;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
+  const std::string text = nlohmann::json{{"version", kVersion}, {"weights", weights}}.dump(1) + "\n";
+  auto file = OutputFile::create(path);
+  if (!file || !file->write(std::as_bytes(std::span(text.data(), text.size()))) || !file->commit(false)) {
+    log::info("{}: cannot be written; outliers are looked for again at the next start", path);
+  }
+}
+
+bool has_int8(const model::Transformer& transformer) {
+  for (backend::Linear* linear : transformer.linears()) {
+    if (linear->has_int8_activations()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void apply_outlier_policy(LoadedModel& loaded) {
+  if (!has_int8(*loaded.transformer)) return;
+  const std::string path =
+      fmt::format("{}/outliers/{:016x}.json", cache_directory(), checkpoint::content_key(*loaded.checkpoint));
+  auto weights = remembered(path);
+  if (!weights) {
+    weights = model::find_outlier_weights(*loaded.transformer, *loaded.backend, probe_tokens(loaded));
+    remember(path, *weights);
+  }
+  loaded.transformer->set_two_terms(*weights);
+  if (!weights->empty()) {
+    log::info("{} of {} weights get two int8 terms for their activations, as outliers make one too coarse",
+              weights->size(), loaded.transformer->linears().size());
+  }
+}
+
+}  // namespace millrace::app

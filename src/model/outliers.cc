@@ -1,0 +1,39 @@
+#include "model/outliers.h"
+
+#include "base/log.h"
+#include "kv/block_pool.h"
+#include "kv/kv_store.h"
+
+namespace millrace::model {
+
+std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backend& backend,
+                                              std::span<const std::int32_t> tokens) {
+  const backend::KvGeometry geometry = model.kv_geometry(DType::kF32);
+  const auto n = static_cast<std::int64_t>(tokens.size());
+  const auto n_pages = static_cast<std::int32_t>((n + geometry.block_tokens - 1) / geometry.block_tokens);
+  const auto layers = static_cast<std::int64_t>(model.spec().layers.size());
+  const kv::KvStore store = kv::KvStore::create(backend, layers, geometry, n_pages).or_throw();
+  std::vector<std::int32_t> pages;
+  for (std::int32_t p = 0; p < n_pages; ++p) pages.push_back(p);
+
+  BatchInput input;
+  input.tokens.assign(tokens.begin(), tokens.end());
+  input.sequences.push_back({.first_row = 0, .n_rows = n, .first_position = 0, .pages = pages});
+  input.logit_rows = {n - 1};
+
+  const std::vector<backend::Linear*> linears = model.linears();
+  for (backend::Linear* linear : linears) linear->start_census();
+  model.forward(input, store);
+  std::vector<std::string> out;
+  for (backend::Linear* linear : linears) {
+    for (backend::RoundingCensus& census : linear->take_census()) {
+      const double share =
+          static_cast<double>(census.moved) / static_cast<double>(std::max<std::int64_t>(1, census.outputs));
+      log::debug("{}: int8 activations move {:.1f} % of its outputs", census.weight, 100.0 * share);
+      if (share > kMostMoved) out.push_back(std::move(census.weight));
+    }
+  }
+  return out;
+}
+
+}  // namespace millrace::model
