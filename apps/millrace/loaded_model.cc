@@ -18,7 +18,7 @@ constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 void ModelFlags::declare(CLI::App& app) {
   app.add_option("-t,--threads", threads, "Worker threads, 0 = all processors")->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
-                 "Instruction set: scalar, avx2, avx512_vnni, avx512_bf16; default the best there is")
+                 "Instruction set: scalar, avx2, avx_vnni, avx512_vnni, avx512_bf16; default the best there is")
       ->envname("MILLRACE_CPU_ISA");
   app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
