@@ -201,8 +201,7 @@ TEST(Elementwise, ToBf16RoundsToNearestEven) {
 struct Quantized {
   std::vector<std::int8_t> q;
   std::vector<Int8Group> groups;
-  Quantized(const KernelSet& set, const std::vector<float>& x)
-      : q(x.size()), groups(x.size() / kGroup) {
+  Quantized(const KernelSet& set, const std::vector<float>& x) : q(x.size()), groups(x.size() / kGroup) {
     set.quantize(x.data(), static_cast<std::int64_t>(x.size()), q.data(), groups.data());
   }
 };

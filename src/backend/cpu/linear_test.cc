@@ -344,7 +344,8 @@ TEST(LinearKernelsAcross, InstructionSetsGiveTheSameBits) {
     const Weight weight(c, k);
     for (const char* name : {"random", "outlier", "denormals"}) {
       const std::vector<float> out = run(c, weight, Input(pattern(name, k), k));
-      const std::string key = fmt::format("{} {} {} {}", c.kernel->name, static_cast<int>(c.kernel->activation), c.format->name, name);
+      const std::string key =
+          fmt::format("{} {} {} {}", c.kernel->name, static_cast<int>(c.kernel->activation), c.format->name, name);
       const auto [entry, is_first] = first.try_emplace(key, out);
       compared += is_first ? 0 : 1;
       EXPECT_TRUE(same_bits(entry->second, out)) << entry->first << " on " << to_string(c.isa);
@@ -353,8 +354,8 @@ TEST(LinearKernelsAcross, InstructionSetsGiveTheSameBits) {
   if (compared == 0) GTEST_SKIP() << "this build or processor has one instruction set only";
 }
 
-// vdpbf16ps equals two fused steps, the odd value of k first, denormals as zeros: that is what the sets without it compute, and
-// what this one is held to over all exponents.
+// vdpbf16ps equals two fused steps, the odd value of k first, denormals as zeros: that is what the sets without it
+// compute, and what this one is held to over all exponents.
 TEST(LinearKernelsAcross, Bf16ProductsAreTwoFlushedFusedSteps) {
   const auto flushed = [](float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; };
   const auto step = [&](float a, float b, float c) { return flushed(std::fma(flushed(a), flushed(b), c)); };

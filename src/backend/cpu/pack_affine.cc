@@ -48,9 +48,7 @@ std::byte* put_bit_pairs(const QuadWords& words, std::byte* out) {
 
 std::byte* put_codes(const AffineForm& form, const QuadWords& words, std::byte* out) {
   switch (base_bits(form)) {
-    case 8:
-      std::memcpy(out, words.data(), sizeof words);
-      return out + sizeof words;
+    case 8: std::memcpy(out, words.data(), sizeof words); return out + sizeof words;
     case 4:
       for (int j = 0; j < 4; ++j) out = put_fields<0, 4, 2>(words, j, 4, out);
       break;
@@ -91,7 +89,8 @@ std::byte* put_header(const AffineForm& form, const AffineBlock* rows, std::byte
 }
 
 std::size_t panel_block_bytes(const quant::QuantFormat& format) {
-  return header_bytes(format.affine) + group_bytes(format.affine) * static_cast<std::size_t>(format.block_values / kGroup);
+  return header_bytes(format.affine) +
+         group_bytes(format.affine) * static_cast<std::size_t>(format.block_values / kGroup);
 }
 
 // One value of a packed group: quad j, byte 4r + i.
