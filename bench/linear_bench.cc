@@ -66,7 +66,8 @@ struct Weights {
                   kIn, buffer.data() + static_cast<std::size_t>(p) * panel_bytes);
     }
     const std::size_t packed = panel_bytes * kPackedAtOnce;
-    for (std::size_t at = packed; at < buffer.size(); at += packed) std::memcpy(buffer.data() + at, buffer.data(), packed);
+    for (std::size_t at = packed; at < buffer.size(); at += packed)
+      std::memcpy(buffer.data() + at, buffer.data(), packed);
   }
 };
 

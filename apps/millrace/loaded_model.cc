@@ -21,7 +21,7 @@ void ModelFlags::declare(CLI::App& app) {
                  "Worker threads, 0 = as many as the affinity mask and the quota of the control group allow")
       ->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
-                 "Instruction set: scalar, avx2, avx512_vnni, avx512_bf16; default the best there is")
+                 "Instruction set: scalar, avx2, avx_vnni, avx512_vnni, avx512_bf16; default the best there is")
       ->envname("MILLRACE_CPU_ISA");
   app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
       ->envname("MILLRACE_KV_CACHE_DTYPE")

@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<std::string_view, 4> kIsaNames = {"scalar", "avx2", "avx512_vnni", "avx512_bf16"};
+constexpr std::array<std::string_view, 5> kIsaNames = {"scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"};
 
 std::string first_line(const char* path) {
   std::ifstream in(path);
@@ -61,19 +61,31 @@ std::optional<Isa> parse_isa(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-Isa detect_isa() noexcept {
+bool has_isa(Isa isa) noexcept {
 #ifdef MILLRACE_X86
   __builtin_cpu_init();  // reads CPUID and, for the vector state, XGETBV
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (!avx2) return Isa::kScalar;
-  const bool vnni = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                    __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
-  if (!vnni) return Isa::kAvx2;
-  return __builtin_cpu_supports("avx512bf16") ? Isa::kAvx512Bf16 : Isa::kAvx512Vnni;
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
+  switch (isa) {
+    case Isa::kScalar: return true;
+    case Isa::kAvx2: return avx2;
+    case Isa::kAvxVnni: return avx2 && __builtin_cpu_supports("avxvnni");
+    case Isa::kAvx512Vnni: return avx512;
+    case Isa::kAvx512Bf16: return avx512 && __builtin_cpu_supports("avx512bf16");
+  }
+  return false;
 #else
-  return Isa::kScalar;
+  return isa == Isa::kScalar;
 #endif
+}
+
+Isa detect_isa() noexcept {
+  for (const Isa isa : {Isa::kAvx512Bf16, Isa::kAvx512Vnni, Isa::kAvxVnni, Isa::kAvx2}) {
+    if (has_isa(isa)) return isa;
+  }
+  return Isa::kScalar;
 }
 
 CpuInfo cpu_info() {

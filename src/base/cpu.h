@@ -7,10 +7,12 @@
 
 namespace millrace {
 
-// Instruction sets that kernels are written for, each containing the ones before it.
+// Instruction sets that kernels are written for, best last. A processor of one runs the ones before it, but for
+// kAvxVnni, which not every processor with AVX-512 has: see has_isa.
 enum class Isa : std::uint8_t {
   kScalar,      // baseline C++
   kAvx2,        // AVX2, FMA, F16C
+  kAvxVnni,     // and AVX-VNNI: int8 dot products of 256 bits (Alder Lake, Zen 5 and later)
   kAvx512Vnni,  // AVX-512 F, BW, VL, DQ, VBMI and VNNI (Ice Lake, Zen 4 and later)
   kAvx512Bf16,  // and AVX512_BF16 (Cooper Lake, Zen 4 and later)
 };
@@ -20,6 +22,9 @@ std::optional<Isa> parse_isa(std::string_view name) noexcept;
 
 // The best this processor and operating system (XGETBV) can run.
 Isa detect_isa() noexcept;
+
+// Whether they can run this one.
+bool has_isa(Isa isa) noexcept;
 
 // What `doctor` prints and what sizes tiles and threads.
 struct CpuInfo {

@@ -11,9 +11,9 @@ namespace millrace::quant {
 
 // One block of a format with an AffineForm, taken apart: integers and the halves as the file has them.
 struct AffineBlock {
-  std::uint8_t codes[256];          // in the order of the values
+  std::uint8_t codes[256];           // in the order of the values
   std::uint16_t scale = 0, min = 0;  // f16 bits
-  std::int8_t sub_scales[16];       // of each scale_group values; kProduct only
+  std::int8_t sub_scales[16];        // of each scale_group values; kProduct only
   std::uint8_t sub_mins[16];
 };
 
@@ -26,7 +26,7 @@ struct AffineForm {
   };
   int code_bits = 0;  // 2, 3, 4, 5, 6 or 8: codes are below 2^code_bits; 0 = the format has no such form
   Scales scales = Scales::kHalf;
-  int scale_group = 32;                 // values that share a scale: 16 or 32
+  int scale_group = 32;  // values that share a scale: 16 or 32
   bool has_min = false;
   int zero = 0;                         // 0 or a power of two
   const std::int8_t* levels = nullptr;  // 16 of them: value = scale * levels[code]; zero is then that of level + 128

@@ -59,9 +59,9 @@ Isa choose_isa(const std::string& name, Isa best) {
   const auto wanted = parse_isa(name);
   if (!wanted) {
     throw_load_error(ErrorCode::kInvalidArgument, "cpu-isa",
-                     "unknown instruction set '{}': use scalar, avx2, avx512_vnni or avx512_bf16", name);
+                     "unknown instruction set '{}': use scalar, avx2, avx_vnni, avx512_vnni or avx512_bf16", name);
   }
-  if (*wanted > best) {
+  if (!has_isa(*wanted)) {
     throw_load_error(ErrorCode::kInvalidArgument, "cpu-isa", "this processor has {} at best, not {}", to_string(best),
                      name);
   }

@@ -13,11 +13,12 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config) {
   if (!config.isa.empty()) {
     const auto wanted = parse_isa(config.isa);
     if (!wanted) {
-      return make_error(ErrorCode::kInvalidArgument, "cpu-isa", "unknown instruction set '{}': use {}, {}, {} or {}",
-                        config.isa, to_string(Isa::kScalar), to_string(Isa::kAvx2), to_string(Isa::kAvx512Vnni),
+      return make_error(ErrorCode::kInvalidArgument, "cpu-isa",
+                        "unknown instruction set '{}': use {}, {}, {}, {} or {}", config.isa, to_string(Isa::kScalar),
+                        to_string(Isa::kAvx2), to_string(Isa::kAvxVnni), to_string(Isa::kAvx512Vnni),
                         to_string(Isa::kAvx512Bf16));
     }
-    if (*wanted > isa) {
+    if (!has_isa(*wanted)) {
       return make_error(ErrorCode::kInvalidArgument, "cpu-isa", "this processor has {} at best, not {}", to_string(isa),
                         config.isa);
     }

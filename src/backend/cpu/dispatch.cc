@@ -7,7 +7,7 @@ namespace millrace::backend::cpu {
 KernelSet select_kernels(Isa isa) {
   std::vector<const KernelSet*> usable;
   for (const KernelSet& set : all_kernel_sets()) {
-    if (set.isa <= isa) usable.push_back(&set);
+    if (set.isa <= isa && has_isa(set.isa)) usable.push_back(&set);
   }
   std::stable_sort(usable.begin(), usable.end(), [](auto* a, auto* b) { return a->isa > b->isa; });
   KernelSet best;

@@ -22,7 +22,7 @@ inline constexpr double kRounding = 0x1p-24;
 inline std::vector<const KernelSet*> supported_sets() {
   std::vector<const KernelSet*> sets;
   for (const KernelSet& set : all_kernel_sets()) {
-    if (set.isa <= detect_isa()) sets.push_back(&set);
+    if (has_isa(set.isa)) sets.push_back(&set);
   }
   return sets;
 }

@@ -63,7 +63,11 @@ QuantFormat q2_k() {
           .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
           .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.45f,
-          .affine = {.code_bits = 2, .scales = AffineForm::Scales::kProduct, .scale_group = 16, .has_min = true, .decompose = decompose}};
+          .affine = {.code_bits = 2,
+                     .scales = AffineForm::Scales::kProduct,
+                     .scale_group = 16,
+                     .has_min = true,
+                     .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

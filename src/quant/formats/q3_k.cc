@@ -71,7 +71,11 @@ QuantFormat q3_k() {
           .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
           .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.3f,
-          .affine = {.code_bits = 3, .scales = AffineForm::Scales::kProduct, .scale_group = 16, .zero = 4, .decompose = decompose}};
+          .affine = {.code_bits = 3,
+                     .scales = AffineForm::Scales::kProduct,
+                     .scale_group = 16,
+                     .zero = 4,
+                     .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

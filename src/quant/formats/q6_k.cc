@@ -62,7 +62,11 @@ QuantFormat q6_k() {
           .unpack = unpack_blocks<unpack_block, kSuperBlock, kBytes>,
           .pack = pack_blocks<pack_block, kSuperBlock, kBytes>,
           .max_relative_error = 0.04f,
-          .affine = {.code_bits = 6, .scales = AffineForm::Scales::kProduct, .scale_group = 16, .zero = 32, .decompose = decompose}};
+          .affine = {.code_bits = 6,
+                     .scales = AffineForm::Scales::kProduct,
+                     .scale_group = 16,
+                     .zero = 32,
+                     .decompose = decompose}};
 }
 
 }  // namespace millrace::quant::formats

@@ -6,6 +6,7 @@
 namespace millrace::backend::cpu {
 namespace {
 #include "backend/cpu/vec/avx2.inc"
+#include "backend/cpu/vec/dot_avx2.inc"
 #include "backend/cpu/body/linear_output.inc"
 #include "backend/cpu/body/linear_int8.inc"
 #include "backend/cpu/target_end.inc"

@@ -7,6 +7,7 @@ namespace millrace::backend::cpu {
 namespace {
 inline constexpr int kPeakChains = 6;  // of two registers each, of sixteen
 #include "backend/cpu/vec/avx2.inc"
+#include "backend/cpu/vec/dot_avx2.inc"
 #include "backend/cpu/body/peak.inc"
 #include "backend/cpu/target_end.inc"
 #include "backend/cpu/body/peak_set.inc"

@@ -1,0 +1,19 @@
+// Products of block formats with int8 activations.
+#include "backend/cpu/body_includes.h"
+
+#include "backend/cpu/target_avxvnni.inc"
+
+namespace millrace::backend::cpu {
+namespace {
+#include "backend/cpu/vec/avx2.inc"
+#include "backend/cpu/vec/dot_avxvnni.inc"
+#include "backend/cpu/body/linear_output.inc"
+#include "backend/cpu/body/linear_int8.inc"
+#include "backend/cpu/target_end.inc"
+#include "backend/cpu/body/linear_int8_set.inc"
+}  // namespace
+
+namespace avxvnni {
+KernelSet linear_int8() { return int8_kernels(Isa::kAvxVnni); }
+}  // namespace avxvnni
+}  // namespace millrace::backend::cpu
