@@ -24,7 +24,7 @@ const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFo
 }
 
 // Of the panels in files of packed weights: to be raised with every change of pack_*.cc.
-constexpr int kLayoutVersion = 2;
+constexpr int kLayoutVersion = 3;
 
 constexpr std::int64_t kTwoTermPanels = 2;
 constexpr std::int64_t kPanelsPerRead = 8;  // 128 rows a read: large enough for pread, small enough to stay in cache
