@@ -15,18 +15,27 @@ constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 }  // namespace
 
-void ModelFlags::declare(CLI::App& app) {
+const std::vector<std::string>& kv_cache_dtypes() {
+  static const std::vector<std::string> names = {"bf16", "f16", "f32"};
+  return names;
+}
+
+void ModelFlags::declare_machine(CLI::App& app) {
   app.add_option("-t,--threads", threads, "Worker threads, 0 = all processors")->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
                  "Instruction set: scalar, avx2, avx512_vnni, avx512_bf16; default the best there is")
       ->envname("MILLRACE_CPU_ISA");
-  app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
-      ->envname("MILLRACE_KV_CACHE_DTYPE")
-      ->check(CLI::IsMember({"bf16", "f16", "f32"}));
   app.add_option("--matmul-precision", matmul_precision,
                  "auto: int8 activations for quantized weights; f32: weights unpacked, exact and slower")
       ->envname("MILLRACE_MATMUL_PRECISION")
       ->check(CLI::IsMember({"auto", "f32"}));
+}
+
+void ModelFlags::declare(CLI::App& app) {
+  declare_machine(app);
+  app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
+      ->envname("MILLRACE_KV_CACHE_DTYPE")
+      ->check(CLI::IsMember(kv_cache_dtypes()));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
                  "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
@@ -45,6 +54,8 @@ void ModelFlags::declare(CLI::App& app) {
 DType ModelFlags::kv_dtype() const {
   return kv_cache_dtype == "f32" ? DType::kF32 : kv_cache_dtype == "f16" ? DType::kF16 : DType::kBF16;
 }
+
+Isa ModelFlags::isa() const { return parse_isa(cpu_isa).value_or(detect_isa()); }
 
 std::string cache_directory() {
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0')

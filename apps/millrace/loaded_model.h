@@ -3,8 +3,10 @@
 #include <CLI/App.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
+#include "base/cpu.h"
 #include "checkpoint/checkpoint.h"
 #include "hub_access.h"
 #include "model/transformer.h"
@@ -24,8 +26,12 @@ struct ModelFlags {
   HubFlags hub;
 
   void declare(CLI::App& app);
+  void declare_machine(CLI::App& app);  // threads, instruction set and precision alone
   DType kv_dtype() const;
+  Isa isa() const;  // the one that the backend made of these flags runs
 };
+// What --kv-cache-dtype takes.
+const std::vector<std::string>& kv_cache_dtypes();
 
 // A model in memory, ready to run. Members in the order they depend on each other.
 struct LoadedModel {
