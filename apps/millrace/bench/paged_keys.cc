@@ -1,6 +1,7 @@
 #include "bench/paged_keys.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "loaded_model.h"
@@ -62,6 +63,18 @@ backend::KvPages PagedKeys::next_layer() noexcept {
 std::span<const std::int32_t> PagedKeys::pages_of(std::int64_t sequence) const noexcept {
   return std::span(pages_).subspan(static_cast<std::size_t>(sequence * pages_per_sequence_),
                                    static_cast<std::size_t>(pages_per_sequence_));
+}
+
+std::vector<std::int64_t> decoding_rows(const KernelSizes& sizes) {
+  constexpr std::int64_t kMaxSequences = 64;
+  std::vector<std::int64_t> rows;
+  std::copy_if(sizes.rows.begin(), sizes.rows.end(), std::back_inserter(rows),
+               [](std::int64_t n) { return n <= kMaxSequences; });
+  if (rows.empty()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "rows", "rows are all above {}: that many sequences decode at once",
+                     kMaxSequences);
+  }
+  return rows;
 }
 
 loadgen::Arithmetic attention_arithmetic(const std::string& kv_dtype) noexcept {

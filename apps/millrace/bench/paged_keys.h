@@ -28,6 +28,10 @@ class PagedKeys {
   std::int64_t next_ = 0;
 };
 
+// The --rows that may be sequences decoding side by side: at most 64, as an engine runs at once unless told otherwise.
+// Throws LoadError if there is none.
+std::vector<std::int64_t> decoding_rows(const KernelSizes& sizes);
+
 // What bounds attention over pages of this type.
 loadgen::Arithmetic attention_arithmetic(const std::string& kv_dtype) noexcept;
 

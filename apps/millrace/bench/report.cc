@@ -36,6 +36,13 @@ void ReportFlags::declare(CLI::App& app) {
   app.add_option("--json", json, "Write the report as JSON to this file; - for stdout, without the table");
 }
 
+void ReportFlags::check_writable() const {
+  if (json.empty() || json == "-") return;
+  if (!std::ofstream(json, std::ios::app)) {
+    throw_load_error(ErrorCode::kInvalidArgument, "json", "{}: cannot be written", json);
+  }
+}
+
 Json new_report(std::string_view command, int threads, Isa isa) {
   const CpuInfo cpu = cpu_info();
   const std::string commit = MILLRACE_COMMIT;

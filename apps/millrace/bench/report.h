@@ -18,6 +18,8 @@ using Json = nlohmann::ordered_json;
 struct ReportFlags {
   std::string json;
   void declare(CLI::App& app);
+  // Before hours of work are measured: throws LoadError where the file cannot be written.
+  void check_writable() const;
   bool table() const noexcept { return json != "-"; }
 };
 

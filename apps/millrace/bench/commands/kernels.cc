@@ -126,6 +126,7 @@ Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& 
 }
 
 int kernels(const Flags& flags) {
+  flags.report.check_writable();
   const KernelSizes sizes = sizes_of(flags);
   const std::vector<const KernelOp*> ops = find_ops(flags.ops);
   const auto backend =

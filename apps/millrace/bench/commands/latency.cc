@@ -130,6 +130,7 @@ std::vector<std::string> table_row(const LatencyLoad& load, const Figures& f) {
 
 int latency(const Flags& flags) {
   const std::vector<std::int64_t> batches = parse_numbers("batch", flags.batches, 1, kMaxBatch);
+  flags.report.check_writable();
   ModelRun model(flags.model, flags.probe_seconds);
   Table table({{"batch"},
                {"TTFT ms"},

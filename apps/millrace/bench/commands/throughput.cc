@@ -79,6 +79,7 @@ void print_text(const ModelRun& model, const ThroughputLoad& load, const Through
 
 int throughput(const Flags& flags) {
   const ThroughputLoad load = load_of(flags);
+  flags.report.check_writable();
   ModelRun model(flags.model, flags.probe_seconds);
   const std::int64_t cache = flags.kv_cache_tokens > 0 ? flags.kv_cache_tokens : kv_tokens(load, model.block_tokens());
   const auto engine = model.make_engine(cache, load.concurrency, std::max(flags.max_batched_tokens, load.concurrency));

@@ -8,7 +8,7 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
   const std::int64_t width = sizes.kv_heads * sizes.head_dim;
   for (const std::string& dtype : sizes.kv_dtypes) {
     for (const std::int64_t tokens : sizes.contexts) {
-      for (const std::int64_t rows : sizes.rows) {
+      for (const std::int64_t rows : decoding_rows(sizes)) {
         PagedKeys keys(sizes, context, dtype, rows, tokens);
         std::vector<backend::SequenceRows> sequences;
         for (std::int64_t s = 0; s < rows; ++s) {
