@@ -25,8 +25,9 @@ MODELS = {"1b.q4_0.gguf": ("llama-1b", "q4_0"), "1b.q8_0.gguf": ("llama-1b", "q8
 # name of the report -> arguments of `millrace bench` before --json; {NAME} is the path of a model above.
 BENCHES = {
     "kernels-linear": "kernels --op linear --format all --rows 1,4,16,512 --min-time 0.1 --repeats 2",
+    "kernels-blocks": "kernels --op mlp,project_attention --format q4_0,q4_k,q8_0,bf16 --shape 16384x2048 --rows 1,8,32,512 --min-time 0.1 --repeats 2",
     "kernels-attention": "kernels --op attention --rows 1,8,512 --context 512,4096 --kv-cache-dtype {KV} --min-time 0.1 --repeats 2",
-    "kernels-rest": "kernels --op norm,gated_activation,rope,quantize,write_kv --rows 1,32,512 --min-time 0.05 --repeats 1",
+    "kernels-rest": "kernels --op norm,activation,rope,quantize --rows 1,32,512 --min-time 0.05 --repeats 1",
     "latency-smollm2": "latency default --batch 1,8,32 --prompt-tokens 128 --output-tokens 128 --runs 3",
     "latency-smollm2-long": "latency default --prompt-tokens 2048 --output-tokens 64 --runs 3",
     "latency-1b-q4_0": "latency {1b.q4_0.gguf} --batch 1,8 --prompt-tokens 128 --output-tokens 64 --runs 3",
@@ -178,6 +179,11 @@ def kernels_section():
         shape = report["results"][0]["shape"]
         out += [f"### Products with weights of {shape}", "", f"{command_line('kernels-linear', BENCHES['kernels-linear'])}; of the two limits the one that "
                 "is nearer", "", *linear_tables(report), limits_line(report), ""]
+    if report := load("kernels-blocks"):
+        rows = [(r["op"], r["format"], r["rows"], figure(r["microseconds"]["median"]), figure(r["gb_s"]["median"]), percent(r["read_percent"]),
+                 figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"]) for r in report["results"]]
+        out += ["### Blocks of a layer, with what they are fused with", "", command_line("kernels-blocks", BENCHES["kernels-blocks"]), "",
+                *table(["block", "format", "rows", "us", "GB/s", "of read %", "GOP/s", "of peak %", "peak of"], rows), limits_line(report), ""]
     if report := load("kernels-attention"):
         rows = [(r["op"].removeprefix("attention_"), r["kv_cache_dtype"], r["context"], r["rows"], figure(r["microseconds"]["median"]),
                  figure(r["gb_s"]["median"]), percent(r["read_percent"]), figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"])

@@ -20,10 +20,9 @@ TEST(Arithmetic, IsWhatTheKernelOfEachFormatAndInstructionSetMultipliesWith) {
       const auto linear = cpu->make_linear({source}, backend::MatmulPrecision::kAuto);
       const auto* packed = dynamic_cast<const backend::cpu::PackedLinear*>(linear.get());
       ASSERT_NE(packed, nullptr);
-      const auto activation = packed->segments().front().kernel->activation;
-      const Arithmetic expected = activation == backend::cpu::ActivationType::kInt8   ? Arithmetic::kInt8
-                                  : activation == backend::cpu::ActivationType::kBf16 ? Arithmetic::kBf16
-                                                                                      : Arithmetic::kF32;
+      const Arithmetic expected = packed->wants(backend::cpu::ActivationType::kInt8)   ? Arithmetic::kInt8
+                                  : packed->wants(backend::cpu::ActivationType::kBf16) ? Arithmetic::kBf16
+                                                                                       : Arithmetic::kF32;
       EXPECT_EQ(arithmetic_of(linear->description()), expected) << linear->description();
     }
   }

@@ -128,7 +128,7 @@ def test_kernels_report(millrace):
     check_report(report, "kernels")
     results = report["results"]
     by_op = {name: [r for r in results if r["op"] == name] for name in {r["op"] for r in results}}
-    assert {"linear", "attention_decode", "attention_prefill", "norm", "quantize", "rope"} <= set(by_op)
+    assert {"linear", "mlp", "project_attention", "attention_decode", "attention_prefill", "norm", "quantize", "rope"} <= set(by_op)
     assert {(r["format"], r["rows"]) for r in by_op["linear"]} == {(f, n) for f in ("q4_0", "f32") for n in (1, 3)}
     for r in results:
         check_spread(r["microseconds"])
@@ -137,6 +137,10 @@ def test_kernels_report(millrace):
     for r in by_op["linear"]:
         assert r["operations"] == 2 * 64 * 256 * r["rows"] and r["bytes"] == r["weight_bytes"]
         assert r["read_percent"]["median"] > 0 and r["peak_percent"]["median"] > 0 and r["best_percent"] > 0
+    for r in by_op["mlp"]:
+        assert r["operations"] == 2 * r["rows"] * (64 * 256 + 256 * 32) and r["bytes"] == r["weight_bytes"]
+    for r in by_op["project_attention"]:
+        assert r["operations"] == 2 * r["rows"] * 8 * 32 * 256 and r["bytes"] == r["weight_bytes"]
     token = {"bf16": 256, "f32": 512}  # bytes of a token's keys and values: 2 heads of 32
     for r in by_op["attention_decode"]:
         assert r["bytes"] == 40 * r["rows"] * token[r["kv_cache_dtype"]] and r["operations"] == 4 * 40 * r["rows"] * 4 * 32
@@ -168,6 +172,7 @@ def test_a_table_for_people_and_the_report_in_a_file(millrace, tiny, tmp_path):
         (["kernels", "--shape", "100"], "shape"),
         (["kernels", "--shape", "16x16x16"], "shape"),
         (["kernels", "--shape", "64x100", "--format", "q4_0"], "multiple of 32"),
+        (["kernels", "--op", "mlp", "--shape", "65x64"], "even"),
         (["kernels", "--heads", "5:2:64"], "heads"),
         (["kernels", "--heads", "4:2:20"], "heads"),
         (["kernels", "--kv-cache-dtype", "int3"], "kv-cache-dtype"),

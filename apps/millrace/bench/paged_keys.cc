@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "bench/made_weights.h"
 #include "loaded_model.h"
 
 namespace millrace::bench {
@@ -30,20 +31,33 @@ PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, con
       kv::KvStore::create(context.backend, layers_, geometry, static_cast<std::int32_t>(pages)).or_throw());
   pages_.resize(static_cast<std::size_t>(pages));
   std::iota(pages_.begin(), pages_.end(), 0);
-  fill(context.backend);
+  fill(context);
 }
 
-// Pages never written are the system's one page of zeros, which stays in the cache.
-void PagedKeys::fill(backend::Backend& backend) {
-  const std::int64_t width = store_->geometry().kv_heads * store_->geometry().head_dim;
-  const Buffer values = random_matrix(backend, kRowsPerWrite, width, 4);
+// Pages never written are the system's one page of zeros, which stays in the cache. Keys and values are products, as
+// the backend writes no others.
+void PagedKeys::fill(const KernelContext& context) {
+  constexpr std::int64_t kHidden = 64;
+  const backend::KvGeometry& g = store_->geometry();
+  const std::int64_t width = 3 * g.kv_heads * g.head_dim;
+  const auto qkv =
+      made_weight(context, *quant::find_format("f32"), {.n = width, .k = kHidden}, backend::MatmulPrecision::kF32);
+  const std::vector<float> norm(kHidden, 1.0f);
+  const Buffer x = random_matrix(context.backend, kRowsPerWrite, kHidden, 4);
+  const Buffer out = random_matrix(context.backend, kRowsPerWrite, width, 5);
   for (std::int64_t layer = 0; layer < layers_; ++layer) {
     for (std::int64_t s = 0; s < sequences_; ++s) {
       for (std::int64_t at = 0; at < tokens_; at += kRowsPerWrite) {
         const std::int64_t n = std::min(kRowsPerWrite, tokens_ - at);
         const backend::SequenceRows rows{.first_row = 0, .n_rows = n, .first_position = at, .pages = pages_of(s)};
-        const TensorView view = matrix_view(values, n, width);
-        backend.write_kv(view, view, std::span(&rows, 1), store_->layer(layer));
+        backend::AttentionInputs inputs;
+        inputs.norm.weight = norm.data();
+        inputs.qkv = qkv.get();
+        inputs.heads = g.kv_heads;
+        inputs.sequences = std::span(&rows, 1);
+        inputs.kv = store_->layer(layer);
+        context.backend.project_attention(inputs, matrix_view(x, n, kHidden), matrix_view(out, n, width));
+        context.backend.synchronize();
       }
     }
   }

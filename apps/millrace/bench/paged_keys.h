@@ -20,7 +20,7 @@ class PagedKeys {
   std::span<const std::int32_t> pages_of(std::int64_t sequence) const noexcept;
 
  private:
-  void fill(backend::Backend& backend);
+  void fill(const KernelContext& context);
 
   std::int64_t sequences_, tokens_, pages_per_sequence_, layers_;
   std::unique_ptr<kv::KvStore> store_;

@@ -179,7 +179,7 @@ app::Command kernels() {
           .summary = "Time the operations of the backend one by one",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<Flags>();
-            app.add_option("--op", flags->ops, "Operations, or all: linear, attention, norm, rope, quantize, ...");
+            app.add_option("--op", flags->ops, "Operations, or all: linear, mlp, project_attention, attention, norm, ...");
             app.add_option("--format", flags->formats, "Weight formats of linear, or all");
             app.add_option("--rows", flags->rows, "Rows of activations, or sequences that decode");
             app.add_option("--shape", flags->shapes, "Weights as OUTPUTSxINPUTS");

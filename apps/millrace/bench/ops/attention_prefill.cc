@@ -35,6 +35,7 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
                                   .heads = sizes.heads,
                                   .scale = 1.0f / std::sqrt(static_cast<float>(sizes.head_dim))},
                                  matrix_view(out, rows, width));
+          context.backend.synchronize();
         };
         visit(std::move(c));
       }

@@ -1,22 +1,24 @@
-#include "bench/kernel_op.h"
+#include "bench/row_kernels.h"
 
 namespace millrace::bench::ops {
 namespace {
 
 void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+  RowKernels rows_of(context);
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
-    const Buffer weight = random_matrix(context.backend, 1, shape.k, 7);
+    const std::int64_t k = shape.k;
+    const Buffer weight = random_matrix(context.backend, 1, k, 7);
     for (const std::int64_t rows : sizes.rows) {
-      const Buffer x = random_matrix(context.backend, rows, shape.k, 8),
-                   out = random_matrix(context.backend, rows, shape.k, 9);
+      const Buffer x = random_matrix(context.backend, rows, k, 8), out = random_matrix(context.backend, rows, k, 9);
       KernelCase c;
-      c.labels = {{"width", shape.k}, {"rows", rows}};
-      c.what = fmt::format("rms {}", shape.k);
+      c.labels = {{"width", k}, {"rows", rows}};
+      c.what = fmt::format("rms {}", k);
       c.rows = rows;
-      c.bytes = 4.0 * static_cast<double>(rows * shape.k);
+      c.bytes = 4.0 * static_cast<double>(rows * k);
       c.run = [&] {
-        context.backend.norm({backend::NormKind::kRms, 1e-5f, weight.as<float>(), nullptr},
-                             matrix_view(x, rows, shape.k), 1, matrix_view(out, rows, shape.k));
+        rows_of.run(rows, [&](std::int64_t r) {
+          rows_of.kernels().rms_norm(x.as<float>() + r * k, k, weight.as<float>(), 1e-5f, out.as<float>() + r * k);
+        });
       };
       visit(std::move(c));
     }
