@@ -134,12 +134,13 @@ def latency_section():
             continue
         rows = [(r["batch"], spread(r["ttft_ms"]), figure(r["prefill_tok_s"]["median"]), percent(r["prefill_mfu_percent"]),
                  spread(r["tpot_ms"]), figure(r["decode_tok_s"]["median"]), percent(r["mbu_percent"]), percent(r["decode_mfu_percent"]),
+                 figure(1000 * r["outside_ms"]["median"]),
                  figure(r["memory"]["resident_bytes"] / 1e6),
                  figure((r["memory"]["packed_weight_bytes"] + r["memory"]["kv_pool_bytes"]) / 1e6)) for r in report["results"]]
         model, options = report["model"], report["options"]
         out += [f"### {pathlib.Path(model['path']).name}, {options['prompt_tokens']} prompt and {options['output_tokens']} output tokens", "",
                 f"{command_line(name, BENCHES[name])}; {model['weights']}, cache in {model['kv_cache_dtype']}", "",
-                *table(["batch", "TTFT ms", "prefill tok/s", "prefill MFU %", "TPOT ms", "decode tok/s", "MBU %", "decode MFU %", "resident MB",
+                *table(["batch", "TTFT ms", "prefill tok/s", "prefill MFU %", "TPOT ms", "decode tok/s", "MBU %", "decode MFU %", "outside us", "resident MB",
                         "weights and pages MB"], rows), limits_line(report), ""]
     return ["## Latency", "", *out] if out else []
 

@@ -102,7 +102,7 @@ backend::PackedCacheConfig packed_cache_of(const ModelFlags& flags, const checkp
 
 }  // namespace
 
-LoadedModel load_model(const ModelFlags& flags) {
+LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
   LoadedModel loaded;
   Env& env = Env::system();
   const TimePoint start = env.now();
@@ -111,6 +111,7 @@ LoadedModel load_model(const ModelFlags& flags) {
   const backend::CpuConfig config{
       .threads = flags.threads, .isa = flags.cpu_isa, .packed_cache = packed_cache_of(flags, *loaded.checkpoint)};
   loaded.backend = backend::make_cpu_backend(config).or_throw();
+  if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = flags.max_model_len;
   options.precision =

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,7 +46,9 @@ struct LoadedModel {
 std::string model_path(const std::string& reference, const HubFlags& hub = {});
 std::string default_model_path();
 std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub = {});
-LoadedModel load_model(const ModelFlags& flags);
+// `wrap`, if any, gets the backend before the model is loaded through it.
+using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::unique_ptr<backend::Backend>)>;
+LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap = {});
 
 // $XDG_CACHE_HOME/millrace or ~/.cache/millrace.
 std::string cache_directory();

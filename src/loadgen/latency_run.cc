@@ -68,7 +68,7 @@ std::int64_t kv_tokens(const LatencyLoad& load, std::int64_t block_tokens) noexc
   return load.batch * ((length + block_tokens - 1) / block_tokens * block_tokens);
 }
 
-LatencySample run_latency(Engine& engine, std::int64_t vocabulary, const LatencyLoad& load) {
+LatencySample run_latency(Engine& engine, const TimedBackend& timed, std::int64_t vocabulary, const LatencyLoad& load) {
   CHECK(engine.idle() && load.output_tokens > 1);
   const auto batch = static_cast<std::size_t>(load.batch);
   const Sessions sessions(engine, load.batch);
@@ -94,6 +94,7 @@ LatencySample run_latency(Engine& engine, std::int64_t vocabulary, const Latency
     answers.push_back(greedy_request(tokens[i], load.output_tokens - 1, sessions[i]));
   }
   first_arrival = TimePoint::max();
+  const double kernels_before = timed.milliseconds();
   sample.decode_steps = run_to_end(engine, std::move(answers), [&](std::size_t, const Output& output) {
     if (output.finish == FinishReason::kNone) return;
     first_arrival = std::min(first_arrival, output.stats.arrival);
@@ -101,6 +102,8 @@ LatencySample run_latency(Engine& engine, std::int64_t vocabulary, const Latency
   });
   const double decode_ms = milliseconds_between(first_arrival, last_token);
   sample.tpot_ms = decode_ms / static_cast<double>(load.output_tokens - 1);
+  const double kernel_ms = timed.milliseconds() - kernels_before;
+  sample.outside_ms = std::max(0.0, decode_ms - kernel_ms) / static_cast<double>(load.output_tokens - 1);
   sample.latency_ms = sample.prefill_ms + decode_ms;
   return sample;
 }

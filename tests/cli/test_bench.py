@@ -40,7 +40,7 @@ def test_latency_report(latency):
     assert [r["batch"] for r in latency["results"]] == [1, 3]
     for result in latency["results"]:
         assert (result["prompt_tokens"], result["output_tokens"], len(result["runs"])) == (40, 9, 3)
-        for name in ("ttft_ms", "prefill_ms", "tpot_ms", "latency_ms", "prefill_tok_s", "decode_tok_s", "mbu_percent",
+        for name in ("ttft_ms", "prefill_ms", "tpot_ms", "latency_ms", "prefill_tok_s", "decode_tok_s", "outside_ms", "mbu_percent",
                      "prefill_mfu_percent", "decode_mfu_percent"):
             check_spread(result[name])
 
@@ -49,7 +49,7 @@ def test_latency_is_the_sum_of_its_parts(latency):
     for result in latency["results"]:
         batch = result["batch"]
         for run in result["runs"]:
-            assert run["decode_steps"] == 8
+            assert run["decode_steps"] == 8 and 0 < run["outside_ms"] < run["tpot_ms"]
             assert near(run["latency_ms"], run["prefill_ms"] + 8 * run["tpot_ms"])
             assert near(run["ttft_ms"], run["prefill_ms"]) if batch == 1 else 0 < run["ttft_ms"] <= run["prefill_ms"] * 1.000001
         assert near(result["decode_tok_s"]["max"], 1000 * batch / result["tpot_ms"]["min"])

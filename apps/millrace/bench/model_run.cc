@@ -10,9 +10,13 @@
 namespace millrace::bench {
 namespace {
 
-app::LoadedModel load_timed(const app::ModelFlags& flags, double& seconds) {
+app::LoadedModel load_timed(const app::ModelFlags& flags, double& seconds, const loadgen::TimedBackend*& timed) {
   const TimePoint start = Clock::now();
-  app::LoadedModel loaded = app::load_model(flags);
+  app::LoadedModel loaded = app::load_model(flags, [&](std::unique_ptr<backend::Backend> inner) {
+    auto wrapped = std::make_unique<loadgen::TimedBackend>(std::move(inner));
+    timed = wrapped.get();
+    return wrapped;
+  });
   seconds = milliseconds_between(start, Clock::now()) / 1000.0;
   return loaded;
 }
@@ -21,7 +25,7 @@ app::LoadedModel load_timed(const app::ModelFlags& flags, double& seconds) {
 
 ModelRun::ModelRun(const app::ModelFlags& flags, double probe_seconds)
     : flags_(flags),
-      loaded_(load_timed(flags, load_seconds_)),
+      loaded_(load_timed(flags, load_seconds_, timed_)),
       work_(loaded_.transformer->spec()),
       arithmetic_(loadgen::arithmetic_of(loaded_.transformer->description())),
       probe_(loaded_.backend->threads(), flags.isa(), probe_seconds) {}

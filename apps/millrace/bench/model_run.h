@@ -7,6 +7,7 @@
 #include "loaded_model.h"
 #include "loadgen/machine_probe.h"
 #include "loadgen/model_work.h"
+#include "loadgen/timed_backend.h"
 
 namespace millrace::bench {
 
@@ -22,6 +23,7 @@ class ModelRun {
   const loadgen::ModelWork& work() const noexcept { return work_; }
   loadgen::Arithmetic arithmetic() const noexcept { return arithmetic_; }
   loadgen::MachineProbe& probe() noexcept { return probe_; }
+  const loadgen::TimedBackend& timed() const noexcept { return *timed_; }
   std::int64_t vocabulary() const noexcept { return transformer().spec().vocab_size; }
   std::int64_t block_tokens() const noexcept;
   double weight_bytes_per_token() const noexcept;
@@ -35,6 +37,7 @@ class ModelRun {
  private:
   app::ModelFlags flags_;
   double load_seconds_ = 0.0;
+  const loadgen::TimedBackend* timed_ = nullptr;  // loaded_'s backend
   app::LoadedModel loaded_;
   loadgen::ModelWork work_;
   loadgen::Arithmetic arithmetic_;

@@ -56,7 +56,7 @@ Work work_of(const ModelRun& model, const LatencyLoad& load, double kv_bytes_per
 // The figures of a batch over its runs.
 struct Figures {
   loadgen::Spread ttft_ms, prefill_ms, tpot_ms, latency_ms, prefill_tok_s, decode_tok_s;
-  loadgen::Spread mbu_percent, prefill_mfu_percent, decode_mfu_percent;
+  loadgen::Spread outside_ms, mbu_percent, prefill_mfu_percent, decode_mfu_percent;
 };
 
 Figures figures_of(const ModelRun& model, const LatencyLoad& load, const Work& work, const std::vector<Run>& runs) {
@@ -77,6 +77,7 @@ Figures figures_of(const ModelRun& model, const LatencyLoad& load, const Work& w
       .latency_ms = spread([](const Run& r) { return r.sample.latency_ms; }),
       .prefill_tok_s = spread([&](const Run& r) { return 1000.0 * batch * prompt / r.sample.prefill_ms; }),
       .decode_tok_s = spread([&](const Run& r) { return 1000.0 * batch / r.sample.tpot_ms; }),
+      .outside_ms = spread([](const Run& r) { return r.sample.outside_ms; }),
       .mbu_percent =
           spread([&](const Run& r) { return share(work.decode_bytes, r.sample.tpot_ms, r.limits.read_gb_s); }),
       .prefill_mfu_percent =
@@ -97,6 +98,7 @@ Json json_of_batch(const LatencyLoad& load, const Figures& f, const Work& work, 
               {"latency_ms", json_of(f.latency_ms)},
               {"prefill_tok_s", json_of(f.prefill_tok_s)},
               {"decode_tok_s", json_of(f.decode_tok_s)},
+              {"outside_ms", json_of(f.outside_ms)},
               {"mbu_percent", json_of(f.mbu_percent)},
               {"prefill_mfu_percent", json_of(f.prefill_mfu_percent)},
               {"decode_mfu_percent", json_of(f.decode_mfu_percent)},
@@ -110,6 +112,7 @@ Json json_of_batch(const LatencyLoad& load, const Figures& f, const Work& work, 
                            {"prefill_ms", run.sample.prefill_ms},
                            {"tpot_ms", run.sample.tpot_ms},
                            {"latency_ms", run.sample.latency_ms},
+                           {"outside_ms", run.sample.outside_ms},
                            {"decode_steps", run.sample.decode_steps},
                            {"limits", json_of(run.limits)}});
   }
@@ -125,7 +128,8 @@ std::vector<std::string> table_row(const LatencyLoad& load, const Figures& f) {
   const auto percent = [](const loadgen::Spread& s) { return fmt::format("{:.0f}", s.median); };
   return {std::to_string(load.batch),     with_spread(f.ttft_ms),        figure(f.prefill_tok_s.median),
           percent(f.prefill_mfu_percent), with_spread(f.tpot_ms),        figure(f.decode_tok_s.median),
-          percent(f.mbu_percent),         percent(f.decode_mfu_percent), with_spread(f.latency_ms)};
+          percent(f.mbu_percent),         percent(f.decode_mfu_percent), figure(1000.0 * f.outside_ms.median),
+          with_spread(f.latency_ms)};
 }
 
 int latency(const Flags& flags) {
@@ -140,6 +144,7 @@ int latency(const Flags& flags) {
                {"decode tok/s"},
                {"MBU %"},
                {"MFU %"},
+               {"outside us"},
                {"latency ms"}});
   Json results = Json::array();
   std::string memory_line;
@@ -148,12 +153,13 @@ int latency(const Flags& flags) {
         .batch = batch, .prompt_tokens = flags.prompt_tokens, .output_tokens = flags.output_tokens, .seed = flags.seed};
     const auto engine =
         model.make_engine(kv_tokens(load, model.block_tokens()), batch, std::max(flags.max_batched_tokens, batch));
-    for (int i = 0; i < flags.warmup; ++i) run_latency(*engine, model.vocabulary(), load);
+    for (int i = 0; i < flags.warmup; ++i) run_latency(*engine, model.timed(), model.vocabulary(), load);
     std::vector<Run> runs;
     for (int i = 0; i < flags.runs; ++i) {
       ++load.seed;
       Run run;
-      run.limits = model.probe().around([&] { run.sample = run_latency(*engine, model.vocabulary(), load); });
+      run.limits =
+          model.probe().around([&] { run.sample = run_latency(*engine, model.timed(), model.vocabulary(), load); });
       runs.push_back(run);
     }
     const Work work = work_of(model, load, static_cast<double>(engine->kv_bytes_per_token()));
