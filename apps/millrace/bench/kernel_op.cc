@@ -26,8 +26,11 @@ TensorView matrix_view(const Buffer& buffer, std::int64_t rows, std::int64_t col
   return TensorView(buffer.data(), DType::kF32, {rows, columns});
 }
 
+// Of tiny operands no more than this many are made; those may be found in a cache.
+constexpr double kMostCopies = 2048.0;
+
 std::int64_t copies_of(const KernelContext& context, double bytes, std::string_view what) {
-  const double copies = std::max(2.0, std::ceil(static_cast<double>(context.cycle_bytes) / bytes) + 1.0);
+  const double copies = std::clamp(std::ceil(static_cast<double>(context.cycle_bytes) / bytes) + 1.0, 2.0, kMostCopies);
   if (copies * bytes > static_cast<double>(context.memory_bytes)) {
     throw_load_error(ErrorCode::kResourceExhausted, std::string(what), "{}: {} copies of {} are needed and {} free",
                      what, copies, readable_bytes(bytes), readable_bytes(static_cast<double>(context.memory_bytes)));
