@@ -15,6 +15,7 @@ struct Command {
   std::string_view name, summary;
   std::function<int()> (*configure)(CLI::App& app);
 };
-std::span<const Command> all_commands();  // generated
+std::span<const Command> all_commands();        // generated
+std::span<const Command> all_bench_commands();  // those of `bench`, in bench/commands/; generated
 
 }  // namespace millrace::app

@@ -16,22 +16,31 @@ constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 }  // namespace
 
-void ModelFlags::declare(CLI::App& app) {
+const std::vector<std::string>& kv_cache_dtypes() {
+  static const std::vector<std::string> names = {"bf16", "f16", "f32"};
+  return names;
+}
+
+void ModelFlags::declare_machine(CLI::App& app) {
   app.add_option("-t,--threads", threads,
                  "Worker threads, 0 = as many as the affinity mask and the quota of the control group allow")
       ->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
                  "Instruction set: scalar, avx2, avx_vnni, avx512_vnni, avx512_bf16; default the best there is")
       ->envname("MILLRACE_CPU_ISA");
-  app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
-      ->envname("MILLRACE_KV_CACHE_DTYPE")
-      ->check(CLI::IsMember({"bf16", "f16", "f32"}));
   app.add_option("--matmul-precision", matmul_precision,
                  "auto: int8 activations for quantized weights, two terms where one is too coarse; int8x2: two terms "
                  "everywhere; bf16: weights and activations in bf16, more memory; "
                  "f32: weights unpacked, exact and slower")
       ->envname("MILLRACE_MATMUL_PRECISION")
       ->check(CLI::IsMember({"auto", "int8x2", "bf16", "f32"}));
+}
+
+void ModelFlags::declare(CLI::App& app) {
+  declare_machine(app);
+  app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
+      ->envname("MILLRACE_KV_CACHE_DTYPE")
+      ->check(CLI::IsMember(kv_cache_dtypes()));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
                  "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
@@ -57,6 +66,8 @@ backend::MatmulPrecision ModelFlags::precision() const {
          : matmul_precision == "bf16" ? backend::MatmulPrecision::kBf16
                                       : backend::MatmulPrecision::kAuto;
 }
+
+Isa ModelFlags::isa() const { return parse_isa(cpu_isa).value_or(detect_isa()); }
 
 std::string cache_directory() {
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0')
@@ -103,7 +114,7 @@ backend::PackedCacheConfig packed_cache_of(const ModelFlags& flags, const checkp
 
 }  // namespace
 
-LoadedModel load_model(const ModelFlags& flags) {
+LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
   LoadedModel loaded;
   Env& env = Env::system();
   const TimePoint start = env.now();
@@ -112,6 +123,7 @@ LoadedModel load_model(const ModelFlags& flags) {
   const backend::CpuConfig config{
       .threads = flags.threads, .isa = flags.cpu_isa, .packed_cache = packed_cache_of(flags, *loaded.checkpoint)};
   loaded.backend = backend::make_cpu_backend(config).or_throw();
+  if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = flags.max_model_len;
   options.precision = flags.precision();

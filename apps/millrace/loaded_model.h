@@ -1,10 +1,13 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
+#include "base/cpu.h"
 #include "checkpoint/checkpoint.h"
 #include "hub_access.h"
 #include "model/transformer.h"
@@ -24,9 +27,13 @@ struct ModelFlags {
   HubFlags hub;
 
   void declare(CLI::App& app);
+  void declare_machine(CLI::App& app);  // threads, instruction set and precision alone
   DType kv_dtype() const;
   backend::MatmulPrecision precision() const;
+  Isa isa() const;  // the one that the backend made of these flags runs
 };
+// What --kv-cache-dtype takes.
+const std::vector<std::string>& kv_cache_dtypes();
 
 // A model in memory, ready to run. Members in the order they depend on each other.
 struct LoadedModel {
@@ -40,7 +47,9 @@ struct LoadedModel {
 std::string model_path(const std::string& reference, const HubFlags& hub = {});
 std::string default_model_path();
 std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub = {});
-LoadedModel load_model(const ModelFlags& flags);
+// `wrap`, if any, gets the backend before the model is loaded through it.
+using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::unique_ptr<backend::Backend>)>;
+LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap = {});
 
 // $XDG_CACHE_HOME/millrace or ~/.cache/millrace.
 std::string cache_directory();

@@ -59,22 +59,24 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
   return best;
 }
 
-// What to type for help on `level`.
-std::string help_of(const CLI::App& level) {
-  return fmt::format("'{}{} --help'", level.get_parent() == nullptr ? "" : level.get_parent()->get_name() + " ",
-                     level.get_name());
+// The command and those it belongs to: "millrace", "bench", "latency", with `between` between them.
+std::string path_of(const CLI::App& level, const char* between) {
+  return level.get_parent() == nullptr ? level.get_name()
+                                       : path_of(*level.get_parent(), between) + between + level.get_name();
 }
 
+// What to type for help on `level`.
+std::string help_of(const CLI::App& level) { return "'" + path_of(level, " ") + " --help'"; }
+
 // "millrace: run"
-std::string place(const CLI::App& level) {
-  return level.get_parent() == nullptr ? level.get_name() : level.get_parent()->get_name() + ": " + level.get_name();
-}
+std::string place(const CLI::App& level) { return path_of(level, ": "); }
 
 std::string unknown_word(const CLI::App& level, const std::string& argument) {
   const CLI::App* parent = level.get_parent();
   const bool option = argument.size() > 1 && argument[0] == '-';
   const std::string word = option ? argument.substr(0, argument.find('=')) : argument;
-  const char* what = option ? "unknown option" : parent == nullptr ? "unknown command" : "unexpected argument";
+  const bool has_commands = !level.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const char* what = option ? "unknown option" : has_commands ? "unknown command" : "unexpected argument";
   std::string text = fmt::format("{}: {} '{}'", place(level), what, word);
   if (const std::string name = nearest(word, names_at(level, option)); !name.empty()) {
     return text + fmt::format("; did you mean '{}'?", name);

@@ -157,7 +157,7 @@ class Backend {
   virtual std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) = 0;
 
   // All weights of the model are made.
-  virtual void finish_loading() {}
+  virtual void finish_loading() = 0;
 
   // What make_linear would take for one matrix, without reading it.
   virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,

@@ -1,0 +1,207 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/cpu.h"
+#include "bench/kernel_timing.h"
+#include "bench/number_list.h"
+#include "bench/table.h"
+#include "command.h"
+#include "loaded_model.h"
+
+namespace millrace::bench::commands {
+namespace {
+
+struct Flags {
+  std::string ops = "linear,attention", formats = "q4_0,q8_0,bf16", rows = "1,4,8,16,32,512", shapes = "8192x2048";
+  std::string contexts = "4096", kv_dtypes = "bf16", heads = "32:8:64";
+  double min_seconds = 0.3, probe_seconds = 0.03;
+  int repeats = 3;
+  app::ModelFlags machine;  // of which threads, instruction set and precision are used
+  ReportFlags report;
+};
+
+// Operands are read again after this many times the last-level cache: after three times a fifth of them was still
+// there, as no cache replaces the oldest line first (measured: 124 % of the read bandwidth).
+constexpr std::int64_t kCachesToPass = 16;
+
+constexpr std::int64_t kMaxDimension = std::int64_t{1} << 20, kMaxRows = 1 << 14, kMaxContext = std::int64_t{1} << 20;
+
+// An operation's name, or the part of it before "_": "attention" is attention_decode and attention_prefill.
+std::vector<const KernelOp*> find_ops(const std::string& text) {
+  std::vector<const KernelOp*> found;
+  std::string known;
+  for (const KernelOp& op : all_kernel_ops()) known += (known.empty() ? "" : ", ") + std::string(op.name);
+  for (const std::string& word : parse_words("op", text)) {
+    const std::size_t before = found.size();
+    for (const KernelOp& op : all_kernel_ops()) {
+      if (word == "all" || op.name == word || op.name.starts_with(word + "_")) found.push_back(&op);
+    }
+    if (found.size() == before) {
+      throw_load_error(ErrorCode::kInvalidArgument, "op", "op is '{}': expected all or some of {}", word, known);
+    }
+  }
+  return found;
+}
+
+std::vector<const quant::QuantFormat*> find_formats(const std::string& text) {
+  std::vector<const quant::QuantFormat*> found;
+  std::string known;
+  for (const quant::QuantFormat& format : quant::all_formats()) {
+    if (format.pack != nullptr) known += (known.empty() ? "" : ", ") + std::string(format.name);
+  }
+  for (const std::string& word : parse_words("format", text)) {
+    const std::size_t before = found.size();
+    for (const quant::QuantFormat& format : quant::all_formats()) {
+      if (format.pack != nullptr && (word == "all" || word == format.name)) found.push_back(&format);
+    }
+    if (found.size() == before) {
+      throw_load_error(ErrorCode::kInvalidArgument, "format", "format is '{}': expected all or some of {}", word,
+                       known);
+    }
+  }
+  return found;
+}
+
+// "8192x2048" and "32:8:64": numbers with `between` between them.
+std::vector<std::int64_t> parse_tuple(const std::string& flag, std::string text, char between, std::size_t n) {
+  const std::string asked = text;
+  const bool commas = text.find(',') != std::string::npos;
+  std::replace(text.begin(), text.end(), between, ',');
+  const auto numbers = commas ? std::vector<std::int64_t>() : parse_numbers(flag, text, 1, kMaxDimension);
+  if (numbers.size() != n) {
+    throw_load_error(ErrorCode::kInvalidArgument, flag, "{} is '{}': expected {} numbers with '{}' between them", flag,
+                     asked, n, between);
+  }
+  return numbers;
+}
+
+KernelSizes sizes_of(const Flags& flags) {
+  KernelSizes sizes;
+  sizes.formats = find_formats(flags.formats);
+  sizes.rows = parse_numbers("rows", flags.rows, 1, kMaxRows);
+  for (const std::string& word : parse_words("shape", flags.shapes)) {
+    const auto shape = parse_tuple("shape", word, 'x', 2);
+    sizes.shapes.push_back({shape[0], shape[1]});
+  }
+  sizes.contexts = parse_numbers("context", flags.contexts, 1, kMaxContext);
+  for (const std::string& word : parse_words("kv-cache-dtype", flags.kv_dtypes)) {
+    const auto& known = app::kv_cache_dtypes();
+    if (std::find(known.begin(), known.end(), word) == known.end()) {
+      throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-dtype", "kv-cache-dtype is '{}': expected some of {}",
+                       word, fmt::join(known, ", "));
+    }
+    sizes.kv_dtypes.push_back(word);
+  }
+  const auto heads = parse_tuple("heads", flags.heads, ':', 3);
+  sizes.heads = heads[0], sizes.kv_heads = heads[1], sizes.head_dim = heads[2];
+  if (heads[0] % heads[1] != 0 || heads[0] > 64 || heads[2] % 16 != 0 || heads[2] > 256) {
+    throw_load_error(ErrorCode::kInvalidArgument, "heads",
+                     "heads is '{}': expected QUERY:KEY:DIM with at most 64 query heads, a multiple of the key heads, "
+                     "of a multiple of 16 up to 256 dimensions",
+                     flags.heads);
+  }
+  sizes.precision = flags.machine.precision();
+  return sizes;
+}
+
+std::string share_text(const loadgen::Spread& share) {
+  return share.max > 0.0 ? fmt::format("{:.0f}", 100.0 * share.median) : "-";
+}
+
+Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& figures) {
+  const auto share = [](const loadgen::Spread& s) {
+    return s.max > 0.0 ? json_of(loadgen::Spread{100.0 * s.median, 100.0 * s.min, 100.0 * s.max}) : Json(nullptr);
+  };
+  const auto rate = [](const loadgen::Spread& s) { return s.max > 0.0 ? json_of(s) : Json(nullptr); };
+  Json out = {{"op", op.name}};
+  out.update(c.labels);
+  out["arithmetic"] = c.arithmetic ? Json(to_string(*c.arithmetic)) : Json(nullptr);
+  out["bytes"] = c.bytes;
+  out["operations"] = c.operations > 0.0 ? Json(c.operations) : Json(nullptr);
+  out["microseconds"] = json_of(figures.microseconds);
+  out["gb_s"] = json_of(figures.gb_s);
+  out["gop_s"] = rate(figures.gop_s);
+  out["read_percent"] = share(figures.read_share);
+  out["peak_percent"] = share(figures.peak_share);
+  out["best_percent"] = figures.best_share > 0.0 ? Json(100.0 * figures.best_share) : Json(nullptr);
+  return out;
+}
+
+int kernels(const Flags& flags) {
+  flags.report.check_writable();
+  const KernelSizes sizes = sizes_of(flags);
+  const std::vector<const KernelOp*> ops = find_ops(flags.ops);
+  const auto backend =
+      backend::make_cpu_backend({.threads = flags.machine.threads, .isa = flags.machine.cpu_isa}).or_throw();
+  const Isa isa = flags.machine.isa();
+  const CpuInfo cpu = cpu_info();
+  const KernelContext context{
+      .backend = *backend,
+      .isa = isa,
+      .cycle_bytes =
+          static_cast<std::size_t>(std::clamp<std::int64_t>(kCachesToPass * cpu.l3_bytes, 64 << 20, 1 << 30)),
+      .memory_bytes = static_cast<std::size_t>(cpu.memory_available_bytes > 0 ? cpu.memory_available_bytes / 2
+                                                                              : std::int64_t{4} << 30)};
+  loadgen::MachineProbe probe(backend->threads(), isa, flags.probe_seconds);
+  Table table({{"op", true},
+               {"of", true},
+               {"rows"},
+               {"us"},
+               {"GB/s"},
+               {"read %"},
+               {"GOP/s"},
+               {"peak %"},
+               {"of peak", true},
+               {"best %"}});
+  Json results = Json::array();
+  for (const KernelOp* op : ops) {
+    op->cases(sizes, context, [&](KernelCase c) {
+      const KernelFigures f = time_case(c, probe, {.min_seconds = flags.min_seconds, .repeats = flags.repeats});
+      results.push_back(json_of_case(*op, c, f));
+      table.add({std::string(op->name), c.what, std::to_string(c.rows), figure(f.microseconds.median),
+                 figure(f.gb_s.median), share_text(f.read_share), figure(f.gop_s.median), share_text(f.peak_share),
+                 c.arithmetic ? std::string(to_string(*c.arithmetic)) : "-",
+                 f.best_share > 0.0 ? fmt::format("{:.0f}", 100.0 * f.best_share) : "-"});
+    });
+  }
+  if (flags.report.table()) fmt::print("{}\n{}\n", table.str(), describe(probe.measured()));
+  Json report = new_report("kernels", backend->threads(), isa);
+  report["options"] = {{"min_seconds", flags.min_seconds},
+                       {"repeats", flags.repeats},
+                       {"matmul_precision", flags.machine.matmul_precision}};
+  report["limits"] = json_of(probe.measured());
+  report["results"] = std::move(results);
+  write_report(flags.report, report);
+  return 0;
+}
+
+}  // namespace
+
+app::Command kernels() {
+  return {.name = "kernels",
+          .summary = "Time the operations of the backend one by one",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<Flags>();
+            app.add_option("--op", flags->ops,
+                           "Operations, or all: linear, mlp, project_attention, attention, norm, ...");
+            app.add_option("--format", flags->formats, "Weight formats of linear, or all");
+            app.add_option("--rows", flags->rows, "Rows of activations, or sequences that decode");
+            app.add_option("--shape", flags->shapes, "Weights as OUTPUTSxINPUTS");
+            app.add_option("--context", flags->contexts, "Tokens that attention looks back on");
+            app.add_option("--heads", flags->heads, "Of attention: QUERY:KEY:DIM");
+            app.add_option("--kv-cache-dtype", flags->kv_dtypes, "Types of cached keys and values");
+            app.add_option("--min-time", flags->min_seconds, "Seconds of calls for each case")
+                ->check(CLI::Range(1e-3, 60.0));
+            app.add_option("--repeats", flags->repeats, "Times that each case alternates with measuring the limits")
+                ->check(CLI::Range(1, 1000));
+            app.add_option("--probe-time", flags->probe_seconds, "Seconds for each limit, each time")
+                ->check(CLI::Range(1e-4, 10.0));
+            flags->machine.declare_machine(app);
+            flags->report.declare(app);
+            return [flags] { return kernels(*flags); };
+          }};
+}
+
+}  // namespace millrace::bench::commands

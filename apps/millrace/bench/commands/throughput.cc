@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "bench/model_run.h"
+#include "bench/table.h"
+#include "command.h"
+#include "loadgen/throughput_run.h"
+#include "printable.h"
+
+namespace millrace::bench::commands {
+namespace {
+
+using loadgen::Distribution;
+using loadgen::ThroughputLoad;
+using loadgen::ThroughputRun;
+
+struct Flags {
+  app::ModelFlags model;
+  std::int64_t requests = 64, concurrency = 32, max_batched_tokens = 512, kv_cache_tokens = 0;
+  std::string input = "128", output = "64";
+  std::uint64_t seed = 0;
+  int warmup = 1;
+  double probe_seconds = 0.05;
+  ReportFlags report;
+};
+
+// Times of the requests, in ms; TPOT of those with two tokens and more.
+struct Times {
+  Distribution ttft, tpot, latency;
+};
+
+Times times_of(const ThroughputRun& run) {
+  std::vector<double> ttft, tpot, total;
+  for (const engine::RequestStats& stats : run.requests) {
+    ttft.push_back(stats.ttft_ms());
+    if (stats.output_tokens > 1) tpot.push_back(stats.tpot_ms());
+    total.push_back(milliseconds_between(stats.arrival, stats.last_token));
+  }
+  return {loadgen::distribution_of(ttft), loadgen::distribution_of(tpot), loadgen::distribution_of(total)};
+}
+
+// Operations of all requests.
+double operations_of(const loadgen::ModelWork& work, const ThroughputRun& run) {
+  double operations = 0.0;
+  for (const engine::RequestStats& stats : run.requests) {
+    operations += work.operations(0, stats.prompt_tokens + stats.output_tokens - 1) +
+                  static_cast<double>(stats.output_tokens - 1) * work.head_operations();
+  }
+  return operations;
+}
+
+ThroughputLoad load_of(const Flags& flags) {
+  return {.requests = flags.requests,
+          .concurrency = flags.concurrency,
+          .input = loadgen::parse_token_range("input-tokens", flags.input).or_throw(),
+          .output = loadgen::parse_token_range("output-tokens", flags.output).or_throw(),
+          .seed = flags.seed};
+}
+
+void print_text(const ModelRun& model, const ThroughputLoad& load, const ThroughputRun& run, const Times& times,
+                double mfu) {
+  const double seconds = run.seconds;
+  fmt::print("{}\n{} requests, {} at once: {} input and {} output tokens in {:.2f} s\n\n",
+             app::printable(model.description()), load.requests, load.concurrency, run.input_tokens, run.output_tokens,
+             seconds);
+  Table rates(
+      {{"total tok/s"}, {"output tok/s"}, {"requests/s"}, {"MFU %"}, {"steps"}, {"tokens a step"}, {"drawn a step"}});
+  rates.add({figure(static_cast<double>(run.input_tokens + run.output_tokens) / seconds),
+             figure(static_cast<double>(run.output_tokens) / seconds),
+             figure(static_cast<double>(load.requests) / seconds), fmt::format("{:.0f}", mfu),
+             std::to_string(run.steps), figure(run.mean_step_tokens()), figure(run.mean_step_outputs())});
+  Table latencies({{"ms", true}, {"mean"}, {"p50"}, {"p90"}, {"p99"}, {"max"}});
+  for (const auto& [name, d] :
+       {std::pair<const char*, Distribution>{"TTFT", times.ttft}, {"TPOT", times.tpot}, {"latency", times.latency}}) {
+    latencies.add({name, figure(d.mean), figure(d.p50), figure(d.p90), figure(d.p99), figure(d.max)});
+  }
+  fmt::print("{}\n{}\n", rates.str(), latencies.str());
+}
+
+int throughput(const Flags& flags) {
+  const ThroughputLoad load = load_of(flags);
+  flags.report.check_writable();
+  ModelRun model(flags.model, flags.probe_seconds);
+  const std::int64_t cache = flags.kv_cache_tokens > 0 ? flags.kv_cache_tokens : kv_tokens(load, model.block_tokens());
+  const auto engine = model.make_engine(cache, load.concurrency, std::max(flags.max_batched_tokens, load.concurrency));
+  for (int i = 0; i < flags.warmup; ++i) {
+    ThroughputLoad warmup = load;
+    warmup.requests = std::min(load.requests, load.concurrency);
+    warmup.output = {2, 2};
+    run_throughput(*engine, Env::system(), model.vocabulary(), warmup);
+  }
+  ThroughputRun run;
+  const auto limits =
+      model.probe().around([&] { run = run_throughput(*engine, Env::system(), model.vocabulary(), load); });
+  const Times times = times_of(run);
+  const double peak = loadgen::peak_gop_s(limits, model.arithmetic());
+  const double mfu = peak > 0.0 ? 100.0 * operations_of(model.work(), run) / run.seconds * 1e-9 / peak : 0.0;
+  if (flags.report.table()) {
+    print_text(model, load, run, times, mfu);
+    fmt::print("{}\n", describe(model.probe().measured()));
+  }
+  Json report = model.new_report("throughput");
+  report["options"] = {{"requests", load.requests},
+                       {"concurrency", load.concurrency},
+                       {"input_tokens", {load.input.min, load.input.max}},
+                       {"output_tokens", {load.output.min, load.output.max}},
+                       {"max_batched_tokens", flags.max_batched_tokens},
+                       {"kv_cache_tokens", cache},
+                       {"warmup", flags.warmup},
+                       {"seed", load.seed}};
+  report["results"] = {{"seconds", run.seconds},
+                       {"requests", run.requests.size()},
+                       {"input_tokens", run.input_tokens},
+                       {"output_tokens", run.output_tokens},
+                       {"total_tok_s", static_cast<double>(run.input_tokens + run.output_tokens) / run.seconds},
+                       {"output_tok_s", static_cast<double>(run.output_tokens) / run.seconds},
+                       {"requests_s", static_cast<double>(load.requests) / run.seconds},
+                       {"mfu_percent", mfu},
+                       {"steps", run.steps},
+                       {"mean_step_tokens", run.mean_step_tokens()},
+                       {"mean_step_outputs", run.mean_step_outputs()},
+                       {"ttft_ms", json_of(times.ttft)},
+                       {"tpot_ms", json_of(times.tpot)},
+                       {"latency_ms", json_of(times.latency)},
+                       {"memory", model.memory(*engine)}};
+  write_report(flags.report, report);
+  return 0;
+}
+
+}  // namespace
+
+app::Command throughput() {
+  return {.name = "throughput",
+          .summary = "Many requests at once, as fast as they go",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<Flags>();
+            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
+            app.add_option("--requests", flags->requests, "Requests in all")->check(CLI::Range(1, 1 << 20));
+            app.add_option("--concurrency", flags->concurrency, "Requests in flight at any time")
+                ->check(CLI::Range(1, 4096));
+            app.add_option("--input-tokens", flags->input, "Tokens of a prompt: N, or MIN-MAX drawn evenly");
+            app.add_option("--output-tokens", flags->output, "Tokens of an answer: N, or MIN-MAX drawn evenly");
+            app.add_option("--seed", flags->seed, "Of lengths and prompts");
+            app.add_option("--max-batched-tokens", flags->max_batched_tokens, "Tokens of a step")
+                ->check(CLI::Range(1, 1 << 20));
+            app.add_option("--kv-cache-tokens", flags->kv_cache_tokens,
+                           "Tokens that the cache holds; default what the requests in flight may need")
+                ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 32));
+            app.add_option("--warmup", flags->warmup, "Short runs before that count for nothing")
+                ->check(CLI::Range(0, 1000));
+            app.add_option("--probe-time", flags->probe_seconds, "Seconds for each limit, each time")
+                ->check(CLI::Range(1e-4, 10.0));
+            flags->model.declare(app);
+            flags->report.declare(app);
+            return [flags] { return throughput(*flags); };
+          }};
+}
+
+}  // namespace millrace::bench::commands

@@ -1,0 +1,41 @@
+#include "bench/kernel_op.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/readable_bytes.h"
+#include "decode/noise.h"
+
+namespace millrace::bench {
+
+Buffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+  Buffer buffer = backend.allocate(static_cast<std::size_t>(rows * columns) * sizeof(float)).or_throw();
+  // A sum of three even numbers is normal enough here.
+  constexpr double kScale = 2.0;
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    double sum = -1.5;
+    for (std::uint64_t part = 0; part < 3; ++part) {
+      sum += decode::uniform(seed, static_cast<std::uint64_t>(i), part);
+    }
+    buffer.as<float>()[i] = static_cast<float>(kScale * sum);
+  }
+  return buffer;
+}
+
+TensorView matrix_view(const Buffer& buffer, std::int64_t rows, std::int64_t columns) {
+  return TensorView(buffer.data(), DType::kF32, {rows, columns});
+}
+
+// Of tiny operands no more than this many are made; those may be found in a cache.
+constexpr double kMostCopies = 2048.0;
+
+std::int64_t copies_of(const KernelContext& context, double bytes, std::string_view what) {
+  const double copies = std::clamp(std::ceil(static_cast<double>(context.cycle_bytes) / bytes) + 1.0, 2.0, kMostCopies);
+  if (copies * bytes > static_cast<double>(context.memory_bytes)) {
+    throw_load_error(ErrorCode::kResourceExhausted, std::string(what), "{}: {} copies of {} are needed and {} free",
+                     what, copies, readable_bytes(bytes), readable_bytes(static_cast<double>(context.memory_bytes)));
+  }
+  return static_cast<std::int64_t>(copies);
+}
+
+}  // namespace millrace::bench

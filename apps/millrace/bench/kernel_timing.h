@@ -1,0 +1,24 @@
+#pragma once
+
+#include "bench/kernel_op.h"
+#include "loadgen/machine_probe.h"
+#include "loadgen/statistics.h"
+
+namespace millrace::bench {
+
+struct TimingOptions {
+  double min_seconds = 0.3;  // of calls for each case, all repeats together
+  int repeats = 3;           // times that a case alternates with a measurement of the limits
+};
+
+// What a case took. Spreads are over the repeats, each the median of its passes and compared with the limits measured
+// around it.
+struct KernelFigures {
+  loadgen::Spread microseconds, gb_s, gop_s;
+  loadgen::Spread read_share, peak_share;  // of read bandwidth and peak arithmetic; 0 = not compared
+  double best_share = 0.0;                 // the fastest pass of all against the nearer of the two limits
+};
+
+KernelFigures time_case(const KernelCase& kernel_case, loadgen::MachineProbe& probe, const TimingOptions& options);
+
+}  // namespace millrace::bench

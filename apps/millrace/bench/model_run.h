@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+
+#include "bench/report.h"
+#include "engine/engine.h"
+#include "loaded_model.h"
+#include "loadgen/machine_probe.h"
+#include "loadgen/model_work.h"
+#include "loadgen/timed_backend.h"
+
+namespace millrace::bench {
+
+// A model loaded to be measured, with what its figures are compared with.
+class ModelRun {
+ public:
+  ModelRun(const app::ModelFlags& flags, double probe_seconds);
+
+  // An engine whose cache holds `kv_tokens` tokens and that runs `sequences` at once.
+  std::unique_ptr<engine::Engine> make_engine(std::int64_t kv_tokens, std::int64_t sequences,
+                                              std::int64_t max_batched_tokens) const;
+  const model::Transformer& transformer() const noexcept { return *loaded_.transformer; }
+  const loadgen::ModelWork& work() const noexcept { return work_; }
+  loadgen::Arithmetic arithmetic() const noexcept { return arithmetic_; }
+  loadgen::MachineProbe& probe() noexcept { return probe_; }
+  const loadgen::TimedBackend& timed() const noexcept { return *timed_; }
+  std::int64_t vocabulary() const noexcept { return transformer().spec().vocab_size; }
+  std::int64_t block_tokens() const noexcept;
+  double weight_bytes_per_token() const noexcept;
+
+  Json new_report(std::string_view command) const;  // with "model" and "limits"
+  // Memory of the process beside what must be there: packed weights and the pages of `engine`.
+  Json memory(const engine::Engine& engine) const;
+  // "model.gguf: q4_0 (avx512_vnni int8), 98.4 MB of weights, 2 threads"
+  std::string description() const;
+
+ private:
+  app::ModelFlags flags_;
+  double load_seconds_ = 0.0;
+  const loadgen::TimedBackend* timed_ = nullptr;  // loaded_'s backend
+  app::LoadedModel loaded_;
+  loadgen::ModelWork work_;
+  loadgen::Arithmetic arithmetic_;
+  loadgen::MachineProbe probe_;
+};
+
+// The memory of this process that lies in RAM; 0 where the system does not say.
+std::int64_t resident_bytes();
+
+}  // namespace millrace::bench

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::bench {
+
+// "1,8,32" as numbers from `min` to `max`; throws LoadError (kInvalidArgument) naming the flag.
+std::vector<std::int64_t> parse_numbers(const std::string& flag, const std::string& text, std::int64_t min,
+                                        std::int64_t max);
+
+// "a,b" as its parts; throws LoadError naming the flag where one is empty.
+std::vector<std::string> parse_words(const std::string& flag, const std::string& text);
+
+}  // namespace millrace::bench

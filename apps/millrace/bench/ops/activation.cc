@@ -1,0 +1,33 @@
+#include "bench/row_kernels.h"
+
+namespace millrace::bench::ops {
+namespace {
+
+void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+  RowKernels rows_of(context);
+  for (const KernelSizes::Matrix& shape : sizes.shapes) {
+    const std::int64_t n = shape.n;
+    for (const std::int64_t rows : sizes.rows) {
+      const Buffer gate = random_matrix(context.backend, rows, n, 10), up = random_matrix(context.backend, rows, n, 11);
+      const Buffer out = random_matrix(context.backend, rows, n, 12);
+      KernelCase c;
+      c.labels = {{"width", n}, {"rows", rows}, {"activation", "silu"}};
+      c.what = fmt::format("silu {}", n);
+      c.rows = rows;
+      c.bytes = 8.0 * static_cast<double>(rows * n);
+      c.run = [&] {
+        rows_of.run(rows, [&](std::int64_t r) {
+          rows_of.kernels().activate(backend::Activation::kSilu, gate.as<float>() + r * n, up.as<float>() + r * n, n,
+                                     out.as<float>() + r * n);
+        });
+      };
+      visit(std::move(c));
+    }
+  }
+}
+
+}  // namespace
+
+KernelOp activation() { return {"activation", "silu(gate) * up, as wide as the outputs of --shape, in cache", cases}; }
+
+}  // namespace millrace::bench::ops

@@ -1,0 +1,98 @@
+#include "bench/paged_keys.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "bench/made_weights.h"
+#include "loaded_model.h"
+
+namespace millrace::bench {
+namespace {
+
+backend::KvGeometry geometry_of(const KernelSizes& sizes, const std::string& kv_dtype) {
+  app::ModelFlags flags;
+  flags.kv_cache_dtype = kv_dtype;
+  return {.dtype = flags.kv_dtype(), .kv_heads = sizes.kv_heads, .head_dim = sizes.head_dim};
+}
+
+constexpr std::int64_t kRowsPerWrite = 512;
+
+}  // namespace
+
+PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, const std::string& kv_dtype,
+                     std::int64_t sequences, std::int64_t context_tokens)
+    : sequences_(sequences), tokens_(context_tokens) {
+  const backend::KvGeometry geometry = geometry_of(sizes, kv_dtype);
+  pages_per_sequence_ = (tokens_ + geometry.block_tokens - 1) / geometry.block_tokens;
+  const std::int64_t pages = pages_per_sequence_ * sequences_;
+  layers_ = copies_of(context, static_cast<double>(geometry.page_bytes()) * static_cast<double>(pages), "context");
+  store_ = std::make_unique<kv::KvStore>(
+      kv::KvStore::create(context.backend, layers_, geometry, static_cast<std::int32_t>(pages)).or_throw());
+  pages_.resize(static_cast<std::size_t>(pages));
+  std::iota(pages_.begin(), pages_.end(), 0);
+  fill(context);
+}
+
+// Pages never written are the system's one page of zeros, which stays in the cache. Keys and values are products, as
+// the backend writes no others.
+void PagedKeys::fill(const KernelContext& context) {
+  constexpr std::int64_t kHidden = 64;
+  const backend::KvGeometry& g = store_->geometry();
+  const std::int64_t width = 3 * g.kv_heads * g.head_dim;
+  const auto qkv =
+      made_weight(context, *quant::find_format("f32"), {.n = width, .k = kHidden}, backend::MatmulPrecision::kF32);
+  const std::vector<float> norm(kHidden, 1.0f);
+  const Buffer x = random_matrix(context.backend, kRowsPerWrite, kHidden, 4);
+  const Buffer out = random_matrix(context.backend, kRowsPerWrite, width, 5);
+  for (std::int64_t layer = 0; layer < layers_; ++layer) {
+    for (std::int64_t s = 0; s < sequences_; ++s) {
+      for (std::int64_t at = 0; at < tokens_; at += kRowsPerWrite) {
+        const std::int64_t n = std::min(kRowsPerWrite, tokens_ - at);
+        const backend::SequenceRows rows{.first_row = 0, .n_rows = n, .first_position = at, .pages = pages_of(s)};
+        backend::AttentionInputs inputs;
+        inputs.norm.weight = norm.data();
+        inputs.qkv = qkv.get();
+        inputs.heads = g.kv_heads;
+        inputs.sequences = std::span(&rows, 1);
+        inputs.kv = store_->layer(layer);
+        context.backend.project_attention(inputs, matrix_view(x, n, kHidden), matrix_view(out, n, width));
+        context.backend.synchronize();
+      }
+    }
+  }
+}
+
+double PagedKeys::layer_bytes() const noexcept {
+  const backend::KvGeometry& g = store_->geometry();
+  return static_cast<double>(g.page_bytes()) / static_cast<double>(g.block_tokens) *
+         static_cast<double>(tokens_ * sequences_);
+}
+
+backend::KvPages PagedKeys::next_layer() noexcept {
+  next_ = (next_ + 1) % layers_;
+  return store_->layer(next_);
+}
+
+std::span<const std::int32_t> PagedKeys::pages_of(std::int64_t sequence) const noexcept {
+  return std::span(pages_).subspan(static_cast<std::size_t>(sequence * pages_per_sequence_),
+                                   static_cast<std::size_t>(pages_per_sequence_));
+}
+
+std::vector<std::int64_t> decoding_rows(const KernelSizes& sizes) {
+  constexpr std::int64_t kMaxSequences = 64;
+  std::vector<std::int64_t> rows;
+  std::copy_if(sizes.rows.begin(), sizes.rows.end(), std::back_inserter(rows),
+               [](std::int64_t n) { return n <= kMaxSequences; });
+  if (rows.empty()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "rows", "rows are all above {}: that many sequences decode at once",
+                     kMaxSequences);
+  }
+  return rows;
+}
+
+loadgen::Arithmetic attention_arithmetic(const std::string& kv_dtype) noexcept {
+  return kv_dtype == "bf16" || kv_dtype == "int8" ? loadgen::Arithmetic::kBf16 : loadgen::Arithmetic::kF32;
+}
+
+}  // namespace millrace::bench

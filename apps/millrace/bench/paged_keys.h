@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bench/kernel_op.h"
+#include "kv/kv_store.h"
+
+namespace millrace::bench {
+
+// Keys and values of `sequences` sequences of `context` tokens in several layers, filled with random numbers: what the
+// attention operations read, a layer a call, so that each call finds its layer in memory.
+class PagedKeys {
+ public:
+  PagedKeys(const KernelSizes& sizes, const KernelContext& context, const std::string& kv_dtype, std::int64_t sequences,
+            std::int64_t context_tokens);
+
+  double layer_bytes() const noexcept;  // that one call reads
+  backend::KvPages next_layer() noexcept;
+  std::span<const std::int32_t> pages_of(std::int64_t sequence) const noexcept;
+
+ private:
+  void fill(const KernelContext& context);
+
+  std::int64_t sequences_, tokens_, pages_per_sequence_, layers_;
+  std::unique_ptr<kv::KvStore> store_;
+  std::vector<std::int32_t> pages_;
+  std::int64_t next_ = 0;
+};
+
+// The --rows that may be sequences decoding side by side: at most 64, as an engine runs at once unless told otherwise.
+// Throws LoadError if there is none.
+std::vector<std::int64_t> decoding_rows(const KernelSizes& sizes);
+
+// What bounds attention over pages of this type.
+loadgen::Arithmetic attention_arithmetic(const std::string& kv_dtype) noexcept;
+
+}  // namespace millrace::bench

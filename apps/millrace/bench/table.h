@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace::bench {
+
+// Rows under headers for people: texts to the left, figures to the right, columns as wide as their widest entry.
+class Table {
+ public:
+  struct Column {
+    std::string header;  // with its unit
+    bool text = false;
+  };
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void add(std::vector<std::string> row);  // one entry a column
+  std::string str() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Three significant digits and no exponent: "0.123", "12.3", "1234"; "-" for 0, which stands for "there is none".
+std::string figure(double value);
+
+}  // namespace millrace::bench

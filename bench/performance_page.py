@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Measures everything docs/performance.md shows and writes the page (./dev docs). Run it when nothing else runs.
+
+    bench/performance_page.py                     measure, then write
+    bench/performance_page.py --only latency      measure what begins with this, then write from all that was ever measured
+    bench/performance_page.py --render            write only
+
+Reports lie in build/performance, one JSON file a measurement; each is made by one command, which the page shows.
+"""
+import argparse
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MILLRACE = ROOT / "build/release/bin/millrace"
+REPORTS = ROOT / "build/performance"
+PEERS = ("llama.cpp", "openvino")
+
+# Random models that stand for published ones: file name -> shape and format.
+MODELS = {"1b.q4_0.gguf": ("llama-1b", "q4_0"), "1b.q8_0.gguf": ("llama-1b", "q8_0"), "135m.q4_0.gguf": ("llama-135m", "q4_0")}
+
+# name of the report -> arguments of `millrace bench` before --json; {NAME} is the path of a model above.
+BENCHES = {
+    "kernels-linear": "kernels --op linear --format all --rows 1,4,16,512 --min-time 0.1 --repeats 2",
+    "kernels-blocks": "kernels --op mlp,project_attention --format q4_0,q4_k,q8_0,bf16 --shape 16384x2048 --rows 1,8,32,512 --min-time 0.1 --repeats 2",
+    "kernels-attention": "kernels --op attention --rows 1,8,512 --context 512,4096 --kv-cache-dtype {KV} --min-time 0.1 --repeats 2",
+    "kernels-rest": "kernels --op norm,activation,rope,quantize --rows 1,32,512 --min-time 0.05 --repeats 1",
+    "latency-smollm2": "latency default --batch 1,8,32 --prompt-tokens 128 --output-tokens 128 --runs 3",
+    "latency-smollm2-long": "latency default --prompt-tokens 2048 --output-tokens 64 --runs 3",
+    "latency-1b-q4_0": "latency {1b.q4_0.gguf} --batch 1,8 --prompt-tokens 128 --output-tokens 64 --runs 3",
+    "latency-1b-q8_0": "latency {1b.q8_0.gguf} --batch 1,8 --prompt-tokens 128 --output-tokens 64 --runs 3",
+    "throughput-smollm2": "throughput default --requests 96 --concurrency 32 --input-tokens 32-256 --output-tokens 16-128",
+}
+# name -> arguments of bench/peers/compare before --peer.
+COMPARISONS = {
+    "peer-135m": "{135m.q4_0.gguf} --rounds 3",
+    "peer-1b": "{1b.q4_0.gguf} --shape prefill128 --shape decode32 --shape batch8 --rounds 1",
+}
+
+
+def kv_dtypes():
+    """Those this build knows, from its own help."""
+    text = subprocess.run([MILLRACE, "bench", "kernels", "--op", "norm", "--kv-cache-dtype", "none"], capture_output=True, text=True).stderr
+    return text.split("expected some of ")[1].strip().replace(" ", "")
+
+
+def fill(arguments):
+    """Replaces {NAME} by the model's path, made now if it is not there."""
+    for name, (shape, storage) in MODELS.items():
+        if f"{{{name}}}" not in arguments:
+            continue
+        path = REPORTS / "models" / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run([MILLRACE, "synth", "--shape", shape, "--format", storage, path, "--no-progress"], check=True, stdout=sys.stderr)
+        arguments = arguments.replace(f"{{{name}}}", str(path))
+    return arguments.replace("{KV}", kv_dtypes()) if "{KV}" in arguments else arguments
+
+
+def measure(only, prefix):
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    commands = {"doctor": ([MILLRACE, "doctor", "--json"], True)}
+    for name, arguments in BENCHES.items():
+        commands[name] = ([MILLRACE, "bench", *shlex.split(fill(arguments) if name.startswith(only) else arguments)], False)
+    for peer in PEERS:
+        if (ROOT / "build/peers" / peer / "requirements.stamp").exists():
+            for name, arguments in COMPARISONS.items():
+                full = f"{name}-{peer}"
+                filled = fill(arguments) if full.startswith(only) else arguments
+                commands[full] = ([ROOT / "bench/peers/compare", *shlex.split(filled), "--peer", peer], False)
+    for name, (command, to_stdout) in commands.items():
+        if not name.startswith(only):
+            continue
+        print(f"==> {name}: {shlex.join(map(str, command))}", file=sys.stderr)
+        report = REPORTS / f"{name}.json"
+        if to_stdout:
+            report.write_text(subprocess.run([*prefix, *command], check=True, capture_output=True, text=True).stdout)
+        else:
+            subprocess.run([*prefix, *command, "--json", report], check=True, stdout=sys.stderr)
+
+
+def load(name):
+    path = REPORTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def figure(value):
+    if not value:
+        return "-"
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def spread(s):
+    return f"{figure(s['median'])} ({figure(s['min'])}-{figure(s['max'])})"
+
+
+def percent(s):
+    return f"{s['median']:.0f}" if s else "-"
+
+
+def table(headers, rows):
+    return ["| " + " | ".join(headers) + " |", "|" + "---|" * len(headers), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
+
+
+def limits_line(report):
+    units = {"read_gb_s": "read {} GB/s", "f32_gflop_s": "f32 {} GFLOP/s", "int8_gop_s": "int8 {} GOP/s", "bf16_gflop_s": "bf16 {} GFLOP/s"}
+    return "Limits meanwhile, median (min-max): " + ", ".join(
+        text.format(spread(report["limits"][name])) for name, text in units.items() if report["limits"][name]) + "."
+
+
+def machine_section(doctor):
+    if not doctor:
+        return []
+    cpu, memory = doctor["cpu"], doctor["memory"]
+    rows = [(m["threads"], figure(m["read_gb_s"]), figure(m["f32_gflop_s"]), figure(m["int8_gop_s"]), figure(m["bf16_gflop_s"]))
+            for m in doctor["limits"]]
+    return ["## The machine (`millrace doctor`)", "",
+            f"{cpu['model']}, {cpu['usable_cpus']} processors, L2 {cpu['l2_bytes'] >> 10} KiB a core, L3 {cpu['l3_bytes'] >> 20} MiB, "
+            f"{memory['total_bytes'] / 2**30:.0f} GiB of memory; kernels {cpu['isa']}.", "",
+            *table(["threads", "read GB/s", "f32 GFLOP/s", "int8 GOP/s", "bf16 GFLOP/s"], rows)]
+
+
+def command_line(name, arguments):
+    return f"`millrace bench {arguments.replace('{', '').replace('}', '')}`" if name in BENCHES else f"`bench/peers/compare {arguments}`"
+
+
+def latency_section():
+    out = []
+    for name in (n for n in BENCHES if n.startswith("latency")):
+        if not (report := load(name)):
+            continue
+        rows = [(r["batch"], spread(r["ttft_ms"]), figure(r["prefill_tok_s"]["median"]), percent(r["prefill_mfu_percent"]),
+                 spread(r["tpot_ms"]), figure(r["decode_tok_s"]["median"]), percent(r["mbu_percent"]), percent(r["decode_mfu_percent"]),
+                 figure(1000 * r["outside_ms"]["median"]),
+                 figure(r["memory"]["resident_bytes"] / 1e6),
+                 figure((r["memory"]["packed_weight_bytes"] + r["memory"]["kv_pool_bytes"]) / 1e6)) for r in report["results"]]
+        model, options = report["model"], report["options"]
+        out += [f"### {pathlib.Path(model['path']).name}, {options['prompt_tokens']} prompt and {options['output_tokens']} output tokens", "",
+                f"{command_line(name, BENCHES[name])}; {model['weights']}, cache in {model['kv_cache_dtype']}", "",
+                *table(["batch", "TTFT ms", "prefill tok/s", "prefill MFU %", "TPOT ms", "decode tok/s", "MBU %", "decode MFU %", "outside us", "resident MB",
+                        "weights and pages MB"], rows), limits_line(report), ""]
+    return ["## Latency", "", *out] if out else []
+
+
+def throughput_section():
+    out = []
+    for name in (n for n in BENCHES if n.startswith("throughput")):
+        if not (report := load(name)):
+            continue
+        r = report["results"]
+        rows = [(label, *(figure(r[key][q]) for q in ("mean", "p50", "p90", "p99", "max")))
+                for label, key in (("TTFT ms", "ttft_ms"), ("TPOT ms", "tpot_ms"), ("latency ms", "latency_ms"))]
+        out += [f"{command_line(name, BENCHES[name])}", "",
+                f"{r['requests']} requests, {r['input_tokens']} input and {r['output_tokens']} output tokens in {r['seconds']:.1f} s: "
+                f"**{figure(r['total_tok_s'])} tok/s**, {figure(r['output_tok_s'])} of them output; MFU {r['mfu_percent']:.0f} %; {r['steps']} steps of "
+                f"{figure(r['mean_step_tokens'])} tokens.", "", *table(["", "mean", "p50", "p90", "p99", "max"], rows), limits_line(report), ""]
+    return ["## Throughput", "", *out] if out else []
+
+
+def linear_tables(report):
+    """A row a format; for each number of rows the share of the nearer limit: bandwidth at few rows, arithmetic at many."""
+    counts = sorted({r["rows"] for r in report["results"]})
+    formats = list(dict.fromkeys(r["format"] for r in report["results"]))
+    cell = {(r["format"], r["rows"]): r for r in report["results"]}
+
+    def text(r):
+        read, peak = (r[key]["median"] if r[key] else 0 for key in ("read_percent", "peak_percent"))
+        return f"{figure(r['gb_s']['median'])} GB/s, {read:.0f} %" if read >= peak else f"{figure(r['gop_s']['median'])} GOP/s, {peak:.0f} %"
+
+    rows = [(f, cell[f, counts[0]]["arithmetic"], *(text(cell[f, n]) for n in counts)) for f in formats]
+    return table(["format", "arithmetic", *(f"{n} row{'s' if n > 1 else ''}" for n in counts)], rows)
+
+
+def kernels_section():
+    out = []
+    if report := load("kernels-linear"):
+        shape = report["results"][0]["shape"]
+        out += [f"### Products with weights of {shape}", "", f"{command_line('kernels-linear', BENCHES['kernels-linear'])}; of the two limits the one that "
+                "is nearer", "", *linear_tables(report), limits_line(report), ""]
+    if report := load("kernels-blocks"):
+        rows = [(r["op"], r["format"], r["rows"], figure(r["microseconds"]["median"]), figure(r["gb_s"]["median"]), percent(r["read_percent"]),
+                 figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"]) for r in report["results"]]
+        out += ["### Blocks of a layer, with what they are fused with", "", command_line("kernels-blocks", BENCHES["kernels-blocks"]), "",
+                *table(["block", "format", "rows", "us", "GB/s", "of read %", "GOP/s", "of peak %", "peak of"], rows), limits_line(report), ""]
+    if report := load("kernels-attention"):
+        rows = [(r["op"].removeprefix("attention_"), r["kv_cache_dtype"], r["context"], r["rows"], figure(r["microseconds"]["median"]),
+                 figure(r["gb_s"]["median"]), percent(r["read_percent"]), figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"])
+                for r in report["results"] if r["op"] != "attention_prefill" or r["rows"] > 8]
+        r = report["results"][0]
+        out += [f"### Attention, {r['heads']} query and {r['kv_heads']} key heads of {r['head_dim']}", "",
+                f"{command_line('kernels-attention', BENCHES['kernels-attention'].replace('{KV}', kv_in(report)))}", "",
+                *table(["", "keys", "context", "rows", "us", "GB/s", "of read %", "GOP/s", "of peak %", "peak of"], rows), limits_line(report), ""]
+    if report := load("kernels-rest"):
+        rows = [(r["op"], r["rows"], figure(r["microseconds"]["median"]), figure(r["gb_s"]["median"])) for r in report["results"]]
+        out += ["### The rest, operands in cache", "", command_line("kernels-rest", BENCHES["kernels-rest"]), "",
+                *table(["operation", "rows", "us", "GB/s in"], rows)]
+    return ["## Kernels", "", *out] if out else []
+
+
+def kv_in(report):
+    return ",".join(dict.fromkeys(r["kv_cache_dtype"] for r in report["results"]))
+
+
+def peers_section():
+    out = []
+    for name, arguments in COMPARISONS.items():
+        for peer in PEERS:
+            if not (report := load(f"{name}-{peer}")):
+                continue
+            rows = []
+            for r in report["results"]:
+                metric = r["metric"]
+                rows.append((r["shape"], metric.removesuffix("_tok_s"), figure(r["millrace"][metric]), figure(r["peer"][metric]),
+                             spread(r["ratio"][metric]), len(r["rounds"])))
+            out += [f"### {report['peer']['peer']} ({report['peer']['version']}), {pathlib.Path(report['model']).name}", "",
+                    f"`bench/peers/compare {arguments.replace('{', '').replace('}', '')} --peer {peer}`, {report['threads']} threads", "",
+                    *table(["shape", "phase", "millrace tok/s", f"{peer} tok/s", "ratio (min-max)", "rounds"], rows)]
+    return ["## Peers", "", "The same file, the same threads, one run of each in turn; the ratio is millrace's speed over the peer's in neighbouring runs. "
+            "Setup and shapes: [bench.md](bench.md).", "", *out] if out else []
+
+
+def render():
+    commits = {json.loads(p.read_text()).get("millrace", {}).get("commit") for p in REPORTS.glob("*.json")} - {None}
+    out = ["# Performance", "",
+           "Written by `./dev docs` (`bench/performance_page.py`) from the reports of the commands shown; do not edit. Every share is of what this machine",
+           "gave in the same process within seconds of the figure: bandwidth of shared hosts moves by half, so **read shares and ratios, not absolute",
+           "figures**. What each figure means, and how to measure it yourself: [bench.md](bench.md).", "",
+           f"Commit{'s' if len(commits) > 1 else ''} measured: {', '.join(sorted(commits)) or 'unknown'} (`+`: with changes).", "",
+           *machine_section(load("doctor")), *latency_section(), *throughput_section(), *kernels_section(), *peers_section()]
+    (ROOT / "docs/performance.md").write_text("\n".join(out).rstrip() + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="measure only what begins with this")
+    parser.add_argument("--render", action="store_true", help="measure nothing")
+    parser.add_argument("--prefix", default="", help="run each measurement under this command, as in 'taskset -c 0,1'")
+    args = parser.parse_args()
+    if not args.render:
+        measure(args.only, shlex.split(args.prefix))
+    render()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+#include "loadgen/workload.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "decode/noise.h"
+
+namespace millrace::loadgen {
+namespace {
+
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kMaxTokens) return std::nullopt;
+  return value;
+}
+
+std::uint64_t below(std::uint64_t limit, std::uint64_t seed, std::uint64_t index, std::uint64_t stream) {
+  const double share = decode::uniform(seed, index, stream);
+  return std::min(static_cast<std::uint64_t>(share * static_cast<double>(limit)), limit - 1);
+}
+
+constexpr std::uint64_t kPromptStream = std::uint64_t{1} << 32;  // above the streams of lengths
+
+}  // namespace
+
+Result<TokenRange> parse_token_range(std::string_view flag, std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto min = parse_count(text.substr(0, dash));
+  const auto max = dash == std::string_view::npos ? min : parse_count(text.substr(dash + 1));
+  if (!min || !max || *min > *max) {
+    return make_error(ErrorCode::kInvalidArgument, std::string(flag),
+                      "{} is '{}': expected a number of tokens or MIN-MAX, from 1 to {}", flag, text, kMaxTokens);
+  }
+  return TokenRange{*min, *max};
+}
+
+std::int64_t draw(const TokenRange& range, std::uint64_t seed, std::uint64_t index, std::uint64_t stream) {
+  return range.min +
+         static_cast<std::int64_t>(below(static_cast<std::uint64_t>(range.max - range.min + 1), seed, index, stream));
+}
+
+std::vector<std::int32_t> random_prompt(std::int64_t tokens, std::int64_t vocabulary, std::uint64_t seed,
+                                        std::uint64_t index) {
+  std::vector<std::int32_t> prompt(static_cast<std::size_t>(tokens));
+  for (std::size_t i = 0; i < prompt.size(); ++i) {
+    prompt[i] =
+        static_cast<std::int32_t>(below(static_cast<std::uint64_t>(vocabulary), seed, index, kPromptStream + i));
+  }
+  return prompt;
+}
+
+}  // namespace millrace::loadgen

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace::loadgen {
+
+// How many tokens a request has: a number of [min, max], drawn for each request.
+struct TokenRange {
+  std::int64_t min = 1, max = 1;
+  bool operator==(const TokenRange&) const = default;
+};
+inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
+// "128" or "64-256", each within [1, kMaxTokens]; kInvalidArgument naming `flag` otherwise.
+Result<TokenRange> parse_token_range(std::string_view flag, std::string_view text);
+
+// The number of `range` that request `index` of the workload `seed` gets. Depends on nothing else: request 7 is the
+// same request however many there are. `stream` tells apart the numbers one request needs.
+std::int64_t draw(const TokenRange& range, std::uint64_t seed, std::uint64_t index, std::uint64_t stream);
+
+// Token ids drawn evenly from [0, vocabulary): no two prompts share a beginning, so nothing can be cached.
+std::vector<std::int32_t> random_prompt(std::int64_t tokens, std::int64_t vocabulary, std::uint64_t seed,
+                                        std::uint64_t index);
+
+}  // namespace millrace::loadgen

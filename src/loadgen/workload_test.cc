@@ -1,0 +1,43 @@
+#include "loadgen/workload.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace millrace::loadgen {
+namespace {
+
+TEST(TokenRange, ReadsANumberOrTwo) {
+  EXPECT_EQ(*parse_token_range("t", "128"), (TokenRange{128, 128}));
+  EXPECT_EQ(*parse_token_range("t", "64-256"), (TokenRange{64, 256}));
+  EXPECT_EQ(*parse_token_range("t", "1-16777216"), (TokenRange{1, kMaxTokens}));
+}
+
+TEST(TokenRange, RefusesWhatIsNoRangeNamingTheFlag) {
+  for (const char* text :
+       {"", "-", "0", "-5", "5-", "-5-6", "9-3", "1-2-3", "12x", " 3", "1-16777217", "99999999999999999999", "1e3"}) {
+    const auto range = parse_token_range("input-tokens", text);
+    ASSERT_FALSE(range.ok()) << text;
+    EXPECT_EQ(range.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(range.error().message.find("input-tokens"), std::string::npos);
+  }
+}
+
+TEST(Workload, DrawsEveryNumberOfTheRangeAndNoOther) {
+  std::set<std::int64_t> seen;
+  for (std::uint64_t i = 0; i < 500; ++i) seen.insert(draw({5, 9}, 1, i, 0));
+  EXPECT_EQ(seen, (std::set<std::int64_t>{5, 6, 7, 8, 9}));
+}
+
+TEST(Workload, ARequestIsAFunctionOfSeedAndIndex) {
+  EXPECT_EQ(random_prompt(50, 1000, 3, 7), random_prompt(50, 1000, 3, 7));
+  EXPECT_NE(random_prompt(50, 1000, 3, 7), random_prompt(50, 1000, 3, 8));
+  EXPECT_NE(random_prompt(50, 1000, 3, 7), random_prompt(50, 1000, 4, 7));
+  for (const std::int32_t token : random_prompt(2000, 3, 0, 0)) {
+    EXPECT_GE(token, 0);
+    EXPECT_LT(token, 3);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::loadgen
