@@ -34,10 +34,10 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config) {
 namespace cpu {
 
 CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache)
-    : team_(threads),
-      kernels_(select_kernels(isa)),
+    : kernels_(select_kernels(isa)),
       worker_scratch_(static_cast<std::size_t>(threads)),
-      prepared_(static_cast<std::size_t>(threads)) {
+      prepared_(static_cast<std::size_t>(threads)),
+      team_(threads) {
   begin_program();
   if (!packed_cache.directory.empty()) packed_cache_ = std::make_unique<PackedCache>(packed_cache, Env::system());
 }

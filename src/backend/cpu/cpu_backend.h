@@ -71,7 +71,6 @@ class CpuBackend final : public Backend {
   void activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
                         std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept;
 
-  WorkerTeam team_;
   KernelSet kernels_;
   WeightArena arena_;
   std::unique_ptr<PackedCache> packed_cache_;  // while the model is loaded
@@ -86,6 +85,7 @@ class CpuBackend final : public Backend {
   std::uint64_t inputs_ = 0;
   std::deque<AttentionPlan> plans_;  // of the attentions recorded; kept for their memory
   std::size_t plans_used_ = 0;
+  WorkerTeam team_;  // last: its threads end before the programs that one may still be walking through
 };
 
 }  // namespace millrace::backend::cpu
