@@ -79,6 +79,28 @@ TEST(LogitsPipeline, ANotANumberIsAnErrorNotAToken) {
   EXPECT_FALSE(pipeline.sample(logits, 0));
 }
 
+TEST(LogitsPipeline, GreedyTakesTheFirstOfTheLargestFiniteLogits) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  SamplingParams params;
+  params.temperature = 0.0;
+  for (const std::size_t size : {1u, 7u, 8u, 9u, 64u, 71u}) {
+    for (std::size_t at = 0; at < size; ++at) {
+      LogitsPipeline pipeline(params, static_cast<std::int64_t>(size));
+      std::vector<float> logits(size, -3.0f);
+      logits[at] = 2.0f;
+      logits.back() = std::max(logits.back(), 2.0f);  // an equal one later
+      EXPECT_EQ(*pipeline.sample(logits, 0), static_cast<std::int32_t>(at));
+      logits[size / 2] = kInfinity;
+      const auto with_infinity = pipeline.sample(logits, 0);
+      EXPECT_TRUE(size == 1 || *with_infinity == static_cast<std::int32_t>(at == size / 2 ? size - 1 : at)) << size;
+      logits[at] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_FALSE(pipeline.sample(logits, 0).ok());
+    }
+    LogitsPipeline pipeline(params, static_cast<std::int64_t>(size));
+    EXPECT_FALSE(pipeline.sample(std::vector<float>(size, -kInfinity), 0).ok());
+  }
+}
+
 TEST(SamplingParams, WrongValuesNameTheirField) {
   SamplingParams params;
   params.top_p = std::numeric_limits<double>::quiet_NaN();
