@@ -23,9 +23,10 @@ void ModelFlags::declare(CLI::App& app) {
   app.add_option("--cpu-isa", cpu_isa,
                  "Instruction set: scalar, avx2, avx_vnni, avx512_vnni, avx512_bf16; default the best there is")
       ->envname("MILLRACE_CPU_ISA");
-  app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
+  app.add_option("--kv-cache-dtype", kv_cache_dtype,
+                 "Type of cached keys and values: bf16, f16, f32, or int8 (half of bf16, one scale a token and head)")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
-      ->check(CLI::IsMember({"bf16", "f16", "f32"}));
+      ->check(CLI::IsMember({"bf16", "f16", "f32", "int8"}));
   app.add_option("--matmul-precision", matmul_precision,
                  "auto: int8 activations for quantized weights, two terms where one is too coarse; int8x2: two terms "
                  "everywhere; bf16: weights and activations in bf16, more memory; "
@@ -48,6 +49,7 @@ void ModelFlags::declare(CLI::App& app) {
 }
 
 DType ModelFlags::kv_dtype() const {
+  if (kv_cache_dtype == "int8") return DType::kI8;
   return kv_cache_dtype == "f32" ? DType::kF32 : kv_cache_dtype == "f16" ? DType::kF16 : DType::kBF16;
 }
 
