@@ -1,60 +1,111 @@
-// Attention over paged keys and values: bytes of KV per second when decoding, operations per second in prefill.
+// Attention over paged keys and values, by page type, layout and order of pages in memory: bytes of KV a second when
+// decoding, operations a second in prefill, each as a share of what the machine does (probe.h) measured just before.
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
+#include <random>
 
 #include "backend/backend.h"
+#include "backend/cpu/kv_layout.h"
+#include "backend/cpu/probe.h"
 #include "kv/kv_store.h"
 
 namespace millrace::backend {
 namespace {
 
 constexpr std::int64_t kHeads = 32, kKvHeads = 8;
+constexpr double kProbeSeconds = 0.2;
 
-// range: head_dim, keys, query rows.
-void attend(benchmark::State& state) {
+struct Case {
+  DType type = DType::kBF16;
+  const char* layout = "paged32";
+  std::int64_t head_dim = 128, keys = 16384, rows = 1;
+  bool scattered = false;
+};
+
+void attend(benchmark::State& state, const Case& c) {
   static const std::unique_ptr<Backend> cpu = make_cpu_backend({}).or_throw();
-  const std::int64_t head_dim = state.range(0), keys = state.range(1), rows = state.range(2);
-  const KvGeometry geometry{.dtype = DType::kBF16, .kv_heads = kKvHeads, .head_dim = head_dim};
-  const auto pages = static_cast<std::int32_t>((keys + 31) / 32);
-  constexpr std::int64_t kLayers = 8;  // visited in turn, so that the keys come from memory
-  const kv::KvStore store = kv::KvStore::create(*cpu, kLayers, geometry, pages).or_throw();
+  const cpu::KvLayout* layout = cpu::find_kv_layout(c.layout);
+  const KvGeometry geometry{.dtype = c.type,
+                            .kv_heads = kKvHeads,
+                            .head_dim = c.head_dim,
+                            .block_tokens = layout->block_tokens,
+                            .layout = layout};
+  const auto pages = static_cast<std::int32_t>((c.keys + geometry.block_tokens - 1) / geometry.block_tokens);
+  // Layers visited in turn until the keys come from memory.
+  const std::size_t layer_bytes = geometry.page_bytes() * static_cast<std::size_t>(pages);
+  const auto layers =
+      c.rows > 1 ? std::int64_t{1} : static_cast<std::int64_t>((std::size_t{256} << 20) / layer_bytes + 1);
+  const kv::KvStore store = kv::KvStore::create(*cpu, layers, geometry, pages).or_throw();
+  // Ordinary numbers: denormals or zeros might take another time.
+  for (std::int64_t l = 0; l < layers; ++l) std::memset(store.layer(l).base, 0x3c, layer_bytes);
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
   std::iota(table.begin(), table.end(), 0);
-  std::vector<float> q(static_cast<std::size_t>(rows * kHeads * head_dim), 0.1f), out(q.size());
-  const SequenceRows sequence{.first_row = 0, .n_rows = rows, .first_position = keys - rows, .pages = table};
+  if (c.scattered) std::shuffle(table.begin(), table.end(), std::mt19937(1));
+  std::vector<float> q(static_cast<std::size_t>(c.rows * kHeads * c.head_dim), 0.1f), out(q.size());
+  const SequenceRows sequence{.first_row = 0, .n_rows = c.rows, .first_position = c.keys - c.rows, .pages = table};
+  const cpu::MachineLimits limits =
+      c.rows > 1
+          ? cpu::measure_limits(cpu->threads(), detect_isa(), kProbeSeconds)
+          : cpu::MachineLimits{.read_gb_s = cpu::measure_read_bandwidth(cpu->threads(), detect_isa(), kProbeSeconds)};
   std::int64_t layer = 0;
   for (auto _ : state) {
     AttendArgs args;
-    args.q = TensorView(q.data(), DType::kF32, {rows, kHeads * head_dim});
+    args.q = TensorView(q.data(), DType::kF32, {c.rows, kHeads * c.head_dim});
     args.sequences = std::span(&sequence, 1);
     args.kv = store.layer(layer);
     args.heads = kHeads;
     args.scale = 0.1f;
-    cpu->attend(args, TensorView(out.data(), DType::kF32, {rows, kHeads * head_dim}));
+    cpu->attend(args, TensorView(out.data(), DType::kF32, {c.rows, kHeads * c.head_dim}));
     cpu->synchronize();
-    layer = (layer + 1) % kLayers;
+    layer = (layer + 1) % layers;
     benchmark::ClobberMemory();
   }
-  const double visible = static_cast<double>(keys) - static_cast<double>(rows - 1) / 2.0;
-  state.counters["kv_bytes"] =
-      benchmark::Counter(static_cast<double>(geometry.page_bytes()) * pages,
-                         benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
-  state.counters["ops"] =
-      benchmark::Counter(4.0 * visible * static_cast<double>(rows * kHeads * head_dim),
-                         benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+  using benchmark::Counter;
+  if (c.rows > 1) {
+    const double visible = static_cast<double>(c.keys) - static_cast<double>(c.rows - 1) / 2.0;
+    const double ops = 4.0 * visible * static_cast<double>(c.rows * kHeads * c.head_dim);
+    const double peak = c.type == DType::kBF16 ? limits.bf16_gflop_s
+                        : c.type == DType::kI8 ? limits.int8_gop_s
+                                               : limits.f32_gflop_s;
+    state.counters["GFLOP/s"] = Counter(ops * 1e-9, Counter::kIsIterationInvariantRate);
+    state.counters["%peak"] = Counter(ops * 1e-7 / std::max(peak, 1e-9), Counter::kIsIterationInvariantRate);
+  } else {
+    const double gb = static_cast<double>(layer_bytes) * 1e-9;
+    state.counters["GB/s"] = Counter(gb, Counter::kIsIterationInvariantRate);
+    state.counters["%read"] = Counter(100.0 * gb / limits.read_gb_s, Counter::kIsIterationInvariantRate);
+  }
 }
-BENCHMARK(attend)
-    ->Args({64, 4096, 1})
-    ->Args({128, 4096, 1})
-    ->Args({64, 512, 512})
-    ->Args({64, 4096, 512})
-    ->Args({128, 4096, 512})
-    ->UseRealTime()
-    ->MinTime(0.2)
-    ->Unit(benchmark::kMicrosecond);
+
+const bool registered = [] {
+  const auto add = [](const Case& c) {
+    const std::string name =
+        fmt::format("attention/{}/{}/{}/d{}/{}keys{}", c.rows > 1 ? "prefill" : "decode", to_string(c.type), c.layout,
+                    c.head_dim, c.keys, c.scattered ? "/scattered" : "");
+    benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) { attend(state, c); })
+        ->UseRealTime()
+        ->MinTime(0.3)
+        ->Unit(benchmark::kMicrosecond);
+  };
+  for (const std::int64_t head_dim : {64, 128}) {
+    for (const DType type : {DType::kBF16, DType::kI8, DType::kF16, DType::kF32}) {
+      add({.type = type, .head_dim = head_dim});
+      add({.type = type, .head_dim = head_dim, .scattered = true});
+      add({.type = type, .head_dim = head_dim, .keys = 8192, .rows = 512});
+    }
+    for (const char* layout : {"token", "vector16"}) {
+      add({.layout = layout, .head_dim = head_dim});
+      add({.layout = layout, .head_dim = head_dim, .scattered = true});
+      add({.layout = layout, .head_dim = head_dim, .keys = 8192, .rows = 512});
+    }
+    add({.head_dim = head_dim, .keys = 512});
+    add({.head_dim = head_dim, .keys = 512, .rows = 512});
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace millrace::backend

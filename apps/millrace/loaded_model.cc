@@ -17,7 +17,7 @@ constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 }  // namespace
 
 const std::vector<std::string>& kv_cache_dtypes() {
-  static const std::vector<std::string> names = {"bf16", "f16", "f32"};
+  static const std::vector<std::string> names = {"bf16", "f16", "f32", "int8"};
   return names;
 }
 
@@ -38,7 +38,8 @@ void ModelFlags::declare_machine(CLI::App& app) {
 
 void ModelFlags::declare(CLI::App& app) {
   declare_machine(app);
-  app.add_option("--kv-cache-dtype", kv_cache_dtype, "Type of cached keys and values: bf16, f16 or f32")
+  app.add_option("--kv-cache-dtype", kv_cache_dtype,
+                 "Type of cached keys and values: bf16, f16, f32, or int8 (half of bf16, one scale a token and head)")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
       ->check(CLI::IsMember(kv_cache_dtypes()));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
@@ -57,6 +58,7 @@ void ModelFlags::declare(CLI::App& app) {
 }
 
 DType ModelFlags::kv_dtype() const {
+  if (kv_cache_dtype == "int8") return DType::kI8;
   return kv_cache_dtype == "f32" ? DType::kF32 : kv_cache_dtype == "f16" ? DType::kF16 : DType::kBF16;
 }
 

@@ -8,13 +8,18 @@
 #include "base/log.h"
 #include "base/output_file.h"
 #include "checkpoint/content_key.h"
+#include "commit.gen.h"
 #include "model/outliers.h"
 
 namespace millrace::app {
 namespace {
 
-// To be raised when what find_outlier_weights answers may change.
-constexpr int kVersion = 1;
+// What find_outlier_weights answers may change with every change of a kernel: an answer counts for the build that gave
+// it. Empty for a build that nobody can name, which remembers nothing.
+std::string build_name() {
+  const std::string commit = MILLRACE_COMMIT;
+  return commit.ends_with('+') ? "" : MILLRACE_VERSION " " + commit;
+}
 
 // Prose, code, figures, other scripts: what models read. The first token, which draws extreme values in many models, is
 // there as well.
@@ -47,7 +52,7 @@ std::optional<std::vector<std::string>> remembered(const std::string& path) {
   std::ifstream in(path);
   if (!in) return std::nullopt;
   const auto tree = nlohmann::json::parse(in, nullptr, false);
-  if (!tree.is_object() || tree.value("version", 0) != kVersion || !tree.contains("weights")) return std::nullopt;
+  if (!tree.is_object() || tree.value("build", "") != build_name() || !tree.contains("weights")) return std::nullopt;
   std::vector<std::string> weights;
   for (const auto& weight : tree["weights"]) {
     if (!weight.is_string()) return std::nullopt;
@@ -59,7 +64,7 @@ std::optional<std::vector<std::string>> remembered(const std::string& path) {
 void remember(const std::string& path, const std::vector<std::string>& weights) {
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-  const std::string text = nlohmann::json{{"version", kVersion}, {"weights", weights}}.dump(1) + "\n";
+  const std::string text = nlohmann::json{{"build", build_name()}, {"weights", weights}}.dump(1) + "\n";
   auto file = OutputFile::create(path);
   if (!file || !file->write(std::as_bytes(std::span(text.data(), text.size()))) || !file->commit(false)) {
     log::info("{}: cannot be written; outliers are looked for again at the next start", path);
@@ -79,10 +84,10 @@ void apply_outlier_policy(LoadedModel& loaded) {
   if (!has_int8(*loaded.transformer)) return;
   const std::string path =
       fmt::format("{}/outliers/{:016x}.json", cache_directory(), checkpoint::content_key(*loaded.checkpoint));
-  auto weights = remembered(path);
+  auto weights = build_name().empty() ? std::nullopt : remembered(path);
   if (!weights) {
     weights = model::find_outlier_weights(*loaded.transformer, *loaded.backend, probe_tokens(loaded));
-    remember(path, *weights);
+    if (!build_name().empty()) remember(path, *weights);
   }
   loaded.transformer->set_two_terms(*weights);
   if (!weights->empty()) {

@@ -73,15 +73,20 @@ struct Norm {
 
 enum class Activation { kSilu, kGelu, kGeluTanh, kRelu };
 
-// Element type and size of the pages that hold keys and values. A page of one layer holds B tokens of all K heads;
-// within it, per head, first the keys as [D, B] (so that a vector register holds one dimension of 16 tokens), then the
-// values as [B, D].
+namespace cpu {
+struct KvLayout;
+}
+
+// Type, size and layout of the pages that hold keys and values. A page of one layer holds B tokens of all K heads, head
+// by head; how the tokens of a head lie is the layout's business, and its size the same in all of them.
 struct KvGeometry {
-  DType dtype = DType::kBF16;
+  DType dtype = DType::kBF16;  // f32, f16, bf16, or i8: codes with one f32 scale a token and head, for keys and values
   std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;
+  const cpu::KvLayout* layout = nullptr;  // null = the one whose pages the kernels read in place; it must fit B
 
   std::size_t head_bytes() const noexcept {  // K and V of one head of one page
-    return static_cast<std::size_t>(2 * head_dim * block_tokens) * size_of(dtype);
+    const std::size_t scale = dtype == DType::kI8 ? sizeof(float) : 0;
+    return 2 * static_cast<std::size_t>(block_tokens) * (static_cast<std::size_t>(head_dim) * size_of(dtype) + scale);
   }
   std::size_t page_bytes() const noexcept { return static_cast<std::size_t>(kv_heads) * head_bytes(); }
 };

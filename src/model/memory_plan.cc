@@ -29,11 +29,13 @@ std::uint64_t workspace_bytes(const ModelSpec& spec, std::int64_t rows, int thre
 }  // namespace
 
 std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept {
-  std::uint64_t values = 0;
+  std::uint64_t bytes = 0;
   for (const LayerSpec& layer : spec.layers) {
-    values += 2 * static_cast<std::uint64_t>(layer.attention.kv_heads * layer.attention.head_dim);
+    const AttentionSpec& a = layer.attention;
+    bytes += backend::KvGeometry{.dtype = dtype, .kv_heads = a.kv_heads, .head_dim = a.head_dim, .block_tokens = 1}
+                 .page_bytes();
   }
-  return values * size_of(dtype);
+  return bytes;
 }
 
 MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,

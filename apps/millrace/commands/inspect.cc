@@ -120,6 +120,7 @@ Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec,
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype);
   }
+  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8);
   return {{"kv_bytes_per_token", std::move(per_token)},
           {"kv_cache_dtype", flags.kv_cache_dtype},
           {"tokens", length},
@@ -225,7 +226,8 @@ void print_tokenizer(const Json& t) {
 void print_memory(const Json& m) {
   if (m.is_null()) return;
   const Json& kv = m["kv_bytes_per_token"];
-  line("kv per token", fmt::format("f32 {}, f16 {}, bf16 {}", bytes(kv["f32"]), bytes(kv["f16"]), bytes(kv["bf16"])));
+  line("kv per token", fmt::format("f32 {}, f16 {}, bf16 {}, int8 {}", bytes(kv["f32"]), bytes(kv["f16"]),
+                                   bytes(kv["bf16"]), bytes(kv["int8"])));
   line("memory",
        fmt::format("{} = weights {} ({}) + kv {} ({}, {} tokens) + workspace {}; {} available", bytes(m["total"]),
                    bytes(m["weights"]), shown(m["isa"]), bytes(m["kv"]), shown(m["kv_cache_dtype"]),

@@ -1,31 +1,52 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "backend/cpu/kernels.h"
 
 namespace millrace::backend::cpu {
 
-// How one attention is cut for the workers; read by its phases.
-struct AttentionPlan {
-  static constexpr std::size_t kNoPartial = ~std::size_t{0};
+// One attention operation cut into tasks. How it is cut changes no bit: splits lie at fixed positions and are merged in
+// their order, by whoever finishes the last one of a group of rows. Kept between calls for its memory: nothing is
+// allocated once the largest step has been seen.
+class AttentionPlan {
+ public:
+  // For `workers` threads. Copies what it needs of args but for what they point to.
+  void prepare(const KernelSet& kernels, const AttendArgs& args, TensorView out, int workers);
 
+  std::int64_t tasks() const noexcept { return static_cast<std::int64_t>(tasks_.size()); }
+  std::size_t partial_bytes() const noexcept { return partial_bytes_; }
+  // Each task once, in any order, from any threads. `partials`: partial_bytes() for all tasks; `scratch`:
+  // attend_scratch_bytes() for this one.
+  void run(std::int64_t task, float* partials, std::byte* scratch) noexcept;
+
+ private:
   struct Task {
     AttendRows rows;
     std::int64_t cost;
-    std::size_t partial = kNoPartial;  // offset in floats of this task's state
+    std::int32_t group;  // whose partial state it computes; -1 = it writes the output
   };
-  // Where the merge of a sequence's splits finds its partial states.
-  struct Merge {
-    std::int64_t rows;  // tokens * group
+  // Rows whose splits are different tasks.
+  struct Group {
+    AttendRows rows;       // all splits
+    std::size_t partials;  // offset in floats
     std::int64_t n_splits;
-    std::size_t first_partial;  // offset in floats
-    AttendRows target;
   };
 
-  std::vector<Task> tasks;
-  std::vector<Merge> merges;
-  std::size_t partial_floats = 0;
+  void add_sequence(const AttendArgs& args, const SequenceRows& sequence, TensorView out, std::int64_t heads_together);
+  void add_rows(const AttendRows& rows, bool by_splits);
+  void merge(const Group& group, const float* partials) const noexcept;
+
+  const KernelSet* kernels_ = nullptr;
+  void (*kernel_)(const AttendRows&) = nullptr;
+  std::vector<Task> tasks_;
+  std::vector<Group> groups_;
+  std::unique_ptr<std::atomic<std::int64_t>[]> unfinished_;  // splits of each group
+  std::size_t counters_ = 0;
+  std::size_t partial_bytes_ = 0;
 };
 
 }  // namespace millrace::backend::cpu

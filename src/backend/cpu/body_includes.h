@@ -26,3 +26,11 @@
 #else
 #define MILLRACE_UNROLL _Pragma("GCC unroll 16")
 #endif
+
+// The loop around it: unrolled, the compiler hoists what all rounds load out of an outer loop and has no registers
+// left.
+#ifdef __clang__
+#define MILLRACE_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define MILLRACE_ROLLED _Pragma("GCC unroll 1")
+#endif

@@ -14,7 +14,7 @@
 namespace millrace::backend::cpu {
 
 class PackedCache;
-struct AttentionPlan;
+class AttentionPlan;
 
 // The Backend of the processor. Operations are recorded as phases of a program that synchronize() runs on the worker
 // team. Many rows are cut into blocks, and whoever is free takes the next block through the whole operation; few rows

@@ -20,7 +20,10 @@ KernelSet select_kernels(Isa isa) {
     take(best.attend_f32, set->attend_f32);
     take(best.attend_f16, set->attend_f16);
     take(best.attend_bf16, set->attend_bf16);
+    take(best.attend_int8, set->attend_int8);
     take(best.merge_splits, set->merge_splits);
+    take(best.to_f16, set->to_f16);
+    take(best.to_int8, set->to_int8);
     take(best.quantize, set->quantize);
     take(best.to_bf16, set->to_bf16);
     take(best.rms_norm, set->rms_norm);

@@ -6,8 +6,13 @@
 namespace millrace::backend::cpu {
 namespace {
 #include "backend/cpu/vec/avx512.inc"
-#include "backend/cpu/body/math.inc"
+#include "backend/cpu/body/exp2.inc"
+#include "backend/cpu/vec/avx512_attention.inc"
+#include "backend/cpu/vec/bf16_fma.inc"
 #include "backend/cpu/body/attention.inc"
+#include "backend/cpu/body/kv_convert.inc"
+#include "backend/cpu/body/attention_dense.inc"
+#include "backend/cpu/body/attention_int8.inc"
 #include "backend/cpu/target_end.inc"
 #include "backend/cpu/body/attention_set.inc"
 }  // namespace

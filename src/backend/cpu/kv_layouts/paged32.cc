@@ -1,0 +1,24 @@
+// Pages of 32 tokens, or a multiple, as the kernels read them: no copying.
+#include "backend/cpu/kv_layout.h"
+
+namespace millrace::backend::cpu::kv_layouts {
+namespace {
+
+void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const KvToken& token) {
+  const std::size_t tile_bytes = 2 * tile_part_bytes(geometry.dtype, geometry.head_dim);
+  write_to_tile(geometry.dtype, geometry.head_dim, slot % kTileTokens, token,
+                head + static_cast<std::size_t>(slot / kTileTokens) * tile_bytes);
+}
+
+}  // namespace
+
+KvLayout paged32() {
+  return {.name = "paged32",
+          .description = "tiles of 32 tokens in the kernels' own form, read in place",
+          .block_tokens = kTileTokens,
+          .fits = [](std::int64_t block_tokens) { return block_tokens > 0 && block_tokens % kTileTokens == 0; },
+          .write = write,
+          .gather = nullptr};
+}
+
+}  // namespace millrace::backend::cpu::kv_layouts

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/kv_layout.h"
+
+namespace millrace::backend::cpu {
+
+// Stores keys and values into the pages of one layer.
+class KvWriter {
+ public:
+  KvWriter(const KernelSet& kernels, const KvPages& kv) noexcept
+      : kernels_(kernels), kv_(kv), layout_(layout_of(kv.geometry)) {}
+
+  // Key and value [D] of one head at a position of a sequence. Different heads and positions from different threads.
+  void write(const SequenceRows& sequence, std::int64_t position, std::int64_t head, const float* key,
+             const float* value) const noexcept;
+
+ private:
+  float convert(const float* x, std::byte* to) const noexcept;  // returns the scale of i8
+
+  const KernelSet& kernels_;
+  KvPages kv_;
+  const KvLayout& layout_;
+};
+
+}  // namespace millrace::backend::cpu
