@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "base/result.h"
 #include "base/output_file.h"
+#include "base/result.h"
 #include "quant/format.h"
 #include "tensor/shape.h"
 

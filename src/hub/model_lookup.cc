@@ -6,8 +6,8 @@
 
 #include "base/env.h"
 #include "checkpoint/quote_name.h"
-#include "hub/gguf_name.h"
 #include "hub/cache_index.h"
+#include "hub/gguf_name.h"
 #include "hub/model_choice.h"
 
 namespace millrace::hub {

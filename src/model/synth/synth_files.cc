@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/output_file.h"
 #include "checkpoint/gguf_config.h"
 #include "checkpoint/gguf_writer.h"
-#include "base/output_file.h"
 #include "checkpoint/safetensors_writer.h"
 #include "model/synth/synth_data.h"
 #include "model/synth/synth_model.h"
