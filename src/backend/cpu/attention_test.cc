@@ -219,8 +219,8 @@ class Store {
 
 std::vector<Isa> supported_isas() {
   std::vector<Isa> isas;
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512Vnni, Isa::kAvx512Bf16}) {
-    if (isa <= detect_isa()) isas.push_back(isa);
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvxVnni, Isa::kAvx512Vnni, Isa::kAvx512Bf16}) {
+    if (has_isa(isa)) isas.push_back(isa);
   }
   return isas;
 }
