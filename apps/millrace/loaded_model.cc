@@ -69,7 +69,7 @@ backend::MatmulPrecision ModelFlags::precision() const {
                                       : backend::MatmulPrecision::kAuto;
 }
 
-Isa ModelFlags::isa() const { return parse_isa(cpu_isa).value_or(detect_isa()); }
+Isa ModelFlags::isa() const { return choose_isa(cpu_isa).or_throw(); }
 
 std::string cache_directory() {
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0')
@@ -105,12 +105,13 @@ namespace {
 // Smaller models are packed faster than a file is found.
 constexpr std::uint64_t kWorthKeeping = std::uint64_t{256} << 20;
 
-backend::PackedCacheConfig packed_cache_of(const ModelFlags& flags, const checkpoint::Checkpoint& checkpoint) {
+backend::PackedCacheConfig packed_cache_of(const ModelFlags& flags, const checkpoint::Checkpoint& checkpoint,
+                                           std::uint64_t model_key) {
   std::uint64_t bytes = 0;
   for (const checkpoint::RawTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
   if (flags.packed_cache == "off" || (flags.packed_cache == "auto" && bytes < kWorthKeeping)) return {};
   return {.directory = flags.packed_cache == "auto" ? cache_directory() + "/packed" : flags.packed_cache,
-          .model_key = checkpoint::content_key(checkpoint),
+          .model_key = model_key,
           .limit_bytes = flags.packed_cache_limit};
 }
 
@@ -121,9 +122,11 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
   Env& env = Env::system();
   const TimePoint start = env.now();
   loaded.checkpoint = open_model(flags.model, flags.hub);
+  const std::uint64_t model_key = checkpoint::content_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
-  const backend::CpuConfig config{
-      .threads = flags.threads, .isa = flags.cpu_isa, .packed_cache = packed_cache_of(flags, *loaded.checkpoint)};
+  const backend::CpuConfig config{.threads = flags.threads,
+                                  .isa = flags.cpu_isa,
+                                  .packed_cache = packed_cache_of(flags, *loaded.checkpoint, model_key)};
   loaded.backend = backend::make_cpu_backend(config).or_throw();
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
@@ -131,7 +134,7 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
   options.precision = flags.precision();
   loaded.transformer = std::make_unique<model::Transformer>(
       *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
-  if (options.precision == backend::MatmulPrecision::kAuto) apply_outlier_policy(loaded);
+  if (options.precision == backend::MatmulPrecision::kAuto) apply_outlier_policy(loaded, model_key);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
             milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),
             milliseconds_between(opened, env.now()));

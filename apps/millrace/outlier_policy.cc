@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/output_file.h"
-#include "checkpoint/content_key.h"
 #include "commit.gen.h"
 #include "model/outliers.h"
 
@@ -52,7 +51,9 @@ std::optional<std::vector<std::string>> remembered(const std::string& path) {
   std::ifstream in(path);
   if (!in) return std::nullopt;
   const auto tree = nlohmann::json::parse(in, nullptr, false);
-  if (!tree.is_object() || tree.value("build", "") != build_name() || !tree.contains("weights")) return std::nullopt;
+  if (!tree.is_object() || !tree.contains("build") || tree["build"] != build_name() || !tree.contains("weights")) {
+    return std::nullopt;
+  }
   std::vector<std::string> weights;
   for (const auto& weight : tree["weights"]) {
     if (!weight.is_string()) return std::nullopt;
@@ -80,10 +81,9 @@ bool has_int8(const model::Transformer& transformer) {
 
 }  // namespace
 
-void apply_outlier_policy(LoadedModel& loaded) {
+void apply_outlier_policy(LoadedModel& loaded, std::uint64_t model_key) {
   if (!has_int8(*loaded.transformer)) return;
-  const std::string path =
-      fmt::format("{}/outliers/{:016x}.json", cache_directory(), checkpoint::content_key(*loaded.checkpoint));
+  const std::string path = fmt::format("{}/outliers/{:016x}.json", cache_directory(), model_key);
   auto weights = build_name().empty() ? std::nullopt : remembered(path);
   if (!weights) {
     weights = model::find_outlier_weights(*loaded.transformer, *loaded.backend, probe_tokens(loaded));
@@ -91,8 +91,7 @@ void apply_outlier_policy(LoadedModel& loaded) {
   }
   loaded.transformer->set_two_terms(*weights);
   if (!weights->empty()) {
-    log::info("{} of {} weights get two int8 terms for their activations, as outliers make one too coarse",
-              weights->size(), loaded.transformer->linears().size());
+    log::info("{} weights get two int8 terms for their activations, as outliers make one too coarse", weights->size());
   }
 }
 

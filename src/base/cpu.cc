@@ -1,5 +1,6 @@
 #include "base/cpu.h"
 
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -86,6 +87,20 @@ Isa detect_isa() noexcept {
     if (has_isa(isa)) return isa;
   }
   return Isa::kScalar;
+}
+
+Result<Isa> choose_isa(std::string_view name) {
+  if (name.empty()) return detect_isa();
+  const auto wanted = parse_isa(name);
+  if (!wanted) {
+    return make_error(ErrorCode::kInvalidArgument, "cpu-isa", "unknown instruction set '{}': use {}", name,
+                      fmt::join(kIsaNames, ", "));
+  }
+  if (!has_isa(*wanted)) {
+    return make_error(ErrorCode::kInvalidArgument, "cpu-isa", "this processor has {} at best, not {}",
+                      to_string(detect_isa()), name);
+  }
+  return *wanted;
 }
 
 CpuInfo cpu_info() {

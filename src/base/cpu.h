@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace millrace {
 
 // Instruction sets that kernels are written for, best last. A processor of one runs the ones before it, but for
@@ -25,6 +27,9 @@ Isa detect_isa() noexcept;
 
 // Whether they can run this one.
 bool has_isa(Isa isa) noexcept;
+
+// The one of that name, or the best for "". kInvalidArgument (cpu-isa) if there is none of that name or it is not here.
+Result<Isa> choose_isa(std::string_view name);
 
 // What `doctor` prints and what sizes tiles and threads.
 struct CpuInfo {

@@ -1,6 +1,7 @@
 #include "base/output_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +16,15 @@ namespace millrace {
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
   const std::string temporary = path + ".tmp";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
     return make_error(ErrorCode::kInvalidArgument, path, "{}: cannot be created: {}", temporary, std::strerror(errno));
+  }
+  // What a killed writer left is free again: its lock went with it.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || ::ftruncate(fd, 0) != 0) {
+    const Error error = make_error(ErrorCode::kInvalidArgument, path, "{}: somebody else is writing it", temporary);
+    ::close(fd);
+    return error;
   }
   return OutputFile(fd, path);
 }

@@ -10,7 +10,8 @@
 namespace millrace {
 
 // A file that appears under its name only when it is whole: bytes go to PATH.tmp; commit() renames it.
-// Destroyed before that, it removes the temporary file. One thread.
+// Destroyed before that, it removes the temporary file. One thread; a second writer of the same path, in this process
+// or another, is refused (kInvalidArgument).
 class OutputFile {
  public:
   static Result<OutputFile> create(const std::string& path);

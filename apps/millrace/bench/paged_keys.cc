@@ -1,6 +1,7 @@
 #include "bench/paged_keys.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 
@@ -18,11 +19,16 @@ backend::KvGeometry geometry_of(const KernelSizes& sizes, const std::string& kv_
 
 constexpr std::int64_t kRowsPerWrite = 512;
 
+// What bounds attention over pages of this type.
+loadgen::Arithmetic arithmetic_over(const std::string& kv_dtype) noexcept {
+  return kv_dtype == "bf16" || kv_dtype == "int8" ? loadgen::Arithmetic::kBf16 : loadgen::Arithmetic::kF32;
+}
+
 }  // namespace
 
 PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, const std::string& kv_dtype,
                      std::int64_t sequences, std::int64_t context_tokens)
-    : sequences_(sequences), tokens_(context_tokens) {
+    : dtype_(kv_dtype), sequences_(sequences), tokens_(context_tokens) {
   const backend::KvGeometry geometry = geometry_of(sizes, kv_dtype);
   pages_per_sequence_ = (tokens_ + geometry.block_tokens - 1) / geometry.block_tokens;
   const std::int64_t pages = pages_per_sequence_ * sequences_;
@@ -91,8 +97,38 @@ std::vector<std::int64_t> decoding_rows(const KernelSizes& sizes) {
   return rows;
 }
 
-loadgen::Arithmetic attention_arithmetic(const std::string& kv_dtype) noexcept {
-  return kv_dtype == "bf16" || kv_dtype == "int8" ? loadgen::Arithmetic::kBf16 : loadgen::Arithmetic::kF32;
+KernelCase attention_case(const KernelSizes& sizes, const KernelContext& context, PagedKeys& keys,
+                          std::vector<backend::SequenceRows> sequences, double visible) {
+  struct Operands {
+    std::vector<backend::SequenceRows> sequences;
+    Buffer q, out;
+  };
+  const std::int64_t width = sizes.heads * sizes.head_dim;
+  const std::int64_t rows = sequences.back().first_row + sequences.back().n_rows;
+  const auto operands =
+      std::make_shared<const Operands>(Operands{std::move(sequences), random_matrix(context.backend, rows, width, 5),
+                                                random_matrix(context.backend, rows, width, 6)});
+  KernelCase c;
+  c.labels = {{"kv_cache_dtype", keys.dtype()}, {"context", keys.context_tokens()}, {"rows", rows},
+              {"heads", sizes.heads},           {"kv_heads", sizes.kv_heads},       {"head_dim", sizes.head_dim}};
+  c.what = fmt::format("{} keys {} heads {}:{}:{}", keys.dtype(), keys.context_tokens(), sizes.heads, sizes.kv_heads,
+                       sizes.head_dim);
+  c.rows = rows;
+  c.bytes = keys.layer_bytes();
+  c.from_memory = true;
+  c.operations = 4.0 * visible * static_cast<double>(rows * width);
+  c.arithmetic = arithmetic_over(keys.dtype());
+  const float scale = 1.0f / std::sqrt(static_cast<float>(sizes.head_dim));
+  c.run = [&context, &keys, operands, rows, width, scale, heads = sizes.heads] {
+    context.backend.attend({.q = matrix_view(operands->q, rows, width),
+                            .sequences = operands->sequences,
+                            .kv = keys.next_layer(),
+                            .heads = heads,
+                            .scale = scale},
+                           matrix_view(operands->out, rows, width));
+    context.backend.synchronize();
+  };
+  return c;
 }
 
 }  // namespace millrace::bench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/kernel_op.h"
@@ -15,6 +16,8 @@ class PagedKeys {
   PagedKeys(const KernelSizes& sizes, const KernelContext& context, const std::string& kv_dtype, std::int64_t sequences,
             std::int64_t context_tokens);
 
+  const std::string& dtype() const noexcept { return dtype_; }
+  std::int64_t context_tokens() const noexcept { return tokens_; }
   double layer_bytes() const noexcept;  // that one call reads
   backend::KvPages next_layer() noexcept;
   std::span<const std::int32_t> pages_of(std::int64_t sequence) const noexcept;
@@ -22,6 +25,7 @@ class PagedKeys {
  private:
   void fill(const KernelContext& context);
 
+  std::string dtype_;
   std::int64_t sequences_, tokens_, pages_per_sequence_, layers_;
   std::unique_ptr<kv::KvStore> store_;
   std::vector<std::int32_t> pages_;
@@ -32,7 +36,9 @@ class PagedKeys {
 // Throws LoadError if there is none.
 std::vector<std::int64_t> decoding_rows(const KernelSizes& sizes);
 
-// What bounds attention over pages of this type.
-loadgen::Arithmetic attention_arithmetic(const std::string& kv_dtype) noexcept;
+// The case of attending the rows of `sequences`, which are all of `keys` and have their tokens at its end. An average
+// row sees `visible` keys. `keys` outlives the case.
+KernelCase attention_case(const KernelSizes& sizes, const KernelContext& context, PagedKeys& keys,
+                          std::vector<backend::SequenceRows> sequences, double visible);
 
 }  // namespace millrace::bench

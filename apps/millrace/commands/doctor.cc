@@ -54,20 +54,6 @@ std::vector<int> thread_counts(int most) {
   return counts;
 }
 
-Isa choose_isa(const std::string& name, Isa best) {
-  if (name.empty()) return best;
-  const auto wanted = parse_isa(name);
-  if (!wanted) {
-    throw_load_error(ErrorCode::kInvalidArgument, "cpu-isa",
-                     "unknown instruction set '{}': use scalar, avx2, avx_vnni, avx512_vnni or avx512_bf16", name);
-  }
-  if (!has_isa(*wanted)) {
-    throw_load_error(ErrorCode::kInvalidArgument, "cpu-isa", "this processor has {} at best, not {}", to_string(best),
-                     name);
-  }
-  return *wanted;
-}
-
 void find_default_model(Findings& findings) {
   try {
     const std::string path = app::model_path("default");
@@ -117,7 +103,7 @@ Findings examine(const Flags& flags) {
   f.online_cpus = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   f.cpu_quota = cpu_quota();
   f.best = detect_isa();
-  f.chosen = choose_isa(flags.cpu_isa, f.best);
+  f.chosen = choose_isa(flags.cpu_isa).or_throw();
   find_default_model(f);
   const std::vector<int> counts = thread_counts(flags.threads > 0 ? flags.threads : usable_threads());
   const double seconds = kProbeSeconds / (4.0 * static_cast<double>(counts.size()));

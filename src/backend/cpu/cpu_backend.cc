@@ -9,26 +9,13 @@
 namespace millrace::backend {
 
 Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config) {
-  Isa isa = detect_isa();
-  if (!config.isa.empty()) {
-    const auto wanted = parse_isa(config.isa);
-    if (!wanted) {
-      return make_error(ErrorCode::kInvalidArgument, "cpu-isa",
-                        "unknown instruction set '{}': use {}, {}, {}, {} or {}", config.isa, to_string(Isa::kScalar),
-                        to_string(Isa::kAvx2), to_string(Isa::kAvxVnni), to_string(Isa::kAvx512Vnni),
-                        to_string(Isa::kAvx512Bf16));
-    }
-    if (!has_isa(*wanted)) {
-      return make_error(ErrorCode::kInvalidArgument, "cpu-isa", "this processor has {} at best, not {}", to_string(isa),
-                        config.isa);
-    }
-    isa = *wanted;
-  }
+  const auto isa = choose_isa(config.isa);
+  if (!isa) return isa.error();
   if (config.threads < 0 || config.threads > 1024) {
     return make_error(ErrorCode::kInvalidArgument, "threads", "threads is {}, must be 0 (all) to 1024", config.threads);
   }
   const int threads = config.threads > 0 ? config.threads : usable_threads();
-  return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads, isa, config.packed_cache));
+  return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads, *isa, config.packed_cache));
 }
 
 namespace cpu {

@@ -51,7 +51,7 @@ CpuBackend::SharedInput CpuBackend::share_input(const RowSource& source, const P
 
 ActivationRows CpuBackend::open_input(const SharedInput& input, int worker) noexcept {
   if (input.own == 0) return {*input.weight, input.source.rows(), input_.data()};
-  std::byte* memory = worker_scratch_[static_cast<std::size_t>(worker)].data() + row_bytes(input.weight->k());
+  std::byte* memory = memory_of(worker) + row_bytes(input.weight->k());
   const ActivationRows own(*input.weight, input.source.rows(), memory);
   std::uint64_t& prepared = prepared_[static_cast<std::size_t>(worker)].input;
   if (prepared != input.own) input.source.store(kernels_, 0, input.source.rows(), own, normed_row(worker));
@@ -61,7 +61,7 @@ ActivationRows CpuBackend::open_input(const SharedInput& input, int worker) noex
 
 void CpuBackend::multiply_rows(const RowSource& source, const PackedLinear& weight, const float* bias, bool accumulate,
                                TensorView out, std::int64_t first, std::int64_t rows, int worker) const noexcept {
-  std::byte* memory = worker_scratch_[static_cast<std::size_t>(worker)].data() + row_bytes(weight.k());
+  std::byte* memory = memory_of(worker) + row_bytes(weight.k());
   const ActivationRows x(weight, rows, memory);
   source.store(kernels_, first, rows, x, normed_row(worker));
   weight.multiply(0, weight.panels(), {x, 0, rows, bias, accumulate, out.row(first), out.row_stride()});

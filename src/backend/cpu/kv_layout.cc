@@ -41,6 +41,20 @@ void write_to_tile(DType type, std::int64_t head_dim, std::int64_t token, const 
   std::memcpy(values + scale, &from.value_scale, sizeof(float));
 }
 
+void write_scales(const KvGeometry& geometry, std::byte* scales, std::int64_t slot, const KvToken& token) noexcept {
+  if (geometry.dtype != DType::kI8) return;
+  constexpr auto kScale = static_cast<std::int64_t>(sizeof(float));
+  std::memcpy(scales + slot * kScale, &token.key_scale, sizeof(float));
+  std::memcpy(scales + (geometry.block_tokens + slot) * kScale, &token.value_scale, sizeof(float));
+}
+
+void read_scales(const KvGeometry& geometry, const std::byte* scales, std::int64_t slot, KvToken& token) noexcept {
+  if (geometry.dtype != DType::kI8) return;
+  constexpr auto kScale = static_cast<std::int64_t>(sizeof(float));
+  std::memcpy(&token.key_scale, scales + slot * kScale, sizeof(float));
+  std::memcpy(&token.value_scale, scales + (geometry.block_tokens + slot) * kScale, sizeof(float));
+}
+
 const KvLayout* find_kv_layout(std::string_view name) noexcept {
   for (const KvLayout& layout : all_kv_layouts()) {
     if (layout.name == name) return &layout;

@@ -36,6 +36,11 @@ struct KvToken {
 void write_to_tile(DType type, std::int64_t head_dim, std::int64_t token, const KvToken& from,
                    std::byte* tile) noexcept;
 
+// The scales of i8 tokens where tokens are not in tiles: one of each slot for keys [B], then for values [B]. Nothing
+// for other types.
+void write_scales(const KvGeometry& geometry, std::byte* scales, std::int64_t slot, const KvToken& token) noexcept;
+void read_scales(const KvGeometry& geometry, const std::byte* scales, std::int64_t slot, KvToken& token) noexcept;
+
 // One way in which the B tokens of a head lie in a page. All take geometry.head_bytes().
 struct KvLayout {
   std::string_view name;

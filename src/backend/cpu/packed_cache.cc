@@ -82,16 +82,16 @@ bool PackedCache::parse_directory(std::span<const std::byte> json) {
   const auto* begin = reinterpret_cast<const char*>(json.data());
   const auto tree = nlohmann::json::parse(begin, begin + json.size(), nullptr, false);
   if (!tree.is_array()) return false;
-  for (const auto& node : tree) {
-    if (!node.is_object() || !node.value("name", nlohmann::json()).is_string()) return false;
-    Entry entry;
-    entry.layout = node.value("layout", "");
-    entry.offset = node.value("offset", std::uint64_t{0});
-    entry.bytes = node.value("bytes", std::uint64_t{0});
-    entry.checksum = node.value("checksum", std::uint64_t{0});
-    entries_.emplace(node["name"].get<std::string>(), std::move(entry));
+  try {
+    for (const auto& node : tree) {
+      entries_.emplace(node.at("name").get<std::string>(),
+                       Entry{node.at("layout").get<std::string>(), node.at("offset").get<std::uint64_t>(),
+                             node.at("bytes").get<std::uint64_t>(), node.at("checksum").get<std::uint64_t>()});
+    }
+    return true;
+  } catch (const nlohmann::json::exception&) {  // whole, and not ours
+    return false;
   }
-  return true;
 }
 
 bool PackedCache::read(const std::string& name, const std::string& layout, std::span<std::byte> out, WorkerTeam& team) {
@@ -194,7 +194,8 @@ void PackedCache::remove_oldest() const {
   std::vector<File> files;
   std::uint64_t total = 0;
   for (const std::string& name : env_.list(config_.directory)) {
-    if (!name.ends_with(kSuffix)) continue;
+    // A start that was killed leaves an unfinished one; nobody touches it any more, so it is among the oldest soon.
+    if (!name.ends_with(kSuffix) && !name.ends_with(std::string(kSuffix) + ".tmp")) continue;
     std::error_code failed;
     File file{fs::path(config_.directory) / name, {}, 0};
     file.used = fs::last_write_time(file.path, failed);

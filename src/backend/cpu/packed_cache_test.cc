@@ -130,6 +130,16 @@ TEST_F(PackedCacheTest, TheLeastRecentlyUsedGoWhenTheLimitIsReached) {
   EXPECT_TRUE(finds(config(3, limit)));
 }
 
+TEST_F(PackedCacheTest, WhatAKilledStartLeftCountsAndGoes) {
+  fs::create_directories(directory_);
+  const fs::path left = directory_ / "0000000000000009.packed.tmp";
+  std::ofstream(left) << std::string(5u << 20, 'x');
+  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  keep(config(1, 7u << 20));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(finds(config(1)));
+}
+
 TEST_F(PackedCacheTest, AModelLargerThanTheLimitIsNotKept) {
   keep(config(1, 1u << 20));
   EXPECT_TRUE(files().empty());

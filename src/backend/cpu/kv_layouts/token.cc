@@ -20,10 +20,7 @@ void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const
   const auto at = static_cast<std::size_t>(slot);
   std::memcpy(head + at * rows.row_bytes, token.key, rows.row_bytes);
   std::memcpy(head + rows.values + at * rows.row_bytes, token.value, rows.row_bytes);
-  if (geometry.dtype != DType::kI8) return;
-  std::memcpy(head + rows.scales + at * sizeof(float), &token.key_scale, sizeof(float));
-  std::memcpy(head + rows.scales + (static_cast<std::size_t>(geometry.block_tokens) + at) * sizeof(float),
-              &token.value_scale, sizeof(float));
+  write_scales(geometry, head + rows.scales, slot, token);
 }
 
 void gather(const KvGeometry& geometry, const std::byte* head, std::int64_t slot, std::int64_t count, std::byte* tile,
@@ -32,12 +29,7 @@ void gather(const KvGeometry& geometry, const std::byte* head, std::int64_t slot
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(slot + i);
     KvToken token{head + at * rows.row_bytes, head + rows.values + at * rows.row_bytes, 0.0f, 0.0f};
-    if (geometry.dtype == DType::kI8) {
-      std::memcpy(&token.key_scale, head + rows.scales + at * sizeof(float), sizeof(float));
-      std::memcpy(&token.value_scale,
-                  head + rows.scales + (static_cast<std::size_t>(geometry.block_tokens) + at) * sizeof(float),
-                  sizeof(float));
-    }
+    read_scales(geometry, head + rows.scales, slot + i, token);
     write_to_tile(geometry.dtype, geometry.head_dim, first + i, token, tile);
   }
 }

@@ -19,10 +19,7 @@ void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const
   for (std::int64_t d = 0; d < geometry.head_dim; ++d) {
     std::memcpy(values + (d * block + slot) * size, token.value + d * size, static_cast<std::size_t>(size));
   }
-  if (geometry.dtype != DType::kI8) return;
-  std::byte* scales = head + 2 * row * block;
-  std::memcpy(scales + slot * std::int64_t{sizeof(float)}, &token.key_scale, sizeof(float));
-  std::memcpy(scales + (block + slot) * std::int64_t{sizeof(float)}, &token.value_scale, sizeof(float));
+  write_scales(geometry, head + 2 * row * block, slot, token);
 }
 
 void gather(const KvGeometry& geometry, const std::byte* head, std::int64_t slot, std::int64_t count, std::byte* tile,
@@ -39,11 +36,7 @@ void gather(const KvGeometry& geometry, const std::byte* head, std::int64_t slot
       std::memcpy(value + d * size, values + (d * block + t) * size, static_cast<std::size_t>(size));
     }
     KvToken token{key, value, 0.0f, 0.0f};
-    if (geometry.dtype == DType::kI8) {
-      const std::byte* scales = head + 2 * row * block;
-      std::memcpy(&token.key_scale, scales + t * std::int64_t{sizeof(float)}, sizeof(float));
-      std::memcpy(&token.value_scale, scales + (block + t) * std::int64_t{sizeof(float)}, sizeof(float));
-    }
+    read_scales(geometry, head + 2 * row * block, t, token);
     write_to_tile(geometry.dtype, geometry.head_dim, first + t - slot, token, tile);
   }
 }
