@@ -20,18 +20,23 @@ REPORTS = ROOT / "build/performance"
 PEERS = ("llama.cpp", "openvino")
 
 # Random models that stand for published ones: file name -> shape and format.
-MODELS = {"1b.q4_0.gguf": ("llama-1b", "q4_0"), "1b.q8_0.gguf": ("llama-1b", "q8_0"), "135m.q4_0.gguf": ("llama-135m", "q4_0")}
+MODELS = {f"1b.{storage}.gguf": ("llama-1b", storage) for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")} | {
+    "135m.q4_0.gguf": ("llama-135m", "q4_0")}
 
 # name of the report -> arguments of `millrace bench` before --json; {NAME} is the path of a model above.
 BENCHES = {
     "kernels-linear": "kernels --op linear --format all --rows 1,4,16,512 --min-time 0.1 --repeats 2",
     "kernels-blocks": "kernels --op mlp,project_attention --format q4_0,q4_k,q8_0,bf16 --shape 16384x2048 --rows 1,8,32,512 --min-time 0.1 --repeats 2",
     "kernels-attention": "kernels --op attention --rows 1,8,512 --context 512,4096 --kv-cache-dtype {KV} --min-time 0.1 --repeats 2",
+    "kernels-attention-128": "kernels --op attention --heads 32:8:128 --rows 1,8192 --context 8192,16384 --kv-cache-dtype bf16,int8 --min-time 0.3 --repeats 3",
+    "kernels-attention-64": "kernels --op attention --heads 32:8:64 --rows 1,8192 --context 8192,16384 --kv-cache-dtype bf16,int8 --min-time 0.3 --repeats 3",
     "kernels-rest": "kernels --op norm,activation,rope,quantize --rows 1,32,512 --min-time 0.05 --repeats 1",
     "latency-smollm2": "latency default --batch 1,8,32 --prompt-tokens 128 --output-tokens 128 --runs 3",
     "latency-smollm2-long": "latency default --prompt-tokens 2048 --output-tokens 64 --runs 3",
-    "latency-1b-q4_0": "latency {1b.q4_0.gguf} --batch 1,8 --prompt-tokens 128 --output-tokens 64 --runs 3",
-    "latency-1b-q8_0": "latency {1b.q8_0.gguf} --batch 1,8 --prompt-tokens 128 --output-tokens 64 --runs 3",
+    "latency-1b-q4_0": "latency {1b.q4_0.gguf} --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
+    **{f"latency-1b-long-{storage}": f"latency {{1b.{storage}.gguf}} --prompt-tokens 512 --output-tokens 32 --runs 3"
+       for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")},
+    "latency-smollm2-512": "latency default --prompt-tokens 512 --output-tokens 64 --runs 3",
     "throughput-smollm2": "throughput default --requests 96 --concurrency 32 --input-tokens 32-256 --output-tokens 16-128",
 }
 # name -> arguments of bench/peers/compare before --peer.
@@ -185,13 +190,15 @@ def kernels_section():
                  figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"]) for r in report["results"]]
         out += ["### Blocks of a layer, with what they are fused with", "", command_line("kernels-blocks", BENCHES["kernels-blocks"]), "",
                 *table(["block", "format", "rows", "us", "GB/s", "of read %", "GOP/s", "of peak %", "peak of"], rows), limits_line(report), ""]
-    if report := load("kernels-attention"):
+    for name in (n for n in BENCHES if n.startswith("kernels-attention")):
+        if not (report := load(name)):
+            continue
         rows = [(r["op"].removeprefix("attention_"), r["kv_cache_dtype"], r["context"], r["rows"], figure(r["microseconds"]["median"]),
                  figure(r["gb_s"]["median"]), percent(r["read_percent"]), figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"])
                 for r in report["results"] if r["op"] != "attention_prefill" or r["rows"] > 8]
         r = report["results"][0]
         out += [f"### Attention, {r['heads']} query and {r['kv_heads']} key heads of {r['head_dim']}", "",
-                f"{command_line('kernels-attention', BENCHES['kernels-attention'].replace('{KV}', kv_in(report)))}", "",
+                command_line(name, BENCHES[name].replace("{KV}", kv_in(report))), "",
                 *table(["", "keys", "context", "rows", "us", "GB/s", "of read %", "GOP/s", "of peak %", "peak of"], rows), limits_line(report), ""]
     if report := load("kernels-rest"):
         rows = [(r["op"], r["rows"], figure(r["microseconds"]["median"]), figure(r["gb_s"]["median"])) for r in report["results"]]
