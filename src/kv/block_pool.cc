@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "base/check.h"
 
@@ -13,7 +12,7 @@ BlockPool::BlockPool(std::int32_t total) : references_(static_cast<std::size_t>(
   for (BlockId b = 0; b < total; ++b) free_.push_back(b);  // ascending is a heap already
 }
 
-bool BlockPool::allocate(std::int32_t n, std::vector<BlockId>& out) {
+bool BlockPool::allocate(std::int32_t n, BlockId /*after*/, std::vector<BlockId>& out) {
   if (n > free()) return false;
   for (std::int32_t i = 0; i < n; ++i) {
     std::pop_heap(free_.begin(), free_.end(), std::greater<>());
@@ -47,31 +46,6 @@ void BlockPool::check_integrity() const {
     seen[i] = true;
   }
   for (std::size_t i = 0; i < references_.size(); ++i) CHECK_EQ(seen[i], references_[i] == 0);
-}
-
-BlockTable::BlockTable(BlockTable&& other) noexcept
-    : pool_(other.pool_), block_tokens_(other.block_tokens_), blocks_(std::exchange(other.blocks_, {})) {}
-
-BlockTable& BlockTable::operator=(BlockTable&& other) noexcept {
-  std::swap(pool_, other.pool_);
-  std::swap(block_tokens_, other.block_tokens_);
-  std::swap(blocks_, other.blocks_);
-  return *this;
-}
-
-std::int32_t BlockTable::missing(std::int64_t tokens) const noexcept {
-  const std::int64_t needed = (tokens + block_tokens_ - 1) / block_tokens_ - static_cast<std::int64_t>(blocks_.size());
-  return static_cast<std::int32_t>(std::max<std::int64_t>(0, needed));
-}
-
-bool BlockTable::reserve(std::int64_t tokens) { return pool_->allocate(missing(tokens), blocks_); }
-
-void BlockTable::truncate(std::int64_t tokens) {
-  const auto keep = static_cast<std::size_t>((tokens + block_tokens_ - 1) / block_tokens_);
-  while (blocks_.size() > keep) {
-    pool_->release(blocks_.back());
-    blocks_.pop_back();
-  }
 }
 
 }  // namespace millrace::kv

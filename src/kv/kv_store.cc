@@ -1,5 +1,7 @@
 #include "kv/kv_store.h"
 
+#include <cstring>
+
 #include "base/checked.h"
 
 namespace millrace::kv {
@@ -16,8 +18,23 @@ Result<KvStore> KvStore::create(backend::Backend& backend, std::int64_t n_layers
   KvStore store;
   store.geometry_ = geometry;
   store.layer_bytes_ = *layer;
+  store.n_layers_ = static_cast<std::size_t>(n_layers);
   store.memory_ = std::move(*memory);
   return store;
+}
+
+void KvStore::copy(BlockId from, BlockId to) {
+  for (std::size_t l = 0; l < n_layers_; ++l) std::memcpy(page_of(l, to), page_of(l, from), geometry_.page_bytes());
+}
+
+void KvStore::read(BlockId page, std::span<std::byte> out) const {
+  const std::size_t bytes = geometry_.page_bytes();
+  for (std::size_t l = 0; l < n_layers_; ++l) std::memcpy(out.data() + l * bytes, page_of(l, page), bytes);
+}
+
+void KvStore::write(BlockId page, std::span<const std::byte> in) {
+  const std::size_t bytes = geometry_.page_bytes();
+  for (std::size_t l = 0; l < n_layers_; ++l) std::memcpy(page_of(l, page), in.data() + l * bytes, bytes);
 }
 
 }  // namespace millrace::kv

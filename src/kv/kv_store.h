@@ -4,12 +4,13 @@
 #include <memory>
 
 #include "backend/backend.h"
+#include "kv/page_device.h"
 
 namespace millrace::kv {
 
 // The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Fixed
 // size.
-class KvStore {
+class KvStore final : public PageDevice {
  public:
   // kResourceExhausted naming the size and the limit that the machine has.
   static Result<KvStore> create(backend::Backend& backend, std::int64_t n_layers, const backend::KvGeometry& geometry,
@@ -21,10 +22,18 @@ class KvStore {
   const backend::KvGeometry& geometry() const noexcept { return geometry_; }
   std::size_t bytes() const noexcept { return memory_.size(); }
 
+  std::size_t page_bytes() const noexcept override { return geometry_.page_bytes() * n_layers_; }
+  void copy(BlockId from, BlockId to) override;
+  void read(BlockId page, std::span<std::byte> out) const override;
+  void write(BlockId page, std::span<const std::byte> in) override;
+
  private:
   KvStore() = default;
+  std::byte* page_of(std::size_t layer, BlockId page) const noexcept {
+    return memory_.data() + layer * layer_bytes_ + static_cast<std::size_t>(page) * geometry_.page_bytes();
+  }
   backend::KvGeometry geometry_;
-  std::size_t layer_bytes_ = 0;
+  std::size_t layer_bytes_ = 0, n_layers_ = 0;
   Buffer memory_;
 };
 

@@ -1,50 +1,58 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
-#include "sched/sequence.h"
+#include "kv/paged_cache.h"
+#include "sched/schedule_policy.h"
+#include "sched/step_plan.h"
 
 namespace millrace::sched {
+
+// When requests may join: at any step (ORCA, OSDI 22); when the batch before has ended, with what waits then; or only a
+// full batch, which waits for its last request.
+enum class BatchingMode { kContinuous, kDynamic, kStatic };
 
 // Limits of a step.
 struct Config {
   std::int64_t max_batched_tokens = 512;  // tokens of a step, prefill chunks and decode tokens together
   std::int64_t max_sequences = 64;        // running at once
+  std::int64_t long_prefill_tokens = 0;   // most tokens of one prompt in a step; 0 = no limit but the budget
+  double tpot_target_ms = 0.0;  // the budget shrinks so that a step with decoding rows takes no longer; 0 = off
+  BatchingMode batching = BatchingMode::kContinuous;
+  double batch_wait_ms = 50.0;        // dynamic and static: how long a batch waits to become full
+  std::int32_t most_overtaken = 64;   // then nobody may pass a waiting sequence any more
+  std::int32_t most_preemptions = 4;  // then a sequence is not preempted again while there is another
 };
 
-// One row of a step: the next n_tokens >= 1 of a sequence. A prefill chunk and a decode token differ only in n_tokens.
-struct StepRow {
-  Sequence* sequence = nullptr;
-  std::int64_t n_tokens = 0;
-  bool samples() const noexcept { return n_tokens == sequence->remaining(); }  // its last token gets a successor
-};
-using StepPlan = std::vector<StepRow>;
-
-// Continuous batching (ORCA, OSDI 22) first come first served, with chunked prefill: running sequences that decode go
-// first, what is left of the token budget goes to prompts in order of arrival. A sequence is admitted when the pages
-// for its greatest length are free, so a running one never lacks pages. Engine thread only.
+// The mechanism: rows under a token budget, admission while the predicted peak of pages fits, preemption when pages run
+// short all the same. The order of everything is the policy's. The oldest sequence always progresses. Engine thread
+// only; sequences belong to the caller and outlive their stay.
 class Scheduler {
  public:
-  explicit Scheduler(const Config& config) : config_(config) {}
+  Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache);
 
-  void add(std::unique_ptr<Sequence> sequence);
-  // Lets waiting sequences run, in order, as long as their pages are free; reserves them.
-  void admit();
-  // The next step's rows; empty when there is nothing to do. Changes nothing: the caller commits what it computed.
-  StepPlan plan() const;
-  // Removes the sequence and hands it over; null if there is none of that id.
-  std::unique_ptr<Sequence> remove(SequenceId id);
+  void add(Sequence& sequence, const PolicyView& view);
+  // The next step. Changes nothing: not the queues, not the pages, not the policy.
+  StepPlan plan(const PolicyView& view) const;
+  // The queues become what the plan says, and `scheduled` and in_flight of its rows grow; the caller has done the
+  // pages.
+  void launched(const StepPlan& plan, const PolicyView& view);
+  // The rows' tokens are computed: computed grows. (The caller appends drawn tokens afterwards.)
+  void committed(const StepPlan& plan, const PolicyView& view);
+  // The sequence leaves; it must have in_flight == 0.
+  void remove(Sequence& sequence);
 
-  std::size_t waiting() const noexcept { return waiting_.size(); }
-  std::size_t running() const noexcept { return running_.size(); }
+  std::span<Sequence* const> waiting() const noexcept { return waiting_; }
+  std::span<Sequence* const> running() const noexcept { return running_; }
+  void check_integrity() const;
 
  private:
   Config config_;
-  std::deque<std::unique_ptr<Sequence>> waiting_;
-  std::vector<std::unique_ptr<Sequence>> running_;  // in order of arrival
+  std::unique_ptr<SchedulePolicy> policy_;
+  const kv::PagedCache& cache_;
+  std::vector<Sequence*> waiting_, running_;
 };
 
 }  // namespace millrace::sched

@@ -1,15 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/env.h"
-#include "kv/block_pool.h"
+#include "kv/block_table.h"
+#include "kv/paged_cache.h"
+#include "kv/prefix_scope.h"
 
 namespace millrace::sched {
 
 using SequenceId = std::uint64_t;
+
+// Where a sequence is. Waiting ones hold pages only if a session lent them some; a swapped one's are in host memory.
+enum class SequenceState { kWaiting, kRunning, kFinished };
 
 // What scheduling needs to know of a request in flight. Sampling, text and the client's side live with their owners, by
 // id.
@@ -22,12 +29,32 @@ struct Sequence {
   std::int64_t computed = 0;   // tokens whose keys and values are in the pages; <= tokens.size()
   std::int64_t max_total = 0;  // tokens it may grow to: prompt and answer
   kv::BlockTable blocks;
+  std::optional<kv::SwapTicket> swapped;  // holds the `computed` tokens while preempted by swapping
+  kv::PrefixScope scope;
+  kv::Retention retention;
+
+  // What policies go by.
   TimePoint arrival{};
+  std::optional<TimePoint> first_token, last_token;
+  int priority = 0;  // lower is more urgent
+  std::uint32_t tenant = 0;
+  std::optional<TimePoint> deadline;                  // of the whole answer: past it the request ends
+  double ttft_target_ms = 0.0, tpot_target_ms = 0.0;  // 0 = none
+  std::int64_t predicted_output = 0;                  // tokens the answer is expected to have, >= 1
+  std::int64_t cached_hint = 0;                       // tokens of the prompt found published when last looked
+
+  // The scheduler's own.
+  SequenceState state = SequenceState::kWaiting;
+  bool paused = false;         // its reader is slow: keeps its pages, takes part in no step
+  int in_flight = 0;           // steps launched and not committed that it takes part in
+  std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
+  std::int32_t preemptions = 0;
+  std::int32_t overtaken = 0;  // sequences that arrived later and were admitted earlier
 
   std::int64_t length() const noexcept { return static_cast<std::int64_t>(tokens.size()); }
-  std::int64_t remaining() const noexcept {
-    return length() - computed;
-  }  // to compute before the next token can be drawn
+  std::int64_t remaining() const noexcept { return length() - scheduled; }  // to compute before the next token is drawn
+  std::int64_t output_tokens() const noexcept { return length() - prompt_tokens; }
+  bool decoding() const noexcept { return output_tokens() > 0 && remaining() == 1; }
 };
 
 }  // namespace millrace::sched

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace millrace::kv {
+
+using BlockId = std::int32_t;
+inline constexpr BlockId kNoBlock = -1;
+
+// The memory behind page numbers: what one page holds is its keys and values of all layers. Calls take effect in order,
+// before the next step of the model; none while a step runs.
+class PageDevice {
+ public:
+  virtual ~PageDevice() = default;
+  virtual std::size_t page_bytes() const noexcept = 0;
+  virtual void copy(BlockId from, BlockId to) = 0;
+  virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes()
+  virtual void write(BlockId page, std::span<const std::byte> in) = 0;
+};
+
+}  // namespace millrace::kv

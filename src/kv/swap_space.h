@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kv/page_device.h"
+
+namespace millrace::kv {
+
+class SwapSpace;
+
+// Pages in host memory, in order of position; gives them back when destroyed. The space must outlive it.
+class SwapTicket {
+ public:
+  SwapTicket(SwapTicket&& other) noexcept;
+  SwapTicket& operator=(SwapTicket&& other) noexcept;
+  ~SwapTicket();
+  std::int64_t pages() const noexcept { return static_cast<std::int64_t>(slots_.size()); }
+
+ private:
+  friend class SwapSpace;
+  SwapTicket(SwapSpace& space, std::vector<std::int32_t> slots) : space_(&space), slots_(std::move(slots)) {}
+  SwapSpace* space_;
+  std::vector<std::int32_t> slots_;
+};
+
+// Host memory for the contents of pages whose sequences were preempted. Memory is taken as it is first used.
+class SwapSpace {
+ public:
+  SwapSpace(std::size_t bytes, std::size_t page_bytes);
+
+  std::int64_t total() const noexcept { return total_; }
+  std::int64_t used() const noexcept { return total_ - static_cast<std::int64_t>(free_.size()); }
+  // Copies the pages; an empty optional where fewer slots are free or memory is short.
+  std::optional<SwapTicket> store(const PageDevice& device, std::span<const BlockId> pages);
+  void load(const SwapTicket& ticket, PageDevice& device, std::span<const BlockId> pages) const;
+
+ private:
+  friend class SwapTicket;
+  std::size_t page_bytes_;
+  std::int64_t total_;
+  std::vector<std::vector<std::byte>> slots_;
+  std::vector<std::int32_t> free_;
+};
+
+}  // namespace millrace::kv

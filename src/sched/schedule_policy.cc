@@ -1,0 +1,17 @@
+#include "sched/schedule_policy.h"
+
+#include <fmt/format.h>
+
+namespace millrace::sched {
+
+Result<std::unique_ptr<SchedulePolicy>> make_policy(std::string_view name) {
+  std::string known;
+  for (const PolicyKind& kind : all_policies()) {
+    if (kind.name == name) return kind.make();
+    known += (known.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  return make_error(ErrorCode::kInvalidArgument, "scheduling-policy", "scheduling-policy is '{}': expected one of {}",
+                    name, known);
+}
+
+}  // namespace millrace::sched
