@@ -1,119 +1,146 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/env.h"
-#include "decode/logits_pipeline.h"
-#include "decode/stop_matcher.h"
-#include "kv/block_pool.h"
-#include "kv/kv_store.h"
-#include "model/transformer.h"
+#include "engine/executor.h"
+#include "engine/request.h"
+#include "engine/running.h"
+#include "engine/sessions.h"
+#include "kv/paged_cache.h"
+#include "sched/length_predictor.h"
 #include "sched/scheduler.h"
-#include "text/detokenizer.h"
 
 namespace millrace::engine {
 
+// What becomes of the pages of a preempted sequence: given up and computed again, moved to host memory, or whichever
+// takes less time as measured so far.
+enum class Preemption { kAuto, kRecompute, kSwap };
+
 struct Config {
-  DType kv_dtype = DType::kBF16;
-  std::int64_t kv_cache_tokens = 0;  // 0 = one sequence of the model's greatest length
   sched::Config scheduling;
+  std::string policy = "fcfs";
+  bool prefix_caching = true;  // requests share the pages of what they begin with alike
+  std::size_t swap_bytes = 0;  // host memory for preempted sequences
+  Preemption preemption = Preemption::kAuto;
+  double session_share = 1.0;       // of the pages, the most that idle sessions hold
+  std::int64_t max_waiting = 1024;  // requests; more are refused with kResourceExhausted
+  sched::StepCost step_cost = {};   // of the first steps, until enough were measured
 };
 
-using RequestId = sched::SequenceId;
-using SessionId = std::uint64_t;
-
-struct Request {
-  std::vector<std::int32_t> tokens;  // the prompt
-  decode::SamplingParams sampling;
-  std::optional<SessionId> session;  // keep keys and values for the next request of this session
+// Counts since the start.
+struct EngineCounters {
+  std::int64_t steps = 0, requests = 0, answers = 0;
+  std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0, computed_tokens = 0;
+  std::int64_t preemptions = 0, swaps = 0, refusals = 0, numerical_errors = 0, failed_steps = 0;
 };
 
-enum class FinishReason { kNone, kStop, kLength, kCancelled, kError };
-std::string_view to_string(FinishReason reason) noexcept;
-
-// Counts and times of one request; TTFT = first_token - arrival, TPOT = (last_token - first_token) / (output_tokens -
-// 1).
-struct RequestStats {
-  std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0;
-  TimePoint arrival{}, first_token{}, last_token{};
-  double ttft_ms() const { return milliseconds_between(arrival, first_token); }
-  double tpot_ms() const {
-    return output_tokens > 1 ? milliseconds_between(first_token, last_token) / static_cast<double>(output_tokens - 1)
-                             : 0.0;
-  }
-};
-
-// What a step did for one request.
-struct Output {
-  RequestId request = 0;
-  std::optional<std::int32_t> token;  // drawn in this step
-  std::string text;                   // that may be shown now; whole UTF-8
-  FinishReason finish = FinishReason::kNone;
-  std::optional<Error> error;  // with kError
-  RequestStats stats;          // final once finish != kNone
-};
-
-// The step loop: any number of requests advance together, each as if it were alone (law 3). One thread calls it.
+// The step loop: any number of requests advance together, each as if it were alone (law 3). One thread calls it; see
+// EngineThread for the door that many may use.
 class Engine {
  public:
-  // The transformer, tokenizer, backend and env must outlive it. kResourceExhausted if the KV cache does not fit.
-  static Result<std::unique_ptr<Engine>> create(model::Transformer& model,
-                                                std::shared_ptr<const text::Tokenizer> tokenizer,
-                                                backend::Backend& backend, Env& env, const Config& config);
-
-  SessionId open_session();
-  void close_session(SessionId session);
+  // Tokenizer, env and archive (null: none) must outlive it. kInvalidArgument for an unknown policy.
+  static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Executor> executor,
+                                                std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
+                                                const Config& config, kv::PageArchive* archive = nullptr);
+  ~Engine();
 
   // Accepts the request or says what is wrong with it; nothing changes then. A session has one request at a time.
   Result<RequestId> submit(Request request);
+  // Ends the request in the next step, wherever it is.
   void cancel(RequestId id);
+  // A paused request keeps its pages and takes part in no step.
+  void pause(RequestId id, bool paused);
   bool idle() const noexcept { return requests_.empty(); }
 
-  // Runs one step; empty when idle.
-  std::vector<Output> step();
+  SessionId open_session();
+  void close_session(SessionId session) { sessions_.close(session); }
+  Result<SessionId> fork_session(SessionId session);
+  Result<void> rollback_session(SessionId session, std::int64_t tokens) { return sessions_.rollback(session, tokens); }
 
-  std::size_t kv_bytes() const noexcept { return store_.bytes(); }
-  std::size_t kv_bytes_per_token() const noexcept;
+  // Launches as many steps as the executor holds, waits for the oldest and says what it did; empty when idle, or when
+  // all requests wait for something (a full batch, a paused reader).
+  std::vector<Output> step();
+  // When there is something to do again without anybody calling, as far as is known: a batch's waiting ends, a request
+  // times out.
+  std::optional<TimePoint> next_event() const;
+
+  const kv::PagedCache& cache() const noexcept { return cache_; }
+  const EngineCounters& counters() const noexcept { return counters_; }
+  const sched::Scheduler& scheduler() const noexcept { return scheduler_; }
+  const sched::StepCost& step_cost() const noexcept { return cost_.cost(); }
+  std::int64_t max_length() const noexcept;  // tokens of a sequence, by model and pages
   std::int64_t kv_capacity_tokens() const noexcept;
-  std::int64_t kv_free_tokens() const noexcept;  // sessions hold theirs until closed
+  std::int64_t kv_free_tokens() const noexcept;  // in nobody's table
+  std::size_t kv_bytes() const noexcept;
+  std::size_t kv_bytes_per_token() const noexcept;
+  void check_integrity() const;  // walks everything
 
  private:
-  struct Session {
-    std::vector<std::int32_t> tokens;  // whose keys and values are in blocks
-    kv::BlockTable blocks;
-    bool busy = false;
-  };
-  struct Running {  // what the engine keeps of a request besides its Sequence
-    decode::SamplingParams sampling;
-    decode::LogitsPipeline pipeline;
-    text::Detokenizer detokenizer;
-    decode::StopMatcher stops;
+  struct InFlight {
+    std::vector<std::unique_ptr<Running>> answers;  // [n]; null once ended, or before the prompt is computed
     std::optional<SessionId> session;
-    RequestStats stats;
+    int live = 0;
+    int n = 1;
     bool cancelled = false;
+    std::optional<TimePoint> deadline;
+  };
+  struct Launched {
+    sched::StepPlan plan;
+    std::vector<bool> samples;  // by row
+    sched::StepWork work;
+    TimePoint start{};
   };
 
-  Engine(model::Transformer& model, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env, const Config& config,
-         kv::KvStore store, std::int32_t pages);
+  Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
+         const Config& config, std::unique_ptr<sched::SchedulePolicy> policy, kv::PageArchive* archive);
+
+  // engine.cc
   Result<void> validate(const Request& request) const;
-  model::BatchInput gather(const sched::StepPlan& plan) const;
-  Output commit_token(const sched::StepRow& row, std::span<const float> logits);
-  void finish(RequestId id, FinishReason reason, Output& output);
+  std::unique_ptr<Running> make_running(RequestId request, int choice, const decode::SamplingParams& sampling);
+  sched::PolicyView view() const;
+
+  // step.cc
+  bool launch(std::vector<Output>& outputs);
+  bool reclaim_pages();
+  sched::StepPlan plan_with_room(const sched::PolicyView& view);
+  void preempt(Running& running);
+  void admit(const sched::Admission& admission);
+  Launched gather(sched::StepPlan plan, model::BatchInput& input) const;
+  void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
+  void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
+  void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
+  void publish(const Running& running, bool partial);
+
+  // ending.cc
+  void end_overdue(std::vector<Output>& outputs);
+  void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs);
+  void end(Running& running, FinishReason reason, Output output, std::vector<Output>& outputs);
+  void end_retired(std::vector<Output>& outputs);
   bool ends_answer(std::int32_t token) const;
 
-  model::Transformer& model_;
+  std::unique_ptr<Executor> executor_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Env& env_;
-  kv::KvStore store_;
-  kv::BlockPool pool_;
+  Config config_;
+  kv::PagedCache cache_;
   sched::Scheduler scheduler_;
-  std::unordered_map<RequestId, Running> requests_;
-  std::unordered_map<SessionId, Session> sessions_;
+  std::unique_ptr<sched::LengthPredictor> predictor_;
+  sched::StepCostEstimator cost_;
+  Sessions sessions_;
+  std::unordered_map<RequestId, InFlight> requests_;
+  std::deque<Launched> launched_;
+  std::vector<RequestId> cancelled_;
+  std::set<std::pair<TimePoint, RequestId>> deadlines_;
+  std::vector<Running*> retiring_;  // end as soon as no step holds them
+  EngineCounters counters_;
+  double swap_ms_per_page_ = 0.1;
   std::uint64_t next_id_ = 1;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "engine/local_executor.h"
 #include "text/test_vocabularies.h"
 
 namespace millrace::engine {
@@ -28,9 +29,9 @@ class EngineTest : public testing::Test {
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
   std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096) {
-    return Engine::create(
-               transformer_, tokenizer_, *backend_, Env::system(),
-               {.kv_cache_tokens = kv_tokens, .scheduling = {.max_batched_tokens = budget, .max_sequences = 16}})
+    return Engine::create(LocalExecutor::create(transformer_, *backend_, DType::kBF16, kv_tokens).or_throw(),
+                          tokenizer_, Env::system(),
+                          {.scheduling = {.max_batched_tokens = budget, .max_sequences = 16}})
         .or_throw();
   }
 

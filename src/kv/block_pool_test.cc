@@ -1,4 +1,4 @@
-#include "kv/block_pool.h"
+#include "kv/block_table.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@ namespace {
 TEST(BlockPool, GivesEachBlockOnceAndTakesItBackWithItsLastReference) {
   BlockPool pool(4);
   std::vector<BlockId> blocks;
-  ASSERT_TRUE(pool.allocate(3, blocks));
+  ASSERT_TRUE(pool.allocate(3, kNoBlock, blocks));
   EXPECT_EQ(blocks, (std::vector<BlockId>{0, 1, 2}));
-  EXPECT_FALSE(pool.allocate(2, blocks));
+  EXPECT_FALSE(pool.allocate(2, kNoBlock, blocks));
   EXPECT_EQ(blocks.size(), 3u);
   pool.retain(1);
   pool.release(1);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/local_executor.h"
 #include "loadgen/blank_tokenizer.h"
 #include "loadgen/latency_run.h"
 #include "loadgen/throughput_run.h"
@@ -20,8 +21,9 @@ class EngineLoad : public testing::Test {
 
   std::unique_ptr<engine::Engine> make(std::int64_t kv_tokens) {
     return engine::Engine::create(
-               transformer_, blank_tokenizer(vocabulary()), *backend_, Env::system(),
-               {.kv_cache_tokens = kv_tokens, .scheduling = {.max_batched_tokens = 64, .max_sequences = 16}})
+               engine::LocalExecutor::create(transformer_, *backend_, DType::kBF16, kv_tokens).or_throw(),
+               blank_tokenizer(vocabulary()), Env::system(),
+               {.scheduling = {.max_batched_tokens = 64, .max_sequences = 16}})
         .or_throw();
   }
   std::int64_t vocabulary() const { return transformer_.spec().vocab_size; }

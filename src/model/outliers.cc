@@ -1,7 +1,7 @@
 #include "model/outliers.h"
 
 #include "base/log.h"
-#include "kv/block_pool.h"
+#include "kv/block_table.h"
 #include "kv/kv_store.h"
 
 namespace millrace::model {

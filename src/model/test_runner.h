@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kv/block_pool.h"
+#include "kv/block_table.h"
 #include "kv/kv_store.h"
 #include "model/transformer.h"
 

@@ -8,19 +8,13 @@
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
 #include "kv/kv_store.h"
+#include "model/batch_input.h"
 #include "model/model_spec.h"
 #include "model/rope.h"
 
 namespace millrace::model {
 
 class WeightLoader;
-
-// What one step computes: T tokens of any mix of sequences, prefill chunks and decode tokens alike.
-struct BatchInput {
-  std::vector<std::int32_t> tokens;              // [T], ids below vocab_size
-  std::vector<backend::SequenceRows> sequences;  // consecutive rows each; together they cover [0, T)
-  std::vector<std::int64_t> logit_rows;          // rows whose logits are wanted, ascending
-};
 
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/readable_bytes.h"
+#include "engine/local_executor.h"
 #include "loadgen/blank_tokenizer.h"
 
 namespace millrace::bench {
@@ -34,10 +35,12 @@ std::unique_ptr<engine::Engine> ModelRun::make_engine(std::int64_t kv_tokens, st
                                                       std::int64_t max_batched_tokens) const {
   auto tokenizer = loaded_.checkpoint->tokenizer;
   if (tokenizer == nullptr) tokenizer = loadgen::blank_tokenizer(vocabulary());
-  return engine::Engine::create(*loaded_.transformer, std::move(tokenizer), *loaded_.backend, Env::system(),
-                                {.kv_dtype = flags_.kv_dtype(),
-                                 .kv_cache_tokens = kv_tokens,
-                                 .scheduling = {.max_batched_tokens = max_batched_tokens, .max_sequences = sequences}})
+  auto executor =
+      engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags_.kv_dtype(), kv_tokens).or_throw();
+  // No prefix is cached: a run that repeats prompts measures them anew.
+  return engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(),
+                                {.scheduling = {.max_batched_tokens = max_batched_tokens, .max_sequences = sequences},
+                                 .prefix_caching = false})
       .or_throw();
 }
 

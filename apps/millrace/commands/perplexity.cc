@@ -3,7 +3,7 @@
 
 #include "base/env.h"
 #include "command.h"
-#include "kv/block_pool.h"
+#include "kv/block_table.h"
 #include "kv/kv_store.h"
 #include "loaded_model.h"
 

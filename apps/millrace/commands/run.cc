@@ -11,6 +11,7 @@
 #include "chat/slash_commands.h"
 #include "chat/terminal.h"
 #include "command.h"
+#include "engine/local_executor.h"
 #include "loaded_model.h"
 #include "printable.h"
 
@@ -41,8 +42,10 @@ class Runner {
   explicit Runner(const Flags& flags)
       : start_(Env::system().now()),
         loaded_(app::load_model(flags.model)),
-        engine_(engine::Engine::create(*loaded_.transformer, loaded_.checkpoint->tokenizer, *loaded_.backend,
-                                       Env::system(), {.kv_dtype = flags.model.kv_dtype()})
+        engine_(engine::Engine::create(
+                    engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_dtype(), 0)
+                        .or_throw(),
+                    loaded_.checkpoint->tokenizer, Env::system(), {})
                     .or_throw()),
         conversation_(*loaded_.checkpoint),
         chat_(conversation_, *engine_,

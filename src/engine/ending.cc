@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace millrace::engine {
+
+bool Engine::ends_answer(std::int32_t token) const {
+  const auto ends = tokenizer_->end_of_generation();
+  return std::find(ends.begin(), ends.end(), token) != ends.end();
+}
+
+// Requests that were cancelled or whose time is up.
+void Engine::end_overdue(std::vector<Output>& outputs) {
+  for (const RequestId id : std::exchange(cancelled_, {})) end_request(id, FinishReason::kCancelled, outputs);
+  if (deadlines_.empty()) return;
+  const TimePoint now = env_.now();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const RequestId id = deadlines_.begin()->second;
+    deadlines_.erase(deadlines_.begin());
+    end_request(id, FinishReason::kTimeout, outputs);
+  }
+}
+
+void Engine::end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs) {
+  const auto it = requests_.find(id);
+  if (it == requests_.end()) return;
+  std::vector<Running*> live;  // the last one to end takes the request with it
+  for (auto& answer : it->second.answers) {
+    if (answer != nullptr) live.push_back(answer.get());
+  }
+  for (Running* running : live) end(*running, reason, {}, outputs);
+}
+
+void Engine::end(Running& running, FinishReason reason, Output output, std::vector<Output>& outputs) {
+  if (running.in_flight > 0) {  // a launched step still writes its pages
+    if (running.ending == FinishReason::kNone) {
+      running.ending = reason;
+      running.failure = std::move(output.error);
+      retiring_.push_back(&running);
+    }
+    return;
+  }
+  scheduler_.remove(running);
+  InFlight& flight = requests_.at(running.request);
+  if (!running.stops.stopped()) {
+    output.text += running.stops.push(running.detokenizer.finish());
+    output.text += running.stops.finish();
+  }
+  output.request = running.request;
+  output.choice = running.choice;
+  output.finish = reason;
+  output.stats = running.stats;
+  if (reason == FinishReason::kStop) predictor_->observe(running.tenant, running.stats.output_tokens);
+  const bool trusted = reason != FinishReason::kError;  // what a failed step wrote is not kept
+  if (!trusted) cache_.forget(running.scope, running.tokens, 0);
+  Sessions::Session* session = flight.session ? sessions_.find(*flight.session) : nullptr;
+  if (session != nullptr) {
+    const std::int64_t kept = trusted && !running.swapped ? running.computed : 0;
+    sessions_.give_back(*session, std::move(running.tokens), kept, std::move(running.blocks));
+  } else if (trusted && config_.prefix_caching && !running.swapped) {
+    publish(running, true);
+  }
+  ++counters_.answers;
+  output.last = --flight.live == 0;
+  if (output.last && flight.deadline) deadlines_.erase({*flight.deadline, running.request});
+  if (output.last) {
+    requests_.erase(running.request);
+  } else {
+    flight.answers[static_cast<std::size_t>(running.choice)].reset();
+  }
+  outputs.push_back(std::move(output));
+}
+
+void Engine::end_retired(std::vector<Output>& outputs) {
+  for (std::size_t i = 0; i < retiring_.size();) {
+    Running& running = *retiring_[i];
+    if (running.in_flight > 0) {
+      ++i;
+      continue;
+    }
+    retiring_.erase(retiring_.begin() + static_cast<std::ptrdiff_t>(i));
+    Output output;
+    output.error = std::move(running.failure);
+    end(running, running.ending, std::move(output), outputs);
+  }
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kv/page_device.h"
+#include "model/batch_input.h"
+#include "tensor/view.h"
+
+namespace millrace::engine {
+
+// A model and the memory of its pages, wherever they are: runs steps in the order of their launch. The simulator's has
+// no model at all. One thread.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual std::int64_t vocab_size() const noexcept = 0;
+  virtual std::int64_t max_length() const noexcept = 0;  // tokens of a sequence
+  virtual std::int64_t block_tokens() const noexcept = 0;
+  virtual std::int32_t pages() const noexcept = 0;
+  virtual kv::PageDevice& device() noexcept = 0;
+
+  // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for.
+  virtual int depth() const noexcept { return 1; }
+  virtual void launch(model::BatchInput input) = 0;
+  // The logits [logit_rows, V] of the oldest launch, valid until the next launch; or why the device failed: then
+  // nothing of what the step wrote can be trusted.
+  virtual Result<TensorView> wait() = 0;
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,21 @@
+#include "engine/local_executor.h"
+
+#include <limits>
+
+namespace millrace::engine {
+
+Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer& model, backend::Backend& backend,
+                                                             DType kv_dtype, std::int64_t kv_cache_tokens) {
+  const backend::KvGeometry geometry = model.kv_geometry(kv_dtype);
+  const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
+  const std::int64_t pages = (tokens + geometry.block_tokens - 1) / geometry.block_tokens;
+  if (pages > std::numeric_limits<std::int32_t>::max()) {
+    return make_error(ErrorCode::kInvalidArgument, "kv-cache-tokens", "kv-cache-tokens is {}: too many", tokens);
+  }
+  const auto layers = static_cast<std::int64_t>(model.spec().layers.size());
+  auto store = kv::KvStore::create(backend, layers, geometry, static_cast<std::int32_t>(pages));
+  if (!store) return store.error();
+  return std::unique_ptr<LocalExecutor>(new LocalExecutor(model, std::move(*store), static_cast<std::int32_t>(pages)));
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engine/executor.h"
+#include "kv/kv_store.h"
+#include "model/transformer.h"
+
+namespace millrace::engine {
+
+// A transformer on this process's device.
+class LocalExecutor final : public Executor {
+ public:
+  // Pages for `kv_cache_tokens` tokens, 0 = one sequence of the model's greatest length. Model and backend must outlive
+  // it. kResourceExhausted if the pages do not fit.
+  static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
+                                                       DType kv_dtype, std::int64_t kv_cache_tokens);
+
+  std::int64_t vocab_size() const noexcept override { return model_.spec().vocab_size; }
+  std::int64_t max_length() const noexcept override { return model_.max_length(); }
+  std::int64_t block_tokens() const noexcept override { return store_.geometry().block_tokens; }
+  std::int32_t pages() const noexcept override { return pages_; }
+  kv::PageDevice& device() noexcept override { return store_; }
+  void launch(model::BatchInput input) override { launched_ = std::move(input); }
+  Result<TensorView> wait() override { return model_.forward(launched_, store_); }
+
+ private:
+  LocalExecutor(model::Transformer& model, kv::KvStore store, std::int32_t pages)
+      : model_(model), store_(std::move(store)), pages_(pages) {}
+
+  model::Transformer& model_;
+  kv::KvStore store_;
+  std::int32_t pages_;
+  model::BatchInput launched_;
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "decode/logits_pipeline.h"
+#include "decode/stop_matcher.h"
+#include "engine/request.h"
+#include "sched/sequence.h"
+#include "text/detokenizer.h"
+
+namespace millrace::engine {
+
+// One answer in flight: what scheduling needs, and what turns its logits into text.
+struct Running : sched::Sequence {
+  Running(kv::BlockTable table, const decode::SamplingParams& params, std::int64_t vocab_size,
+          std::shared_ptr<const text::Tokenizer> tokenizer)
+      : Sequence(std::move(table)),
+        sampling(params),
+        pipeline(params, vocab_size),
+        detokenizer(std::move(tokenizer), true),
+        stops(params.stop) {}
+
+  RequestId request = 0;
+  int choice = 0;
+  decode::SamplingParams sampling;
+  decode::LogitsPipeline pipeline;
+  text::Detokenizer detokenizer;
+  decode::StopMatcher stops;
+  RequestStats stats;
+  FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
+  std::optional<Error> failure;               // and this
+
+  // All that another answer to the same prompt has in common with this one, which has none yet.
+  void copy_request(const Running& first) {
+    tokens = first.tokens;
+    prompt_tokens = first.prompt_tokens;
+    max_total = first.max_total;
+    scope = first.scope;
+    retention = first.retention;
+    arrival = first.arrival;
+    priority = first.priority;
+    tenant = first.tenant;
+    deadline = first.deadline;
+    ttft_target_ms = first.ttft_target_ms;
+    tpot_target_ms = first.tpot_target_ms;
+    predicted_output = first.predicted_output;
+    paused = first.paused;
+    stats = first.stats;
+  }
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,98 @@
+#include "engine/sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::engine {
+
+void Sessions::open(SessionId id) { sessions_.emplace(id, Session{{}, 0, cache_.make_table(), false, ++clock_}); }
+
+void Sessions::close(SessionId id) { sessions_.erase(id); }
+
+Sessions::Session* Sessions::find(SessionId id) noexcept {
+  const auto it = sessions_.find(id);
+  return it == sessions_.end() ? nullptr : &it->second;
+}
+
+Result<Sessions::Session*> Sessions::idle(SessionId id) {
+  Session* session = find(id);
+  if (session == nullptr) return make_error(ErrorCode::kNotFound, "session", "no session {}", id);
+  if (session->busy) {
+    return make_error(ErrorCode::kInvalidArgument, "session", "session {} has a request in flight", id);
+  }
+  return session;
+}
+
+Result<void> Sessions::fork(SessionId from, SessionId to) {
+  auto source = idle(from);
+  if (!source) return source.error();
+  Session copy{(*source)->tokens, (*source)->computed, cache_.make_table(), false, ++clock_};
+  copy.blocks.share((*source)->blocks.blocks());
+  sessions_.insert_or_assign(to, std::move(copy));
+  return {};
+}
+
+Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
+  auto found = idle(id);
+  if (!found) return found.error();
+  Session& session = **found;
+  if (const auto length = static_cast<std::int64_t>(session.tokens.size()); tokens < 0 || tokens > length) {
+    return make_error(ErrorCode::kInvalidArgument, "tokens", "tokens is {}: the session has {}", tokens, length);
+  }
+  session.tokens.resize(static_cast<std::size_t>(tokens));
+  session.computed = std::min(session.computed, tokens);
+  session.blocks.truncate(session.computed);
+  return {};
+}
+
+std::int64_t Sessions::lend(Session& session, const std::vector<std::int32_t>& prompt, kv::BlockTable& table) {
+  const auto computed_end = session.tokens.begin() + session.computed;
+  const auto [end, ignored] = std::mismatch(session.tokens.begin(), computed_end, prompt.begin(), prompt.end());
+  const std::int64_t kept =
+      std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1);
+  session.blocks.truncate(kept);
+  table = std::exchange(session.blocks, cache_.make_table());
+  session.busy = true;
+  session.computed = 0;
+  session.last_use = ++clock_;
+  return kept;
+}
+
+void Sessions::give_back(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed,
+                         kv::BlockTable table) {
+  session.busy = false;
+  session.tokens = std::move(tokens);
+  session.computed = computed;
+  session.blocks = std::move(table);
+  session.blocks.truncate(computed);
+  session.last_use = ++clock_;
+  limit();
+}
+
+bool Sessions::reclaim() {
+  Session* oldest = nullptr;
+  for (auto& [id, session] : sessions_) {
+    if (session.busy || session.blocks.blocks().empty()) continue;
+    if (oldest == nullptr || session.last_use < oldest->last_use) oldest = &session;
+  }
+  if (oldest == nullptr) return false;
+  oldest->blocks.truncate(0);
+  oldest->computed = 0;
+  return true;
+}
+
+void Sessions::collect(std::vector<const kv::BlockTable*>& tables) const {
+  for (const auto& [id, session] : sessions_) tables.push_back(&session.blocks);
+}
+
+void Sessions::limit() {
+  const auto held = [&] {
+    std::size_t pages = 0;
+    for (const auto& [id, session] : sessions_) pages += session.busy ? 0 : session.blocks.blocks().size();
+    return static_cast<std::int64_t>(pages);
+  };
+  while (held() > most_pages_ && reclaim()) {
+  }
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,230 @@
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace millrace::engine {
+
+std::vector<Output> Engine::step() {
+  std::vector<Output> outputs;
+  end_overdue(outputs);
+  while (static_cast<int>(launched_.size()) < executor_->depth() && launch(outputs)) {
+  }
+  if (launched_.empty()) return outputs;
+  const Result<TensorView> logits = executor_->wait();
+  Launched step = std::move(launched_.front());
+  launched_.pop_front();
+  commit(std::move(step), logits, outputs);
+  end_retired(outputs);
+  return outputs;
+}
+
+// Idle pages of sessions, and of waiting requests of sessions, are there for whoever needs them more.
+bool Engine::reclaim_pages() {
+  if (sessions_.reclaim()) return true;
+  for (sched::Sequence* sequence : scheduler_.waiting()) {
+    if (sequence->blocks.blocks().empty()) continue;
+    publish(static_cast<Running&>(*sequence), true);
+    sequence->blocks.truncate(0);
+    sequence->scheduled = sequence->computed = 0;
+    return true;
+  }
+  return false;
+}
+
+sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
+  for (;;) {
+    sched::StepPlan plan = scheduler_.plan(view);
+    const auto waiting = scheduler_.waiting();
+    const auto starves = [&](const sched::Sequence* s) {
+      return !s->paused && cache_.needed(s->blocks, s->computed, s->length()) > cache_.available();
+    };
+    const bool is_short =
+        !plan.preempted.empty() || (plan.rows.empty() && std::any_of(waiting.begin(), waiting.end(), starves));
+    if (!is_short || !reclaim_pages()) return plan;
+  }
+}
+
+bool Engine::launch(std::vector<Output>& outputs) {
+  const sched::PolicyView now = view();
+  sched::StepPlan plan = plan_with_room(now);
+  for (sched::Sequence* sequence : plan.preempted) preempt(static_cast<Running&>(*sequence));
+  for (const sched::Admission& admission : plan.admitted) admit(admission);
+  std::erase_if(plan.rows, [&](sched::StepRow& row) {
+    sched::Sequence& s = *row.sequence;
+    row.n_tokens = std::min(row.n_tokens, s.remaining());
+    return !cache_.reserve(s.blocks, s.scheduled, s.scheduled + row.n_tokens);
+  });
+  model::BatchInput input;
+  Launched step = gather(std::move(plan), input);
+  step.start = now.now;
+  scheduler_.launched(step.plan, now);
+  for (const sched::Refusal& refusal : step.plan.refused) {
+    ++counters_.refusals;
+    Output output;
+    output.error = refusal.error;
+    end(static_cast<Running&>(*refusal.sequence), FinishReason::kError, std::move(output), outputs);
+  }
+  if (step.plan.rows.empty()) return false;
+  executor_->launch(std::move(input));
+  launched_.push_back(std::move(step));
+  return true;
+}
+
+void Engine::preempt(Running& running) {
+  ++counters_.preemptions;
+  ++running.stats.preemptions;
+  const auto pages = static_cast<double>(running.blocks.blocks().size());
+  const double recompute_ms = cost_.cost().token_ms * static_cast<double>(running.computed);
+  const bool swap = config_.preemption == Preemption::kSwap ||
+                    (config_.preemption == Preemption::kAuto && 2.0 * pages * swap_ms_per_page_ < recompute_ms);
+  if (swap && config_.swap_bytes > 0) {
+    const TimePoint start = env_.now();
+    running.swapped = cache_.swap_out(running.blocks, running.computed);
+    if (running.swapped) {
+      ++counters_.swaps;
+      swap_ms_per_page_ += 0.2 * (milliseconds_between(start, env_.now()) / pages - swap_ms_per_page_);
+      return;
+    }
+  }
+  publish(running, true);
+  running.blocks.truncate(0);
+  running.scheduled = running.computed = 0;
+}
+
+void Engine::admit(const sched::Admission& admission) {
+  auto& running = static_cast<Running&>(*admission.sequence);
+  if (running.swapped) {
+    if (cache_.swap_in(*running.swapped, running.blocks)) {
+      running.swapped.reset();
+    }
+  } else if (running.blocks.blocks().empty()) {
+    const std::int64_t held = cache_.attach(running.blocks, admission.match, env_.now());
+    running.scheduled = running.computed = std::min(held, running.length() - 1);
+  }
+  if (running.stats.admitted == TimePoint{}) {
+    running.stats.admitted = env_.now();
+    running.stats.cached_tokens = std::min(running.computed, running.prompt_tokens);
+    counters_.cached_tokens += running.stats.cached_tokens;
+  }
+}
+
+Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) const {
+  Launched step;
+  step.samples.reserve(plan.rows.size());
+  for (const sched::StepRow& row : plan.rows) {
+    const sched::Sequence& sequence = *row.sequence;
+    backend::SequenceRows rows;
+    rows.first_row = static_cast<std::int64_t>(input.tokens.size());
+    rows.n_rows = row.n_tokens;
+    rows.first_position = sequence.scheduled;
+    rows.pages = sequence.blocks.blocks();
+    input.sequences.push_back(rows);
+    const auto begin = sequence.tokens.begin() + sequence.scheduled;
+    input.tokens.insert(input.tokens.end(), begin, begin + row.n_tokens);
+    step.samples.push_back(row.samples());
+    if (row.samples()) input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1);
+    step.work.tokens += row.n_tokens;
+    step.work.kv_tokens += sequence.scheduled + row.n_tokens;
+    step.work.samples += row.samples() ? 1 : 0;
+  }
+  step.plan = std::move(plan);
+  return step;
+}
+
+void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs) {
+  ++counters_.steps;
+  counters_.computed_tokens += step.work.tokens;
+  if (logits) cost_.observe(step.work, milliseconds_between(step.start, env_.now()));
+  scheduler_.committed(step.plan, view());
+  if (!logits) ++counters_.failed_steps;
+  std::int64_t logit_row = 0;
+  for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {
+    auto& running = static_cast<Running&>(*step.plan.rows[i].sequence);
+    if (!logits) {
+      Output output;
+      output.error = logits.error();
+      end(running, FinishReason::kError, std::move(output), outputs);
+      continue;
+    }
+    std::span<const float> row;
+    if (step.samples[i]) row = {logits->row(logit_row++), static_cast<std::size_t>(logits->cols())};
+    if (running.ending != FinishReason::kNone) continue;
+    const std::int64_t block = cache_.block_tokens();
+    if (config_.prefix_caching && running.computed / block > (running.computed - step.plan.rows[i].n_tokens) / block) {
+      publish(running, false);
+    }
+    if (row.empty()) continue;
+    fork_answers(running, row, outputs);
+    draw(running, row, outputs);
+  }
+}
+
+// The prompt is computed: the other answers begin with its pages and their own first token.
+void Engine::fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs) {
+  InFlight& flight = requests_.at(first.request);
+  if (flight.n == 1 || first.choice != 0 || first.output_tokens() > 0) return;
+  publish(first, true);
+  for (int choice = 1; choice < flight.n; ++choice) {
+    decode::SamplingParams sampling = first.sampling;
+    sampling.seed += static_cast<std::uint64_t>(choice);
+    auto made = make_running(first.request, choice, sampling);
+    Running& other = *made;
+    other.copy_request(first);
+    other.pipeline.observe(other.tokens);
+    flight.answers[static_cast<std::size_t>(choice)] = std::move(made);
+    ++flight.live;
+    scheduler_.add(other, view());
+    draw(other, logits, outputs);
+  }
+}
+
+void Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
+  Output output;
+  const auto drawn = running.pipeline.sample(logits, running.length());
+  if (!drawn) {
+    ++counters_.numerical_errors;
+    output.error = drawn.error();
+    end(running, FinishReason::kError, std::move(output), outputs);
+    return;
+  }
+  const TimePoint now = env_.now();
+  RequestStats& stats = running.stats;
+  if (stats.output_tokens == 0) {
+    stats.first_token = now;
+    running.first_token = now;
+  }
+  stats.last_token = now;
+  running.last_token = now;
+  ++stats.output_tokens;
+  ++counters_.output_tokens;
+  output.token = *drawn;
+  if (!running.sampling.ignore_eos && ends_answer(*drawn)) {
+    end(running, FinishReason::kStop, std::move(output), outputs);
+    return;
+  }
+  running.tokens.push_back(*drawn);
+  running.pipeline.observe(std::span(&running.tokens.back(), 1));
+  output.text = running.stops.push(running.detokenizer.push(*drawn));
+  if (running.stops.stopped()) {
+    end(running, FinishReason::kStop, std::move(output), outputs);
+  } else if (stats.output_tokens >= running.sampling.max_tokens || running.length() >= running.max_total) {
+    end(running, FinishReason::kLength, std::move(output), outputs);
+  } else {
+    if (running.output_tokens() >= running.predicted_output) {
+      running.predicted_output = predictor_->predict(running.tenant, running.prompt_tokens, running.output_tokens(),
+                                                     running.max_total - running.prompt_tokens, 0);
+    }
+    output.request = running.request;
+    output.choice = running.choice;
+    output.stats = stats;
+    outputs.push_back(std::move(output));
+  }
+}
+
+void Engine::publish(const Running& running, bool partial) {
+  cache_.publish(running.scope, running.blocks,
+                 std::span(running.tokens).first(static_cast<std::size_t>(running.computed)), partial,
+                 running.retention, env_.now());
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "engine/executor.h"
+
+namespace millrace::simulator {
+
+// Pages without keys and values: a slot holds a stamp made of a token and its position. What was never written, or was
+// freed since, is not what a sequence expects to read.
+class FakeDevice final : public kv::PageDevice {
+ public:
+  FakeDevice(std::int32_t pages, std::int64_t block_tokens);
+  std::size_t page_bytes() const noexcept override { return static_cast<std::size_t>(block_tokens_) * sizeof(Stamp); }
+  void copy(kv::BlockId from, kv::BlockId to) override;
+  void read(kv::BlockId page, std::span<std::byte> out) const override;
+  void write(kv::BlockId page, std::span<const std::byte> in) override;
+
+  using Stamp = std::uint64_t;
+  Stamp& at(std::span<const kv::BlockId> pages, std::int64_t position);
+  std::int64_t block_tokens() const noexcept { return block_tokens_; }
+  std::int32_t pages() const noexcept { return pages_; }
+
+ private:
+  Stamp* page(kv::BlockId id) { return stamps_.data() + static_cast<std::int64_t>(id) * block_tokens_; }
+  std::int32_t pages_;
+  std::int64_t block_tokens_;
+  std::vector<Stamp> stamps_;
+};
+
+// What the fake model says after these tokens: the reference that every answer of a simulation is compared with.
+std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_t vocab_size);
+
+// No maths, for simulation: logits are a hash of all stamps that a row reads through its block table, so that any
+// wrong, stale or foreign page changes the tokens. A step takes the time that on_step says, on the simulation's clock.
+class FakeExecutor final : public engine::Executor {
+ public:
+  struct Config {
+    std::int64_t vocab_size = 61, max_length = 4096, block_tokens = 16;
+    std::int32_t pages = 256;
+    int depth = 1;
+  };
+  // Called when a step is waited for: advances the clock, and may fail the device or spoil logits [rows, V].
+  using OnStep = std::function<Result<void>(const model::BatchInput& input, std::span<float> logits)>;
+
+  FakeExecutor(const Config& config, OnStep on_step);
+
+  std::int64_t vocab_size() const noexcept override { return config_.vocab_size; }
+  std::int64_t max_length() const noexcept override { return config_.max_length; }
+  std::int64_t block_tokens() const noexcept override { return config_.block_tokens; }
+  std::int32_t pages() const noexcept override { return config_.pages; }
+  kv::PageDevice& device() noexcept override { return device_; }
+  int depth() const noexcept override { return config_.depth; }
+  void launch(model::BatchInput input) override;
+  Result<TensorView> wait() override;
+
+ private:
+  struct Launched {
+    model::BatchInput input;
+    std::vector<std::vector<kv::BlockId>> pages;  // as they were at the launch
+  };
+  Config config_;
+  OnStep on_step_;
+  FakeDevice device_;
+  std::deque<Launched> launched_;
+  std::vector<float> logits_;
+};
+
+}  // namespace millrace::simulator
