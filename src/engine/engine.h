@@ -58,6 +58,8 @@ class Engine {
   // A paused request keeps its pages and takes part in no step.
   void pause(RequestId id, bool paused);
   bool idle() const noexcept { return requests_.empty(); }
+  // The last step() found nothing to compute: idle, or all requests wait for something.
+  bool stalled() const noexcept { return stalled_; }
 
   SessionId open_session();
   void close_session(SessionId session) { sessions_.close(session); }
@@ -141,6 +143,7 @@ class Engine {
   std::vector<Running*> retiring_;  // end as soon as no step holds them
   EngineCounters counters_;
   double swap_ms_per_page_ = 0.1;
+  bool stalled_ = true;
   std::uint64_t next_id_ = 1;
 };
 

@@ -9,10 +9,11 @@ std::vector<Output> Engine::step() {
   end_overdue(outputs);
   while (static_cast<int>(launched_.size()) < executor_->depth() && launch(outputs)) {
   }
-  if (launched_.empty()) return outputs;
-  const Result<TensorView> logits = executor_->wait();
+  stalled_ = launched_.empty();
+  if (stalled_) return outputs;
   Launched step = std::move(launched_.front());
   launched_.pop_front();
+  const Result<TensorView> logits = executor_->wait();
   commit(std::move(step), logits, outputs);
   end_retired(outputs);
   return outputs;

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/request.h"
+
+namespace millrace::engine {
+
+// The outputs of one request on their way from the engine thread to its reader: a ring of one producer and one
+// consumer, without locks. The producer pauses the request long before the ring is full, so that a reader who stops
+// reading holds back nobody else.
+class TokenStream {
+ public:
+  // `n` answers: a step brings as many outputs. `on_ready` is called by the engine thread whenever something came into
+  // an empty ring; it must not block. It may be empty where the reader waits.
+  TokenStream(int n, std::function<void()> on_ready)
+      : slots_(std::bit_ceil(static_cast<std::size_t>(n) * kSlotsPerAnswer)), on_ready_(std::move(on_ready)) {}
+
+  // Reader. The next output, if there is one.
+  std::optional<Output> try_pop() {
+    const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail == head_.load(std::memory_order_acquire)) return std::nullopt;
+    Output output = std::move(slots_[tail & mask()]);
+    tail_.store(tail + 1, std::memory_order_release);
+    return output;
+  }
+  // Waits for it. The last output of the request has `last` set; nothing comes after it.
+  Output pop() {
+    for (;;) {
+      if (auto output = try_pop()) return *std::move(output);
+      head_.wait(tail_.load(std::memory_order_relaxed), std::memory_order_acquire);
+    }
+  }
+
+  // Engine thread. False where the ring is full: cannot happen while crowded() streams are paused.
+  bool push(Output output) {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    const std::uint32_t queued = head - tail_.load(std::memory_order_acquire);
+    if (queued == slots_.size()) return false;
+    slots_[head & mask()] = std::move(output);
+    head_.store(head + 1, std::memory_order_release);
+    head_.notify_one();
+    if (queued == 0 && on_ready_) on_ready_();
+    return true;
+  }
+  // A quarter is left: enough for steps already launched, and for the last words of each answer.
+  bool crowded() const noexcept { return queued() >= slots_.size() / 4 * 3; }
+  bool relaxed() const noexcept { return queued() <= slots_.size() / 4; }
+
+ private:
+  static constexpr std::size_t kSlotsPerAnswer = 64;
+  std::size_t mask() const noexcept { return slots_.size() - 1; }
+  std::size_t queued() const noexcept {
+    return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire);
+  }
+
+  std::vector<Output> slots_;
+  std::function<void()> on_ready_;
+  std::atomic<std::uint32_t> head_ = 0, tail_ = 0;  // count on for ever
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,151 @@
+#include "engine/engine_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "loadgen/blank_tokenizer.h"
+#include "simulator/fake_executor.h"
+
+namespace millrace::engine {
+namespace {
+
+class EngineThreadTest : public testing::Test {
+ protected:
+  std::unique_ptr<EngineThread> start(const ThreadConfig& config = {}) {
+    auto executor =
+        std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{.pages = 512},
+                                                  [this](const model::BatchInput&, std::span<float>) -> Result<void> {
+                                                    if (broken) throw std::runtime_error("broken on purpose");
+                                                    std::this_thread::sleep_for(step_time);
+                                                    return {};
+                                                  });
+    Config settings;
+    settings.scheduling.max_sequences = 32;
+    auto engine = Engine::create(std::move(executor), loadgen::blank_tokenizer(61), Env::system(), settings).or_throw();
+    return std::make_unique<EngineThread>(std::move(engine), Env::system(), config);
+  }
+
+  static Request request(std::int32_t first, std::int64_t answer) {
+    Request r;
+    r.tokens = {first, 1, 2, 3};
+    r.sampling.temperature = 0.0;
+    r.sampling.max_tokens = answer;
+    return r;
+  }
+  static std::vector<std::int32_t> read(TokenStream& stream, FinishReason* finish = nullptr) {
+    std::vector<std::int32_t> tokens;
+    for (;;) {
+      const Output output = stream.pop();
+      if (output.token) tokens.push_back(*output.token);
+      if (finish != nullptr) *finish = output.finish;
+      if (output.last) return tokens;
+    }
+  }
+  static std::int64_t used_pages(EngineThread& engine) {
+    return engine.call([](Engine& e) { return e.cache().use().used; });
+  }
+
+  std::atomic<bool> broken = false;
+  std::chrono::microseconds step_time{0};
+};
+
+TEST_F(EngineThreadTest, ServesManyThreadsAndEachGetsItsOwnAnswer) {
+  const auto engine = start();
+  std::vector<std::vector<std::int32_t>> alone;
+  for (std::int32_t i = 0; i < 8; ++i) alone.push_back(read(*engine->submit(request(i, 30))));
+  std::vector<std::thread> clients;
+  std::atomic<int> wrong = 0;
+  for (int c = 0; c < 16; ++c) {
+    clients.emplace_back([&, c] {
+      for (std::int32_t i = 0; i < 20; ++i) {
+        const std::int32_t which = (i + c) % 8;
+        if (read(*engine->submit(request(which, 30))) != alone[static_cast<std::size_t>(which)]) ++wrong;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(used_pages(*engine), 0);
+  EXPECT_EQ(engine->heartbeat().requests, 0);
+}
+
+TEST_F(EngineThreadTest, AReaderWhoStopsReadingHoldsBackNobodyAndLosesNothing) {
+  const auto engine = start();
+  const auto expected = read(*engine->submit(request(5, 600)));
+  const auto slow = engine->submit(request(5, 600));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(read(*engine->submit(request(7, 100))).size(), 100u);
+  EXPECT_GT(engine->heartbeat().requests, 0);  // it waits, with its pages
+  EXPECT_GT(used_pages(*engine), 0);
+  EXPECT_EQ(read(*slow), expected);
+}
+
+TEST_F(EngineThreadTest, AStreamThatNobodyReadsIsGivenUp) {
+  const auto engine = start({.slow_reader_ms = 20.0});
+  const auto stream = engine->submit(request(5, 2000));
+  while (engine->heartbeat().requests == 0 || used_pages(*engine) == 0) std::this_thread::yield();
+  while (used_pages(*engine) > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  FinishReason finish{};
+  EXPECT_LT(read(*stream, &finish).size(), 2000u);
+  EXPECT_EQ(finish, FinishReason::kCancelled);
+}
+
+TEST_F(EngineThreadTest, CancellingEndsTheStreamAndFreesItsPages) {
+  step_time = std::chrono::microseconds(200);
+  const auto engine = start();
+  const auto stream = engine->submit(request(1, 4000));
+  const Output first = stream->pop();
+  EXPECT_TRUE(first.token);
+  engine->cancel(stream);
+  FinishReason finish{};
+  read(*stream, &finish);
+  EXPECT_EQ(finish, FinishReason::kCancelled);
+  EXPECT_EQ(used_pages(*engine), 0);
+}
+
+TEST_F(EngineThreadTest, AWrongRequestGetsItsErrorAsTheOnlyOutput) {
+  const auto engine = start();
+  const Output output = engine->submit(request(61, 1))->pop();
+  EXPECT_TRUE(output.last);
+  ASSERT_TRUE(output.error);
+  EXPECT_EQ(output.error->param, "prompt");
+}
+
+TEST_F(EngineThreadTest, DrainingFinishesWhatRunsAndTakesNothingNew) {
+  step_time = std::chrono::microseconds(100);
+  const auto engine = start();
+  const auto stream = engine->submit(request(1, 100));
+  std::thread drainer([&] { engine->drain(60'000.0); });
+  FinishReason finish{};
+  EXPECT_EQ(read(*stream, &finish).size(), 100u);
+  EXPECT_EQ(finish, FinishReason::kLength);
+  drainer.join();
+  EXPECT_EQ(engine->submit(request(1, 1))->pop().error->code, ErrorCode::kResourceExhausted);
+}
+
+TEST_F(EngineThreadTest, ADrainThatTakesTooLongCancelsTheRest) {
+  step_time = std::chrono::microseconds(1000);
+  const auto engine = start();
+  const auto stream = engine->submit(request(1, 3000));
+  (void)stream->pop();
+  engine->drain(5.0);
+  FinishReason finish{};
+  read(*stream, &finish);
+  EXPECT_EQ(finish, FinishReason::kCancelled);
+}
+
+TEST_F(EngineThreadTest, AFailedEngineEndsEveryStreamAndSaysSo) {
+  step_time = std::chrono::microseconds(200);
+  const auto engine = start();
+  const auto stream = engine->submit(request(1, 3000));
+  (void)stream->pop();
+  broken = true;
+  FinishReason finish{};
+  read(*stream, &finish);
+  EXPECT_EQ(finish, FinishReason::kError);
+  EXPECT_FALSE(engine->heartbeat().alive);
+  EXPECT_EQ(engine->submit(request(1, 1))->pop().error->code, ErrorCode::kInternal);
+}
+
+}  // namespace
+}  // namespace millrace::engine
