@@ -1,6 +1,5 @@
 #include "backend/cpu/activation_rows.h"
 
-#include <cmath>
 #include <cstring>
 
 namespace millrace::backend::cpu {
@@ -49,13 +48,7 @@ void ActivationRows::store(const KernelSet& kernels, std::int64_t row, std::int6
   if (codes_ == nullptr) return;
   kernels.quantize(x, n, codes_ + at, groups_ + group);
   if (remainder_codes_ == nullptr) return;
-  for (std::int64_t i = 0; i < n; i += kGroup) {
-    float left[kGroup];
-    const float scale = groups_[group + i / kGroup].scale;
-    for (std::int64_t j = 0; j < kGroup; ++j)
-      left[j] = std::fma(-scale, static_cast<float>(codes_[at + i + j]), x[i + j]);
-    kernels.quantize(left, kGroup, remainder_codes_ + at + i, remainder_groups_ + group + i / kGroup);
-  }
+  kernels.quantize_remainder(x, n, codes_ + at, groups_ + group, remainder_codes_ + at, remainder_groups_ + group);
 }
 
 Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) const noexcept {

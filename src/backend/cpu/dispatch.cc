@@ -25,6 +25,7 @@ KernelSet select_kernels(Isa isa) {
     take(best.to_f16, set->to_f16);
     take(best.to_int8, set->to_int8);
     take(best.quantize, set->quantize);
+    take(best.quantize_remainder, set->quantize_remainder);
     take(best.to_bf16, set->to_bf16);
     take(best.rms_norm, set->rms_norm);
     take(best.layer_norm, set->layer_norm);

@@ -237,6 +237,32 @@ TEST(Quantize, ReconstructsWithinHalfAStep) {
   });
 }
 
+TEST(Quantize, TheRemainderIsWhatTheFirstTermLeftAndHasTheSameBitsEverywhere) {
+  const std::vector<float> x = normal_values(576, 2, 3.0f);
+  std::vector<Int8Group> expected_groups;
+  std::vector<std::int8_t> expected;
+  for_each_set([&](const KernelSet& set) {
+    const Quantized first(set, x);
+    std::vector<std::int8_t> left(x.size());
+    std::vector<Int8Group> groups(x.size() / kGroup);
+    set.quantize_remainder(x.data(), static_cast<std::int64_t>(x.size()), first.q.data(), first.groups.data(),
+                           left.data(), groups.data());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto& scale = first.groups[i / kGroup].scale;
+      const double both =
+          static_cast<double>(scale) * first.q[i] + static_cast<double>(groups[i / kGroup].scale) * left[i];
+      ASSERT_NEAR(both, x[i], 0.51 * groups[i / kGroup].scale);
+      ASSERT_LT(groups[i / kGroup].scale, scale / 200.0f);
+    }
+    if (expected.empty()) {
+      expected = left;
+      expected_groups = groups;
+    }
+    ASSERT_EQ(left, expected);
+    ASSERT_EQ(std::memcmp(groups.data(), expected_groups.data(), groups.size() * sizeof(Int8Group)), 0);
+  });
+}
+
 TEST(Quantize, PoisonsTheScaleOfAGroupThatIsNotFinite) {
   for_each_set([](const KernelSet& set) {
     for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),

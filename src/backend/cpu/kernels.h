@@ -116,6 +116,9 @@ struct KernelSet {
   void (*to_f16)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   void (*to_int8)(const float* x, std::int64_t n, std::int8_t* codes, float* scale) = nullptr;
   void (*quantize)(const float* x, std::int64_t k, std::int8_t* q, Int8Group* groups) = nullptr;
+  // What that left of x, x - scale * code, quantized in turn.
+  void (*quantize_remainder)(const float* x, std::int64_t k, const std::int8_t* q, const Int8Group* groups,
+                             std::int8_t* left, Int8Group* left_groups) = nullptr;
   void (*to_bf16)(const float* x, std::int64_t k, std::uint16_t* out) = nullptr;
   void (*rms_norm)(const float* x, std::int64_t n, const float* weight, float eps, float* out) = nullptr;
   void (*layer_norm)(const float* x, std::int64_t n, const float* weight, const float* bias, float eps,
