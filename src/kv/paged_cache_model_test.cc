@@ -272,10 +272,11 @@ TEST_P(PagedCacheModel, HoldsUnderRandomCommands) {
     FAIL() << "seed " << seed << ": " << run(GetParam(), fewer) << " after " << text;
   }
   std::signal(SIGABRT, SIG_DFL);
-  for (const std::int64_t events :
-       {seen.hit_tokens, seen.copied_pages, seen.evicted_pages, seen.moved_pages, seen.swapped_in_pages}) {
-    EXPECT_LT(1000, events);
-  }
+  EXPECT_LT(1000, seen.hit_tokens);
+  EXPECT_LT(1000, seen.evicted_pages);
+  EXPECT_LT(1000, seen.moved_pages);
+  EXPECT_LT(1000, seen.swapped_in_pages);
+  EXPECT_LT(GetParam() > 1 ? 1000 : -1, seen.copied_pages);  // pages of one token have no part worth a copy
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, PagedCacheModel, testing::Values(1, 8, 16, 32, 64));
