@@ -118,7 +118,7 @@ class Engine {
   void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
   void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
   void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
-  void publish(const Running& running, bool partial);
+  void publish(Running& running, bool partial);
 
   // ending.cc
   void end_overdue(std::vector<Output>& outputs);

@@ -222,7 +222,7 @@ void Engine::draw(Running& running, std::span<const float> logits, std::vector<O
   }
 }
 
-void Engine::publish(const Running& running, bool partial) {
+void Engine::publish(Running& running, bool partial) {
   cache_.publish(running.scope, running.blocks,
                  std::span(running.tokens).first(static_cast<std::size_t>(running.computed)), partial,
                  running.retention, env_.now());

@@ -1,51 +1,94 @@
 #include "kv/block_pool.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "base/check.h"
 
 namespace millrace::kv {
 
-BlockPool::BlockPool(std::int32_t total) : references_(static_cast<std::size_t>(total), 0) {
-  free_.reserve(static_cast<std::size_t>(total));
-  for (BlockId b = 0; b < total; ++b) free_.push_back(b);  // ascending is a heap already
-}
+BlockPool::BlockPool(std::int32_t total)
+    : references_(static_cast<std::size_t>(total), 0), published_(static_cast<std::size_t>(total), 0), runs_(total) {}
 
-bool BlockPool::allocate(std::int32_t n, BlockId /*after*/, std::vector<BlockId>& out) {
+bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out) {
   if (n > free()) return false;
-  for (std::int32_t i = 0; i < n; ++i) {
-    std::pop_heap(free_.begin(), free_.end(), std::greater<>());
-    references_[static_cast<std::size_t>(free_.back())] = 1;
-    out.push_back(free_.back());
-    free_.pop_back();
+  if (after != kNoBlock && n > 0) {
+    const std::int32_t grown = std::min(n, free_behind(after));
+    if (grown > 0) hand_out(after + 1, 0, grown, out);
+    n -= grown;
+  }
+  while (n > 0) {
+    const BlockId run = runs_.longest();
+    const std::int32_t length = runs_.run_at(run), taken = std::min(n, length);
+    // Nobody grows into the run at the beginning of the pool.
+    hand_out(run, run == 0 ? 0 : (length - taken) / 2, taken, out);
+    n -= taken;
   }
   return true;
+}
+
+bool BlockPool::allocate_run(std::int32_t n, std::vector<BlockId>& out) {
+  const BlockId run = runs_.fitting(n);
+  if (run == kNoBlock) return false;
+  hand_out(run, 0, n, out);
+  return true;
+}
+
+void BlockPool::hand_out(BlockId run, std::int32_t skip, std::int32_t n, std::vector<BlockId>& out) {
+  runs_.take(run, skip, n);
+  for (BlockId block = run + skip; block < run + skip + n; ++block) {
+    references_[static_cast<std::size_t>(block)] = 1;
+    out.push_back(block);
+  }
 }
 
 void BlockPool::retain(BlockId block) {
   std::int32_t& count = references_[static_cast<std::size_t>(block)];
   CHECK_LT(0, count);
+  if (count == 1 && published(block)) set_idle(block, false);
   ++count;
 }
 
 void BlockPool::release(BlockId block) {
   std::int32_t& count = references_[static_cast<std::size_t>(block)];
   CHECK_LT(0, count);
-  if (--count > 0) return;
-  free_.push_back(block);
-  std::push_heap(free_.begin(), free_.end(), std::greater<>());
+  if (--count == 0) {
+    CHECK(!published(block));
+    runs_.give(block);
+  } else if (count == 1 && published(block)) {
+    set_idle(block, true);
+  }
+}
+
+void BlockPool::publish(BlockId block) {
+  CHECK(!published(block));
+  retain(block);
+  published_[static_cast<std::size_t>(block)] = 1;
+}
+
+void BlockPool::unpublish(BlockId block) {
+  CHECK(published(block));
+  published_[static_cast<std::size_t>(block)] = 0;
+  if (references(block) == 1) --idle_;
+  release(block);
+}
+
+void BlockPool::set_idle(BlockId block, bool idle) {
+  idle_ += idle ? 1 : -1;
+  if (watcher_) watcher_->idle_changed(block, idle);
 }
 
 void BlockPool::check_integrity() const {
-  std::vector<bool> seen(references_.size(), false);
-  for (const BlockId block : free_) {
-    const auto i = static_cast<std::size_t>(block);
-    CHECK(!seen[i]);
-    CHECK_EQ(references_[i], 0);
-    seen[i] = true;
+  runs_.check_integrity();
+  std::int32_t used = 0, idle = 0;
+  for (BlockId block = 0; block < total(); ++block) {
+    CHECK_LE(0, references(block));
+    if (references(block) > 0) ++used;
+    if (published(block)) CHECK_LT(0, references(block));
+    if (published(block) && references(block) == 1) ++idle;
+    if (references(block) > 0) CHECK_EQ(runs_.run_at(block), 0);
   }
-  for (std::size_t i = 0; i < references_.size(); ++i) CHECK_EQ(seen[i], references_[i] == 0);
+  CHECK_EQ(used + free(), total());
+  CHECK_EQ(idle, idle_);
 }
 
 }  // namespace millrace::kv

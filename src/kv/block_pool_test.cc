@@ -1,8 +1,10 @@
-#include "kv/block_table.h"
+#include "kv/block_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "kv/block_table.h"
 
 namespace millrace::kv {
 namespace {
@@ -12,13 +14,55 @@ TEST(BlockPool, GivesEachBlockOnceAndTakesItBackWithItsLastReference) {
   std::vector<BlockId> blocks;
   ASSERT_TRUE(pool.allocate(3, kNoBlock, blocks));
   EXPECT_EQ(blocks, (std::vector<BlockId>{0, 1, 2}));
-  EXPECT_FALSE(pool.allocate(2, kNoBlock, blocks));
+  EXPECT_FALSE(pool.allocate(2, 2, blocks));
   EXPECT_EQ(blocks.size(), 3u);
   pool.retain(1);
   pool.release(1);
   EXPECT_EQ(pool.free(), 1);
   pool.release(1);
   EXPECT_EQ(pool.free(), 2);
+  pool.check_integrity();
+}
+
+TEST(BlockPool, LetsSequencesThatGrowTogetherGrowInPlace) {
+  BlockPool pool(8 * 20);
+  std::vector<BlockTable> tables;
+  for (int i = 0; i < 8; ++i) {
+    tables.emplace_back(pool, 32);
+    ASSERT_TRUE(tables.back().reserve(32));
+  }
+  for (std::int64_t pages = 2; pages <= 10; ++pages) {
+    for (BlockTable& table : tables) ASSERT_TRUE(table.reserve(32 * pages));
+  }
+  for (const BlockTable& table : tables) EXPECT_EQ(table.contiguous_tokens(), 320);
+}
+
+TEST(BlockPool, JoinsFreedNeighbours) {
+  BlockPool pool(64);
+  std::vector<BlockId> blocks, run;
+  ASSERT_TRUE(pool.allocate(64, kNoBlock, blocks));
+  for (const BlockId block : {8, 6, 7, 9, 5, 20, 22}) pool.release(block);
+  EXPECT_EQ(pool.free_behind(4), 5);
+  EXPECT_FALSE(pool.allocate_run(6, run));
+  ASSERT_TRUE(pool.allocate_run(5, run));
+  EXPECT_EQ(run, (std::vector<BlockId>{5, 6, 7, 8, 9}));
+  pool.check_integrity();
+}
+
+TEST(BlockPool, CountsWhatOnlyTheTreeHolds) {
+  BlockPool pool(4);
+  std::vector<BlockId> blocks;
+  ASSERT_TRUE(pool.allocate(2, kNoBlock, blocks));
+  pool.publish(0);
+  EXPECT_EQ(pool.idle(), 0);
+  pool.release(0);
+  EXPECT_EQ(pool.idle(), 1);
+  pool.retain(0);
+  EXPECT_EQ(pool.idle(), 0);
+  pool.release(0);
+  pool.unpublish(0);
+  EXPECT_EQ(pool.idle(), 0);
+  EXPECT_EQ(pool.free(), 3);
   pool.check_integrity();
 }
 
@@ -38,6 +82,19 @@ TEST(BlockTable, HoldsWhatItsTokensNeedAndNothingWhenDestroyed) {
     EXPECT_EQ(other.capacity_tokens(), 32);
   }
   EXPECT_EQ(pool.free(), 8);
+}
+
+TEST(BlockTable, CountsTokensInLongRunsOrInOne) {
+  BlockPool pool(64);
+  BlockTable table(pool, 32);
+  ASSERT_TRUE(table.reserve(32 * 3));
+  EXPECT_EQ(table.contiguous_tokens(), 96);
+  std::vector<BlockId> far;
+  ASSERT_TRUE(pool.allocate(1, 40, far));
+  table.adopt(far[0]);
+  EXPECT_EQ(table.contiguous_tokens(), 0);  // two short runs
+  ASSERT_TRUE(table.reserve(32 * 20));
+  EXPECT_EQ(table.contiguous_tokens(), 32 * 17);
 }
 
 TEST(BlockPool, StaysWholeUnderRandomUse) {

@@ -6,26 +6,44 @@
 namespace millrace::kv {
 
 BlockTable::BlockTable(BlockTable&& other) noexcept
-    : pool_(other.pool_), block_tokens_(other.block_tokens_), blocks_(std::exchange(other.blocks_, {})) {}
+    : pool_(other.pool_),
+      block_tokens_(other.block_tokens_),
+      blocks_(std::exchange(other.blocks_, {})),
+      cursor_(std::exchange(other.cursor_, {})) {}
 
 BlockTable& BlockTable::operator=(BlockTable&& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(block_tokens_, other.block_tokens_);
   std::swap(blocks_, other.blocks_);
+  std::swap(cursor_, other.cursor_);
   return *this;
 }
 
 std::int32_t BlockTable::missing(std::int64_t tokens) const noexcept {
-  const std::int64_t needed = (tokens + block_tokens_ - 1) / block_tokens_ - static_cast<std::int64_t>(blocks_.size());
-  return static_cast<std::int32_t>(std::max<std::int64_t>(0, needed));
+  const std::size_t pages = pages_for(tokens);
+  return pages > blocks_.size() ? static_cast<std::int32_t>(pages - blocks_.size()) : 0;
+}
+
+std::int64_t BlockTable::contiguous_tokens() const noexcept {
+  std::int64_t contiguous = 0;
+  for (std::size_t first = 0; first < blocks_.size();) {
+    std::size_t end = first + 1;
+    while (end < blocks_.size() && blocks_[end] == blocks_[end - 1] + 1) ++end;
+    const std::int64_t tokens = static_cast<std::int64_t>(end - first) * block_tokens_;
+    if (tokens >= kLongRunTokens || end - first == blocks_.size()) contiguous += tokens;
+    first = end;
+  }
+  return contiguous;
 }
 
 bool BlockTable::reserve(std::int64_t tokens) {
-  return pool_->allocate(missing(tokens), blocks_.empty() ? kNoBlock : blocks_.back(), blocks_);
+  const std::int32_t n = missing(tokens);
+  return n == 0 || pool_->allocate(n, blocks_.empty() ? kNoBlock : blocks_.back(), blocks_);
 }
 
 void BlockTable::truncate(std::int64_t tokens) {
-  const auto keep = static_cast<std::size_t>((tokens + block_tokens_ - 1) / block_tokens_);
+  rewind(tokens);
+  const std::size_t keep = pages_for(tokens);
   while (blocks_.size() > keep) {
     pool_->release(blocks_.back());
     blocks_.pop_back();
@@ -38,5 +56,9 @@ void BlockTable::share(std::span<const BlockId> blocks) {
 }
 
 void BlockTable::replace(std::size_t index, BlockId block) { pool_->release(std::exchange(blocks_[index], block)); }
+
+void BlockTable::rewind(std::int64_t tokens) noexcept {
+  if (tokens < cursor_.tokens) cursor_ = {};
+}
 
 }  // namespace millrace::kv

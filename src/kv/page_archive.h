@@ -1,18 +1,14 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "base/env.h"
+#include "kv/prefix_match.h"
 
 namespace millrace::kv {
-
-// What a page holds, for ever: SHA-256 over what made it (model, geometry, scope, parent's key, tokens), every field
-// with its length.
-using PageKey = std::array<std::uint8_t, 32>;
 
 struct ArchiveConfig {
   std::string directory;

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "kv/block_table.h"
+#include "kv/prefix_match.h"
 #include "kv/prefix_scope.h"
 #include "kv/swap_space.h"
 
@@ -23,27 +24,19 @@ struct CacheConfig {
   std::size_t swap_bytes = 0;  // host memory for the pages of preempted sequences
 };
 
-// What of a sequence's beginning is in published pages.
-struct PrefixMatch {
-  std::vector<BlockId> pages;  // whole pages that fit
-  BlockId partial = kNoBlock;  // one more whose first partial_tokens tokens fit: to be copied
-  std::int64_t partial_tokens = 0;
-  std::int64_t tokens = 0;  // in all
-  std::int32_t idle = 0;    // of the pages, those in nobody's table: attaching them lessens available()
-};
-
 // Where each page is at this moment; free + cached + used == total.
 struct CacheUse {
   std::int32_t total = 0, free = 0;
   std::int32_t cached = 0;  // published and in nobody's table: what eviction would free
   std::int32_t used = 0;    // in a table
   std::int64_t swap_used_pages = 0;
+  std::int32_t published = 0;  // idle or not
 };
 
 // Counts since the start.
 struct CacheCounters {
   std::int64_t queried_tokens = 0, hit_tokens = 0;
-  std::int64_t copied_pages = 0, evicted_pages = 0, swapped_out_pages = 0, swapped_in_pages = 0;
+  std::int64_t copied_pages = 0, evicted_pages = 0, moved_pages = 0, swapped_out_pages = 0, swapped_in_pages = 0;
 };
 
 // All pages of one engine: which are free, shared, published or swapped out. Host logic, owned by the engine thread;
@@ -63,22 +56,26 @@ class PagedCache {
   std::int32_t releasable(const BlockTable& table) const;
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
-  // The longest published beginning of `tokens`. Changes nothing; O(pages matched).
+  // The longest published beginning of `tokens`. Changes nothing; O(pages matched). May be used in a later step: what
+  // was evicted meanwhile is noticed.
   PrefixMatch match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const;
   // Gives an empty table the matched pages; a partial one is copied if there is a page for it. Returns the tokens that
-  // the table holds then.
+  // the table holds then: fewer than match.tokens where pages are short or were evicted since the match. Attach all
+  // sequences of a step before reserving for any.
   std::int64_t attach(BlockTable& table, const PrefixMatch& match, TimePoint now);
 
-  // Pages that reserve(table, computed, tokens) would take: new ones, and a copy of a shared page that position
-  // `computed` lies in.
+  // Pages that reserve(table, computed, tokens) would take: new ones, and copies of shared pages that positions from
+  // `computed` on lie in. A page that the tree has too is no such one if the tokens published of it end at `computed`:
+  // what is behind them nobody reads.
   std::int32_t needed(const BlockTable& table, std::int64_t computed, std::int64_t tokens) const;
   // Makes pages for `tokens` tokens of which those from `computed` on will be written: nobody else sees these. False,
   // and nothing changed but evictions, where available() is less than needed().
   bool reserve(BlockTable& table, std::int64_t computed, std::int64_t tokens);
 
   // Lets others find the pages of the tokens computed so far: whole pages, and with `partial` the last one too, if it
-  // is not whole. Cheap when called again with a few tokens more.
-  void publish(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens, bool partial,
+  // is not whole.
+  // O(new pages), and a comparison where nothing is new.
+  void publish(const PrefixScope& scope, BlockTable& table, std::span<const std::int32_t> tokens, bool partial,
                const Retention& retention, TimePoint now);
   // Forgets what is published of these tokens, as nothing may be built on it (a failed step).
   void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
@@ -89,15 +86,24 @@ class PagedCache {
   // And back into an empty table; false, and no change, where pages are short.
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
-  // In an idle step: moves pages so that sequences lie in long runs; at most `most` copies. Returns those made.
+  // In an idle step: moves pages so that sequences lie in long runs; at most `most` copies. Returns those made. Pages
+  // of several tables stay where they are.
   std::int32_t compact(std::span<BlockTable* const> tables, std::int32_t most);
 
   CacheUse use() const;
   const CacheCounters& counters() const noexcept { return counters_; }
-  void check_integrity(
-      std::span<const BlockTable* const> tables) const;  // walks everything; DCHECK builds and simulation
+  // Walks everything: `tables` are all there are. For debug builds and the simulator.
+  void check_integrity(std::span<const BlockTable* const> tables) const;
 
  private:
+  bool shared(const BlockTable& table, std::size_t page, std::int64_t computed) const;
+  // Takes pages, evicting as needed; false, and nothing changed, where that is not enough.
+  bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
+  std::int64_t attach_partial(BlockTable& table, const PrefixMatch& match);
+  std::int32_t join_runs(BlockTable& table, std::int32_t most);
+  bool movable(const BlockTable& table, std::size_t first, std::size_t end) const;
+  void move(BlockTable& table, std::size_t first, std::span<const BlockId> to);
+
   CacheConfig config_;
   PageDevice& device_;
   PageArchive* archive_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@ namespace millrace::kv {
 struct PrefixScope {
   std::uint64_t adapter = 0;  // generation of the weights added to the model's; 0 = none
   std::string salt;           // of the tenant: nobody finds out by timing what another tenant's prompts begin with
-  bool operator==(const PrefixScope&) const = default;
+  auto operator<=>(const PrefixScope&) const = default;
 };
 
 // How long published pages are worth keeping once nobody uses them.
@@ -19,6 +20,7 @@ struct Retention {
   int priority = 35;  // [0, 100]; lower ones go first, equal ones least recently used first
   std::optional<std::chrono::milliseconds>
       time_to_live;  // counted from the last use; expired ones go before all others
+  bool operator==(const Retention&) const = default;
 };
 
 }  // namespace millrace::kv

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "kv/paged_cache.h"
+#include "kv/prefix_tree.h"
+
+namespace millrace::kv {
+namespace {
+
+std::size_t run_end(std::span<const BlockId> blocks, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < blocks.size() && blocks[end] == blocks[end - 1] + 1) ++end;
+  return end;
+}
+
+}  // namespace
+
+std::int32_t PagedCache::compact(std::span<BlockTable* const> tables, std::int32_t most) {
+  std::int32_t moved = 0;
+  for (BlockTable* table : tables) {
+    if (moved == most) break;
+    moved += join_runs(*table, most - moved);
+  }
+  counters_.moved_pages += moved;
+  return moved;
+}
+
+// Moves the second of two short runs behind the first, or both to where they fit together.
+std::int32_t PagedCache::join_runs(BlockTable& table, std::int32_t most) {
+  const auto long_run = static_cast<std::size_t>(kLongRunTokens / config_.block_tokens);
+  std::int32_t moved = 0;
+  for (std::size_t first = 0; first < table.blocks().size();) {
+    const std::size_t middle = run_end(table.blocks(), first);
+    if (middle == table.blocks().size()) break;
+    const std::size_t end = run_end(table.blocks(), middle);
+    const auto second = static_cast<std::int32_t>(end - middle), both = static_cast<std::int32_t>(end - first);
+    const bool enough = middle - first >= long_run && end - middle >= long_run;
+    std::vector<BlockId> to;
+    if (!enough && second <= most - moved && movable(table, middle, end) &&
+        pool_.free_behind(table.blocks()[middle - 1]) >= second) {
+      pool_.allocate(second, table.blocks()[middle - 1], to);
+      move(table, middle, to);
+      moved += second;
+    } else if (!enough && both <= most - moved && movable(table, first, end) && pool_.allocate_run(both, to)) {
+      move(table, first, to);
+      moved += both;
+    } else {
+      first = middle;
+    }
+  }
+  return moved;
+}
+
+bool PagedCache::movable(const BlockTable& table, std::size_t first, std::size_t end) const {
+  return std::ranges::all_of(table.blocks().subspan(first, end - first), [&](BlockId block) {
+    return pool_.references(block) == (pool_.published(block) ? 2 : 1);
+  });
+}
+
+void PagedCache::move(BlockTable& table, std::size_t first, std::span<const BlockId> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const BlockId from = table.blocks()[first + i];
+    device_.copy(from, to[i]);
+    if (pool_.published(from)) tree_->relocate(from, to[i]);
+    table.replace(first + i, to[i]);
+  }
+}
+
+}  // namespace millrace::kv

@@ -1,0 +1,285 @@
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "kv/paged_cache.h"
+#include "kv/stamped_device.h"
+
+namespace millrace::kv {
+namespace {
+
+// Random commands on a cache, checked against what must be true after each: every page of a live sequence holds its
+// own stamps, a match finds what was published just now, and the cache counts what it holds.
+struct Command {
+  std::uint32_t operation, a, b, c;
+};
+
+struct Sequence {
+  PrefixScope scope;
+  std::vector<std::int32_t> tokens;
+  std::vector<std::uint64_t> stamps;
+  std::int64_t computed = 0;
+  BlockTable table;
+  std::optional<PrefixMatch> match;  // planned, not attached yet
+  std::optional<SwapTicket> ticket;
+};
+
+class Trial {
+ public:
+  Trial(std::int64_t block_tokens, std::int32_t pages)
+      : block_tokens_(block_tokens),
+        device_(pages, block_tokens),
+        cache_({.block_tokens = block_tokens, .pages = pages, .swap_bytes = device_.page_bytes() * 12}, device_,
+               nullptr) {}
+
+  // Empty, or what is wrong after the command.
+  std::string run(const Command& command) {
+    time_ += std::chrono::milliseconds(command.c % 50);
+    error_.clear();
+    if (sequences_.empty() || (command.operation % 16 == 0 && sequences_.size() < 7)) {
+      arrive(command);
+    } else {
+      Sequence& sequence = *sequences_[command.a % sequences_.size()];
+      if (sequence.match) {
+        attach(sequence, false);
+      } else if (sequence.ticket) {
+        come_back(sequence);
+      } else {
+        act(sequence, command);
+      }
+    }
+    check(command);
+    return error_;
+  }
+
+  const CacheCounters& counters() const { return cache_.counters(); }
+
+ private:
+  void fail(std::string text) {
+    if (error_.empty()) error_ = std::move(text);
+  }
+  Retention retention(const Command& command) const {
+    Retention result{static_cast<int>(command.b % 3) * 30, std::nullopt};
+    if (command.b % 5 == 0) result.time_to_live = std::chrono::milliseconds(command.b % 200);
+    return result;
+  }
+
+  // Begins as an earlier one did, as prompts do.
+  void arrive(const Command& command) {
+    auto made =
+        std::make_unique<Sequence>(Sequence{.scope = {command.a % 3 == 0 ? 1u : 0u, command.b % 4 == 0 ? "other" : ""},
+                                            .tokens = {},
+                                            .stamps = {},
+                                            .table = cache_.make_table(),
+                                            .match = std::nullopt,
+                                            .ticket = std::nullopt});
+    if (!history_.empty()) {
+      const auto& old = history_[command.c % history_.size()];
+      made->tokens.assign(old.begin(), old.begin() + static_cast<std::ptrdiff_t>(command.b % (old.size() + 1)));
+    }
+    write_more(*made, 1 + command.a % (3 * block_tokens_ + 2), command.b);
+    made->match = cache_.match(made->scope, made->tokens);
+    if (command.c % 2 == 0) attach(*made, true);
+    sequences_.push_back(std::move(made));
+  }
+  void write_more(Sequence& sequence, std::int64_t n, std::uint32_t seed) {
+    for (std::int64_t i = 0; i < n; ++i) sequence.tokens.push_back(static_cast<std::int32_t>((seed >> (i % 24)) & 1));
+    sequence.stamps = StampedDevice::stamps(sequence.scope, sequence.tokens);
+    if (history_.size() < 16) history_.emplace_back();
+    history_[seed % history_.size()] = sequence.tokens;
+  }
+
+  void attach(Sequence& sequence, bool at_once) {
+    const std::int32_t available = cache_.available();
+    const PrefixMatch& match = *sequence.match;
+    sequence.computed = cache_.attach(sequence.table, match, time_);
+    if (sequence.computed > match.tokens) fail("more attached than matched");
+    if (at_once && cache_.available() < available - match.idle - 1) fail("attaching took more than its idle pages");
+    sequence.match.reset();
+  }
+  void come_back(Sequence& sequence) {
+    const bool fits = sequence.ticket->pages() <= cache_.available();
+    if (cache_.swap_in(*sequence.ticket, sequence.table) != fits) fail("swap_in");
+    if (fits) sequence.ticket.reset();
+  }
+
+  void act(Sequence& sequence, const Command& command) {
+    const auto length = static_cast<std::int64_t>(sequence.tokens.size());
+    switch (command.operation % 16) {
+      case 1: {
+        cache_.publish(sequence.scope, sequence.table, known(sequence), true, retention(command), time_);
+        const auto found = cache_.match(sequence.scope, known(sequence));
+        if (found.tokens < sequence.computed) fail(fmt::format("{} of {} found", found.tokens, sequence.computed));
+        break;
+      }
+      case 2: {  // other tokens from here on
+        sequence.computed = command.b % (sequence.computed + 1);
+        if (command.c % 2 == 0) sequence.table.truncate(sequence.computed);
+        sequence.tokens.resize(static_cast<std::size_t>(sequence.computed));
+        write_more(sequence, 1 + command.c % 40, command.b);
+        break;
+      }
+      case 3:
+        if (sequences_.size() < 7) fork(sequence);
+        break;
+      case 4: leave(sequence, command); break;
+      case 5:
+        if (sequence.computed > 0) sequence.ticket = cache_.swap_out(sequence.table, sequence.computed);
+        if (sequence.ticket && !sequence.table.blocks().empty()) fail("swapped out, and still there");
+        break;
+      case 6: compact(command); break;
+      case 7: forget(sequence, command); break;
+      case 8:
+        if (command.c % 8 == 0) cache_.clear();
+        break;
+      default:
+        if (sequence.computed == length) write_more(sequence, 1 + command.c % 3, command.b);
+        compute(sequence, 1 + command.b % (static_cast<std::int64_t>(sequence.tokens.size()) - sequence.computed));
+        cache_.publish(sequence.scope, sequence.table, known(sequence), false, retention(command), time_);
+    }
+  }
+  static std::span<const std::int32_t> known(const Sequence& sequence) {
+    return std::span(sequence.tokens).first(static_cast<std::size_t>(sequence.computed));
+  }
+
+  void compute(Sequence& sequence, std::int64_t n) {
+    const std::int64_t end = sequence.computed + n;
+    const std::int32_t needed = cache_.needed(sequence.table, sequence.computed, end), had = cache_.available();
+    const bool reserved = cache_.reserve(sequence.table, sequence.computed, end);
+    if (reserved != (needed <= had)) fail(fmt::format("{} pages needed, {} available: {}", needed, had, reserved));
+    if (!reserved) return;
+    // A page that two sequences shared counts twice until one of them has its own.
+    if (cache_.available() < had - needed) fail("took more than needed");
+    device_.compute(sequence.table, sequence.stamps, sequence.computed, end);
+    sequence.computed = end;
+  }
+  void fork(const Sequence& sequence) {
+    auto made = std::make_unique<Sequence>(Sequence{.scope = sequence.scope,
+                                                    .tokens = sequence.tokens,
+                                                    .stamps = sequence.stamps,
+                                                    .computed = sequence.computed,
+                                                    .table = cache_.make_table(),
+                                                    .match = std::nullopt,
+                                                    .ticket = std::nullopt});
+    made->table.share(sequence.table.blocks());
+    sequences_.push_back(std::move(made));
+  }
+  void leave(Sequence& sequence, const Command& command) {
+    if (command.b % 2 == 0) {
+      cache_.publish(sequence.scope, sequence.table, known(sequence), true, retention(command), time_);
+    }
+    std::erase_if(sequences_, [&](const auto& other) { return other.get() == &sequence; });
+  }
+  void compact(const Command& command) {
+    std::vector<BlockTable*> tables;
+    for (auto& sequence : sequences_) tables.push_back(&sequence->table);
+    const auto most = static_cast<std::int32_t>(command.b % 9);
+    if (cache_.compact(tables, most) > most) fail("more copies than allowed");
+  }
+  void forget(const Sequence& sequence, const Command& command) {
+    const std::int64_t from = command.b % (sequence.computed + 1);
+    cache_.forget(sequence.scope, known(sequence), from);
+    const auto found = cache_.match(sequence.scope, known(sequence));
+    if (static_cast<std::int64_t>(found.pages.size()) * block_tokens_ > from) fail("found what was forgotten");
+  }
+
+  void check(const Command& command) {
+    std::vector<const BlockTable*> tables;
+    for (const auto& sequence : sequences_) tables.push_back(&sequence->table);
+    if (command.a % 4 == 0) cache_.check_integrity(tables);
+    for (const auto& sequence : sequences_) {
+      if (sequence->ticket || sequence->match) continue;
+      const auto wrong = device_.first_wrong(sequence->table, sequence->stamps, sequence->computed);
+      if (wrong != sequence->computed) fail(fmt::format("position {} of {} is wrong", wrong, sequence->computed));
+    }
+  }
+
+  std::int64_t block_tokens_;
+  StampedDevice device_;
+  PagedCache cache_;
+  std::vector<std::unique_ptr<Sequence>> sequences_;
+  std::vector<std::vector<std::int32_t>> history_;
+  TimePoint time_{};
+  std::string error_;
+};
+
+// `seen` adds up what happened, so that the test can say that it tried everything.
+std::string run(std::int64_t block_tokens, const std::vector<Command>& commands, CacheCounters* seen = nullptr) {
+  Trial trial(block_tokens, block_tokens == 1 ? 160 : 32);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (std::string error = trial.run(commands[i]); !error.empty()) return fmt::format("command {}: {}", i, error);
+  }
+  if (seen) {
+    seen->hit_tokens += trial.counters().hit_tokens;
+    seen->copied_pages += trial.counters().copied_pages;
+    seen->evicted_pages += trial.counters().evicted_pages;
+    seen->moved_pages += trial.counters().moved_pages;
+    seen->swapped_in_pages += trial.counters().swapped_in_pages;
+  }
+  return {};
+}
+
+// The same failure with as few commands as taking out one after the other yields.
+std::vector<Command> shrink(std::int64_t block_tokens, std::vector<Command> commands) {
+  for (std::size_t length = commands.size(); length > 0; length /= 2) {
+    for (std::size_t i = 0; i + length <= commands.size();) {
+      auto fewer = commands;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i),
+                  fewer.begin() + static_cast<std::ptrdiff_t>(i + length));
+      if (run(block_tokens, fewer).empty()) {
+        i += length;
+      } else {
+        commands = std::move(fewer);
+      }
+    }
+  }
+  return commands;
+}
+
+unsigned current_seed = 0;
+int current_block_tokens = 0;
+// A CHECK ends the process: say which trial it was.
+extern "C" void say_seed(int) {
+  std::fprintf(stderr, "seed %u, %d tokens a page\n", current_seed, current_block_tokens);
+}
+
+class PagedCacheModel : public testing::TestWithParam<int> {};
+
+TEST_P(PagedCacheModel, HoldsUnderRandomCommands) {
+  std::signal(SIGABRT, say_seed);
+  constexpr unsigned kSeeds = 300;
+  constexpr std::size_t kCommands = 400;
+  CacheCounters seen;
+  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    current_seed = seed;
+    current_block_tokens = GetParam();
+    std::mt19937 random(seed);
+    std::vector<Command> commands(kCommands);
+    for (Command& command : commands) {
+      command = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()),
+                 static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
+    }
+    if (run(GetParam(), commands, &seen).empty()) continue;
+    const auto fewer = shrink(GetParam(), commands);
+    std::string text;
+    for (const Command& c : fewer) text += fmt::format("{{{}, {}, {}, {}}}, ", c.operation, c.a, c.b, c.c);
+    FAIL() << "seed " << seed << ": " << run(GetParam(), fewer) << " after " << text;
+  }
+  std::signal(SIGABRT, SIG_DFL);
+  EXPECT_LT(1000, seen.hit_tokens);
+  EXPECT_LT(1000, seen.evicted_pages);
+  EXPECT_LT(1000, seen.moved_pages);
+  EXPECT_LT(1000, seen.swapped_in_pages);
+  EXPECT_LT(GetParam() > 1 ? 1000 : -1, seen.copied_pages);  // pages of one token have no part worth a copy
+}
+
+INSTANTIATE_TEST_SUITE_P(Pages, PagedCacheModel, testing::Values(1, 8, 16, 32, 64));
+
+}  // namespace
+}  // namespace millrace::kv

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/checksum.h"
+#include "kv/block_table.h"
+#include "kv/page_device.h"
+#include "kv/prefix_scope.h"
+
+namespace millrace::kv {
+
+// For tests: pages of stamps, one a token: of scope, position and all tokens up to it, as keys and values depend on
+// them. Any page that is stale, foreign or at the wrong place has other stamps.
+class StampedDevice final : public PageDevice {
+ public:
+  StampedDevice(std::int32_t pages, std::int64_t block_tokens)
+      : block_tokens_(block_tokens), stamps_(static_cast<std::size_t>(pages * block_tokens), 0) {}
+
+  static std::vector<std::uint64_t> stamps(const PrefixScope& scope, std::span<const std::int32_t> tokens) {
+    std::vector<std::uint64_t> result;
+    std::uint64_t stamp = checksum(scope.salt, scope.adapter);
+    for (const std::int32_t token : tokens) {
+      stamp = checksum(std::as_bytes(std::span(&token, 1)), stamp);
+      result.push_back(stamp);
+    }
+    return result;
+  }
+
+  std::size_t page_bytes() const noexcept override { return static_cast<std::size_t>(block_tokens_) * 8; }
+  void copy(BlockId from, BlockId to) override { std::memcpy(slot(to, 0), slot(from, 0), page_bytes()); }
+  void read(BlockId page, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), slot(page, 0), page_bytes());
+  }
+  void write(BlockId page, std::span<const std::byte> in) override {
+    std::memcpy(slot(page, 0), in.data(), page_bytes());
+  }
+
+  // What a step of the model does with positions [first, end).
+  void compute(const BlockTable& table, const std::vector<std::uint64_t>& stamps, std::int64_t first,
+               std::int64_t end) {
+    for (std::int64_t i = first; i < end; ++i) *at(table, i) = stamps[static_cast<std::size_t>(i)];
+  }
+  // The first position before `end` that does not hold its stamp; `end` if all do.
+  std::int64_t first_wrong(const BlockTable& table, const std::vector<std::uint64_t>& stamps, std::int64_t end) const {
+    for (std::int64_t i = 0; i < end; ++i) {
+      if (*at(table, i) != stamps[static_cast<std::size_t>(i)]) return i;
+    }
+    return end;
+  }
+
+ private:
+  const std::uint64_t* slot(BlockId page, std::int64_t token) const {
+    return &stamps_[static_cast<std::size_t>(page * block_tokens_ + token)];
+  }
+  std::uint64_t* slot(BlockId page, std::int64_t token) {
+    return &stamps_[static_cast<std::size_t>(page * block_tokens_ + token)];
+  }
+  const std::uint64_t* at(const BlockTable& table, std::int64_t position) const {
+    return slot(table.blocks()[static_cast<std::size_t>(position / block_tokens_)], position % block_tokens_);
+  }
+  std::uint64_t* at(const BlockTable& table, std::int64_t position) {
+    return slot(table.blocks()[static_cast<std::size_t>(position / block_tokens_)], position % block_tokens_);
+  }
+
+  std::int64_t block_tokens_;
+  std::vector<std::uint64_t> stamps_;
+};
+
+}  // namespace millrace::kv
