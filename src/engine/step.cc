@@ -52,6 +52,7 @@ bool Engine::launch(std::vector<Output>& outputs) {
   for (const sched::Admission& admission : plan.admitted) admit(admission);
   std::erase_if(plan.rows, [&](sched::StepRow& row) {
     sched::Sequence& s = *row.sequence;
+    row.first = s.scheduled;  // earlier than planned where pages are gone that the plan counted on
     row.n_tokens = std::min(row.n_tokens, s.remaining());
     return !cache_.reserve(s.blocks, s.scheduled, s.scheduled + row.n_tokens);
   });
@@ -124,10 +125,8 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
     input.tokens.insert(input.tokens.end(), begin, begin + row.n_tokens);
     step.samples.push_back(row.samples());
     if (row.samples()) input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1);
-    step.work.tokens += row.n_tokens;
-    step.work.kv_tokens += sequence.scheduled + row.n_tokens;
-    step.work.samples += row.samples() ? 1 : 0;
   }
+  step.work = sched::work_of(plan);
   step.plan = std::move(plan);
   return step;
 }

@@ -234,8 +234,10 @@ PeakDemand StepPlanner::demand_of(const Sequence& sequence, std::int64_t attache
   const std::int64_t pages =
       std::max<std::int64_t>(pages_of(sequence.length()), static_cast<std::int64_t>(sequence.blocks.blocks().size()));
   const std::int64_t left = std::max<std::int64_t>(1, sequence.predicted_output - sequence.output_tokens());
+  const std::int64_t expected = std::clamp<std::int64_t>(sequence.max_total - sequence.length(), 0, left);
+  const std::int64_t room = pages * cache_.block_tokens() - sequence.length();  // in its last page
   return {.held = std::max<std::int64_t>(0, pages - attached_pages) * cache_.block_tokens(),
-          .remaining = std::clamp<std::int64_t>(sequence.max_total - sequence.length(), 0, left)};
+          .remaining = std::max<std::int64_t>(0, expected - room)};
 }
 
 // Pages that a sequence found published count in nobody's demand and are not part of what the peak may reach: so each
