@@ -1,5 +1,7 @@
 #include "kv/paged_cache.h"
 
+#include <algorithm>
+
 #include "kv/prefix_tree.h"
 
 namespace millrace::kv {
@@ -13,6 +15,11 @@ PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, PageArchiv
 PagedCache::~PagedCache() = default;
 
 std::int32_t PagedCache::available() const noexcept { return pool_.free(); }
+
+std::int32_t PagedCache::releasable(const BlockTable& table) const {
+  const auto mine = [&](BlockId block) { return pool_.references(block) == 1; };
+  return static_cast<std::int32_t>(std::count_if(table.blocks().begin(), table.blocks().end(), mine));
+}
 
 PrefixMatch PagedCache::match(const PrefixScope&, std::span<const std::int32_t>) const { return {}; }
 

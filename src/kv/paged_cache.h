@@ -59,6 +59,8 @@ class PagedCache {
   std::int32_t total_pages() const noexcept { return pool_.total(); }
   // Pages that reserve() could hand out now: free ones and what eviction would free.
   std::int32_t available() const noexcept;
+  // By how much available() would grow if the table gave all its pages back: those that no other table holds.
+  std::int32_t releasable(const BlockTable& table) const;
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
   // The longest published beginning of `tokens`. Changes nothing; O(pages matched).

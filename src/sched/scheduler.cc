@@ -1,69 +1,155 @@
 #include "sched/scheduler.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include "base/check.h"
 
 namespace millrace::sched {
+namespace {
+
+constexpr int kHintsAStep = 4;  // waiting sequences whose cached_hint is looked up anew in each step
+
+bool earlier(const Sequence* a, const Sequence* b) noexcept { return arrived_before(*a, *b); }
+
+}  // namespace
 
 Scheduler::Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache)
-    : config_(config), policy_(std::move(policy)), cache_(cache) {}
+    : config_(config),
+      policy_(std::move(policy)),
+      cache_(cache),
+      waiting_(policy_->ranks_stay()),
+      planner_(config_, *policy_, cache_) {
+  CHECK_LT(0, config_.max_batched_tokens);
+  CHECK_LT(0, config_.max_sequences);
+}
+
+PolicyView Scheduler::complete(const PolicyView& view) const noexcept {
+  return {.now = view.now,
+          .cost = view.cost,
+          .waiting_tokens = waiting_.tokens(),
+          .running = static_cast<std::int64_t>(running_.size()),
+          .waiting = static_cast<std::int64_t>(waiting_.by_arrival().size())};
+}
+
+std::optional<Error> Scheduler::never_fits(const Sequence& sequence) const {
+  const std::int64_t limit = cache_.total_pages() * cache_.block_tokens();
+  if (sequence.max_total <= limit) return std::nullopt;
+  return make_error(ErrorCode::kResourceExhausted, "max_tokens",
+                    "prompt and answer may need {} tokens of the KV cache, which holds {}", sequence.max_total, limit);
+}
 
 void Scheduler::add(Sequence& sequence, const PolicyView& view) {
-  waiting_.push_back(&sequence);
-  policy_->arrived(sequence, view);
+  CHECK(sequence.in_flight == 0 && sequence.remaining() > 0);
+  sequence.state = SequenceState::kWaiting;
+  last_arrival_ = std::max(last_arrival_, sequence.arrival);
+  policy_->arrived(sequence, complete(view));
+  if (never_fits(sequence)) {
+    refused_.push_back(&sequence);
+    return;
+  }
+  waiting_.insert(place_of(sequence, policy_->rank(sequence, complete(view))));
 }
 
-StepPlan Scheduler::plan(const PolicyView&) const {
-  StepPlan plan;
-  std::int64_t budget = config_.max_batched_tokens;
-  std::int32_t pages = cache_.available();
-  std::vector<Sequence*> candidates = running_;
-  const auto take = [&](Sequence* sequence, bool decoding) {
-    if (budget == 0 || sequence->paused || sequence->remaining() == 0 || sequence->decoding() != decoding) return;
-    const std::int64_t n = std::min(budget, sequence->remaining());
-    plan.rows.push_back({sequence, n});
-    budget -= n;
-  };
-  for (Sequence* sequence : running_) pages -= cache_.needed(sequence->blocks, sequence->computed, sequence->max_total);
-  for (Sequence* sequence : waiting_) {
-    if (static_cast<std::int64_t>(candidates.size()) >= config_.max_sequences) break;
-    const std::int32_t need = cache_.needed(sequence->blocks, sequence->computed, sequence->max_total);
-    if (need > pages) break;
-    pages -= need;
-    plan.admitted.push_back({sequence, {}});
-    candidates.push_back(sequence);
-  }
-  for (const bool decoding : {true, false}) {
-    for (Sequence* sequence : candidates) take(sequence, decoding);
-  }
-  return plan;
+StepPlan Scheduler::plan(const PolicyView& view) const {
+  StepPlan result;
+  plan(view, result);
+  return result;
 }
 
-void Scheduler::launched(const StepPlan& plan, const PolicyView&) {
+void Scheduler::plan(const PolicyView& view, StepPlan& plan) const {
+  const PolicyView whole = complete(view);
+  planner_.plan({.running = running_, .waiting = waiting_, .view = whole, .last_arrival = last_arrival_}, plan);
+  for (Sequence* sequence : refused_) plan.refused.push_back({sequence, *never_fits(*sequence)});
+}
+
+std::optional<TimePoint> Scheduler::next_change() const {
+  if (config_.batching == BatchingMode::kContinuous || !running_.empty() || waiting().empty()) return std::nullopt;
+  const TimePoint since = config_.batching == BatchingMode::kDynamic ? waiting().front()->arrival : last_arrival_;
+  return since +
+         std::chrono::ceil<TimePoint::duration>(std::chrono::duration<double, std::milli>(config_.batch_wait_ms));
+}
+
+void Scheduler::insert_running(Sequence& sequence) {
+  running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence, earlier), &sequence);
+}
+
+void Scheduler::launched(const StepPlan& plan, const PolicyView& view) {
+  for (Sequence* sequence : plan.preempted) {
+    std::erase(running_, sequence);
+    sequence->state = SequenceState::kWaiting;
+    sequence->attached_pages = 0;
+    sequence->unserved = 0;
+    ++sequence->preemptions;
+  }
   for (const Admission& admission : plan.admitted) {
-    std::erase(waiting_, admission.sequence);
-    running_.push_back(admission.sequence);
-    admission.sequence->state = SequenceState::kRunning;
+    Sequence& sequence = *admission.sequence;
+    waiting_.erase(sequence);
+    sequence.state = SequenceState::kRunning;
+    sequence.attached_pages = static_cast<std::int32_t>(admission.match.pages.size());
+    sequence.unserved = 0;
+    insert_running(sequence);
+  }
+  for (const Admission& admission : plan.admitted) waiting_.count_overtaken(*admission.sequence);
+  for (Sequence* sequence : plan.preempted) {
+    waiting_.insert(place_of(*sequence, policy_->rank(*sequence, complete(view))));
+  }
+  for (Sequence* sequence : running_) {
+    if (!sequence->paused && sequence->remaining() > 0) ++sequence->unserved;
   }
   for (const StepRow& row : plan.rows) {
     row.sequence->scheduled += row.n_tokens;
     ++row.sequence->in_flight;
+    row.sequence->unserved = 0;
+  }
+  if (policy_->uses_cached_hint()) refresh_hints();
+}
+
+// A few in each step, in turn: what is published changes with every step.
+void Scheduler::refresh_hints() {
+  const auto all = waiting();
+  for (int i = 0; i < kHintsAStep && i < static_cast<int>(all.size()); ++i) {
+    next_hint_ = (next_hint_ + 1) % all.size();
+    Sequence& sequence = *all[next_hint_];
+    sequence.cached_hint = cache_.match(sequence.scope, sequence.tokens).tokens;
   }
 }
 
 void Scheduler::committed(const StepPlan& plan, const PolicyView& view) {
+  const PolicyView whole = complete(view);
   for (const StepRow& row : plan.rows) {
-    row.sequence->computed += row.n_tokens;
-    --row.sequence->in_flight;
-    policy_->served(*row.sequence, row.n_tokens, row.sequence->remaining() == 0, view);
+    Sequence& sequence = *row.sequence;
+    sequence.computed += row.n_tokens;
+    --sequence.in_flight;
+    policy_->served(sequence, row.n_tokens, row.samples(), whole);
   }
 }
 
 void Scheduler::remove(Sequence& sequence) {
-  std::erase(waiting_, &sequence);
+  CHECK_EQ(sequence.in_flight, 0);
+  waiting_.erase(sequence);
   std::erase(running_, &sequence);
+  std::erase(refused_, &sequence);
+  sequence.state = SequenceState::kFinished;
   policy_->left(sequence);
 }
 
-void Scheduler::check_integrity() const {}
+void Scheduler::check_integrity() const {
+  waiting_.check_integrity();
+  CHECK_LE(static_cast<std::int64_t>(running_.size()), planner_.slots());
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    const Sequence& sequence = *running_[i];
+    CHECK(i == 0 || arrived_before(*running_[i - 1], sequence));
+    CHECK(sequence.state == SequenceState::kRunning);
+    CHECK_LE(0, sequence.in_flight);
+    CHECK_LE(0, sequence.computed);
+    CHECK_LE(sequence.computed, sequence.scheduled);
+    CHECK_EQ(sequence.computed == sequence.scheduled, sequence.in_flight == 0);
+    CHECK_LE(sequence.scheduled, sequence.length());
+    CHECK_LE(sequence.length(), sequence.max_total);
+    CHECK_LE(sequence.scheduled, sequence.blocks.capacity_tokens());
+    CHECK(!sequence.swapped);
+  }
+}
 
 }  // namespace millrace::sched

@@ -29,7 +29,7 @@ struct Sequence {
   std::int64_t computed = 0;   // tokens whose keys and values are in the pages; <= tokens.size()
   std::int64_t max_total = 0;  // tokens it may grow to: prompt and answer
   kv::BlockTable blocks;
-  std::optional<kv::SwapTicket> swapped;  // holds the `computed` tokens while preempted by swapping
+  std::optional<kv::SwapTicket> swapped;  // holds the `computed` tokens, which stays, while preempted by swapping
   kv::PrefixScope scope;
   kv::Retention retention;
 
@@ -45,11 +45,15 @@ struct Sequence {
 
   // The scheduler's own.
   SequenceState state = SequenceState::kWaiting;
-  bool paused = false;         // its reader is slow: keeps its pages, takes part in no step
-  int in_flight = 0;           // steps launched and not committed that it takes part in
+  bool paused = false;  // its reader is slow: takes part in no step, and is the first to lose its pages and its place
+  int in_flight = 0;    // steps launched and not committed that it takes part in
   std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
   std::int32_t preemptions = 0;
-  std::int32_t overtaken = 0;  // sequences that arrived later and were admitted earlier
+  std::int32_t overtaken = 0;       // sequences that arrived later and were admitted earlier
+  std::int32_t attached_pages = 0;  // of its pages, those that were published when it was admitted
+  std::int32_t unserved = 0;        // steps in a row that left it out although it could have taken part
+  std::int64_t queued_tokens = 0;   // what it counts for among the tokens that wait
+  std::uint32_t policy_slot = 0;    // the policy's: where it keeps what it remembers of this sequence
 
   std::int64_t length() const noexcept { return static_cast<std::int64_t>(tokens.size()); }
   std::int64_t remaining() const noexcept { return length() - scheduled; }  // to compute before the next token is drawn

@@ -1,15 +1,21 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
 
 namespace millrace::sched {
 
 // What a step computes, as far as its time depends on it.
 struct StepWork {
-  std::int64_t tokens = 0;     // rows
-  std::int64_t kv_tokens = 0;  // keys that its rows look back on, summed over rows... of decoding sequences once each
+  std::int64_t tokens = 0;
+  std::int64_t kv_tokens = 0;  // keys that its tokens look back on, themselves included, summed over tokens
   std::int64_t samples = 0;    // rows of logits
+
+  // n tokens of one sequence, from position `first` on.
+  void add(std::int64_t n, std::int64_t first) noexcept {
+    tokens += n;
+    kv_tokens += n * first + n * (n + 1) / 2;
+  }
 };
 
 // Milliseconds of a step as a straight line in each of its sizes, the greater of what memory and what arithmetic need:
@@ -18,20 +24,31 @@ struct StepCost {
   double fixed_ms = 0.1, weights_ms = 2.0, token_ms = 0.5, kv_token_ms = 2e-4, sample_ms = 0.02;
 
   double milliseconds(const StepWork& work) const noexcept;
-  // Most tokens of prompt that a step may have besides `work` so that it takes at most `limit_ms`.
-  std::int64_t tokens_within(double limit_ms, const StepWork& work) const noexcept;
+  // Most tokens, up to `most`, of a prompt from position `first` on that a step may have besides `work` so that it
+  // takes at most `limit_ms`.
+  std::int64_t tokens_within(double limit_ms, const StepWork& work, std::int64_t first,
+                             std::int64_t most) const noexcept;
 };
 
-// Learns a StepCost from the steps that ran, forgetting old ones. Deterministic; no allocation.
+// Learns a StepCost from the steps that ran, forgetting old ones: recursive least squares with exponential forgetting
+// (Ljung, System Identification, 2nd ed., 11.2) on the side of the max() that holds, relative errors, outliers' pull
+// limited (Huber). Deterministic; no allocation. A coefficient no step tells of stays as it began.
 class StepCostEstimator {
  public:
-  explicit StepCostEstimator(const StepCost& start = {}) : cost_(start) {}
+  explicit StepCostEstimator(const StepCost& start = {});
   void observe(const StepWork& work, double milliseconds) noexcept;
   const StepCost& cost() const noexcept { return cost_; }
   std::int64_t observations() const noexcept { return observations_; }
 
  private:
+  static constexpr std::size_t kSize = 5;
+  using Vector = std::array<double, kSize>;
+  Vector features(const StepWork& work) const noexcept;
+  void update(const Vector& x, double error, double noise) noexcept;
+
   StepCost cost_;
+  Vector scale_{};                          // of the coefficients: the filter's unknowns are of order 1
+  std::array<Vector, kSize> covariance_{};  // of the unknowns
   std::int64_t observations_ = 0;
 };
 

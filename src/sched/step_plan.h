@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "sched/sequence.h"
+#include "sched/step_cost.h"
 
 namespace millrace::sched {
 
@@ -12,12 +13,14 @@ namespace millrace::sched {
 struct StepRow {
   Sequence* sequence = nullptr;
   std::int64_t n_tokens = 0;
-  bool samples() const noexcept { return n_tokens == sequence->remaining(); }  // its last token gets a successor
+  std::int64_t first = 0;  // position of the first of them
+  // Its last token gets a successor. True or false alike from the plan until the drawn token is appended.
+  bool samples() const noexcept { return first + n_tokens == sequence->length(); }
 };
 
 struct Admission {
   Sequence* sequence = nullptr;
-  kv::PrefixMatch match;  // nothing for one that comes back from swap space
+  kv::PrefixMatch match;  // nothing for one that has pages already or comes back from swap space
 };
 
 struct Refusal {
@@ -25,13 +28,18 @@ struct Refusal {
   Error error;
 };
 
-// What one step will do, in the order in which it must be done. Sequences are the engine's; the plan only points.
+// What one step will do, in the order in which it must be done. Sequences are the engine's; the plan only points. One
+// refused is in no other list; the engine ends it and removes it.
 struct StepPlan {
   std::vector<Sequence*> preempted;
   std::vector<Admission> admitted;
   std::vector<Refusal> refused;
   std::vector<StepRow> rows;
   bool empty() const noexcept { return rows.empty(); }
+  void clear() noexcept;
 };
+
+// What StepCost goes by; before the drawn tokens are appended.
+StepWork work_of(const StepPlan& plan) noexcept;
 
 }  // namespace millrace::sched

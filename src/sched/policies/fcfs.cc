@@ -6,12 +6,15 @@ namespace {
 class Fcfs final : public SchedulePolicy {
  public:
   Rank rank(const Sequence&, const PolicyView&) const override { return {}; }
+  StepOrder step_order() const noexcept override { return StepOrder::kAsRanked; }
+  bool ranks_stay() const noexcept override { return true; }
 };
 
 }  // namespace
 
 PolicyKind fcfs() {
-  return {"fcfs", "in order of arrival", [] { return std::unique_ptr<SchedulePolicy>(std::make_unique<Fcfs>()); }};
+  return {"fcfs", "everything in order of arrival, answers' tokens as well as prompts",
+          [](const PolicyOptions&) { return std::unique_ptr<SchedulePolicy>(std::make_unique<Fcfs>()); }};
 }
 
 }  // namespace millrace::sched::policies

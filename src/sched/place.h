@@ -1,0 +1,30 @@
+#pragma once
+
+#include "sched/schedule_policy.h"
+
+namespace millrace::sched {
+
+// A sequence's place in the policy's order; the sequence's own fields are copied, so that sorting touches nothing else.
+struct Place {
+  Rank rank;
+  TimePoint arrival{};
+  SequenceId id = 0;
+  Sequence* sequence = nullptr;
+};
+
+inline Place place_of(Sequence& sequence, const Rank& rank) {
+  return {.rank = rank, .arrival = sequence.arrival, .id = sequence.id, .sequence = &sequence};
+}
+
+inline bool goes_before(const Place& a, const Place& b) noexcept {
+  if (a.rank.group != b.rank.group) return a.rank.group < b.rank.group;
+  if (a.rank.key != b.rank.key) return a.rank.key < b.rank.key;
+  if (a.arrival != b.arrival) return a.arrival < b.arrival;
+  return a.id < b.id;
+}
+
+inline bool arrived_before(const Sequence& a, const Sequence& b) noexcept {
+  return a.arrival != b.arrival ? a.arrival < b.arrival : a.id < b.id;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace millrace::sched::policies {
+
+// What a policy remembers of each sequence it was told of, found by Sequence::policy_slot. As large as there ever were
+// sequences at once.
+template <typename T>
+class SequenceSlots {
+ public:
+  std::uint32_t take(const T& value) {
+    if (free_.empty()) {
+      values_.push_back(value);
+      free_.reserve(values_.capacity());
+      return static_cast<std::uint32_t>(values_.size() - 1);
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    values_[slot] = value;
+    return slot;
+  }
+  void give_back(std::uint32_t slot) { free_.push_back(slot); }
+
+  T& operator[](std::uint32_t slot) { return values_[slot]; }
+  const T& operator[](std::uint32_t slot) const { return values_[slot]; }
+
+ private:
+  std::vector<T> values_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace millrace::sched::policies

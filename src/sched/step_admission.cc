@@ -1,0 +1,266 @@
+#include <algorithm>
+
+#include "sched/step_planner.h"
+
+namespace millrace::sched {
+namespace {
+
+constexpr int kLookPast = 8;              // waiting ones that do not fit, behind which others are still tried
+constexpr std::size_t kMostVictims = 16;  // that one urgent sequence may take the places of
+
+bool goes_after(const Place& a, const Place& b) noexcept { return goes_before(b, a); }
+
+}  // namespace
+
+void StepPlanner::refuse_late() {
+  if (!policy_.may_refuse()) return;
+  for (Sequence* sequence : input_->waiting.by_arrival()) {
+    if (auto error = policy_.refuse(*sequence, input_->view)) plan_->refused.push_back({sequence, std::move(*error)});
+  }
+}
+
+bool StepPlanner::may_start_batch() const {
+  const auto waiting = input_->waiting.by_arrival();
+  if (!input_->running.empty() || waiting.empty()) return false;
+  if (static_cast<std::int64_t>(waiting.size()) >= slots_) return true;
+  const TimePoint since = config_.batching == BatchingMode::kDynamic ? waiting.front()->arrival : input_->last_arrival;
+  return milliseconds_between(since, input_->view.now) >= config_.batch_wait_ms;
+}
+
+// Tokens of prompts that this step can take, whoever's.
+std::int64_t StepPlanner::prompt_room() const {
+  const StepWork decodes = decode_work();
+  std::int64_t room = config_.max_batched_tokens;
+  if (policy_.step_order() == StepOrder::kDecodesFirst) room -= decodes.tokens;
+  if (config_.tpot_target_ms > 0.0 && decodes.tokens > 0 && room > 0) {
+    const std::int64_t in_time = input_->view.cost.tokens_within(config_.tpot_target_ms, decodes, 0, room);
+    room = std::max<std::int64_t>(1, in_time);
+  }
+  return room;
+}
+
+// And those that others will take before one at `place`.
+std::int64_t StepPlanner::tokens_ahead(const Place& place) const {
+  const bool as_ranked = policy_.step_order() == StepOrder::kAsRanked;
+  std::int64_t tokens = 0;
+  for (const Member& member : members_) {
+    if (member.takes_part && (as_ranked || !member.decoding) && goes_before(member.place, place))
+      tokens += member.chunk;
+  }
+  return tokens;
+}
+
+void StepPlanner::line_up() {
+  const WaitingQueue& waiting = input_->waiting;
+  overdue_.clear();
+  next_overdue_ = next_place_ = 0;
+  if (waiting.most_overtaken() >= config_.most_overtaken) {
+    for (Sequence* sequence : waiting.by_arrival()) {
+      if (sequence->overtaken >= config_.most_overtaken) overdue_.push_back(sequence);
+    }
+  }
+  if (waiting.ranks_stay()) return;
+  line_.clear();
+  for (Sequence* sequence : waiting.by_arrival()) {
+    line_.push_back(place_of(*sequence, policy_.rank(*sequence, input_->view)));
+  }
+  std::make_heap(line_.begin(), line_.end(), goes_after);
+}
+
+// Those overtaken too often by arrival, then the others as the policy has them; null at the end.
+Sequence* StepPlanner::next_in_line(Place& place) {
+  const auto refused = [&](const Sequence* sequence) {
+    return std::any_of(plan_->refused.begin(), plan_->refused.end(),
+                       [&](const Refusal& refusal) { return refusal.sequence == sequence; });
+  };
+  while (next_overdue_ < overdue_.size()) {
+    Sequence* sequence = overdue_[next_overdue_++];
+    if (sequence->paused || refused(sequence)) continue;
+    place = place_of(*sequence, policy_.rank(*sequence, input_->view));
+    return sequence;
+  }
+  const auto ranked = input_->waiting.by_rank();
+  while (true) {
+    if (input_->waiting.ranks_stay()) {
+      if (next_place_ == ranked.size()) return nullptr;
+      place = ranked[ranked.size() - ++next_place_];
+    } else {
+      if (line_.empty()) return nullptr;
+      std::pop_heap(line_.begin(), line_.end(), goes_after);
+      place = line_.back();
+      line_.pop_back();
+    }
+    const Sequence& sequence = *place.sequence;
+    if (!sequence.paused && sequence.overtaken < config_.most_overtaken && !refused(&sequence)) return place.sequence;
+  }
+}
+
+// Whether nobody who arrived earlier and keeps waiting would be overtaken once too often.
+bool StepPlanner::may_pass(const Sequence& sequence) const {
+  const auto joined = static_cast<std::int32_t>(plan_->admitted.size());
+  if (input_->waiting.most_overtaken() + joined < config_.most_overtaken) return true;
+  for (const Sequence* earlier : input_->waiting.by_arrival()) {
+    if (!arrived_before(*earlier, sequence)) return true;
+    if (earlier->paused) continue;
+    std::int32_t overtaken = earlier->overtaken;
+    bool joins = false;
+    for (const Admission& admission : plan_->admitted) {
+      joins = joins || admission.sequence == earlier;
+      overtaken += arrived_before(*earlier, *admission.sequence) ? 1 : 0;
+    }
+    if (!joins && overtaken >= config_.most_overtaken) return false;
+  }
+  return true;
+}
+
+bool StepPlanner::nobody_runs() const {
+  return std::none_of(members_.begin(), members_.end(), [](const Member& member) { return member.stays; });
+}
+
+void StepPlanner::admit() {
+  const bool continuous = config_.batching == BatchingMode::kContinuous;
+  if (pages_short_ || input_->waiting.by_arrival().empty() || !(continuous || may_start_batch())) return;
+  const bool can_make_room = paused_ones_ || policy_.preempts();
+  if (account_.free_slots <= 0 && !can_make_room) return;
+  const std::int64_t room = prompt_room();
+  if (room <= 0) return;
+  line_up();
+  Place place;
+  for (int failed = 0; failed <= kLookPast;) {
+    if (account_.free_slots <= 0 && !can_make_room) break;
+    Sequence* sequence = next_in_line(place);
+    if (sequence == nullptr) break;
+    // A batch begins together even if not everybody is served in its first step.
+    if (continuous && tokens_ahead(place) >= room) break;
+    if (!may_pass(*sequence) || !try_to_admit(place)) ++failed;
+  }
+  if (nobody_runs()) admit_anyone();
+}
+
+// An idle engine serves whom it can, whatever the order: those that do not fit may be waiting for the pages that this
+// one was lent.
+void StepPlanner::admit_anyone() {
+  line_up();
+  Place place;
+  while (next_in_line(place) != nullptr) {
+    if (try_to_admit(place)) return;
+  }
+}
+
+bool StepPlanner::try_to_admit(const Place& place) {
+  Member member = joining(place);
+  const PeakDemand demand = demand_of(*place.sequence, static_cast<std::int64_t>(match_.pages.size()));
+  if (!(account_.free_slots > 0 && fits(member, demand)) && !make_room(member, demand)) return false;
+  if (estimated_) {
+    estimate_.add(demand);
+    capacity_pages_ += static_cast<std::int64_t>(place.sequence->blocks.blocks().size()) - match_.idle;
+  }
+  account_.required += member.first_page;
+  account_.reserved += extra_pages(member, member.chunk + 1);
+  --account_.free_slots;
+  members_.push_back(member);
+  plan_->admitted.push_back({place.sequence, std::move(match_)});
+  match_ = {};
+  return true;
+}
+
+StepPlanner::Member StepPlanner::joining(const Place& place) {
+  const Sequence& sequence = *place.sequence;
+  Member member{.place = place, .takes_part = true};
+  match_ = {};
+  if (sequence.swapped) {
+    member.start = sequence.computed;
+    member.held = static_cast<std::int32_t>(sequence.swapped->pages());
+    member.first_page =
+        static_cast<std::int32_t>(std::max<std::int64_t>(sequence.swapped->pages(), pages_of(member.start + 1)));
+  } else if (!sequence.blocks.blocks().empty()) {
+    member.start = sequence.scheduled;
+    member.held = static_cast<std::int32_t>(sequence.blocks.blocks().size());
+    member.first_page = cache_.needed(sequence.blocks, member.start, member.start + 1);
+  } else {
+    // All but the last token: its logits are wanted.
+    match_ = cache_.match(sequence.scope, std::span(sequence.tokens).first(sequence.tokens.size() - 1));
+    member.start = match_.tokens;
+    member.held = static_cast<std::int32_t>(match_.pages.size());
+    member.first_page = static_cast<std::int32_t>(pages_of(member.start + 1)) - member.held + match_.idle;
+  }
+  member.chunk = longest_chunk(sequence.length() - member.start);
+  member.decoding = sequence.output_tokens() > 0 && sequence.length() - member.start == 1;
+  return member;
+}
+
+// Its next chunk and one more now, and the predicted peak of all; alone it only has to be able to begin.
+bool StepPlanner::fits(const Member& member, const PeakDemand& demand) {
+  const std::int32_t free = account_.available - account_.required - account_.reserved;
+  if (nobody_runs()) return member.first_page <= free;
+  const std::int64_t next = std::min(member.chunk + 1, member.place.sequence->max_total - member.start);
+  if (member.first_page + extra_pages(member, next) > free) return false;
+  if (!estimated_) build_estimate();
+  const std::int64_t lent = static_cast<std::int64_t>(member.place.sequence->blocks.blocks().size());
+  return estimate_.peak_with(demand) <= (capacity_pages_ - match_.idle + lent) * cache_.block_tokens();
+}
+
+// Preempts those whose readers are slow, then, where the policy preempts, the last of those in higher groups, until the
+// one that joins fits; nobody if it cannot be made to.
+bool StepPlanner::make_room(const Member& member, const PeakDemand& demand) {
+  const Account before = account_;
+  victims_.clear();
+  for (const bool paused : {true, false}) {
+    if (paused ? !paused_ones_ : !policy_.preempts()) continue;
+    for (std::size_t i = members_.size(); i-- > 0 && victims_.size() < kMostVictims;) {
+      Member& victim = members_[i];
+      const Sequence& sequence = *victim.place.sequence;
+      if (sequence.paused != paused || sequence.state != SequenceState::kRunning || !may_be_victim(victim)) continue;
+      if (sequence.preemptions >= config_.most_preemptions) continue;
+      if (!paused && victim.place.rank.group <= member.place.rank.group) break;
+      if (account_.free_slots > 0 && gain(victim) == 0) continue;
+      take_out(victim);
+      victims_.push_back(i);
+      if (!fits(member, demand)) continue;
+      for (const std::size_t index : victims_) plan_->preempted.push_back(members_[index].place.sequence);
+      return true;
+    }
+  }
+  for (const std::size_t index : victims_) {
+    members_[index].stays = true;
+    members_[index].takes_part = members_[index].chunk > 0;
+  }
+  if (!victims_.empty()) estimated_ = false;
+  account_ = before;
+  return false;
+}
+
+PeakDemand StepPlanner::demand_of(const Sequence& sequence, std::int64_t attached_pages) const {
+  const std::int64_t pages =
+      std::max<std::int64_t>(pages_of(sequence.length()), static_cast<std::int64_t>(sequence.blocks.blocks().size()));
+  const std::int64_t left = std::max<std::int64_t>(1, sequence.predicted_output - sequence.output_tokens());
+  return {.held = std::max<std::int64_t>(0, pages - attached_pages) * cache_.block_tokens(),
+          .remaining = std::clamp<std::int64_t>(sequence.max_total - sequence.length(), 0, left)};
+}
+
+// Pages that a sequence found published count in nobody's demand and are not part of what the peak may reach: so each
+// counts once.
+void StepPlanner::build_estimate() {
+  demands_.clear();
+  capacity_pages_ = account_.available;
+  for (const Member& member : members_) {
+    if (!member.stays) continue;
+    const Sequence& sequence = *member.place.sequence;
+    const bool joins = sequence.state == SequenceState::kWaiting;
+    const std::int64_t blocks = static_cast<std::int64_t>(sequence.blocks.blocks().size());
+    std::int64_t attached = sequence.attached_pages;
+    if (joins) {
+      const auto admission = std::find_if(plan_->admitted.begin(), plan_->admitted.end(),
+                                          [&](const Admission& one) { return one.sequence == &sequence; });
+      attached = static_cast<std::int64_t>(admission->match.pages.size());
+      capacity_pages_ += blocks - admission->match.idle;
+    } else {
+      capacity_pages_ += blocks - attached;
+    }
+    demands_.push_back(demand_of(sequence, attached));
+  }
+  estimate_.assign(demands_);
+  estimated_ = true;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,200 @@
+#include "sched/step_planner.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace millrace::sched {
+
+StepPlanner::StepPlanner(const Config& config, const SchedulePolicy& policy, const kv::PagedCache& cache)
+    : config_(config),
+      policy_(policy),
+      cache_(cache),
+      slots_(std::min(config.max_sequences, config.max_batched_tokens)) {}
+
+void StepPlanner::plan(const StepInput& input, StepPlan& plan) {
+  input_ = &input;
+  plan_ = &plan;
+  plan.clear();
+  gather();
+  find_pages();
+  refuse_late();
+  admit();
+  share_budget();
+}
+
+std::int64_t StepPlanner::pages_of(std::int64_t tokens) const noexcept {
+  return (tokens + cache_.block_tokens() - 1) / cache_.block_tokens();
+}
+
+// Pages that n tokens take besides first_page.
+std::int32_t StepPlanner::extra_pages(const Member& member, std::int64_t n_tokens) const noexcept {
+  const std::int64_t one = std::max<std::int64_t>(pages_of(member.start + 1), member.held);
+  return static_cast<std::int32_t>(std::max<std::int64_t>(0, pages_of(member.start + n_tokens) - one));
+}
+
+std::int64_t StepPlanner::longest_chunk(std::int64_t remaining) const noexcept {
+  const std::int64_t limit = config_.long_prefill_tokens > 0 ? config_.long_prefill_tokens : remaining;
+  return std::min({remaining, limit, config_.max_batched_tokens});
+}
+
+void StepPlanner::gather() {
+  members_.clear();
+  oldest_ = nullptr;
+  paused_ones_ = pages_short_ = estimated_ = false;
+  account_ = {.available = cache_.available(),
+              .required = 0,
+              .reserved = 0,
+              .free_slots = slots_ - static_cast<std::int64_t>(input_->running.size())};
+  bool in_order = true;
+  for (Sequence* sequence : input_->running) {
+    Member member;
+    member.place = place_of(*sequence, policy_.rank(*sequence, input_->view));
+    member.start = sequence->scheduled;
+    member.held = static_cast<std::int32_t>(sequence->blocks.blocks().size());
+    if (sequence->paused) {
+      paused_ones_ = true;
+    } else {
+      if (oldest_ == nullptr) oldest_ = sequence;
+      member.chunk = longest_chunk(sequence->remaining());
+    }
+    if (member.chunk > 0) {
+      member.takes_part = true;
+      member.decoding = sequence->decoding();
+      member.first_page = cache_.needed(sequence->blocks, member.start, member.start + 1);
+      account_.required += member.first_page;
+    }
+    in_order = in_order && (members_.empty() || goes_before(members_.back().place, member.place));
+    members_.push_back(member);
+  }
+  if (in_order) return;
+  std::sort(members_.begin(), members_.end(),
+            [](const Member& a, const Member& b) { return goes_before(a.place, b.place); });
+}
+
+bool StepPlanner::may_be_victim(const Member& member) const {
+  return member.stays && member.place.sequence->in_flight == 0 && member.place.sequence != oldest_;
+}
+
+std::int32_t StepPlanner::gain(const Member& member) const {
+  return cache_.releasable(member.place.sequence->blocks) + (member.takes_part ? member.first_page : 0);
+}
+
+void StepPlanner::take_out(Member& member) {
+  account_.available += cache_.releasable(member.place.sequence->blocks);
+  if (member.takes_part) account_.required -= member.first_page;
+  ++account_.free_slots;
+  member.takes_part = member.stays = false;
+  estimated_ = false;
+}
+
+// The last in the policy's order; before it those whose readers are slow, and after it, only where there is no other,
+// those that were preempted too often already.
+std::optional<std::size_t> StepPlanner::page_victim() const {
+  for (const bool spared : {true, false}) {
+    for (const bool paused : {true, false}) {
+      for (std::size_t i = members_.size(); i-- > 0;) {
+        const Sequence& sequence = *members_[i].place.sequence;
+        if (sequence.paused != paused || (spared && sequence.preemptions >= config_.most_preemptions)) continue;
+        if (may_be_victim(members_[i]) && gain(members_[i]) > 0) return i;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void StepPlanner::find_pages() {
+  while (account_.required > account_.available) {
+    pages_short_ = true;
+    const auto victim = page_victim();
+    if (!victim) break;
+    take_out(members_[*victim]);
+    plan_->preempted.push_back(members_[*victim].place.sequence);
+  }
+  // Nobody else can be preempted now: the last ones have to wait for steps in flight; the oldest comes last of all.
+  for (const bool all : {false, true}) {
+    for (std::size_t i = members_.size(); i-- > 0 && account_.required > account_.available;) {
+      Member& member = members_[i];
+      if (!member.takes_part || member.first_page == 0 || (!all && member.place.sequence == oldest_)) continue;
+      member.takes_part = false;
+      account_.required -= member.first_page;
+    }
+  }
+}
+
+StepWork StepPlanner::decode_work() const {
+  StepWork work;
+  for (const Member& member : members_) {
+    if (!member.takes_part || !member.decoding) continue;
+    work.add(1, member.start);
+    ++work.samples;
+  }
+  return work;
+}
+
+void StepPlanner::give(Member& member, std::int64_t n_tokens) {
+  if (n_tokens <= member.n_tokens) return;
+  budget_ -= n_tokens - member.n_tokens;
+  spare_pages_ -= extra_pages(member, n_tokens) - extra_pages(member, std::max<std::int64_t>(1, member.n_tokens));
+  if (!member.decoding) {
+    work_.add(n_tokens - member.n_tokens, member.start + member.n_tokens);
+    prompt_served_ = true;
+  }
+  member.n_tokens = n_tokens;
+}
+
+// Tokens of a prompt that budget, pages and time have left.
+std::int64_t StepPlanner::prompt_share(const Member& member) const {
+  const std::int64_t first_pages = std::max<std::int64_t>(pages_of(member.start + 1), member.held);
+  const std::int64_t room = (first_pages + spare_pages_) * cache_.block_tokens() - member.start;
+  const std::int64_t most = std::min({member.chunk, budget_ + member.n_tokens, room});
+  if (!limits_time_ || most <= member.n_tokens) return most;
+  const std::int64_t in_time =
+      member.n_tokens + input_->view.cost.tokens_within(config_.tpot_target_ms, work_, member.start + member.n_tokens,
+                                                        most - member.n_tokens);
+  return in_time == 0 && !prompt_served_ ? 1 : in_time;
+}
+
+void StepPlanner::give_in_turn(bool decoding) {
+  for (Member& member : members_) {
+    if (budget_ == 0) return;
+    if (member.takes_part && member.decoding == decoding) give(member, decoding ? 1 : prompt_share(member));
+  }
+}
+
+void StepPlanner::share_budget() {
+  if (!plan_->admitted.empty()) {
+    std::sort(members_.begin(), members_.end(),
+              [](const Member& a, const Member& b) { return goes_before(a.place, b.place); });
+  }
+  budget_ = config_.max_batched_tokens;
+  spare_pages_ = account_.available - account_.required;
+  prompt_served_ = false;
+  limits_time_ = false;
+  if (config_.tpot_target_ms > 0.0) {
+    work_ = decode_work();
+    limits_time_ = work_.tokens > 0;
+  }
+  for (Member& member : members_) {
+    if (member.takes_part && member.place.sequence->unserved >= kMostUnserved && budget_ > 0) give(member, 1);
+  }
+  switch (policy_.step_order()) {
+    case StepOrder::kDecodesFirst:
+      give_in_turn(true);
+      give_in_turn(false);
+      break;
+    case StepOrder::kPromptsFirst:
+      give_in_turn(false);
+      give_in_turn(true);
+      break;
+    case StepOrder::kAsRanked:
+      for (Member& member : members_) {
+        if (member.takes_part && budget_ > 0) give(member, member.decoding ? 1 : prompt_share(member));
+      }
+      break;
+  }
+  for (const Member& member : members_) {
+    if (member.n_tokens > 0) plan_->rows.push_back({member.place.sequence, member.n_tokens, member.start});
+  }
+}
+
+}  // namespace millrace::sched
