@@ -76,6 +76,7 @@ void Scheduler::insert_running(Sequence& sequence) {
 
 void Scheduler::launched(const StepPlan& plan, const PolicyView& view) {
   for (Sequence* sequence : plan.preempted) {
+    if (sequence->state == SequenceState::kWaiting) waiting_.erase(*sequence);
     std::erase(running_, sequence);
     sequence->state = SequenceState::kWaiting;
     sequence->attached_pages = 0;

@@ -138,13 +138,16 @@ void StepPlanner::admit() {
 }
 
 // An idle engine serves whom it can, whatever the order: those that do not fit may be waiting for the pages that this
-// one was lent.
+// one was lent. If it can serve nobody, a waiting one loses what it was lent.
 void StepPlanner::admit_anyone() {
   line_up();
   Place place;
+  bool wanted = false;
   while (next_in_line(place) != nullptr) {
     if (try_to_admit(place)) return;
+    wanted = true;
   }
+  if (wanted) take_lent_pages();
 }
 
 bool StepPlanner::try_to_admit(const Place& place) {
@@ -189,14 +192,17 @@ StepPlanner::Member StepPlanner::joining(const Place& place) {
   return member;
 }
 
-// Its next chunk and one more now, and the predicted peak of all; alone it only has to be able to begin.
+// Its next chunk and one more now, and the predicted peak of all; alone, no more than what it has to compute.
 bool StepPlanner::fits(const Member& member, const PeakDemand& demand) {
   const std::int32_t free = account_.available - account_.required - account_.reserved;
-  if (nobody_runs()) return member.first_page <= free;
-  const std::int64_t next = std::min(member.chunk + 1, member.place.sequence->max_total - member.start);
+  const Sequence& sequence = *member.place.sequence;
+  const bool alone = nobody_runs();
+  const std::int64_t next =
+      std::min((alone ? sequence.length() - member.start : member.chunk) + 1, sequence.max_total - member.start);
   if (member.first_page + extra_pages(member, next) > free) return false;
+  if (alone) return true;
   if (!estimated_) build_estimate();
-  const std::int64_t lent = static_cast<std::int64_t>(member.place.sequence->blocks.blocks().size());
+  const std::int64_t lent = static_cast<std::int64_t>(sequence.blocks.blocks().size());
   return estimate_.peak_with(demand) <= (capacity_pages_ - match_.idle + lent) * cache_.block_tokens();
 }
 

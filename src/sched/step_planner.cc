@@ -102,11 +102,29 @@ std::optional<std::size_t> StepPlanner::page_victim() const {
   return std::nullopt;
 }
 
+// A session's pages may be computed again; the last to arrive loses them first.
+bool StepPlanner::take_lent_pages() {
+  const auto waiting = input_->waiting.by_arrival();
+  for (std::size_t i = waiting.size(); i-- > 0;) {
+    Sequence* sequence = waiting[i];
+    const std::int32_t pages = cache_.releasable(sequence->blocks);
+    const auto& taken = plan_->preempted;
+    if (pages == 0 || std::find(taken.begin(), taken.end(), sequence) != taken.end()) continue;
+    account_.available += pages;
+    plan_->preempted.push_back(sequence);
+    return true;
+  }
+  return false;
+}
+
 void StepPlanner::find_pages() {
   while (account_.required > account_.available) {
     pages_short_ = true;
     const auto victim = page_victim();
-    if (!victim) break;
+    if (!victim) {
+      if (!take_lent_pages()) break;
+      continue;
+    }
     take_out(members_[*victim]);
     plan_->preempted.push_back(members_[*victim].place.sequence);
   }
