@@ -216,9 +216,15 @@ class Invariants {
   const Config& limits_;
 };
 
+// That the runs meet what they are to test.
+struct Coverage {
+  std::int64_t steps = 0, preempted = 0, swapped_back = 0, refused = 0, overtaken_to_the_limit = 0, two_in_flight = 0;
+};
+
 class RandomRun {
  public:
-  explicit RandomRun(std::uint64_t seed) : random_(seed), world_(random_config(random_)) {}
+  RandomRun(std::uint64_t seed, Coverage& coverage)
+      : coverage_(coverage), random_(seed), world_(random_config(random_)) {}
 
   void run() {
     const std::int64_t requests = random_.in(3, 25);
@@ -237,6 +243,7 @@ class RandomRun {
       Invariants invariants(world_, plan);
       invariants.check();
       if (testing::Test::HasFatalFailure()) return;
+      count(plan);
       world_.apply(plan);
       if (testing::Test::HasFatalFailure()) return;
       invariants.check_bounds();
@@ -251,6 +258,17 @@ class RandomRun {
   const WorldConfig& config() const { return world_.config(); }
 
  private:
+  void count(const StepPlan& plan) {
+    ++coverage_.steps;
+    coverage_.preempted += static_cast<std::int64_t>(plan.preempted.size());
+    coverage_.refused += static_cast<std::int64_t>(plan.refused.size());
+    coverage_.two_in_flight += world_.flights() > 0 && !plan.empty() ? 1 : 0;
+    for (const Admission& admission : plan.admitted) {
+      coverage_.swapped_back += admission.sequence->swapped ? 1 : 0;
+      const bool limit = admission.sequence->overtaken == world_.config().scheduling.most_overtaken;
+      coverage_.overtaken_to_the_limit += limit ? 1 : 0;
+    }
+  }
   static bool checks_trace(int step) { return step % 7 == 0; }
 
   void idle() {
@@ -277,19 +295,27 @@ class RandomRun {
     }
   }
 
+  Coverage& coverage_;
   Random random_;
   World world_;
   std::set<SequenceId> leaving_;
 };
 
 TEST(SchedulerProperties, HoldUnderEveryPolicyAndModeForThousandsOfSeeds) {
+  Coverage coverage;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    RandomRun run(seed);
+    RandomRun run(seed, coverage);
     run.run();
     if (testing::Test::HasFatalFailure()) {
       FAIL() << "seed " << seed << ", policy " << run.config().policy;
     }
   }
+  EXPECT_GT(coverage.steps, 50 * kSeeds);
+  EXPECT_GT(coverage.preempted, kSeeds / 2);
+  EXPECT_GT(coverage.swapped_back, kSeeds / 10);
+  EXPECT_GT(coverage.refused, kSeeds / 20);
+  EXPECT_GT(coverage.overtaken_to_the_limit, kSeeds / 10);
+  EXPECT_GT(coverage.two_in_flight, kSeeds);
 }
 
 }  // namespace

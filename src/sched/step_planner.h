@@ -80,6 +80,7 @@ class StepPlanner {
   std::int64_t prompt_room() const;
   std::int64_t tokens_ahead(const Place& place) const;
   void line_up();
+  void line_up_all();
   Sequence* next_in_line(Place& place);
   bool may_pass(const Sequence& sequence) const;
   bool nobody_runs() const;
@@ -108,7 +109,7 @@ class StepPlanner {
   StepWork work_;  // of the rows so far, and of all that decode
   bool limits_time_ = false, prompt_served_ = false;
 
-  std::vector<Place> line_;         // a heap of those waiting, where ranks change
+  std::vector<Place> line_;         // the first of those waiting, or all, where ranks change
   std::vector<Sequence*> overdue_;  // overtaken too often, by arrival
   std::size_t next_overdue_ = 0, next_place_ = 0;
   kv::PrefixMatch match_;  // of the one being tried
