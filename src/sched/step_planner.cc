@@ -26,9 +26,14 @@ std::int64_t StepPlanner::pages_of(std::int64_t tokens) const noexcept {
   return (tokens + cache_.block_tokens() - 1) / cache_.block_tokens();
 }
 
-// Pages that n tokens take besides first_page.
-std::int32_t StepPlanner::extra_pages(const Member& member, std::int64_t n_tokens) const noexcept {
-  const std::int64_t one = std::max<std::int64_t>(pages_of(member.start + 1), member.held);
+// Pages that n tokens take besides first_page. Of one that has pages ahead of its tokens, some may be others' too.
+std::int32_t StepPlanner::extra_pages(const Member& member, std::int64_t n_tokens) const {
+  const Sequence& sequence = *member.place.sequence;
+  const std::int64_t first = pages_of(member.start + 1);
+  if (member.held > first && !sequence.swapped) {
+    return cache_.needed(sequence.blocks, member.start, member.start + n_tokens) - member.first_page;
+  }
+  const std::int64_t one = std::max<std::int64_t>(first, member.held);
   return static_cast<std::int32_t>(std::max<std::int64_t>(0, pages_of(member.start + n_tokens) - one));
 }
 
@@ -164,7 +169,10 @@ void StepPlanner::give(Member& member, std::int64_t n_tokens) {
 std::int64_t StepPlanner::prompt_share(const Member& member) const {
   const std::int64_t first_pages = std::max<std::int64_t>(pages_of(member.start + 1), member.held);
   const std::int64_t room = (first_pages + spare_pages_) * cache_.block_tokens() - member.start;
-  const std::int64_t most = std::min({member.chunk, budget_ + member.n_tokens, room});
+  std::int64_t most = std::min({member.chunk, budget_ + member.n_tokens, room});
+  if (extra_pages(member, most) > spare_pages_) {
+    most = std::min(most, pages_of(member.start + 1) * cache_.block_tokens() - member.start);
+  }
   if (!limits_time_ || most <= member.n_tokens) return most;
   const std::int64_t in_time =
       member.n_tokens + input_->view.cost.tokens_within(config_.tpot_target_ms, work_, member.start + member.n_tokens,

@@ -65,7 +65,7 @@ class StepPlanner {
   std::int32_t gain(const Member& member) const;
   void take_out(Member& member);
   std::int64_t pages_of(std::int64_t tokens) const noexcept;
-  std::int32_t extra_pages(const Member& member, std::int64_t n_tokens) const noexcept;
+  std::int32_t extra_pages(const Member& member, std::int64_t n_tokens) const;
   std::int64_t longest_chunk(std::int64_t remaining) const noexcept;
   void share_budget();
   void give(Member& member, std::int64_t n_tokens);
