@@ -43,6 +43,7 @@ void Scheduler::add(Sequence& sequence, const PolicyView& view) {
   CHECK(sequence.in_flight == 0 && sequence.remaining() > 0);
   sequence.state = SequenceState::kWaiting;
   last_arrival_ = std::max(last_arrival_, sequence.arrival);
+  if (policy_->uses_cached_hint()) look_up(sequence);
   policy_->arrived(sequence, complete(view));
   if (never_fits(sequence)) {
     refused_.push_back(&sequence);
@@ -76,6 +77,7 @@ void Scheduler::insert_running(Sequence& sequence) {
 
 void Scheduler::launched(const StepPlan& plan, const PolicyView& view) {
   for (Sequence* sequence : plan.preempted) {
+    if (sequence->state == SequenceState::kWaiting) waiting_.erase(*sequence);
     std::erase(running_, sequence);
     sequence->state = SequenceState::kWaiting;
     sequence->attached_pages = 0;
@@ -110,9 +112,12 @@ void Scheduler::refresh_hints() {
   const auto all = waiting();
   for (int i = 0; i < kHintsAStep && i < static_cast<int>(all.size()); ++i) {
     next_hint_ = (next_hint_ + 1) % all.size();
-    Sequence& sequence = *all[next_hint_];
-    sequence.cached_hint = cache_.match(sequence.scope, sequence.tokens).tokens;
+    look_up(*all[next_hint_]);
   }
+}
+
+void Scheduler::look_up(Sequence& sequence) const {
+  sequence.cached_hint = cache_.match(sequence.scope, sequence.tokens).tokens;
 }
 
 void Scheduler::committed(const StepPlan& plan, const PolicyView& view) {

@@ -54,6 +54,7 @@ class Scheduler {
   PolicyView complete(const PolicyView& view) const noexcept;
   void insert_running(Sequence& sequence);
   void refresh_hints();
+  void look_up(Sequence& sequence) const;
 
   Config config_;
   std::unique_ptr<SchedulePolicy> policy_;

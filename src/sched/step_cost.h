@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 namespace millrace::sched {
@@ -28,28 +27,6 @@ struct StepCost {
   // takes at most `limit_ms`.
   std::int64_t tokens_within(double limit_ms, const StepWork& work, std::int64_t first,
                              std::int64_t most) const noexcept;
-};
-
-// Learns a StepCost from the steps that ran, forgetting old ones: recursive least squares with exponential forgetting
-// (Ljung, System Identification, 2nd ed., 11.2) on the side of the max() that holds, relative errors, outliers' pull
-// limited (Huber). Deterministic; no allocation. A coefficient no step tells of stays as it began.
-class StepCostEstimator {
- public:
-  explicit StepCostEstimator(const StepCost& start = {});
-  void observe(const StepWork& work, double milliseconds) noexcept;
-  const StepCost& cost() const noexcept { return cost_; }
-  std::int64_t observations() const noexcept { return observations_; }
-
- private:
-  static constexpr std::size_t kSize = 5;
-  using Vector = std::array<double, kSize>;
-  Vector features(const StepWork& work) const noexcept;
-  void update(const Vector& x, double error, double noise) noexcept;
-
-  StepCost cost_;
-  Vector scale_{};                          // of the coefficients: the filter's unknowns are of order 1
-  std::array<Vector, kSize> covariance_{};  // of the unknowns
-  std::int64_t observations_ = 0;
 };
 
 }  // namespace millrace::sched

@@ -28,10 +28,10 @@ struct Refusal {
   Error error;
 };
 
-// What one step will do, in the order in which it must be done. Sequences are the engine's; the plan only points. One
-// refused is in no other list; the engine ends it and removes it.
+// What one step will do, in the order in which it must be done, also where it has no rows. Sequences are the engine's;
+// the plan only points. One refused is in no other list; the engine ends it and removes it.
 struct StepPlan {
-  std::vector<Sequence*> preempted;
+  std::vector<Sequence*> preempted;  // or waiting, with pages that a session lent it
   std::vector<Admission> admitted;
   std::vector<Refusal> refused;
   std::vector<StepRow> rows;

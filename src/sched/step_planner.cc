@@ -26,9 +26,14 @@ std::int64_t StepPlanner::pages_of(std::int64_t tokens) const noexcept {
   return (tokens + cache_.block_tokens() - 1) / cache_.block_tokens();
 }
 
-// Pages that n tokens take besides first_page.
-std::int32_t StepPlanner::extra_pages(const Member& member, std::int64_t n_tokens) const noexcept {
-  const std::int64_t one = std::max<std::int64_t>(pages_of(member.start + 1), member.held);
+// Pages that n tokens take besides first_page. Of one that has pages ahead of its tokens, some may be others' too.
+std::int32_t StepPlanner::extra_pages(const Member& member, std::int64_t n_tokens) const {
+  const Sequence& sequence = *member.place.sequence;
+  const std::int64_t first = pages_of(member.start + 1);
+  if (member.held > first && !sequence.swapped) {
+    return cache_.needed(sequence.blocks, member.start, member.start + n_tokens) - member.first_page;
+  }
+  const std::int64_t one = std::max<std::int64_t>(first, member.held);
   return static_cast<std::int32_t>(std::max<std::int64_t>(0, pages_of(member.start + n_tokens) - one));
 }
 
@@ -102,11 +107,29 @@ std::optional<std::size_t> StepPlanner::page_victim() const {
   return std::nullopt;
 }
 
+// A session's pages may be computed again; the last to arrive loses them first.
+bool StepPlanner::take_lent_pages() {
+  const auto waiting = input_->waiting.by_arrival();
+  for (std::size_t i = waiting.size(); i-- > 0;) {
+    Sequence* sequence = waiting[i];
+    const std::int32_t pages = cache_.releasable(sequence->blocks);
+    const auto& taken = plan_->preempted;
+    if (pages == 0 || std::find(taken.begin(), taken.end(), sequence) != taken.end()) continue;
+    account_.available += pages;
+    plan_->preempted.push_back(sequence);
+    return true;
+  }
+  return false;
+}
+
 void StepPlanner::find_pages() {
   while (account_.required > account_.available) {
     pages_short_ = true;
     const auto victim = page_victim();
-    if (!victim) break;
+    if (!victim) {
+      if (!take_lent_pages()) break;
+      continue;
+    }
     take_out(members_[*victim]);
     plan_->preempted.push_back(members_[*victim].place.sequence);
   }
@@ -146,7 +169,10 @@ void StepPlanner::give(Member& member, std::int64_t n_tokens) {
 std::int64_t StepPlanner::prompt_share(const Member& member) const {
   const std::int64_t first_pages = std::max<std::int64_t>(pages_of(member.start + 1), member.held);
   const std::int64_t room = (first_pages + spare_pages_) * cache_.block_tokens() - member.start;
-  const std::int64_t most = std::min({member.chunk, budget_ + member.n_tokens, room});
+  std::int64_t most = std::min({member.chunk, budget_ + member.n_tokens, room});
+  if (extra_pages(member, most) > spare_pages_) {
+    most = std::min(most, pages_of(member.start + 1) * cache_.block_tokens() - member.start);
+  }
   if (!limits_time_ || most <= member.n_tokens) return most;
   const std::int64_t in_time =
       member.n_tokens + input_->view.cost.tokens_within(config_.tpot_target_ms, work_, member.start + member.n_tokens,

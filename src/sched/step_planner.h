@@ -60,11 +60,12 @@ class StepPlanner {
   void gather();
   void find_pages();
   std::optional<std::size_t> page_victim() const;
+  bool take_lent_pages();
   bool may_be_victim(const Member& member) const;
   std::int32_t gain(const Member& member) const;
   void take_out(Member& member);
   std::int64_t pages_of(std::int64_t tokens) const noexcept;
-  std::int32_t extra_pages(const Member& member, std::int64_t n_tokens) const noexcept;
+  std::int32_t extra_pages(const Member& member, std::int64_t n_tokens) const;
   std::int64_t longest_chunk(std::int64_t remaining) const noexcept;
   void share_budget();
   void give(Member& member, std::int64_t n_tokens);
@@ -79,6 +80,7 @@ class StepPlanner {
   std::int64_t prompt_room() const;
   std::int64_t tokens_ahead(const Place& place) const;
   void line_up();
+  void line_up_all();
   Sequence* next_in_line(Place& place);
   bool may_pass(const Sequence& sequence) const;
   bool nobody_runs() const;
@@ -107,7 +109,7 @@ class StepPlanner {
   StepWork work_;  // of the rows so far, and of all that decode
   bool limits_time_ = false, prompt_served_ = false;
 
-  std::vector<Place> line_;         // a heap of those waiting, where ranks change
+  std::vector<Place> line_;         // the first of those waiting, or all, where ranks change
   std::vector<Sequence*> overdue_;  // overtaken too often, by arrival
   std::size_t next_overdue_ = 0, next_place_ = 0;
   kv::PrefixMatch match_;  // of the one being tried

@@ -18,7 +18,7 @@ class ShortestRemaining final : public SchedulePolicy {
     const std::int64_t answer = std::max<std::int64_t>(1, sequence.predicted_output - sequence.output_tokens());
     const double work = static_cast<double>(std::max<std::int64_t>(0, sequence.remaining())) * view.cost.token_ms +
                         static_cast<double>(answer) * step_ms(view.cost);
-    return {.group = preempts_ ? std::floor(std::log2(std::max(work, 1e-3))) : 0.0, .key = work};
+    return {.group = preempts_ ? static_cast<double>(std::ilogb(std::max(work, 1e-3))) : 0.0, .key = work};
   }
   bool preempts() const noexcept override { return preempts_; }
 

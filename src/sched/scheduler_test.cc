@@ -1,0 +1,310 @@
+#include "sched/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "sched/scheduler_harness.h"
+
+namespace millrace::sched {
+namespace {
+
+using Ids = std::vector<SequenceId>;
+
+Ids admitted(const StepPlan& plan) {
+  Ids ids;
+  for (const Admission& admission : plan.admitted) ids.push_back(admission.sequence->id);
+  return ids;
+}
+
+TEST(Scheduler, FillsAStepUpToTheBudgetAndCutsThePromptThatDoesNotFit) {
+  World world({.scheduling = {.max_batched_tokens = 32}});
+  world.submit({.id = 1, .prompt = 20});
+  world.submit({.id = 2, .prompt = 20});
+  EXPECT_EQ(to_text(world.step()), "1:20 2:12 +1 +2");
+  EXPECT_EQ(to_text(world.step()), "1:1 2:8");
+  EXPECT_EQ(to_text(world.step()), "1:1 2:1");
+}
+
+TEST(Scheduler, GivesOneLongPromptNoMoreThanItsLimit) {
+  World world({.scheduling = {.max_batched_tokens = 32, .long_prefill_tokens = 8}});
+  world.submit({.id = 1, .prompt = 20});
+  world.submit({.id = 2, .prompt = 20});
+  EXPECT_EQ(to_text(world.step()), "1:8 2:8 +1 +2");
+}
+
+TEST(Scheduler, ShrinksTheChunkSoThatAStepKeepsToTheTimePerToken) {
+  World world({.scheduling = {.max_batched_tokens = 256, .tpot_target_ms = 5.0}});
+  world.submit({.id = 1, .prompt = 10, .answer = 50});
+  world.step();
+  world.submit({.id = 2, .prompt = 200});
+  EXPECT_EQ(to_text(world.launch()), "1:1 2:49 +2");  // (1 + 49) * 0.1 ms
+  world.commit();
+  // Alone nothing keeps it from taking the whole budget.
+  world.cancel(1);
+  EXPECT_EQ(to_text(world.step()), "2:151");
+}
+
+TEST(Scheduler, LetsAPromptProgressEvenWhereTheTargetCannotBeMet) {
+  World world({.scheduling = {.max_batched_tokens = 256, .tpot_target_ms = 0.5}});
+  world.submit({.id = 1, .prompt = 10, .answer = 50});
+  world.step();
+  world.submit({.id = 2, .prompt = 3});
+  EXPECT_EQ(to_text(world.step()), "1:1 2:1 +2");
+}
+
+TEST(Scheduler, TwoStepsInFlightContinueAPromptAndLeaveOutWhoseTokenIsNotDrawn) {
+  World world({.scheduling = {.max_batched_tokens = 24}});
+  world.submit({.id = 1, .prompt = 20});
+  world.submit({.id = 2, .prompt = 20});
+  EXPECT_EQ(to_text(world.launch()), "1:20 2:4 +1 +2");
+  EXPECT_EQ(to_text(world.launch()), "2:16");
+  EXPECT_TRUE(world.scheduler().plan(world.view()).empty());
+  world.scheduler().check_integrity();
+  world.commit();
+  EXPECT_EQ(world.at(1).output_tokens(), 1);
+  EXPECT_EQ(world.at(2).output_tokens(), 0) << "the second step's chunk is not the first's";
+  EXPECT_EQ(to_text(world.launch()), "1:1");
+}
+
+TEST(Scheduler, PausedSequencesKeepTheirPagesAndTakeNoPart) {
+  World world({});
+  world.submit({.id = 1});
+  world.submit({.id = 2});
+  world.step();
+  world.at(1).paused = true;
+  EXPECT_EQ(to_text(world.step()), "2:1");
+  EXPECT_FALSE(world.at(1).blocks.blocks().empty());
+  world.at(1).paused = false;
+  EXPECT_EQ(to_text(world.step()), "1:1 2:1");
+}
+
+TEST(Scheduler, ASlowReadersPlaceGoesToOneWhoWaits) {
+  World world({.scheduling = {.max_sequences = 2}});
+  world.submit({.id = 1});
+  world.submit({.id = 2});
+  world.step();
+  world.submit({.id = 3});
+  EXPECT_EQ(to_text(world.step()), "1:1 2:1");
+  world.at(1).paused = true;
+  EXPECT_EQ(to_text(world.step()), "2:1 3:16 +3 -1");
+  EXPECT_TRUE(world.at(1).paused);
+  EXPECT_EQ(to_text(world.step()), "2:1 3:1");  // paused, it does not come back
+}
+
+TEST(Scheduler, AdmitsOnlyWhileThePredictedPeakFits) {
+  // Eight pages of 16. Each holds 32 tokens and will add 32: together at most two.
+  World world({.pages = 8});
+  for (SequenceId id = 1; id <= 3; ++id) world.submit({.id = id, .prompt = 32, .answer = 32});
+  EXPECT_EQ(admitted(world.step()), (Ids{1, 2}));
+  for (int i = 0; i < 31; ++i) {
+    const StepPlan plan = world.step();
+    EXPECT_TRUE(plan.preempted.empty() && plan.admitted.empty());
+  }
+  EXPECT_EQ(world.finished.size(), 2u);
+  EXPECT_EQ(admitted(world.step()), (Ids{3}));
+}
+
+TEST(Scheduler, AdmitsAShortAnswerBesideALongOneThatWillGrowLater) {
+  // 1 needs all eight pages in the end, but 2 is long gone then.
+  World world({.pages = 8});
+  world.submit({.id = 1, .prompt = 16, .answer = 112});
+  world.submit({.id = 2, .prompt = 16, .answer = 4});
+  EXPECT_EQ(admitted(world.step()), (Ids{1, 2}));
+  while (world.live() > 0) EXPECT_TRUE(world.step().preempted.empty());
+}
+
+TEST(Scheduler, AdmitsASequenceAloneWhateverItsPeak) {
+  World world({.pages = 4});
+  world.submit({.id = 1, .prompt = 60, .answer = 4});
+  EXPECT_EQ(to_text(world.step()), "1:60 +1");
+  while (world.live() > 0) EXPECT_FALSE(world.step().empty());
+}
+
+TEST(Scheduler, RefusesWhatCanNeverFit) {
+  World world({.pages = 4});
+  world.submit({.id = 1, .prompt = 60, .answer = 5});
+  world.submit({.id = 2, .prompt = 60, .answer = 4});
+  EXPECT_EQ(to_text(world.step()), "2:60 +2 x1");
+  ASSERT_EQ(world.refused.size(), 1u);
+  EXPECT_EQ(world.refused[0].second, "prompt and answer may need 65 tokens of the KV cache, which holds 64");
+}
+
+TEST(Scheduler, PreemptsTheLastInLineWherePagesRunOutAndTakesItBackLater) {
+  // Both are thought to be short, and are not.
+  World world({.pages = 4});
+  world.submit({.id = 1, .prompt = 16, .answer = 40, .predicted = 2});
+  world.submit({.id = 2, .prompt = 16, .answer = 40, .predicted = 2});
+  int preemptions = 0;
+  while (world.live() > 0) {
+    const StepPlan plan = world.step();
+    ASSERT_FALSE(plan.empty());
+    for (const Sequence* sequence : plan.preempted) {
+      EXPECT_EQ(sequence->id, 2u);
+      ++preemptions;
+    }
+  }
+  EXPECT_GE(preemptions, 1);
+  EXPECT_EQ(world.finished, (Ids{1, 2}));
+  EXPECT_EQ(world.cache().available(), 4);
+}
+
+TEST(Scheduler, BringsASwappedSequenceBackWhereItWas) {
+  World world({.pages = 4, .swap = true});
+  world.submit({.id = 1, .prompt = 16, .answer = 40, .predicted = 2});
+  world.submit({.id = 2, .prompt = 16, .answer = 40, .predicted = 2});
+  bool came_back = false;
+  while (world.live() > 0) {
+    const StepPlan plan = world.launch();
+    for (const Admission& admission : plan.admitted) {
+      if (admission.sequence->preemptions == 0) continue;
+      came_back = true;
+      EXPECT_EQ(plan.rows.back().n_tokens, 1) << "only the token drawn last is to be computed";
+    }
+    world.commit();
+  }
+  EXPECT_TRUE(came_back);
+  EXPECT_EQ(world.cache().counters().swapped_in_pages, world.cache().counters().swapped_out_pages);
+}
+
+TEST(Scheduler, NeverPreemptsWhatIsInFlight) {
+  World world({.scheduling = {.max_batched_tokens = 16}, .pages = 8});
+  world.submit({.id = 1, .prompt = 16});
+  world.submit({.id = 2, .prompt = 40});
+  EXPECT_EQ(to_text(world.launch()), "1:16 +1");
+  EXPECT_EQ(to_text(world.launch()), "2:16 +2");
+  world.commit();
+  ASSERT_TRUE(world.hold(16 * 6));
+  EXPECT_EQ(to_text(world.launch()), "") << "1 needs a page, 2 cannot give its own up yet";
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1 -2");
+}
+
+TEST(Scheduler, SmallOnesPassAHeadThatDoesNotFitButNotForEver) {
+  World world({.scheduling = {.most_overtaken = 3}, .pages = 8});
+  world.submit({.id = 1, .prompt = 32, .answer = 60});
+  world.step();
+  world.submit({.id = 2, .prompt = 100, .answer = 4});  // needs seven pages
+  Ids passed;
+  for (SequenceId id = 3; id < 10; ++id) {
+    world.submit({.id = id, .prompt = 8, .answer = 2});
+    for (const SequenceId one : admitted(world.step())) passed.push_back(one);
+    world.step();
+  }
+  EXPECT_EQ(passed, (Ids{3, 4, 5}));
+  EXPECT_EQ(world.at(2).overtaken, 3);
+  Ids later;
+  while (world.live() > 0) {
+    for (const SequenceId one : admitted(world.step())) later.push_back(one);
+  }
+  EXPECT_EQ(later.front(), 2u) << "then it is the next";
+}
+
+TEST(Scheduler, AnUrgentSequenceTakesARunningOnesPlaceButNeverTheOldests) {
+  World world({.scheduling = {.max_sequences = 2}, .policy = "priority"});
+  world.submit({.id = 1, .answer = 20, .priority = 5});
+  world.submit({.id = 2, .answer = 20, .priority = 5});
+  world.step();
+  world.submit({.id = 3, .answer = 20, .priority = 5});
+  EXPECT_EQ(to_text(world.step()), "1:1 2:1");
+  world.submit({.id = 4, .answer = 20, .priority = 1});
+  EXPECT_EQ(to_text(world.step()), "4:16 1:1 +4 -2");
+  world.submit({.id = 5, .answer = 20, .priority = 0});
+  EXPECT_EQ(to_text(world.step()), "5:16 1:1 +5 -4");
+}
+
+TEST(Scheduler, ASequenceIsNotPreemptedForUrgentOnesForEver) {
+  World world({.scheduling = {.max_sequences = 2, .most_preemptions = 2}, .policy = "priority"});
+  world.submit({.id = 1, .answer = 400, .priority = 5});
+  world.submit({.id = 2, .answer = 40, .priority = 5});
+  world.step();
+  for (SequenceId id = 10; id < 20; ++id) {
+    world.submit({.id = id, .answer = 2, .priority = 0});
+    for (int i = 0; i < 4; ++i) world.step();
+  }
+  EXPECT_EQ(world.at(2).preemptions, 2);
+}
+
+TEST(Scheduler, ServesEverybodyWithinTheBoundWhateverThePolicySays) {
+  World world({.scheduling = {.max_batched_tokens = 16, .max_sequences = 8}, .policy = "fcfs", .pages = 1000});
+  world.submit({.id = 1, .prompt = 8, .answer = 100});
+  world.step();
+  world.cancel(1);
+  world.submit({.id = 2, .prompt = 5000, .answer = 2});
+  world.step();
+  world.submit({.id = 3, .prompt = 16, .answer = 2});
+  EXPECT_EQ(to_text(world.step()), "2:16") << "in order of arrival, all of the budget is the first's";
+}
+
+TEST(Scheduler, ADynamicBatchStartsWhenFullOrWhenItsFirstHasWaitedLongEnough) {
+  World world({.scheduling = {.max_sequences = 2, .batching = BatchingMode::kDynamic, .batch_wait_ms = 10.0}});
+  world.submit({.id = 1, .answer = 3});
+  EXPECT_TRUE(world.step().empty());
+  ASSERT_TRUE(world.scheduler().next_change());
+  EXPECT_EQ(milliseconds_between(TimePoint{}, *world.scheduler().next_change()), 10.0);
+  world.advance(10.0);
+  EXPECT_EQ(to_text(world.step()), "1:16 +1");
+  EXPECT_FALSE(world.scheduler().next_change());
+  world.submit({.id = 2});
+  world.submit({.id = 3});
+  EXPECT_EQ(to_text(world.step()), "1:1");
+  EXPECT_EQ(to_text(world.step()), "1:1");
+  EXPECT_EQ(to_text(world.step()), "2:16 3:16 +2 +3") << "full: at once";
+}
+
+TEST(Scheduler, AStaticBatchWaitsForItsLastRequest) {
+  World world({.scheduling = {.max_sequences = 3, .batching = BatchingMode::kStatic, .batch_wait_ms = 10.0}});
+  world.submit({.id = 1});
+  world.advance(8.0);
+  world.submit({.id = 2});
+  world.advance(8.0);
+  EXPECT_TRUE(world.step().empty()) << "the second came eight milliseconds ago";
+  world.advance(2.0);
+  EXPECT_EQ(to_text(world.step()), "1:16 2:16 +1 +2");
+}
+
+TEST(Scheduler, ABatchBeginsTogetherThoughItsPromptsDoNotFitInOneStep) {
+  World world({.scheduling = {.max_batched_tokens = 16, .max_sequences = 3, .batching = BatchingMode::kDynamic}});
+  for (SequenceId id = 1; id <= 3; ++id) world.submit({.id = id, .prompt = 16});
+  EXPECT_EQ(to_text(world.step()), "1:16 +1 +2 +3");
+  EXPECT_EQ(to_text(world.step()), "1:1 2:15");
+}
+
+TEST(Scheduler, AnIdleEngineServesTheOneThatHasThePages) {
+  // What a session was lent keeps the head from fitting.
+  World world({.pages = 8});
+  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  world.cache().reserve(lent.blocks, 0, 96);
+  lent.computed = lent.scheduled = 96;
+  world.scheduler().remove(lent);
+  Sequence& head = world.submit({.id = 1, .prompt = 40, .answer = 4});
+  world.scheduler().remove(head);
+  head.arrival = TimePoint{};
+  lent.arrival = TimePoint{} + std::chrono::milliseconds(1);
+  world.scheduler().add(head, world.view());
+  world.scheduler().add(lent, world.view());
+  EXPECT_EQ(to_text(world.step()), "2:4 +2");
+}
+
+TEST(Scheduler, TakesBackLentPagesRatherThanStandStill) {
+  World world({.pages = 8});
+  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  lent.paused = true;
+  world.cache().reserve(lent.blocks, 0, 96);
+  world.submit({.id = 1, .prompt = 40, .answer = 4});
+  EXPECT_EQ(to_text(world.step()), "-2");
+  EXPECT_EQ(to_text(world.step()), "1:40 +1");
+}
+
+TEST(Scheduler, APlanIsTheSameWhenMadeAgain) {
+  World world({.policy = "mlfq", .pages = 6});
+  for (SequenceId id = 1; id <= 4; ++id) world.submit({.id = id, .prompt = 20, .answer = 10, .predicted = 1});
+  for (int i = 0; i < 30; ++i) {
+    const std::string before = world.dump();
+    const std::string first = to_text(world.scheduler().plan(world.view()));
+    EXPECT_EQ(first, to_text(world.scheduler().plan(world.view())));
+    EXPECT_EQ(before, world.dump());
+    world.step();
+  }
+}
+
+}  // namespace
+}  // namespace millrace::sched

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "sched/step_cost.h"
+
+namespace millrace::sched {
+
+// Learns a StepCost from the steps that ran, forgetting old ones. Weighted least squares of relative errors, with
+// coefficients >= 0. Steps are summed up by how many tokens they had, in buckets of half an octave that each forget at
+// their own pace, so that what no step has told of for long is not lost; which bucket the greater of memory and
+// arithmetic changes sides at is tried out, as no gradient leads there. Deterministic; no allocation.
+class StepCostEstimator {
+ public:
+  explicit StepCostEstimator(const StepCost& start = {}) : start_(start), cost_(start) {}
+  void observe(const StepWork& work, double milliseconds) noexcept;
+  const StepCost& cost() const noexcept { return cost_; }
+  std::int64_t observations() const noexcept { return observations_; }
+
+ private:
+  static constexpr std::size_t kBuckets = 24;
+  static constexpr std::size_t kUnknowns = 5;  // fixed, weights, token, kv token, sample
+  static constexpr std::size_t kSums = 4;      // 1, tokens, kv tokens, samples
+
+  using Vector = std::array<double, kUnknowns>;
+  using Matrix = std::array<Vector, kUnknowns>;
+  // Sums of products over the steps of a bucket, each step divided by its time.
+  struct Bucket {
+    std::array<std::array<double, kSums>, kSums> xx{};
+    std::array<double, kSums> xy{};
+    double yy = 0.0;
+  };
+  struct Fit {
+    Vector unknowns{};
+    double error = 0.0;
+  };
+
+  void fade() noexcept;
+  void refit() noexcept;
+  Fit fit(std::size_t first_of_arithmetic) const noexcept;
+
+  StepCost start_, cost_;
+  std::array<Bucket, kBuckets> buckets_{};
+  std::int64_t observations_ = 0;
+};
+
+}  // namespace millrace::sched
