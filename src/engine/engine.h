@@ -16,6 +16,7 @@
 #include "kv/paged_cache.h"
 #include "sched/length_predictor.h"
 #include "sched/scheduler.h"
+#include "sched/step_cost_estimator.h"
 
 namespace millrace::engine {
 
