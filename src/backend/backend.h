@@ -77,12 +77,19 @@ namespace cpu {
 struct KvLayout;
 }
 
+// What pages hold keys and values in, whatever the model.
+struct KvPageForm {
+  DType dtype = DType::kBF16;  // f32, f16, bf16, or i8: codes with one f32 scale a token and head, for keys and values
+  std::int64_t block_tokens = 32;
+  const cpu::KvLayout* layout = nullptr;  // null = the one whose pages the kernels read in place; it must fit B
+};
+
 // Type, size and layout of the pages that hold keys and values. A page of one layer holds B tokens of all K heads, head
 // by head; how the tokens of a head lie is the layout's business, and its size the same in all of them.
 struct KvGeometry {
-  DType dtype = DType::kBF16;  // f32, f16, bf16, or i8: codes with one f32 scale a token and head, for keys and values
+  DType dtype = DType::kBF16;
   std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;
-  const cpu::KvLayout* layout = nullptr;  // null = the one whose pages the kernels read in place; it must fit B
+  const cpu::KvLayout* layout = nullptr;
 
   std::size_t head_bytes() const noexcept {  // K and V of one head of one page
     const std::size_t scale = dtype == DType::kI8 ? sizeof(float) : 0;
