@@ -19,7 +19,7 @@ std::string_view to_string(FinishReason reason) noexcept {
 Result<std::unique_ptr<Engine>> Engine::create(model::Transformer& model,
                                                std::shared_ptr<const text::Tokenizer> tokenizer,
                                                backend::Backend& backend, Env& env, const Config& config) {
-  const backend::KvGeometry geometry = model.kv_geometry(config.kv_dtype);
+  const backend::KvGeometry geometry = model.kv_geometry(config.kv_pages);
   const std::int64_t tokens = config.kv_cache_tokens > 0 ? config.kv_cache_tokens : model.max_length();
   const std::int64_t pages = (tokens + geometry.block_tokens - 1) / geometry.block_tokens;
   if (pages > std::numeric_limits<std::int32_t>::max()) {

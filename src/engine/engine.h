@@ -19,7 +19,7 @@
 namespace millrace::engine {
 
 struct Config {
-  DType kv_dtype = DType::kBF16;
+  backend::KvPageForm kv_pages;
   std::int64_t kv_cache_tokens = 0;  // 0 = one sequence of the model's greatest length
   sched::Config scheduling;
 };

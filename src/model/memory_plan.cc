@@ -50,9 +50,9 @@ MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec
     plan.weights += backend.packed_bytes(*tensor.format, tensor.shape[transposed ? 1 : 0],
                                          tensor.shape[transposed ? 0 : 1], options.precision);
   }
-  const std::int64_t page = backend::KvGeometry{}.block_tokens;
+  const std::int64_t page = options.kv.block_tokens;
   const std::int64_t pages = (options.length + page - 1) / page;
-  plan.kv = kv_bytes_per_token(spec, options.kv) * static_cast<std::uint64_t>(pages * page);
+  plan.kv = kv_bytes_per_token(spec, options.kv.dtype) * static_cast<std::uint64_t>(pages * page);
   plan.workspace = workspace_bytes(spec, options.step_tokens, backend.threads());
   return plan;
 }

@@ -35,15 +35,13 @@ std::unique_ptr<engine::Engine> ModelRun::make_engine(std::int64_t kv_tokens, st
   auto tokenizer = loaded_.checkpoint->tokenizer;
   if (tokenizer == nullptr) tokenizer = loadgen::blank_tokenizer(vocabulary());
   return engine::Engine::create(*loaded_.transformer, std::move(tokenizer), *loaded_.backend, Env::system(),
-                                {.kv_dtype = flags_.kv_dtype(),
+                                {.kv_pages = flags_.kv_pages(),
                                  .kv_cache_tokens = kv_tokens,
                                  .scheduling = {.max_batched_tokens = max_batched_tokens, .max_sequences = sequences}})
       .or_throw();
 }
 
-std::int64_t ModelRun::block_tokens() const noexcept {
-  return transformer().kv_geometry(flags_.kv_dtype()).block_tokens;
-}
+std::int64_t ModelRun::block_tokens() const { return flags_.kv_pages().block_tokens; }
 
 double ModelRun::weight_bytes_per_token() const noexcept {
   return static_cast<double>(transformer().weight_bytes_per_token());
@@ -60,6 +58,8 @@ Json ModelRun::new_report(std::string_view command) const {
                      {"weights", transformer().description()},
                      {"arithmetic", to_string(arithmetic_)},
                      {"kv_cache_dtype", flags_.kv_cache_dtype},
+                     {"kv_layout", flags_.kv_layout},
+                     {"block_size", block_tokens()},
                      {"weight_bytes_per_token", transformer().weight_bytes_per_token()},
                      {"operations_per_token", work_.layer_operations() + work_.head_operations()},
                      {"load_seconds", load_seconds_}};

@@ -42,7 +42,7 @@ class Runner {
       : start_(Env::system().now()),
         loaded_(app::load_model(flags.model)),
         engine_(engine::Engine::create(*loaded_.transformer, loaded_.checkpoint->tokenizer, *loaded_.backend,
-                                       Env::system(), {.kv_dtype = flags.model.kv_dtype()})
+                                       Env::system(), {.kv_pages = flags.model.kv_pages()})
                     .or_throw()),
         conversation_(*loaded_.checkpoint),
         chat_(conversation_, *engine_,
