@@ -174,6 +174,8 @@ class Backend {
   // What make_linear would take for one matrix, without reading it.
   virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                                    MatmulPrecision precision) const = 0;
+  // What it needs for itself, at most, in a step of T = `rows` of a model with these E and F.
+  virtual std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept = 0;
 
   // out[t] = row ids[t] of the weight, as f32; or out[t] += it. out [T, k].
   virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) = 0;
