@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backend/cpu/kv_layout.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
@@ -18,6 +19,15 @@ constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 const std::vector<std::string>& kv_cache_dtypes() {
   static const std::vector<std::string> names = {"bf16", "f16", "f32", "int8"};
+  return names;
+}
+
+const std::vector<std::string>& kv_layouts() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const backend::cpu::KvLayout& layout : backend::cpu::all_kv_layouts()) all.emplace_back(layout.name);
+    return all;
+  }();
   return names;
 }
 
@@ -42,6 +52,14 @@ void ModelFlags::declare(CLI::App& app) {
                  "Type of cached keys and values: bf16, f16, f32, or int8 (half of bf16, one scale a token and head)")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
       ->check(CLI::IsMember(kv_cache_dtypes()));
+  app.add_option(
+         "--kv-layout", kv_layout,
+         "How cached keys and values lie: paged32 (as the kernels read them), token (LightLLM), vector16 (vLLM)")
+      ->envname("MILLRACE_KV_LAYOUT")
+      ->check(CLI::IsMember(kv_layouts()));
+  app.add_option("--block-size", block_size, "Tokens of a page of the cache; default 32, 1 and 16 in these layouts")
+      ->envname("MILLRACE_BLOCK_SIZE")
+      ->check(CLI::Range(std::int64_t{1}, backend::cpu::kMostBlockTokens));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
                  "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
@@ -57,9 +75,12 @@ void ModelFlags::declare(CLI::App& app) {
   hub.declare(app);
 }
 
-DType ModelFlags::kv_dtype() const {
-  if (kv_cache_dtype == "int8") return DType::kI8;
-  return kv_cache_dtype == "f32" ? DType::kF32 : kv_cache_dtype == "f16" ? DType::kF16 : DType::kBF16;
+backend::KvPageForm ModelFlags::kv_pages() const {
+  const DType dtype = kv_cache_dtype == "int8"  ? DType::kI8
+                      : kv_cache_dtype == "f32" ? DType::kF32
+                      : kv_cache_dtype == "f16" ? DType::kF16
+                                                : DType::kBF16;
+  return backend::cpu::choose_pages(dtype, kv_layout, block_size).or_throw();
 }
 
 backend::MatmulPrecision ModelFlags::precision() const {
@@ -118,6 +139,7 @@ backend::PackedCacheConfig packed_cache_of(const ModelFlags& flags, const checkp
 }  // namespace
 
 LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
+  static_cast<void>(flags.kv_pages());  // what is wrong with flags is said before anything is read
   LoadedModel loaded;
   Env& env = Env::system();
   const TimePoint start = env.now();

@@ -19,7 +19,8 @@ struct ModelFlags {
   std::string model = "default";
   int threads = 0;
   std::string cpu_isa;
-  std::string kv_cache_dtype = "bf16";
+  std::string kv_cache_dtype = "bf16", kv_layout = "paged32";
+  std::int64_t block_size = 0;  // tokens of a page; 0 = the layout's own
   std::string matmul_precision = "auto";
   std::int64_t max_model_len = 0;
   std::string packed_cache = "auto";
@@ -27,13 +28,14 @@ struct ModelFlags {
   HubFlags hub;
 
   void declare(CLI::App& app);
-  void declare_machine(CLI::App& app);  // threads, instruction set and precision alone
-  DType kv_dtype() const;
+  void declare_machine(CLI::App& app);   // threads, instruction set and precision alone
+  backend::KvPageForm kv_pages() const;  // throws LoadError where the layout has no pages of that size
   backend::MatmulPrecision precision() const;
   Isa isa() const;  // the one that the backend made of these flags runs
 };
-// What --kv-cache-dtype takes.
+// What --kv-cache-dtype and --kv-layout take.
 const std::vector<std::string>& kv_cache_dtypes();
+const std::vector<std::string>& kv_layouts();
 
 // A model in memory, ready to run. Members in the order they depend on each other.
 struct LoadedModel {

@@ -77,12 +77,19 @@ namespace cpu {
 struct KvLayout;
 }
 
+// What pages hold keys and values in, whatever the model.
+struct KvPageForm {
+  DType dtype = DType::kBF16;  // f32, f16, bf16, or i8: codes with one f32 scale a token and head, for keys and values
+  std::int64_t block_tokens = 32;
+  const cpu::KvLayout* layout = nullptr;  // null = the one whose pages the kernels read in place; it must fit B
+};
+
 // Type, size and layout of the pages that hold keys and values. A page of one layer holds B tokens of all K heads, head
 // by head; how the tokens of a head lie is the layout's business, and its size the same in all of them.
 struct KvGeometry {
-  DType dtype = DType::kBF16;  // f32, f16, bf16, or i8: codes with one f32 scale a token and head, for keys and values
+  DType dtype = DType::kBF16;
   std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;
-  const cpu::KvLayout* layout = nullptr;  // null = the one whose pages the kernels read in place; it must fit B
+  const cpu::KvLayout* layout = nullptr;
 
   std::size_t head_bytes() const noexcept {  // K and V of one head of one page
     const std::size_t scale = dtype == DType::kI8 ? sizeof(float) : 0;
@@ -167,6 +174,8 @@ class Backend {
   // What make_linear would take for one matrix, without reading it.
   virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                                    MatmulPrecision precision) const = 0;
+  // What it needs for itself, at most, in a step of T = `rows` of a model with these E and F.
+  virtual std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept = 0;
 
   // out[t] = row ids[t] of the weight, as f32; or out[t] += it. out [T, k].
   virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) = 0;

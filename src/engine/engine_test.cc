@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "backend/cpu/kv_layout.h"
 #include "engine/local_executor.h"
 #include "text/test_vocabularies.h"
 
@@ -28,11 +29,20 @@ class EngineTest : public testing::Test {
         transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 512}),
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
-  std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096) {
-    return Engine::create(LocalExecutor::create(transformer_, *backend_, DType::kBF16, kv_tokens).or_throw(),
-                          tokenizer_, Env::system(),
-                          {.scheduling = {.max_batched_tokens = budget, .max_sequences = 16}})
+  std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096,
+                               const backend::KvPageForm& pages = {}) {
+    return Engine::create(LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw(), tokenizer_,
+                          Env::system(), {.scheduling = {.max_batched_tokens = budget, .max_sequences = 16}})
         .or_throw();
+  }
+
+  // The tokens of every request when all run together over pages of that form.
+  std::vector<std::vector<std::int32_t>> answers_over(const backend::KvPageForm& pages) {
+    const auto engine = make(33, 4096, pages);
+    for (unsigned i = 0; i < 6; ++i) engine->submit(request(5 + 23 * i, i)).or_throw();
+    std::vector<std::vector<std::int32_t>> answers;
+    for (const auto& [id, collected] : drain(*engine)) answers.push_back(collected.tokens);
+    return answers;
   }
 
   Request request(std::size_t prompt, unsigned seed, std::int64_t answer = 20) {
@@ -68,6 +78,20 @@ class EngineTest : public testing::Test {
   model::Transformer transformer_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
+
+TEST_F(EngineTest, ARequestGetsTheSameTokensInEveryKvLayoutAndPageSize) {
+  for (const DType dtype : {DType::kBF16, DType::kI8}) {
+    const auto expected = answers_over({.dtype = dtype});
+    ASSERT_EQ(expected.size(), 6u);
+    for (const backend::cpu::KvLayout& layout : backend::cpu::all_kv_layouts()) {
+      for (const std::int64_t block : {1, 8, 16, 32, 64}) {
+        if (!layout.fits(block)) continue;
+        const auto pages = backend::cpu::choose_pages(dtype, layout.name, block).or_throw();
+        EXPECT_EQ(answers_over(pages), expected) << layout.name << " of " << block;
+      }
+    }
+  }
+}
 
 TEST_F(EngineTest, ARequestGetsTheSameTokensAloneAndAmongOthersUnderAnyBudget) {
   std::vector<std::vector<std::int32_t>> alone;

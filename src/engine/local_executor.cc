@@ -5,8 +5,9 @@
 namespace millrace::engine {
 
 Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer& model, backend::Backend& backend,
-                                                             DType kv_dtype, std::int64_t kv_cache_tokens) {
-  const backend::KvGeometry geometry = model.kv_geometry(kv_dtype);
+                                                             const backend::KvPageForm& kv_pages,
+                                                             std::int64_t kv_cache_tokens) {
+  const backend::KvGeometry geometry = model.kv_geometry(kv_pages);
   const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
   const std::int64_t pages = (tokens + geometry.block_tokens - 1) / geometry.block_tokens;
   if (pages > std::numeric_limits<std::int32_t>::max()) {

@@ -15,7 +15,8 @@ class LocalExecutor final : public Executor {
   // Pages for `kv_cache_tokens` tokens, 0 = one sequence of the model's greatest length. Model and backend must outlive
   // it. kResourceExhausted if the pages do not fit.
   static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
-                                                       DType kv_dtype, std::int64_t kv_cache_tokens);
+                                                       const backend::KvPageForm& kv_pages,
+                                                       std::int64_t kv_cache_tokens);
 
   std::int64_t vocab_size() const noexcept override { return model_.spec().vocab_size; }
   std::int64_t max_length() const noexcept override { return model_.max_length(); }

@@ -21,7 +21,7 @@ class EngineLoad : public testing::Test {
 
   std::unique_ptr<engine::Engine> make(std::int64_t kv_tokens) {
     return engine::Engine::create(
-               engine::LocalExecutor::create(transformer_, *backend_, DType::kBF16, kv_tokens).or_throw(),
+               engine::LocalExecutor::create(transformer_, *backend_, backend::KvPageForm{}, kv_tokens).or_throw(),
                blank_tokenizer(vocabulary()), Env::system(),
                {.scheduling = {.max_batched_tokens = 64, .max_sequences = 16}})
         .or_throw();

@@ -27,6 +27,9 @@ class TimedBackend final : public backend::Backend {
                            backend::MatmulPrecision precision) const override {
     return inner_->packed_bytes(format, rows, cols, precision);
   }
+  std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override {
+    return inner_->workspace_bytes(rows, hidden, ffn);
+  }
   void finish_loading() override { inner_->finish_loading(); }
   void gather(const backend::Linear& weight, std::span<const std::int32_t> ids, bool accumulate,
               TensorView out) override {

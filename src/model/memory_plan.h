@@ -21,7 +21,7 @@ struct MemoryPlan {
 
 struct MemoryPlanOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
-  DType kv = DType::kBF16;
+  backend::KvPageForm kv;
   std::int64_t length = 0;  // tokens of all sequences together
   std::int64_t step_tokens = 512;
 };

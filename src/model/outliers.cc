@@ -8,7 +8,7 @@ namespace millrace::model {
 
 std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backend& backend,
                                               std::span<const std::int32_t> tokens) {
-  const backend::KvGeometry geometry = model.kv_geometry(DType::kF32);
+  const backend::KvGeometry geometry = model.kv_geometry({.dtype = DType::kF32});
   const auto n = static_cast<std::int64_t>(tokens.size());
   const auto n_pages = static_cast<std::int32_t>((n + geometry.block_tokens - 1) / geometry.block_tokens);
   const auto layers = static_cast<std::int64_t>(model.spec().layers.size());

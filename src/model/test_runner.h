@@ -27,7 +27,7 @@ class TestRunner {
         transformer_(*checkpoint_, make_spec(*checkpoint_).or_throw(), *backend_,
                      {.precision = options.precision, .max_length = options.max_length}),
         store_(kv::KvStore::create(*backend_, static_cast<std::int64_t>(transformer_.spec().layers.size()),
-                                   transformer_.kv_geometry(options.kv), kPages)
+                                   transformer_.kv_geometry({.dtype = options.kv}), kPages)
                    .or_throw()) {}
 
   struct Chunk {

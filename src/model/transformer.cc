@@ -149,9 +149,13 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   backend_.finish_loading();
 }
 
-backend::KvGeometry Transformer::kv_geometry(DType dtype) const noexcept {
+backend::KvGeometry Transformer::kv_geometry(const backend::KvPageForm& form) const noexcept {
   const AttentionSpec& a = spec_.layers.front().attention;
-  return {.dtype = dtype, .kv_heads = a.kv_heads, .head_dim = a.head_dim};
+  return {.dtype = form.dtype,
+          .kv_heads = a.kv_heads,
+          .head_dim = a.head_dim,
+          .block_tokens = form.block_tokens,
+          .layout = form.layout};
 }
 
 void Transformer::prepare_workspace(const BatchInput& input) {

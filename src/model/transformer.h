@@ -31,7 +31,7 @@ class Transformer {
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
   // What a KvStore for this model must be like.
-  backend::KvGeometry kv_geometry(DType dtype) const noexcept;
+  backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const noexcept;
 
   // Runs the step, writing keys and values into the store's pages. Returns logits [logit_rows, V] f32, valid until the
   // next call.

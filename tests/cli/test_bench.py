@@ -91,6 +91,23 @@ def test_latency_of_a_directory_and_kv_type(millrace, tiny_directory):
     assert report["model"]["kv_cache_dtype"] == "f32" and report["results"][0]["memory"]["kv_pool_bytes"] == 32 * 2048
 
 
+def test_kernels_report_names_the_cache(millrace):
+    arguments = ("--op", "attention_decode", "--rows", 2, "--context", 70, "--heads", "4:2:32", "--min-time", "0.001", "--repeats", 1)
+    lists = ("--kv-layout", "token,vector16", "--block-size", "1,32", "--kv-pages", "contiguous,scattered")
+    results = json.loads(millrace("bench", "kernels", *arguments, *lists, *THREADS, *FAST, "--json", "-").out)["results"]
+    assert [(r["kv_layout"], r["block_size"], r["kv_pages"]) for r in results] == [
+        (layout, size, pages) for layout in ("token", "vector16") for size in (1, 32) for pages in ("contiguous", "scattered")]
+    assert "bf16 vector16:16 scattered keys 70" in millrace(
+        "bench", "kernels", *arguments, "--kv-layout", "vector16", "--kv-pages", "scattered", *THREADS, *FAST).out
+
+
+def test_latency_report_names_the_cache(millrace, tiny):
+    arguments = ("--prompt-tokens", 5, "--output-tokens", 2, "--runs", 1, "--kv-layout", "vector16", "--block-size", 8)
+    report = json.loads(millrace("bench", "latency", tiny, *arguments, *THREADS, *FAST, "--json", "-").out)
+    assert report["model"]["kv_layout"] == "vector16" and report["model"]["block_size"] == 8
+    assert report["results"][0]["memory"]["kv_pool_bytes"] == 8 * 1024  # 7 tokens
+
+
 @pytest.fixture(scope="module")
 def throughput(millrace, tiny):
     arguments = ("--requests", 10, "--concurrency", 4, "--input-tokens", "5-40", "--output-tokens", "2-9", "--seed", 3, *THREADS, *FAST)
@@ -176,6 +193,10 @@ def test_a_table_for_people_and_the_report_in_a_file(millrace, tiny, tmp_path):
         (["kernels", "--heads", "5:2:64"], "heads"),
         (["kernels", "--heads", "4:2:20"], "heads"),
         (["kernels", "--kv-cache-dtype", "int3"], "kv-cache-dtype"),
+        (["kernels", "--kv-layout", "paged32,rows"], "kv-layout is 'rows': expected some of paged32, token, vector16"),
+        (["kernels", "--block-size", "16"], "block-size is 16: pages of kv-layout paged32 have a multiple of 32 tokens, 1024 at most"),
+        (["kernels", "--block-size", "2048"], "block-size is '2048'"),
+        (["kernels", "--kv-pages", "random"], "contiguous, scattered"),
         (["kernels", "--op", "attention_decode", "--rows", "512"], "rows"),
         (["kernels", "--min-time", "0"], "min-time"),
         (["kernels", "--cpu-isa", "mmx"], "mmx"),

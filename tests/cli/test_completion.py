@@ -32,6 +32,7 @@ def test_completes_options_of_the_subcommand(complete):
 
 def test_completes_values(complete):
     assert complete("perplexity", "--kv-cache-dtype", "") == ["bf16", "f16", "f32", "int8"]
+    assert complete("perplexity", "--kv-layout", "v") == ["vector16"]
     assert complete("--log-level", "w") == ["warn"]
     assert complete("completion", "z") == ["zsh"]
     assert "llama-135m" in complete("synth", "--shape", "llama-1")

@@ -29,6 +29,8 @@ def test_version_and_help_are_results(millrace):
         ["synth", "--shape", "tiny", "--format", "q99", "x.gguf"],
         ["tokenize", "--ids", "--json", "default", "text"],
         ["perplexity", "--kv-cache-dtype", "int3", "-f", "x"],
+        ["perplexity", "--kv-layout", "rows", "-f", "x"],
+        ["perplexity", "--block-size", "0", "-f", "x"],
         ["completion", "powershell"],
     ],
 )
@@ -51,6 +53,11 @@ def test_absent_model_is_3(millrace, tmp_path):
 def test_absent_default_model_says_how_to_place_it(millrace, tmp_path):
     outcome = millrace("inspect", env={"XDG_CACHE_HOME": str(tmp_path)}, ok=False)
     assert outcome.code == 3 and outcome.out == "" and str(tmp_path) in outcome.err
+
+
+def test_a_page_size_that_the_layout_has_not_is_2(millrace, tiny, text_file):
+    outcome = millrace("perplexity", tiny, "-f", text_file, "--block-size", 48, ok=False)
+    assert "block-size is 48: pages of kv-layout paged32 have a multiple of 32" in fails(outcome, 2)
 
 
 def test_unknown_instruction_set_is_2(millrace, tiny, text_file):

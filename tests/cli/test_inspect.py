@@ -21,6 +21,7 @@ def test_plans_memory_for_the_length_asked_for(millrace, tiny):
     memory = lambda *flags: json.loads(millrace("inspect", tiny, "--json", *flags).out)["memory"]
     assert memory("-c", 64)["kv"] == 64 * 2 * 2 * 2 * 64 * 2
     assert memory("-c", 64, "--kv-cache-dtype", "f32")["kv"] == 2 * memory("-c", 64)["kv"]
+    assert memory("-c", 33, "--kv-layout", "token")["kv"] == 33 * 1024 and memory("-c", 33, "--block-size", 64)["kv"] == 64 * 1024
 
 
 def test_warns_when_it_does_not_fit(millrace, tiny):

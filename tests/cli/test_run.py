@@ -57,6 +57,12 @@ def test_greedy_answers_are_the_same_bytes_with_any_number_of_threads(ask):
     assert ask("Tell me about the sea.", "--threads", 2, length=32).out == one
 
 
+def test_greedy_answers_are_the_same_bytes_in_any_kv_layout_and_page_size(ask):
+    expected = ask("Tell me about the sea.", length=32).out
+    for flags in (("--block-size", 64), ("--kv-layout", "token"), ("--kv-layout", "vector16"), ("--kv-layout", "vector16", "--block-size", 8)):
+        assert ask("Tell me about the sea.", *flags, length=32).out == expected, flags
+
+
 def test_a_seed_fixes_a_sampled_answer(ask):
     sampled = lambda *flags: ask("Tell me about the sea.", "--temperature", 1.5, *flags, length=24).out
     assert sampled("--seed", 1) == sampled("--seed", 1)

@@ -25,7 +25,13 @@ struct KernelSizes {
   std::vector<std::int64_t> rows;
   std::vector<Matrix> shapes;
   std::vector<std::int64_t> contexts;  // tokens
-  std::vector<std::string> kv_dtypes;
+  // A cache for keys and values: its pages, and whether those of a sequence lie in order or anywhere.
+  struct Cache {
+    std::string dtype, layout;  // as flags name them
+    backend::KvPageForm pages;
+    bool scattered = false;
+  };
+  std::vector<Cache> caches;
   std::int64_t heads = 32, kv_heads = 8, head_dim = 64;
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
 };

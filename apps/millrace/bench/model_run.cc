@@ -36,7 +36,7 @@ std::unique_ptr<engine::Engine> ModelRun::make_engine(std::int64_t kv_tokens, st
   auto tokenizer = loaded_.checkpoint->tokenizer;
   if (tokenizer == nullptr) tokenizer = loadgen::blank_tokenizer(vocabulary());
   auto executor =
-      engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags_.kv_dtype(), kv_tokens).or_throw();
+      engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags_.kv_pages(), kv_tokens).or_throw();
   // No prefix is cached: a run that repeats prompts measures them anew.
   return engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(),
                                 {.scheduling = {.max_batched_tokens = max_batched_tokens, .max_sequences = sequences},
@@ -44,9 +44,7 @@ std::unique_ptr<engine::Engine> ModelRun::make_engine(std::int64_t kv_tokens, st
       .or_throw();
 }
 
-std::int64_t ModelRun::block_tokens() const noexcept {
-  return transformer().kv_geometry(flags_.kv_dtype()).block_tokens;
-}
+std::int64_t ModelRun::block_tokens() const { return flags_.kv_pages().block_tokens; }
 
 double ModelRun::weight_bytes_per_token() const noexcept {
   return static_cast<double>(transformer().weight_bytes_per_token());
@@ -63,6 +61,8 @@ Json ModelRun::new_report(std::string_view command) const {
                      {"weights", transformer().description()},
                      {"arithmetic", to_string(arithmetic_)},
                      {"kv_cache_dtype", flags_.kv_cache_dtype},
+                     {"kv_layout", flags_.kv_layout},
+                     {"block_size", block_tokens()},
                      {"weight_bytes_per_token", transformer().weight_bytes_per_token()},
                      {"operations_per_token", work_.layer_operations() + work_.head_operations()},
                      {"load_seconds", load_seconds_}};

@@ -25,7 +25,7 @@ class ModelRun {
   loadgen::MachineProbe& probe() noexcept { return probe_; }
   const loadgen::TimedBackend& timed() const noexcept { return *timed_; }
   std::int64_t vocabulary() const noexcept { return transformer().spec().vocab_size; }
-  std::int64_t block_tokens() const noexcept;
+  std::int64_t block_tokens() const;
   double weight_bytes_per_token() const noexcept;
 
   Json new_report(std::string_view command) const;  // with "model" and "limits"

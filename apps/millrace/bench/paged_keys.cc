@@ -4,32 +4,26 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <random>
 
 #include "bench/made_weights.h"
-#include "loaded_model.h"
 
 namespace millrace::bench {
 namespace {
 
-backend::KvGeometry geometry_of(const KernelSizes& sizes, const std::string& kv_dtype) {
-  app::ModelFlags flags;
-  flags.kv_cache_dtype = kv_dtype;
-  return {.dtype = flags.kv_dtype(), .kv_heads = sizes.kv_heads, .head_dim = sizes.head_dim};
-}
-
 constexpr std::int64_t kRowsPerWrite = 512;
-
-// What bounds attention over pages of this type.
-loadgen::Arithmetic arithmetic_over(const std::string& kv_dtype) noexcept {
-  return kv_dtype == "bf16" || kv_dtype == "int8" ? loadgen::Arithmetic::kBf16 : loadgen::Arithmetic::kF32;
-}
+constexpr unsigned kScatterSeed = 1;
 
 }  // namespace
 
-PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, const std::string& kv_dtype,
+PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, const KernelSizes::Cache& cache,
                      std::int64_t sequences, std::int64_t context_tokens)
-    : dtype_(kv_dtype), sequences_(sequences), tokens_(context_tokens) {
-  const backend::KvGeometry geometry = geometry_of(sizes, kv_dtype);
+    : cache_(cache), sequences_(sequences), tokens_(context_tokens) {
+  const backend::KvGeometry geometry{.dtype = cache.pages.dtype,
+                                     .kv_heads = sizes.kv_heads,
+                                     .head_dim = sizes.head_dim,
+                                     .block_tokens = cache.pages.block_tokens,
+                                     .layout = cache.pages.layout};
   pages_per_sequence_ = (tokens_ + geometry.block_tokens - 1) / geometry.block_tokens;
   const std::int64_t pages = pages_per_sequence_ * sequences_;
   layers_ = copies_of(context, static_cast<double>(geometry.page_bytes()) * static_cast<double>(pages), "context");
@@ -37,6 +31,7 @@ PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, con
       kv::KvStore::create(context.backend, layers_, geometry, static_cast<std::int32_t>(pages)).or_throw());
   pages_.resize(static_cast<std::size_t>(pages));
   std::iota(pages_.begin(), pages_.end(), 0);
+  if (cache.scattered) std::shuffle(pages_.begin(), pages_.end(), std::mt19937(kScatterSeed));
   fill(context);
 }
 
@@ -67,6 +62,23 @@ void PagedKeys::fill(const KernelContext& context) {
       }
     }
   }
+}
+
+Json PagedKeys::labels() const {
+  return {{"kv_cache_dtype", cache_.dtype},
+          {"kv_layout", cache_.layout},
+          {"block_size", cache_.pages.block_tokens},
+          {"kv_pages", cache_.scattered ? "scattered" : "contiguous"}};
+}
+
+std::string PagedKeys::description() const {
+  return fmt::format("{} {}:{}{}", cache_.dtype, cache_.layout, cache_.pages.block_tokens,
+                     cache_.scattered ? " scattered" : "");
+}
+
+loadgen::Arithmetic PagedKeys::arithmetic() const noexcept {
+  const DType type = cache_.pages.dtype;
+  return type == DType::kBF16 || type == DType::kI8 ? loadgen::Arithmetic::kBf16 : loadgen::Arithmetic::kF32;
 }
 
 double PagedKeys::layer_bytes() const noexcept {
@@ -109,15 +121,19 @@ KernelCase attention_case(const KernelSizes& sizes, const KernelContext& context
       std::make_shared<const Operands>(Operands{std::move(sequences), random_matrix(context.backend, rows, width, 5),
                                                 random_matrix(context.backend, rows, width, 6)});
   KernelCase c;
-  c.labels = {{"kv_cache_dtype", keys.dtype()}, {"context", keys.context_tokens()}, {"rows", rows},
-              {"heads", sizes.heads},           {"kv_heads", sizes.kv_heads},       {"head_dim", sizes.head_dim}};
-  c.what = fmt::format("{} keys {} heads {}:{}:{}", keys.dtype(), keys.context_tokens(), sizes.heads, sizes.kv_heads,
-                       sizes.head_dim);
+  c.labels = keys.labels();
+  c.labels.update({{"context", keys.context_tokens()},
+                   {"rows", rows},
+                   {"heads", sizes.heads},
+                   {"kv_heads", sizes.kv_heads},
+                   {"head_dim", sizes.head_dim}});
+  c.what = fmt::format("{} keys {} heads {}:{}:{}", keys.description(), keys.context_tokens(), sizes.heads,
+                       sizes.kv_heads, sizes.head_dim);
   c.rows = rows;
   c.bytes = keys.layer_bytes();
   c.from_memory = true;
   c.operations = 4.0 * visible * static_cast<double>(rows * width);
-  c.arithmetic = arithmetic_over(keys.dtype());
+  c.arithmetic = keys.arithmetic();
   const float scale = 1.0f / std::sqrt(static_cast<float>(sizes.head_dim));
   c.run = [&context, &keys, operands, rows, width, scale, heads = sizes.heads] {
     context.backend.attend({.q = matrix_view(operands->q, rows, width),

@@ -13,10 +13,12 @@ namespace millrace::bench {
 // attention operations read, a layer a call, so that each call finds its layer in memory.
 class PagedKeys {
  public:
-  PagedKeys(const KernelSizes& sizes, const KernelContext& context, const std::string& kv_dtype, std::int64_t sequences,
-            std::int64_t context_tokens);
+  PagedKeys(const KernelSizes& sizes, const KernelContext& context, const KernelSizes::Cache& cache,
+            std::int64_t sequences, std::int64_t context_tokens);
 
-  const std::string& dtype() const noexcept { return dtype_; }
+  Json labels() const;                              // that say what the cache is, as the report names it
+  std::string description() const;                  // the same for the table: "bf16 paged32:32"
+  loadgen::Arithmetic arithmetic() const noexcept;  // what bounds attention over it
   std::int64_t context_tokens() const noexcept { return tokens_; }
   double layer_bytes() const noexcept;  // that one call reads
   backend::KvPages next_layer() noexcept;
@@ -25,7 +27,7 @@ class PagedKeys {
  private:
   void fill(const KernelContext& context);
 
-  std::string dtype_;
+  KernelSizes::Cache cache_;
   std::int64_t sequences_, tokens_, pages_per_sequence_, layers_;
   std::unique_ptr<kv::KvStore> store_;
   std::vector<std::int32_t> pages_;

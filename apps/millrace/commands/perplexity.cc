@@ -37,7 +37,7 @@ int perplexity(const Flags& flags) {
   }
   const std::vector<std::int32_t> tokens = loaded.checkpoint->tokenizer->encode(text, false, false);
   const std::int64_t window = std::min(flags.window, transformer.max_length());
-  const auto geometry = transformer.kv_geometry(flags.model.kv_dtype());
+  const auto geometry = transformer.kv_geometry(flags.model.kv_pages());
   const auto pages = static_cast<std::int32_t>((window + geometry.block_tokens - 1) / geometry.block_tokens);
   kv::BlockPool pool(pages);
   kv::BlockTable table(pool, geometry.block_tokens);

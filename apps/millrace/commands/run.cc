@@ -43,7 +43,7 @@ class Runner {
       : start_(Env::system().now()),
         loaded_(app::load_model(flags.model)),
         engine_(engine::Engine::create(
-                    engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_dtype(), 0)
+                    engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_pages(), 0)
                         .or_throw(),
                     loaded_.checkpoint->tokenizer, Env::system(), {})
                     .or_throw()),

@@ -274,6 +274,29 @@ TEST_P(Attention, GivesTheSameBitsOnEveryInstructionSet) {
   }
 }
 
+// Keys whose products, values whose weighted sums, queries whose rounded parts are below 2^-126: what one instruction
+// takes for zero all do.
+TEST_P(Attention, GivesTheSameBitsOnEveryInstructionSetFromDenormals) {
+  Content content({.head_dim = 80, .group = 3, .length = 1100, .n_rows = 9});
+  std::mt19937 random(6);
+  const auto shrink = [&](std::vector<float>& x, int lowest, int highest) {
+    for (float& v : x)
+      v = std::ldexp(v, -lowest - static_cast<int>(random() % static_cast<unsigned>(highest - lowest)));
+  };
+  for (const bool tiny_scores : {false, true}) {
+    Content tiny = content;
+    shrink(tiny.values, 118, 130);
+    if (tiny_scores) {
+      shrink(tiny.keys, 60, 66);
+      shrink(tiny.q, 58, 66);
+    }
+    const std::vector<float> expected = attend(Isa::kScalar, GetParam(), tiny);
+    for (const Isa isa : supported_isas()) {
+      EXPECT_TRUE(same_bits(expected, attend(isa, GetParam(), tiny))) << to_string(isa) << " " << tiny_scores;
+    }
+  }
+}
+
 TEST_P(Attention, GivesTheSameBitsInEveryLayoutAndPageSize) {
   const Isa best = supported_isas().back();
   for (const Shape& shape : shapes()) {

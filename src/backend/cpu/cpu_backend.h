@@ -31,6 +31,7 @@ class CpuBackend final : public Backend {
   void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override;
+  std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override;
   void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) override;
   void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) override;
   void project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) override;

@@ -20,6 +20,13 @@ const PackedLinear& packed(const Linear* linear) { return static_cast<const Pack
 
 }  // namespace
 
+// Inputs of both products, as f32 at the widest, and a chunk of gate and up: the most that one operation keeps.
+std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept {
+  const std::int64_t block = row_block(rows), together = block > 0 ? std::min(rows, block * threads()) : rows;
+  const std::size_t row = row_bytes(hidden) + row_bytes(ffn) + row_bytes(2 * kChunkColumns);
+  return static_cast<std::size_t>(together) * row;
+}
+
 void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
                                   std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept {
   const PackedLinear& up = packed(mlp.up);

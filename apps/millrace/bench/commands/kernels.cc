@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "backend/cpu/kv_layout.h"
 #include "base/cpu.h"
 #include "bench/kernel_timing.h"
 #include "bench/number_list.h"
@@ -15,7 +16,8 @@ namespace {
 
 struct Flags {
   std::string ops = "linear,attention", formats = "q4_0,q8_0,bf16", rows = "1,4,8,16,32,512", shapes = "8192x2048";
-  std::string contexts = "4096", kv_dtypes = "bf16", heads = "32:8:64";
+  std::string contexts = "4096", heads = "32:8:64";
+  std::string kv_dtypes = "bf16", kv_layouts = "paged32", block_sizes, kv_pages = "contiguous";
   double min_seconds = 0.3, probe_seconds = 0.03;
   int repeats = 3;
   app::ModelFlags machine;  // of which threads, instruction set and precision are used
@@ -77,6 +79,39 @@ std::vector<std::int64_t> parse_tuple(const std::string& flag, std::string text,
   return numbers;
 }
 
+// The words of a list, all of them known ones.
+std::vector<std::string> parse_names(const std::string& flag, const std::string& text,
+                                     const std::vector<std::string>& known) {
+  std::vector<std::string> words = parse_words(flag, text);
+  for (const std::string& word : words) {
+    if (std::find(known.begin(), known.end(), word) == known.end()) {
+      throw_load_error(ErrorCode::kInvalidArgument, flag, "{} is '{}': expected some of {}", flag, word,
+                       fmt::join(known, ", "));
+    }
+  }
+  return words;
+}
+
+std::vector<KernelSizes::Cache> caches_of(const Flags& flags) {
+  std::vector<std::int64_t> block_sizes = {0};
+  if (!flags.block_sizes.empty()) {
+    block_sizes = parse_numbers("block-size", flags.block_sizes, 1, backend::cpu::kMostBlockTokens);
+  }
+  std::vector<KernelSizes::Cache> caches;
+  app::ModelFlags one;
+  for (const std::string& dtype : parse_names("kv-cache-dtype", flags.kv_dtypes, app::kv_cache_dtypes())) {
+    for (const std::string& layout : parse_names("kv-layout", flags.kv_layouts, app::kv_layouts())) {
+      for (const std::int64_t block_size : block_sizes) {
+        one.kv_cache_dtype = dtype, one.kv_layout = layout, one.block_size = block_size;
+        for (const std::string& pages : parse_names("kv-pages", flags.kv_pages, {"contiguous", "scattered"})) {
+          caches.push_back({dtype, layout, one.kv_pages(), pages == "scattered"});
+        }
+      }
+    }
+  }
+  return caches;
+}
+
 KernelSizes sizes_of(const Flags& flags) {
   KernelSizes sizes;
   sizes.formats = find_formats(flags.formats);
@@ -86,14 +121,7 @@ KernelSizes sizes_of(const Flags& flags) {
     sizes.shapes.push_back({shape[0], shape[1]});
   }
   sizes.contexts = parse_numbers("context", flags.contexts, 1, kMaxContext);
-  for (const std::string& word : parse_words("kv-cache-dtype", flags.kv_dtypes)) {
-    const auto& known = app::kv_cache_dtypes();
-    if (std::find(known.begin(), known.end(), word) == known.end()) {
-      throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-dtype", "kv-cache-dtype is '{}': expected some of {}",
-                       word, fmt::join(known, ", "));
-    }
-    sizes.kv_dtypes.push_back(word);
-  }
+  sizes.caches = caches_of(flags);
   const auto heads = parse_tuple("heads", flags.heads, ':', 3);
   sizes.heads = heads[0], sizes.kv_heads = heads[1], sizes.head_dim = heads[2];
   if (heads[0] % heads[1] != 0 || heads[0] > 64 || heads[2] % 16 != 0 || heads[2] > 256) {
@@ -192,6 +220,10 @@ app::Command kernels() {
             app.add_option("--context", flags->contexts, "Tokens that attention looks back on");
             app.add_option("--heads", flags->heads, "Of attention: QUERY:KEY:DIM");
             app.add_option("--kv-cache-dtype", flags->kv_dtypes, "Types of cached keys and values");
+            app.add_option("--kv-layout", flags->kv_layouts, "How they lie in pages: paged32, token, vector16");
+            app.add_option("--block-size", flags->block_sizes, "Tokens of a page; default what each layout has");
+            app.add_option("--kv-pages", flags->kv_pages,
+                           "Pages of a sequence in memory: contiguous, in order, or scattered, anywhere");
             app.add_option("--min-time", flags->min_seconds, "Seconds of calls for each case")
                 ->check(CLI::Range(1e-3, 60.0));
             app.add_option("--repeats", flags->repeats, "Times that each case alternates with measuring the limits")

@@ -5,10 +5,10 @@ namespace {
 
 // Decoding: each of `rows` sequences has one new token that looks back on `context` tokens.
 void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
-  for (const std::string& dtype : sizes.kv_dtypes) {
+  for (const KernelSizes::Cache& cache : sizes.caches) {
     for (const std::int64_t tokens : sizes.contexts) {
       for (const std::int64_t rows : decoding_rows(sizes)) {
-        PagedKeys keys(sizes, context, dtype, rows, tokens);
+        PagedKeys keys(sizes, context, cache, rows, tokens);
         std::vector<backend::SequenceRows> sequences;
         for (std::int64_t s = 0; s < rows; ++s) {
           sequences.push_back({.first_row = s, .n_rows = 1, .first_position = tokens - 1, .pages = keys.pages_of(s)});

@@ -7,7 +7,8 @@ namespace {
 // What stands before attention, for the last `rows` tokens of one sequence: the weight of queries, keys and values has
 // as many inputs as --shape.
 void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, const quant::QuantFormat& format,
-                     std::int64_t hidden, const std::string& dtype, const std::function<void(KernelCase)>& visit) {
+                     std::int64_t hidden, const KernelSizes::Cache& cache,
+                     const std::function<void(KernelCase)>& visit) {
   const std::int64_t width = (sizes.heads + 2 * sizes.kv_heads) * sizes.head_dim;
   std::vector<std::unique_ptr<backend::Linear>> weights;
   weights.push_back(made_weight(context, format, {.n = width, .k = hidden}, sizes.precision));
@@ -18,7 +19,7 @@ void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, con
   const std::vector<float> norm(static_cast<std::size_t>(hidden), 1.0f);
   std::size_t next = 0;
   for (const std::int64_t rows : sizes.rows) {
-    PagedKeys keys(sizes, context, dtype, 1, rows);
+    PagedKeys keys(sizes, context, cache, 1, rows);
     const backend::SequenceRows sequence{
         .first_row = 0, .n_rows = rows, .first_position = 0, .pages = keys.pages_of(0)};
     const Buffer x = random_matrix(context.backend, rows, hidden, 13);
@@ -26,7 +27,6 @@ void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, con
     const Buffer cos_sin = random_matrix(context.backend, rows, sizes.head_dim, 16);
     KernelCase c;
     c.labels = {{"format", format.name},
-                {"kv_cache_dtype", dtype},
                 {"hidden", hidden},
                 {"rows", rows},
                 {"heads", sizes.heads},
@@ -34,7 +34,8 @@ void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, con
                 {"head_dim", sizes.head_dim},
                 {"kernel", weights.front()->description()},
                 {"weight_bytes", weights.front()->packed_bytes()}};
-    c.what = fmt::format("{} {}x{} to {}", format.name, width, hidden, dtype);
+    c.labels.update(keys.labels());
+    c.what = fmt::format("{} {}x{} to {}", format.name, width, hidden, keys.description());
     c.rows = rows;
     c.bytes = bytes;
     c.from_memory = true;
@@ -60,7 +61,9 @@ void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, con
 void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     for (const quant::QuantFormat* format : sizes.formats) {
-      for (const std::string& dtype : sizes.kv_dtypes) cases_of_weight(sizes, context, *format, shape.k, dtype, visit);
+      for (const KernelSizes::Cache& cache : sizes.caches) {
+        cases_of_weight(sizes, context, *format, shape.k, cache, visit);
+      }
     }
   }
 }

@@ -9,6 +9,7 @@ namespace {
 #include "backend/cpu/vec/dot_avx2.inc"
 #include "backend/cpu/body/exp2.inc"
 #include "backend/cpu/vec/avx2_attention.inc"
+#include "backend/cpu/body/flush_mode.inc"
 #include "backend/cpu/vec/bf16_fma.inc"
 #include "backend/cpu/body/attention.inc"
 #include "backend/cpu/body/kv_convert.inc"

@@ -17,6 +17,7 @@ KvLayout paged32() {
           .description = "tiles of 32 tokens in the kernels' own form, read in place",
           .block_tokens = kTileTokens,
           .fits = [](std::int64_t block_tokens) { return block_tokens > 0 && block_tokens % kTileTokens == 0; },
+          .block_sizes = "a multiple of 32",
           .write = write,
           .gather = nullptr};
 }

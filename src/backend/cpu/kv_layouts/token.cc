@@ -7,31 +7,32 @@
 namespace millrace::backend::cpu::kv_layouts {
 namespace {
 
-struct Rows {
-  std::size_t row_bytes, values, scales;  // offsets from the head's part
-  explicit Rows(const KvGeometry& g) noexcept
-      : row_bytes(static_cast<std::size_t>(g.head_dim) * size_of(g.dtype)),
-        values(static_cast<std::size_t>(g.block_tokens) * row_bytes),
+// Of a head, in bytes.
+struct Parts {
+  std::int64_t row, values, scales;  // of one token; where the values and the scales begin
+  explicit Parts(const KvGeometry& g) noexcept
+      : row(g.head_dim * static_cast<std::int64_t>(size_of(g.dtype))),
+        values(g.block_tokens * row),
         scales(2 * values) {}
 };
 
 void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const KvToken& token) {
-  const Rows rows(geometry);
-  const auto at = static_cast<std::size_t>(slot);
-  std::memcpy(head + at * rows.row_bytes, token.key, rows.row_bytes);
-  std::memcpy(head + rows.values + at * rows.row_bytes, token.value, rows.row_bytes);
-  write_scales(geometry, head + rows.scales, slot, token);
+  const Parts parts(geometry);
+  std::memcpy(head + slot * parts.row, token.key, static_cast<std::size_t>(parts.row));
+  std::memcpy(head + parts.values + slot * parts.row, token.value, static_cast<std::size_t>(parts.row));
+  write_scales(geometry, head, parts.scales, slot, token);
 }
 
-void gather(const KvGeometry& geometry, const std::byte* head, std::int64_t slot, std::int64_t count, std::byte* tile,
-            std::int64_t first) {
-  const Rows rows(geometry);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(slot + i);
-    KvToken token{head + at * rows.row_bytes, head + rows.values + at * rows.row_bytes, 0.0f, 0.0f};
-    read_scales(geometry, head + rows.scales, slot + i, token);
-    write_to_tile(geometry.dtype, geometry.head_dim, first + i, token, tile);
+void gather(const KvGeometry& geometry, const KvSlot* tokens, std::byte* tile) {
+  const Parts parts(geometry);
+  const std::byte *keys[kTileTokens], *values[kTileTokens];
+  for (std::int64_t t = 0; t < kTileTokens; ++t) {
+    keys[t] = tokens[t].head + tokens[t].slot * parts.row;
+    values[t] = keys[t] + parts.values;
   }
+  gather_keys(geometry.dtype, geometry.head_dim, keys, kPiece, tile);
+  gather_value_rows(geometry.dtype, geometry.head_dim, values, tile);
+  gather_scales(geometry, tokens, parts.scales, tile);
 }
 
 }  // namespace
@@ -41,6 +42,7 @@ KvLayout token() {
           .description = "tokens as rows, one a page (LightLLM)",
           .block_tokens = 1,
           .fits = [](std::int64_t block_tokens) { return block_tokens > 0; },
+          .block_sizes = "any number of",
           .write = write,
           .gather = gather};
 }

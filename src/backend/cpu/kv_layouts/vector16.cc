@@ -7,38 +7,60 @@
 namespace millrace::backend::cpu::kv_layouts {
 namespace {
 
-constexpr std::int64_t kVector = 16;
+// Of a head, in bytes.
+struct Parts {
+  std::int64_t element, row, values, scales;  // of one token; where the values and the scales begin
+  explicit Parts(const KvGeometry& g) noexcept
+      : element(static_cast<std::int64_t>(size_of(g.dtype))),
+        row(g.head_dim * element),
+        values(g.block_tokens * row),
+        scales(2 * values) {}
+};
 
 void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const KvToken& token) {
-  const auto size = static_cast<std::int64_t>(size_of(geometry.dtype)), row = geometry.head_dim * size;
-  const std::int64_t block = geometry.block_tokens;
-  for (std::int64_t at = 0; at < row; at += kVector) {
-    std::memcpy(head + at * block + slot * kVector, token.key + at, kVector);
+  const Parts parts(geometry);
+  for (std::int64_t at = 0; at < parts.row; at += kPiece) {
+    std::memcpy(head + at * geometry.block_tokens + slot * kPiece, token.key + at, kPiece);
   }
-  std::byte* values = head + row * block;
-  for (std::int64_t d = 0; d < geometry.head_dim; ++d) {
-    std::memcpy(values + (d * block + slot) * size, token.value + d * size, static_cast<std::size_t>(size));
+  std::byte* value = head + parts.values + slot * parts.element;
+  for (std::int64_t at = 0; at < parts.row; at += parts.element) {
+    std::memcpy(value + at * geometry.block_tokens, token.value + at, static_cast<std::size_t>(parts.element));
   }
-  write_scales(geometry, head + 2 * row * block, slot, token);
+  write_scales(geometry, head, parts.scales, slot, token);
 }
 
-void gather(const KvGeometry& geometry, const std::byte* head, std::int64_t slot, std::int64_t count, std::byte* tile,
-            std::int64_t first) {
-  const auto size = static_cast<std::int64_t>(size_of(geometry.dtype)), row = geometry.head_dim * size;
-  const std::int64_t block = geometry.block_tokens;
-  alignas(kVector) std::byte key[4 * 256], value[4 * 256];  // the largest head_dim in f32
-  for (std::int64_t t = slot; t < slot + count; ++t) {
-    for (std::int64_t at = 0; at < row; at += kVector) {
-      std::memcpy(key + at, head + at * block + t * kVector, kVector);
-    }
-    const std::byte* values = head + row * block;
-    for (std::int64_t d = 0; d < geometry.head_dim; ++d) {
-      std::memcpy(value + d * size, values + (d * block + t) * size, static_cast<std::size_t>(size));
-    }
-    KvToken token{key, value, 0.0f, 0.0f};
-    read_scales(geometry, head + 2 * row * block, t, token);
-    write_to_tile(geometry.dtype, geometry.head_dim, first + t - slot, token, tile);
+// Whether `count` tokens lie side by side.
+bool are_neighbours(const KvSlot* tokens, std::int64_t count) noexcept {
+  for (std::int64_t t = 1; t < count; ++t) {
+    if (tokens[t].head != tokens[0].head || tokens[t].slot != tokens[0].slot + t) return false;
   }
+  return true;
+}
+
+void gather(const KvGeometry& geometry, const KvSlot* tokens, std::byte* tile) {
+  const Parts parts(geometry);
+  const std::int64_t together = kPiece / parts.element, stride = geometry.block_tokens * parts.element;
+  const std::byte* keys[kTileTokens];
+  for (std::int64_t t = 0; t < kTileTokens; ++t) keys[t] = tokens[t].head + tokens[t].slot * kPiece;
+  gather_keys(geometry.dtype, geometry.head_dim, keys, kPiece * geometry.block_tokens, tile);
+  for (std::int64_t t = 0; t < kTileTokens; t += together) {
+    const std::byte* values = tokens[t].head + parts.values + tokens[t].slot * parts.element;
+    if (are_neighbours(tokens + t, together)) {
+      gather_value_columns(geometry.dtype, geometry.head_dim, values, stride, t, tile);
+      continue;
+    }
+    // Pages of fewer tokens than a piece has: dimension by dimension, side by side after all.
+    alignas(kPiece) std::byte columns[kMaxHeadDim * kPiece];
+    for (std::int64_t i = 0; i < together; ++i) {
+      const std::byte* value = tokens[t + i].head + parts.values + tokens[t + i].slot * parts.element;
+      for (std::int64_t d = 0; d < geometry.head_dim; ++d) {
+        std::memcpy(columns + d * kPiece + i * parts.element, value + d * stride,
+                    static_cast<std::size_t>(parts.element));
+      }
+    }
+    gather_value_columns(geometry.dtype, geometry.head_dim, columns, kPiece, t, tile);
+  }
+  gather_scales(geometry, tokens, parts.scales, tile);
 }
 
 }  // namespace
@@ -48,6 +70,7 @@ KvLayout vector16() {
           .description = "keys as vectors of 16 bytes, values by dimension, 16 tokens a page (vLLM)",
           .block_tokens = 16,
           .fits = [](std::int64_t block_tokens) { return block_tokens > 0; },
+          .block_sizes = "any number of",
           .write = write,
           .gather = gather};
 }

@@ -6,6 +6,7 @@ namespace {
 #include "backend/cpu/vec/scalar.inc"
 #include "backend/cpu/body/exp2.inc"
 #include "backend/cpu/vec/scalar_attention.inc"
+#include "backend/cpu/vec/scalar_flush_mode.inc"
 #include "backend/cpu/vec/bf16_fma.inc"
 #include "backend/cpu/body/attention.inc"
 #include "backend/cpu/body/kv_convert.inc"
