@@ -70,7 +70,8 @@ Result<void> MemoryEnv::append(const std::string& path, std::span<const std::byt
   const auto fault = write_fails(path);
   std::uint64_t used = 0;
   for (const auto& [name, content] : files) used += content.size();
-  const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), disk_bytes - std::min(disk_bytes, used)));
+  const auto room =
+      static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), disk_bytes - std::min(disk_bytes, used)));
   const std::size_t done = fault ? room : std::min(room, bytes.size() / 2);
   files[path].append(reinterpret_cast<const char*>(bytes.data()), done);
   if (!fault) return fault;

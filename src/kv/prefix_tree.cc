@@ -263,18 +263,21 @@ void PrefixTree::raise(PrefixNode& node, const Retention& retention) {
   }
 }
 
-void PrefixTree::forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from) {
+std::vector<BlockId> PrefixTree::forget(const PrefixScope& scope, std::span<const std::int32_t> tokens,
+                                        std::int64_t from) {
   const auto root = roots_.find(scope);
-  if (root == roots_.end()) return;
+  if (root == roots_.end()) return {};
   const Place place = descend({root->second, 0}, tokens);
-  if (place.tokens <= from) return;
+  if (place.tokens <= from) return {};
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   const std::int64_t page = from / block_tokens;
   const bool differs = place.tokens < place.node->end() && place.tokens < static_cast<std::int64_t>(tokens.size());
-  if (differs && place.tokens / block_tokens == page) return;  // somebody else's page
+  if (differs && place.tokens / block_tokens == page) return {};  // somebody else's page
   PrefixNode* node = place.node;
   while (node->begin > page * block_tokens) node = node->parent;
-  cut(*node, static_cast<std::size_t>(page - node->begin / block_tokens));
+  std::vector<BlockId> gone;
+  cut(*node, static_cast<std::size_t>(page - node->begin / block_tokens), &gone);
+  return gone;
 }
 
 std::int32_t PrefixTree::evict(std::int32_t n, TimePoint now) {
@@ -290,22 +293,26 @@ std::int32_t PrefixTree::evict(std::int32_t n, TimePoint now) {
   return pool_.free() - before;
 }
 
-void PrefixTree::cut(PrefixNode& node, std::size_t keep) {
-  std::vector<PrefixNode*> gone(node.children.begin(), node.children.end());
+void PrefixTree::cut(PrefixNode& node, std::size_t keep, std::vector<BlockId>* gone) {
+  const auto drop = [&](BlockId block, PrefixNode& from) {
+    if (gone != nullptr && tokens_in(block) == static_cast<std::int64_t>(block_tokens_)) gone->push_back(block);
+    drop_page(block, from);
+  };
+  std::vector<PrefixNode*> below(node.children.begin(), node.children.end());
   node.children.clear();
-  for (std::size_t i = 0; i < gone.size(); ++i) {
-    gone.insert(gone.end(), gone[i]->children.begin(), gone[i]->children.end());
-    for (const BlockId block : gone[i]->blocks) drop_page(block, *gone[i]);
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    below.insert(below.end(), below[i]->children.begin(), below[i]->children.end());
+    for (const BlockId block : below[i]->blocks) drop(block, *below[i]);
   }
-  for (PrefixNode* child : gone) destroy(*child);
+  for (PrefixNode* child : below) destroy(*child);
   PrefixNode* parent = node.parent;
   if (keep == 0) parent->children.erase(&node);
   while (node.blocks.size() > keep) {
-    drop_page(node.blocks.back(), node);
+    drop(node.blocks.back(), node);
     node.blocks.pop_back();
+    node.tokens.resize(node.blocks.size() * block_tokens_);
   }
   if (keep > 0) {
-    node.tokens.resize(keep * block_tokens_);
     node.generation = ++generation_;
     rank(node);
     return;
