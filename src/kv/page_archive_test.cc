@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/log.h"
 #include "base/memory_env.h"
 #include "kv/archive_segment.h"
 
@@ -29,6 +30,8 @@ std::vector<std::byte> content_of(int page) {
 
 class PageArchiveTest : public testing::Test {
  protected:
+  PageArchiveTest() { log::set_level(log::Level::kOff); }
+  ~PageArchiveTest() override { log::set_level(level_); }
   std::unique_ptr<PageArchive> open(Env& in) { return PageArchive::open(in, config).or_throw(); }
   std::unique_ptr<PageArchive> open() { return open(env); }
   static void put(PageArchive& archive, int first, int end) {
@@ -53,6 +56,9 @@ class PageArchiveTest : public testing::Test {
                        .limit_bytes = 1 << 20,
                        .origin = {.model_key = 7, .page_bytes = kPageBytes, .block_tokens = 8},
                        .segment_bytes = kSegmentHeaderBytes + 4 * (kRecordHeaderBytes + kPageBytes)};
+
+ private:
+  log::Level level_ = log::level();
 };
 
 TEST_F(PageArchiveTest, FindsPagesAgainWithAndWithoutItsIndex) {
