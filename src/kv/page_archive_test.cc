@@ -131,6 +131,11 @@ TEST_F(PageArchiveTest, YieldsNoDamagedPage) {
     for (std::size_t i = 0; i < content.size(); ++i) {
       env.files = files;
       env.files[path][i] = static_cast<char>(env.files[path][i] ^ (1 << (i % 8)));
+      if (path != "kv/index") {
+        for (const ArchivedPage& page : read_record_headers(*env.open(path).or_throw(), kPageBytes)) {
+          EXPECT_TRUE(page.key[0] < 6 && page.key == key_of(page.key[0])) << path << " at " << i;
+        }
+      }
       if (i % 2 == 0) env.files.erase("kv/index");
       const auto pages = found(*open(), 6);
       EXPECT_GE(pages.size(), i < kSegmentHeaderBytes ? 2u : 5u) << path << " at " << i;  // its neighbours are there
