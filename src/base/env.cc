@@ -1,6 +1,7 @@
 #include "base/env.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,48 @@ class PosixFile final : public RandomAccessFile {
   std::string path_;
 };
 
+Error write_error(const std::string& path, const char* what) {
+  const ErrorCode code = errno == ENOSPC || errno == EDQUOT ? ErrorCode::kResourceExhausted : ErrorCode::kInternal;
+  return make_error(code, path, "{}: {} failed: {}", path, what, std::strerror(errno));
+}
+
+class PosixWritableFile final : public WritableFile {
+ public:
+  PosixWritableFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  ~PosixWritableFile() override { ::close(fd_); }
+  PosixWritableFile(const PosixWritableFile&) = delete;
+  PosixWritableFile& operator=(const PosixWritableFile&) = delete;
+
+  Result<void> append(std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return write_error(path_, "write");
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return {};
+  }
+  Result<void> sync() override {
+    if (::fdatasync(fd_) != 0) return write_error(path_, "fdatasync");
+    return {};
+  }
+
+ private:
+  int fd_;
+  std::string path_;
+};
+
+class PosixLock final : public HeldLock {
+ public:
+  explicit PosixLock(int fd) : fd_(fd) {}
+  ~PosixLock() override { ::close(fd_); }
+  PosixLock(const PosixLock&) = delete;
+  PosixLock& operator=(const PosixLock&) = delete;
+
+ private:
+  int fd_;
+};
+
 class SystemEnv final : public Env {
  public:
   TimePoint now() const override { return Clock::now(); }
@@ -84,9 +127,52 @@ class SystemEnv final : public Env {
     std::sort(names.begin(), names.end());
     return names;
   }
+
+  Result<void> create_directories(const std::string& path) override {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error) return make_error(ErrorCode::kInternal, path, "{}: cannot be created: {}", path, error.message());
+    return {};
+  }
+
+  Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return write_error(path, "open");
+    return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(fd, path));
+  }
+
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    if (::rename(from.c_str(), to.c_str()) != 0) return write_error(from, "rename");
+    return {};
+  }
+
+  Result<void> remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0) return write_error(path, "remove");
+    return {};
+  }
+
+  Result<std::unique_ptr<HeldLock>> lock(const std::string& path) override {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return write_error(path, "open");
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(fd);
+      return make_error(ErrorCode::kResourceExhausted, path, "{}: somebody else has it", path);
+    }
+    return std::unique_ptr<HeldLock>(std::make_unique<PosixLock>(fd));
+  }
 };
 
+Error nothing_written(const std::string& path) {
+  return make_error(ErrorCode::kUnsupported, path, "{}: nothing is written here", path);
+}
+
 }  // namespace
+
+Result<void> Env::create_directories(const std::string& path) { return nothing_written(path); }
+Result<std::unique_ptr<WritableFile>> Env::create(const std::string& path) { return nothing_written(path); }
+Result<void> Env::rename(const std::string& from, const std::string&) { return nothing_written(from); }
+Result<void> Env::remove(const std::string& path) { return nothing_written(path); }
+Result<std::unique_ptr<HeldLock>> Env::lock(const std::string& path) { return nothing_written(path); }
 
 Env& Env::system() {
   static SystemEnv env;

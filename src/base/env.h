@@ -28,8 +28,22 @@ class RandomAccessFile {
   virtual std::int64_t modified() const noexcept { return 0; }
 };
 
+// A new file, written from its beginning to its end. One thread; closed when destroyed.
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;
+  virtual Result<void> append(std::span<const std::byte> bytes) = 0;  // after a failure any part may be there
+  virtual Result<void> sync() = 0;                                    // what was appended survives a power cut
+};
+
+// Held until destroyed, or until the process ends, however it ends.
+class HeldLock {
+ public:
+  virtual ~HeldLock() = default;
+};
+
 // The world outside the process, injectable so that a test can fail the Nth read or run a server on virtual time (law
-// 7).
+// 7). An Env that writes nothing need not say so: then writing is kUnsupported.
 class Env {
  public:
   virtual ~Env() = default;
@@ -38,6 +52,15 @@ class Env {
   virtual Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) = 0;
   // The names of what lies in a directory, sorted; none if it cannot be read.
   virtual std::vector<std::string> list(const std::string& directory) = 0;
+
+  virtual Result<void> create_directories(const std::string& path);
+  // An empty file of that name, whatever was there. kResourceExhausted here and in append() where the disk is full.
+  virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path);
+  virtual Result<void> rename(const std::string& from, const std::string& to);  // atomic, over what is there
+  virtual Result<void> remove(const std::string& path);                         // who has it open may go on reading
+  // kResourceExhausted when somebody else, in this process or another, has it. A file system without locks is as good
+  // as one that nobody shares.
+  virtual Result<std::unique_ptr<HeldLock>> lock(const std::string& path);
 
   // The real one.
   static Env& system();

@@ -20,7 +20,7 @@ bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& ou
     const BlockId run = runs_.longest();
     const std::int32_t length = runs_.run_at(run), taken = std::min(n, length);
     // Nobody grows into the run at the beginning of the pool.
-    hand_out(run, run == 0 ? 0 : (length - taken) / 2, taken, out);
+    hand_out(run, run == 0 ? 0 : (length - taken) / 4, taken, out);
     n -= taken;
   }
   return true;

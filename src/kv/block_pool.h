@@ -28,8 +28,8 @@ class BlockPool {
 
   // Appends n blocks with one reference each to `out`; false, and nothing changed, when fewer are free. They are
   // neighbours where that is possible: first those behind `after` (the page before them in the sequence, or kNoBlock),
-  // since a decode step reads neighbours as one stream; else amid the longest free run, so that both the sequence
-  // before it and the new one can grow in place.
+  // since a decode step reads neighbours as one stream; else a quarter into the longest free run, so that both the
+  // sequence before it and the new one can grow in place.
   bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
   // The same as one run, or not at all.
   bool allocate_run(std::int32_t n, std::vector<BlockId>& out);

@@ -25,7 +25,7 @@ TEST(BlockPool, GivesEachBlockOnceAndTakesItBackWithItsLastReference) {
 }
 
 TEST(BlockPool, LetsSequencesThatGrowTogetherGrowInPlace) {
-  BlockPool pool(8 * 20);
+  BlockPool pool(8 * 64);
   std::vector<BlockTable> tables;
   for (int i = 0; i < 8; ++i) {
     tables.emplace_back(pool, 32);

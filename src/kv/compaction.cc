@@ -61,6 +61,7 @@ void PagedCache::move(BlockTable& table, std::size_t first, std::span<const Bloc
     const BlockId from = table.blocks()[first + i];
     device_.copy(from, to[i]);
     if (pool_.published(from)) tree_->relocate(from, to[i]);
+    if (archive_ != nullptr) keys_[static_cast<std::size_t>(to[i])] = keys_[static_cast<std::size_t>(from)];
     table.replace(first + i, to[i]);
   }
 }

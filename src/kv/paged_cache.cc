@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kv/page_archive.h"
 #include "kv/prefix_tree.h"
 
 namespace millrace::kv {
@@ -13,7 +14,14 @@ PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, PageArchiv
       archive_(archive),
       pool_(config.pages),
       tree_(std::make_unique<PrefixTree>(pool_, config.block_tokens)),
-      swap_(config.swap_bytes, device.page_bytes()) {}
+      swap_(config.swap_bytes, device.page_bytes()) {
+  if (archive_ == nullptr) return;
+  CHECK_EQ(archive_->origin().page_bytes, device.page_bytes());
+  CHECK_EQ(archive_->origin().block_tokens, config.block_tokens);
+  key_maker_.emplace(archive_->origin());
+  keys_.resize(static_cast<std::size_t>(config.pages));
+  page_buffer_.resize(device.page_bytes());
+}
 PagedCache::~PagedCache() = default;
 
 std::int32_t PagedCache::available() const noexcept { return pool_.free() + pool_.idle(); }
@@ -25,7 +33,9 @@ std::int32_t PagedCache::releasable(const BlockTable& table) const {
 
 PrefixMatch PagedCache::match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const {
   if (!config_.prefix_caching) return {.queried = static_cast<std::int64_t>(tokens.size())};
-  return tree_->match(scope, tokens);
+  PrefixMatch match = tree_->match(scope, tokens);
+  if (archive_ != nullptr) match_archived(scope, tokens, match);
+  return match;
 }
 
 std::int64_t PagedCache::attach(BlockTable& table, const PrefixMatch& match, TimePoint now) {
@@ -38,7 +48,10 @@ std::int64_t PagedCache::attach(BlockTable& table, const PrefixMatch& match, Tim
     table.share(std::span(match.pages).first(valid));
     table.set_cursor(tree_->touch(match.pages[valid - 1], tokens, now));
   }
-  if (valid == match.pages.size() && match.partial != kNoBlock) tokens += attach_partial(table, match);
+  if (valid == match.pages.size()) {
+    if (match.partial != kNoBlock) tokens += attach_partial(table, match);
+    if (!match.archived.empty()) tokens += attach_archived(table, match);
+  }
   counters_.hit_tokens += tokens;
   return tokens;
 }
@@ -109,12 +122,16 @@ void PagedCache::publish(const PrefixScope& scope, BlockTable& table, std::span<
   if (!partial) n -= n % config_.block_tokens;
   if (!config_.prefix_caching || (n <= table.cursor().tokens && tree_->current(table.cursor()))) return;
   PublishCursor cursor = table.cursor();
-  tree_->publish(scope, tokens.first(static_cast<std::size_t>(n)), table.blocks(), retention, now, cursor);
+  const NewPages added =
+      tree_->publish(scope, tokens.first(static_cast<std::size_t>(n)), table.blocks(), retention, now, cursor);
   table.set_cursor(cursor);
+  if (archive_ != nullptr && added.pages > 0) archive(scope, table, tokens, added);
 }
 
 void PagedCache::forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from) {
-  tree_->forget(scope, tokens, from);
+  const std::vector<BlockId> gone = tree_->forget(scope, tokens, from);
+  if (archive_ == nullptr) return;
+  for (const BlockId block : gone) archive_->remove(keys_[static_cast<std::size_t>(block)]);
 }
 
 void PagedCache::clear() { counters_.evicted_pages += tree_->evict(pool_.idle(), tree_->now()); }

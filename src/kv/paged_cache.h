@@ -16,6 +16,7 @@ namespace millrace::kv {
 
 class PrefixTree;
 class PageArchive;
+struct NewPages;
 
 struct CacheConfig {
   std::int64_t block_tokens = 32;  // of a page: 1, 8, 16, 32, 64
@@ -36,7 +37,8 @@ struct CacheUse {
 // Counts since the start.
 struct CacheCounters {
   std::int64_t queried_tokens = 0, hit_tokens = 0;
-  std::int64_t copied_pages = 0, evicted_pages = 0, moved_pages = 0, swapped_out_pages = 0, swapped_in_pages = 0;
+  std::int64_t copied_pages = 0, evicted_pages = 0, moved_pages = 0, swapped_out_pages = 0, swapped_in_pages = 0,
+               loaded_pages = 0;
 };
 
 // All pages of one engine: which are free, shared, published or swapped out. Host logic, owned by the engine thread;
@@ -44,7 +46,7 @@ struct CacheCounters {
 // nobody uses.
 class PagedCache {
  public:
-  // Device and archive (null: none) must outlive it.
+  // Device and archive (null: none) must outlive it. The archive's pages are the device's.
   PagedCache(const CacheConfig& config, PageDevice& device, PageArchive* archive);
   ~PagedCache();
 
@@ -56,12 +58,16 @@ class PagedCache {
   std::int32_t releasable(const BlockTable& table) const;
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
+  // What computing the tokens of a page costs, as the engine measures it: pages come from the archive only where
+  // loading is faster. 0 (at first): never.
+  void set_recompute_ms_per_page(double ms) noexcept { recompute_ms_per_page_ = ms; }
+
   // The longest published beginning of `tokens`. Changes nothing; O(pages matched). May be used in a later step: what
   // was evicted meanwhile is noticed.
   PrefixMatch match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const;
-  // Gives an empty table the matched pages; a partial one is copied if there is a page for it. Returns the tokens that
-  // the table holds then: fewer than match.tokens where pages are short or were evicted since the match. Attach all
-  // sequences of a step before reserving for any.
+  // Gives an empty table the matched pages; archived ones are loaded into new pages, a partial one is copied if there
+  // is a page for it. Returns the tokens that the table holds then: fewer than match.tokens where pages are short or
+  // were evicted since the match. Attach all sequences of a step before reserving for any.
   std::int64_t attach(BlockTable& table, const PrefixMatch& match, TimePoint now);
 
   // Pages that reserve(table, computed, tokens) would take: new ones, and copies of shared pages that positions from
@@ -100,6 +106,11 @@ class PagedCache {
   // Takes pages, evicting as needed; false, and nothing changed, where that is not enough.
   bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
   std::int64_t attach_partial(BlockTable& table, const PrefixMatch& match);
+  // The three that know the archive.
+  void match_archived(const PrefixScope& scope, std::span<const std::int32_t> tokens, PrefixMatch& match) const;
+  std::int64_t attach_archived(BlockTable& table, const PrefixMatch& match);
+  void archive(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens,
+               const NewPages& pages);
   std::int32_t join_runs(BlockTable& table, std::int32_t most);
   bool movable(const BlockTable& table, std::size_t first, std::size_t end) const;
   void move(BlockTable& table, std::size_t first, std::span<const BlockId> to);
@@ -107,6 +118,10 @@ class PagedCache {
   CacheConfig config_;
   PageDevice& device_;
   PageArchive* archive_;
+  mutable std::optional<PageKeyMaker> key_maker_;  // where there is an archive; it only saves allocations
+  std::vector<PageKey> keys_;                      // by page, of whole published ones, where there is an archive
+  std::vector<std::byte> page_buffer_;
+  double recompute_ms_per_page_ = 0;
   BlockPool pool_;
   std::unique_ptr<PrefixTree> tree_;
   SwapSpace swap_;

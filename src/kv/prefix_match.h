@@ -1,16 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "kv/page_device.h"
+#include "kv/page_key.h"
 
 namespace millrace::kv {
-
-// What a page holds, for ever: SHA-256 over what made it (model, geometry, scope, parent's key, tokens), every field
-// with its length.
-using PageKey = std::array<std::uint8_t, 32>;
 
 // What of a sequence's beginning is in published pages. It may be used later: what has gone meanwhile is noticed.
 struct PrefixMatch {

@@ -263,18 +263,21 @@ void PrefixTree::raise(PrefixNode& node, const Retention& retention) {
   }
 }
 
-void PrefixTree::forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from) {
+std::vector<BlockId> PrefixTree::forget(const PrefixScope& scope, std::span<const std::int32_t> tokens,
+                                        std::int64_t from) {
   const auto root = roots_.find(scope);
-  if (root == roots_.end()) return;
+  if (root == roots_.end()) return {};
   const Place place = descend({root->second, 0}, tokens);
-  if (place.tokens <= from) return;
+  if (place.tokens <= from) return {};
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   const std::int64_t page = from / block_tokens;
   const bool differs = place.tokens < place.node->end() && place.tokens < static_cast<std::int64_t>(tokens.size());
-  if (differs && place.tokens / block_tokens == page) return;  // somebody else's page
+  if (differs && place.tokens / block_tokens == page) return {};  // somebody else's page
   PrefixNode* node = place.node;
   while (node->begin > page * block_tokens) node = node->parent;
-  cut(*node, static_cast<std::size_t>(page - node->begin / block_tokens));
+  std::vector<BlockId> gone;
+  cut(*node, static_cast<std::size_t>(page - node->begin / block_tokens), &gone);
+  return gone;
 }
 
 std::int32_t PrefixTree::evict(std::int32_t n, TimePoint now) {
@@ -290,22 +293,26 @@ std::int32_t PrefixTree::evict(std::int32_t n, TimePoint now) {
   return pool_.free() - before;
 }
 
-void PrefixTree::cut(PrefixNode& node, std::size_t keep) {
-  std::vector<PrefixNode*> gone(node.children.begin(), node.children.end());
+void PrefixTree::cut(PrefixNode& node, std::size_t keep, std::vector<BlockId>* gone) {
+  const auto drop = [&](BlockId block, PrefixNode& from) {
+    if (gone != nullptr && tokens_in(block) == static_cast<std::int64_t>(block_tokens_)) gone->push_back(block);
+    drop_page(block, from);
+  };
+  std::vector<PrefixNode*> below(node.children.begin(), node.children.end());
   node.children.clear();
-  for (std::size_t i = 0; i < gone.size(); ++i) {
-    gone.insert(gone.end(), gone[i]->children.begin(), gone[i]->children.end());
-    for (const BlockId block : gone[i]->blocks) drop_page(block, *gone[i]);
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    below.insert(below.end(), below[i]->children.begin(), below[i]->children.end());
+    for (const BlockId block : below[i]->blocks) drop(block, *below[i]);
   }
-  for (PrefixNode* child : gone) destroy(*child);
+  for (PrefixNode* child : below) destroy(*child);
   PrefixNode* parent = node.parent;
   if (keep == 0) parent->children.erase(&node);
   while (node.blocks.size() > keep) {
-    drop_page(node.blocks.back(), node);
+    drop(node.blocks.back(), node);
     node.blocks.pop_back();
+    node.tokens.resize(node.blocks.size() * block_tokens_);
   }
   if (keep > 0) {
-    node.tokens.resize(keep * block_tokens_);
     node.generation = ++generation_;
     rank(node);
     return;
@@ -356,57 +363,6 @@ void PrefixTree::relocate(BlockId from, BlockId to) {
   version_[static_cast<std::size_t>(to)] = ++versions_;
   pool_.publish(to);
   pool_.unpublish(from);
-}
-
-void PrefixTree::check_integrity() const {
-  std::int32_t pages = 0;
-  std::size_t ranked = 0, ids = free_ids_.size();
-  for (const auto& [scope, root] : roots_) {
-    CHECK(root->parent == nullptr && *root->scope == scope && root->blocks.empty() && !root->children.empty());
-    std::vector<const PrefixNode*> walk{root};
-    while (!walk.empty()) {
-      const PrefixNode& node = *walk.back();
-      walk.pop_back();
-      check_node(node);
-      ++ids;
-      pages += static_cast<std::int32_t>(node.blocks.size());
-      if (node.rank) ++ranked;
-      walk.insert(walk.end(), node.children.begin(), node.children.end());
-    }
-  }
-  CHECK_EQ(pages, pages_);
-  CHECK_EQ(ids, nodes_.size());  // no node is unreachable
-  CHECK_EQ(ranked, order_.size());
-  std::int32_t published = 0;
-  for (BlockId block = 0; block < pool_.total(); ++block) {
-    if (pool_.published(block)) ++published;
-    CHECK_EQ(pool_.published(block), owners_[static_cast<std::size_t>(block)] != nullptr);
-  }
-  CHECK_EQ(published, pages_);
-}
-
-void PrefixTree::check_node(const PrefixNode& node) const {
-  CHECK(nodes_[static_cast<std::size_t>(node.id)].get() == &node);
-  std::int32_t idle = 0;
-  for (const BlockId block : node.blocks) {
-    CHECK(owners_[static_cast<std::size_t>(block)] == &node);
-    if (pool_.references(block) == 1) ++idle;
-  }
-  CHECK_EQ(idle, node.idle);
-  CHECK_EQ(node.rank.has_value(), idle > 0);
-  CHECK_EQ((node.tokens.size() + block_tokens_ - 1) / block_tokens_, node.blocks.size());
-  if (!node.children.empty()) CHECK_EQ(node.tokens.size() % block_tokens_, 0u);
-  const PrefixNode* before = nullptr;
-  for (const PrefixNode* child : node.children) {
-    CHECK(child->parent == &node && child->begin == node.end() && !child->blocks.empty());
-    if (before != nullptr) {
-      const FirstPageLess& less = node.children.key_comp();
-      const auto a = less.page(*before), b = less.page(*child);
-      CHECK(FirstPageLess::less(a, b));
-      CHECK_LT(common_tokens(a, b), a.size());  // no first page is the beginning of a sibling's
-    }
-    before = child;
-  }
 }
 
 }  // namespace millrace::kv

@@ -44,7 +44,8 @@ class PrefixTree final : private IdleWatcher {
   // already stay as they are; `blocks` are the caller's.
   NewPages publish(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::span<const BlockId> blocks,
                    const Retention& retention, TimePoint now, PublishCursor& cursor);
-  void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
+  // Returns the whole pages that are published no more.
+  std::vector<BlockId> forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
 
   std::int32_t pages() const noexcept { return pages_; }            // published
   std::int32_t evictable() const noexcept { return pool_.idle(); }  // all idle ones can go
@@ -71,7 +72,8 @@ class PrefixTree final : private IdleWatcher {
   void extend_partial(PrefixNode& node, std::span<const std::int32_t> tokens, std::span<const BlockId> blocks);
   BlockId page_before(const PrefixNode& node, std::int64_t page) const;
   void raise(PrefixNode& node, const Retention& retention);
-  void cut(PrefixNode& node, std::size_t keep);  // pages; what stands on the others goes too
+  // Keeps so many pages; what stands on the others goes too. Adds the whole ones among them to `gone`, if not null.
+  void cut(PrefixNode& node, std::size_t keep, std::vector<BlockId>* gone = nullptr);
   void drop_page(BlockId block, PrefixNode& node);
   void destroy(PrefixNode& node);
   void rank(PrefixNode& node);

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+struct evp_md_ctx_st;
+
+namespace millrace {
+
+using Sha256Digest = std::array<std::uint8_t, 32>;
+
+// SHA-256 over the pieces given, one digest after the other. One thread.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  void update(std::span<const std::byte> bytes);
+  Sha256Digest finish();  // and begins the next one
+
+ private:
+  void restart();
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kv/archive_index.h"
+#include "kv/archive_segment.h"
+
+namespace millrace::kv {
+
+// The segments of an archive and where in them each page is. Knows no threads.
+class SegmentSet {
+ public:
+  struct Place {
+    std::shared_ptr<RandomAccessFile> file;
+    std::uint64_t offset = 0;
+  };
+
+  SegmentSet(Env& env, std::string directory, const SegmentHeader& header)
+      : env_(env), directory_(std::move(directory)), header_(header) {}
+
+  // Finds all that is in the directory; what the index file says of a segment saves reading its headers.
+  void open();
+  std::string path_of(std::uint64_t number) const;
+  std::string index_path() const { return directory_ + "/index"; }
+
+  bool contains(const PageKey& key) const {
+    const auto at = places_.find(key);
+    return at != places_.end() && !at->second.hidden;
+  }
+  std::optional<Place> find(const PageKey& key);  // and the segment is the most recently used one
+  void hide(const PageKey& key);                  // it is damaged or wrong: not found until it is put again
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::size_t pages() const noexcept { return places_.size(); }
+  std::size_t segments() const noexcept { return segments_.size(); }
+  std::uint64_t next_number() const noexcept { return last_number_ + 1; }  // never one that an index may know
+  void add_segment(std::uint64_t number, std::shared_ptr<RandomAccessFile> file);
+  void add_page(std::uint64_t number, const ArchivedPage& page);
+  // The least recently used one but `keep`; its pages are not found any more, its file is the caller's to remove.
+  std::optional<std::uint64_t> drop_one(std::uint64_t keep);
+  std::optional<std::uint64_t> drop_segment_of(const PageKey& key);
+  std::string encoded_index() const;
+
+ private:
+  struct Segment {
+    std::shared_ptr<RandomAccessFile> file;
+    std::uint64_t bytes = 0, last_used = 0;
+    std::vector<ArchivedPage> pages;
+  };
+  struct Located {
+    std::uint64_t segment = 0, offset = 0;
+    bool hidden = false;
+  };
+  struct KeyHash {
+    std::size_t operator()(const PageKey& key) const noexcept {
+      std::size_t hash;
+      std::memcpy(&hash, key.data(), sizeof(hash));
+      return hash;
+    }
+  };
+
+  void insert(std::uint64_t number, Segment segment);
+  std::uint64_t drop(std::map<std::uint64_t, Segment>::iterator segment);
+
+  Env& env_;
+  std::string directory_;
+  SegmentHeader header_;
+  std::map<std::uint64_t, Segment> segments_;
+  std::unordered_map<PageKey, Located, KeyHash> places_;
+  std::uint64_t bytes_ = 0, uses_ = 0, last_number_ = 0;
+};
+
+}  // namespace millrace::kv
