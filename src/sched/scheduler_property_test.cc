@@ -105,8 +105,6 @@ class Invariants {
       ASSERT_TRUE(admission.sequence->state == SequenceState::kWaiting && admitted.insert(admission.sequence).second);
     }
     std::int64_t tokens = 0;
-    bool decodes = false;
-    StepWork work;
     for (const StepRow& row : plan_.rows) {
       const Sequence& sequence = *row.sequence;
       ASSERT_TRUE(takes_part.insert(&sequence).second) << "Q2: twice";
@@ -115,7 +113,6 @@ class Invariants {
       ASSERT_LE(1, row.n_tokens) << "Q2";
       ASSERT_LE(row.first + row.n_tokens, sequence.length()) << "Q2";
       ASSERT_TRUE(limits_.long_prefill_tokens == 0 || row.n_tokens <= limits_.long_prefill_tokens);
-      decodes = decodes || sequence.decoding();
       tokens += row.n_tokens;
     }
     ASSERT_LE(tokens, limits_.max_batched_tokens) << "Q2";

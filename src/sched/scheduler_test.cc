@@ -147,6 +147,16 @@ TEST(Scheduler, PreemptsTheLastInLineWherePagesRunOutAndTakesItBackLater) {
   EXPECT_EQ(world.cache().available(), 4);
 }
 
+TEST(Scheduler, CutsChunksToThePagesThatAreLeft) {
+  World world({.scheduling = {.max_batched_tokens = 64, .long_prefill_tokens = 32}, .pages = 16});
+  world.submit({.id = 1, .prompt = 96});
+  world.submit({.id = 2, .prompt = 96});
+  EXPECT_EQ(to_text(world.step()), "1:32 2:32 +1 +2");
+  ASSERT_TRUE(world.hold(16 * 9));
+  EXPECT_EQ(to_text(world.step()), "1:32 2:16") << "three pages are left";
+  EXPECT_EQ(to_text(world.step()), "1:32 -2");
+}
+
 TEST(Scheduler, BringsASwappedSequenceBackWhereItWas) {
   World world({.pages = 4, .swap = true});
   world.submit({.id = 1, .prompt = 16, .answer = 40, .predicted = 2});
