@@ -34,3 +34,7 @@
 #else
 #define MILLRACE_ROLLED _Pragma("GCC unroll 1")
 #endif
+
+// What is read before it is read first. Left to themselves compilers begin with the last line of a record, which the
+// processor's prefetching does not follow (q5_1, one row: 62 instead of 86 % of the read bandwidth).
+#define MILLRACE_LOADS_IN_ORDER __asm__ volatile("" ::: "memory");
