@@ -17,7 +17,7 @@ void gather_scales(const KvGeometry& geometry, const KvSlot* tokens, std::int64_
   if (geometry.dtype != DType::kI8) return;
   constexpr auto kScale = static_cast<std::int64_t>(sizeof(float));
   std::byte* keys = tile + kTileTokens * geometry.head_dim;
-  std::byte* values = keys + tile_part_bytes(geometry.dtype, geometry.head_dim);
+  std::byte* values = keys + kTileTokens * kScale;
   for (std::int64_t t = 0; t < kTileTokens; ++t) {
     const std::byte* scales = tokens[t].head + offset + tokens[t].slot * kScale;
     std::memcpy(keys + t * kScale, scales, sizeof(float));

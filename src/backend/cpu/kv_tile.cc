@@ -65,7 +65,7 @@ void interleave(Piece<T> (&rows)[kRows]) noexcept {
 
 void write_to_tile(DType type, std::int64_t head_dim, std::int64_t token, const KvToken& from,
                    std::byte* tile) noexcept {
-  std::byte* values = tile + tile_part_bytes(type, head_dim);
+  std::byte* values = tile + tile_values_at(type, head_dim);
   with_form(type, [&](auto form) {
     using F = decltype(form);
     for (std::int64_t d = 0; d < head_dim / F::kDot; ++d) {
@@ -80,9 +80,9 @@ void write_to_tile(DType type, std::int64_t head_dim, std::int64_t token, const 
     }
   });
   if (type != DType::kI8) return;
-  const std::int64_t scale = kTileTokens * head_dim + token * static_cast<std::int64_t>(sizeof(float));
-  std::memcpy(tile + scale, &from.key_scale, sizeof(float));
-  std::memcpy(values + scale, &from.value_scale, sizeof(float));
+  std::byte* scales = tile + kTileTokens * head_dim;
+  std::memcpy(scales + token * std::int64_t{sizeof(float)}, &from.key_scale, sizeof(float));
+  std::memcpy(scales + (kTileTokens + token) * std::int64_t{sizeof(float)}, &from.value_scale, sizeof(float));
 }
 
 void gather_keys(DType type, std::int64_t head_dim, const std::byte* const* keys, std::int64_t piece_stride,
@@ -106,7 +106,7 @@ void gather_value_rows(DType type, std::int64_t head_dim, const std::byte* const
   with_form(type, [&](auto form) {
     using F = decltype(form);
     constexpr int kRows = static_cast<int>(F::kDot);
-    std::byte* to = tile + tile_part_bytes(type, head_dim);
+    std::byte* to = tile + tile_values_at(type, head_dim);
     for (std::int64_t t = 0; t < kTileTokens; t += kRows) {
       for (std::int64_t d = 0; d < head_dim; d += kPiece / F::kElement) {
         Piece<typename F::Element> rows[kRows];
@@ -123,7 +123,7 @@ void gather_value_columns(DType type, std::int64_t head_dim, const std::byte* va
   with_form(type, [&](auto form) {
     using F = decltype(form);
     constexpr int kRows = kPiece / static_cast<int>(F::kUnit);
-    std::byte* to = tile + tile_part_bytes(type, head_dim);
+    std::byte* to = tile + tile_values_at(type, head_dim);
     for (std::int64_t d = 0; d < head_dim; d += kRows) {
       Piece<typename F::Unit> rows[kRows];
       for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values + (d + i) * stride, kPiece);

@@ -10,10 +10,11 @@
 namespace millrace::backend::cpu {
 
 // A tile is 32 tokens of one head, first the keys, then the values:
-//   keys    [D/n][32][n]            n = 1 (f32, f16), 2 (bf16), 4 (i8: code + 128, then 32 f32 scales)
-//   values  [D/64][32/n][64][n]     strips of 64 dimensions, the last as wide as what is left (i8: then 32 f32 scales)
+//   keys    [D/n][32][n]            n = 1 (f32, f16), 2 (bf16), 4 (i8: code + 128)
+//   scales  f32[2][32]              i8 only: of the keys, of the values
+//   values  [D/64][32/n][64][n]     strips of 64 dimensions, the last as wide as what is left
 // so that a vector of 64 bytes is 16 tokens of n dimensions, or 16 dimensions of n tokens: what one instruction
-// multiplies and adds up without a sum across lanes, and a tile is one linear stream.
+// multiplies and adds up without a sum across lanes, and a tile is one linear stream in the order of reading.
 inline constexpr std::int64_t kTileTokens = 32;
 inline constexpr std::int64_t kStripDims = 64;
 inline constexpr std::int64_t kMaxHeadDim = 256;  // D is a multiple of 16
@@ -21,9 +22,14 @@ inline constexpr std::int64_t kMaxHeadDim = 256;  // D is a multiple of 16
 constexpr std::int64_t dot_values(DType type) noexcept {  // the n above
   return type == DType::kI8 ? 4 : type == DType::kBF16 ? 2 : 1;
 }
-constexpr std::size_t tile_part_bytes(DType type, std::int64_t head_dim) noexcept {  // of keys, or of values
+constexpr std::size_t tile_part_bytes(DType type,
+                                      std::int64_t head_dim) noexcept {  // of keys, or of values, with scales
   return static_cast<std::size_t>(kTileTokens) *
          (static_cast<std::size_t>(head_dim) * size_of(type) + (type == DType::kI8 ? sizeof(float) : 0));
+}
+constexpr std::size_t tile_values_at(DType type, std::int64_t head_dim) noexcept {
+  const std::size_t scales = type == DType::kI8 ? sizeof(float) : 0;
+  return static_cast<std::size_t>(kTileTokens) * (static_cast<std::size_t>(head_dim) * size_of(type) + 2 * scales);
 }
 
 // One token of one head in the page's type: D elements each; i8 keys with 128 added.
