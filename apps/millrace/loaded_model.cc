@@ -144,7 +144,7 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
   Env& env = Env::system();
   const TimePoint start = env.now();
   loaded.checkpoint = open_model(flags.model, flags.hub);
-  const std::uint64_t model_key = checkpoint::content_key(*loaded.checkpoint);
+  const std::uint64_t model_key = loaded.content_key = checkpoint::content_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
   const backend::CpuConfig config{.threads = flags.threads,
                                   .isa = flags.cpu_isa,

@@ -42,6 +42,7 @@ struct LoadedModel {
   std::unique_ptr<checkpoint::Checkpoint> checkpoint;
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
+  std::uint64_t content_key = 0;  // of the checkpoint
 };
 
 // Where a model reference leads: "default" is the model that `./dev setup` places; a name on the hub that is not in the

@@ -21,7 +21,7 @@ std::string_view to_string(FinishReason reason) noexcept {
 Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Executor> executor,
                                                std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
                                                const Config& config, kv::PageArchive* archive) {
-  auto policy = sched::make_policy(config.policy);
+  auto policy = sched::make_policy(config.policy, config.policy_options);
   if (!policy) return policy.error();
   return std::unique_ptr<Engine>(
       new Engine(std::move(executor), std::move(tokenizer), env, config, *std::move(policy), archive));
@@ -125,13 +125,7 @@ std::unique_ptr<Running> Engine::make_running(RequestId request, int choice, con
   return running;
 }
 
-sched::PolicyView Engine::view() const {
-  sched::PolicyView view{.now = env_.now(), .cost = cost_.cost()};
-  for (const sched::Sequence* sequence : scheduler_.waiting()) view.waiting_tokens += sequence->remaining();
-  view.running = static_cast<std::int64_t>(scheduler_.running().size());
-  view.waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
-  return view;
-}
+sched::PolicyView Engine::view() const { return {.now = env_.now(), .cost = cost_.cost()}; }
 
 Result<RequestId> Engine::submit(Request request) {
   if (auto valid = validate(request); !valid) return valid.error();
@@ -192,8 +186,9 @@ void Engine::pause(RequestId id, bool paused) {
 }
 
 std::optional<TimePoint> Engine::next_event() const {
-  if (deadlines_.empty()) return std::nullopt;
-  return deadlines_.begin()->first;
+  std::optional<TimePoint> next = scheduler_.next_change();
+  if (!deadlines_.empty() && (!next || deadlines_.begin()->first < *next)) next = deadlines_.begin()->first;
+  return next;
 }
 
 void Engine::check_integrity() const {

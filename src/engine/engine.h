@@ -26,7 +26,8 @@ enum class Preemption { kAuto, kRecompute, kSwap };
 
 struct Config {
   sched::Config scheduling;
-  std::string policy = "fcfs";
+  std::string policy = "decode-first";
+  sched::PolicyOptions policy_options = {};
   bool prefix_caching = true;  // requests share the pages of what they begin with alike
   std::size_t swap_bytes = 0;  // host memory for preempted sequences
   Preemption preemption = Preemption::kAuto;
@@ -111,7 +112,6 @@ class Engine {
 
   // step.cc
   bool launch(std::vector<Output>& outputs);
-  bool reclaim_pages();
   sched::StepPlan plan_with_room(const sched::PolicyView& view);
   void preempt(Running& running);
   void admit(const sched::Admission& admission);

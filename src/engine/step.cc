@@ -3,6 +3,11 @@
 #include "engine/engine.h"
 
 namespace millrace::engine {
+namespace {
+
+constexpr std::int64_t kStepsBeforeTrust = 16;  // measured ones, until what they say of time is acted on
+
+}  // namespace
 
 std::vector<Output> Engine::step() {
   std::vector<Output> outputs;
@@ -19,29 +24,16 @@ std::vector<Output> Engine::step() {
   return outputs;
 }
 
-// Idle pages of sessions, and of waiting requests of sessions, are there for whoever needs them more.
-bool Engine::reclaim_pages() {
-  if (sessions_.reclaim()) return true;
-  for (sched::Sequence* sequence : scheduler_.waiting()) {
-    if (sequence->blocks.blocks().empty()) continue;
-    publish(static_cast<Running&>(*sequence), true);
-    sequence->blocks.truncate(0);
-    sequence->scheduled = sequence->computed = 0;
-    return true;
-  }
-  return false;
-}
-
+// The plan; idle sessions give up their pages, the one used longest ago first, before anybody is preempted or kept
+// waiting for pages.
 sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
   for (;;) {
     sched::StepPlan plan = scheduler_.plan(view);
     const auto waiting = scheduler_.waiting();
-    const auto starves = [&](const sched::Sequence* s) {
-      return !s->paused && cache_.needed(s->blocks, s->computed, s->length()) > cache_.available();
-    };
-    const bool is_short =
-        !plan.preempted.empty() || (plan.rows.empty() && std::any_of(waiting.begin(), waiting.end(), starves));
-    if (!is_short || !reclaim_pages()) return plan;
+    const bool starves = plan.admitted.empty() && !waiting.empty() &&
+                         cache_.needed(waiting.front()->blocks, waiting.front()->computed, waiting.front()->length()) >
+                             cache_.available();
+    if ((plan.preempted.empty() && !starves) || !sessions_.reclaim()) return plan;
   }
 }
 
@@ -73,8 +65,10 @@ bool Engine::launch(std::vector<Output>& outputs) {
 }
 
 void Engine::preempt(Running& running) {
-  ++counters_.preemptions;
-  ++running.stats.preemptions;
+  if (running.state == sched::SequenceState::kRunning) {  // else a session's pages are taken back before it has begun
+    ++counters_.preemptions;
+    ++running.stats.preemptions;
+  }
   const auto pages = static_cast<double>(running.blocks.blocks().size());
   const double recompute_ms = cost_.cost().token_ms * static_cast<double>(running.computed);
   const bool swap = config_.preemption == Preemption::kSwap ||
@@ -134,7 +128,12 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
 void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs) {
   ++counters_.steps;
   counters_.computed_tokens += step.work.tokens;
-  if (logits) cost_.observe(step.work, milliseconds_between(step.start, env_.now()));
+  if (logits) {
+    cost_.observe(step.work, milliseconds_between(step.start, env_.now()));
+    if (cost_.observations() >= kStepsBeforeTrust) {
+      cache_.set_recompute_ms_per_page(cost_.cost().token_ms * static_cast<double>(cache_.block_tokens()));
+    }
+  }
   scheduler_.committed(step.plan, view());
   if (!logits) ++counters_.failed_steps;
   std::int64_t logit_row = 0;

@@ -7,10 +7,13 @@ namespace millrace::loadgen {
 namespace {
 
 constexpr std::uint64_t kInputStream = 0, kOutputStream = 1;
+constexpr std::uint64_t kSharedPrompt = ~std::uint64_t{0};  // no request has this index
 
 engine::Request request_of(const ThroughputLoad& load, std::int64_t vocabulary, std::uint64_t index) {
   engine::Request request;
-  request.tokens = random_prompt(draw(load.input, load.seed, index, kInputStream), vocabulary, load.seed, index);
+  request.tokens = random_prompt(load.shared_prefix, vocabulary, load.seed, kSharedPrompt);
+  const auto own = random_prompt(draw(load.input, load.seed, index, kInputStream), vocabulary, load.seed, index);
+  request.tokens.insert(request.tokens.end(), own.begin(), own.end());
   request.sampling.temperature = 0.0;
   request.sampling.max_tokens = draw(load.output, load.seed, index, kOutputStream);
   request.sampling.ignore_eos = true;
@@ -31,7 +34,7 @@ double ThroughputRun::mean_step_tokens() const noexcept {
 double ThroughputRun::mean_step_outputs() const noexcept { return ratio(output_tokens, steps); }
 
 std::int64_t kv_tokens(const ThroughputLoad& load, std::int64_t block_tokens) noexcept {
-  const std::int64_t length = load.input.max + load.output.max;
+  const std::int64_t length = load.shared_prefix + load.input.max + load.output.max;
   return std::min(load.concurrency, load.requests) * ((length + block_tokens - 1) / block_tokens * block_tokens);
 }
 

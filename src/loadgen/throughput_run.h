@@ -14,6 +14,7 @@ struct ThroughputLoad {
   std::int64_t requests = 64;
   std::int64_t concurrency = 32;
   TokenRange input{128, 128}, output{64, 64};
+  std::int64_t shared_prefix = 0;  // tokens that all prompts begin with alike, besides `input` of their own
   std::uint64_t seed = 0;
 };
 

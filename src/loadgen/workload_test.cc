@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <set>
 
 namespace millrace::loadgen {
@@ -21,6 +23,18 @@ TEST(TokenRange, RefusesWhatIsNoRangeNamingTheFlag) {
     EXPECT_EQ(range.error().code, ErrorCode::kInvalidArgument);
     EXPECT_NE(range.error().message.find("input-tokens"), std::string::npos);
   }
+}
+
+TEST(Workload, ALongTailStaysWithinItsRangeAndDoublesAreAlike) {
+  const TokenRange range = *parse_token_range("output-tokens", "8-511:long");
+  std::array<int, 6> octaves{};
+  for (std::uint64_t i = 0; i < 6000; ++i) {
+    const std::int64_t n = draw(range, 3, i, 0);
+    ASSERT_GE(n, 8);
+    ASSERT_LE(n, 511);
+    ++octaves[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(n))) - 4];
+  }
+  for (const int count : octaves) EXPECT_NEAR(count, 1000, 120);
 }
 
 TEST(Workload, DrawsEveryNumberOfTheRangeAndNoOther) {

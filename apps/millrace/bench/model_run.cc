@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "base/readable_bytes.h"
-#include "engine/local_executor.h"
 #include "loadgen/blank_tokenizer.h"
 
 namespace millrace::bench {
@@ -31,17 +30,10 @@ ModelRun::ModelRun(const app::ModelFlags& flags, double probe_seconds)
       arithmetic_(loadgen::arithmetic_of(loaded_.transformer->description())),
       probe_(loaded_.backend->threads(), flags.isa(), probe_seconds) {}
 
-std::unique_ptr<engine::Engine> ModelRun::make_engine(std::int64_t kv_tokens, std::int64_t sequences,
-                                                      std::int64_t max_batched_tokens) const {
+app::ServingEngine ModelRun::make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const {
   auto tokenizer = loaded_.checkpoint->tokenizer;
   if (tokenizer == nullptr) tokenizer = loadgen::blank_tokenizer(vocabulary());
-  auto executor =
-      engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags_.kv_pages(), kv_tokens).or_throw();
-  // No prefix is cached: a run that repeats prompts measures them anew.
-  return engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(),
-                                {.scheduling = {.max_batched_tokens = max_batched_tokens, .max_sequences = sequences},
-                                 .prefix_caching = false})
-      .or_throw();
+  return app::make_engine(loaded_, std::move(tokenizer), flags_, flags, kv_tokens);
 }
 
 std::int64_t ModelRun::block_tokens() const { return flags_.kv_pages().block_tokens; }

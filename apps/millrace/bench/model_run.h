@@ -4,6 +4,7 @@
 
 #include "bench/report.h"
 #include "engine/engine.h"
+#include "engine_flags.h"
 #include "loaded_model.h"
 #include "loadgen/machine_probe.h"
 #include "loadgen/model_work.h"
@@ -16,9 +17,8 @@ class ModelRun {
  public:
   ModelRun(const app::ModelFlags& flags, double probe_seconds);
 
-  // An engine whose cache holds `kv_tokens` tokens and that runs `sequences` at once.
-  std::unique_ptr<engine::Engine> make_engine(std::int64_t kv_tokens, std::int64_t sequences,
-                                              std::int64_t max_batched_tokens) const;
+  // An engine as the flags say, with a cache of `kv_tokens` tokens where they name none.
+  app::ServingEngine make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const;
   const model::Transformer& transformer() const noexcept { return *loaded_.transformer; }
   const loadgen::ModelWork& work() const noexcept { return work_; }
   loadgen::Arithmetic arithmetic() const noexcept { return arithmetic_; }

@@ -151,8 +151,12 @@ int latency(const Flags& flags) {
   for (const std::int64_t batch : batches) {
     LatencyLoad load{
         .batch = batch, .prompt_tokens = flags.prompt_tokens, .output_tokens = flags.output_tokens, .seed = flags.seed};
-    const auto engine =
-        model.make_engine(kv_tokens(load, model.block_tokens()), batch, std::max(flags.max_batched_tokens, batch));
+    app::EngineFlags serving;
+    serving.max_num_batched_tokens = std::max(flags.max_batched_tokens, batch);
+    serving.max_num_seqs = batch;
+    serving.prefix_caching = false;  // each run measures its prompts anew
+    const auto made = model.make_engine(serving, kv_tokens(load, model.block_tokens()));
+    const auto& engine = made.engine;
     for (int i = 0; i < flags.warmup; ++i) run_latency(*engine, model.timed(), model.vocabulary(), load);
     std::vector<Run> runs;
     for (int i = 0; i < flags.runs; ++i) {

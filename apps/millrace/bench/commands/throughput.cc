@@ -16,7 +16,8 @@ using loadgen::ThroughputRun;
 
 struct Flags {
   app::ModelFlags model;
-  std::int64_t requests = 64, concurrency = 32, max_batched_tokens = 512, kv_cache_tokens = 0;
+  std::int64_t requests = 64, concurrency = 32, shared_prefix = 0;
+  app::EngineFlags serving;
   std::string input = "128", output = "64";
   std::uint64_t seed = 0;
   int warmup = 1;
@@ -54,6 +55,7 @@ ThroughputLoad load_of(const Flags& flags) {
           .concurrency = flags.concurrency,
           .input = loadgen::parse_token_range("input-tokens", flags.input).or_throw(),
           .output = loadgen::parse_token_range("output-tokens", flags.output).or_throw(),
+          .shared_prefix = flags.shared_prefix,
           .seed = flags.seed};
 }
 
@@ -81,8 +83,9 @@ int throughput(const Flags& flags) {
   const ThroughputLoad load = load_of(flags);
   flags.report.check_writable();
   ModelRun model(flags.model, flags.probe_seconds);
-  const std::int64_t cache = flags.kv_cache_tokens > 0 ? flags.kv_cache_tokens : kv_tokens(load, model.block_tokens());
-  const auto engine = model.make_engine(cache, load.concurrency, std::max(flags.max_batched_tokens, load.concurrency));
+  const auto made = model.make_engine(flags.serving, kv_tokens(load, model.block_tokens()));
+  const auto& engine = made.engine;
+  const engine::EngineCounters before = engine->counters();
   for (int i = 0; i < flags.warmup; ++i) {
     ThroughputLoad warmup = load;
     warmup.requests = std::min(load.requests, load.concurrency);
@@ -104,8 +107,12 @@ int throughput(const Flags& flags) {
                        {"concurrency", load.concurrency},
                        {"input_tokens", {load.input.min, load.input.max}},
                        {"output_tokens", {load.output.min, load.output.max}},
-                       {"max_batched_tokens", flags.max_batched_tokens},
-                       {"kv_cache_tokens", cache},
+                       {"shared_prefix_tokens", load.shared_prefix},
+                       {"max_batched_tokens", flags.serving.max_num_batched_tokens},
+                       {"scheduling_policy", flags.serving.scheduling_policy},
+                       {"batching", flags.serving.batching},
+                       {"prefix_caching", flags.serving.prefix_caching},
+                       {"kv_cache_tokens", engine->kv_capacity_tokens()},
                        {"warmup", flags.warmup},
                        {"seed", load.seed}};
   report["results"] = {{"seconds", run.seconds},
@@ -116,6 +123,9 @@ int throughput(const Flags& flags) {
                        {"output_tok_s", static_cast<double>(run.output_tokens) / run.seconds},
                        {"requests_s", static_cast<double>(load.requests) / run.seconds},
                        {"mfu_percent", mfu},
+                       {"cached_tokens", engine->counters().cached_tokens - before.cached_tokens},
+                       {"preemptions", engine->counters().preemptions - before.preemptions},
+                       {"swaps", engine->counters().swaps - before.swaps},
                        {"steps", run.steps},
                        {"mean_step_tokens", run.mean_step_tokens()},
                        {"mean_step_outputs", run.mean_step_outputs()},
@@ -138,21 +148,25 @@ app::Command throughput() {
             app.add_option("--requests", flags->requests, "Requests in all")->check(CLI::Range(1, 1 << 20));
             app.add_option("--concurrency", flags->concurrency, "Requests in flight at any time")
                 ->check(CLI::Range(1, 4096));
-            app.add_option("--input-tokens", flags->input, "Tokens of a prompt: N, or MIN-MAX drawn evenly");
-            app.add_option("--output-tokens", flags->output, "Tokens of an answer: N, or MIN-MAX drawn evenly");
+            app.add_option("--input-tokens", flags->input,
+                           "Tokens of a prompt: N, MIN-MAX drawn evenly, or MIN-MAX:long drawn with a long tail");
+            app.add_option("--output-tokens", flags->output, "Tokens of an answer, likewise");
             app.add_option("--seed", flags->seed, "Of lengths and prompts");
-            app.add_option("--max-batched-tokens", flags->max_batched_tokens, "Tokens of a step")
-                ->check(CLI::Range(1, 1 << 20));
-            app.add_option("--kv-cache-tokens", flags->kv_cache_tokens,
-                           "Tokens that the cache holds; default what the requests in flight may need")
-                ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 32));
+            app.add_option("--shared-prefix-tokens", flags->shared_prefix, "Tokens that all prompts begin with alike")
+                ->check(CLI::Range(std::int64_t{0}, loadgen::kMaxTokens));
+            flags->serving.prefix_caching = false;
+            flags->serving.max_num_seqs = 0;
+            flags->serving.declare(app);
             app.add_option("--warmup", flags->warmup, "Short runs before that count for nothing")
                 ->check(CLI::Range(0, 1000));
             app.add_option("--probe-time", flags->probe_seconds, "Seconds for each limit, each time")
                 ->check(CLI::Range(1e-4, 10.0));
             flags->model.declare(app);
             flags->report.declare(app);
-            return [flags] { return throughput(*flags); };
+            return [flags] {
+              if (flags->serving.max_num_seqs == 0) flags->serving.max_num_seqs = flags->concurrency;
+              return throughput(*flags);
+            };
           }};
 }
 

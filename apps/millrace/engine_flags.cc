@@ -1,0 +1,115 @@
+#include "engine_flags.h"
+
+#include <filesystem>
+
+#include "base/checksum.h"
+#include "base/log.h"
+#include "commit.gen.h"
+#include "engine/local_executor.h"
+
+namespace millrace::app {
+namespace {
+
+// What must be equal before keys and values computed by one process are those another would compute: the weights, how
+// they are multiplied, how pages are made, and the kernels. A build with changes is only itself.
+std::uint64_t origin_key(const LoadedModel& loaded, const ModelFlags& flags) {
+  std::string build = MILLRACE_VERSION " " MILLRACE_COMMIT;
+  if (build.ends_with('+')) {
+    std::error_code failed;
+    const auto changed = std::filesystem::last_write_time("/proc/self/exe", failed);
+    build += std::to_string(changed.time_since_epoch().count());
+  }
+  return checksum(fmt::format("{:016x}|{}|{}|{}|{}|{}|{}", loaded.content_key, build, loaded.transformer->description(),
+                              flags.matmul_precision, flags.kv_cache_dtype, flags.kv_layout,
+                              loaded.transformer->max_length()));
+}
+
+std::unique_ptr<kv::PageArchive> open_archive(const LoadedModel& loaded, const ModelFlags& model,
+                                              const EngineFlags& flags, const engine::LocalExecutor& executor,
+                                              std::size_t page_bytes) {
+  if (flags.kv_archive == "off") return nullptr;
+  kv::ArchiveConfig config;
+  config.directory = flags.kv_archive == "auto" ? cache_directory() + "/kv" : flags.kv_archive;
+  config.limit_bytes = flags.kv_archive_limit;
+  config.origin = {
+      .model_key = origin_key(loaded, model), .page_bytes = page_bytes, .block_tokens = executor.block_tokens()};
+  config.background = true;
+  auto archive = kv::PageArchive::open(Env::system(), config).or_throw();
+  if (!archive->writing()) log::warn("{}: another process writes there; this one only reads", config.directory);
+  return archive;
+}
+
+}  // namespace
+
+void EngineFlags::declare(CLI::App& app) {
+  const auto at_least = [](std::int64_t least) { return CLI::Range(least, std::int64_t{1} << 32); };
+  std::string policies;
+  for (const sched::PolicyKind& kind : sched::all_policies()) {
+    policies += fmt::format("{}{} ({})", policies.empty() ? "" : ", ", kind.name, kind.description);
+  }
+  app.add_option("--max-num-batched-tokens,--max-batched-tokens", max_num_batched_tokens,
+                 "Tokens of a step: prompt chunks and decoded tokens together")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--max-num-seqs", max_num_seqs, "Sequences that run at once")->check(CLI::Range(1, 1 << 16));
+  app.add_option("--long-prefill-token-threshold", long_prefill_token_threshold,
+                 "Most tokens of one prompt in a step; 0 = what --max-num-batched-tokens leaves")
+      ->check(at_least(0));
+  app.add_option("--scheduling-policy", scheduling_policy, "Who goes first: " + policies);
+  app.add_option("--tpot-target-ms", tpot_target_ms,
+                 "Prompts get only as many tokens of a step as let it end in this time; 0 = off")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_flag("--refuse-late", refuse_late, "With the slo policy: refuse requests that cannot meet their targets");
+  app.add_option("--batching", batching, "When requests may join: at any step, when a batch has ended, in full batches")
+      ->check(CLI::IsMember({"continuous", "dynamic", "static"}));
+  app.add_option("--batch-wait-ms", batch_wait_ms, "How long a dynamic or static batch waits to become full")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--kv-cache-tokens", kv_cache_tokens, "Tokens that the KV cache holds; 0 = chosen by the command")
+      ->check(at_least(0));
+  app.add_flag("--prefix-caching,!--no-prefix-caching", prefix_caching,
+               "Share the pages of what prompts begin with alike");
+  app.add_option("--swap-space", swap_space, "Host memory for the pages of preempted sequences, e.g. 4GB")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--preemption-mode", preemption_mode, "What becomes of a preempted sequence's pages")
+      ->check(CLI::IsMember({"auto", "recompute", "swap"}));
+  app.add_option("--kv-archive", kv_archive,
+                 "Keep published pages on disk for the next start: off, auto (the cache directory) or a directory");
+  app.add_option("--kv-archive-limit", kv_archive_limit, "Bytes of all pages kept; the least recently used go")
+      ->transform(CLI::AsSizeValue(false));
+}
+
+engine::Config EngineFlags::config() const {
+  engine::Config config;
+  config.scheduling.max_batched_tokens = max_num_batched_tokens;
+  config.scheduling.max_sequences = max_num_seqs;
+  config.scheduling.long_prefill_tokens = long_prefill_token_threshold;
+  config.scheduling.tpot_target_ms = tpot_target_ms;
+  config.scheduling.batching = batching == "static"    ? sched::BatchingMode::kStatic
+                               : batching == "dynamic" ? sched::BatchingMode::kDynamic
+                                                       : sched::BatchingMode::kContinuous;
+  config.scheduling.batch_wait_ms = batch_wait_ms;
+  config.policy = scheduling_policy;
+  config.policy_options.refuse_late = refuse_late;
+  config.prefix_caching = prefix_caching;
+  config.swap_bytes = swap_space;
+  config.preemption = preemption_mode == "swap"        ? engine::Preemption::kSwap
+                      : preemption_mode == "recompute" ? engine::Preemption::kRecompute
+                                                       : engine::Preemption::kAuto;
+  static_cast<void>(sched::make_policy(scheduling_policy).or_throw());
+  return config;
+}
+
+ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
+                          const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens) {
+  const engine::Config config = flags.config();
+  auto executor = engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, model.kv_pages(),
+                                                flags.kv_cache_tokens > 0 ? flags.kv_cache_tokens : kv_cache_tokens)
+                      .or_throw();
+  ServingEngine made;
+  made.archive = open_archive(loaded, model, flags, *executor, executor->device().page_bytes());
+  made.engine =
+      engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(), config, made.archive.get())
+          .or_throw();
+  return made;
+}
+
+}  // namespace millrace::app

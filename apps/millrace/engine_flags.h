@@ -1,0 +1,37 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "kv/page_archive.h"
+#include "loaded_model.h"
+
+namespace millrace::app {
+
+// The flags of every command that serves many requests at once. Names as vllm serve has them where it has them.
+struct EngineFlags {
+  std::int64_t max_num_batched_tokens = 512, max_num_seqs = 64, kv_cache_tokens = 0;
+  std::int64_t long_prefill_token_threshold = 0;
+  std::string scheduling_policy = "decode-first", batching = "continuous", preemption_mode = "auto";
+  double batch_wait_ms = 50.0, tpot_target_ms = 0.0;
+  bool prefix_caching = true, refuse_late = false;
+  std::uint64_t swap_space = 0;
+  std::string kv_archive = "off";
+  std::uint64_t kv_archive_limit = std::uint64_t{8} << 30;
+
+  void declare(CLI::App& app);
+  engine::Config config() const;  // throws LoadError for a name nobody knows
+};
+
+// An engine on a model, and what it stands on; the model must outlive it.
+struct ServingEngine {
+  std::unique_ptr<kv::PageArchive> archive;  // null: none
+  std::unique_ptr<engine::Engine> engine;
+};
+// `kv_cache_tokens` where the flags name none; 0 = one sequence of the model's greatest length. Throws LoadError.
+ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
+                          const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens);
+
+}  // namespace millrace::app
