@@ -109,6 +109,7 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
   made.engine =
       engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(), config, made.archive.get())
           .or_throw();
+  if (made.archive != nullptr) made.engine->warm_up().or_throw();
   return made;
 }
 

@@ -1,10 +1,17 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <utility>
 
+#include "base/check.h"
+
 namespace millrace::engine {
+namespace {
+
+constexpr std::int64_t kWarmUpTokens = 32;
+
+}  // namespace
 
 std::string_view to_string(FinishReason reason) noexcept {
   switch (reason) {
@@ -42,6 +49,26 @@ Engine::Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::T
 
 Engine::~Engine() {
   for (; !launched_.empty(); launched_.pop_front()) (void)executor_->wait();
+}
+
+Result<void> Engine::warm_up() {
+  CHECK_EQ(cache_.use().free, cache_.total_pages());
+  const std::int64_t n = std::min<std::int64_t>(kWarmUpTokens, max_length());
+  std::vector<kv::BlockId> pages(static_cast<std::size_t>((n + cache_.block_tokens() - 1) / cache_.block_tokens()));
+  std::iota(pages.begin(), pages.end(), 0);  // free ones: whoever gets them writes them first
+  double milliseconds = 0.0;
+  for (int round = 0; round < 2; ++round) {
+    model::BatchInput input;
+    input.tokens.assign(static_cast<std::size_t>(n), 0);
+    input.sequences.push_back({.first_row = 0, .n_rows = n, .first_position = 0, .pages = pages});
+    input.logit_rows = {n - 1};
+    const TimePoint start = env_.now();
+    executor_->launch(std::move(input));
+    if (auto ran = executor_->wait(); !ran) return ran.error();
+    milliseconds = milliseconds_between(start, env_.now());
+  }
+  cache_.set_recompute_ms_per_page(milliseconds / static_cast<double>(n) * static_cast<double>(cache_.block_tokens()));
+  return {};
 }
 
 std::int64_t Engine::kv_capacity_tokens() const noexcept { return cache_.total_pages() * cache_.block_tokens(); }

@@ -53,6 +53,11 @@ class Engine {
                                                 const Config& config, kv::PageArchive* archive = nullptr);
   ~Engine();
 
+  // Computes a few tokens for nobody, twice, before the first request: what comes with the first step of a process
+  // (pages of memory, of code) is over then, and how long computing a page takes is known, against which loading one
+  // from the archive is weighed. A few dozen tokens' time.
+  Result<void> warm_up();
+
   // Accepts the request or says what is wrong with it; nothing changes then. A session has one request at a time.
   Result<RequestId> submit(Request request);
   // Ends the request in the next step, wherever it is.
