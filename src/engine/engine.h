@@ -149,6 +149,7 @@ class Engine {
   std::vector<Running*> retiring_;  // end as soon as no step holds them
   EngineCounters counters_;
   double swap_ms_per_page_ = 0.1;
+  TimePoint step_end_{};  // of the step being committed: its tokens came then
   bool stalled_ = true;
   std::uint64_t next_id_ = 1;
 };

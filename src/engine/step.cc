@@ -128,8 +128,10 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
 void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs) {
   ++counters_.steps;
   counters_.computed_tokens += step.work.tokens;
+  step_end_ = env_.now();
+  outputs.reserve(outputs.size() + step.plan.rows.size());
   if (logits) {
-    cost_.observe(step.work, milliseconds_between(step.start, env_.now()));
+    cost_.observe(step.work, milliseconds_between(step.start, step_end_));
     if (cost_.observations() >= kStepsBeforeTrust) {
       cache_.set_recompute_ms_per_page(cost_.cost().token_ms * static_cast<double>(cache_.block_tokens()));
     }
@@ -160,8 +162,9 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
 
 // The prompt is computed: the other answers begin with its pages and their own first token.
 void Engine::fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs) {
+  if (first.choice != 0 || first.output_tokens() > 0) return;
   InFlight& flight = requests_.at(first.request);
-  if (flight.n == 1 || first.choice != 0 || first.output_tokens() > 0) return;
+  if (flight.n == 1) return;
   publish(first, true);
   for (int choice = 1; choice < flight.n; ++choice) {
     decode::SamplingParams sampling = first.sampling;
@@ -186,14 +189,13 @@ void Engine::draw(Running& running, std::span<const float> logits, std::vector<O
     end(running, FinishReason::kError, std::move(output), outputs);
     return;
   }
-  const TimePoint now = env_.now();
   RequestStats& stats = running.stats;
   if (stats.output_tokens == 0) {
-    stats.first_token = now;
-    running.first_token = now;
+    stats.first_token = step_end_;
+    running.first_token = step_end_;
   }
-  stats.last_token = now;
-  running.last_token = now;
+  stats.last_token = step_end_;
+  running.last_token = step_end_;
   ++stats.output_tokens;
   ++counters_.output_tokens;
   output.token = *drawn;
