@@ -23,9 +23,12 @@ PEERS = ("llama.cpp", "openvino")
 MODELS = {f"1b.{storage}.gguf": ("llama-1b", storage) for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")} | {
     "135m.q4_0.gguf": ("llama-135m", "q4_0")}
 
+THROUGHPUT_OF_LONG_TAILS = ("throughput default --requests 48 --concurrency 48 --max-num-seqs 8 --input-tokens 16-64 "
+                            "--output-tokens 8-512:long ")
 # name of the report -> arguments of `millrace bench` before --json; {NAME} is the path of a model above.
 BENCHES = {
     "kernels-linear": "kernels --op linear --format all --rows 1,4,16,512 --min-time 0.1 --repeats 2",
+    "kernels-avx2-linear": "kernels --op linear --format all --cpu-isa avx2 --rows 1,4,16,512 --min-time 0.1 --repeats 2",
     "kernels-blocks": "kernels --op mlp,project_attention --format q4_0,q4_k,q8_0,bf16 --shape 16384x2048 --rows 1,8,32,512 --min-time 0.1 --repeats 2",
     "kernels-attention": "kernels --op attention --rows 1,8,512 --context 512,4096 --kv-cache-dtype {KV} --min-time 0.1 --repeats 2",
     "kernels-attention-128": "kernels --op attention --heads 32:8:128 --rows 1,8192 --context 8192,16384 --kv-cache-dtype bf16,int8 --min-time 0.3 --repeats 3",
@@ -37,6 +40,12 @@ BENCHES = {
     **{f"latency-1b-long-{storage}": f"latency {{1b.{storage}.gguf}} --prompt-tokens 512 --output-tokens 32 --runs 3"
        for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")},
     "latency-smollm2-512": "latency default --prompt-tokens 512 --output-tokens 64 --runs 3",
+    "latency-avx2-smollm2": "latency default --cpu-isa avx2 --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
+    "latency-avx2-1b-q4_0": "latency {1b.q4_0.gguf} --cpu-isa avx2 --batch 1,8 --prompt-tokens 128 --output-tokens 32 --runs 2",
+    "latency-avx2-1b-bf16": "latency {1b.bf16.gguf} --cpu-isa avx2 --prompt-tokens 128 --output-tokens 32 --runs 2",
+    "throughput-long-continuous": THROUGHPUT_OF_LONG_TAILS + "--batching continuous",
+    "throughput-long-dynamic": THROUGHPUT_OF_LONG_TAILS + "--batching dynamic",
+    "throughput-long-static": THROUGHPUT_OF_LONG_TAILS + "--batching static",
     "throughput-smollm2": "throughput default --requests 96 --concurrency 32 --input-tokens 32-256 --output-tokens 16-128",
 }
 # name -> arguments of bench/peers/compare before --peer.
@@ -181,9 +190,11 @@ def linear_tables(report):
 
 def kernels_section():
     out = []
-    if report := load("kernels-linear"):
+    for name in ("kernels-linear", "kernels-avx2-linear"):
+        if not (report := load(name)):
+            continue
         shape = report["results"][0]["shape"]
-        out += [f"### Products with weights of {shape}", "", f"{command_line('kernels-linear', BENCHES['kernels-linear'])}; of the two limits the one that "
+        out += [f"### Products with weights of {shape}", "", f"{command_line(name, BENCHES[name])}; of the two limits the one that "
                 "is nearer", "", *linear_tables(report), limits_line(report), ""]
     if report := load("kernels-blocks"):
         rows = [(r["op"], r["format"], r["rows"], figure(r["microseconds"]["median"]), figure(r["gb_s"]["median"]), percent(r["read_percent"]),
