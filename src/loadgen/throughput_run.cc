@@ -24,6 +24,22 @@ double ratio(std::int64_t a, std::int64_t b) noexcept {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
+// Shares of the cache's slots, added up over steps.
+struct SlotUse {
+  double live = 0.0, held = 0.0;
+  std::int64_t steps = 0;
+
+  void add(const engine::Engine& engine) {
+    if (engine.scheduler().waiting().empty()) return;
+    const auto capacity = static_cast<double>(engine.kv_capacity_tokens());
+    std::int64_t tokens = 0;
+    for (const sched::Sequence* sequence : engine.scheduler().running()) tokens += sequence->computed;
+    live += static_cast<double>(tokens) / capacity;
+    held += static_cast<double>(tokens + engine.cache().use().cached * engine.cache().block_tokens()) / capacity;
+    ++steps;
+  }
+};
+
 }  // namespace
 
 double ThroughputRun::mean_step_tokens() const noexcept {
@@ -49,10 +65,12 @@ ThroughputRun run_throughput(engine::Engine& engine, Env& env, std::int64_t voca
       ++submitted;
     }
   };
+  SlotUse use;
   const TimePoint start = env.now();
   submit_while_room();
   for (; !engine.idle(); submit_while_room()) {
     ++run.steps;
+    use.add(engine);
     for (const engine::Output& output : engine.step()) {
       if (output.error) throw LoadError(*output.error);
       if (output.finish == engine::FinishReason::kNone) continue;
@@ -62,6 +80,10 @@ ThroughputRun run_throughput(engine::Engine& engine, Env& env, std::int64_t voca
     }
   }
   run.seconds = milliseconds_between(start, env.now()) / 1000.0;
+  if (use.steps > 0) {
+    run.live_share = use.live / static_cast<double>(use.steps);
+    run.held_share = use.held / static_cast<double>(use.steps);
+  }
   return run;
 }
 

@@ -24,6 +24,10 @@ struct ThroughputRun {
   std::int64_t input_tokens = 0, output_tokens = 0;
   std::vector<engine::RequestStats> requests;  // in the order they ended
 
+  // Shares of the KV cache's slots, mean over the steps in which requests waited for it: held by a token of a running
+  // request, and by that or a token that a later request may find. 0 where nobody waited.
+  double live_share = 0.0, held_share = 0.0;
+
   // Rows that an average step computed: prompt tokens and decoded tokens.
   double mean_step_tokens() const noexcept;
   // Tokens that an average step drew.

@@ -126,6 +126,8 @@ int throughput(const Flags& flags) {
                        {"cached_tokens", engine->counters().cached_tokens - before.cached_tokens},
                        {"preemptions", engine->counters().preemptions - before.preemptions},
                        {"swaps", engine->counters().swaps - before.swaps},
+                       {"kv_live_percent", 100.0 * run.live_share},
+                       {"kv_held_percent", 100.0 * run.held_share},
                        {"steps", run.steps},
                        {"mean_step_tokens", run.mean_step_tokens()},
                        {"mean_step_outputs", run.mean_step_outputs()},
