@@ -65,6 +65,13 @@ std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_
   return logits;
 }
 
+sched::StepWork work_of(const model::BatchInput& input) noexcept {
+  sched::StepWork work;
+  for (const backend::SequenceRows& rows : input.sequences) work.add(rows.n_rows, rows.first_position);
+  work.samples = static_cast<std::int64_t>(input.logit_rows.size());
+  return work;
+}
+
 FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
     : config_(config), on_step_(std::move(on_step)), device_(config.pages, config.block_tokens) {}
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/executor.h"
+#include "sched/step_cost.h"
 
 namespace millrace::simulator {
 
@@ -45,6 +46,9 @@ class FakeText {
   std::int64_t length_ = 0;
 };
 std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_t vocab_size);
+
+// What a step computes, as far as its time depends on it.
+sched::StepWork work_of(const model::BatchInput& input) noexcept;
 
 // No maths, for simulation: logits are a hash of all stamps that a row reads through its block table, so that any
 // wrong, stale or foreign page changes the tokens. A step takes the time that on_step says, on the simulation's clock.

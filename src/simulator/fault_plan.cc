@@ -9,10 +9,7 @@
 namespace millrace::simulator {
 
 Result<void> FaultPlan::on_step(const model::BatchInput& input, std::span<float> logits) {
-  sched::StepWork work;
-  for (const backend::SequenceRows& rows : input.sequences) work.add(rows.n_rows, rows.first_position);
-  work.samples = static_cast<std::int64_t>(input.logit_rows.size());
-  const double ms = scenario_.machine.milliseconds(work) * (1.0 + scenario_.noise * random_.unit());
+  const double ms = scenario_.machine.milliseconds(work_of(input)) * (1.0 + scenario_.noise * random_.unit());
   env_.time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
   if (happens(scenario_.faults.failed_step)) {
     failures_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 #include "base/check_trap.h"
 #include "base/memory_env.h"
@@ -38,6 +39,8 @@ class Simulation {
       if (!verdict_.failed()) finish();
     } catch (const CheckFailure& failure) {
       verdict_.fail("CHECK", 0, "{}", failure.what());
+    } catch (const std::exception& escaped) {
+      verdict_.fail("exception", 0, "{}", escaped.what());
     }
     if (engine_ != nullptr) count_engine();
     if (verdict_.failed()) {  // it may not even be fit to be destroyed
