@@ -36,6 +36,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
     if (running.ending == FinishReason::kNone) {
       running.ending = reason;
       running.failure = std::move(output.error);
+      running.paused = true;  // no further step begins with it
       retiring_.push_back(&running);
     }
     return;

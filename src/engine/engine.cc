@@ -169,7 +169,9 @@ Result<RequestId> Engine::submit(Request request) {
   first.max_total = std::min(first.prompt_tokens + request.sampling.max_tokens, max_length());
   // Whoever shares with nobody still shares with itself: other answers, the next round of its session.
   first.scope.adapter = 0;
-  first.scope.salt = config_.prefix_caching ? "tenant " + request.cache_salt : "request " + std::to_string(id);
+  first.scope.salt = config_.prefix_caching ? "tenant " + request.cache_salt
+                     : session != nullptr   ? session->scope.salt
+                                            : "request " + std::to_string(id);
   first.retention = request.retention;
   first.priority = request.priority;
   first.tenant = request.tenant;
@@ -177,7 +179,8 @@ Result<RequestId> Engine::submit(Request request) {
   first.tpot_target_ms = request.tpot_target_ms;
   first.predicted_output = predictor_->predict(request.tenant, first.prompt_tokens, 0,
                                                first.max_total - first.prompt_tokens, request.expected_tokens);
-  if (session != nullptr) first.scheduled = first.computed = sessions_.lend(*session, first.tokens, first.blocks);
+  if (session != nullptr)
+    first.scheduled = first.computed = sessions_.lend(*session, first.tokens, first.scope, first.blocks);
   first.pipeline.observe(first.tokens);
   first.stats.prompt_tokens = first.prompt_tokens;
   first.stats.arrival = first.arrival;
@@ -208,7 +211,7 @@ void Engine::pause(RequestId id, bool paused) {
   const auto it = requests_.find(id);
   if (it == requests_.end()) return;
   for (auto& answer : it->second.answers) {
-    if (answer != nullptr) answer->paused = paused;
+    if (answer != nullptr && answer->ending == FinishReason::kNone) answer->paused = paused;
   }
 }
 

@@ -1,11 +1,15 @@
 #include "engine/sessions.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace millrace::engine {
 
-void Sessions::open(SessionId id) { sessions_.emplace(id, Session{{}, 0, cache_.make_table(), false, ++clock_}); }
+// The scope is its own and of those forked from it, until a request brings another.
+void Sessions::open(SessionId id) {
+  sessions_.emplace(id, Session{{}, 0, cache_.make_table(), {0, "session " + std::to_string(id)}, false, ++clock_});
+}
 
 void Sessions::close(SessionId id) { sessions_.erase(id); }
 
@@ -26,7 +30,7 @@ Result<Sessions::Session*> Sessions::idle(SessionId id) {
 Result<void> Sessions::fork(SessionId from, SessionId to) {
   auto source = idle(from);
   if (!source) return source.error();
-  Session copy{(*source)->tokens, (*source)->computed, cache_.make_table(), false, ++clock_};
+  Session copy{(*source)->tokens, (*source)->computed, cache_.make_table(), (*source)->scope, false, ++clock_};
   copy.blocks.share((*source)->blocks.blocks());
   sessions_.insert_or_assign(to, std::move(copy));
   return {};
@@ -45,7 +49,13 @@ Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
   return {};
 }
 
-std::int64_t Sessions::lend(Session& session, const std::vector<std::int32_t>& prompt, kv::BlockTable& table) {
+std::int64_t Sessions::lend(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
+                            kv::BlockTable& table) {
+  if (session.scope != scope) {
+    session.blocks.truncate(0);
+    session.computed = 0;
+    session.scope = scope;
+  }
   const auto computed_end = session.tokens.begin() + session.computed;
   const auto [end, ignored] = std::mismatch(session.tokens.begin(), computed_end, prompt.begin(), prompt.end());
   const std::int64_t kept =

@@ -18,6 +18,7 @@ class Sessions {
     std::vector<std::int32_t> tokens;  // prompt and answer of all rounds
     std::int64_t computed = 0;         // of them, those whose keys and values are in blocks
     kv::BlockTable blocks;
+    kv::PrefixScope scope;  // that blocks were published under; nobody else's would find them
     bool busy = false;
     std::uint64_t last_use = 0;
   };
@@ -36,8 +37,10 @@ class Sessions {
   Session* find(SessionId id) noexcept;
 
   // Takes the pages for a request whose prompt is `prompt`: those of the tokens that both begin with, at least one
-  // token less than the prompt has. Returns their number of tokens.
-  std::int64_t lend(Session& session, const std::vector<std::int32_t>& prompt, kv::BlockTable& table);
+  // token less than the prompt has; none if the request may not share with the one before. Returns their number of
+  // tokens.
+  std::int64_t lend(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
+                    kv::BlockTable& table);
   void give_back(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed, kv::BlockTable table);
 
   // Gives up the pages of the idle session used longest ago; false if none has any.

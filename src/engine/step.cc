@@ -141,6 +141,11 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
   std::int64_t logit_row = 0;
   for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {
     auto& running = static_cast<Running&>(*step.plan.rows[i].sequence);
+    if (!logits && running.ending != FinishReason::kNone) {  // ends with end_retired()
+      running.ending = FinishReason::kError;
+      running.failure = logits.error();
+      continue;
+    }
     if (!logits) {
       Output output;
       output.error = logits.error();

@@ -123,10 +123,11 @@ TEST_P(FakeEngine, GivesEveryAnswerTheTokensItWouldHaveAlone) {
   c.engine.prefix_caching = random() % 4 != 0;
   c.engine.swap_bytes = random() % 2 == 0 ? 1 << 16 : 0;
   c.engine.preemption = static_cast<engine::Preemption>(random() % 3);
-  SCOPED_TRACE(fmt::format("pages of {}, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {}, preemption {}",
-                           c.executor.block_tokens, c.executor.pages, c.executor.depth,
-                           c.engine.scheduling.max_batched_tokens, c.engine.scheduling.max_sequences,
-                           c.engine.prefix_caching, c.engine.swap_bytes, static_cast<int>(c.engine.preemption)));
+  SCOPED_TRACE(
+      fmt::format("pages of {}, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {}, preemption {}",
+                  c.executor.block_tokens, c.executor.pages, c.executor.depth, c.engine.scheduling.max_batched_tokens,
+                  c.engine.scheduling.max_sequences, c.engine.prefix_caching, c.engine.swap_bytes,
+                  static_cast<int>(c.engine.preemption)));
   start(c);
   serve(static_cast<unsigned>(seed));
 }

@@ -1,6 +1,7 @@
 #include "simulator/fake_executor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +12,8 @@ namespace millrace::simulator {
 namespace {
 
 using decode::mix;
+
+constexpr FakeDevice::Stamp kSpoiled = 0;  // no token's
 
 std::uint64_t stamp_of(std::int32_t token, std::int64_t position) noexcept {
   return mix(mix(static_cast<std::uint64_t>(token) + 1) + static_cast<std::uint64_t>(position)) | 1;
@@ -50,14 +53,23 @@ FakeDevice::Stamp& FakeDevice::at(std::span<const kv::BlockId> pages, std::int64
   return page(pages[index])[position % block_tokens_];
 }
 
+void FakeText::append(std::int32_t token) noexcept { state_ = absorb(state_, stamp_of(token, length_++)); }
+
+void FakeText::logits(std::span<float> logits) const noexcept { write_logits(state_, logits); }
+
 std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_t vocab_size) {
-  std::uint64_t state = 0;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    state = absorb(state, stamp_of(tokens[i], static_cast<std::int64_t>(i)));
-  }
+  FakeText text;
+  for (const std::int32_t token : tokens) text.append(token);
   std::vector<float> logits(static_cast<std::size_t>(vocab_size));
-  write_logits(state, logits);
+  text.logits(logits);
   return logits;
+}
+
+sched::StepWork work_of(const model::BatchInput& input) noexcept {
+  sched::StepWork work;
+  for (const backend::SequenceRows& rows : input.sequences) work.add(rows.n_rows, rows.first_position);
+  work.samples = static_cast<std::int64_t>(input.logit_rows.size());
+  return work;
 }
 
 FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
@@ -70,7 +82,36 @@ void FakeExecutor::launch(model::BatchInput input) {
     step.pages.emplace_back(rows.pages.begin(), rows.pages.end());
     rows.pages = {};
   }
+  check_written_by_one(step);
   launched_.push_back(std::move(step));
+}
+
+// Nobody reads a page in the step that another one writes in.
+void FakeExecutor::check_written_by_one(const Launched& step) {
+  constexpr std::int32_t kNobody = -1;
+  writer_.assign(static_cast<std::size_t>(config_.pages), kNobody);
+  const auto n = static_cast<std::int32_t>(step.pages.size());
+  for (std::int32_t s = 0; s < n; ++s) {
+    const backend::SequenceRows& rows = step.input.sequences[static_cast<std::size_t>(s)];
+    const auto& pages = step.pages[static_cast<std::size_t>(s)];
+    CHECK_LT(0, rows.n_rows);
+    const std::int64_t last = (rows.first_position + rows.n_rows - 1) / config_.block_tokens;
+    CHECK_LT(last, static_cast<std::int64_t>(pages.size()));
+    for (std::int64_t page = rows.first_position / config_.block_tokens; page <= last; ++page) {
+      writer_[static_cast<std::size_t>(pages[static_cast<std::size_t>(page)])] = s;
+    }
+  }
+  for (std::int32_t s = 0; s < n; ++s) {
+    for (const kv::BlockId page : step.pages[static_cast<std::size_t>(s)]) {
+      const std::int32_t writer = writer_[static_cast<std::size_t>(page)];
+      CHECK(writer == kNobody || writer == s);
+    }
+  }
+}
+
+void FakeExecutor::spoil(const Launched& step, std::size_t sequence) {
+  const backend::SequenceRows& rows = step.input.sequences[sequence];
+  for (std::int64_t i = 0; i < rows.n_rows; ++i) device_.at(step.pages[sequence], rows.first_position + i) = kSpoiled;
 }
 
 Result<TensorView> FakeExecutor::wait() {
@@ -97,7 +138,17 @@ Result<TensorView> FakeExecutor::wait() {
       write_logits(state, std::span(logits_).subspan(out * vocabulary, vocabulary));
     }
   }
-  if (auto ran = on_step_(input, logits_); !ran) return ran.error();
+  if (auto ran = on_step_(input, logits_); !ran) {
+    for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(step, s);
+    return ran.error();
+  }
+  out = 0;
+  for (std::size_t s = 0; s < input.sequences.size(); ++s) {
+    const std::int64_t end = input.sequences[s].first_row + input.sequences[s].n_rows;
+    for (; out < input.logit_rows.size() && input.logit_rows[out] < end; ++out) {
+      if (std::isnan(logits_[out * vocabulary])) spoil(step, s);
+    }
+  }
   return TensorView(logits_.data(), DType::kF32,
                     {static_cast<std::int64_t>(input.logit_rows.size()), config_.vocab_size});
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/executor.h"
+#include "sched/step_cost.h"
 
 namespace millrace::simulator {
 
@@ -33,8 +34,21 @@ class FakeDevice final : public kv::PageDevice {
   std::vector<Stamp> stamps_;
 };
 
-// What the fake model says after these tokens: the reference that every answer of a simulation is compared with.
+// What the fake model says of a text, token after token: the reference that every answer of a simulation is compared
+// with.
+class FakeText {
+ public:
+  void append(std::int32_t token) noexcept;
+  void logits(std::span<float> logits) const noexcept;
+
+ private:
+  std::uint64_t state_ = 0;
+  std::int64_t length_ = 0;
+};
 std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_t vocab_size);
+
+// What a step computes, as far as its time depends on it.
+sched::StepWork work_of(const model::BatchInput& input) noexcept;
 
 // No maths, for simulation: logits are a hash of all stamps that a row reads through its block table, so that any
 // wrong, stale or foreign page changes the tokens. A step takes the time that on_step says, on the simulation's clock.
@@ -45,7 +59,8 @@ class FakeExecutor final : public engine::Executor {
     std::int32_t pages = 256;
     int depth = 1;
   };
-  // Called when a step is waited for: advances the clock, and may fail the device or spoil logits [rows, V].
+  // Called when a step is waited for: advances the clock, and may fail the device or spoil logits [rows, V]. What a
+  // failed step wrote, and what a row of no numbers wrote, is wrong in the pages too.
   using OnStep = std::function<Result<void>(const model::BatchInput& input, std::span<float> logits)>;
 
   FakeExecutor(const Config& config, OnStep on_step);
@@ -56,6 +71,7 @@ class FakeExecutor final : public engine::Executor {
   std::int32_t pages() const noexcept override { return config_.pages; }
   kv::PageDevice& device() noexcept override { return device_; }
   int depth() const noexcept override { return config_.depth; }
+  int in_flight() const noexcept { return static_cast<int>(launched_.size()); }
   void launch(model::BatchInput input) override;
   Result<TensorView> wait() override;
 
@@ -64,11 +80,15 @@ class FakeExecutor final : public engine::Executor {
     model::BatchInput input;
     std::vector<std::vector<kv::BlockId>> pages;  // as they were at the launch
   };
+  void check_written_by_one(const Launched& step);
+  void spoil(const Launched& step, std::size_t sequence);
+
   Config config_;
   OnStep on_step_;
   FakeDevice device_;
   std::deque<Launched> launched_;
   std::vector<float> logits_;
+  std::vector<std::int32_t> writer_;  // by page; scratch
 };
 
 }  // namespace millrace::simulator

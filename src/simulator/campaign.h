@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/simulation.h"
+
+namespace millrace::simulator {
+
+// Many runs added up.
+struct Campaign {
+  std::int64_t runs = 0, steps = 0, requests = 0, output_tokens = 0;
+  double virtual_hours = 0.0;
+  std::uint64_t digest = 0;  // of all runs in order
+  Coverage coverage;
+  std::vector<Outcome> violated;
+
+  void add(Outcome outcome);
+};
+
+}  // namespace millrace::simulator

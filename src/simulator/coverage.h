@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace millrace::simulator {
+
+// What must happen sometimes, or the runs do not test what they are for.
+enum class Event : std::size_t {
+  kAnswered,
+  kStopString,
+  kEndOfAnswer,
+  kForkedAnswers,
+  kCancelledWaiting,
+  kCancelledPrefilling,
+  kCancelledDecoding,
+  kCancelledSwapped,
+  kCancelledTwice,
+  kTimedOut,
+  kPaused,
+  kResumed,
+  kAbandonedSlowReader,
+  kInvalidRefused,
+  kQueueFull,
+  kPreempted,
+  kPreemptedTwice,
+  kSwappedOut,
+  kSwapResumed,
+  kPrefixHit,
+  kPartialPageMatched,
+  kEvicted,
+  kSessionAppended,
+  kSessionForked,
+  kSessionForkedAmidPage,
+  kSessionRolledBack,
+  kSessionClosedBusy,
+  kSessionUsedBusy,
+  kBatchWaited,
+  kTwoStepsInFlight,
+  kStepFailed,
+  kNanRow,
+  kClockJumped,
+  kDiskFailed,
+  kRestarted,
+  kCrashed,
+  kArchiveHitAfterRestart,
+  kArchiveDamaged,
+  kCount
+};
+inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);
+std::string_view to_string(Event event) noexcept;
+
+// How often each happened.
+class Coverage {
+ public:
+  void count(Event event, std::int64_t n = 1) noexcept { counts_[static_cast<std::size_t>(event)] += n; }
+  std::int64_t of(Event event) const noexcept { return counts_[static_cast<std::size_t>(event)]; }
+  void add(const Coverage& other) noexcept {
+    for (std::size_t i = 0; i < kEvents; ++i) counts_[i] += other.counts_[i];
+  }
+
+ private:
+  std::array<std::int64_t, kEvents> counts_{};
+};
+
+}  // namespace millrace::simulator

@@ -1,0 +1,121 @@
+#include "simulator/invariants.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/running.h"
+
+namespace millrace::simulator {
+namespace {
+
+constexpr std::int32_t kMostStepsLeftOut = 32;
+constexpr int kMostIdleRounds = 3;
+
+std::uint64_t request_of(const sched::Sequence& sequence) {
+  return static_cast<const engine::Running&>(sequence).request;
+}
+
+}  // namespace
+
+void Invariants::before_step(const engine::Engine& engine) {
+  oldest_ = 0;
+  for (const sched::Sequence* sequence : engine.scheduler().running()) {
+    if (sequence->paused) continue;
+    oldest_ = sequence->id;
+    return;
+  }
+}
+
+void Invariants::after_step(const engine::Engine& engine, const FrontDesk& desk, bool anything_came) {
+  engine.check_integrity();
+  check_queues(engine, desk);
+  check_oldest(engine, desk);
+  check_progress(engine, desk, anything_came);
+}
+
+void Invariants::check_queues(const engine::Engine& engine, const FrontDesk& desk) {
+  const auto waiting = engine.scheduler().waiting(), running = engine.scheduler().running();
+  std::set<sched::SequenceId> seen;
+  const auto check = [&](const sched::Sequence& sequence, bool waits) {
+    if (!seen.insert(sequence.id).second) verdict_.fail("Q1", request_of(sequence), "in two queues");
+    check_sequence(sequence, waits);
+  };
+  for (const sched::Sequence* sequence : waiting) check(*sequence, true);
+  for (const sched::Sequence* sequence : running) check(*sequence, false);
+  if (seen.size() != desk.book().answers_in_flight()) {
+    verdict_.fail("Q1", 0, "{} answers are in the queues, {} are owed", seen.size(), desk.book().answers_in_flight());
+  }
+  if (static_cast<std::int64_t>(running.size()) > scenario_.engine.scheduling.max_sequences) {
+    verdict_.fail("Q2", 0, "{} sequences run, the limit is {}", running.size(),
+                  scenario_.engine.scheduling.max_sequences);
+  }
+  const kv::CacheUse use = engine.cache().use();
+  std::int64_t swapped = 0;
+  for (const sched::Sequence* sequence : waiting) swapped += sequence->swapped ? sequence->swapped->pages() : 0;
+  if (use.swap_used_pages != swapped) {
+    verdict_.fail("B3", 0, "{} pages of swap space are taken, the tickets hold {}", use.swap_used_pages, swapped);
+  }
+  if (engine.counters().output_tokens < 0 || engine.counters().cached_tokens > engine.counters().prompt_tokens) {
+    verdict_.fail("S2", 0, "the counters do not add up");
+  }
+}
+
+void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
+  const std::uint64_t request = request_of(s);
+  if (s.computed < 0 || s.computed > s.scheduled || s.scheduled > s.length() || s.length() > s.max_total) {
+    verdict_.fail("B5", request, "computed {}, scheduled {}, length {}, at most {}", s.computed, s.scheduled,
+                  s.length(), s.max_total);
+  }
+  const auto pages = static_cast<std::int64_t>(s.blocks.blocks().size());
+  const auto most = static_cast<std::int64_t>(s.blocks.pages_for(s.length()));
+  const auto least = s.swapped ? 0 : static_cast<std::int64_t>(s.blocks.pages_for(s.scheduled));
+  if (pages < least || pages > most) {
+    verdict_.fail("B5", request, "{} pages for {} tokens, of which {} are scheduled; expected {} to {}", pages,
+                  s.length(), s.scheduled, least, most);
+  }
+  if (s.swapped &&
+      (!waits || pages > 0 || s.swapped->pages() < static_cast<std::int64_t>(s.blocks.pages_for(s.computed)))) {
+    verdict_.fail("B5", request, "swapped out {} pages with {} tokens, holds {} pages and {}", s.swapped->pages(),
+                  s.computed, pages, waits ? "waits" : "runs");
+  }
+  if (waits && s.overtaken > scenario_.engine.scheduling.most_overtaken) {
+    verdict_.fail("F1", request, "overtaken {} times, the limit is {}", s.overtaken,
+                  scenario_.engine.scheduling.most_overtaken);
+  }
+  if (!waits && !s.paused && s.unserved > kMostStepsLeftOut) {
+    verdict_.fail("F2", request, "left out of {} steps, the limit is {}", s.unserved, kMostStepsLeftOut);
+  }
+}
+
+// The oldest that ran and was not paused runs still, or has ended. With two steps in flight an older one may have come
+// in between.
+void Invariants::check_oldest(const engine::Engine& engine, const FrontDesk&) {
+  if (oldest_ == 0 || scenario_.executor.depth > 1) return;
+  for (const sched::Sequence* sequence : engine.scheduler().waiting()) {
+    if (sequence->id == oldest_) verdict_.fail("F3", request_of(*sequence), "preempted although it was the oldest");
+  }
+}
+
+void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& desk, bool anything_came) {
+  if (!engine.stalled() || anything_came) {
+    idle_rounds_ = 0;
+    return;
+  }
+  if (engine.idle() != desk.book().live().empty()) {
+    verdict_.fail("Q1", 0, "the engine says it is {}, {} requests are owed", engine.idle() ? "idle" : "busy",
+                  desk.book().live().size());
+  }
+  const auto able = [](const sched::Sequence* sequence) { return !sequence->paused; };
+  const auto waiting = engine.scheduler().waiting(), running = engine.scheduler().running();
+  const bool somebody = std::ranges::any_of(waiting, able) || std::ranges::any_of(running, able);
+  const bool batch_is_held = scenario_.engine.scheduling.batching != sched::BatchingMode::kContinuous &&
+                             (engine.scheduler().next_change() || !running.empty()) &&
+                             std::ranges::none_of(running, able);
+  if (!somebody || batch_is_held) {
+    idle_rounds_ = 0;
+  } else if (++idle_rounds_ > kMostIdleRounds) {
+    verdict_.fail("P1", 0, "{} wait and {} run, and nothing is computed", waiting.size(), running.size());
+  }
+}
+
+}  // namespace millrace::simulator

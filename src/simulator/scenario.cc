@@ -1,0 +1,92 @@
+#include "simulator/scenario.h"
+
+#include <algorithm>
+
+#include "simulator/letter_tokenizer.h"
+#include "simulator/random.h"
+
+namespace millrace::simulator {
+namespace {
+
+FaultRates random_faults(Random& random, bool archive) {
+  FaultRates faults;
+  if (random.chance(30)) return faults;
+  if (random.chance(40)) faults.failed_step = static_cast<int>(random.in(30, 200));
+  if (random.chance(40)) faults.nan_row = static_cast<int>(random.in(20, 200));
+  if (random.chance(20)) faults.clock_jump = static_cast<int>(random.in(50, 300));
+  if (random.chance(archive ? 70 : 10)) faults.restart = static_cast<int>(random.in(60, 300));
+  if (archive && random.chance(30)) faults.disk = static_cast<int>(random.in(50, 300));
+  faults.damaged_pages = random.chance(20);
+  return faults;
+}
+
+sched::Config random_scheduling(Random& random) {
+  sched::Config config;
+  config.max_batched_tokens = random.chance(10) ? random.in(1, 4) : random.in(5, 128);
+  config.max_sequences = random.in(1, 24);
+  config.long_prefill_tokens = random.chance(25) ? random.in(1, 40) : 0;
+  config.tpot_target_ms = random.chance(25) ? static_cast<double>(random.in(5, 60)) : 0.0;
+  config.batching = static_cast<sched::BatchingMode>(random.chance(75) ? 0 : random.in(1, 2));
+  config.batch_wait_ms = static_cast<double>(random.in(0, 200));
+  config.most_overtaken = static_cast<std::int32_t>(random.chance(50) ? 64 : random.in(1, 8));
+  config.most_preemptions = static_cast<std::int32_t>(random.in(1, 4));
+  return config;
+}
+
+}  // namespace
+
+Scenario make_scenario(std::uint64_t seed) {
+  Random random(seed);
+  Scenario s;
+  s.seed = seed;
+  constexpr std::int64_t kBlocks[] = {1, 8, 16, 32, 64};
+  s.executor.block_tokens = random.of(kBlocks);
+  const std::int64_t tokens = random.chance(60) ? random.in(100, 400) : random.in(400, 1500);
+  s.executor.pages = static_cast<std::int32_t>(tokens / s.executor.block_tokens + random.in(2, 6));
+  s.executor.depth = random.chance(40) ? 2 : 1;
+  s.executor.vocab_size = kLetters;
+  s.executor.max_length = random.chance(30) ? random.in(60, 300) : 4096;
+  s.engine.scheduling = random_scheduling(random);
+  const auto policies = sched::all_policies();
+  s.engine.policy =
+      policies[static_cast<std::size_t>(random.in(0, static_cast<std::int64_t>(policies.size()) - 1))].name;
+  s.engine.prefix_caching = random.chance(80);
+  const auto page_bytes = static_cast<std::size_t>(s.executor.block_tokens) * sizeof(FakeDevice::Stamp);
+  if (random.chance(50)) s.engine.swap_bytes = page_bytes * static_cast<std::size_t>(random.in(1, s.executor.pages));
+  s.engine.preemption = static_cast<engine::Preemption>(random.in(0, 2));
+  s.engine.session_share = random.chance(50) ? 1.0 : random.unit();
+  s.engine.max_waiting = random.chance(20) ? random.in(1, 8) : 1024;
+  s.machine = {.fixed_ms = 1.0 + 9.0 * random.unit(),
+               .weights_ms = 5.0 + 40.0 * random.unit(),
+               .token_ms = 0.2 + 2.0 * random.unit(),
+               .kv_token_ms = 1e-3 * random.unit(),
+               .sample_ms = 0.1 * random.unit()};
+  s.noise = random.chance(50) ? 0.5 * random.unit() : 0.0;
+  s.archive = s.engine.prefix_caching && random.chance(25);
+  s.archive_config.directory = "archive";
+  s.archive_config.origin = {.model_key = 7, .page_bytes = page_bytes, .block_tokens = s.executor.block_tokens};
+  s.archive_config.segment_bytes = static_cast<std::uint64_t>(random.in(500, 20'000));
+  s.archive_config.limit_bytes = static_cast<std::uint64_t>(random.in(4'000, 200'000));
+  s.faults = random_faults(random, s.archive);
+  s.requests = random.in(10, 70);
+  s.longest_prompt = random.chance(20) ? 2 * tokens : random.in(8, std::max<std::int64_t>(16, tokens / 3));
+  s.longest_answer = random.in(2, 60);
+  s.reader_room = random.in(2, 24);
+  s.slow_reader_ms = static_cast<double>(random.in(200, 30'000));
+  return s;
+}
+
+std::string Scenario::text() const {
+  constexpr const char* kModes[] = {"continuous", "dynamic", "static"};
+  constexpr const char* kPreemptions[] = {"auto", "recompute", "swap"};
+  return fmt::format(
+      "{}, {}, pages of {} tokens, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {} bytes, "
+      "preemption "
+      "{}, archive {}, {} requests",
+      engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
+      executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
+      engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
+      archive ? "on" : "off", requests);
+}
+
+}  // namespace millrace::simulator

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace millrace::simulator {
+
+// A broken promise: which (the names of docs/simulator.md), when, whose, and what was expected.
+struct Violation {
+  std::string invariant;
+  std::int64_t step = 0;
+  std::uint64_t request = 0;  // 0: nobody's in particular
+  std::string what;
+};
+
+// The first violation of a run; what comes after it is only its consequence.
+class Verdict {
+ public:
+  bool failed() const noexcept { return first_.has_value(); }
+  const std::optional<Violation>& violation() const noexcept { return first_; }
+  void at_step(std::int64_t step) noexcept { step_ = step; }
+
+  template <typename... Args>
+  void fail(std::string_view invariant, std::uint64_t request, fmt::format_string<Args...> format, Args&&... args) {
+    if (!first_) first_ = {std::string(invariant), step_, request, fmt::format(format, std::forward<Args>(args)...)};
+  }
+
+ private:
+  std::optional<Violation> first_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace millrace::simulator
