@@ -29,11 +29,14 @@ std::vector<Output> Engine::step() {
 sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
   for (;;) {
     sched::StepPlan plan = scheduler_.plan(view);
-    const auto waiting = scheduler_.waiting();
-    const bool starves = plan.admitted.empty() && !waiting.empty() &&
-                         cache_.needed(waiting.front()->blocks, waiting.front()->computed, waiting.front()->length()) >
-                             cache_.available();
-    if ((plan.preempted.empty() && !starves) || !sessions_.reclaim()) return plan;
+    const auto waiting = scheduler_.waiting(), running = scheduler_.running();
+    const auto starves = [&](const sched::Sequence* s) {
+      return !s->paused && cache_.needed(s->blocks, s->computed, s->length()) > cache_.available();
+    };
+    const bool head_starves = plan.admitted.empty() && !waiting.empty() && starves(waiting.front());
+    const bool all_starve =
+        plan.rows.empty() && (std::ranges::any_of(waiting, starves) || std::ranges::any_of(running, starves));
+    if ((plan.preempted.empty() && !head_starves && !all_starve) || !sessions_.reclaim()) return plan;
   }
 }
 

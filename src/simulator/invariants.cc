@@ -114,7 +114,13 @@ void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& d
   if (!somebody || batch_is_held) {
     idle_rounds_ = 0;
   } else if (++idle_rounds_ > kMostIdleRounds) {
-    verdict_.fail("P1", 0, "{} wait and {} run, and nothing is computed", waiting.size(), running.size());
+    const auto& all = std::ranges::any_of(running, able) ? running : waiting;
+    const sched::Sequence& s = **std::ranges::find_if(all, able);
+    verdict_.fail("P1", request_of(s),
+                  "{} wait and {} run, and nothing is computed; this one has {} of {} tokens scheduled, {} pages, {} "
+                  "pages are available",
+                  waiting.size(), running.size(), s.scheduled, s.length(), s.blocks.blocks().size(),
+                  engine.cache().available());
   }
 }
 
