@@ -33,10 +33,24 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
     const auto starves = [&](const sched::Sequence* s) {
       return !s->paused && cache_.needed(s->blocks, s->computed, s->length()) > cache_.available();
     };
-    const bool head_starves = plan.admitted.empty() && !waiting.empty() && starves(waiting.front());
+    // Passed too often, and passed again only because an idle engine serves whom it can.
+    const auto overdue = [&](const sched::Sequence* s) {
+      return s->overtaken >= config_.scheduling.most_overtaken &&
+             std::ranges::find(plan.admitted, s, &sched::Admission::sequence) == plan.admitted.end();
+    };
+    const bool head_starves =
+        plan.admitted.empty()
+            ? !waiting.empty() && starves(waiting.front())
+            : std::ranges::any_of(waiting, [&](const sched::Sequence* s) { return overdue(s) && starves(s); });
     const bool all_starve =
         plan.rows.empty() && (std::ranges::any_of(waiting, starves) || std::ranges::any_of(running, starves));
-    if ((plan.preempted.empty() && !head_starves && !all_starve) || !sessions_.reclaim()) return plan;
+    if (plan.preempted.empty() && !head_starves && !all_starve) return plan;
+    if (sessions_.reclaim()) continue;
+    // Slow readers share pages among themselves, so that none of them alone would free what is needed.
+    for (sched::Sequence* s : running) {
+      if (all_starve && plan.preempted.empty() && launched_.empty() && s->paused) plan.preempted.push_back(s);
+    }
+    return plan;
   }
 }
 

@@ -19,6 +19,10 @@ std::uint64_t request_of(const sched::Sequence& sequence) {
 
 void Invariants::before_step(const engine::Engine& engine) {
   oldest_ = 0;
+  paused_.clear();
+  for (const sched::Sequence* sequence : engine.scheduler().running()) {
+    if (sequence->paused) paused_.emplace(sequence->id, sequence->scheduled);
+  }
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
     if (sequence->paused) continue;
     oldest_ = sequence->id;
@@ -41,7 +45,13 @@ void Invariants::check_queues(const engine::Engine& engine, const FrontDesk& des
     check_sequence(sequence, waits);
   };
   for (const sched::Sequence* sequence : waiting) check(*sequence, true);
-  for (const sched::Sequence* sequence : running) check(*sequence, false);
+  for (const sched::Sequence* sequence : running) {
+    check(*sequence, false);
+    const auto paused = paused_.find(sequence->id);
+    if (paused != paused_.end() && sequence->scheduled > paused->second) {
+      verdict_.fail("Q2", request_of(*sequence), "served although its reader is slow");
+    }
+  }
   if (seen.size() != desk.book().answers_in_flight()) {
     verdict_.fail("Q1", 0, "{} answers are in the queues, {} are owed", seen.size(), desk.book().answers_in_flight());
   }
