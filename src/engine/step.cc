@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "engine/engine.h"
 
@@ -31,7 +32,8 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
     sched::StepPlan plan = scheduler_.plan(view);
     const auto waiting = scheduler_.waiting(), running = scheduler_.running();
     const auto starves = [&](const sched::Sequence* s) {
-      return !s->paused && cache_.needed(s->blocks, s->computed, s->length()) > cache_.available();
+      const std::int64_t length = std::min(s->length() + 1, s->max_total);  // as admission has it
+      return !s->paused && cache_.needed(s->blocks, s->computed, length) > cache_.available();
     };
     // Passed too often, and passed again only because an idle engine serves whom it can.
     const auto overdue = [&](const sched::Sequence* s) {
@@ -47,8 +49,8 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
     if (plan.preempted.empty() && !head_starves && !all_starve) return plan;
     if (sessions_.reclaim()) continue;
     // Slow readers share pages among themselves, so that none of them alone would free what is needed.
-    for (sched::Sequence* s : running) {
-      if (all_starve && plan.preempted.empty() && launched_.empty() && s->paused) plan.preempted.push_back(s);
+    if (all_starve && plan.preempted.empty() && launched_.empty()) {
+      std::ranges::copy_if(running, std::back_inserter(plan.preempted), &sched::Sequence::paused);
     }
     return plan;
   }
