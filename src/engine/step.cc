@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "engine/engine.h"
 
@@ -29,11 +30,29 @@ std::vector<Output> Engine::step() {
 sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
   for (;;) {
     sched::StepPlan plan = scheduler_.plan(view);
-    const auto waiting = scheduler_.waiting();
-    const bool starves = plan.admitted.empty() && !waiting.empty() &&
-                         cache_.needed(waiting.front()->blocks, waiting.front()->computed, waiting.front()->length()) >
-                             cache_.available();
-    if ((plan.preempted.empty() && !starves) || !sessions_.reclaim()) return plan;
+    const auto waiting = scheduler_.waiting(), running = scheduler_.running();
+    const auto starves = [&](const sched::Sequence* s) {
+      const std::int64_t length = std::min(s->length() + 1, s->max_total);  // as admission has it
+      return !s->paused && cache_.needed(s->blocks, s->computed, length) > cache_.available();
+    };
+    // Passed too often, and passed again only because an idle engine serves whom it can.
+    const auto overdue = [&](const sched::Sequence* s) {
+      return s->overtaken >= config_.scheduling.most_overtaken &&
+             std::ranges::find(plan.admitted, s, &sched::Admission::sequence) == plan.admitted.end();
+    };
+    const bool head_starves =
+        plan.admitted.empty()
+            ? !waiting.empty() && starves(waiting.front())
+            : std::ranges::any_of(waiting, [&](const sched::Sequence* s) { return overdue(s) && starves(s); });
+    const bool all_starve =
+        plan.rows.empty() && (std::ranges::any_of(waiting, starves) || std::ranges::any_of(running, starves));
+    if (plan.preempted.empty() && !head_starves && !all_starve) return plan;
+    if (sessions_.reclaim()) continue;
+    // Slow readers share pages among themselves, so that none of them alone would free what is needed.
+    if (all_starve && plan.preempted.empty() && launched_.empty()) {
+      std::ranges::copy_if(running, std::back_inserter(plan.preempted), &sched::Sequence::paused);
+    }
+    return plan;
   }
 }
 

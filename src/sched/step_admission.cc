@@ -221,6 +221,9 @@ bool StepPlanner::fits(const Member& member, const PeakDemand& demand) {
 // one that joins fits; nobody if it cannot be made to.
 bool StepPlanner::make_room(const Member& member, const PeakDemand& demand) {
   const Account before = account_;
+  // Where only slow readers run they lose their places however often they did: nobody would be served before they read.
+  const bool all_paused =
+      std::ranges::none_of(members_, [](const Member& m) { return m.stays && !m.place.sequence->paused; });
   victims_.clear();
   for (const bool paused : {true, false}) {
     if (paused ? !paused_ones_ : !policy_.preempts()) continue;
@@ -228,7 +231,7 @@ bool StepPlanner::make_room(const Member& member, const PeakDemand& demand) {
       Member& victim = members_[i];
       const Sequence& sequence = *victim.place.sequence;
       if (sequence.paused != paused || sequence.state != SequenceState::kRunning || !may_be_victim(victim)) continue;
-      if (sequence.preemptions >= config_.most_preemptions) continue;
+      if (sequence.preemptions >= config_.most_preemptions && !all_paused) continue;
       if (!paused && victim.place.rank.group <= member.place.rank.group) break;
       if (account_.free_slots > 0 && gain(victim) == 0) continue;
       take_out(victim);

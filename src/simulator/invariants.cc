@@ -19,6 +19,10 @@ std::uint64_t request_of(const sched::Sequence& sequence) {
 
 void Invariants::before_step(const engine::Engine& engine) {
   oldest_ = 0;
+  paused_.clear();
+  for (const sched::Sequence* sequence : engine.scheduler().running()) {
+    if (sequence->paused) paused_.emplace(sequence->id, sequence->scheduled);
+  }
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
     if (sequence->paused) continue;
     oldest_ = sequence->id;
@@ -41,7 +45,13 @@ void Invariants::check_queues(const engine::Engine& engine, const FrontDesk& des
     check_sequence(sequence, waits);
   };
   for (const sched::Sequence* sequence : waiting) check(*sequence, true);
-  for (const sched::Sequence* sequence : running) check(*sequence, false);
+  for (const sched::Sequence* sequence : running) {
+    check(*sequence, false);
+    const auto paused = paused_.find(sequence->id);
+    if (paused != paused_.end() && sequence->scheduled > paused->second) {
+      verdict_.fail("Q2", request_of(*sequence), "served although its reader is slow");
+    }
+  }
   if (seen.size() != desk.book().answers_in_flight()) {
     verdict_.fail("Q1", 0, "{} answers are in the queues, {} are owed", seen.size(), desk.book().answers_in_flight());
   }
@@ -114,7 +124,13 @@ void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& d
   if (!somebody || batch_is_held) {
     idle_rounds_ = 0;
   } else if (++idle_rounds_ > kMostIdleRounds) {
-    verdict_.fail("P1", 0, "{} wait and {} run, and nothing is computed", waiting.size(), running.size());
+    const auto& all = std::ranges::any_of(running, able) ? running : waiting;
+    const sched::Sequence& s = **std::ranges::find_if(all, able);
+    verdict_.fail("P1", request_of(s),
+                  "{} wait and {} run, and nothing is computed; this one has {} of {} tokens scheduled, {} pages, {} "
+                  "pages are available",
+                  waiting.size(), running.size(), s.scheduled, s.length(), s.blocks.blocks().size(),
+                  engine.cache().available());
   }
 }
 

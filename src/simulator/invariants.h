@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "engine/engine.h"
 #include "simulator/front_desk.h"
@@ -27,7 +28,8 @@ class Invariants {
 
   const Scenario& scenario_;
   Verdict& verdict_;
-  std::uint64_t oldest_ = 0;  // sequence that ran and was the oldest before the step; 0 = none
+  std::uint64_t oldest_ = 0;                      // sequence that ran and was the oldest before the step; 0 = none
+  std::map<std::uint64_t, std::int64_t> paused_;  // sequences that ran and were paused; what was scheduled of them
   int idle_rounds_ = 0;
 };
 

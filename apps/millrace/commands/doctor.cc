@@ -10,6 +10,7 @@
 #include "base/cpu_quota.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "model_speed.h"
 
 namespace millrace::commands {
 namespace {
@@ -24,6 +25,7 @@ struct Flags {
   std::string cpu_isa;
   int threads = 0;
   bool json = false;
+  std::string model_speed;
 };
 
 struct Warning {
@@ -212,7 +214,16 @@ app::Command doctor() {
             app.add_option("--cpu-isa", flags->cpu_isa, "Instruction set to measure; default the best there is")
                 ->envname("MILLRACE_CPU_ISA");
             app.add_flag("--json", flags->json, "Print one JSON object");
+            app.add_option("--model-speed", flags->model_speed,
+                           "Measure the steps of this model instead and print a profile for `simulate`");
             return [flags] {
+              if (!flags->model_speed.empty()) {
+                app::ModelFlags model{
+                    .model = flags->model_speed, .threads = flags->threads, .cpu_isa = flags->cpu_isa};
+                const auto speed = app::measure_model_speed(app::load_model(model), model);
+                fmt::print("{}\n", app::json_of(speed, flags->model_speed).dump(2));
+                return 0;
+              }
               const Findings findings = examine(*flags);
               flags->json ? print_json(findings) : print_text(findings);
               return 0;

@@ -1,0 +1,148 @@
+#include "model_speed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/env.h"
+#include "engine/engine.h"
+#include "engine/local_executor.h"
+#include "loadgen/blank_tokenizer.h"
+#include "loadgen/statistics.h"
+#include "loadgen/workload.h"
+#include "sched/step_cost_estimator.h"
+#include "simulator/fake_executor.h"
+
+namespace millrace::app {
+namespace {
+
+constexpr std::uint64_t kMaxProfileBytes = 1 << 20;
+constexpr std::int64_t kSpeedTokens = 4096;  // of the KV cache while measuring
+
+// Passes everything on and remembers what the last step computed.
+class WatchedExecutor final : public engine::Executor {
+ public:
+  WatchedExecutor(std::unique_ptr<engine::Executor> inner, sched::StepWork& work)
+      : inner_(std::move(inner)), work_(work) {}
+  std::int64_t vocab_size() const noexcept override { return inner_->vocab_size(); }
+  std::int64_t max_length() const noexcept override { return inner_->max_length(); }
+  std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
+  std::int32_t pages() const noexcept override { return inner_->pages(); }
+  kv::PageDevice& device() noexcept override { return inner_->device(); }
+  void launch(model::BatchInput input) override {
+    work_ = simulator::work_of(input);
+    inner_->launch(std::move(input));
+  }
+  Result<TensorView> wait() override { return inner_->wait(); }
+
+ private:
+  std::unique_ptr<engine::Executor> inner_;
+  sched::StepWork& work_;
+};
+
+struct Step {
+  sched::StepWork work;
+  double ms = 0.0;
+};
+
+// `n` prompts side by side, then `answer` steps that decode a token of each.
+struct Size {
+  std::int64_t n, prompt, answer;
+};
+constexpr Size kSizes[] = {{1, 1, 2},   {1, 8, 10},   {1, 16, 2},  {1, 32, 2},  {1, 64, 2},  {1, 128, 2},
+                           {1, 256, 2}, {1, 512, 10}, {2, 16, 10}, {4, 16, 10}, {8, 16, 10}, {16, 16, 8},
+                           {32, 16, 8}, {1, 1000, 8}, {8, 256, 8}, {3, 700, 8}, {24, 8, 6},  {12, 100, 6}};
+
+class SpeedRun {
+ public:
+  SpeedRun(const LoadedModel& loaded, const ModelFlags& flags)
+      : vocabulary_(loaded.transformer->spec().vocab_size), longest_(loaded.transformer->max_length()) {
+    auto local = engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, flags.kv_pages(), kSpeedTokens);
+    auto executor = std::make_unique<WatchedExecutor>(std::move(local).or_throw(), work_);
+    engine::Config config;
+    config.prefix_caching = false;
+    engine_ = engine::Engine::create(std::move(executor), loadgen::blank_tokenizer(vocabulary_), Env::system(), config)
+                  .or_throw();
+  }
+
+  std::vector<Step> run() {
+    for (const Size& size : kSizes) measure({size.n, std::min<std::int64_t>(size.prompt, 16), 2});  // memory is touched
+    steps_.clear();
+    for (int round = 0; round < 2; ++round) {
+      for (const Size& size : kSizes) measure(size);
+    }
+    return std::move(steps_);
+  }
+
+ private:
+  void measure(const Size& size) {
+    if (size.prompt + size.answer >= longest_) return;
+    for (std::int64_t i = 0; i < size.n; ++i) {
+      engine::Request request;
+      request.tokens = loadgen::random_prompt(size.prompt, vocabulary_, 1, next_++);
+      request.sampling.temperature = 0.0;
+      request.sampling.max_tokens = size.answer;
+      request.sampling.ignore_eos = true;
+      engine_->submit(std::move(request)).or_throw();
+    }
+    while (!engine_->idle()) {
+      const TimePoint start = Env::system().now();
+      static_cast<void>(engine_->step());
+      if (engine_->stalled()) continue;
+      steps_.push_back({work_, milliseconds_between(start, Env::system().now())});
+    }
+  }
+
+  std::int64_t vocabulary_, longest_;
+  sched::StepWork work_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::vector<Step> steps_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace
+
+ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags) {
+  const std::vector<Step> steps = SpeedRun(loaded, flags).run();
+  sched::StepCostEstimator estimator;
+  for (const Step& step : steps) estimator.observe(step.work, step.ms);
+  std::vector<double> errors;
+  for (const Step& step : steps) {
+    errors.push_back(std::abs(estimator.cost().milliseconds(step.work) - step.ms) / step.ms);
+  }
+  return {.cost = estimator.cost(),
+          .steps = static_cast<std::int64_t>(steps.size()),
+          .typical_error = loadgen::quantile(errors, 0.5)};
+}
+
+nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model) {
+  return {{"model", model},
+          {"fixed_ms", speed.cost.fixed_ms},
+          {"weights_ms", speed.cost.weights_ms},
+          {"token_ms", speed.cost.token_ms},
+          {"kv_token_ms", speed.cost.kv_token_ms},
+          {"sample_ms", speed.cost.sample_ms},
+          {"measured_steps", speed.steps},
+          {"typical_error", speed.typical_error}};
+}
+
+sched::StepCost read_model_speed(const std::string& path) {
+  const std::string text = read_file(Env::system(), path, kMaxProfileBytes).or_throw();
+  const auto object = nlohmann::json::parse(text, nullptr, false);
+  if (!object.is_object()) throw_load_error(ErrorCode::kBadFile, path, "{}: expected a JSON object", path);
+  sched::StepCost cost;
+  for (const auto& [name, field] : {std::pair<const char*, double*>{"fixed_ms", &cost.fixed_ms},
+                                    {"weights_ms", &cost.weights_ms},
+                                    {"token_ms", &cost.token_ms},
+                                    {"kv_token_ms", &cost.kv_token_ms},
+                                    {"sample_ms", &cost.sample_ms}}) {
+    const auto value = object.find(name);
+    if (value == object.end() || !value->is_number() || !(value->get<double>() >= 0.0 && value->get<double>() < 1e9)) {
+      throw_load_error(ErrorCode::kBadFile, name, "{}: {}: expected milliseconds from 0 to 1e9", path, name);
+    }
+    *field = value->get<double>();
+  }
+  return cost;
+}
+
+}  // namespace millrace::app

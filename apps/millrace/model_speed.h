@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "loaded_model.h"
+#include "sched/step_cost.h"
+
+namespace millrace::app {
+
+// How long the steps of a model take on this machine: real steps of many sizes, and a line through their times.
+struct ModelSpeed {
+  sched::StepCost cost;
+  std::int64_t steps = 0;
+  double typical_error = 0.0;  // median of |fitted - measured| / measured
+};
+ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags);
+
+nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model);
+// The fields of StepCost; others are ignored. Throws LoadError naming file and field.
+sched::StepCost read_model_speed(const std::string& path);
+
+}  // namespace millrace::app

@@ -1,0 +1,230 @@
+#include "service_plan.h"
+
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "bench/report.h"
+#include "bench/table.h"
+#include "engine/local_executor.h"
+#include "loadgen/blank_tokenizer.h"
+#include "loadgen/statistics.h"
+#include "model_speed.h"
+#include "simulator/service_run.h"
+
+namespace millrace::app {
+namespace {
+
+using bench::figure;
+using loadgen::Distribution;
+using simulator::Arrival;
+using simulator::ServiceRun;
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kMaxTraceBytes = std::uint64_t{1} << 30;
+
+// What a request must keep to count as good.
+struct Goodput {
+  double ttft_ms = 0.0, tpot_ms = 0.0;  // 0 = any
+};
+
+std::vector<std::string> split(const std::string& text, char mark) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(mark, at), text.size());
+    if (end > at) parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// "ttft:500,tpot:50"
+Goodput parse_goodput(const std::string& text) {
+  Goodput goodput;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t colon = part.find(':');
+    const std::string name = part.substr(0, colon);
+    const std::string value = colon == std::string::npos ? "" : part.substr(colon + 1);
+    double ms = 0.0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), ms);
+    const bool number = error == std::errc() && end == value.data() + value.size() && ms > 0.0 && ms < 1e9;
+    if (!number || (name != "ttft" && name != "tpot")) {
+      throw_load_error(ErrorCode::kInvalidArgument, "goodput", "goodput: '{}': expected ttft:MS or tpot:MS", part);
+    }
+    (name == "ttft" ? goodput.ttft_ms : goodput.tpot_ms) = ms;
+  }
+  return goodput;
+}
+
+struct Summary {
+  Distribution ttft, tpot, latency;
+  double output_tok_s = 0.0, requests_s = 0.0, goodput_s = 0.0, good_share = 0.0;
+  std::int64_t cached_tokens = 0;
+};
+
+Summary summary_of(const ServiceRun& run, const Goodput& goodput) {
+  Summary summary;
+  std::vector<double> ttft, tpot, latency;
+  std::int64_t good = 0, tokens = 0;
+  for (const simulator::Served& served : run.requests) {
+    ttft.push_back(served.ttft_ms);
+    if (served.output_tokens > 1) tpot.push_back(served.tpot_ms);
+    latency.push_back(served.latency_ms);
+    tokens += served.output_tokens;
+    summary.cached_tokens += served.cached_tokens;
+    good += (goodput.ttft_ms == 0.0 || served.ttft_ms <= goodput.ttft_ms) &&
+                    (goodput.tpot_ms == 0.0 || served.tpot_ms <= goodput.tpot_ms)
+                ? 1
+                : 0;
+  }
+  summary.ttft = loadgen::distribution_of(ttft);
+  summary.tpot = loadgen::distribution_of(tpot);
+  summary.latency = loadgen::distribution_of(latency);
+  const auto all = static_cast<double>(run.requests.size()) + static_cast<double>(run.refused);
+  if (run.seconds > 0.0) {
+    summary.output_tok_s = static_cast<double>(tokens) / run.seconds;
+    summary.requests_s = static_cast<double>(run.requests.size()) / run.seconds;
+    summary.goodput_s = static_cast<double>(good) / run.seconds;
+  }
+  if (all > 0.0) summary.good_share = static_cast<double>(good) / all;
+  return summary;
+}
+
+Json json_of(const ServiceRun& run, const Summary& summary) {
+  return {{"requests", run.requests.size()},
+          {"refused", run.refused},
+          {"seconds", run.seconds},
+          {"steps", run.steps},
+          {"ttft_ms", bench::json_of(summary.ttft)},
+          {"tpot_ms", bench::json_of(summary.tpot)},
+          {"latency_ms", bench::json_of(summary.latency)},
+          {"output_tok_s", summary.output_tok_s},
+          {"requests_s", summary.requests_s},
+          {"goodput_requests_s", summary.goodput_s},
+          {"goodput_share", summary.good_share},
+          {"preemptions", run.preemptions},
+          {"cached_tokens", summary.cached_tokens},
+          {"kv_use_mean", run.kv_use_mean},
+          {"kv_use_peak", run.kv_use_peak}};
+}
+
+std::vector<Arrival> arrivals_of(const ServicePlanFlags& flags) {
+  std::vector<Arrival> arrivals =
+      flags.trace.empty()
+          ? simulator::parse_workload(flags.workload).or_throw()
+          : simulator::parse_trace(read_file(Env::system(), flags.trace, kMaxTraceBytes).or_throw()).or_throw();
+  if (flags.request_rate > 0.0) simulator::set_rate(arrivals, flags.request_rate, 0);
+  return arrivals;
+}
+
+std::vector<std::string> table_row(const std::string& name, const ServiceRun& run, const Summary& s) {
+  return {name,
+          figure(s.ttft.p50),
+          figure(s.ttft.p99),
+          figure(s.tpot.p50),
+          figure(s.tpot.p99),
+          figure(s.latency.p50),
+          figure(s.latency.p99),
+          figure(s.output_tok_s),
+          figure(s.requests_s),
+          fmt::format("{:.0f}", 100.0 * s.good_share),
+          std::to_string(run.preemptions),
+          std::to_string(run.refused),
+          fmt::format("{:.0f}/{:.0f}", 100.0 * run.kv_use_mean, 100.0 * run.kv_use_peak)};
+}
+
+std::int64_t kv_tokens(const ServicePlanFlags& flags) {
+  return flags.serving.kv_cache_tokens > 0 ? flags.serving.kv_cache_tokens : 32768;
+}
+
+// The same load on the real engine, in real time.
+ServiceRun serve_really(const ServicePlanFlags& flags, const LoadedModel& loaded, const ModelFlags& model,
+                        std::span<const Arrival> arrivals) {
+  EngineFlags serving = flags.serving;
+  const auto vocabulary = loaded.transformer->spec().vocab_size;
+  auto made = make_engine(loaded, loadgen::blank_tokenizer(vocabulary), model, serving, kv_tokens(flags));
+  return simulator::run_service(*made.engine, Env::system(), arrivals, vocabulary,
+                                [](TimePoint until) { std::this_thread::sleep_until(until); });
+}
+
+double error_of(double predicted, double real) { return real > 0.0 ? (predicted - real) / real : 0.0; }
+
+Json errors_of(const Summary& predicted, const Summary& real) {
+  return {{"ttft_p50", error_of(predicted.ttft.p50, real.ttft.p50)},
+          {"tpot_p50", error_of(predicted.tpot.p50, real.tpot.p50)},
+          {"latency_p50", error_of(predicted.latency.p50, real.latency.p50)},
+          {"output_tok_s", error_of(predicted.output_tok_s, real.output_tok_s)}};
+}
+
+}  // namespace
+
+void ServicePlanFlags::declare(CLI::App& app) {
+  auto* spec = app.add_option("--workload", workload,
+                              "Predict this load: requests=200,rate=4,input=64-512,output=16-256:long,prefix=128");
+  app.add_option("--trace", trace,
+                 "Or that of a CSV or JSONL file: arrival_s, prompt_tokens, output_tokens[, tenant, "
+                 "prefix_group[, prefix_tokens]]")
+      ->excludes(spec);
+  app.add_option("--policy", policies, "Policies to compare, with commas between; default --scheduling-policy");
+  app.add_option("--model-speed", model_speed, "What `millrace doctor --model-speed MODEL` has printed");
+  app.add_option("--request-rate", request_rate, "Requests a second instead of the load's own times")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--goodput", goodput, "What counts as good, in ms: ttft:500,tpot:50");
+  app.add_option("--block-size", block_size, "Tokens of a page")->check(CLI::Range(1, 1024));
+  app.add_option("--against", against, "Run the load on this model too, in real time, and compare");
+  serving.declare(app);
+}
+
+int plan_service(const ServicePlanFlags& flags, bool json) {
+  const Goodput goodput = parse_goodput(flags.goodput);
+  const std::vector<Arrival> arrivals = arrivals_of(flags);
+  std::optional<LoadedModel> loaded;
+  ModelFlags model;
+  model.model = flags.against;
+  if (!flags.against.empty()) loaded = load_model(model);
+  if (flags.model_speed.empty() && !loaded) {
+    throw_load_error(ErrorCode::kInvalidArgument, "model-speed",
+                     "--model-speed is needed: millrace doctor --model-speed MODEL > profile.json");
+  }
+  const sched::StepCost machine =
+      flags.model_speed.empty() ? measure_model_speed(*loaded, model).cost : read_model_speed(flags.model_speed);
+  std::vector<std::string> policies = split(flags.policies, ',');
+  if (policies.empty()) policies.push_back(flags.serving.scheduling_policy);
+  bench::Table table({{"policy", true},
+                      {"TTFT p50"},
+                      {"p99"},
+                      {"TPOT p50"},
+                      {"p99"},
+                      {"latency p50"},
+                      {"p99"},
+                      {"tok/s"},
+                      {"req/s"},
+                      {"good %"},
+                      {"preempted"},
+                      {"refused"},
+                      {"KV %"}});
+  Json out = {{"requests", arrivals.size()}, {"policies", Json::object()}};
+  for (const std::string& policy : policies) {
+    ServicePlanFlags one = flags;
+    one.serving.scheduling_policy = policy;
+    simulator::PlannedEngine plan{
+        .engine = one.serving.config(), .kv_cache_tokens = kv_tokens(flags), .block_tokens = flags.block_size};
+    plan.engine.max_waiting = static_cast<std::int64_t>(arrivals.size());
+    const ServiceRun run = simulator::predict_service(plan, machine, arrivals);
+    const Summary summary = summary_of(run, goodput);
+    table.add(table_row(policy, run, summary));
+    out["policies"][policy] = json_of(run, summary);
+    if (!loaded) continue;
+    const ServiceRun real = serve_really(one, *loaded, model, arrivals);
+    const Summary measured = summary_of(real, goodput);
+    table.add(table_row("  really", real, measured));
+    out["policies"][policy]["really"] = json_of(real, measured);
+    out["policies"][policy]["error"] = errors_of(summary, measured);
+  }
+  fmt::print("{}\n", json ? out.dump(2) : table.str());
+  return 0;
+}
+
+}  // namespace millrace::app

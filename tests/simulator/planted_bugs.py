@@ -1,0 +1,159 @@
+"""Planted bugs, each a change of one place of kv/, sched/ or engine/, that the simulator must find within 1,000 seeds.
+
+    ninja -C build/release millrace
+    python tests/simulator/planted_bugs.py [name ...]
+
+Each changed file is compiled as the build has it and linked before the libraries into a copy of millrace; the build itself stays as
+it is. Prints which seed and which invariant found each; exits 1 if one was not found, or no longer fits the source.
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("MILLRACE_BUILD_DIR", "build/release")
+SEEDS, CHUNK = 1000, 50
+
+# name: (file, what stands there, what the bug makes of it)
+BUGS = {
+    "a page is freed twice": ("src/kv/block_table.cc",
+        "    pool_->release(blocks_.back());\n    blocks_.pop_back();",
+        "    pool_->release(blocks_.back());\n    if (keep == 0 && blocks_.size() == 5) pool_->release(blocks_.back());\n    blocks_.pop_back();"),
+    "a reference is lost on cancel": ("src/engine/ending.cc",
+        "  scheduler_.remove(running);\n",
+        "  scheduler_.remove(running);\n  if (reason == FinishReason::kCancelled) new kv::BlockTable(std::move(running.blocks));\n"),
+    "no copy on write": ("src/kv/paged_cache.cc",
+        "  if (others == 0) return false;", "  if (others >= 0) return false;"),
+    "the salt is ignored in the tree": ("src/kv/prefix_tree.cc",
+        "  const auto root = roots_.find(scope);\n  if (root == roots_.end()) return match;",
+        "  const auto root = roots_.begin();\n  if (root == roots_.end()) return match;"),
+    "a partial match is one token too long": ("src/kv/paged_cache.cc",
+        "  return room ? match.partial_tokens : 0;", "  return room ? match.partial_tokens + 1 : 0;"),
+    "attach trusts an old match": ("src/kv/prefix_tree.cc",
+        "  return pool_.published(block) && version_[static_cast<std::size_t>(block)] <= version;",
+        "  return pool_.published(block) && version <= ~std::uint64_t{0};"),
+    "a preempted one keeps what it has computed": ("src/engine/step.cc",
+        "  running.blocks.truncate(0);\n  running.scheduled = running.computed = 0;",
+        "  running.blocks.truncate(0);"),
+    "swap restores pages in another order": ("src/kv/swap_space.cc",
+        "    device.write(pages[i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);",
+        "    device.write(pages[pages.size() - 1 - i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);"),
+    "a shared page counts as its writer's": ("src/kv/paged_cache.cc",
+        "  return others > 1 || !pool_.published(block) || tree_->tokens_in(block) > kept;",
+        "  return others > 1 && tree_->tokens_in(block) > kept;"),
+    "a row reserves one token too few": ("src/engine/step.cc",
+        "s.scheduled + row.n_tokens);", "s.scheduled + row.n_tokens - 1);"),
+    "computed advances twice": ("src/sched/scheduler.cc",
+        "    sequence.computed += row.n_tokens;", "    sequence.computed += row.n_tokens + (row.n_tokens == 7 ? 1 : 0);"),
+    "a swapped one that is cancelled leaks": ("src/engine/ending.cc",
+        "  ++counters_.answers;",
+        "  if (running.swapped) new kv::SwapTicket(std::move(*running.swapped));\n  ++counters_.answers;"),
+    "a session lends more than is computed": ("src/engine/sessions.cc",
+        "  const auto computed_end = session.tokens.begin() + session.computed;",
+        "  const auto computed_end = session.tokens.end();"),
+    "nothing is forgotten after a failure": ("src/engine/ending.cc",
+        "  if (!trusted) cache_.forget(running.scope, running.tokens, 0);", ""),
+    "an archived page's key leaves out its parent": ("src/kv/archived_pages.cc",
+        "key_maker_->make(scope, parent, tokens.subspan(", "key_maker_->make(scope, nullptr, tokens.subspan("),
+    "the archive checks nothing": ("src/kv/archive_segment.cc",
+        "  return checksum(page) == record->page_checksum;", "  return true;"),
+    "a paused one is still served": ("src/sched/step_planner.cc",
+        "    if (sequence->paused) {\n      paused_ones_ = true;\n    } else {",
+        "    if (sequence->paused && sequence->id == 0) {\n      paused_ones_ = true;\n    } else {"),
+    "the oldest is preempted first": ("src/sched/step_planner.cc",
+        "  return member.stays && member.place.sequence->in_flight == 0 && member.place.sequence != oldest_;",
+        "  return member.stays && member.place.sequence->in_flight == 0;"),
+    "a time limit never comes": ("src/engine/ending.cc",
+        "    end_request(id, FinishReason::kTimeout, outputs);", ""),
+    "an output is sent twice": ("src/engine/step.cc",
+        "    output.stats = stats;\n    outputs.push_back(std::move(output));",
+        "    output.stats = stats;\n    if (stats.output_tokens == 9) outputs.push_back(output);\n    outputs.push_back(std::move(output));"),
+    "a session's pages go to any scope": ("src/engine/sessions.cc",
+        "  if (session.scope != scope) {", "  if (false) {"),
+    "a failed step's pages are kept of a cancelled one": ("src/engine/step.cc",
+        "      running.ending = FinishReason::kError;\n      running.failure = logits.error();\n      continue;", "      continue;"),
+}
+
+
+def commands():
+    """The compile command of each source, and the link command of millrace."""
+    entries = json.loads(subprocess.run(["ninja", "-C", BUILD, "-t", "compdb"], capture_output=True, check=True, text=True).stdout)
+    compiles, link = {}, None
+    for entry in entries:
+        if entry["output"].endswith(".cc.o"):
+            compiles[str((pathlib.Path(entry["directory"]) / entry["file"]).resolve())] = entry["command"]
+        elif entry["output"] == "bin/millrace":
+            link = entry["command"]
+    return compiles, link
+
+
+def plant(name, folder, compiles, link):
+    file, old, new = BUGS[name]
+    source = ROOT / file
+    text = source.read_text()
+    if old not in text:
+        return "does not fit the source"
+    folder.mkdir(parents=True)
+    changed, target, program = folder / source.name, folder / "changed.o", folder / "millrace"
+    changed.write_text(text.replace(old, new))
+    words = [w for w in shlex.split(compiles[str(source)]) if "ccache" not in w]
+    words[words.index("-o") + 1] = str(target)
+    words[words.index("-c") + 1] = str(changed)
+    for flag in ("-MD", "-MT", "-MF"):
+        if flag in words:
+            at = words.index(flag)
+            del words[at:at + (1 if flag == "-MD" else 2)]
+    built = subprocess.run([*words, "-Wno-error", f"-I{source.parent}"], cwd=BUILD, capture_output=True, text=True)
+    if built.returncode:
+        return "does not compile: " + built.stderr[-500:]
+    words = shlex.split(link.split("&&")[1])
+    words[words.index("-o") + 1] = str(program)
+    words.insert(words.index("-o"), str(target))
+    built = subprocess.run(words, cwd=BUILD, capture_output=True, text=True)
+    if built.returncode:
+        return "does not link: " + built.stderr[-500:]
+    return None
+
+
+def hunt(program):
+    """The first seed that finds something, and what; None if none of SEEDS does."""
+    for first in range(1, SEEDS, CHUNK):
+        run = subprocess.run([program, "simulate", "--seed", str(first), "--seeds", str(CHUNK), "--json"], capture_output=True,
+                             text=True, timeout=600)
+        if run.returncode < 0 or run.returncode not in (0, 1):
+            for seed in range(first, first + CHUNK):
+                one = subprocess.run([program, "simulate", "--seed", str(seed)], capture_output=True, text=True, timeout=600)
+                if one.returncode:
+                    return seed, "crash: " + (one.stderr.strip().splitlines() or ["signal"])[-1][:70]
+        elif run.returncode == 1:
+            violation = json.loads(run.stdout)["violations"][0]
+            return violation["seed"], violation["invariant"] + ": " + violation["what"][:70]
+    return None
+
+
+def main(names):
+    compiles, link = commands()
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(int(os.environ.get("MILLRACE_JOBS", "2"))) as pool:
+        def one(numbered):
+            number, name = numbered
+            place = pathlib.Path(folder) / str(number)
+            trouble = plant(name, place, compiles, link)
+            if trouble:
+                return name, trouble, None
+            return name, None, hunt(place / "millrace")
+        for name, trouble, found in pool.map(one, enumerate(names)):
+            if trouble or found is None:
+                missed += 1
+            print(f"{name:<52} " + (trouble or (f"seed {found[0]:>4}  {found[1]}" if found else "NOT FOUND")), flush=True)
+    print(f"{len(names) - missed} of {len(names)} found")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or list(BUGS)))
