@@ -109,9 +109,9 @@ void Engine::preempt(Running& running) {
 void Engine::admit(const sched::Admission& admission) {
   auto& running = static_cast<Running&>(*admission.sequence);
   if (running.swapped) {
-    if (cache_.swap_in(*running.swapped, running.blocks)) {
-      running.swapped.reset();
-    }
+    // Where others took the pages since the plan was made, what was computed is computed again.
+    if (!cache_.swap_in(*running.swapped, running.blocks)) running.scheduled = running.computed = 0;
+    running.swapped.reset();
   } else if (running.blocks.blocks().empty()) {
     const std::int64_t held = cache_.attach(running.blocks, admission.match, env_.now());
     running.scheduled = running.computed = std::min(held, running.length() - 1);

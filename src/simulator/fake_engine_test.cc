@@ -48,6 +48,8 @@ class FakeEngine : public testing::TestWithParam<int> {
     auto executor = std::make_unique<FakeExecutor>(setup.executor,
                                                    [this](const model::BatchInput&, std::span<float>) -> Result<void> {
                                                      env_.time += std::chrono::milliseconds(5);
+                                                     if (failing_)
+                                                       return make_error(ErrorCode::kInternal, "", "broken");
                                                      return {};
                                                    });
     engine_ =
@@ -106,6 +108,7 @@ class FakeEngine : public testing::TestWithParam<int> {
   }
 
   Case setup_;
+  bool failing_ = false;
   MemoryEnv env_;
   std::unique_ptr<Engine> engine_;
 };
@@ -131,6 +134,101 @@ TEST_P(FakeEngine, GivesEveryAnswerTheTokensItWouldHaveAlone) {
   start(c);
   serve(static_cast<unsigned>(seed));
 }
+
+// What the simulator has found, each as small as it gets.
+class FakeEngineFixed : public FakeEngine {
+ protected:
+  static Request plain(std::size_t prompt, std::int64_t answer) {
+    Request r;
+    for (std::size_t i = 0; i < prompt; ++i) r.tokens.push_back(static_cast<std::int32_t>(1 + i % 60));
+    r.sampling.temperature = 0.0;
+    r.sampling.max_tokens = answer;
+    r.sampling.ignore_eos = true;
+    return r;
+  }
+  std::vector<Output> until_idle() {
+    std::vector<Output> all;
+    for (int step = 0; step < 1000 && !engine_->idle(); ++step) {
+      for (Output& output : engine_->step()) all.push_back(std::move(output));
+      engine_->check_integrity();
+    }
+    EXPECT_TRUE(engine_->idle());
+    return all;
+  }
+};
+
+TEST_P(FakeEngineFixed, ASessionMayGoOnUnderAnotherSalt) {
+  start({});
+  const auto session = engine_->open_session();
+  for (const char* salt : {"a", "b"}) {
+    Request r = plain(40, 10);
+    r.session = session;
+    r.append_to_session = true;
+    r.cache_salt = salt;
+    engine_->submit(r).or_throw();
+    for (const Output& output : until_idle()) EXPECT_EQ(output.stats.cached_tokens, 0) << salt;
+  }
+}
+
+TEST_P(FakeEngineFixed, ACancelledPromptIsComputedNoFurther) {
+  Case c;
+  c.executor.depth = 2;
+  c.engine.scheduling.max_batched_tokens = 8;
+  start(c);
+  const auto id = engine_->submit(plain(800, 1)).or_throw();
+  static_cast<void>(engine_->step());
+  engine_->cancel(id);
+  std::size_t outputs = engine_->step().size();
+  outputs += engine_->step().size();
+  EXPECT_EQ(outputs, 1u);
+  EXPECT_TRUE(engine_->idle());
+}
+
+TEST_P(FakeEngineFixed, ARequestOfTwoFailedStepsEndsOnce) {
+  Case c;
+  c.executor.depth = 2;
+  c.engine.scheduling.max_batched_tokens = 8;
+  start(c);
+  failing_ = true;
+  engine_->submit(plain(100, 1)).or_throw();
+  const auto outputs = until_idle();
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_EQ(outputs[0].finish, FinishReason::kError);
+}
+
+TEST_P(FakeEngineFixed, ARunningRequestGetsThePagesOfIdleSessions) {
+  Case c;
+  c.executor.pages = 10;
+  c.engine.prefix_caching = false;
+  start(c);
+  Request held = plain(80, 2);
+  held.session = engine_->open_session();
+  engine_->submit(held).or_throw();
+  until_idle();
+  engine_->submit(plain(30, 100)).or_throw();
+  EXPECT_EQ(until_idle().size(), 100u);
+}
+
+TEST_P(FakeEngineFixed, ReadersPreemptedTooOftenKeepNobodyFromBeingServed) {
+  Case c;
+  c.engine.scheduling.max_sequences = 1;
+  c.engine.scheduling.most_preemptions = 1;
+  start(c);
+  const auto slow = engine_->submit(plain(20, 200)).or_throw();
+  for (int round = 0; round < 3; ++round) {
+    engine_->pause(slow, false);
+    for (int i = 0; i < 5; ++i) static_cast<void>(engine_->step());
+    engine_->pause(slow, true);
+    const auto other = engine_->submit(plain(5, 3)).or_throw();
+    bool ended = false;
+    for (int i = 0; i < 20 && !ended; ++i) {
+      for (const Output& output : engine_->step()) ended = ended || (output.request == other && output.last);
+    }
+    EXPECT_TRUE(ended) << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Once, FakeEngineFixed, testing::Values(0));
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FakeEngine, testing::Range(0, 200));
 

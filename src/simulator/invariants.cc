@@ -19,6 +19,8 @@ std::uint64_t request_of(const sched::Sequence& sequence) {
 
 void Invariants::before_step(const engine::Engine& engine) {
   oldest_ = 0;
+  lent_ = std::ranges::any_of(engine.scheduler().waiting(),
+                              [](const sched::Sequence* s) { return !s->blocks.blocks().empty(); });
   paused_.clear();
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
     if (sequence->paused) paused_.emplace(sequence->id, sequence->scheduled);
@@ -88,7 +90,9 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
     verdict_.fail("B5", request, "swapped out {} pages with {} tokens, holds {} pages and {}", s.swapped->pages(),
                   s.computed, pages, waits ? "waits" : "runs");
   }
-  if (waits && s.overtaken > scenario_.engine.scheduling.most_overtaken) {
+  // An idle engine serves whom it can rather than nobody: those whom sessions lent the pages that the others wait for.
+  if (waits && lent_ && s.overtaken > scenario_.engine.scheduling.most_overtaken) excused_[s.id] = s.overtaken;
+  if (waits && s.overtaken > std::max(scenario_.engine.scheduling.most_overtaken, excused_[s.id])) {
     verdict_.fail("F1", request, "overtaken {} times, the limit is {}", s.overtaken,
                   scenario_.engine.scheduling.most_overtaken);
   }

@@ -18,7 +18,10 @@ class Invariants {
 
   void before_step(const engine::Engine& engine);
   void after_step(const engine::Engine& engine, const FrontDesk& desk, bool anything_came);
-  void restart() noexcept { idle_rounds_ = 0; }
+  void restart() {
+    idle_rounds_ = 0;
+    excused_.clear();
+  }
 
  private:
   void check_queues(const engine::Engine& engine, const FrontDesk& desk);
@@ -28,8 +31,10 @@ class Invariants {
 
   const Scenario& scenario_;
   Verdict& verdict_;
-  std::uint64_t oldest_ = 0;                      // sequence that ran and was the oldest before the step; 0 = none
-  std::map<std::uint64_t, std::int64_t> paused_;  // sequences that ran and were paused; what was scheduled of them
+  std::uint64_t oldest_ = 0;                       // sequence that ran and was the oldest before the step; 0 = none
+  std::map<std::uint64_t, std::int64_t> paused_;   // sequences that ran and were paused; what was scheduled of them
+  std::map<std::uint64_t, std::int32_t> excused_;  // sequences: times they were overtaken for a good reason
+  bool lent_ = false;                              // somebody waits with pages of its session
   int idle_rounds_ = 0;
 };
 
