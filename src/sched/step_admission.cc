@@ -224,14 +224,18 @@ bool StepPlanner::make_room(const Member& member, const PeakDemand& demand) {
   // Where only slow readers run they lose their places however often they did: nobody would be served before they read.
   const bool all_paused =
       std::ranges::none_of(members_, [](const Member& m) { return m.stays && !m.place.sequence->paused; });
+  struct Round {
+    bool paused, spared;  // slow readers; those not preempted too often already
+  };
   victims_.clear();
-  for (const bool paused : {true, false}) {
+  for (const auto& [paused, spared] : {Round{true, true}, Round{true, false}, Round{false, true}}) {
     if (paused ? !paused_ones_ : !policy_.preempts()) continue;
+    if (!spared && !all_paused) continue;
     for (std::size_t i = members_.size(); i-- > 0 && victims_.size() < kMostVictims;) {
       Member& victim = members_[i];
       const Sequence& sequence = *victim.place.sequence;
       if (sequence.paused != paused || sequence.state != SequenceState::kRunning || !may_be_victim(victim)) continue;
-      if (sequence.preemptions >= config_.most_preemptions && !all_paused) continue;
+      if (spared && sequence.preemptions >= config_.most_preemptions) continue;
       if (!paused && victim.place.rank.group <= member.place.rank.group) break;
       if (account_.free_slots > 0 && gain(victim) == 0) continue;
       take_out(victim);
