@@ -94,7 +94,8 @@ void AnswerBook::check_token(Asked& asked, const Output& output) {
 // the session itself.
 std::int64_t AnswerBook::most_cached(const Asked& asked, bool caching) const {
   std::int64_t most = asked.from_session;
-  if (!caching) return most;
+  // Without prefix caching a session, and those forked from it, find what they themselves have said.
+  if (!caching) return asked.request.session ? static_cast<std::int64_t>(asked.prompt.size()) - 1 : most;
   for (const Text& text : texts_) {
     if (text.serial == asked.serial || text.salt != asked.request.cache_salt) continue;
     const auto end = std::ranges::mismatch(text.tokens, asked.prompt).in2;
