@@ -173,7 +173,11 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
     }
     std::span<const float> row;
     if (step.samples[i]) row = {logits->row(logit_row++), static_cast<std::size_t>(logits->cols())};
-    if (running.ending != FinishReason::kNone) continue;
+    if (running.ending != FinishReason::kNone) {  // nobody has looked whether these are numbers: not kept
+      running.computed -= step.plan.rows[i].n_tokens;
+      running.scheduled -= step.plan.rows[i].n_tokens;
+      continue;
+    }
     const std::int64_t block = cache_.block_tokens();
     if (config_.prefix_caching && running.computed / block > (running.computed - step.plan.rows[i].n_tokens) / block) {
       publish(running, false);
