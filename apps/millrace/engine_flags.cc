@@ -5,7 +5,6 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "commit.gen.h"
-#include "engine/local_executor.h"
 
 namespace millrace::app {
 namespace {
@@ -105,11 +104,13 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
                                                 flags.kv_cache_tokens > 0 ? flags.kv_cache_tokens : kv_cache_tokens)
                       .or_throw();
   ServingEngine made;
+  made.executor = executor.get();
   made.archive = open_archive(loaded, model, flags, *executor, executor->device().page_bytes());
   made.engine =
       engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(), config, made.archive.get())
           .or_throw();
   if (made.archive != nullptr) made.engine->warm_up().or_throw();
+  made.executor->populate();
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/local_executor.h"
 #include "kv/page_archive.h"
 #include "loaded_model.h"
 
@@ -27,7 +28,8 @@ struct EngineFlags {
 
 // An engine on a model, and what it stands on; the model must outlive it.
 struct ServingEngine {
-  std::unique_ptr<kv::PageArchive> archive;  // null: none
+  std::unique_ptr<kv::PageArchive> archive;   // null: none
+  engine::LocalExecutor* executor = nullptr;  // the engine's
   std::unique_ptr<engine::Engine> engine;
 };
 // `kv_cache_tokens` where the flags name none; 0 = one sequence of the model's greatest length. Throws LoadError.

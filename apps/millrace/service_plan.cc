@@ -142,9 +142,10 @@ std::int64_t kv_tokens(const ServicePlanFlags& flags) {
 // The same load on the real engine, in real time.
 ServiceRun serve_really(const ServicePlanFlags& flags, const LoadedModel& loaded, const ModelFlags& model,
                         std::span<const Arrival> arrivals) {
-  EngineFlags serving = flags.serving;
   const auto vocabulary = loaded.transformer->spec().vocab_size;
-  auto made = make_engine(loaded, loadgen::blank_tokenizer(vocabulary), model, serving, kv_tokens(flags));
+  auto made = make_engine(loaded, loadgen::blank_tokenizer(vocabulary), model, flags.serving, kv_tokens(flags));
+  made.executor->wait_populated();
+  made.engine->warm_up().or_throw();
   return simulator::run_service(*made.engine, Env::system(), arrivals, vocabulary,
                                 [](TimePoint until) { std::this_thread::sleep_until(until); });
 }

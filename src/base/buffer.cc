@@ -1,7 +1,9 @@
 #include "base/buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace millrace {
@@ -31,6 +33,15 @@ Result<Buffer> Buffer::allocate(std::size_t bytes) {
     ::madvise(buffer.data_, bytes, MADV_HUGEPAGE);  // a wish: without it everything still works
   }
   return buffer;
+}
+
+void Buffer::populate(std::size_t offset, std::size_t bytes) const noexcept {
+#ifdef MADV_POPULATE_WRITE
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_ + std::min(offset, size_)) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(data_ + std::min(offset + bytes, size_));
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+#endif
 }
 
 Buffer::~Buffer() {

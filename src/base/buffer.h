@@ -23,6 +23,11 @@ class Buffer {
     return *this;
   }
 
+  // Has the system back these bytes with memory now, by huge pages where it can, and not at the first access, where one
+  // costs 0.2 ms, or 5 ms if a virtual machine's host has to find it first. Changes no byte; others may use them
+  // meanwhile. Best effort: systems older than Linux 5.14 do nothing.
+  void populate(std::size_t offset, std::size_t bytes) const noexcept;
+
   std::byte* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   template <typename T>

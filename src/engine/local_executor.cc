@@ -19,4 +19,12 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
   return std::unique_ptr<LocalExecutor>(new LocalExecutor(model, std::move(*store), static_cast<std::int32_t>(pages)));
 }
 
+void LocalExecutor::populate() {
+  populating_ = std::jthread([this](const std::stop_token& stop) { store_.populate(stop); });
+}
+
+void LocalExecutor::wait_populated() {
+  if (populating_.joinable()) populating_.join();
+}
+
 }  // namespace millrace::engine

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <thread>
 
 #include "engine/executor.h"
 #include "kv/kv_store.h"
@@ -17,6 +17,11 @@ class LocalExecutor final : public Executor {
   static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
                                                        const backend::KvPageForm& kv_pages,
                                                        std::int64_t kv_cache_tokens);
+
+  // Backs all pages with memory in the background, so that no step waits for it. For servers: the memory is taken
+  // whether requests come or not.
+  void populate();
+  void wait_populated();  // until that is done
 
   std::int64_t vocab_size() const noexcept override { return model_.spec().vocab_size; }
   std::int64_t max_length() const noexcept override { return model_.max_length(); }
@@ -34,6 +39,7 @@ class LocalExecutor final : public Executor {
   kv::KvStore store_;
   std::int32_t pages_;
   model::BatchInput launched_;
+  std::jthread populating_;  // ends before the pages do
 };
 
 }  // namespace millrace::engine

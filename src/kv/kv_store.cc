@@ -1,5 +1,6 @@
 #include "kv/kv_store.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checked.h"
@@ -21,6 +22,15 @@ Result<KvStore> KvStore::create(backend::Backend& backend, std::int64_t n_layers
   store.n_layers_ = static_cast<std::size_t>(n_layers);
   store.memory_ = std::move(*memory);
   return store;
+}
+
+void KvStore::populate(const std::stop_token& stop) const noexcept {
+  constexpr std::size_t kPiece = std::size_t{2} << 20;  // of a layer: a huge page
+  for (std::size_t at = 0; at < layer_bytes_; at += kPiece) {
+    for (std::size_t l = 0; l < n_layers_ && !stop.stop_requested(); ++l) {
+      memory_.populate(l * layer_bytes_ + at, std::min(kPiece, layer_bytes_ - at));
+    }
+  }
 }
 
 void KvStore::copy(BlockId from, BlockId to) {

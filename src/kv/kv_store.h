@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 
 #include "backend/backend.h"
 #include "kv/page_device.h"
@@ -21,6 +22,9 @@ class KvStore final : public PageDevice {
   }
   const backend::KvGeometry& geometry() const noexcept { return geometry_; }
   std::size_t bytes() const noexcept { return memory_.size(); }
+
+  // Backs all pages with memory, the first ones first, as they are handed out; see Buffer::populate. Any thread.
+  void populate(const std::stop_token& stop) const noexcept;
 
   std::size_t page_bytes() const noexcept override { return geometry_.page_bytes() * n_layers_; }
   void copy(BlockId from, BlockId to) override;
