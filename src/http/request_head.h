@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string_view>
+
+#include "http/server.h"
+
+namespace millrace::http {
+
+struct HeadProblem {
+  int status = 0;  // 0: none
+  std::string_view what;
+};
+
+// What a strict server refuses though parsers differ about it, so that no proxy before us sees another request than we
+// do: bare line feeds, folded lines, space before a colon, both or several lengths, transfer codings other than
+// chunked, chunks in HTTP/1.0, targets that are not a path, no or several hosts (RFC 9112 §2.2, §5, §6.1, §11.2).
+// `head` ends with the empty line.
+HeadProblem check_head(std::string_view head, const Limits& limits);
+
+}  // namespace millrace::http
