@@ -13,7 +13,7 @@ Result<void> check_range(const char* field, double value, bool ok, const char* r
 
 }  // namespace
 
-Result<void> SamplingParams::validate() const {
+Result<void> SamplingParams::validate([[maybe_unused]] std::int64_t vocab_size) const {
   const Result<void> checks[] = {
       check_range("temperature", temperature, temperature >= 0.0 && temperature <= 100.0, "between 0 and 100"),
       check_range("top_k", static_cast<double>(top_k), top_k >= -1 && top_k <= (1 << 30), "-1, 0 (all) or a count"),

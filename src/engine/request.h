@@ -4,24 +4,38 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/env.h"
 #include "base/result.h"
 #include "decode/sampling_params.h"
+#include "decode/token_score.h"
 #include "kv/prefix_scope.h"
 
 namespace millrace::engine {
 
 using RequestId = std::uint64_t;
 using SessionId = std::uint64_t;
+using decode::TokenLogprob;
+using decode::TokenScore;
 
 inline constexpr int kMaxChoices = 16;
+
+// Which hidden state of the last layer an embedding is: of the last token, or the mean over all.
+enum class Pooling { kLast, kMean };
 
 struct Request {
   std::vector<std::int32_t> tokens;  // the prompt, or with append_to_session what comes after the session's tokens
   decode::SamplingParams sampling;
   int n = 1;  // answers to the same prompt, [1, kMaxChoices]; answer i is drawn with seed + i
+
+  // Score the prompt and list as many of the likeliest tokens for each of its own; [0, 20]. The prompt is computed
+  // whole, whatever is published of it. Not in a session.
+  std::optional<int> prompt_logprobs;
+  // No answer but the embedding of the prompt; n is 1, sampling counts for nothing. Not in a session.
+  bool embed = false;
+  Pooling pooling = Pooling::kLast;
 
   std::optional<SessionId> session;  // keep keys and values for the next request of this session
   bool append_to_session = false;
@@ -43,6 +57,7 @@ std::string_view to_string(FinishReason reason) noexcept;
 struct RequestStats {
   std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0;
   std::int64_t preemptions = 0;
+  double cumulative_logprob = 0.0;  // of the drawn tokens, where sampling.logprobs are asked for
   TimePoint arrival{}, admitted{}, first_token{}, last_token{};
   double queue_ms() const { return milliseconds_between(arrival, admitted); }
   double ttft_ms() const { return milliseconds_between(arrival, first_token); }
@@ -52,16 +67,28 @@ struct RequestStats {
   }
 };
 
+// What ended an answer with kStop: nothing to tell (the model's own end of generation), a stop string, or one of
+// stop_token_ids.
+using StopReason = std::variant<std::monostate, std::string, std::int32_t>;
+
 // What a step did for one answer.
 struct Output {
   RequestId request = 0;
   int choice = 0;                     // [0, n)
   std::optional<std::int32_t> token;  // drawn in this step
+  std::optional<TokenScore> score;    // of that token, where sampling.logprobs are asked for
   std::string text;                   // that may be shown now; whole UTF-8
   FinishReason finish = FinishReason::kNone;
   bool last = false;           // the request's last output: all its answers have ended
   std::optional<Error> error;  // with kError
+  StopReason stop_reason;      // with kStop
   RequestStats stats;          // final once finish != kNone
+
+  // Entry i scores prompt token i + 1 given those before it: one less than the prompt has, as nothing says how likely
+  // the first was. Comes once, with the first token of choice 0, or with its end where max_tokens is 0.
+  std::vector<TokenScore> prompt_scores;
+  // [E], of length 1; with the only output of an embedding request, which ends with kStop.
+  std::vector<float> embedding;
 };
 
 }  // namespace millrace::engine

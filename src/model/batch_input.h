@@ -7,11 +7,26 @@
 
 namespace millrace::model {
 
+// Takes the rows of a step that are wanted for something else than drawing the next token, in blocks as they are
+// computed: nobody keeps [T, V] logits. Called while the step is waited for, on the engine thread; the views are valid
+// during the call.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  // Logits [n, V] of scored_rows[first, first + n).
+  virtual void take_logits(std::int64_t first, const TensorView& logits) = 0;
+  // Outputs of the final norm [n, E] of hidden_rows[first, first + n).
+  virtual void take_hidden(std::int64_t first, const TensorView& hidden) = 0;
+};
+
 // What one step computes: T tokens of any mix of sequences, prefill chunks and decode tokens alike.
 struct BatchInput {
   std::vector<std::int32_t> tokens;              // [T], ids below vocab_size
   std::vector<backend::SequenceRows> sequences;  // consecutive rows each; together they cover [0, T)
   std::vector<std::int64_t> logit_rows;          // rows whose logits are wanted, ascending
+  std::vector<std::int64_t> scored_rows;         // rows whose logits go to the sink, ascending
+  std::vector<std::int64_t> hidden_rows;         // rows whose final hidden states go there, ascending
+  RowSink* sink = nullptr;                       // outlives the step; null where nothing goes there
 };
 
 }  // namespace millrace::model
