@@ -12,11 +12,13 @@ namespace millrace {
 // What went wrong, as the outside sees it. Each code maps to one HTTP status and one exit code.
 enum class ErrorCode {
   kInvalidArgument,    // 400, exit 2: a value the caller gave; `param` names it
+  kContextLength,      // 400, exit 2: more tokens than the model or the KV cache holds
   kNotFound,           // 404, exit 3: a model, file or adapter that is not there
   kUnsupported,        // 400, exit 3: understood, but not something this build does
   kBadFile,            // 500, exit 3: a model, tokenizer or template file that is damaged or lies
   kResourceExhausted,  // 429/503, exit 4: does not fit in memory, or a limit was reached
   kCancelled,          // 499
+  kUnavailable,        // 503, exit 1: not now, later: loading, shutting down
   kInternal,           // 500, exit 1
 };
 

@@ -85,6 +85,7 @@ class Engine {
   const sched::Scheduler& scheduler() const noexcept { return scheduler_; }
   const sched::StepCost& step_cost() const noexcept { return cost_.cost(); }
   std::int64_t max_length() const noexcept;  // tokens of a sequence, by model and pages
+  std::int64_t vocab_size() const noexcept { return executor_->vocab_size(); }
   std::int64_t kv_capacity_tokens() const noexcept;
   std::int64_t kv_free_tokens() const noexcept;  // in nobody's table
   std::size_t kv_bytes() const noexcept;

@@ -51,7 +51,7 @@ std::shared_ptr<TokenStream> EngineThread::submit(Request request, std::function
 
 void EngineThread::accept(Request request, const std::shared_ptr<TokenStream>& stream) {
   if (!alive_ || draining_) {
-    stream->push(failed(alive_ ? Error{ErrorCode::kResourceExhausted, "", "the engine is shutting down"}
+    stream->push(failed(alive_ ? Error{ErrorCode::kUnavailable, "", "the engine is shutting down"}
                                : Error{ErrorCode::kInternal, "", "the engine has failed"}));
     return;
   }

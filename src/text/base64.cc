@@ -1,5 +1,6 @@
 #include "text/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace millrace::text {
@@ -31,6 +32,19 @@ std::optional<std::string> decode_base64(std::string_view text) {
     out.push_back(static_cast<char>(bits >> n & 0xFF));
   }
   return out;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t n = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t three = 0;
+    for (std::size_t i = 0; i < 3; ++i) three = three << 8 | (i < n ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    for (std::size_t i = 0; i < 4; ++i) text += i <= n ? kDigits[three >> (18 - 6 * i) & 63] : '=';
+  }
+  return text;
 }
 
 }  // namespace millrace::text

@@ -8,5 +8,6 @@ namespace millrace::text {
 
 // RFC 4648, the standard alphabet; padding may be missing. None when `text` holds anything else.
 std::optional<std::string> decode_base64(std::string_view text);
+std::string encode_base64(std::string_view bytes);  // with padding
 
 }  // namespace millrace::text

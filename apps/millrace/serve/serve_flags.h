@@ -1,0 +1,38 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "engine_flags.h"
+#include "http/server.h"
+#include "loaded_model.h"
+#include "server/access.h"
+#include "server/service.h"
+
+namespace millrace::app {
+
+// What `serve` takes besides the model's and the engine's flags. Names as vllm serve has them, llama-server's beside.
+struct ServeFlags {
+  std::vector<std::string> models;  // name=reference, further ones
+  std::string served_model_name;
+  std::string host = "127.0.0.1", uds;
+  int port = 8000, io_threads = 1;
+  std::string tls_cert, tls_key;
+  std::string api_key, api_key_file;
+  bool insecure_no_auth = false, open_metrics = false, strict_params = false;
+  std::vector<std::string> allowed_hosts, allowed_origins;
+  double shutdown_timeout = 30.0;  // seconds
+  double model_idle_timeout = 0.0;
+  std::uint64_t memory_cap = 0;
+  http::Limits limits;
+
+  void declare(CLI::App& app);
+  http::ServerConfig server() const;
+  server::ServiceConfig service() const;
+  server::HostConfig host_config() const;
+  // Reads keys; refuses to listen to the world without one. Throws LoadError.
+  server::Access access() const;
+};
+
+}  // namespace millrace::app

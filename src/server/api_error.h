@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "http/message.h"
+#include "server/json.h"
+
+namespace millrace::server {
+
+// How an error is spelled on the wire.
+enum class Dialect { kOpenAi, kAnthropic };
+
+// An error as a client sees it. The message is ours: it never repeats what the client sent beyond names and numbers.
+struct ApiError {
+  int status = 500;
+  std::string type = "server_error", code = "internal_error", param, message = "internal error";
+  int retry_after = 0;  // seconds; 0 = nothing said
+
+  ApiError() = default;
+  // By the error's code: 400, 404, 429, 499 or 500.
+  ApiError(const Error& error);
+  ApiError(int status, std::string code, std::string param, std::string message);
+
+  // {"error": {"message", "type", "param", "code"}} or {"type": "error", "error": {"type", "message"}}
+  Json json(Dialect dialect) const;
+  http::Reply reply(Dialect dialect) const;
+};
+
+}  // namespace millrace::server

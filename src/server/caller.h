@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace millrace::server {
+
+enum class Scope : unsigned { kNone = 0, kInfer = 1, kAdmin = 2, kMetrics = 4 };
+
+// Who sent a request, as far as keys tell.
+struct Caller {
+  std::string tenant = "default";
+  std::uint32_t tenant_number = 0;  // for policies that share fairly
+  std::string salt;                 // secret of the tenant: prefixes are shared only under one
+  unsigned scopes = 0;
+  bool may(Scope scope) const noexcept {
+    return scope == Scope::kNone || (scopes & static_cast<unsigned>(scope)) != 0;
+  }
+};
+
+}  // namespace millrace::server

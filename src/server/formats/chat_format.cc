@@ -1,0 +1,139 @@
+#include "server/formats/chat_format.h"
+
+#include "server/formats/openai_parts.h"
+
+namespace millrace::server {
+namespace {
+
+class ChatFormat final : public AnswerFormat {
+ public:
+  explicit ChatFormat(const GenerationTask& task)
+      : task_(task),
+        id_("chatcmpl-" + task.request_id),
+        chunk_(fmt::format(R"({{"id":{},"object":"chat.completion.chunk","created":{},"model":{},"choices":[)",
+                           json_string(id_), task.created, json_string(task.model->name))),
+        n_(static_cast<std::size_t>(task.fields.n)) {}
+
+  void begin(std::string& out) override {
+    const std::size_t answers = task_.prompts.size() * n_;
+    for (std::size_t i = 0; i < answers; ++i) {
+      open(out, i);
+      out += R"({"role":"assistant","content":""},"logprobs":null,"finish_reason":null)";
+      if (i == 0 && task_.fields.return_token_ids) {
+        out += R"(}],"prompt_token_ids":)" + dumped(task_.prompts[0]);
+        close_chunk(out);
+      } else {
+        close(out);
+      }
+    }
+  }
+
+  void add(const Answer& answer, const Piece& piece, std::string& out) override {
+    const bool ends = answer.finish != engine::FinishReason::kNone;
+    produced_ += static_cast<std::int64_t>(piece.tokens.size());
+    if (piece.text.empty() && piece.scores.empty() && !ends && !task_.fields.return_token_ids) return;
+    open(out, answer.index);
+    out += piece.text.empty() ? "{" : R"({"content":)" + json_string(piece.text);
+    out += R"(},"logprobs":)";
+    out += piece.scores.empty() ? "null" : dumped(logprobs(piece.scores));
+    if (ends) {
+      out += R"(,"finish_reason":)" + finish_reason(answer).dump() + R"(,"stop_reason":)" + dumped(stop_reason(answer));
+    } else {
+      out += R"(,"finish_reason":null)";
+    }
+    if (task_.fields.return_token_ids) out += R"(,"token_ids":)" + dumped(piece.tokens);
+    close(out);
+  }
+
+  void end(const std::vector<Answer>& answers, std::string& out) override {
+    if (task_.fields.include_usage || task_.fields.timings || task_.fields.explain) {
+      std::string last = chunk_ + R"(],"usage":)" + usage(task_, answers).dump();
+      if (task_.fields.timings) last += R"(,"timings":)" + timings(answers[0]).dump();
+      if (task_.fields.explain) last += R"(,"why_slow":)" + explanation(answers[0]).dump();
+      append_event(out, last + "}");
+    }
+    out += kDone;
+  }
+
+  void fail(const ApiError& error, std::string& out) override {
+    append_event(out, dumped(error.json(Dialect::kOpenAi)));
+    out += kDone;
+  }
+
+  Json whole(const std::vector<Answer>& answers) override {
+    Json choices = Json::array();
+    for (const Answer& answer : answers) {
+      Json choice = {{"index", answer.index},
+                     {"message", {{"role", "assistant"}, {"content", answer.text}, {"refusal", nullptr}}},
+                     {"logprobs", task_.fields.chat_logprobs ? logprobs(answer.scores) : Json()},
+                     {"finish_reason", finish_reason(answer)},
+                     {"stop_reason", stop_reason(answer)}};
+      if (task_.fields.return_token_ids) choice["token_ids"] = answer.tokens;
+      choices.push_back(std::move(choice));
+    }
+    Json out = {{"id", id_},
+                {"object", "chat.completion"},
+                {"created", task_.created},
+                {"model", task_.model->name},
+                {"choices", std::move(choices)},
+                {"usage", usage(task_, answers)},
+                {"system_fingerprint", nullptr}};
+    if (task_.fields.prompt_logprobs) out["prompt_logprobs"] = prompt_logprobs(task_, answers[0]);
+    if (task_.fields.return_token_ids) out["prompt_token_ids"] = task_.prompts[0];
+    if (task_.fields.timings) out["timings"] = timings(answers[0]);
+    if (task_.fields.explain) out["why_slow"] = explanation(answers[0]);
+    return out;
+  }
+
+ private:
+  void open(std::string& out, std::size_t index) const {
+    out += "data: ";
+    out += chunk_;
+    fmt::format_to(std::back_inserter(out), R"({{"index":{},"delta":)", index);
+  }
+  void close(std::string& out) const {
+    out += "}]";
+    close_chunk(out);
+  }
+  void close_chunk(std::string& out) const {
+    if (task_.fields.continuous_usage) {
+      const auto prompt = static_cast<std::int64_t>(task_.prompts[0].size());
+      fmt::format_to(std::back_inserter(out),
+                     R"(,"usage":{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", prompt, produced_,
+                     prompt + produced_);
+    } else if (task_.fields.include_usage) {
+      out += R"(,"usage":null)";
+    }
+    out += "}\n\n";
+  }
+
+  Json entry(const engine::TokenLogprob& one) const {
+    const std::string bytes = task_.model->tokenizer->token_bytes(one.token);
+    Json list = Json::array();
+    for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
+    return {{"token", token_text(task_, one.token)}, {"logprob", finite_logprob(one.logprob)}, {"bytes", std::move(list)}};
+  }
+  Json logprobs(const std::vector<engine::TokenScore>& scores) const {
+    Json content = Json::array();
+    for (const engine::TokenScore& score : scores) {
+      Json one = entry(score.chosen);
+      Json top = Json::array();
+      for (const engine::TokenLogprob& other : score.top) top.push_back(entry(other));
+      one["top_logprobs"] = std::move(top);
+      content.push_back(std::move(one));
+    }
+    return {{"content", std::move(content)}, {"refusal", nullptr}};
+  }
+
+  const GenerationTask& task_;
+  const std::string id_;
+  const std::string chunk_;  // as all chunks begin
+  const std::size_t n_;
+  std::int64_t produced_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerFormat> chat_format(const GenerationTask& task) { return std::make_unique<ChatFormat>(task); }
+
+}  // namespace millrace::server

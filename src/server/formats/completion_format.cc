@@ -1,0 +1,176 @@
+#include "server/formats/completion_format.h"
+
+#include <algorithm>
+
+#include "server/formats/openai_parts.h"
+
+namespace millrace::server {
+namespace {
+
+// As Python counts the length of a string.
+std::int64_t characters(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
+class CompletionFormat final : public AnswerFormat {
+ public:
+  explicit CompletionFormat(const GenerationTask& task)
+      : task_(task),
+        id_("cmpl-" + task.request_id),
+        chunk_(fmt::format(R"({{"id":{},"object":"text_completion","created":{},"model":{},"choices":[)", json_string(id_),
+                           task.created, json_string(task.model->name))),
+        offsets_(task.prompts.size() * static_cast<std::size_t>(task.fields.n), 0),
+        echoed_(offsets_.size(), false) {}
+
+  void begin(std::string&) override {}
+
+  void add(const Answer& answer, const Piece& piece, std::string& out) override {
+    const bool ends = answer.finish != engine::FinishReason::kNone;
+    const bool echo = task_.fields.echo && !echoed_[answer.index];
+    echoed_[answer.index] = true;
+    if (piece.text.empty() && piece.scores.empty() && !ends && !echo && !task_.fields.return_token_ids) return;
+    std::string text = piece.text;
+    Json logprobs;
+    if (task_.fields.logprobs) logprobs = begin_logprobs();
+    if (echo) {
+      text.insert(0, prompt_text(answer.prompt));
+      if (task_.fields.logprobs) add_prompt(logprobs, answer, offsets_[answer.index]);
+    }
+    if (task_.fields.logprobs) add_scores(logprobs, piece.scores, offsets_[answer.index]);
+    fmt::format_to(std::back_inserter(out), R"(data: {}{{"index":{},"text":{},"logprobs":{},"finish_reason":{})",
+                   chunk_, answer.index, json_string(text), dumped(logprobs), finish_reason(answer).dump());
+    out += R"(,"stop_reason":)" + dumped(stop_reason(answer));
+    if (task_.fields.return_token_ids) {
+      out += R"(,"token_ids":)" + dumped(piece.tokens);
+      if (echo || !task_.fields.echo) out += R"(,"prompt_token_ids":)" + dumped(task_.prompts[answer.prompt]);
+    }
+    out += "}]";
+    produced_ += static_cast<std::int64_t>(piece.tokens.size());
+    if (task_.fields.continuous_usage) {
+      const auto prompt = static_cast<std::int64_t>(task_.prompts[answer.prompt].size());
+      fmt::format_to(std::back_inserter(out),
+                     R"(,"usage":{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", prompt, produced_,
+                     prompt + produced_);
+    } else if (task_.fields.include_usage) {
+      out += R"(,"usage":null)";
+    }
+    out += "}\n\n";
+  }
+
+  void end(const std::vector<Answer>& answers, std::string& out) override {
+    if (task_.fields.include_usage || task_.fields.timings || task_.fields.explain) {
+      std::string last = chunk_ + R"(],"usage":)" + usage(task_, answers).dump();
+      if (task_.fields.timings) last += R"(,"timings":)" + timings(answers[0]).dump();
+      if (task_.fields.explain) last += R"(,"why_slow":)" + explanation(answers[0]).dump();
+      append_event(out, last + "}");
+    }
+    out += kDone;
+  }
+
+  void fail(const ApiError& error, std::string& out) override {
+    append_event(out, dumped(error.json(Dialect::kOpenAi)));
+    out += kDone;
+  }
+
+  Json whole(const std::vector<Answer>& answers) override {
+    Json choices = Json::array();
+    for (const Answer& answer : answers) {
+      Json logprobs;
+      if (task_.fields.logprobs) {
+        std::int64_t offset = 0;
+        logprobs = begin_logprobs();
+        if (task_.fields.echo) add_prompt(logprobs, answer, offset);
+        add_scores(logprobs, answer.scores, offset);
+      }
+      Json choice = {{"index", answer.index},
+                     {"text", (task_.fields.echo ? prompt_text(answer.prompt) : "") + answer.text},
+                     {"logprobs", std::move(logprobs)},
+                     {"finish_reason", finish_reason(answer)},
+                     {"stop_reason", stop_reason(answer)}};
+      if (task_.fields.prompt_logprobs && !task_.fields.echo) choice["prompt_logprobs"] = prompt_logprobs(task_, answer);
+      if (task_.fields.return_token_ids) {
+        choice["token_ids"] = answer.tokens;
+        choice["prompt_token_ids"] = task_.prompts[answer.prompt];
+      }
+      choices.push_back(std::move(choice));
+    }
+    Json out = {{"id", id_},
+                {"object", "text_completion"},
+                {"created", task_.created},
+                {"model", task_.model->name},
+                {"choices", std::move(choices)},
+                {"usage", usage(task_, answers)},
+                {"system_fingerprint", nullptr}};
+    if (task_.fields.timings) out["timings"] = timings(answers[0]);
+    if (task_.fields.explain) out["why_slow"] = explanation(answers[0]);
+    return out;
+  }
+
+ private:
+  std::string prompt_text(std::size_t prompt) const {
+    if (!task_.prompt_texts[prompt].empty()) return task_.prompt_texts[prompt];
+    return task_.model->tokenizer->decode(task_.prompts[prompt], task_.fields.skip_special_tokens);
+  }
+
+  static Json begin_logprobs() {
+    return {{"tokens", Json::array()},
+            {"token_logprobs", Json::array()},
+            {"top_logprobs", Json::array()},
+            {"text_offset", Json::array()}};
+  }
+  // The drawn token joins the likeliest: with logprobs k there are up to k + 1.
+  void add_scores(Json& to, const std::vector<engine::TokenScore>& scores, std::int64_t& offset) const {
+    for (const engine::TokenScore& score : scores) {
+      Json top = Json::object();
+      const auto add = [&](const engine::TokenLogprob& one) {
+        std::string name = token_text(task_, one.token);
+        // Tokens of one text keep the likelier's entry, and the drawn one always its own.
+        if (!top.contains(name)) top[std::move(name)] = finite_logprob(one.logprob);
+      };
+      add_token(to, score.chosen.token, offset);
+      to["token_logprobs"].push_back(finite_logprob(score.chosen.logprob));
+      if (score.rank > static_cast<std::int64_t>(score.top.size())) {
+        for (const auto& one : score.top) add(one);
+        add(score.chosen);
+      } else {
+        for (const auto& one : score.top) add(one);
+      }
+      to["top_logprobs"].push_back(std::move(top));
+    }
+  }
+  void add_prompt(Json& to, const Answer& answer, std::int64_t& offset) const {
+    const auto& prompt = task_.prompts[answer.prompt];
+    add_token(to, prompt[0], offset);
+    to["token_logprobs"].push_back(nullptr);
+    to["top_logprobs"].push_back(nullptr);
+    add_scores(to, scores_of_prompt(answer), offset);
+  }
+  // They come with the first answer of a prompt; the others' prompt is the same.
+  const std::vector<engine::TokenScore>& scores_of_prompt(const Answer& answer) const {
+    auto& mine = prompt_scores_[answer.prompt];
+    if (mine.empty()) mine = answer.prompt_scores;
+    return mine;
+  }
+  void add_token(Json& to, std::int32_t token, std::int64_t& offset) const {
+    std::string text = token_text(task_, token);
+    to["text_offset"].push_back(offset);
+    offset += characters(text);
+    to["tokens"].push_back(std::move(text));
+  }
+
+  const GenerationTask& task_;
+  const std::string id_;
+  const std::string chunk_;             // as all chunks begin
+  std::vector<std::int64_t> offsets_;   // [answers], characters said so far
+  std::vector<bool> echoed_;            // [answers]
+  mutable std::map<std::size_t, std::vector<engine::TokenScore>> prompt_scores_;
+  std::int64_t produced_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerFormat> completion_format(const GenerationTask& task) {
+  return std::make_unique<CompletionFormat>(task);
+}
+
+}  // namespace millrace::server

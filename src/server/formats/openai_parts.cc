@@ -1,0 +1,89 @@
+#include "server/formats/openai_parts.h"
+
+#include <cmath>
+
+namespace millrace::server {
+
+Json finish_reason(const Answer& answer) {
+  switch (answer.finish) {
+    case engine::FinishReason::kStop: return "stop";
+    case engine::FinishReason::kLength: return "length";
+    default: return nullptr;
+  }
+}
+
+Json stop_reason(const Answer& answer) {
+  if (const auto* text = std::get_if<std::string>(&answer.stop_reason)) return *text;
+  if (const auto* token = std::get_if<std::int32_t>(&answer.stop_reason)) return *token;
+  return nullptr;
+}
+
+Json usage(const GenerationTask& task, const std::vector<Answer>& answers) {
+  std::int64_t prompt = 0, completion = 0, cached = 0;
+  for (const auto& tokens : task.prompts) prompt += static_cast<std::int64_t>(tokens.size());
+  for (const Answer& answer : answers) completion += static_cast<std::int64_t>(answer.stats.output_tokens);
+  for (std::size_t i = 0; i < answers.size(); ++i) {  // of each prompt once
+    if (i == 0 || answers[i].prompt != answers[i - 1].prompt) cached += answers[i].stats.cached_tokens;
+  }
+  return {{"prompt_tokens", prompt},
+          {"completion_tokens", completion},
+          {"total_tokens", prompt + completion},
+          {"prompt_tokens_details", {{"cached_tokens", cached}}}};
+}
+
+Json timings(const Answer& answer) {
+  const engine::RequestStats& s = answer.stats;
+  const double prefill = milliseconds_between(s.admitted, s.first_token);
+  const double decode = milliseconds_between(s.first_token, s.last_token);
+  const auto rate = [](double tokens, double ms) { return ms > 0.0 ? tokens / ms * 1000.0 : 0.0; };
+  const auto computed = static_cast<double>(s.prompt_tokens - s.cached_tokens);
+  const auto output = static_cast<double>(s.output_tokens);
+  return {{"queue_ms", s.queue_ms()},
+          {"prefill_ms", prefill},
+          {"decode_ms", decode},
+          {"ttft_ms", s.ttft_ms()},
+          {"tpot_ms", s.tpot_ms()},
+          {"preemptions", s.preemptions},
+          {"cache_n", s.cached_tokens},
+          {"prompt_n", s.prompt_tokens - s.cached_tokens},
+          {"prompt_ms", prefill},
+          {"prompt_per_second", rate(computed, prefill)},
+          {"predicted_n", s.output_tokens},
+          {"predicted_ms", decode},
+          {"predicted_per_second", rate(output - 1.0, decode)}};
+}
+
+Json explanation(const Answer&) { return Json::array(); }
+
+std::string token_text(const GenerationTask& task, std::int32_t token) {
+  if (task.fields.return_tokens_as_token_ids) return "token_id:" + std::to_string(token);
+  return task.model->tokenizer->token_bytes(token);
+}
+
+double finite_logprob(float logprob) noexcept { return std::isfinite(logprob) ? static_cast<double>(logprob) : -9999.0; }
+
+Json prompt_logprobs(const GenerationTask& task, const Answer& answer) {
+  Json out = Json::array({nullptr});
+  for (const engine::TokenScore& score : answer.prompt_scores) {
+    Json entry = Json::object();
+    const auto add = [&](const engine::TokenLogprob& one, std::int64_t rank) {
+      entry[std::to_string(one.token)] = {{"logprob", finite_logprob(one.logprob)},
+                                          {"rank", rank},
+                                          {"decoded_token", token_text(task, one.token)}};
+    };
+    add(score.chosen, score.rank);
+    for (std::size_t i = 0; i < score.top.size(); ++i) {
+      if (score.top[i].token != score.chosen.token) add(score.top[i], static_cast<std::int64_t>(i) + 1);
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+void append_event(std::string& out, std::string_view json) {
+  out += "data: ";
+  out += json;
+  out += "\n\n";
+}
+
+}  // namespace millrace::server

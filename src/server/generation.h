@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/request.h"
+#include "http/message.h"
+#include "server/api_error.h"
+#include "server/caller.h"
+#include "server/generation_fields.h"
+#include "server/hosted_model.h"
+
+namespace millrace::server {
+
+class Service;
+
+// A request ready for the engine: what was asked for, in the model's terms.
+struct GenerationTask {
+  std::shared_ptr<HostedModel> model;
+  std::string request_id;
+  std::int64_t created = 0;  // Unix time
+  Caller caller;
+  GenerationFields fields;
+  std::vector<std::vector<std::int32_t>> prompts;
+  std::vector<std::string> prompt_texts;   // [prompts]; "" where ids were given
+  std::vector<engine::Request> requests;   // one a prompt
+  engine::SessionId session = 0;
+};
+
+// One answer as far as it has come.
+struct Answer {
+  std::size_t index = 0, prompt = 0;  // index = prompt * n + choice
+  std::string text;
+  std::vector<std::int32_t> tokens;
+  std::vector<engine::TokenScore> scores;         // [tokens], where asked for
+  std::vector<engine::TokenScore> prompt_scores;  // see engine::Output
+  std::vector<float> embedding;
+  engine::FinishReason finish = engine::FinishReason::kNone;
+  engine::StopReason stop_reason;
+  engine::RequestStats stats;
+};
+
+// What an answer gained in a step, or a few.
+struct Piece {
+  std::string text;
+  std::vector<std::int32_t> tokens;
+  std::vector<engine::TokenScore> scores;
+};
+
+// How answers are spelled: an API's objects and events. One per request; its calls come in the order begin, add ...,
+// end, or begin, add ..., fail for a stream, and whole or nothing else otherwise.
+class AnswerFormat {
+ public:
+  virtual ~AnswerFormat() = default;
+  virtual void begin(std::string& out) = 0;
+  // `answer` has the piece already; its finish is set with its last one.
+  virtual void add(const Answer& answer, const Piece& piece, std::string& out) = 0;
+  virtual void end(const std::vector<Answer>& answers, std::string& out) = 0;
+  virtual void fail(const ApiError& error, std::string& out) = 0;
+  virtual std::string_view keep_alive() const noexcept { return ": keep-alive\n\n"; }
+
+  virtual Json whole(const std::vector<Answer>& answers) = 0;
+};
+
+// A route that makes text: how its body is read, what its prompts are, how its answers are spelled. Stateless; any
+// thread.
+class GenerationRoute {
+ public:
+  virtual ~GenerationRoute() = default;
+  virtual Dialect dialect() const noexcept { return Dialect::kOpenAi; }
+  virtual Result<void> read(const Json& body, GenerationFields& to, std::vector<std::string>& unknown) const = 0;
+  // Fills prompts, prompt_texts and requests of a task whose model and fields are there.
+  virtual Result<void> prepare(GenerationTask& task) const = 0;
+  virtual std::unique_ptr<AnswerFormat> format(const GenerationTask& task) const = 0;
+};
+
+// Prepares off the IO thread, waits for the model, submits, and answers whole or as a stream.
+std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, http::Request request,
+                                          const Caller& caller, http::Wake wake);
+
+// What routes have in common: one engine request per prompt of `task`, from its fields. `default_max_tokens` where
+// none was named. kContextLength where a prompt leaves no room.
+Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens);
+
+}  // namespace millrace::server

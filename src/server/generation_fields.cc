@@ -1,0 +1,277 @@
+#include "server/generation_fields.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "server/limits.h"
+
+namespace millrace::server {
+namespace {
+
+using Fields = GenerationFields;
+using L = RequestLimits;
+
+Json strings_shape(std::size_t most, std::size_t longest) {
+  const Json one = {{"type", "string"}, {"minLength", 1}, {"maxLength", longest}};
+  return {{"anyOf", {one, {{"type", "array"}, {"items", one}, {"maxItems", most}}, {{"type", "null"}}}}};
+}
+
+Json ids_shape(std::size_t most) {
+  return {{"type", {"array", "null"}},
+          {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}},
+          {"maxItems", most}};
+}
+
+// {"50256": -100}
+Result<std::vector<decode::TokenBias>> read_logit_bias(const Json& value) {
+  const std::string name = "logit_bias";
+  if (!value.is_object()) return GenerationSchema::wrong_type(name, "an object of token ids and numbers");
+  if (value.size() > L::kLogitBias) {
+    return make_error(ErrorCode::kInvalidArgument, name, "logit_bias has {} entries: the limit is {}", value.size(),
+                      L::kLogitBias);
+  }
+  std::vector<decode::TokenBias> out;
+  for (const auto& [key, bias] : value.items()) {
+    std::int32_t token = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token);
+    if (error != std::errc() || end != key.data() + key.size() || token < 0) {
+      return make_error(ErrorCode::kInvalidArgument, name, "a key of logit_bias is not a token id");
+    }
+    if (!bias.is_number() || !(std::abs(bias.get<double>()) <= 100.0)) {
+      return make_error(ErrorCode::kInvalidArgument, name, "logit_bias of token {}: expected -100 to 100", token);
+    }
+    out.push_back({token, bias.get<float>()});
+  }
+  return out;
+}
+
+Result<void> read_stream_options(Fields& to, const Json& value) {
+  if (!value.is_object()) return GenerationSchema::wrong_type("stream_options", "an object");
+  for (const auto& [key, flag] : value.items()) {
+    if (flag.is_null()) continue;
+    if (!flag.is_boolean() && (key == "include_usage" || key == "continuous_usage_stats")) {
+      return GenerationSchema::wrong_type("stream_options." + key, "true or false");
+    }
+    if (key == "include_usage") to.include_usage = flag.get<bool>();
+    if (key == "continuous_usage_stats") to.continuous_usage = flag.get<bool>();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_strings(const std::string& name, const Json& value, std::size_t most,
+                                              std::size_t longest) {
+  std::vector<std::string> out;
+  const auto add = [&](const Json& one) -> Result<void> {
+    if (!one.is_string()) return GenerationSchema::wrong_type(name, "a string or a list of strings");
+    const auto& text = one.get_ref<const std::string&>();
+    if (text.empty() || text.size() > longest) {
+      return make_error(ErrorCode::kInvalidArgument, name, "{} holds a string of {} bytes: expected 1 to {}", name,
+                        text.size(), longest);
+    }
+    out.push_back(text);
+    return {};
+  };
+  if (!value.is_array()) {
+    if (auto added = add(value); !added) return added.error();
+    return out;
+  }
+  if (value.size() > most) {
+    return make_error(ErrorCode::kInvalidArgument, name, "{} has {} entries: the limit is {}", name, value.size(), most);
+  }
+  for (const Json& one : value) {
+    if (auto added = add(one); !added) return added.error();
+  }
+  return out;
+}
+
+Result<std::vector<std::int32_t>> read_token_ids(const std::string& name, const Json& value, std::size_t most) {
+  if (!value.is_array()) return GenerationSchema::wrong_type(name, "a list of token ids");
+  if (value.size() > most) {
+    return make_error(ErrorCode::kInvalidArgument, name, "{} has {} entries: the limit is {}", name, value.size(), most);
+  }
+  std::vector<std::int32_t> out;
+  out.reserve(value.size());
+  for (const Json& one : value) {
+    const auto id = GenerationSchema::whole(one);
+    if (!id) return GenerationSchema::wrong_type(name, "a list of token ids");
+    if (*id < 0 || *id > 2147483647) {
+      return make_error(ErrorCode::kInvalidArgument, name, "{} has the token id {}: outside any vocabulary", name, *id);
+    }
+    out.push_back(static_cast<std::int32_t>(*id));
+  }
+  return out;
+}
+
+void add_sampling_fields(GenerationSchema& schema) {
+  schema.number("temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 100.0}, "0 = greedy")
+      .number("top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
+              "Draw from the smallest set of tokens with this probability")
+      .integer("top_k", [](Fields& f) -> auto& { return f.top_k; }, -1, L::kMaxTokens,
+               "Draw from the k likeliest tokens; 0 or -1 = all")
+      .number("min_p", [](Fields& f) -> auto& { return f.min_p; }, {0.0, 1.0},
+              "Drop tokens less likely than this times the likeliest")
+      .number("repetition_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
+              "Of tokens seen in prompt or answer; 1 = none")
+      .number("presence_penalty", [](Fields& f) -> auto& { return f.presence_penalty; }, {-2.0, 2.0},
+              "Off the logit of each token that the answer has")
+      .number("frequency_penalty", [](Fields& f) -> auto& { return f.frequency_penalty; }, {-2.0, 2.0},
+              "And this as often as it has it")
+      .integer("seed", [](Fields& f) -> auto& { return f.seed; }, std::numeric_limits<std::int64_t>::min(),
+               std::numeric_limits<std::int64_t>::max(), "The same seed gives the same answer, whatever else is served")
+      .field("logit_bias", "Added to the logits of these token ids",
+             {{"type", {"object", "null"}},
+              {"maxProperties", L::kLogitBias},
+              {"propertyNames", {{"pattern", "^(0|[1-9][0-9]{0,8})$"}}},
+              {"additionalProperties", {{"type", "number"}, {"minimum", -100}, {"maximum", 100}}}},
+             [](Fields& f, const Json& value) -> Result<void> {
+               auto read = read_logit_bias(value);
+               if (!read) return read.error();
+               f.logit_bias = std::move(*read);
+               return {};
+             })
+      .field("allowed_token_ids", "Nothing else is drawn", ids_shape(L::kAllowedTokens),
+             [](Fields& f, const Json& value) -> Result<void> {
+               auto read = read_token_ids("allowed_token_ids", value, L::kAllowedTokens);
+               if (!read) return read.error();
+               f.allowed_token_ids = std::move(*read);
+               return {};
+             })
+      .field("bad_words", "Texts that the answer will not have", strings_shape(L::kBadWords, L::kBadWordBytes),
+             [](Fields& f, const Json& value) -> Result<void> {
+               auto read = read_strings("bad_words", value, L::kBadWords, L::kBadWordBytes);
+               if (!read) return read.error();
+               f.bad_words = std::move(*read);
+               return {};
+             });
+}
+
+void add_ending_fields(GenerationSchema& schema) {
+  schema.integer("min_tokens", [](Fields& f) -> auto& { return f.min_tokens; }, 0, L::kMaxTokens,
+                 "The answer does not end before it has as many tokens")
+      .field("stop", "The answer ends before the first of these", strings_shape(L::kStops, L::kStopBytes),
+             [](Fields& f, const Json& value) -> Result<void> {
+               auto read = read_strings("stop", value, L::kStops, L::kStopBytes);
+               if (!read) return read.error();
+               f.stop = std::move(*read);
+               return {};
+             })
+      .field("stop_token_ids", "Or with one of these tokens", ids_shape(L::kStopTokenIds),
+             [](Fields& f, const Json& value) -> Result<void> {
+               auto read = read_token_ids("stop_token_ids", value, L::kStopTokenIds);
+               if (!read) return read.error();
+               f.stop_token_ids = std::move(*read);
+               return {};
+             })
+      .boolean("ignore_eos", [](Fields& f) -> auto& { return f.ignore_eos; },
+               "Go on past the model's own end of generation")
+      .boolean("include_stop_str_in_output", [](Fields& f) -> auto& { return f.include_stop_str_in_output; },
+               "The text has the stop string that ended it")
+      .boolean("skip_special_tokens", [](Fields& f) -> auto& { return f.skip_special_tokens; },
+               "The text leaves special tokens out")
+      .integer("n", [](Fields& f) -> auto& { return f.n; }, 1, L::kChoices, "Answers to make");
+}
+
+void add_stream_fields(GenerationSchema& schema) {
+  schema.boolean("stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
+      .field("stream_options", "include_usage: a last chunk with counts; continuous_usage_stats: counts in every chunk",
+             {{"type", {"object", "null"}},
+              {"properties",
+               {{"include_usage", {{"type", {"boolean", "null"}}}},
+                {"continuous_usage_stats", {{"type", {"boolean", "null"}}}}}}},
+             read_stream_options)
+      .integer("stream_interval", [](Fields& f) -> auto& { return f.stream_interval; }, 1, 1024,
+               "Tokens gathered in a chunk")
+      .boolean("return_token_ids", [](Fields& f) -> auto& { return f.return_token_ids; },
+               "The answer's token ids beside its text, and the prompt's")
+      .boolean("return_tokens_as_token_ids", [](Fields& f) -> auto& { return f.return_tokens_as_token_ids; },
+               "Tokens of logprobs are written as token_id:N")
+      .integer("prompt_logprobs", [](Fields& f) -> auto& { return f.prompt_logprobs; }, 0, L::kLogprobs,
+               "Score the prompt's tokens and list as many of the likeliest");
+}
+
+void add_serving_fields(GenerationSchema& schema) {
+  schema.string("model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
+      .integer("truncate_prompt_tokens", [](Fields& f) -> auto& { return f.truncate_prompt_tokens; }, -1,
+               L::kMaxTokens, "Keep the last so many tokens of the prompt; -1 = as many as the model takes")
+      .integer("priority", [](Fields& f) -> auto& { return f.priority; }, -1'000'000, 1'000'000,
+               "Lower is sooner, under --scheduling-policy priority")
+      .string("cache_salt", [](Fields& f) -> auto& { return f.cache_salt; }, L::kSaltBytes,
+              "Prefixes are shared only among requests of one key and one salt")
+      .string("user", [](Fields& f) -> auto& { return f.user; }, L::kNameBytes, "Taken, of no effect")
+      .string("request_id", [](Fields& f) -> auto& { return f.request_id; }, L::kNameBytes,
+              "Names the request in logs and traces")
+      .number("timeout", [](Fields& f) -> auto& { return f.timeout_seconds; }, {0.0, 3600.0, true},
+              "Seconds after which the request ends, finished or not")
+      .number("ttft_target_ms", [](Fields& f) -> auto& { return f.ttft_target_ms; }, {0.0, 1e9},
+              "What --scheduling-policy slo aims at; 0 = nothing")
+      .number("tpot_target_ms", [](Fields& f) -> auto& { return f.tpot_target_ms; }, {0.0, 1e9},
+              "What --scheduling-policy slo aims at; 0 = nothing")
+      .integer("expected_tokens", [](Fields& f) -> auto& { return f.expected_tokens; }, 0, L::kMaxTokens,
+               "How long the answer will be, if the client knows")
+      .boolean("timings", [](Fields& f) -> auto& { return f.timings; },
+               "Times of the request in the answer: queue, prefill, decode, cached tokens, preemptions")
+      .boolean("timings_per_token", [](Fields& f) -> auto& { return f.timings; }, "The same (llama-server's name)")
+      .boolean("explain", [](Fields& f) -> auto& { return f.explain; }, "Why it took as long as it did, in the answer")
+      .ignored("metadata", "Taken, of no effect")
+      .ignored("store", "Taken, of no effect")
+      .ignored("service_tier", "Taken, of no effect")
+      .ignored("prompt_cache_key", "Taken, of no effect: prefixes are found by their tokens")
+      .ignored("safety_identifier", "Taken, of no effect")
+      .ignored("vllm_xargs", "Taken, of no effect")
+      .ignored("kv_transfer_params", "Taken, of no effect");
+}
+
+void add_refused_fields(GenerationSchema& schema) {
+  const auto refuse = [](const std::string& name, const std::string& what) {
+    return [name, what](Fields&, const Json& value) -> Result<void> {
+      const bool nothing = value.empty() || value == false || (value.is_number() && value == 0) || value == "none" ||
+                           value == "auto" || (value.is_object() && value.value("type", Json()) == "text");
+      if (nothing) return {};
+      return make_error(ErrorCode::kUnsupported, name, "{}: {} not supported by this version", name, what);
+    };
+  };
+  for (const char* name : {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice",
+                           "guided_grammar", "grammar", "json_schema", "regex", "ebnf"}) {
+    schema.field(name, "Structured output: not yet supported, refused", Json::object(),
+                 refuse(name, "structured output is"));
+  }
+  for (const char* name : {"use_beam_search", "length_penalty", "thinking_token_budget"}) {
+    schema.field(name, "Not yet supported, refused", Json::object(), refuse(name, "this field is"));
+  }
+}
+
+decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDefaults& defaults,
+                                                  std::int64_t default_max_tokens, std::int64_t room,
+                                                  std::uint64_t random_seed, const text::Tokenizer& tokenizer) const {
+  decode::SamplingParams out;
+  out.temperature = temperature.value_or(defaults.do_sample == false ? 0.0 : defaults.temperature.value_or(1.0));
+  out.top_p = top_p.value_or(defaults.top_p.value_or(1.0));
+  out.top_k = top_k.value_or(defaults.top_k.value_or(0));
+  out.min_p = min_p.value_or(defaults.min_p.value_or(0.0));
+  out.repetition_penalty = repetition_penalty.value_or(defaults.repetition_penalty.value_or(1.0));
+  out.presence_penalty = presence_penalty;
+  out.frequency_penalty = frequency_penalty;
+  out.logit_bias = logit_bias;
+  out.allowed_token_ids = allowed_token_ids;
+  for (const std::string& word : bad_words) {  // as it stands in a text, and at its beginning (as vLLM does)
+    for (const char* prefix : {"", " "}) {
+      auto ids = tokenizer.encode(prefix + word, false, false);
+      if (!ids.empty() && std::ranges::find(out.bad_words, ids) == out.bad_words.end()) {
+        out.bad_words.push_back(std::move(ids));
+      }
+    }
+  }
+  out.seed = seed ? static_cast<std::uint64_t>(*seed) : random_seed;
+  out.max_tokens = std::min(max_tokens.value_or(default_max_tokens), room);
+  out.min_tokens = std::min(min_tokens, out.max_tokens);
+  out.stop = stop;
+  out.stop_token_ids = stop_token_ids;
+  out.include_stop_str_in_output = include_stop_str_in_output;
+  out.ignore_eos = ignore_eos;
+  out.skip_special_tokens = skip_special_tokens;
+  return out;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/model_config.h"
+#include "decode/sampling_params.h"
+#include "engine/request.h"
+#include "server/json.h"
+#include "server/schema.h"
+#include "text/tokenizer.h"
+
+namespace millrace::server {
+
+// What a client says of how answers are made, whatever the route; what it does not say is empty.
+struct GenerationFields {
+  std::string model;
+  // sampling
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<std::int64_t> top_k, seed;
+  double presence_penalty = 0.0, frequency_penalty = 0.0;
+  std::vector<decode::TokenBias> logit_bias;
+  std::vector<std::int32_t> allowed_token_ids;
+  std::vector<std::string> bad_words;
+  // ending
+  std::optional<std::int64_t> max_tokens;
+  std::int64_t min_tokens = 0;
+  std::vector<std::string> stop;
+  std::vector<std::int32_t> stop_token_ids;
+  bool ignore_eos = false, include_stop_str_in_output = false, skip_special_tokens = true;
+  // answers
+  int n = 1;
+  std::optional<int> best_of;
+  std::optional<int> logprobs;         // completions: how many; chat: top_logprobs
+  bool chat_logprobs = false;          // chat: whether
+  std::optional<int> prompt_logprobs;
+  bool echo = false;
+  bool return_token_ids = false, return_tokens_as_token_ids = false;
+  // embeddings
+  bool embedding_base64 = false;
+  std::optional<std::int64_t> dimensions;
+  engine::Pooling pooling = engine::Pooling::kLast;
+  // stream
+  bool stream = false, include_usage = false, continuous_usage = false;
+  std::int64_t stream_interval = 1;
+  // prompt
+  Json prompt;         // completions, embeddings: text, ids, or a list of either
+  std::string suffix;  // completions: fill in what comes between
+  std::string system;  // Anthropic: joins the messages
+  Json messages, tools, documents, chat_template_kwargs;
+  bool tools_off = false;  // tool_choice is none
+  bool add_generation_prompt = true, continue_final_message = false;
+  std::optional<bool> add_special_tokens;
+  std::optional<std::int64_t> truncate_prompt_tokens;
+  std::string text;  // tokenize
+  bool return_token_strings = false, parse_special = true;
+  // serving
+  int priority = 0;
+  std::string cache_salt, user, request_id, session_id;
+  std::optional<double> timeout_seconds;
+  double ttft_target_ms = 0.0, tpot_target_ms = 0.0;
+  std::int64_t expected_tokens = 0;
+  bool timings = false, explain = false;
+
+  // With the model's own defaults for what was not said. `room`: tokens of an answer that fit; `seed` where none was
+  // named. Bad words become sequences of tokens here.
+  decode::SamplingParams sampling(const checkpoint::GenerationDefaults& defaults, std::int64_t default_max_tokens,
+                                  std::int64_t room, std::uint64_t random_seed, const text::Tokenizer& tokenizer) const;
+};
+
+using GenerationSchema = Schema<GenerationFields>;
+
+// Groups of fields that routes have in common.
+void add_sampling_fields(GenerationSchema& schema);
+void add_ending_fields(GenerationSchema& schema);
+void add_stream_fields(GenerationSchema& schema);
+void add_serving_fields(GenerationSchema& schema);
+// Of features that are not there yet: a value that asks for one is refused by name, one that does not is taken.
+void add_refused_fields(GenerationSchema& schema);
+
+// A string or a list of strings.
+Result<std::vector<std::string>> read_strings(const std::string& name, const Json& value, std::size_t most,
+                                              std::size_t longest);
+Result<std::vector<std::int32_t>> read_token_ids(const std::string& name, const Json& value, std::size_t most);
+
+}  // namespace millrace::server

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "checkpoint/model_config.h"
+#include "engine/engine_thread.h"
+#include "text/chat_format.h"
+#include "text/tokenizer.h"
+
+namespace millrace::server {
+
+// A model as the application loads it, before requests come.
+struct ModelParts {
+  std::shared_ptr<void> foundation;  // what the engine stands on: weights, backend, archive
+  std::unique_ptr<engine::Engine> engine;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const text::ChatFormat> chat;  // null: the model has no template
+  checkpoint::GenerationDefaults generation;
+  std::string path;
+  std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
+};
+
+// A model that answers. Whoever holds one keeps it alive.
+class HostedModel {
+ public:
+  HostedModel(std::string model_name, ModelParts model_parts, Env& env);
+
+  const std::string name;
+  const std::shared_ptr<const text::Tokenizer> tokenizer;
+  const std::shared_ptr<const text::ChatFormat> chat;
+  const checkpoint::GenerationDefaults generation;
+  const std::string path;
+  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, hidden_size;
+  const std::int64_t max_length, vocab_size, kv_bytes;  // tokens, tokens, bytes
+  const std::int64_t created;                           // Unix time of loading
+
+ private:
+  std::shared_ptr<void> foundation_;
+
+ public:
+  engine::EngineThread engine;  // last: it stands on all the rest
+};
+
+std::int64_t unix_time();
+
+}  // namespace millrace::server

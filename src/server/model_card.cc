@@ -1,0 +1,24 @@
+#include "server/model_card.h"
+
+namespace millrace::server {
+
+Json model_card(const ModelStatus& status) {
+  Json card = {{"id", status.name},
+               {"object", "model"},
+               {"created", status.model != nullptr ? status.model->created : 0},
+               {"owned_by", "millrace"},
+               {"root", status.name},
+               {"parent", nullptr},
+               {"status", to_string(status.state)}};
+  if (status.state == ModelState::kLoading) card["progress"] = status.progress;
+  if (status.model == nullptr) return card;
+  card["max_model_len"] = status.model->max_length;
+  card["meta"] = {{"n_params", status.model->parameters},
+                  {"size", status.model->weight_bytes},
+                  {"n_vocab", status.model->vocab_size},
+                  {"n_ctx_train", status.model->trained_length},
+                  {"n_embd", status.model->hidden_size}};
+  return card;
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,220 @@
+#include "server/model_host.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAround{500};  // for models that have become idle
+
+Error unknown_model() {
+  return {ErrorCode::kNotFound, "model", "this server has no model of that name: GET /v1/models lists them"};
+}
+
+}  // namespace
+
+std::string_view to_string(ModelState state) noexcept {
+  switch (state) {
+    case ModelState::kUnloaded: return "unloaded";
+    case ModelState::kLoading: return "loading";
+    case ModelState::kReady: return "ready";
+    case ModelState::kFailed: return "failed";
+  }
+  return "";
+}
+
+ModelHost::ModelHost(std::vector<ModelEntry> entries, const HostConfig& config, Env& env) : config_(config), env_(env) {
+  for (ModelEntry& entry : entries) slots_.push_back({.entry = std::move(entry)});
+  if (config.load_at_start && !slots_.empty()) slots_.front().state = ModelState::kLoading;
+  if (!slots_.empty()) slots_.front().at_start = config.load_at_start;
+  thread_ = std::thread([this] { run(); });
+}
+
+ModelHost::~ModelHost() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+ModelHost::Slot* ModelHost::find(std::string_view name) {
+  if (name.empty()) return slots_.empty() ? nullptr : &slots_.front();
+  for (Slot& slot : slots_) {
+    if (slot.entry.name == name || std::ranges::find(slot.entry.aliases, name) != slot.entry.aliases.end()) {
+      return &slot;
+    }
+  }
+  return nullptr;
+}
+
+void ModelHost::acquire(std::string_view name, Then then) {
+  std::unique_lock lock(mutex_);
+  Slot* slot = find(name);
+  if (slot == nullptr) {
+    lock.unlock();
+    then(unknown_model());
+    return;
+  }
+  if (draining_ || stopping_) {
+    lock.unlock();
+    then(Error{ErrorCode::kUnavailable, "", "the server is shutting down"});
+    return;
+  }
+  slot->last_use = env_.now();
+  if (slot->state == ModelState::kReady) {
+    auto model = slot->model;
+    lock.unlock();
+    then(std::move(model));
+    return;
+  }
+  if (slot->state == ModelState::kLoading && slot->at_start) {
+    const Error wait = make_error(ErrorCode::kUnavailable, "model", "the model is loading: {:.0f} % of it is there",
+                                  100.0 * slot->progress);
+    lock.unlock();
+    then(wait);
+    return;
+  }
+  slot->waiting.push_back(std::move(then));
+  slot->state = ModelState::kLoading;  // one that failed is tried again: the disk may have come back
+  wake_.notify_all();
+}
+
+std::shared_ptr<HostedModel> ModelHost::ready(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const Slot* slot = find(name);
+  return slot == nullptr ? nullptr : slot->model;
+}
+
+Error ModelHost::absence(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (find(name) != nullptr) return Error{ErrorCode::kUnavailable, "model", "the model is not loaded"};
+  return unknown_model();
+}
+
+std::vector<ModelStatus> ModelHost::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ModelStatus> out;
+  for (const Slot& slot : slots_) {
+    out.push_back({slot.entry.name, slot.state, slot.progress, slot.error, slot.model});
+  }
+  return out;
+}
+
+ModelStatus ModelHost::first() const {
+  const std::lock_guard lock(mutex_);
+  if (slots_.empty()) return {};
+  const Slot& slot = slots_.front();
+  return {slot.entry.name, slot.state, slot.progress, slot.error, slot.model};
+}
+
+// Models to let go, the one used longest ago first: those idle for too long, and as many as `needed` bytes take under
+// the cap. Held by nobody else, so that destroying them interrupts nothing.
+std::vector<std::shared_ptr<HostedModel>> ModelHost::take_idle(std::uint64_t needed, const Slot* keep) {
+  std::vector<Slot*> idle;
+  std::uint64_t used = needed;
+  for (Slot& slot : slots_) {
+    if (slot.model == nullptr) continue;
+    used += static_cast<std::uint64_t>(slot.model->weight_bytes + slot.model->kv_bytes);
+    if (&slot != keep && slot.model.use_count() == 1) idle.push_back(&slot);
+  }
+  std::ranges::sort(idle, {}, &Slot::last_use);
+  std::vector<std::shared_ptr<HostedModel>> gone;
+  for (Slot* slot : idle) {
+    const bool old = config_.idle_seconds > 0.0 &&
+                     milliseconds_between(slot->last_use, env_.now()) > config_.idle_seconds * 1000.0;
+    const bool in_the_way = needed > 0 && config_.memory_cap > 0 && used > config_.memory_cap;
+    if (!old && !in_the_way) continue;
+    used -= static_cast<std::uint64_t>(slot->model->weight_bytes + slot->model->kv_bytes);
+    log::info("{}: unloaded", slot->entry.name);
+    gone.push_back(std::move(slot->model));
+    slot->model = nullptr;
+    slot->state = ModelState::kUnloaded;
+    slot->progress = 0.0;
+  }
+  return gone;
+}
+
+void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
+  slot.progress = 0.0;
+  auto gone = take_idle(slot.entry.expected_bytes, &slot);
+  lock.unlock();
+  gone.clear();
+  Result<std::shared_ptr<HostedModel>> loaded = Error{};
+  try {
+    const auto progress = [&](double share) {
+      const std::lock_guard guard(mutex_);
+      slot.progress = share;
+    };
+    loaded = std::make_shared<HostedModel>(slot.entry.name, slot.entry.load(progress), env_);
+  } catch (const LoadError& failure) {
+    loaded = failure.error();
+  } catch (const std::bad_alloc&) {
+    loaded = Error{ErrorCode::kResourceExhausted, "model", "the model does not fit in memory"};
+  } catch (const std::exception& failure) {
+    loaded = Error{ErrorCode::kInternal, "model", failure.what()};
+  }
+  lock.lock();
+  slot.at_start = false;
+  if (loaded) {
+    slot.model = *loaded;
+    slot.state = ModelState::kReady;
+    slot.progress = 1.0;
+    slot.last_use = env_.now();
+  } else {
+    log::error("{}: {}", slot.entry.name, loaded.error().message);
+    slot.state = ModelState::kFailed;
+    slot.error = loaded.error();
+  }
+  const auto waiting = std::exchange(slot.waiting, {});
+  lock.unlock();
+  for (const Then& then : waiting) {
+    // What is wrong with a file is the operator's business: it is in the log.
+    loaded ? then(*loaded) : then(Error{ErrorCode::kInternal, "model", "the model could not be loaded"});
+  }
+  lock.lock();
+}
+
+void ModelHost::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const auto next = std::ranges::find(slots_, ModelState::kLoading, &Slot::state);
+    if (next != slots_.end() && !draining_) {
+      load(lock, *next);
+      continue;
+    }
+    auto gone = take_idle(0, nullptr);
+    if (!gone.empty()) {
+      lock.unlock();
+      gone.clear();
+      lock.lock();
+      continue;
+    }
+    wake_.wait_for(lock, kLookAround);
+  }
+  for (Slot& slot : slots_) {
+    for (const Then& then : std::exchange(slot.waiting, {})) {
+      then(Error{ErrorCode::kUnavailable, "", "the server is shutting down"});
+    }
+  }
+}
+
+void ModelHost::drain(double limit_ms) {
+  std::vector<std::shared_ptr<HostedModel>> models;
+  {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+    for (const Slot& slot : slots_) {
+      if (slot.model != nullptr) models.push_back(slot.model);
+    }
+  }
+  std::vector<std::thread> drains;
+  for (const auto& model : models) drains.emplace_back([&model, limit_ms] { model->engine.drain(limit_ms); });
+  for (std::thread& thread : drains) thread.join();
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "server/json.h"
+
+namespace millrace::server {
+
+// The OpenAPI 3.1 document of all routes, made from the tables that requests are validated with.
+Json openapi(const std::string& version);
+
+}  // namespace millrace::server

@@ -1,0 +1,213 @@
+#include "server/prompt_reading.h"
+
+#include <algorithm>
+
+#include "server/limits.h"
+#include "text/chat_request.h"
+
+namespace millrace::server {
+namespace {
+
+using Fields = GenerationFields;
+
+bool is_ids(const Json& value) {
+  return value.is_array() && !value.empty() && std::ranges::all_of(value, [](const Json& v) { return v.is_number(); });
+}
+
+Json keep(const Json& value) { return value; }
+
+// {open, middle, close}: what stands before the prefix, before the suffix, and where the middle shall begin.
+struct MiddleTokens {
+  const char *prefix, *suffix, *middle;
+};
+constexpr MiddleTokens kMiddleTokens[] = {
+    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},        // Qwen2.5-Coder, CodeGemma
+    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},              // StarCoder, Granite, SmolLM
+    {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},              // SantaCoder
+    {"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},        // DeepSeek-Coder
+    {"▁<PRE>", "▁<SUF>", "▁<MID>"},                                // Code Llama
+    {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},     // GLM
+};
+
+// What the template wrote after the text of the last message is taken away again.
+Result<void> cut_after_last_message(std::vector<text::TextPiece>& pieces, const Json& message) {
+  const Json content = message.value("content", Json());
+  if (!content.is_string() || message.value("role", "") != "assistant") {
+    return make_error(ErrorCode::kInvalidArgument, "continue_final_message",
+                      "continue_final_message needs the last message to be the assistant's, with text");
+  }
+  std::string text = content.get<std::string>();
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);  // templates trim
+  for (std::size_t i = pieces.size(); i-- > 0;) {
+    const std::size_t at = pieces[i].trusted ? std::string::npos : pieces[i].text.rfind(text);
+    if (at == std::string::npos) continue;
+    pieces[i].text.erase(at + text.size());
+    pieces.resize(i + 1);
+    return {};
+  }
+  return make_error(ErrorCode::kUnsupported, "continue_final_message",
+                    "continue_final_message: the model's template changes the text of the last message");
+}
+
+}  // namespace
+
+void add_prompt_field(GenerationSchema& schema, const std::string& name, std::size_t most) {
+  const Json text = {{"type", "string"}};
+  const Json ids = {{"type", "array"},
+                    {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}},
+                    {"minItems", 1}};
+  schema.field(name, "Text, token ids, or a list of either",
+               {{"anyOf",
+                 {text, ids, {{"type", "array"}, {"items", text}, {"minItems", 1}, {"maxItems", most}},
+                  {{"type", "array"}, {"items", ids}, {"minItems", 1}, {"maxItems", most}}}}},
+               [](Fields& f, const Json& value) -> Result<void> {
+                 f.prompt = keep(value);
+                 return {};
+               });
+}
+
+Result<void> read_prompts(GenerationTask& task, const std::string& field, std::size_t most) {
+  const Json& given = task.fields.prompt;
+  const text::Tokenizer& tokenizer = *task.model->tokenizer;
+  const auto add = [&](const Json& one) -> Result<void> {
+    if (one.is_string()) {
+      const auto& text = one.get_ref<const std::string&>();
+      // The text is its author's whole prompt: special tokens in it are meant, as every server has it.
+      task.prompts.push_back(tokenizer.encode(text, task.fields.add_special_tokens.value_or(true), true));
+      task.prompt_texts.push_back(text);
+      if (task.prompts.back().empty()) return make_error(ErrorCode::kInvalidArgument, field, "{} is empty", field);
+      return {};
+    }
+    if (!is_ids(one)) {
+      return make_error(ErrorCode::kInvalidArgument, field, "{} must be text, token ids, or a list of either", field);
+    }
+    auto ids = read_token_ids(field, one, std::size_t{1} << 24);
+    if (!ids) return ids.error();
+    const auto outside = std::ranges::find_if(*ids, [&](std::int32_t id) { return id >= task.model->vocab_size; });
+    if (outside != ids->end()) {
+      return make_error(ErrorCode::kInvalidArgument, field, "token id {} is outside the vocabulary of {}", *outside,
+                        task.model->vocab_size);
+    }
+    task.prompts.push_back(std::move(*ids));
+    task.prompt_texts.emplace_back();
+    return {};
+  };
+  if (given.is_string() || is_ids(given)) return add(given);
+  if (!given.is_array() || given.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, field, "{} must be text, token ids, or a list of either", field);
+  }
+  if (given.size() > most) {
+    return make_error(ErrorCode::kInvalidArgument, field, "{} has {} entries: the limit is {}", field, given.size(), most);
+  }
+  const bool texts = given[0].is_string();
+  for (const Json& one : given) {
+    if (one.is_string() != texts) {
+      return make_error(ErrorCode::kInvalidArgument, field, "{} mixes texts and token ids", field);
+    }
+    if (auto added = add(one); !added) return added;
+  }
+  return {};
+}
+
+Result<void> fill_in_middle(GenerationTask& task) {
+  if (task.fields.suffix.empty()) return {};
+  const text::Tokenizer& tokenizer = *task.model->tokenizer;
+  for (const MiddleTokens& marks : kMiddleTokens) {
+    const auto prefix = tokenizer.find(marks.prefix), suffix = tokenizer.find(marks.suffix),
+               middle = tokenizer.find(marks.middle);
+    if (!prefix || !suffix || !middle) continue;
+    const auto after = tokenizer.encode(task.fields.suffix, false, false);
+    for (std::size_t i = 0; i < task.prompts.size(); ++i) {
+      std::vector<std::int32_t> prompt = {*prefix};
+      const auto before = task.prompt_texts[i].empty() ? task.prompts[i]
+                                                       : tokenizer.encode(task.prompt_texts[i], false, false);
+      prompt.insert(prompt.end(), before.begin(), before.end());
+      prompt.push_back(*suffix);
+      prompt.insert(prompt.end(), after.begin(), after.end());
+      prompt.push_back(*middle);
+      task.prompts[i] = std::move(prompt);
+    }
+    return {};
+  }
+  return make_error(ErrorCode::kUnsupported, "suffix", "suffix: this model has no tokens to fill in the middle with");
+}
+
+void add_chat_prompt_fields(GenerationSchema& schema) {
+  const auto list = [](Json Fields::* member) {
+    return [member](Fields& f, const Json& value) -> Result<void> {
+      f.*member = value;
+      return {};
+    };
+  };
+  schema
+      .field("messages", "The conversation so far",
+             {{"type", "array"},
+              {"minItems", 1},
+              {"maxItems", text::ChatLimits::kMessages},
+              {"items",
+               {{"type", "object"},
+                {"required", {"role", "content"}},
+                {"properties",
+                 {{"role", {{"type", "string"}, {"enum", {"system", "developer", "user", "assistant"}}}},
+                  {"content", {{"type", "string"}}}}}}}},
+             list(&Fields::messages))
+      .field("tools", "Functions that the model may call: shown to it by its template",
+             {{"type", {"array", "null"}}, {"maxItems", text::ChatLimits::kTools}}, list(&Fields::tools))
+      .field("documents", "Texts that the template shows the model", {{"type", {"array", "null"}}},
+             list(&Fields::documents))
+      .field("chat_template_kwargs", "Further variables of the template", {{"type", {"object", "null"}}},
+             list(&Fields::chat_template_kwargs))
+      .field("chat_template", "Refused: a request brings no code", {{"type", "null"}},
+             [](Fields&, const Json&) -> Result<void> {
+               return make_error(ErrorCode::kInvalidArgument, "chat_template", "chat_template is not accepted");
+             })
+      .field("tool_choice", "none, or absent: tool calls are not yet parsed", {{"enum", {"none", "auto", nullptr}}},
+             [](Fields& f, const Json& value) -> Result<void> {
+               f.tools_off = value == "none";
+               if (value == "none" || value == "auto") return {};
+               return make_error(ErrorCode::kUnsupported, "tool_choice",
+                                 "tool_choice: this version makes no tool calls");
+             })
+      .ignored("parallel_tool_calls", "Taken, of no effect")
+      .ignored("reasoning_effort", "Taken, of no effect")
+      .boolean("add_generation_prompt", [](Fields& f) -> auto& { return f.add_generation_prompt; },
+               "The prompt ends where an answer begins")
+      .boolean("continue_final_message", [](Fields& f) -> auto& { return f.continue_final_message; },
+               "The answer goes on with the last message; add_generation_prompt must be false")
+      .boolean("add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
+               "Tokens that begin a text, besides those of the template; default false")
+      .boolean("echo", [](Fields& f) -> auto& { return f.echo; }, "Taken, of no effect");
+}
+
+Result<void> render_chat(GenerationTask& task) {
+  const Fields& fields = task.fields;
+  if (task.model->chat == nullptr) {
+    return make_error(ErrorCode::kUnsupported, "messages", "this model has no chat template: use /v1/completions");
+  }
+  if (!fields.messages.is_array() || fields.messages.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "messages", "messages must be a list of at least one message");
+  }
+  if (fields.continue_final_message && fields.add_generation_prompt) {
+    return make_error(ErrorCode::kInvalidArgument, "continue_final_message",
+                      "continue_final_message needs add_generation_prompt to be false");
+  }
+  if (fields.tools.is_array() && !fields.tools.empty() && !fields.tools_off) {
+    return make_error(ErrorCode::kUnsupported, "tools",
+                      "tools: this version makes no tool calls; with tool_choice none the model is only told of them");
+  }
+  Json variables = {{"messages", fields.messages},
+                    {"add_generation_prompt", fields.add_generation_prompt && !fields.continue_final_message}};
+  if (!fields.tools.is_null()) variables["tools"] = fields.tools;
+  if (!fields.documents.is_null()) variables["documents"] = fields.documents;
+  if (!fields.chat_template_kwargs.is_null()) variables["chat_template_kwargs"] = fields.chat_template_kwargs;
+  auto pieces = task.model->chat->render(variables, task.created);
+  if (!pieces) return pieces.error();
+  if (fields.continue_final_message) {
+    if (auto cut = cut_after_last_message(*pieces, fields.messages.back()); !cut) return cut;
+  }
+  task.prompts.push_back(task.model->tokenizer->encode(*pieces, fields.add_special_tokens.value_or(false)));
+  task.prompt_texts.emplace_back();
+  return {};
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "http/message.h"
+#include "server/caller.h"
+#include "server/json.h"
+
+namespace millrace::server {
+
+class Service;
+
+// What a handler gets.
+struct Call {
+  http::Request request;
+  Caller caller;
+  std::string parameter;  // what stood for {} in the path
+  http::Wake wake;
+};
+
+// One operation of the API: a file in routes/, found by CMake.
+struct Route {
+  std::string_view method, path;  // "/v1/models/{}": the last part is a parameter
+  Scope scope = Scope::kInfer;
+  std::string_view summary;
+  std::unique_ptr<http::Responder> (*handle)(Service& service, Call call) = nullptr;
+  // Of the body, as JSON Schema; null: there is none.
+  Json (*body_schema)() = nullptr;
+  std::string_view reply_type = "application/json";
+  bool streams = false;           // text/event-stream too, where the body says so
+  bool anthropic_errors = false;  // how errors are spelled
+};
+std::span<const Route> all_routes();  // generated
+
+}  // namespace millrace::server

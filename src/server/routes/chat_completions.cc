@@ -1,0 +1,66 @@
+#include "server/formats/chat_format.h"
+#include "server/generation.h"
+#include "server/limits.h"
+#include "server/prompt_reading.h"
+#include "server/route.h"
+
+namespace millrace::server::routes {
+namespace {
+
+using Fields = GenerationFields;
+using L = RequestLimits;
+
+const GenerationSchema& schema() {
+  static const GenerationSchema made = [] {
+    GenerationSchema s;
+    add_chat_prompt_fields(s);
+    const auto max_tokens = [](Fields& f) -> auto& { return f.max_tokens; };
+    s.integer("max_completion_tokens", max_tokens, 1, L::kMaxTokens, "Tokens of the answer; default: what fits")
+        .integer("max_tokens", max_tokens, 1, L::kMaxTokens, "The same under its older name")
+        .boolean("logprobs", [](Fields& f) -> auto& { return f.chat_logprobs; }, "Score the answer's tokens")
+        .integer("top_logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
+                 "And list as many of the likeliest; needs logprobs");
+    add_sampling_fields(s);
+    add_ending_fields(s);
+    add_stream_fields(s);
+    add_serving_fields(s);
+    add_refused_fields(s);
+    s.required("messages");
+    return s;
+  }();
+  return made;
+}
+
+class ChatCompletions final : public GenerationRoute {
+ public:
+  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
+    if (auto fine = schema().read(body, to, unknown); !fine) return fine;
+    if (to.logprobs && *to.logprobs > 0 && !to.chat_logprobs) {
+      return make_error(ErrorCode::kInvalidArgument, "top_logprobs", "top_logprobs needs logprobs to be true");
+    }
+    if (to.chat_logprobs && !to.logprobs) to.logprobs = 0;
+    if (!to.chat_logprobs) to.logprobs.reset();
+    return {};
+  }
+  Result<void> prepare(GenerationTask& task) const override {
+    if (auto rendered = render_chat(task); !rendered) return rendered;
+    return make_requests(task, L::kMaxTokens);
+  }
+  std::unique_ptr<AnswerFormat> format(const GenerationTask& task) const override { return chat_format(task); }
+};
+
+}  // namespace
+
+Route chat_completions() {
+  return {.method = "POST",
+          .path = "/v1/chat/completions",
+          .summary = "Answer a conversation",
+          .handle = [](Service& service, Call call) {
+            static const ChatCompletions route;
+            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+          },
+          .body_schema = [] { return schema().json(); },
+          .streams = true};
+}
+
+}  // namespace millrace::server::routes

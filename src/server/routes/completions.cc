@@ -1,0 +1,81 @@
+#include "server/formats/completion_format.h"
+#include "server/generation.h"
+#include "server/limits.h"
+#include "server/prompt_reading.h"
+#include "server/route.h"
+
+namespace millrace::server::routes {
+namespace {
+
+using Fields = GenerationFields;
+using L = RequestLimits;
+
+constexpr std::int64_t kDefaultMaxTokens = 16;  // as the API has had it since its beginning
+
+const GenerationSchema& schema() {
+  static const GenerationSchema made = [] {
+    GenerationSchema s;
+    add_prompt_field(s, "prompt", L::kPrompts);
+    s.string("suffix", [](Fields& f) -> auto& { return f.suffix; }, std::size_t{1} << 20,
+             "Fill in what comes between prompt and this, where the model has tokens for it")
+        .integer("max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 0, L::kMaxTokens,
+                 "Tokens of the answer; 0 only with echo or prompt_logprobs")
+        .boolean("echo", [](Fields& f) -> auto& { return f.echo; }, "The text begins with the prompt")
+        .integer("logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
+                 "Score the tokens, with echo those of the prompt too, and list as many of the likeliest")
+        .integer("best_of", [](Fields& f) -> auto& { return f.best_of; }, 1, L::kChoices,
+                 "Make as many answers and return the n likeliest; not as a stream")
+        .boolean("add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
+                 "Whether a prompt given as text gets the tokens that begin a text; default true");
+    add_sampling_fields(s);
+    add_ending_fields(s);
+    add_stream_fields(s);
+    add_serving_fields(s);
+    add_refused_fields(s);
+    s.required("prompt");
+    return s;
+  }();
+  return made;
+}
+
+class Completions final : public GenerationRoute {
+ public:
+  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
+    if (auto fine = schema().read(body, to, unknown); !fine) return fine;
+    const auto wrong = [](const char* param, const char* what) {
+      return make_error(ErrorCode::kInvalidArgument, param, "{}", what);
+    };
+    if (to.best_of && *to.best_of < to.n) return wrong("best_of", "best_of must not be less than n");
+    if (to.best_of && *to.best_of > to.n && to.stream) return wrong("best_of", "best_of above n cannot be streamed");
+    if (to.echo && !to.suffix.empty()) return wrong("echo", "echo and suffix exclude each other");
+    const bool scores_prompt = to.echo && to.logprobs;
+    if (scores_prompt) to.prompt_logprobs = to.logprobs;
+    if (to.max_tokens == 0 && !to.echo && !to.prompt_logprobs) {
+      return wrong("max_tokens", "max_tokens is 0: there must be an answer, or echo");
+    }
+    if (to.max_tokens == 0 && to.echo && !to.prompt_logprobs) to.prompt_logprobs = 0;  // computes, draws nothing
+    return {};
+  }
+  Result<void> prepare(GenerationTask& task) const override {
+    if (auto read = read_prompts(task, "prompt", L::kPrompts); !read) return read;
+    if (auto filled = fill_in_middle(task); !filled) return filled;
+    return make_requests(task, kDefaultMaxTokens);
+  }
+  std::unique_ptr<AnswerFormat> format(const GenerationTask& task) const override { return completion_format(task); }
+};
+
+}  // namespace
+
+Route completions() {
+  return {.method = "POST",
+          .path = "/v1/completions",
+          .summary = "Continue a text",
+          .handle = [](Service& service, Call call) {
+            static const Completions route;
+            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+          },
+          .body_schema = [] { return schema().json(); },
+          .streams = true};
+}
+
+}  // namespace millrace::server::routes

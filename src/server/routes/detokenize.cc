@@ -1,0 +1,64 @@
+#include "server/generation_fields.h"
+#include "server/limits.h"
+#include "server/route.h"
+#include "server/service.h"
+
+namespace millrace::server::routes {
+namespace {
+
+struct Fields {
+  std::string model;
+  std::vector<std::int32_t> tokens;
+};
+
+const Schema<Fields>& schema() {
+  static const Schema<Fields> made = [] {
+    Schema<Fields> s;
+    s.string("model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Whose tokenizer")
+        .field("tokens", "Token ids",
+               {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}}},
+               [](Fields& f, const Json& value) -> Result<void> {
+                 auto read = read_token_ids("tokens", value, std::size_t{1} << 24);
+                 if (!read) return read.error();
+                 f.tokens = std::move(*read);
+                 return {};
+               });
+    s.required("tokens");
+    return s;
+  }();
+  return made;
+}
+
+Result<Json> detokenize_body(Service& service, const std::string& body_text) {
+  auto body = parse_json(body_text);
+  if (!body) return body.error();
+  Fields fields;
+  std::vector<std::string> unknown;
+  if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
+  const auto model = service.models().ready(fields.model);
+  if (model == nullptr) return service.models().absence(fields.model);
+  for (const std::int32_t id : fields.tokens) {
+    if (id < model->vocab_size) continue;
+    return make_error(ErrorCode::kInvalidArgument, "tokens", "token id {} is outside the vocabulary of {}", id,
+                      model->vocab_size);
+  }
+  const std::string text = model->tokenizer->decode(fields.tokens, false);
+  return Json{{"prompt", text}, {"text", text}, {"content", text}};  // vLLM's, SGLang's and llama-server's keys
+}
+
+}  // namespace
+
+Route detokenize() {
+  return {.method = "POST",
+          .path = "/detokenize",
+          .summary = "Tokens as text",
+          .handle = [](Service& service, Call call) {
+            return answer_in_pool(service, std::move(call), [](Service& s, const Call& c) -> http::Reply {
+              const auto out = detokenize_body(s, c.request.body);
+              return out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(Dialect::kOpenAi);
+            });
+          },
+          .body_schema = [] { return schema().json(); }};
+}
+
+}  // namespace millrace::server::routes

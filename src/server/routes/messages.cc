@@ -1,0 +1,42 @@
+#include "server/anthropic_fields.h"
+#include "server/formats/messages_format.h"
+#include "server/generation.h"
+#include "server/limits.h"
+#include "server/prompt_reading.h"
+#include "server/route.h"
+
+namespace millrace::server::routes {
+namespace {
+
+class Messages final : public GenerationRoute {
+ public:
+  Dialect dialect() const noexcept override { return Dialect::kAnthropic; }
+  Result<void> read(const Json& body, GenerationFields& to, std::vector<std::string>& unknown) const override {
+    return read_anthropic(body, false, to, unknown);
+  }
+  Result<void> prepare(GenerationTask& task) const override {
+    if (auto rendered = render_chat(task); !rendered) return rendered;
+    // Clients ask for as much as the greatest model gives: here it is what fits.
+    const auto room = task.model->max_length - static_cast<std::int64_t>(task.prompts[0].size());
+    if (room > 0 && *task.fields.max_tokens > room) task.fields.max_tokens = room;
+    return make_requests(task, RequestLimits::kMaxTokens);
+  }
+  std::unique_ptr<AnswerFormat> format(const GenerationTask& task) const override { return messages_format(task); }
+};
+
+}  // namespace
+
+Route messages() {
+  return {.method = "POST",
+          .path = "/v1/messages",
+          .summary = "Answer a conversation, as Anthropic's API has it",
+          .handle = [](Service& service, Call call) {
+            static const Messages route;
+            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+          },
+          .body_schema = [] { return anthropic_schema(false).json(); },
+          .streams = true,
+          .anthropic_errors = true};
+}
+
+}  // namespace millrace::server::routes

@@ -1,0 +1,22 @@
+#include "server/model_card.h"
+#include "server/route.h"
+#include "server/service.h"
+
+namespace millrace::server::routes {
+
+Route model() {
+  return {.method = "GET",
+          .path = "/v1/models/{}",
+          .scope = Scope::kNone,
+          .summary = "One of them",
+          .handle = [](Service& service, Call call) -> std::unique_ptr<http::Responder> {
+            for (const ModelStatus& status : service.models().list()) {
+              if (status.name != call.parameter) continue;
+              return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(model_card(status))});
+            }
+            const ApiError unknown(404, "model_not_found", "model", "this server has no model of that name");
+            return std::make_unique<http::ReadyReply>(unknown.reply(Dialect::kOpenAi));
+          }};
+}
+
+}  // namespace millrace::server::routes

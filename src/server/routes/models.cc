@@ -1,0 +1,20 @@
+#include "server/model_card.h"
+#include "server/route.h"
+#include "server/service.h"
+
+namespace millrace::server::routes {
+
+Route models() {
+  return {.method = "GET",
+          .path = "/v1/models",
+          .scope = Scope::kNone,
+          .summary = "The models served",
+          .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
+            Json data = Json::array();
+            for (const ModelStatus& status : service.models().list()) data.push_back(model_card(status));
+            const Json list = {{"object", "list"}, {"data", std::move(data)}};
+            return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(list)});
+          }};
+}
+
+}  // namespace millrace::server::routes

@@ -1,0 +1,242 @@
+#include "server/service.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/log.h"
+
+namespace millrace::server {
+namespace {
+
+constexpr double kStuckMs = 60'000.0;  // no step takes that long: prompts come in chunks
+constexpr std::size_t kIdBytes = 128;
+
+// "[::1]:8000" -> "[::1]"
+std::string_view without_port(std::string_view host) {
+  const std::size_t bracket = host.rfind(']');
+  const std::size_t colon = host.rfind(':');
+  return colon == std::string_view::npos || (bracket != std::string_view::npos && colon < bracket) ? host
+                                                                                                  : host.substr(0, colon);
+}
+
+std::string_view after_scheme(std::string_view origin) {
+  const std::size_t mark = origin.find("://");
+  return mark == std::string_view::npos ? origin : origin.substr(mark + 3);
+}
+
+bool is_local(std::string_view host) {
+  return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
+}
+
+bool plain_id(std::string_view id) {
+  return !id.empty() && id.size() <= kIdBytes && std::ranges::all_of(id, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
+// One `{}` stands for anything that is not empty.
+bool matches(std::string_view pattern, std::string_view path, std::string& parameter) {
+  const std::size_t hole = pattern.find("{}");
+  if (hole == std::string_view::npos) return pattern == path;
+  const std::string_view before = pattern.substr(0, hole), after = pattern.substr(hole + 2);
+  if (path.size() <= before.size() + after.size() || !path.starts_with(before) || !path.ends_with(after)) return false;
+  parameter = path.substr(before.size(), path.size() - before.size() - after.size());
+  return true;
+}
+
+bool is_open(std::string_view path) { return path == "/health" || path == "/ready"; }
+
+Dialect dialect_of(std::string_view path) {
+  return path.starts_with("/v1/messages") ? Dialect::kAnthropic : Dialect::kOpenAi;
+}
+
+class PooledReply final : public http::Responder {
+ public:
+  struct State {
+    Call call;
+    http::Reply reply;
+    std::atomic<bool> done = false, abandoned = false;
+  };
+  explicit PooledReply(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  ~PooledReply() override { state_->abandoned = true; }
+  std::optional<http::Reply> poll() override {
+    if (!state_->done.load(std::memory_order_acquire)) return std::nullopt;
+    return std::move(state_->reply);
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace
+
+Service::Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host,
+                 Env& env)
+    : config_(config),
+      access_(std::move(access)),
+      env_(env),
+      next_id_(env.random_seed()),
+      models_(std::move(models), host, env),
+      pool_(config.prep_threads) {}
+
+// Another site's page must not talk to a server on this machine: neither by a name that it pointed here, nor with the
+// browser's blessing.
+std::optional<ApiError> Service::refuse_browser(const http::Request& head) const {
+  const std::string_view host = without_port(head.headers.get("host"));
+  if (!config_.allowed_hosts.empty() && head.peer != "unix" &&
+      std::ranges::find(config_.allowed_hosts, host) == config_.allowed_hosts.end()) {
+    return ApiError(403, "host_not_allowed", "", "this host name is not served here: see --allowed-hosts");
+  }
+  const std::string_view origin = head.headers.get("origin");
+  if (origin.empty() || after_scheme(origin) == head.headers.get("host")) return std::nullopt;
+  for (const std::string& allowed : config_.allowed_origins) {
+    if (allowed == origin || (allowed == "localhost" && is_local(without_port(after_scheme(origin))))) return std::nullopt;
+  }
+  return ApiError(403, "origin_not_allowed", "", "this origin is not allowed: see --allowed-origins");
+}
+
+http::Headers Service::cors_headers(const http::Request& request) const {
+  http::Headers headers;
+  const std::string_view origin = request.headers.get("origin");
+  if (origin.empty() || config_.allowed_origins.empty()) return headers;
+  headers.add("access-control-allow-origin", std::string(origin));
+  headers.add("vary", "origin");
+  headers.add("access-control-expose-headers", "x-request-id, x-ignored-params");
+  return headers;
+}
+
+std::optional<http::Reply> Service::refuse(const http::Request& head) {
+  const Dialect dialect = dialect_of(head.path);
+  if (const auto refused = refuse_browser(head)) return refused->reply(dialect);
+  if (head.method == "OPTIONS" && head.headers.has("origin")) {
+    http::Reply reply{.status = 204, .headers = cors_headers(head)};
+    reply.headers.add("access-control-allow-methods", "GET, POST, DELETE");
+    reply.headers.add("access-control-allow-headers", "authorization, content-type, x-api-key, x-request-id");
+    reply.headers.add("access-control-max-age", "600");
+    return reply;
+  }
+  if (!is_open(head.path) && !(head.path == "/metrics" && config_.open_metrics)) {
+    ApiError refusal;
+    const auto caller = access_.caller(head.headers.get("authorization"), head.headers.get("x-api-key"), head.peer,
+                                       env_.now(), refusal);
+    if (!caller) return refusal.reply(dialect);
+  }
+  if (head.method == "POST") {
+    std::string_view type = head.headers.get("content-type");
+    type = type.substr(0, type.find(';'));
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    const bool has_body = head.headers.has("transfer-encoding") ||
+                          (head.headers.has("content-length") && head.headers.get("content-length") != "0");
+    if (has_body && type != "application/json") {
+      return ApiError(415, "unsupported_media_type", "", "content-type must be application/json").reply(dialect);
+    }
+  }
+  return std::nullopt;
+}
+
+const Route* Service::find(std::string_view method, std::string_view path, std::string& parameter,
+                           std::string& allowed) const {
+  const Route* found = nullptr;
+  bool exact = false;
+  for (const Route& route : all_routes()) {
+    std::string value;
+    if (!matches(route.path, path, value)) continue;
+    if (allowed.find(route.method) == std::string::npos) allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
+    const bool plain = route.path.find("{}") == std::string_view::npos;
+    if (route.method != method || (exact && !plain)) continue;
+    // Of two patterns the one that says more: "/v1/sessions/{}/fork" before "/v1/sessions/{}".
+    if (found != nullptr && !plain && route.path.size() < found->path.size()) continue;
+    found = &route;
+    exact = plain;
+    parameter = std::move(value);
+  }
+  return found;
+}
+
+std::unique_ptr<http::Responder> Service::handle(http::Request request, http::Wake wake) {
+  const Dialect dialect = dialect_of(request.path);
+  const auto refuse_with = [&](const ApiError& why, const std::string& allowed = {}) {
+    http::Reply reply = why.reply(dialect);
+    if (!allowed.empty()) reply.headers.add("allow", allowed);
+    return std::make_unique<http::ReadyReply>(std::move(reply));
+  };
+  std::string parameter, allowed;
+  const Route* route = find(request.method == "HEAD" ? "GET" : request.method, request.path, parameter, allowed);
+  if (route == nullptr && !allowed.empty()) {
+    return refuse_with(ApiError(405, "method_not_allowed", "", "this path does not take that method"), allowed);
+  }
+  if (route == nullptr) return refuse_with(ApiError(404, "not_found", "", "there is no such path"));
+  ApiError refusal;
+  auto caller = access_.caller(request.headers.get("authorization"), request.headers.get("x-api-key"), request.peer,
+                               env_.now(), refusal);
+  const bool open = is_open(request.path) || (request.path == "/metrics" && config_.open_metrics);
+  if (!caller && !open) return refuse_with(refusal);
+  if (caller && !open && !caller->may(route->scope)) {
+    return refuse_with(ApiError(403, "scope_missing", "", "this API key does not open that path"));
+  }
+  if (draining_ && route->scope == Scope::kInfer) {
+    return refuse_with(ApiError(503, "shutting_down", "", "the server is shutting down"));
+  }
+  return route->handle(*this, {std::move(request), caller ? *caller : Caller{}, std::move(parameter), std::move(wake)});
+}
+
+http::Reply Service::error(int status, std::string_view what) {
+  const char* code = status == 408   ? "request_timeout"
+                     : status == 413 ? "body_too_large"
+                     : status == 431 ? "head_too_large"
+                     : status == 503 ? "overloaded"
+                     : status >= 500 ? "internal_error"
+                                     : "bad_request";
+  return ApiError(status, code, "", std::string(what)).reply(Dialect::kOpenAi);
+}
+
+void Service::finished(const http::Exchange&) {}
+
+void Service::finished(const GenerationTask&, const std::vector<Answer>&, const std::optional<ApiError>&) {}
+
+std::string Service::request_id(const http::Request& request) {
+  const std::string_view given = request.headers.get("x-request-id");
+  if (plain_id(given)) return std::string(given);
+  std::uint64_t x = next_id_.fetch_add(0x9e3779b97f4a7c15u);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;  // splitmix64: no two alike, none to be guessed from the last by eye
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return fmt::format("{:016x}", x ^ (x >> 31));
+}
+
+void Service::drain(double limit_ms) {
+  draining_ = true;
+  models_.drain(limit_ms);
+}
+
+bool Service::engine_failed() {
+  for (const ModelStatus& status : models_.list()) {
+    if (status.model == nullptr) continue;
+    const engine::Heartbeat beat = status.model->engine.heartbeat();
+    if (!beat.alive || beat.last_step_age_ms > kStuckMs) return true;
+  }
+  return false;
+}
+
+std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
+                                                std::function<http::Reply(Service&, const Call&)> work) {
+  auto state = std::make_shared<PooledReply::State>();
+  state->call = std::move(call);
+  const bool taken = service.prep_pool().run([&service, state, work = std::move(work)] {
+    if (state->abandoned) return;
+    try {
+      state->reply = work(service, state->call);
+    } catch (const std::exception& failure) {
+      log::error("{}: {}", state->call.request.path, failure.what());
+      state->reply = ApiError().reply(Dialect::kOpenAi);
+    }
+    state->done.store(true, std::memory_order_release);
+    state->call.wake();
+  });
+  if (!taken) {
+    return std::make_unique<http::ReadyReply>(
+        ApiError(429, "queue_full", "", "too many requests are waiting").reply(Dialect::kOpenAi));
+  }
+  return std::make_unique<PooledReply>(std::move(state));
+}
+
+}  // namespace millrace::server

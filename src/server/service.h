@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http/message.h"
+#include "server/access.h"
+#include "server/api_error.h"
+#include "server/generation.h"
+#include "server/model_host.h"
+#include "server/prep_pool.h"
+#include "server/route.h"
+
+namespace millrace::server {
+
+struct ServiceConfig {
+  bool strict_params = false;              // unknown fields are errors, not a header
+  bool open_metrics = false;               // /metrics needs no key
+  bool enable_sessions = true;             // routes of interactive sessions
+  std::vector<std::string> allowed_hosts;  // of the Host header; empty = any
+  std::vector<std::string> allowed_origins;  // of browsers; "localhost" stands for any port of this machine
+  int prep_threads = 2;
+  std::string version;
+};
+
+// The API: who may do what, and which route answers. Knows no sockets.
+class Service final : public http::Application {
+ public:
+  Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host, Env& env);
+
+  std::optional<http::Reply> refuse(const http::Request& head) override;
+  std::unique_ptr<http::Responder> handle(http::Request request, http::Wake wake) override;
+  http::Reply error(int status, std::string_view what) override;
+  void finished(const http::Exchange& exchange) override;
+
+  // For routes.
+  ModelHost& models() noexcept { return models_; }
+  PrepPool& prep_pool() noexcept { return pool_; }
+  const Access& access() const noexcept { return access_; }
+  const ServiceConfig& config() const noexcept { return config_; }
+  bool strict_params() const noexcept { return config_.strict_params; }
+  // The client's X-Request-Id where it is one, else a new one.
+  std::string request_id(const http::Request& request);
+  void finished(const GenerationTask& task, const std::vector<Answer>& answers, const std::optional<ApiError>& error);
+
+  void begin_drain() noexcept { draining_ = true; }  // nothing new from now on
+  // Returns when all requests have ended, at the latest after the time.
+  void drain(double limit_ms);
+  bool draining() const noexcept { return draining_; }
+  // An engine failed, or has not come round for too long.
+  bool engine_failed();
+
+ private:
+  const Route* find(std::string_view method, std::string_view path, std::string& parameter, std::string& allowed) const;
+  std::optional<ApiError> refuse_browser(const http::Request& head) const;
+  http::Headers cors_headers(const http::Request& request) const;
+
+  const ServiceConfig config_;
+  const Access access_;
+  Env& env_;
+  std::atomic<bool> draining_ = false;
+  std::atomic<std::uint64_t> next_id_;
+  ModelHost models_;
+  PrepPool pool_;  // last: its threads use the rest
+};
+
+// A reply made by `work` on the prep pool: for what may take milliseconds. `work` gets the call's request.
+std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
+                                                std::function<http::Reply(Service&, const Call&)> work);
+
+}  // namespace millrace::server
