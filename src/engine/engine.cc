@@ -134,7 +134,7 @@ Result<void> Engine::validate(const Request& request) const {
   }
   if (length == 0) return make_error(ErrorCode::kInvalidArgument, "prompt", "the prompt is empty");
   if (length >= max_length()) {
-    return make_error(ErrorCode::kInvalidArgument, "prompt", "the prompt has {} tokens; with an answer the limit is {}",
+    return make_error(ErrorCode::kContextLength, "prompt", "the prompt has {} tokens; with an answer the limit is {}",
                       length, max_length());
   }
   if (static_cast<std::int64_t>(scheduler_.waiting().size()) >= config_.max_waiting) {

@@ -87,8 +87,7 @@ Connection<Stream>::~Connection() {
 
 template <typename Stream>
 void Connection<Stream>::start() {
-  asio::co_spawn(
-      s_.loop->io(), [self = this->shared_from_this()]() -> Task { co_await self->run(); }, asio::detached);
+  asio::co_spawn(s_.loop->io(), [self = this->shared_from_this()]() -> Task { co_await self->run(); }, asio::detached);
 }
 
 template <typename Stream>
@@ -296,7 +295,8 @@ asio::awaitable<bool> Connection<Stream>::serve_one() {
   error_code error;
   parser.put(asio::buffer(head), error);
   if (error == beast::error::body_limit) throw Ended{413, "the body is too large"};
-  if ((error && error != beast::error::need_more) || !parser.is_header_done()) throw Ended{400, "the head is malformed"};
+  if ((error && error != beast::error::need_more) || !parser.is_header_done())
+    throw Ended{400, "the head is malformed"};
   http10_ = parser.get().version() == 10;
   Request request = request_of(parser.get());
   request.peer = s_.peer;

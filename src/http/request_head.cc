@@ -99,7 +99,8 @@ HeadProblem check_head(std::string_view head, const Limits& limits) {
   }
   if (framing.lengths > 1) return {400, "content-length came more than once"};
   if (framing.codings > 1) return {400, "transfer-encoding came more than once"};
-  if (framing.lengths > 0 && framing.codings > 0) return {400, "content-length and transfer-encoding exclude each other"};
+  if (framing.lengths > 0 && framing.codings > 0)
+    return {400, "content-length and transfer-encoding exclude each other"};
   if (framing.codings > 0 && old) return {400, "HTTP/1.0 has no transfer-encoding"};
   if (framing.hosts > 1 || (framing.hosts == 0 && !old)) return {400, "exactly one host header is needed"};
   return {};

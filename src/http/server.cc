@@ -99,7 +99,8 @@ class Server::Listener {
  private:
   Result<void> listen_tcp() {
     error_code error;
-    const asio::ip::address address = asio::ip::make_address(config_.host == "localhost" ? "127.0.0.1" : config_.host, error);
+    const asio::ip::address address =
+        asio::ip::make_address(config_.host == "localhost" ? "127.0.0.1" : config_.host, error);
     if (error) {
       return make_error(ErrorCode::kInvalidArgument, "host", "host is '{}': expected an address like 127.0.0.1 or ::1",
                         config_.host);
@@ -111,7 +112,8 @@ class Server::Listener {
     if (!error) tcp_->bind(endpoint, error);
     if (!error) tcp_->listen(asio::socket_base::max_listen_connections, error);
     if (error) {
-      return make_error(ErrorCode::kResourceExhausted, "port", "{}:{}: {}", config_.host, config_.port, error.message());
+      return make_error(ErrorCode::kResourceExhausted, "port", "{}:{}: {}", config_.host, config_.port,
+                        error.message());
     }
     port_ = tcp_->local_endpoint().port();
     return {};
@@ -125,7 +127,8 @@ class Server::Listener {
       Local::socket probe(loops_[0]->io());
       probe.connect(Local::endpoint(config_.unix_socket), error);
       if (!error) {
-        return make_error(ErrorCode::kResourceExhausted, "uds", "{}: another server listens there", config_.unix_socket);
+        return make_error(ErrorCode::kResourceExhausted, "uds", "{}: another server listens there",
+                          config_.unix_socket);
       }
       ::unlink(path);
     }
@@ -212,10 +215,10 @@ class Server::Listener {
   template <typename Socket>
   void turn_away(Socket socket) {
     const Reply reply = application_.error(503, "too many connections");
-    const std::string text =
-        fmt::format("HTTP/1.1 503 Service Unavailable\r\ncontent-type: {}\r\ncontent-length: {}\r\nretry-after: 1\r\n"
-                    "connection: close\r\n\r\n{}",
-                    reply.content_type, reply.body.size(), reply.body);
+    const std::string text = fmt::format(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: {}\r\ncontent-length: {}\r\nretry-after: 1\r\n"
+        "connection: close\r\n\r\n{}",
+        reply.content_type, reply.body.size(), reply.body);
     error_code ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(text), ignored);

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <span>
 
-
 namespace millrace::server {
 namespace {
 
@@ -149,8 +148,8 @@ Result<Caller> Access::caller(std::string_view authorization, std::string_view a
   Guesses& mine = guesses_[peer];
   if (mine.failed++ == 0) mine.since = now;
   refusal = mine.failed > kGuesses ? ApiError(429, "too_many_failures", "", "too many requests without a valid API key")
-            : shown.empty()        ? ApiError(401, "missing_api_key", "", "an API key is needed: Authorization: Bearer KEY")
-                                   : ApiError(401, "invalid_api_key", "", "the API key is not valid");
+            : shown.empty() ? ApiError(401, "missing_api_key", "", "an API key is needed: Authorization: Bearer KEY")
+                            : ApiError(401, "invalid_api_key", "", "the API key is not valid");
   return Error{};
 }
 

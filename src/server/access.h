@@ -30,7 +30,8 @@ class Access {
   // kInvalidArgument naming the line, never the key.
   static Result<Access> load(std::string_view key_file, const std::vector<std::string>& plain_keys,
                              std::uint64_t secret);
-  Access(Access&& other) noexcept : keys_(std::move(other.keys_)), open_(std::move(other.open_)), tenants_(std::move(other.tenants_)) {}
+  Access(Access&& other) noexcept
+      : keys_(std::move(other.keys_)), open_(std::move(other.open_)), tenants_(std::move(other.tenants_)) {}
 
   bool has_keys() const noexcept { return !keys_.empty(); }
   // Who sent these headers: Bearer, X-Api-Key. Without any keys configured everybody may do everything. Compares in
@@ -66,7 +67,7 @@ class Access {
   static void refill(Tenant& tenant, TimePoint now);
 
   std::vector<Key> keys_;
-  Caller open_;  // everybody, where there are no keys
+  Caller open_;               // everybody, where there are no keys
   mutable std::mutex mutex_;  // of what follows
   mutable std::vector<Tenant> tenants_;
   mutable std::unordered_map<std::string, Guesses> guesses_;

@@ -69,7 +69,9 @@ Result<void> read_messages(Fields& to, const Json& value) {
 
 GenerationSchema make_schema(bool counts_only) {
   GenerationSchema s;
-  const Json block = {{"type", "object"}, {"required", {"type"}}, {"properties", {{"type", {{"const", "text"}}}, {"text", {{"type", "string"}}}}}};
+  const Json block = {{"type", "object"},
+                      {"required", {"type"}},
+                      {"properties", {{"type", {{"const", "text"}}}, {"text", {{"type", "string"}}}}}};
   const Json content = {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", block}}}}};
   s.field("messages", "The conversation so far",
           {{"type", "array"},
@@ -80,7 +82,8 @@ GenerationSchema make_schema(bool counts_only) {
              {"properties", {{"role", {{"enum", {"user", "assistant"}}}}, {"content", {{"type", "string"}}}}}}}},
           read_messages)
       .field("system", "What stands before it", content, read_system)
-      .string("model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
+      .string(
+          "model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
       .field("tools", "Not yet supported, refused unless empty", {{"type", {"array", "null"}}, {"maxItems", 0}},
              [](Fields&, const Json& value) -> Result<void> {
                if (value.empty()) return {};
@@ -91,7 +94,8 @@ GenerationSchema make_schema(bool counts_only) {
       .ignored("cache_control", "Taken, of no effect: prefixes are found by their tokens");
   s.required("messages");
   if (counts_only) return s;
-  s.integer("max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens, "Tokens of the answer")
+  s.integer(
+       "max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens, "Tokens of the answer")
       .field("stop_sequences", "The answer ends before the first of these",
              {{"type", {"array", "null"}},
               {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopBytes}}},
@@ -102,12 +106,16 @@ GenerationSchema make_schema(bool counts_only) {
                f.stop = std::move(*read);
                return {};
              })
-      .number("temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 1.0}, "0 = greedy")
-      .number("top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
-              "Draw from the smallest set of tokens with this probability")
-      .integer("top_k", [](Fields& f) -> auto& { return f.top_k; }, 0, L::kMaxTokens,
-               "Draw from the k likeliest tokens; 0 = all")
-      .boolean("stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
+      .number(
+          "temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 1.0}, "0 = greedy")
+      .number(
+          "top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
+          "Draw from the smallest set of tokens with this probability")
+      .integer(
+          "top_k", [](Fields& f) -> auto& { return f.top_k; }, 0, L::kMaxTokens,
+          "Draw from the k likeliest tokens; 0 = all")
+      .boolean(
+          "stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
       .ignored("metadata", "Taken, of no effect")
       .ignored("service_tier", "Taken, of no effect")
       .ignored("container", "Taken, of no effect")
@@ -126,7 +134,7 @@ const GenerationSchema& anthropic_schema(bool counts_only) {
 
 Result<void> read_anthropic(const Json& body, bool counts_only, Fields& to, std::vector<std::string>& unknown) {
   if (auto fine = anthropic_schema(counts_only).read(body, to, unknown); !fine) return fine;
-  if (!to.system.empty()) to.messages.insert(to.messages.begin(), {{"role", "system"}, {"content", to.system}});
+  add_system_message(to);
   if (to.messages.back()["role"] == "assistant") {  // the answer goes on from there, as the API has it
     to.add_generation_prompt = false;
     to.continue_final_message = true;

@@ -13,9 +13,7 @@ struct Caller {
   std::uint32_t tenant_number = 0;  // for policies that share fairly
   std::string salt;                 // secret of the tenant: prefixes are shared only under one
   unsigned scopes = 0;
-  bool may(Scope scope) const noexcept {
-    return scope == Scope::kNone || (scopes & static_cast<unsigned>(scope)) != 0;
-  }
+  bool may(Scope scope) const noexcept { return scope == Scope::kNone || (scopes & static_cast<unsigned>(scope)) != 0; }
 };
 
 }  // namespace millrace::server

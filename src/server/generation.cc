@@ -66,6 +66,13 @@ void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model
   task.request_id = job->request_id;
   task.created = unix_time();
   if (auto prepared = job->route.prepare(task); !prepared) return job->fail(prepared.error());
+  if (task.session) {
+    if (task.requests.size() > 1) {
+      return job->fail(make_error(ErrorCode::kInvalidArgument, "prompt", "a session goes on with one prompt"));
+    }
+    task.requests[0].session = task.session;
+    task.requests[0].append_to_session = !task.fields.prompt.is_null();  // a conversation comes whole
+  }
   submit(job);
 }
 
@@ -91,17 +98,25 @@ void read(const std::shared_ptr<Job>& job) {
   if (job->service.strict_params() && !job->unknown.empty()) {
     return job->fail(ApiError(400, "unknown_parameter", "", "the body has fields that this route does not know"));
   }
+  if (!job->task.fields.session_id.empty()) {
+    auto session = job->service.sessions().find(job->task.fields.session_id, job->caller);
+    if (!session) return job->fail(session.error());
+    job->task.session = session->session;
+    return prepare(job, std::move(session->model));
+  }
   job->service.models().acquire(job->task.fields.model, [job](Result<std::shared_ptr<HostedModel>> model) {
     if (!model) return job->fail(model.error());
     // On the thread that called acquire(), one of the pool, or on the loading one, which has other things to do.
     const auto work = [job, model = *model] { guarded(job, [&] { prepare(job, model); }); };
     if (PrepPool::inside()) return work();
-    if (!job->service.prep_pool().run(work)) job->fail(ApiError(429, "queue_full", "", "too many requests are waiting"));
+    if (!job->service.prep_pool().run(work))
+      job->fail(ApiError(429, "queue_full", "", "too many requests are waiting"));
   });
 }
 
 ApiError error_of(const Output& output) {
-  if (output.finish == FinishReason::kTimeout) return {504, "timeout", "timeout", "the request took longer than it may"};
+  if (output.finish == FinishReason::kTimeout)
+    return {504, "timeout", "timeout", "the request took longer than it may"};
   if (output.finish == FinishReason::kCancelled) return {503, "shutting_down", "", "the request was cancelled"};
   if (!output.error) return {};
   if (output.error->code == ErrorCode::kInternal && output.error->param == "logits") {
@@ -285,7 +300,8 @@ class Generation final : public http::Responder {
     reply.headers.add("x-request-id", job_->request_id);
     std::string ignored;
     for (const std::string& name : job_->unknown) {
-      const bool plain = std::ranges::all_of(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+      const bool plain =
+          std::ranges::all_of(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
       if (!plain || name.size() > 64 || ignored.size() > 512) continue;
       ignored += (ignored.empty() ? "" : ", ") + name;
     }
@@ -320,7 +336,8 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
   const std::uint64_t seed = Env::system().random_seed();
   for (std::vector<std::int32_t>& prompt : task.prompts) {
     if (fields.truncate_prompt_tokens) {
-      const std::int64_t most = *fields.truncate_prompt_tokens < 0 ? model.max_length - 1 : *fields.truncate_prompt_tokens;
+      const std::int64_t most =
+          *fields.truncate_prompt_tokens < 0 ? model.max_length - 1 : *fields.truncate_prompt_tokens;
       const auto length = static_cast<std::int64_t>(prompt.size());
       if (length > most) prompt.erase(prompt.begin(), prompt.begin() + (length - most));
     }

@@ -24,9 +24,9 @@ struct GenerationTask {
   Caller caller;
   GenerationFields fields;
   std::vector<std::vector<std::int32_t>> prompts;
-  std::vector<std::string> prompt_texts;   // [prompts]; "" where ids were given
-  std::vector<engine::Request> requests;   // one a prompt
-  engine::SessionId session = 0;
+  std::vector<std::string> prompt_texts;  // [prompts]; "" where ids were given
+  std::vector<engine::Request> requests;  // one a prompt
+  std::optional<engine::SessionId> session;
 };
 
 // One answer as far as it has come.

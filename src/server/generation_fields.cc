@@ -60,6 +60,12 @@ Result<void> read_stream_options(Fields& to, const Json& value) {
 
 }  // namespace
 
+void add_system_message(GenerationFields& fields) {
+  if (fields.system.empty()) return;
+  Json first = {{"role", "system"}, {"content", fields.system}};
+  fields.messages.insert(fields.messages.begin(), std::move(first));
+}
+
 Result<std::vector<std::string>> read_strings(const std::string& name, const Json& value, std::size_t most,
                                               std::size_t longest) {
   std::vector<std::string> out;
@@ -78,7 +84,8 @@ Result<std::vector<std::string>> read_strings(const std::string& name, const Jso
     return out;
   }
   if (value.size() > most) {
-    return make_error(ErrorCode::kInvalidArgument, name, "{} has {} entries: the limit is {}", name, value.size(), most);
+    return make_error(ErrorCode::kInvalidArgument, name, "{} has {} entries: the limit is {}", name, value.size(),
+                      most);
   }
   for (const Json& one : value) {
     if (auto added = add(one); !added) return added.error();
@@ -89,7 +96,8 @@ Result<std::vector<std::string>> read_strings(const std::string& name, const Jso
 Result<std::vector<std::int32_t>> read_token_ids(const std::string& name, const Json& value, std::size_t most) {
   if (!value.is_array()) return GenerationSchema::wrong_type(name, "a list of token ids");
   if (value.size() > most) {
-    return make_error(ErrorCode::kInvalidArgument, name, "{} has {} entries: the limit is {}", name, value.size(), most);
+    return make_error(ErrorCode::kInvalidArgument, name, "{} has {} entries: the limit is {}", name, value.size(),
+                      most);
   }
   std::vector<std::int32_t> out;
   out.reserve(value.size());
@@ -105,21 +113,29 @@ Result<std::vector<std::int32_t>> read_token_ids(const std::string& name, const 
 }
 
 void add_sampling_fields(GenerationSchema& schema) {
-  schema.number("temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 100.0}, "0 = greedy")
-      .number("top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
-              "Draw from the smallest set of tokens with this probability")
-      .integer("top_k", [](Fields& f) -> auto& { return f.top_k; }, -1, L::kMaxTokens,
-               "Draw from the k likeliest tokens; 0 or -1 = all")
-      .number("min_p", [](Fields& f) -> auto& { return f.min_p; }, {0.0, 1.0},
-              "Drop tokens less likely than this times the likeliest")
-      .number("repetition_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
-              "Of tokens seen in prompt or answer; 1 = none")
-      .number("presence_penalty", [](Fields& f) -> auto& { return f.presence_penalty; }, {-2.0, 2.0},
-              "Off the logit of each token that the answer has")
-      .number("frequency_penalty", [](Fields& f) -> auto& { return f.frequency_penalty; }, {-2.0, 2.0},
-              "And this as often as it has it")
-      .integer("seed", [](Fields& f) -> auto& { return f.seed; }, std::numeric_limits<std::int64_t>::min(),
-               std::numeric_limits<std::int64_t>::max(), "The same seed gives the same answer, whatever else is served")
+  schema.number(
+            "temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 100.0}, "0 = greedy")
+      .number(
+          "top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
+          "Draw from the smallest set of tokens with this probability")
+      .integer(
+          "top_k", [](Fields& f) -> auto& { return f.top_k; }, -1, L::kMaxTokens,
+          "Draw from the k likeliest tokens; 0 or -1 = all")
+      .number(
+          "min_p", [](Fields& f) -> auto& { return f.min_p; }, {0.0, 1.0},
+          "Drop tokens less likely than this times the likeliest")
+      .number(
+          "repetition_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
+          "Of tokens seen in prompt or answer; 1 = none")
+      .number(
+          "presence_penalty", [](Fields& f) -> auto& { return f.presence_penalty; }, {-2.0, 2.0},
+          "Off the logit of each token that the answer has")
+      .number(
+          "frequency_penalty", [](Fields& f) -> auto& { return f.frequency_penalty; }, {-2.0, 2.0},
+          "And this as often as it has it")
+      .integer(
+          "seed", [](Fields& f) -> auto& { return f.seed; }, std::numeric_limits<std::int64_t>::min(),
+          std::numeric_limits<std::int64_t>::max(), "The same seed gives the same answer, whatever else is served")
       .field("logit_bias", "Added to the logits of these token ids",
              {{"type", {"object", "null"}},
               {"maxProperties", L::kLogitBias},
@@ -148,8 +164,10 @@ void add_sampling_fields(GenerationSchema& schema) {
 }
 
 void add_ending_fields(GenerationSchema& schema) {
-  schema.integer("min_tokens", [](Fields& f) -> auto& { return f.min_tokens; }, 0, L::kMaxTokens,
-                 "The answer does not end before it has as many tokens")
+  schema
+      .integer(
+          "min_tokens", [](Fields& f) -> auto& { return f.min_tokens; }, 0, L::kMaxTokens,
+          "The answer does not end before it has as many tokens")
       .field("stop", "The answer ends before the first of these", strings_shape(L::kStops, L::kStopBytes),
              [](Fields& f, const Json& value) -> Result<void> {
                auto read = read_strings("stop", value, L::kStops, L::kStopBytes);
@@ -164,56 +182,79 @@ void add_ending_fields(GenerationSchema& schema) {
                f.stop_token_ids = std::move(*read);
                return {};
              })
-      .boolean("ignore_eos", [](Fields& f) -> auto& { return f.ignore_eos; },
-               "Go on past the model's own end of generation")
-      .boolean("include_stop_str_in_output", [](Fields& f) -> auto& { return f.include_stop_str_in_output; },
-               "The text has the stop string that ended it")
-      .boolean("skip_special_tokens", [](Fields& f) -> auto& { return f.skip_special_tokens; },
-               "The text leaves special tokens out")
+      .boolean(
+          "ignore_eos", [](Fields& f) -> auto& { return f.ignore_eos; }, "Go on past the model's own end of generation")
+      .boolean(
+          "include_stop_str_in_output", [](Fields& f) -> auto& { return f.include_stop_str_in_output; },
+          "The text has the stop string that ended it")
+      .boolean(
+          "skip_special_tokens", [](Fields& f) -> auto& { return f.skip_special_tokens; },
+          "The text leaves special tokens out")
       .integer("n", [](Fields& f) -> auto& { return f.n; }, 1, L::kChoices, "Answers to make");
 }
 
 void add_stream_fields(GenerationSchema& schema) {
-  schema.boolean("stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
+  schema.boolean(
+            "stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
       .field("stream_options", "include_usage: a last chunk with counts; continuous_usage_stats: counts in every chunk",
              {{"type", {"object", "null"}},
               {"properties",
                {{"include_usage", {{"type", {"boolean", "null"}}}},
                 {"continuous_usage_stats", {{"type", {"boolean", "null"}}}}}}},
              read_stream_options)
-      .integer("stream_interval", [](Fields& f) -> auto& { return f.stream_interval; }, 1, 1024,
-               "Tokens gathered in a chunk")
-      .boolean("return_token_ids", [](Fields& f) -> auto& { return f.return_token_ids; },
-               "The answer's token ids beside its text, and the prompt's")
-      .boolean("return_tokens_as_token_ids", [](Fields& f) -> auto& { return f.return_tokens_as_token_ids; },
-               "Tokens of logprobs are written as token_id:N")
-      .integer("prompt_logprobs", [](Fields& f) -> auto& { return f.prompt_logprobs; }, 0, L::kLogprobs,
-               "Score the prompt's tokens and list as many of the likeliest");
+      .integer(
+          "stream_interval", [](Fields& f) -> auto& { return f.stream_interval; }, 1, 1024,
+          "Tokens gathered in a chunk")
+      .boolean(
+          "return_token_ids", [](Fields& f) -> auto& { return f.return_token_ids; },
+          "The answer's token ids beside its text, and the prompt's")
+      .boolean(
+          "return_tokens_as_token_ids", [](Fields& f) -> auto& { return f.return_tokens_as_token_ids; },
+          "Tokens of logprobs are written as token_id:N")
+      .integer(
+          "prompt_logprobs", [](Fields& f) -> auto& { return f.prompt_logprobs; }, 0, L::kLogprobs,
+          "Score the prompt's tokens and list as many of the likeliest");
 }
 
 void add_serving_fields(GenerationSchema& schema) {
-  schema.string("model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
-      .integer("truncate_prompt_tokens", [](Fields& f) -> auto& { return f.truncate_prompt_tokens; }, -1,
-               L::kMaxTokens, "Keep the last so many tokens of the prompt; -1 = as many as the model takes")
-      .integer("priority", [](Fields& f) -> auto& { return f.priority; }, -1'000'000, 1'000'000,
-               "Lower is sooner, under --scheduling-policy priority")
-      .string("cache_salt", [](Fields& f) -> auto& { return f.cache_salt; }, L::kSaltBytes,
-              "Prefixes are shared only among requests of one key and one salt")
-      .string("user", [](Fields& f) -> auto& { return f.user; }, L::kNameBytes, "Taken, of no effect")
-      .string("request_id", [](Fields& f) -> auto& { return f.request_id; }, L::kNameBytes,
-              "Names the request in logs and traces")
-      .number("timeout", [](Fields& f) -> auto& { return f.timeout_seconds; }, {0.0, 3600.0, true},
-              "Seconds after which the request ends, finished or not")
-      .number("ttft_target_ms", [](Fields& f) -> auto& { return f.ttft_target_ms; }, {0.0, 1e9},
-              "What --scheduling-policy slo aims at; 0 = nothing")
-      .number("tpot_target_ms", [](Fields& f) -> auto& { return f.tpot_target_ms; }, {0.0, 1e9},
-              "What --scheduling-policy slo aims at; 0 = nothing")
-      .integer("expected_tokens", [](Fields& f) -> auto& { return f.expected_tokens; }, 0, L::kMaxTokens,
-               "How long the answer will be, if the client knows")
-      .boolean("timings", [](Fields& f) -> auto& { return f.timings; },
-               "Times of the request in the answer: queue, prefill, decode, cached tokens, preemptions")
-      .boolean("timings_per_token", [](Fields& f) -> auto& { return f.timings; }, "The same (llama-server's name)")
-      .boolean("explain", [](Fields& f) -> auto& { return f.explain; }, "Why it took as long as it did, in the answer")
+  schema.string(
+            "model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
+      .integer(
+          "truncate_prompt_tokens", [](Fields& f) -> auto& { return f.truncate_prompt_tokens; }, -1, L::kMaxTokens,
+          "Keep the last so many tokens of the prompt; -1 = as many as the model takes")
+      .integer(
+          "priority", [](Fields& f) -> auto& { return f.priority; }, -1'000'000, 1'000'000,
+          "Lower is sooner, under --scheduling-policy priority")
+      .string(
+          "cache_salt", [](Fields& f) -> auto& { return f.cache_salt; }, L::kSaltBytes,
+          "Prefixes are shared only among requests of one key and one salt")
+      .string(
+          "user", [](Fields& f) -> auto& { return f.user; }, L::kNameBytes, "Taken, of no effect")
+      .string(
+          "request_id", [](Fields& f) -> auto& { return f.request_id; }, L::kNameBytes,
+          "Names the request in logs and traces")
+      .number(
+          "timeout", [](Fields& f) -> auto& { return f.timeout_seconds; }, {0.0, 3600.0, true},
+          "Seconds after which the request ends, finished or not")
+      .number(
+          "ttft_target_ms", [](Fields& f) -> auto& { return f.ttft_target_ms; }, {0.0, 1e9},
+          "What --scheduling-policy slo aims at; 0 = nothing")
+      .number(
+          "tpot_target_ms", [](Fields& f) -> auto& { return f.tpot_target_ms; }, {0.0, 1e9},
+          "What --scheduling-policy slo aims at; 0 = nothing")
+      .integer(
+          "expected_tokens", [](Fields& f) -> auto& { return f.expected_tokens; }, 0, L::kMaxTokens,
+          "How long the answer will be, if the client knows")
+      .boolean(
+          "timings", [](Fields& f) -> auto& { return f.timings; },
+          "Times of the request in the answer: queue, prefill, decode, cached tokens, preemptions")
+      .boolean(
+          "timings_per_token", [](Fields& f) -> auto& { return f.timings; }, "The same (llama-server's name)")
+      .boolean(
+          "explain", [](Fields& f) -> auto& { return f.explain; }, "Why it took as long as it did, in the answer")
+      .string(
+          "session_id", [](Fields& f) -> auto& { return f.session_id; }, L::kNameBytes,
+          "An open session: a prompt goes on after its tokens, a conversation finds its keys and values there")
       .ignored("metadata", "Taken, of no effect")
       .ignored("store", "Taken, of no effect")
       .ignored("service_tier", "Taken, of no effect")

@@ -33,8 +33,8 @@ struct GenerationFields {
   // answers
   int n = 1;
   std::optional<int> best_of;
-  std::optional<int> logprobs;         // completions: how many; chat: top_logprobs
-  bool chat_logprobs = false;          // chat: whether
+  std::optional<int> logprobs;  // completions: how many; chat: top_logprobs
+  bool chat_logprobs = false;   // chat: whether
   std::optional<int> prompt_logprobs;
   bool echo = false;
   bool return_token_ids = false, return_tokens_as_token_ids = false;
@@ -79,6 +79,9 @@ void add_stream_fields(GenerationSchema& schema);
 void add_serving_fields(GenerationSchema& schema);
 // Of features that are not there yet: a value that asks for one is refused by name, one that does not is taken.
 void add_refused_fields(GenerationSchema& schema);
+
+// What stands before the conversation, where it came in a field of its own, becomes its first message.
+void add_system_message(GenerationFields& fields);
 
 // A string or a list of strings.
 Result<std::vector<std::string>> read_strings(const std::string& name, const Json& value, std::size_t most,

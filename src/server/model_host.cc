@@ -125,8 +125,8 @@ std::vector<std::shared_ptr<HostedModel>> ModelHost::take_idle(std::uint64_t nee
   std::ranges::sort(idle, {}, &Slot::last_use);
   std::vector<std::shared_ptr<HostedModel>> gone;
   for (Slot* slot : idle) {
-    const bool old = config_.idle_seconds > 0.0 &&
-                     milliseconds_between(slot->last_use, env_.now()) > config_.idle_seconds * 1000.0;
+    const bool old =
+        config_.idle_seconds > 0.0 && milliseconds_between(slot->last_use, env_.now()) > config_.idle_seconds * 1000.0;
     const bool in_the_way = needed > 0 && config_.memory_cap > 0 && used > config_.memory_cap;
     if (!old && !in_the_way) continue;
     used -= static_cast<std::uint64_t>(slot->model->weight_bytes + slot->model->kv_bytes);

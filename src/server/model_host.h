@@ -23,9 +23,9 @@ struct ModelEntry {
 };
 
 struct HostConfig {
-  double idle_seconds = 0.0;      // unload what nobody asked for so long; 0 = never
-  std::uint64_t memory_cap = 0;   // bytes of all models together; idle ones go to make room; 0 = no cap
-  bool load_at_start = true;      // the first entry
+  double idle_seconds = 0.0;     // unload what nobody asked for so long; 0 = never
+  std::uint64_t memory_cap = 0;  // bytes of all models together; idle ones go to make room; 0 = no cap
+  bool load_at_start = true;     // the first entry
 };
 
 enum class ModelState { kUnloaded, kLoading, kReady, kFailed };
@@ -34,8 +34,8 @@ std::string_view to_string(ModelState state) noexcept;
 struct ModelStatus {
   std::string name;
   ModelState state = ModelState::kUnloaded;
-  double progress = 0.0;  // of loading, [0, 1]
-  Error error;            // where failed
+  double progress = 0.0;               // of loading, [0, 1]
+  Error error;                         // where failed
   std::shared_ptr<HostedModel> model;  // where ready
 };
 

@@ -13,7 +13,9 @@ Json error_schema(bool anthropic) {
             {"properties",
              {{"type", {{"const", "error"}}},
               {"error",
-               {{"type", "object"}, {"required", {"type", "message"}}, {"properties", {{"type", text}, {"message", text}}}}}}}};
+               {{"type", "object"},
+                {"required", {"type", "message"}},
+                {"properties", {{"type", text}, {"message", text}}}}}}}};
   }
   return {{"type", "object"},
           {"required", {"error"}},
@@ -34,11 +36,11 @@ Json operation(const Route& route) {
   const char* name = route.anthropic_errors ? "AnthropicError" : "Error";
   Json responses = {{"200", std::move(ok)}};
   // One for each status there is, so that a client generated from this knows them all.
-  for (const char* status : {"400", "401", "403", "404", "405", "408", "413", "415", "429", "431", "500", "503", "504"}) {
-    responses[status] = {{"description", "Refused or failed"},
-                         {"content",
-                          {{"application/json",
-                            {{"schema", {{"$ref", std::string("#/components/schemas/") + name}}}}}}}};
+  for (const char* status :
+       {"400", "401", "403", "404", "405", "408", "413", "415", "429", "431", "500", "503", "504"}) {
+    responses[status] = {
+        {"description", "Refused or failed"},
+        {"content", {{"application/json", {{"schema", {{"$ref", std::string("#/components/schemas/") + name}}}}}}}};
   }
   Json out = {{"summary", route.summary}, {"responses", std::move(responses)}};
   if (route.path == "/ready" || route.path == "/health") {
@@ -48,10 +50,8 @@ Json operation(const Route& route) {
     out["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", route.body_schema()}}}}}};
   }
   if (route.path.find("{}") != std::string_view::npos) {
-    out["parameters"] = {{{"name", "id"},
-                          {"in", "path"},
-                          {"required", true},
-                          {"schema", {{"type", "string"}, {"minLength", 1}}}}};
+    out["parameters"] = {
+        {{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}, {"minLength", 1}}}}};
   }
   if (route.scope != Scope::kNone) out["security"] = {{{"key", Json::array()}}};
   return out;

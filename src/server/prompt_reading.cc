@@ -21,12 +21,12 @@ struct MiddleTokens {
   const char *prefix, *suffix, *middle;
 };
 constexpr MiddleTokens kMiddleTokens[] = {
-    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},        // Qwen2.5-Coder, CodeGemma
-    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},              // StarCoder, Granite, SmolLM
-    {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},              // SantaCoder
-    {"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},        // DeepSeek-Coder
-    {"▁<PRE>", "▁<SUF>", "▁<MID>"},                                // Code Llama
-    {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},     // GLM
+    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},     // Qwen2.5-Coder, CodeGemma
+    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},           // StarCoder, Granite, SmolLM
+    {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},           // SantaCoder
+    {"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},     // DeepSeek-Coder
+    {"▁<PRE>", "▁<SUF>", "▁<MID>"},                             // Code Llama
+    {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},  // GLM
 };
 
 // What the template wrote after the text of the last message is taken away again.
@@ -53,12 +53,13 @@ Result<void> cut_after_last_message(std::vector<text::TextPiece>& pieces, const 
 
 void add_prompt_field(GenerationSchema& schema, const std::string& name, std::size_t most) {
   const Json text = {{"type", "string"}};
-  const Json ids = {{"type", "array"},
-                    {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}},
-                    {"minItems", 1}};
+  const Json ids = {
+      {"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}}, {"minItems", 1}};
   schema.field(name, "Text, token ids, or a list of either",
                {{"anyOf",
-                 {text, ids, {{"type", "array"}, {"items", text}, {"minItems", 1}, {"maxItems", most}},
+                 {text,
+                  ids,
+                  {{"type", "array"}, {"items", text}, {"minItems", 1}, {"maxItems", most}},
                   {{"type", "array"}, {"items", ids}, {"minItems", 1}, {"maxItems", most}}}}},
                [](Fields& f, const Json& value) -> Result<void> {
                  f.prompt = keep(value);
@@ -73,7 +74,7 @@ Result<void> read_prompts(GenerationTask& task, const std::string& field, std::s
     if (one.is_string()) {
       const auto& text = one.get_ref<const std::string&>();
       // The text is its author's whole prompt: special tokens in it are meant, as every server has it.
-      task.prompts.push_back(tokenizer.encode(text, task.fields.add_special_tokens.value_or(true), true));
+      task.prompts.push_back(tokenizer.encode(text, task.fields.add_special_tokens.value_or(!task.session), true));
       task.prompt_texts.push_back(text);
       if (task.prompts.back().empty()) return make_error(ErrorCode::kInvalidArgument, field, "{} is empty", field);
       return {};
@@ -97,7 +98,8 @@ Result<void> read_prompts(GenerationTask& task, const std::string& field, std::s
     return make_error(ErrorCode::kInvalidArgument, field, "{} must be text, token ids, or a list of either", field);
   }
   if (given.size() > most) {
-    return make_error(ErrorCode::kInvalidArgument, field, "{} has {} entries: the limit is {}", field, given.size(), most);
+    return make_error(ErrorCode::kInvalidArgument, field, "{} has {} entries: the limit is {}", field, given.size(),
+                      most);
   }
   const bool texts = given[0].is_string();
   for (const Json& one : given) {
@@ -119,8 +121,8 @@ Result<void> fill_in_middle(GenerationTask& task) {
     const auto after = tokenizer.encode(task.fields.suffix, false, false);
     for (std::size_t i = 0; i < task.prompts.size(); ++i) {
       std::vector<std::int32_t> prompt = {*prefix};
-      const auto before = task.prompt_texts[i].empty() ? task.prompts[i]
-                                                       : tokenizer.encode(task.prompt_texts[i], false, false);
+      const auto before =
+          task.prompt_texts[i].empty() ? task.prompts[i] : tokenizer.encode(task.prompt_texts[i], false, false);
       prompt.insert(prompt.end(), before.begin(), before.end());
       prompt.push_back(*suffix);
       prompt.insert(prompt.end(), after.begin(), after.end());
@@ -170,12 +172,15 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
              })
       .ignored("parallel_tool_calls", "Taken, of no effect")
       .ignored("reasoning_effort", "Taken, of no effect")
-      .boolean("add_generation_prompt", [](Fields& f) -> auto& { return f.add_generation_prompt; },
-               "The prompt ends where an answer begins")
-      .boolean("continue_final_message", [](Fields& f) -> auto& { return f.continue_final_message; },
-               "The answer goes on with the last message; add_generation_prompt must be false")
-      .boolean("add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
-               "Tokens that begin a text, besides those of the template; default false")
+      .boolean(
+          "add_generation_prompt", [](Fields& f) -> auto& { return f.add_generation_prompt; },
+          "The prompt ends where an answer begins")
+      .boolean(
+          "continue_final_message", [](Fields& f) -> auto& { return f.continue_final_message; },
+          "The answer goes on with the last message; add_generation_prompt must be false")
+      .boolean(
+          "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
+          "Tokens that begin a text, besides those of the template; default false")
       .boolean("echo", [](Fields& f) -> auto& { return f.echo; }, "Taken, of no effect");
 }
 

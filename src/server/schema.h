@@ -37,7 +37,8 @@ class Schema {
   // `get` gives the double (or optional) of a T& to be set; and so on.
   template <typename Get>
   Schema& number(const std::string& name, Get get, Range range, std::string about) {
-    Json shape = {{"type", "number"}, {"maximum", range.high}, {range.above_low ? "exclusiveMinimum" : "minimum", range.low}};
+    Json shape = {
+        {"type", "number"}, {"maximum", range.high}, {range.above_low ? "exclusiveMinimum" : "minimum", range.low}};
     return field(name, std::move(about), nullable(std::move(shape)), [=](T& to, const Json& value) -> Result<void> {
       if (!value.is_number()) return wrong_type(name, "a number");
       const double x = value.get<double>();
@@ -69,11 +70,12 @@ class Schema {
   }
   template <typename Get>
   Schema& boolean(const std::string& name, Get get, std::string about) {
-    return field(name, std::move(about), nullable({{"type", "boolean"}}), [=](T& to, const Json& value) -> Result<void> {
-      if (!value.is_boolean()) return wrong_type(name, "true or false");
-      get(to) = value.get<bool>();
-      return {};
-    });
+    return field(name, std::move(about), nullable({{"type", "boolean"}}),
+                 [=](T& to, const Json& value) -> Result<void> {
+                   if (!value.is_boolean()) return wrong_type(name, "true or false");
+                   get(to) = value.get<bool>();
+                   return {};
+                 });
   }
   template <typename Get>
   Schema& string(const std::string& name, Get get, std::size_t longest, std::string about) {

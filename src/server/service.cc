@@ -15,8 +15,9 @@ constexpr std::size_t kIdBytes = 128;
 std::string_view without_port(std::string_view host) {
   const std::size_t bracket = host.rfind(']');
   const std::size_t colon = host.rfind(':');
-  return colon == std::string_view::npos || (bracket != std::string_view::npos && colon < bracket) ? host
-                                                                                                  : host.substr(0, colon);
+  return colon == std::string_view::npos || (bracket != std::string_view::npos && colon < bracket)
+             ? host
+             : host.substr(0, colon);
 }
 
 std::string_view after_scheme(std::string_view origin) {
@@ -24,9 +25,7 @@ std::string_view after_scheme(std::string_view origin) {
   return mark == std::string_view::npos ? origin : origin.substr(mark + 3);
 }
 
-bool is_local(std::string_view host) {
-  return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
-}
+bool is_local(std::string_view host) { return host == "localhost" || host == "127.0.0.1" || host == "[::1]"; }
 
 bool plain_id(std::string_view id) {
   return !id.empty() && id.size() <= kIdBytes && std::ranges::all_of(id, [](char c) {
@@ -77,6 +76,7 @@ Service::Service(const ServiceConfig& config, Access access, std::vector<ModelEn
       env_(env),
       next_id_(env.random_seed()),
       models_(std::move(models), host, env),
+      sessions_({}, env),
       pool_(config.prep_threads) {}
 
 // Another site's page must not talk to a server on this machine: neither by a name that it pointed here, nor with the
@@ -90,7 +90,8 @@ std::optional<ApiError> Service::refuse_browser(const http::Request& head) const
   const std::string_view origin = head.headers.get("origin");
   if (origin.empty() || after_scheme(origin) == head.headers.get("host")) return std::nullopt;
   for (const std::string& allowed : config_.allowed_origins) {
-    if (allowed == origin || (allowed == "localhost" && is_local(without_port(after_scheme(origin))))) return std::nullopt;
+    if (allowed == origin || (allowed == "localhost" && is_local(without_port(after_scheme(origin)))))
+      return std::nullopt;
   }
   return ApiError(403, "origin_not_allowed", "", "this origin is not allowed: see --allowed-origins");
 }
@@ -141,7 +142,8 @@ const Route* Service::find(std::string_view method, std::string_view path, std::
   for (const Route& route : all_routes()) {
     std::string value;
     if (!matches(route.path, path, value)) continue;
-    if (allowed.find(route.method) == std::string::npos) allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
+    if (allowed.find(route.method) == std::string::npos)
+      allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
     const bool plain = route.path.find("{}") == std::string_view::npos;
     if (route.method != method || (exact && !plain)) continue;
     // Of two patterns the one that says more: "/v1/sessions/{}/fork" before "/v1/sessions/{}".
@@ -217,26 +219,26 @@ bool Service::engine_failed() {
   return false;
 }
 
-std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
-                                                std::function<http::Reply(Service&, const Call&)> work) {
+std::unique_ptr<http::Responder> answer_json(Service& service, Call call,
+                                             Result<Json> (*work)(Service& service, const Call& call)) {
+  const Dialect dialect = dialect_of(call.request.path);
   auto state = std::make_shared<PooledReply::State>();
   state->call = std::move(call);
-  const bool taken = service.prep_pool().run([&service, state, work = std::move(work)] {
+  const bool taken = service.prep_pool().run([&service, state, work, dialect] {
     if (state->abandoned) return;
     try {
-      state->reply = work(service, state->call);
+      const auto out = work(service, state->call);
+      state->reply = out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(dialect);
     } catch (const std::exception& failure) {
       log::error("{}: {}", state->call.request.path, failure.what());
-      state->reply = ApiError().reply(Dialect::kOpenAi);
+      state->reply = ApiError().reply(dialect);
     }
     state->done.store(true, std::memory_order_release);
     state->call.wake();
   });
-  if (!taken) {
-    return std::make_unique<http::ReadyReply>(
-        ApiError(429, "queue_full", "", "too many requests are waiting").reply(Dialect::kOpenAi));
-  }
-  return std::make_unique<PooledReply>(std::move(state));
+  if (taken) return std::make_unique<PooledReply>(std::move(state));
+  return std::make_unique<http::ReadyReply>(
+      ApiError(429, "queue_full", "", "too many requests are waiting").reply(dialect));
 }
 
 }  // namespace millrace::server

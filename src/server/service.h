@@ -12,14 +12,15 @@
 #include "server/model_host.h"
 #include "server/prep_pool.h"
 #include "server/route.h"
+#include "server/session_book.h"
 
 namespace millrace::server {
 
 struct ServiceConfig {
-  bool strict_params = false;              // unknown fields are errors, not a header
-  bool open_metrics = false;               // /metrics needs no key
-  bool enable_sessions = true;             // routes of interactive sessions
-  std::vector<std::string> allowed_hosts;  // of the Host header; empty = any
+  bool strict_params = false;                // unknown fields are errors, not a header
+  bool open_metrics = false;                 // /metrics needs no key
+  bool enable_sessions = true;               // routes of interactive sessions
+  std::vector<std::string> allowed_hosts;    // of the Host header; empty = any
   std::vector<std::string> allowed_origins;  // of browsers; "localhost" stands for any port of this machine
   int prep_threads = 2;
   std::string version;
@@ -37,6 +38,7 @@ class Service final : public http::Application {
 
   // For routes.
   ModelHost& models() noexcept { return models_; }
+  SessionBook& sessions() noexcept { return sessions_; }
   PrepPool& prep_pool() noexcept { return pool_; }
   const Access& access() const noexcept { return access_; }
   const ServiceConfig& config() const noexcept { return config_; }
@@ -63,11 +65,13 @@ class Service final : public http::Application {
   std::atomic<bool> draining_ = false;
   std::atomic<std::uint64_t> next_id_;
   ModelHost models_;
-  PrepPool pool_;  // last: its threads use the rest
+  SessionBook sessions_;  // whose models it holds
+  PrepPool pool_;         // last: its threads use the rest
 };
 
-// A reply made by `work` on the prep pool: for what may take milliseconds. `work` gets the call's request.
-std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
-                                                std::function<http::Reply(Service&, const Call&)> work);
+// A reply made by `work` on the prep pool: for what may take milliseconds. Errors are spelled as the route's API has
+// it.
+std::unique_ptr<http::Responder> answer_json(Service& service, Call call,
+                                             Result<Json> (*work)(Service& service, const Call& call));
 
 }  // namespace millrace::server

@@ -10,16 +10,15 @@ namespace {
 
 constexpr std::uint64_t kMaxKeyFileBytes = 1 << 20;
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 }  // namespace
 
 void ServeFlags::declare(CLI::App& app) {
   app.add_option("--model", models, "A further model, as NAME=REFERENCE; loaded when first asked for. May be repeated")
       ->allow_extra_args(false);
-  app.add_option("--served-model-name,--alias", served_model_name, "The model's name in requests; default its reference");
+  app.add_option("--served-model-name,--alias", served_model_name,
+                 "The model's name in requests; default its reference");
   app.add_option("--host", host, "Address to listen on")->envname("MILLRACE_HOST");
   app.add_option("--port", port, "And port; 0 = any free one, printed")
       ->envname("MILLRACE_PORT")
@@ -28,21 +27,24 @@ void ServeFlags::declare(CLI::App& app) {
   app.add_option("--io-threads", io_threads, "Threads for all connections together")->check(CLI::Range(1, 64));
   app.add_option("--ssl-certfile,--ssl-cert-file", tls_cert, "TLS: certificate chain (PEM); read again on SIGHUP");
   app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "TLS: its key (PEM)");
-  app.add_option("--api-key", api_key, "A key that opens everything; others on this machine see it here: prefer the variable")
+  app.add_option("--api-key", api_key,
+                 "A key that opens everything; others on this machine see it here: prefer the variable")
       ->envname("MILLRACE_API_KEY");
   app.add_option("--api-key-file", api_key_file,
                  "Lines of: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]");
   app.add_flag("--insecure-no-auth", insecure_no_auth, "Listen beyond this machine though there is no key");
   app.add_flag("--open-metrics", open_metrics, "/metrics needs no key");
   app.add_flag("--strict-params", strict_params, "Unknown fields of a request are errors");
-  app.add_option("--allowed-hosts", allowed_hosts, "Host names that requests may address; default: this machine's loopback "
-                                                   "names where no key is set, else any")
+  app.add_option("--allowed-hosts", allowed_hosts,
+                 "Host names that requests may address; default: this machine's loopback "
+                 "names where no key is set, else any")
       ->delimiter(',');
   app.add_option("--allowed-origins", allowed_origins, "Web origins that browsers may call from; localhost = its ports")
       ->delimiter(',');
   app.add_option("--shutdown-timeout", shutdown_timeout, "Seconds that running requests get after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0));
-  app.add_option("--model-idle-timeout", model_idle_timeout, "Unload a model that nobody asked for so many seconds; 0 = never")
+  app.add_option("--model-idle-timeout", model_idle_timeout,
+                 "Unload a model that nobody asked for so many seconds; 0 = never")
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--model-memory", memory_cap, "Memory of all models together; idle ones go to make room; 0 = no cap")
       ->transform(CLI::AsSizeValue(false));
@@ -50,7 +52,8 @@ void ServeFlags::declare(CLI::App& app) {
   app.add_option("--max-connections", limits.connections, "At once; 0 = any number")->check(CLI::Range(0, 1 << 20));
   app.add_option("--max-connections-per-client", limits.connections_per_peer, "Of one address; 0 = any number")
       ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--header-timeout", limits.header_seconds, "Seconds for the head of a request")->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--header-timeout", limits.header_seconds, "Seconds for the head of a request")
+      ->check(CLI::Range(0.1, 3600.0));
   app.add_option("--body-timeout", limits.body_idle_seconds, "Seconds between two pieces of a body")
       ->check(CLI::Range(0.1, 3600.0));
   app.add_option("--write-timeout", limits.write_idle_seconds, "Seconds that a client may take nothing")

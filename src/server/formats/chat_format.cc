@@ -47,7 +47,7 @@ class ChatFormat final : public AnswerFormat {
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
     if (task_.fields.include_usage || task_.fields.timings || task_.fields.explain) {
-      std::string last = chunk_ + R"(],"usage":)" + usage(task_, answers).dump();
+      std::string last = chunk_ + R"(],"usage":)" + usage(answers).dump();
       if (task_.fields.timings) last += R"(,"timings":)" + timings(answers[0]).dump();
       if (task_.fields.explain) last += R"(,"why_slow":)" + explanation(answers[0]).dump();
       append_event(out, last + "}");
@@ -76,7 +76,7 @@ class ChatFormat final : public AnswerFormat {
                 {"created", task_.created},
                 {"model", task_.model->name},
                 {"choices", std::move(choices)},
-                {"usage", usage(task_, answers)},
+                {"usage", usage(answers)},
                 {"system_fingerprint", nullptr}};
     if (task_.fields.prompt_logprobs) out["prompt_logprobs"] = prompt_logprobs(task_, answers[0]);
     if (task_.fields.return_token_ids) out["prompt_token_ids"] = task_.prompts[0];
@@ -111,7 +111,8 @@ class ChatFormat final : public AnswerFormat {
     const std::string bytes = task_.model->tokenizer->token_bytes(one.token);
     Json list = Json::array();
     for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
-    return {{"token", token_text(task_, one.token)}, {"logprob", finite_logprob(one.logprob)}, {"bytes", std::move(list)}};
+    return {
+        {"token", token_text(task_, one.token)}, {"logprob", finite_logprob(one.logprob)}, {"bytes", std::move(list)}};
   }
   Json logprobs(const std::vector<engine::TokenScore>& scores) const {
     Json content = Json::array();

@@ -17,8 +17,8 @@ class CompletionFormat final : public AnswerFormat {
   explicit CompletionFormat(const GenerationTask& task)
       : task_(task),
         id_("cmpl-" + task.request_id),
-        chunk_(fmt::format(R"({{"id":{},"object":"text_completion","created":{},"model":{},"choices":[)", json_string(id_),
-                           task.created, json_string(task.model->name))),
+        chunk_(fmt::format(R"({{"id":{},"object":"text_completion","created":{},"model":{},"choices":[)",
+                           json_string(id_), task.created, json_string(task.model->name))),
         offsets_(task.prompts.size() * static_cast<std::size_t>(task.fields.n), 0),
         echoed_(offsets_.size(), false) {}
 
@@ -59,7 +59,7 @@ class CompletionFormat final : public AnswerFormat {
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
     if (task_.fields.include_usage || task_.fields.timings || task_.fields.explain) {
-      std::string last = chunk_ + R"(],"usage":)" + usage(task_, answers).dump();
+      std::string last = chunk_ + R"(],"usage":)" + usage(answers).dump();
       if (task_.fields.timings) last += R"(,"timings":)" + timings(answers[0]).dump();
       if (task_.fields.explain) last += R"(,"why_slow":)" + explanation(answers[0]).dump();
       append_event(out, last + "}");
@@ -87,7 +87,8 @@ class CompletionFormat final : public AnswerFormat {
                      {"logprobs", std::move(logprobs)},
                      {"finish_reason", finish_reason(answer)},
                      {"stop_reason", stop_reason(answer)}};
-      if (task_.fields.prompt_logprobs && !task_.fields.echo) choice["prompt_logprobs"] = prompt_logprobs(task_, answer);
+      if (task_.fields.prompt_logprobs && !task_.fields.echo)
+        choice["prompt_logprobs"] = prompt_logprobs(task_, answer);
       if (task_.fields.return_token_ids) {
         choice["token_ids"] = answer.tokens;
         choice["prompt_token_ids"] = task_.prompts[answer.prompt];
@@ -99,7 +100,7 @@ class CompletionFormat final : public AnswerFormat {
                 {"created", task_.created},
                 {"model", task_.model->name},
                 {"choices", std::move(choices)},
-                {"usage", usage(task_, answers)},
+                {"usage", usage(answers)},
                 {"system_fingerprint", nullptr}};
     if (task_.fields.timings) out["timings"] = timings(answers[0]);
     if (task_.fields.explain) out["why_slow"] = explanation(answers[0]);
@@ -160,9 +161,9 @@ class CompletionFormat final : public AnswerFormat {
 
   const GenerationTask& task_;
   const std::string id_;
-  const std::string chunk_;             // as all chunks begin
-  std::vector<std::int64_t> offsets_;   // [answers], characters said so far
-  std::vector<bool> echoed_;            // [answers]
+  const std::string chunk_;            // as all chunks begin
+  std::vector<std::int64_t> offsets_;  // [answers], characters said so far
+  std::vector<bool> echoed_;           // [answers]
   mutable std::map<std::size_t, std::vector<engine::TokenScore>> prompt_scores_;
   std::int64_t produced_ = 0;
 };

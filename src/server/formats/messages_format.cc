@@ -32,10 +32,11 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
     append_named_event(out, "content_block_stop", {{"type", "content_block_stop"}, {"index", 0}});
-    append_named_event(out, "message_delta",
-                       {{"type", "message_delta"},
-                        {"delta", {{"stop_reason", stop_reason(answers[0])}, {"stop_sequence", stop_sequence(answers[0])}}},
-                        {"usage", usage(&answers[0])}});
+    append_named_event(
+        out, "message_delta",
+        {{"type", "message_delta"},
+         {"delta", {{"stop_reason", stop_reason(answers[0])}, {"stop_sequence", stop_sequence(answers[0])}}},
+         {"usage", usage(&answers[0])}});
     append_named_event(out, "message_stop", {{"type", "message_stop"}});
   }
 
@@ -71,7 +72,8 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text
   }
   // Cached tokens are counted beside the input, not in it.
   Json usage(const Answer* answer) const {
-    const auto prompt = static_cast<std::int64_t>(task_.prompts[0].size());
+    const auto prompt =
+        answer == nullptr ? static_cast<std::int64_t>(task_.prompts[0].size()) : answer->stats.prompt_tokens;
     const std::int64_t cached = answer == nullptr ? 0 : answer->stats.cached_tokens;
     return {{"input_tokens", prompt - cached},
             {"cache_creation_input_tokens", 0},

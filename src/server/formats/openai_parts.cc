@@ -18,12 +18,15 @@ Json stop_reason(const Answer& answer) {
   return nullptr;
 }
 
-Json usage(const GenerationTask& task, const std::vector<Answer>& answers) {
+// Prompts are counted once, however many answers they got; in a session with what went before.
+Json usage(const std::vector<Answer>& answers) {
   std::int64_t prompt = 0, completion = 0, cached = 0;
-  for (const auto& tokens : task.prompts) prompt += static_cast<std::int64_t>(tokens.size());
-  for (const Answer& answer : answers) completion += static_cast<std::int64_t>(answer.stats.output_tokens);
-  for (std::size_t i = 0; i < answers.size(); ++i) {  // of each prompt once
-    if (i == 0 || answers[i].prompt != answers[i - 1].prompt) cached += answers[i].stats.cached_tokens;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const engine::RequestStats& stats = answers[i].stats;
+    completion += stats.output_tokens;
+    if (i > 0 && answers[i].prompt == answers[i - 1].prompt) continue;
+    prompt += stats.prompt_tokens;
+    cached += stats.cached_tokens;
   }
   return {{"prompt_tokens", prompt},
           {"completion_tokens", completion},
@@ -60,16 +63,17 @@ std::string token_text(const GenerationTask& task, std::int32_t token) {
   return task.model->tokenizer->token_bytes(token);
 }
 
-double finite_logprob(float logprob) noexcept { return std::isfinite(logprob) ? static_cast<double>(logprob) : -9999.0; }
+double finite_logprob(float logprob) noexcept {
+  return std::isfinite(logprob) ? static_cast<double>(logprob) : -9999.0;
+}
 
 Json prompt_logprobs(const GenerationTask& task, const Answer& answer) {
   Json out = Json::array({nullptr});
   for (const engine::TokenScore& score : answer.prompt_scores) {
     Json entry = Json::object();
     const auto add = [&](const engine::TokenLogprob& one, std::int64_t rank) {
-      entry[std::to_string(one.token)] = {{"logprob", finite_logprob(one.logprob)},
-                                          {"rank", rank},
-                                          {"decoded_token", token_text(task, one.token)}};
+      entry[std::to_string(one.token)] = {
+          {"logprob", finite_logprob(one.logprob)}, {"rank", rank}, {"decoded_token", token_text(task, one.token)}};
     };
     add(score.chosen, score.rank);
     for (std::size_t i = 0; i < score.top.size(); ++i) {

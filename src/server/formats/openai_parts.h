@@ -13,7 +13,7 @@ Json finish_reason(const Answer& answer);
 // vLLM's: the stop string or token id that ended the answer, else null.
 Json stop_reason(const Answer& answer);
 // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}
-Json usage(const GenerationTask& task, const std::vector<Answer>& answers);
+Json usage(const std::vector<Answer>& answers);
 // Times of one answer: under llama-server's names and ours.
 Json timings(const Answer& answer);
 // Why it took so long: causes with their milliseconds, in the order of their share.

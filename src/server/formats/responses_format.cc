@@ -19,13 +19,21 @@ class ResponsesFormat final : public AnswerFormat {
   void add(const Answer&, const Piece& piece, std::string& out) override {
     if (piece.text.empty()) return;
     event(out, "response.output_text.delta",
-          {{"item_id", item_}, {"output_index", 0}, {"content_index", 0}, {"delta", piece.text}, {"logprobs", Json::array()}});
+          {{"item_id", item_},
+           {"output_index", 0},
+           {"content_index", 0},
+           {"delta", piece.text},
+           {"logprobs", Json::array()}});
   }
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
     const Answer& answer = answers[0];
     event(out, "response.output_text.done",
-          {{"item_id", item_}, {"output_index", 0}, {"content_index", 0}, {"text", answer.text}, {"logprobs", Json::array()}});
+          {{"item_id", item_},
+           {"output_index", 0},
+           {"content_index", 0},
+           {"text", answer.text},
+           {"logprobs", Json::array()}});
     event(out, "response.content_part.done",
           {{"item_id", item_}, {"output_index", 0}, {"content_index", 0}, {"part", part(answer.text)}});
     event(out, "response.output_item.done", {{"output_index", 0}, {"item", item(status(answer), &answer)}});
@@ -55,7 +63,8 @@ class ResponsesFormat final : public AnswerFormat {
   Json item(const char* state, const Answer* answer) const {
     Json content = Json::array();
     if (answer != nullptr) content.push_back(part(answer->text));
-    return {{"id", item_}, {"type", "message"}, {"status", state}, {"role", "assistant"}, {"content", std::move(content)}};
+    return {
+        {"id", item_}, {"type", "message"}, {"status", state}, {"role", "assistant"}, {"content", std::move(content)}};
   }
   Json response(const char* state, const Answer* answer) const {
     const GenerationFields& f = task_.fields;

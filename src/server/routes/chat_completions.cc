@@ -17,9 +17,11 @@ const GenerationSchema& schema() {
     const auto max_tokens = [](Fields& f) -> auto& { return f.max_tokens; };
     s.integer("max_completion_tokens", max_tokens, 1, L::kMaxTokens, "Tokens of the answer; default: what fits")
         .integer("max_tokens", max_tokens, 1, L::kMaxTokens, "The same under its older name")
-        .boolean("logprobs", [](Fields& f) -> auto& { return f.chat_logprobs; }, "Score the answer's tokens")
-        .integer("top_logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
-                 "And list as many of the likeliest; needs logprobs");
+        .boolean(
+            "logprobs", [](Fields& f) -> auto& { return f.chat_logprobs; }, "Score the answer's tokens")
+        .integer(
+            "top_logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
+            "And list as many of the likeliest; needs logprobs");
     add_sampling_fields(s);
     add_ending_fields(s);
     add_stream_fields(s);
@@ -55,10 +57,11 @@ Route chat_completions() {
   return {.method = "POST",
           .path = "/v1/chat/completions",
           .summary = "Answer a conversation",
-          .handle = [](Service& service, Call call) {
-            static const ChatCompletions route;
-            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-          },
+          .handle =
+              [](Service& service, Call call) {
+                static const ChatCompletions route;
+                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+              },
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

@@ -16,17 +16,23 @@ const GenerationSchema& schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     add_prompt_field(s, "prompt", L::kPrompts);
-    s.string("suffix", [](Fields& f) -> auto& { return f.suffix; }, std::size_t{1} << 20,
-             "Fill in what comes between prompt and this, where the model has tokens for it")
-        .integer("max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 0, L::kMaxTokens,
-                 "Tokens of the answer; 0 only with echo or prompt_logprobs")
-        .boolean("echo", [](Fields& f) -> auto& { return f.echo; }, "The text begins with the prompt")
-        .integer("logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
-                 "Score the tokens, with echo those of the prompt too, and list as many of the likeliest")
-        .integer("best_of", [](Fields& f) -> auto& { return f.best_of; }, 1, L::kChoices,
-                 "Make as many answers and return the n likeliest; not as a stream")
-        .boolean("add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
-                 "Whether a prompt given as text gets the tokens that begin a text; default true");
+    s.string(
+         "suffix", [](Fields& f) -> auto& { return f.suffix; }, std::size_t{1} << 20,
+         "Fill in what comes between prompt and this, where the model has tokens for it")
+        .integer(
+            "max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 0, L::kMaxTokens,
+            "Tokens of the answer; 0 only with echo or prompt_logprobs")
+        .boolean(
+            "echo", [](Fields& f) -> auto& { return f.echo; }, "The text begins with the prompt")
+        .integer(
+            "logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
+            "Score the tokens, with echo those of the prompt too, and list as many of the likeliest")
+        .integer(
+            "best_of", [](Fields& f) -> auto& { return f.best_of; }, 1, L::kChoices,
+            "Make as many answers and return the n likeliest; not as a stream")
+        .boolean(
+            "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
+            "Whether a prompt given as text gets the tokens that begin a text; default true");
     add_sampling_fields(s);
     add_ending_fields(s);
     add_stream_fields(s);
@@ -70,10 +76,11 @@ Route completions() {
   return {.method = "POST",
           .path = "/v1/completions",
           .summary = "Continue a text",
-          .handle = [](Service& service, Call call) {
-            static const Completions route;
-            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-          },
+          .handle =
+              [](Service& service, Call call) {
+                static const Completions route;
+                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+              },
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

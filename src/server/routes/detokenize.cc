@@ -14,7 +14,8 @@ struct Fields {
 const Schema<Fields>& schema() {
   static const Schema<Fields> made = [] {
     Schema<Fields> s;
-    s.string("model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Whose tokenizer")
+    s.string(
+         "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Whose tokenizer")
         .field("tokens", "Token ids",
                {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}}},
                [](Fields& f, const Json& value) -> Result<void> {
@@ -29,8 +30,8 @@ const Schema<Fields>& schema() {
   return made;
 }
 
-Result<Json> detokenize_body(Service& service, const std::string& body_text) {
-  auto body = parse_json(body_text);
+Result<Json> detokenize_body(Service& service, const Call& call) {
+  auto body = parse_json(call.request.body);
   if (!body) return body.error();
   Fields fields;
   std::vector<std::string> unknown;
@@ -52,12 +53,7 @@ Route detokenize() {
   return {.method = "POST",
           .path = "/detokenize",
           .summary = "Tokens as text",
-          .handle = [](Service& service, Call call) {
-            return answer_in_pool(service, std::move(call), [](Service& s, const Call& c) -> http::Reply {
-              const auto out = detokenize_body(s, c.request.body);
-              return out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(Dialect::kOpenAi);
-            });
-          },
+          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), detokenize_body); },
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -24,8 +24,9 @@ const GenerationSchema& schema() {
               f.embedding_base64 = value == "base64";
               return {};
             })
-        .integer("dimensions", [](Fields& f) -> auto& { return f.dimensions; }, 1, 1 << 20,
-                 "Numbers of an embedding; only the model's own size is accepted")
+        .integer(
+            "dimensions", [](Fields& f) -> auto& { return f.dimensions; }, 1, 1 << 20,
+            "Numbers of an embedding; only the model's own size is accepted")
         .field("pooling", "Which hidden state it is: of the last token, or the mean of all",
                {{"enum", {"last", "mean", nullptr}}},
                [](Fields& f, const Json& value) -> Result<void> {
@@ -35,8 +36,9 @@ const GenerationSchema& schema() {
                  f.pooling = value == "mean" ? engine::Pooling::kMean : engine::Pooling::kLast;
                  return {};
                })
-        .boolean("add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
-                 "Whether texts get the tokens that begin a text; default true");
+        .boolean(
+            "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
+            "Whether texts get the tokens that begin a text; default true");
     add_serving_fields(s);
     s.required("input");
     return s;
@@ -71,10 +73,11 @@ Route embeddings() {
   return {.method = "POST",
           .path = "/v1/embeddings",
           .summary = "Texts as vectors of length 1",
-          .handle = [](Service& service, Call call) {
-            static const Embeddings route;
-            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-          },
+          .handle =
+              [](Service& service, Call call) {
+                static const Embeddings route;
+                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+              },
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -12,8 +12,8 @@ Route health() {
           .summary = "Whether the server works",
           .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
             const bool failed = service.engine_failed();
-            return std::make_unique<http::ReadyReply>(
-                http::Reply{.status = failed ? 503 : 200, .body = failed ? R"({"status":"failed"})" : R"({"status":"ok"})"});
+            return std::make_unique<http::ReadyReply>(http::Reply{
+                .status = failed ? 503 : 200, .body = failed ? R"({"status":"failed"})" : R"({"status":"ok"})"});
           }};
 }
 

@@ -30,10 +30,11 @@ Route messages() {
   return {.method = "POST",
           .path = "/v1/messages",
           .summary = "Answer a conversation, as Anthropic's API has it",
-          .handle = [](Service& service, Call call) {
-            static const Messages route;
-            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-          },
+          .handle =
+              [](Service& service, Call call) {
+                static const Messages route;
+                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+              },
           .body_schema = [] { return anthropic_schema(false).json(); },
           .streams = true,
           .anthropic_errors = true};

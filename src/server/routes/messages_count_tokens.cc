@@ -7,8 +7,8 @@
 namespace millrace::server::routes {
 namespace {
 
-Result<Json> count(Service& service, const std::string& body_text) {
-  auto body = parse_json(body_text);
+Result<Json> count(Service& service, const Call& call) {
+  auto body = parse_json(call.request.body);
   if (!body) return body.error();
   GenerationTask task;
   std::vector<std::string> unknown;
@@ -26,12 +26,7 @@ Route messages_count_tokens() {
   return {.method = "POST",
           .path = "/v1/messages/count_tokens",
           .summary = "The tokens of a conversation, as Anthropic's API counts them",
-          .handle = [](Service& service, Call call) {
-            return answer_in_pool(service, std::move(call), [](Service& s, const Call& c) -> http::Reply {
-              const auto out = count(s, c.request.body);
-              return out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(Dialect::kAnthropic);
-            });
-          },
+          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), count); },
           .body_schema = [] { return anthropic_schema(true).json(); },
           .anthropic_errors = true};
 }

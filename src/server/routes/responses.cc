@@ -71,9 +71,11 @@ const GenerationSchema& schema() {
                             {"content", {{"type", "string"}}}}}};
     s.field("input", "A text, or the conversation so far",
             {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"minItems", 1}, {"items", message}}}}}, read_input)
-        .string("instructions", [](Fields& f) -> auto& { return f.system; }, std::size_t{1} << 20, "What stands before it")
-        .integer("max_output_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens,
-                 "Tokens of the answer; default: what fits")
+        .string(
+            "instructions", [](Fields& f) -> auto& { return f.system; }, std::size_t{1} << 20, "What stands before it")
+        .integer(
+            "max_output_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens,
+            "Tokens of the answer; default: what fits")
         .field("previous_response_id", "Refused: responses are not kept", {{"type", "null"}},
                [](Fields&, const Json&) -> Result<void> {
                  return make_error(ErrorCode::kUnsupported, "previous_response_id",
@@ -119,7 +121,7 @@ class Responses final : public GenerationRoute {
  public:
   Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
     if (auto fine = schema().read(body, to, unknown); !fine) return fine;
-    if (!to.system.empty()) to.messages.insert(to.messages.begin(), {{"role", "system"}, {"content", to.system}});
+    add_system_message(to);
     return {};
   }
   Result<void> prepare(GenerationTask& task) const override {
@@ -135,10 +137,11 @@ Route responses() {
   return {.method = "POST",
           .path = "/v1/responses",
           .summary = "Answer a conversation, as OpenAI's Responses API has it",
-          .handle = [](Service& service, Call call) {
-            static const Responses route;
-            return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-          },
+          .handle =
+              [](Service& service, Call call) {
+                static const Responses route;
+                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
+              },
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

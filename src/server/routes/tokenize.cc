@@ -15,13 +15,17 @@ const GenerationSchema& schema() {
     const auto text = [](Fields& f) -> auto& { return f.text; };
     s.string("prompt", text, std::size_t{8} << 20, "The text")
         .string("content", text, std::size_t{8} << 20, "The same under llama-server's name")
-        .boolean("return_token_strs", [](Fields& f) -> auto& { return f.return_token_strings; }, "The tokens' texts too")
-        .boolean("with_pieces", [](Fields& f) -> auto& { return f.return_token_strings; },
-                 "The same under llama-server's name")
-        .boolean("add_special", [](Fields& f) -> auto& { return f.add_special_tokens; },
-                 "add_special_tokens under llama-server's name")
-        .boolean("parse_special", [](Fields& f) -> auto& { return f.parse_special; },
-                 "Whether special tokens written in the text are meant; default true");
+        .boolean(
+            "return_token_strs", [](Fields& f) -> auto& { return f.return_token_strings; }, "The tokens' texts too")
+        .boolean(
+            "with_pieces", [](Fields& f) -> auto& { return f.return_token_strings; },
+            "The same under llama-server's name")
+        .boolean(
+            "add_special", [](Fields& f) -> auto& { return f.add_special_tokens; },
+            "add_special_tokens under llama-server's name")
+        .boolean(
+            "parse_special", [](Fields& f) -> auto& { return f.parse_special; },
+            "Whether special tokens written in the text are meant; default true");
     add_chat_prompt_fields(s);
     s.string("model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Whose tokenizer");
     return s;
@@ -29,8 +33,8 @@ const GenerationSchema& schema() {
   return made;
 }
 
-Result<Json> tokenize_body(Service& service, const std::string& body_text) {
-  auto body = parse_json(body_text);
+Result<Json> tokenize_body(Service& service, const Call& call) {
+  auto body = parse_json(call.request.body);
   if (!body) return body.error();
   GenerationTask task;
   std::vector<std::string> unknown;
@@ -61,12 +65,7 @@ Route tokenize() {
   return {.method = "POST",
           .path = "/tokenize",
           .summary = "A text, or a conversation, as tokens",
-          .handle = [](Service& service, Call call) {
-            return answer_in_pool(service, std::move(call), [](Service& s, const Call& c) -> http::Reply {
-              const auto out = tokenize_body(s, c.request.body);
-              return out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(Dialect::kOpenAi);
-            });
-          },
+          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), tokenize_body); },
           .body_schema = [] { return schema().json(); }};
 }
 

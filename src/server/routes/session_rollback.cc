@@ -1,0 +1,47 @@
+#include "server/limits.h"
+#include "server/route.h"
+#include "server/schema.h"
+#include "server/service.h"
+
+namespace millrace::server::routes {
+namespace {
+
+struct Fields {
+  std::int64_t tokens = 0;
+};
+
+const Schema<Fields>& schema() {
+  static const Schema<Fields> made = [] {
+    Schema<Fields> s;
+    s.integer(
+        "tokens", [](Fields& f) -> auto& { return f.tokens; }, 0, RequestLimits::kMaxTokens,
+        "Keep as many of the session's tokens, prompts and answers together");
+    s.required("tokens");
+    return s;
+  }();
+  return made;
+}
+
+}  // namespace
+
+Route session_rollback() {
+  return {.method = "POST",
+          .path = "/v1/sessions/{}/rollback",
+          .summary = "Forget all but the first tokens of a session",
+          .handle =
+              [](Service& service, Call call) {
+                return answer_json(service, std::move(call), [](Service& s, const Call& c) -> Result<Json> {
+                  auto body = parse_json(c.request.body);
+                  if (!body) return body.error();
+                  Fields fields;
+                  std::vector<std::string> unknown;
+                  if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
+                  if (auto done = s.sessions().rollback(c.parameter, c.caller, fields.tokens); !done)
+                    return done.error();
+                  return Json{{"id", c.parameter}, {"object", "session"}, {"tokens", fields.tokens}};
+                });
+              },
+          .body_schema = [] { return schema().json(); }};
+}
+
+}  // namespace millrace::server::routes

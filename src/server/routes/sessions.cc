@@ -1,0 +1,49 @@
+#include "server/generation_fields.h"
+#include "server/limits.h"
+#include "server/route.h"
+#include "server/service.h"
+
+namespace millrace::server::routes {
+namespace {
+
+struct Fields {
+  std::string model;
+};
+
+const Schema<Fields>& schema() {
+  static const Schema<Fields> made = [] {
+    Schema<Fields> s;
+    s.string(
+        "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Which of the models served");
+    return s;
+  }();
+  return made;
+}
+
+Result<Json> open(Service& service, const Call& call) {
+  Fields fields;
+  if (!call.request.body.empty()) {
+    auto body = parse_json(call.request.body);
+    if (!body) return body.error();
+    std::vector<std::string> unknown;
+    if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
+  }
+  const auto model = service.models().ready(fields.model);
+  if (model == nullptr) return service.models().absence(fields.model);
+  const auto id = service.sessions().open(model, call.caller);
+  if (!id) return id.error();
+  return Json{{"id", *id}, {"object", "session"}, {"model", model->name}};
+}
+
+}  // namespace
+
+// A conversation whose keys and values stay: requests with its id as session_id go on where the last one ended.
+Route sessions() {
+  return {.method = "POST",
+          .path = "/v1/sessions",
+          .summary = "Open an interactive session",
+          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), open); },
+          .body_schema = [] { return schema().json(); }};
+}
+
+}  // namespace millrace::server::routes
