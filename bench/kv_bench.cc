@@ -7,17 +7,10 @@
 #include <random>
 
 #include "kv/paged_cache.h"
+#include "no_device.h"
 
 namespace millrace::kv {
 namespace {
-
-class NoDevice final : public PageDevice {
- public:
-  std::size_t page_bytes() const noexcept override { return 1; }
-  void copy(BlockId, BlockId) override {}
-  void read(BlockId, std::span<std::byte>) const override {}
-  void write(BlockId, std::span<const std::byte>) override {}
-};
 
 constexpr std::int32_t kSequences = 256;
 

@@ -103,7 +103,6 @@ class Engine {
   };
   struct Launched {
     sched::StepPlan plan;
-    std::vector<bool> samples;  // by row
     sched::StepWork work;
     TimePoint start{};
   };

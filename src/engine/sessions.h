@@ -34,6 +34,7 @@ class Sessions {
   Result<void> rollback(SessionId id, std::int64_t tokens);
   // The session, idle; or the error that says why not.
   Result<Session*> idle(SessionId id);
+  Result<const Session*> idle(SessionId id) const;
   Session* find(SessionId id) noexcept;
 
   // Takes the pages for a request whose prompt is `prompt`: those of the tokens that both begin with, at least one

@@ -2,25 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "kv/stamped_device.h"
+#include "kv/test_tokens.h"
 
 namespace millrace::kv {
 namespace {
-
-using Tokens = std::vector<std::int32_t>;
-
-Tokens count(std::int32_t from, std::int32_t n) {
-  Tokens tokens(static_cast<std::size_t>(n));
-  std::iota(tokens.begin(), tokens.end(), from);
-  return tokens;
-}
-
-Tokens operator+(Tokens a, const Tokens& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 class PagedCacheTest : public testing::Test {
  protected:

@@ -7,8 +7,9 @@
 
 #include "base/memory_env.h"
 #include "engine/engine.h"
-#include "loadgen/blank_tokenizer.h"
 #include "simulator/fake_executor.h"
+#include "simulator/letter_tokenizer.h"
+#include "simulator/reference.h"
 
 namespace millrace::simulator {
 namespace {
@@ -18,22 +19,14 @@ using engine::FinishReason;
 using engine::Output;
 using engine::Request;
 
-std::vector<std::int32_t> reference(const Request& request, int choice, std::int64_t vocabulary, std::int64_t limit) {
+// The tokens of an answer when nobody else is there.
+std::vector<std::int32_t> alone(const Request& request, int choice, std::int64_t limit) {
   decode::SamplingParams sampling = request.sampling;
   sampling.seed += static_cast<std::uint64_t>(choice);
-  decode::LogitsPipeline pipeline(sampling, vocabulary);
-  std::vector<std::int32_t> tokens = request.tokens;
-  pipeline.observe(tokens);
-  std::vector<std::int32_t> answer;
-  while (static_cast<std::int64_t>(answer.size()) < sampling.max_tokens &&
-         static_cast<std::int64_t>(tokens.size()) < limit) {
-    const std::int32_t token =
-        *pipeline.sample(fake_logits(tokens, vocabulary), static_cast<std::int64_t>(tokens.size()));
-    tokens.push_back(token);
-    answer.push_back(token);
-    pipeline.observe(std::span(&token, 1));
-  }
-  return answer;
+  Reference reference(request.tokens, sampling, limit);
+  std::vector<std::int32_t> tokens;
+  while (const auto token = reference.next()) tokens.push_back(*token);
+  return tokens;
 }
 
 struct Case {
@@ -52,9 +45,7 @@ class FakeEngine : public testing::TestWithParam<int> {
                                                        return make_error(ErrorCode::kInternal, "", "broken");
                                                      return {};
                                                    });
-    engine_ =
-        Engine::create(std::move(executor), loadgen::blank_tokenizer(setup.executor.vocab_size), env_, setup.engine)
-            .or_throw();
+    engine_ = Engine::create(std::move(executor), letter_tokenizer(), env_, setup.engine).or_throw();
   }
 
   Request random_request(std::mt19937& random) {
@@ -93,7 +84,7 @@ class FakeEngine : public testing::TestWithParam<int> {
         if (output.token) tokens.push_back(*output.token);
         if (output.finish == FinishReason::kNone) continue;
         ++ended;
-        const auto expected = reference(requests.at(output.request), output.choice, 61, engine_->max_length());
+        const auto expected = alone(requests.at(output.request), output.choice, engine_->max_length());
         if (output.finish == FinishReason::kCancelled) {
           ASSERT_TRUE(std::equal(tokens.begin(), tokens.end(), expected.begin()));
         } else {
@@ -226,6 +217,31 @@ TEST_P(FakeEngineFixed, ReadersPreemptedTooOftenKeepNobodyFromBeingServed) {
     }
     EXPECT_TRUE(ended) << round;
   }
+}
+
+// A batch begins together, so one may be preempted before it had a token, and a page.
+TEST_P(FakeEngineFixed, OneThatHoldsNothingIsNotSwappedOut) {
+  Case c;
+  c.executor.block_tokens = 1;
+  c.executor.pages = 38;
+  c.engine.scheduling.max_batched_tokens = 4;
+  c.engine.scheduling.batching = sched::BatchingMode::kDynamic;
+  c.engine.scheduling.batch_wait_ms = 0.0;
+  c.engine.policy = "fcfs";
+  c.engine.swap_bytes = 1 << 16;
+  c.engine.preemption = engine::Preemption::kSwap;
+  start(c);
+  Request grows = plain(4, 30);
+  grows.expected_tokens = 1;
+  Request waits = plain(2, 2);
+  waits.tokens[0] = 60;
+  Request fills = plain(28, 1);
+  fills.tokens[0] = 59;
+  for (const Request& request : {grows, fills, waits}) engine_->submit(request).or_throw();
+  while (engine_->counters().preemptions == 0 && !engine_->idle()) static_cast<void>(engine_->step());
+  EXPECT_EQ(engine_->counters().preemptions, 1);
+  EXPECT_EQ(engine_->counters().swaps, 0);
+  until_idle();
 }
 
 INSTANTIATE_TEST_SUITE_P(Once, FakeEngineFixed, testing::Values(0));
