@@ -51,9 +51,8 @@ std::int32_t PagedCache::join_runs(BlockTable& table, std::int32_t most) {
 }
 
 bool PagedCache::movable(const BlockTable& table, std::size_t first, std::size_t end) const {
-  return std::ranges::all_of(table.blocks().subspan(first, end - first), [&](BlockId block) {
-    return pool_.references(block) == (pool_.published(block) ? 2 : 1);
-  });
+  return std::ranges::all_of(table.blocks().subspan(first, end - first),
+                             [&](BlockId block) { return holders(block) == 1; });
 }
 
 void PagedCache::move(BlockTable& table, std::size_t first, std::span<const BlockId> to) {

@@ -27,8 +27,12 @@ PagedCache::~PagedCache() = default;
 std::int32_t PagedCache::available() const noexcept { return pool_.free() + pool_.idle(); }
 
 std::int32_t PagedCache::releasable(const BlockTable& table) const {
-  const auto mine = [&](BlockId block) { return pool_.references(block) == (pool_.published(block) ? 2 : 1); };
+  const auto mine = [&](BlockId block) { return holders(block) == 1; };
   return static_cast<std::int32_t>(std::count_if(table.blocks().begin(), table.blocks().end(), mine));
+}
+
+std::int32_t PagedCache::holders(BlockId page) const {
+  return pool_.references(page) - (pool_.published(page) ? 1 : 0);
 }
 
 PrefixMatch PagedCache::match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const {

@@ -56,6 +56,7 @@ class PagedCache {
   std::int32_t available() const noexcept;
   // By how much available() would grow if the table gave all its pages back: those that no other table holds.
   std::int32_t releasable(const BlockTable& table) const;
+  std::int32_t holders(BlockId page) const;  // tables that it is in
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
   // What computing the tokens of a page costs, as the engine measures it: pages come from the archive only where
