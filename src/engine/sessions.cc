@@ -100,6 +100,10 @@ void Sessions::collect(std::vector<const kv::BlockTable*>& tables) const {
   for (const auto& [id, session] : sessions_) tables.push_back(&session.blocks);
 }
 
+void Sessions::collect(std::vector<kv::BlockTable*>& tables) {
+  for (auto& [id, session] : sessions_) tables.push_back(&session.blocks);
+}
+
 void Sessions::limit() {
   const auto held = [&] {
     std::size_t pages = 0;

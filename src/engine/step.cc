@@ -16,7 +16,10 @@ std::vector<Output> Engine::step() {
   while (static_cast<int>(launched_.size()) < executor_->depth() && launch(outputs)) {
   }
   stalled_ = launched_.empty();
-  if (stalled_) return outputs;
+  if (stalled_) {
+    tidy();
+    return outputs;
+  }
   Launched step = std::move(launched_.front());
   launched_.pop_front();
   const Result<TensorView> logits = executor_->wait();

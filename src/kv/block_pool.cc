@@ -26,14 +26,15 @@ bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& ou
   return true;
 }
 
-bool BlockPool::allocate_run(std::int32_t n, std::vector<BlockId>& out) {
-  const BlockId run = runs_.fitting(n);
+bool BlockPool::allocate_run(std::int32_t n, std::int32_t room, std::vector<BlockId>& out) {
+  const BlockId run = runs_.fitting(room);
   if (run == kNoBlock) return false;
   hand_out(run, 0, n, out);
   return true;
 }
 
 void BlockPool::hand_out(BlockId run, std::int32_t skip, std::int32_t n, std::vector<BlockId>& out) {
+  ++changes_;
   runs_.take(run, skip, n);
   for (BlockId block = run + skip; block < run + skip + n; ++block) {
     references_[static_cast<std::size_t>(block)] = 1;
@@ -51,6 +52,7 @@ void BlockPool::retain(BlockId block) {
 void BlockPool::release(BlockId block) {
   std::int32_t& count = references_[static_cast<std::size_t>(block)];
   CHECK_LT(0, count);
+  ++changes_;
   if (--count == 0) {
     CHECK(!published(block));
     runs_.give(block);

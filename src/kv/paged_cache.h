@@ -93,9 +93,11 @@ class PagedCache {
   // And back into an empty table; false, and no change, where pages are short.
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
-  // In an idle step: moves pages so that sequences lie in long runs; at most `most` copies. Returns those made. Pages
-  // of several tables stay where they are.
+  // While nothing is launched: moves pages so that sequences lie in long runs; at most `most` copies. Returns those
+  // made: 0 where no more can be done until changes() is another. Pages of several tables stay where they are.
   std::int32_t compact(std::span<BlockTable* const> tables, std::int32_t most);
+
+  std::uint64_t changes() const noexcept { return pool_.changes(); }
 
   CacheUse use() const;
   const CacheCounters& counters() const noexcept { return counters_; }

@@ -227,7 +227,12 @@ TEST_F(PagedCacheTest, CompactsPublishedPagesToo) {
   device.compute(a, StampedDevice::stamps({}, tokens), 0, 24);
   cache.publish({}, a, tokens, false, {}, time);
   BlockTable* const tables[] = {&a};
-  EXPECT_LE(cache.compact(tables, 8), 8);
+  for (int copies = 0; copies < 3; ++copies) {  // in no more than one step each
+    EXPECT_EQ(found(tokens), 24);
+    if (cache.compact(tables, 1) == 0) break;
+    EXPECT_EQ(device.first_wrong(a, StampedDevice::stamps({}, tokens), 24), 24);
+  }
+  EXPECT_EQ(cache.compact(tables, 8), 0);
   EXPECT_EQ(a.contiguous_tokens(), 24);
   EXPECT_EQ(found(tokens), 24);
 }

@@ -31,6 +31,7 @@ enum class Event : std::size_t {
   kPrefixHit,
   kPartialPageMatched,
   kEvicted,
+  kPagesMoved,
   kSessionAppended,
   kSessionForked,
   kSessionForkedAmidPage,

@@ -219,6 +219,55 @@ TEST_P(FakeEngineFixed, ReadersPreemptedTooOftenKeepNobodyFromBeingServed) {
   }
 }
 
+TEST_P(FakeEngineFixed, IdleSessionsAreBroughtTogetherAndGoOnAsIfTheyHadNotBeen) {
+  Case c;
+  c.executor.pages = GetParam() == 0 ? 40 : 31;  // what is cached keeps its place
+  c.engine.prefix_caching = GetParam() == 0;
+  start(c);
+  constexpr int kSessions = 10;
+  std::vector<engine::SessionId> sessions;
+  std::map<engine::RequestId, int> whose;
+  std::vector<std::vector<std::int32_t>> said(kSessions);
+  const auto ask = [&](int i, std::size_t n) {
+    Request r = plain(n, 30);
+    r.tokens[0] = i + 1;
+    r.session = sessions[static_cast<std::size_t>(i)];
+    r.append_to_session = true;
+    auto& text = said[static_cast<std::size_t>(i)];
+    text.insert(text.end(), r.tokens.begin(), r.tokens.end());
+    whose[engine_->submit(r).or_throw()] = i;
+  };
+  const auto hear = [&] {
+    for (const Output& output : until_idle()) {
+      if (output.token) said[static_cast<std::size_t>(whose.at(output.request))].push_back(*output.token);
+    }
+  };
+  for (int i = 0; i < kSessions; ++i) {
+    sessions.push_back(engine_->open_session());
+    ask(i, 16);
+  }
+  hear();
+  for (int i = 0; i < kSessions; i += 2) engine_->close_session(sessions[static_cast<std::size_t>(i)]);
+  int calls = 0;
+  for (; engine_->untidy() && calls < 100; ++calls) {
+    EXPECT_TRUE(engine_->step().empty());
+    engine_->check_integrity();
+  }
+  EXPECT_LT(calls, 100);
+  EXPECT_GT(engine_->cache().counters().moved_pages, 0);
+  EXPECT_TRUE(engine_->step().empty());
+  EXPECT_FALSE(engine_->untidy());
+  for (int i = 1; i < kSessions; i += 2) {
+    ask(i, 5);
+    Request whole = plain(1, 30);
+    whole.tokens = said[static_cast<std::size_t>(i)];
+    hear();
+    const auto expected = alone(whole, 0, engine_->max_length());
+    const auto& heard = said[static_cast<std::size_t>(i)];
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), heard.end() - 30, heard.end())) << i;
+  }
+}
+
 // A batch begins together, so one may be preempted before it had a token, and a page.
 TEST_P(FakeEngineFixed, OneThatHoldsNothingIsNotSwappedOut) {
   Case c;
@@ -244,7 +293,7 @@ TEST_P(FakeEngineFixed, OneThatHoldsNothingIsNotSwappedOut) {
   until_idle();
 }
 
-INSTANTIATE_TEST_SUITE_P(Once, FakeEngineFixed, testing::Values(0));
+INSTANTIATE_TEST_SUITE_P(Once, FakeEngineFixed, testing::Values(0, 1));
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FakeEngine, testing::Range(0, 200));
 

@@ -105,6 +105,7 @@ class Simulation {
     coverage_.count(Event::kSwappedOut, engine_->counters().swaps);
     coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
     coverage_.count(Event::kEvicted, cache.evicted_pages);
+    coverage_.count(Event::kPagesMoved, cache.moved_pages);
     if (restarted_) coverage_.count(Event::kArchiveHitAfterRestart, cache.loaded_pages);
     if (archive_ != nullptr) coverage_.count(Event::kArchiveDamaged, archive_->use().damaged);
   }
@@ -163,7 +164,7 @@ class Simulation {
                     desk_.book().output_tokens() - tokens_before_);
     }
     if (executor_->in_flight() > 0) coverage_.count(Event::kTwoStepsInFlight);
-    if (engine_->stalled() && outputs.empty()) wait();
+    if (engine_->stalled() && outputs.empty()) engine_->untidy() ? void(env_.time += kTick) : wait();
   }
 
   // Nothing to compute: until a client wakes or the engine wants to be called.

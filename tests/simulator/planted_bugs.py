@@ -73,6 +73,10 @@ BUGS = {
     "an output is sent twice": ("src/engine/step.cc",
         "    output.stats = stats;\n    outputs.push_back(std::move(output));",
         "    output.stats = stats;\n    if (stats.output_tokens == 9) outputs.push_back(output);\n    outputs.push_back(std::move(output));"),
+    "a moved page's place in the tree stays the old one": ("src/kv/prefix_tree.cc",
+        "  *std::find(node.blocks.begin(), node.blocks.end(), from) = to;\n", ""),
+    "pages are moved in another order": ("src/kv/compaction.cc",
+        "    device_.copy(from, to[i]);", "    device_.copy(from, to[to.size() - 1 - i]);"),
     "a session's pages go to any scope": ("src/engine/sessions.cc",
         "  if (session.scope != scope) {", "  if (false) {"),
 }
