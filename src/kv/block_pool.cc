@@ -6,8 +6,11 @@
 
 namespace millrace::kv {
 
-BlockPool::BlockPool(std::int32_t total)
-    : references_(static_cast<std::size_t>(total), 0), published_(static_cast<std::size_t>(total), 0), runs_(total) {}
+BlockPool::BlockPool(std::int32_t total, PageDevice* device)
+    : references_(static_cast<std::size_t>(total), 0),
+      published_(static_cast<std::size_t>(total), 0),
+      runs_(total),
+      device_(device) {}
 
 bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out) {
   if (n > free()) return false;
@@ -56,6 +59,7 @@ void BlockPool::release(BlockId block) {
   if (--count == 0) {
     CHECK(!published(block));
     runs_.give(block);
+    if (device_ != nullptr) device_->freed(block);
   } else if (count == 1 && published(block)) {
     set_idle(block, true);
   }

@@ -19,7 +19,8 @@ class IdleWatcher {
 // owned by the engine thread. free() + used() == total() always; check_integrity() walks and proves it.
 class BlockPool {
  public:
-  explicit BlockPool(std::int32_t total);
+  // The device, where there is one, hears which pages were freed.
+  explicit BlockPool(std::int32_t total, PageDevice* device = nullptr);
 
   std::int32_t total() const noexcept { return static_cast<std::int32_t>(references_.size()); }
   std::int32_t free() const noexcept { return runs_.pages(); }
@@ -59,6 +60,7 @@ class BlockPool {
   std::int32_t idle_ = 0;
   std::uint64_t changes_ = 0;
   IdleWatcher* watcher_ = nullptr;
+  PageDevice* device_;
 };
 
 }  // namespace millrace::kv

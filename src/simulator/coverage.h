@@ -28,6 +28,7 @@ enum class Event : std::size_t {
   kPreemptedTwice,
   kSwappedOut,
   kSwapResumed,
+  kHostMemoryShort,
   kPrefixHit,
   kPartialPageMatched,
   kEvicted,

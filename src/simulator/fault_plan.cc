@@ -27,6 +27,12 @@ Result<void> FaultPlan::on_step(const model::BatchInput& input, std::span<float>
   return {};
 }
 
+bool FaultPlan::host_memory_short() {
+  if (!happens(scenario_.faults.host_memory)) return false;
+  coverage_.count(Event::kHostMemoryShort);
+  return true;
+}
+
 FaultPlan::Restart FaultPlan::between_steps() {
   if (happens(scenario_.faults.clock_jump)) {
     coverage_.count(Event::kClockJumped);

@@ -68,6 +68,7 @@ class Simulation {
         scenario_.executor,
         [this](const model::BatchInput& input, std::span<float> logits) { return on_step(input, logits); });
     executor_ = executor.get();
+    executor_->device().fail_host_memory([this] { return faults_.host_memory_short(); });
     engine_ = engine::Engine::create(std::move(executor), letter_tokenizer(), env_, scenario_.engine, archive_.get())
                   .or_throw();
     desk_.serve_with(*engine_);

@@ -41,8 +41,8 @@ BUGS = {
         "  running.blocks.truncate(0);\n  running.scheduled = running.computed = 0;",
         "  running.blocks.truncate(0);"),
     "swap restores pages in another order": ("src/kv/swap_space.cc",
-        "    device.write(pages[i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);",
-        "    device.write(pages[pages.size() - 1 - i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);"),
+        "    device_.write(pages[i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);",
+        "    device_.write(pages[pages.size() - 1 - i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);"),
     "a shared page counts as its writer's": ("src/kv/paged_cache.cc",
         "  return others > 1 || !pool_.published(block) || tree_->tokens_in(block) > kept;",
         "  return others > 1 && tree_->tokens_in(block) > kept;"),
@@ -77,6 +77,12 @@ BUGS = {
         "  *std::find(node.blocks.begin(), node.blocks.end(), from) = to;\n", ""),
     "pages are moved in another order": ("src/kv/compaction.cc",
         "    device_.copy(from, to[i]);", "    device_.copy(from, to[to.size() - 1 - i]);"),
+    "a page is read after it was freed": ("src/kv/paged_cache.cc",
+        "  auto ticket = swap_.store(table.blocks().first(std::min(table.blocks().size(), table.pages_for(tokens))));",
+        "  const std::vector<BlockId> freed(table.blocks().begin(), table.blocks().begin() + static_cast<std::ptrdiff_t>(std::min(table.blocks().size(), table.pages_for(tokens))));\n"
+        "  table.truncate(0);\n  auto ticket = swap_.store(freed);"),
+    "a failed swap keeps its slots": ("src/kv/swap_space.cc",
+        "  } catch (const std::bad_alloc&) {\n", "  } catch (const std::bad_alloc&) {\n    free_.resize(free_.size() - pages.size());\n"),
     "a session's pages go to any scope": ("src/engine/sessions.cc",
         "  if (session.scope != scope) {", "  if (false) {"),
 }
