@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -38,13 +40,13 @@ class FakeEngine : public testing::TestWithParam<int> {
  protected:
   void start(const Case& setup) {
     setup_ = setup;
-    auto executor = std::make_unique<FakeExecutor>(setup.executor,
-                                                   [this](const model::BatchInput&, std::span<float>) -> Result<void> {
-                                                     env_.time += std::chrono::milliseconds(5);
-                                                     if (failing_)
-                                                       return make_error(ErrorCode::kInternal, "", "broken");
-                                                     return {};
-                                                   });
+    auto executor = std::make_unique<FakeExecutor>(
+        setup.executor, [this](const model::BatchInput&, std::span<float> logits) -> Result<void> {
+          env_.time += std::chrono::milliseconds(5);
+          if (failing_) return make_error(ErrorCode::kInternal, "", "broken");
+          if (no_numbers_) std::ranges::fill(logits, std::numeric_limits<float>::quiet_NaN());
+          return {};
+        });
     engine_ = Engine::create(std::move(executor), letter_tokenizer(), env_, setup.engine).or_throw();
   }
 
@@ -99,7 +101,7 @@ class FakeEngine : public testing::TestWithParam<int> {
   }
 
   Case setup_;
-  bool failing_ = false;
+  bool failing_ = false, no_numbers_ = false;
   MemoryEnv env_;
   std::unique_ptr<Engine> engine_;
 };
@@ -266,6 +268,87 @@ TEST_P(FakeEngineFixed, IdleSessionsAreBroughtTogetherAndGoOnAsIfTheyHadNotBeen)
     const auto& heard = said[static_cast<std::size_t>(i)];
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), heard.end() - 30, heard.end())) << i;
   }
+}
+
+// The row whose logits nobody looks at any more was no numbers, and what it wrote is wrong too (seeds 15815, 48768).
+TEST_P(FakeEngineFixed, NobodyFindsWhatARowOfNoNumbersWroteForACancelledRequest) {
+  Case c;
+  c.executor.depth = 2;
+  c.engine.scheduling.max_batched_tokens = 10;
+  start(c);
+  const auto id = engine_->submit(plain(20, 5)).or_throw();
+  static_cast<void>(engine_->step());  // the second half of the prompt is in flight
+  engine_->cancel(id);
+  no_numbers_ = true;
+  const auto ended = engine_->step();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].finish, FinishReason::kCancelled);
+  no_numbers_ = false;
+  const Request again = plain(25, 5);
+  engine_->submit(again).or_throw();
+  std::vector<std::int32_t> tokens;
+  for (const Output& output : until_idle()) tokens.push_back(output.token.value());
+  EXPECT_EQ(tokens, alone(again, 0, engine_->max_length()));
+}
+
+// One that joins goes on with the pages of one that is preempted for a third, which was counted on having them (8975).
+TEST_P(FakeEngineFixed, ASequenceWhosePagesCannotComeBackFromSwapSpaceIsComputedAgain) {
+  Case c;
+  c.executor.pages = 10;
+  c.engine.policy = "priority";
+  c.engine.swap_bytes = 1 << 16;
+  c.engine.preemption = engine::Preemption::kSwap;
+  start(c);
+  std::map<engine::RequestId, Request> asked;
+  const auto ask = [&](std::size_t prompt, std::int64_t answer, int priority, std::int32_t first) {
+    Request r = plain(prompt, answer);
+    r.tokens[0] = first;
+    r.priority = priority;
+    const auto id = engine_->submit(r).or_throw();
+    asked.emplace(id, r);
+    return id;
+  };
+  std::map<engine::RequestId, std::vector<std::int32_t>> heard;
+  const auto step = [&] {
+    for (const Output& output : engine_->step()) heard[output.request].push_back(output.token.value());
+    engine_->check_integrity();
+  };
+  ask(4, 12, 0, 1);
+  const auto swapped = ask(70, 10, 1, 2);
+  step();
+  engine_->pause(swapped, true);
+  ask(80, 30, 9, 3);
+  step();
+  ASSERT_EQ(engine_->counters().swaps, 1);
+  engine_->pause(swapped, false);
+  ask(81, 2, 0, 3);
+  step();
+  EXPECT_EQ(engine_->counters().swaps, 2);
+  EXPECT_EQ(engine_->cache().counters().swapped_in_pages, 0);
+  EXPECT_EQ(engine_->scheduler().running().size(), 3u);  // it is one of them
+  while (!engine_->idle()) step();
+  for (const auto& [id, request] : asked) EXPECT_EQ(heard[id], alone(request, 0, engine_->max_length())) << id;
+}
+
+// It lacks but the page of its next token, so those of an idle session are needed.
+TEST_P(FakeEngineFixed, ASwappedSequenceThatFillsItsPagesGetsAnIdleSessionsPage) {
+  Case c;
+  c.executor.pages = 10;
+  c.engine.scheduling.max_sequences = 1;
+  c.engine.prefix_caching = false;
+  c.engine.swap_bytes = 1 << 16;
+  c.engine.preemption = engine::Preemption::kSwap;
+  start(c);
+  const auto slow = engine_->submit(plain(50, 20)).or_throw();
+  for (int i = 0; i < 14; ++i) static_cast<void>(engine_->step());  // 64 tokens: four pages
+  engine_->pause(slow, true);
+  Request held = plain(80, 2);
+  held.session = engine_->open_session();
+  engine_->submit(held).or_throw();
+  for (int i = 0; i < 3; ++i) static_cast<void>(engine_->step());
+  ASSERT_EQ(engine_->counters().swaps, 1);
+  engine_->pause(slow, false);
+  EXPECT_EQ(until_idle().size(), 6u);
 }
 
 // A batch begins together, so one may be preempted before it had a token, and a page.
