@@ -19,6 +19,7 @@ enum class Event : std::size_t {
   kCancelledSwapped,
   kCancelledTwice,
   kTimedOut,
+  kRefusedLate,
   kPaused,
   kResumed,
   kAbandonedSlowReader,

@@ -330,6 +330,24 @@ TEST_P(FakeEngineFixed, ASequenceWhosePagesCannotComeBackFromSwapSpaceIsComputed
   for (const auto& [id, request] : asked) EXPECT_EQ(heard[id], alone(request, 0, engine_->max_length())) << id;
 }
 
+TEST_P(FakeEngineFixed, ARefusedRequestLeavesWhatOthersHavePublished) {
+  Case c;
+  c.engine.policy = "slo";
+  c.engine.policy_options.refuse_late = true;
+  start(c);
+  Request r = plain(40, 2);
+  engine_->submit(r).or_throw();
+  until_idle();
+  Request late = r;
+  late.ttft_target_ms = 1e-6;
+  engine_->submit(late).or_throw();
+  const auto refused = until_idle();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].error.value().param, "ttft_target_ms");
+  engine_->submit(r).or_throw();
+  EXPECT_EQ(until_idle().back().stats.cached_tokens, 39);
+}
+
 // It lacks but the page of its next token, so those of an idle session are needed.
 TEST_P(FakeEngineFixed, ASwappedSequenceThatFillsItsPagesGetsAnIdleSessionsPage) {
   Case c;

@@ -62,6 +62,7 @@ Scenario make_scenario(std::uint64_t seed) {
                .token_ms = 0.2 + 2.0 * random.unit(),
                .kv_token_ms = 1e-3 * random.unit(),
                .sample_ms = 0.1 * random.unit()};
+  s.engine.policy_options.refuse_late = random.chance(50);
   s.noise = random.chance(50) ? 0.5 * random.unit() : 0.0;
   s.archive = s.engine.prefix_caching && random.chance(25);
   s.archive_config.directory = "archive";
@@ -76,6 +77,8 @@ Scenario make_scenario(std::uint64_t seed) {
   s.slow_reader_ms = static_cast<double>(random.in(200, 30'000));
   return s;
 }
+
+bool Scenario::refuses_late() const { return engine.policy == "slo" && engine.policy_options.refuse_late; }
 
 std::string Scenario::text() const {
   constexpr const char* kModes[] = {"continuous", "dynamic", "static"};

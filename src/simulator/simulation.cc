@@ -158,7 +158,7 @@ class Simulation {
     desk_.deliver(outputs, step_ <= faulty_until_, ended);
     for (const Asked& asked : ended) clients_[asked.client].ended(asked);
     if (verdict_.failed()) return;
-    invariants_.after_step(*engine_, desk_, !outputs.empty());
+    invariants_.after_step(*engine_, desk_, env_.time, !outputs.empty());
     desk_.book().check_overdue(step_);
     if (engine_->counters().output_tokens != desk_.book().output_tokens() - tokens_before_) {
       verdict_.fail("S2", 0, "the engine counts {} tokens, {} came", engine_->counters().output_tokens,
