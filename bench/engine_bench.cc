@@ -6,19 +6,12 @@
 #include <benchmark/benchmark.h>
 
 #include "loadgen/blank_tokenizer.h"
+#include "no_device.h"
 
 namespace millrace::engine {
 namespace {
 
 constexpr std::int64_t kVocabulary = 64, kSequences = 256;
-
-class NoDevice final : public kv::PageDevice {
- public:
-  std::size_t page_bytes() const noexcept override { return 8; }
-  void copy(kv::BlockId, kv::BlockId) override {}
-  void read(kv::BlockId, std::span<std::byte>) const override {}
-  void write(kv::BlockId, std::span<const std::byte>) override {}
-};
 
 class NoExecutor final : public Executor {
  public:
@@ -34,7 +27,7 @@ class NoExecutor final : public Executor {
   }
 
  private:
-  NoDevice device_;
+  kv::NoDevice device_;
   std::int64_t rows_ = 0;
   std::vector<float> logits_;
 };
@@ -43,9 +36,9 @@ void BM_EngineStep(benchmark::State& state) {
   Config config;
   config.scheduling = {.max_batched_tokens = 4096, .max_sequences = kSequences};
   config.prefix_caching = state.range(0) != 0;
-  const auto engine = Engine::create(std::make_unique<NoExecutor>(), loadgen::blank_tokenizer(kVocabulary),
-                                     Env::system(), config)
-                          .or_throw();
+  const auto engine =
+      Engine::create(std::make_unique<NoExecutor>(), loadgen::blank_tokenizer(kVocabulary), Env::system(), config)
+          .or_throw();
   for (std::int64_t i = 0; i < kSequences; ++i) {
     Request request;
     request.tokens.assign(100, static_cast<std::int32_t>(i % kVocabulary));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "no_device.h"
 #include "sched/scheduler.h"
 
 namespace millrace::sched {
@@ -16,14 +17,6 @@ namespace {
 
 constexpr std::int64_t kRunning = 256, kWaiting = 1000, kBlockTokens = 32, kPromptTokens = 200;
 constexpr std::int64_t kPagesEach = 8;
-
-class NoDevice final : public kv::PageDevice {
- public:
-  std::size_t page_bytes() const noexcept override { return 8; }
-  void copy(kv::BlockId, kv::BlockId) override {}
-  void read(kv::BlockId, std::span<std::byte>) const override {}
-  void write(kv::BlockId, std::span<const std::byte>) override {}
-};
 
 class Load {
  public:
@@ -72,7 +65,7 @@ class Load {
     all_.push_back(std::move(sequence));
   }
 
-  NoDevice device_;
+  kv::NoDevice device_;
   kv::PagedCache cache_;
   StepCost cost_;
   TimePoint now_{};

@@ -41,6 +41,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
     }
     return;
   }
+  const bool refused = reason == FinishReason::kError && running.state == sched::SequenceState::kWaiting;
   scheduler_.remove(running);
   InFlight& flight = requests_.at(running.request);
   if (!running.stops.stopped()) {
@@ -52,7 +53,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   output.finish = reason;
   output.stats = running.stats;
   if (reason == FinishReason::kStop) predictor_->observe(running.tenant, running.stats.output_tokens);
-  const bool trusted = reason != FinishReason::kError;  // what a failed step wrote is not kept
+  const bool trusted = reason != FinishReason::kError || refused;  // what a failed step wrote is not kept
   if (!trusted) cache_.forget(running.scope, running.tokens, 0);
   Sessions::Session* session = flight.session ? sessions_.find(*flight.session) : nullptr;
   if (session != nullptr) {

@@ -123,7 +123,7 @@ Result<void> Engine::validate(const Request& request) const {
                       request.retention.priority);
   }
   if (request.session) {
-    auto session = const_cast<Sessions&>(sessions_).idle(*request.session);
+    const auto session = sessions_.idle(*request.session);
     if (!session) return session.error();
     if (request.n > 1) {
       return make_error(ErrorCode::kInvalidArgument, "n", "n is {}: a session goes on with one answer", request.n);

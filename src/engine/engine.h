@@ -43,6 +43,13 @@ struct EngineCounters {
   std::int64_t preemptions = 0, swaps = 0, refusals = 0, numerical_errors = 0, failed_steps = 0;
 };
 
+// How the pages of running sequences lie, as decode attention profits from.
+struct KvRuns {
+  std::int64_t tokens = 0;
+  std::int64_t adjacent_tokens = 0;  // whose page is the neighbour of the one before it, or the first
+  std::int64_t long_run_tokens = 0;  // in runs of at least kv::kLongRunTokens, or one run in all
+};
+
 // The step loop: any number of requests advance together, each as if it were alone (law 3). One thread calls it; see
 // EngineThread for the door that many may use.
 class Engine {
@@ -67,6 +74,8 @@ class Engine {
   bool idle() const noexcept { return requests_.empty(); }
   // The last step() found nothing to compute: idle, or all requests wait for something.
   bool stalled() const noexcept { return stalled_; }
+  // Further calls of step() would bring pages together meanwhile, less than a millisecond's worth each.
+  bool untidy() const noexcept { return launched_.empty() && tidied_ != cache_.changes(); }
 
   SessionId open_session();
   void close_session(SessionId session) { sessions_.close(session); }
@@ -90,6 +99,7 @@ class Engine {
   std::int64_t kv_free_tokens() const noexcept;  // in nobody's table
   std::size_t kv_bytes() const noexcept;
   std::size_t kv_bytes_per_token() const noexcept;
+  KvRuns kv_runs() const;
   void check_integrity() const;  // walks everything
 
  private:
@@ -103,7 +113,6 @@ class Engine {
   };
   struct Launched {
     sched::StepPlan plan;
-    std::vector<bool> samples;  // by row
     sched::StepWork work;
     TimePoint start{};
   };
@@ -127,6 +136,9 @@ class Engine {
   void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
   void publish(Running& running, bool partial);
 
+  // tidying.cc
+  void tidy();
+
   // ending.cc
   void end_overdue(std::vector<Output>& outputs);
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs);
@@ -149,8 +161,9 @@ class Engine {
   std::set<std::pair<TimePoint, RequestId>> deadlines_;
   std::vector<Running*> retiring_;  // end as soon as no step holds them
   EngineCounters counters_;
-  double swap_ms_per_page_ = 0.1;
-  TimePoint step_end_{};  // of the step being committed: its tokens came then
+  double swap_ms_per_page_ = 0.1, move_ms_per_page_ = 0.5;
+  std::uint64_t tidied_ = 0;  // cache_.changes() when no page was left to move
+  TimePoint step_end_{};      // of the step being committed: its tokens came then
   bool stalled_ = true;
   std::uint64_t next_id_ = 1;
 };

@@ -18,13 +18,18 @@ Sessions::Session* Sessions::find(SessionId id) noexcept {
   return it == sessions_.end() ? nullptr : &it->second;
 }
 
-Result<Sessions::Session*> Sessions::idle(SessionId id) {
-  Session* session = find(id);
-  if (session == nullptr) return make_error(ErrorCode::kNotFound, "session", "no session {}", id);
-  if (session->busy) {
+Result<const Sessions::Session*> Sessions::idle(SessionId id) const {
+  const auto it = sessions_.find(id);
+  if (it == sessions_.end()) return make_error(ErrorCode::kNotFound, "session", "no session {}", id);
+  if (it->second.busy) {
     return make_error(ErrorCode::kInvalidArgument, "session", "session {} has a request in flight", id);
   }
-  return session;
+  return &it->second;
+}
+
+Result<Sessions::Session*> Sessions::idle(SessionId id) {
+  if (auto found = std::as_const(*this).idle(id); !found) return found.error();
+  return find(id);
 }
 
 Result<void> Sessions::fork(SessionId from, SessionId to) {
@@ -93,6 +98,10 @@ bool Sessions::reclaim() {
 
 void Sessions::collect(std::vector<const kv::BlockTable*>& tables) const {
   for (const auto& [id, session] : sessions_) tables.push_back(&session.blocks);
+}
+
+void Sessions::collect(std::vector<kv::BlockTable*>& tables) {
+  for (auto& [id, session] : sessions_) tables.push_back(&session.blocks);
 }
 
 void Sessions::limit() {

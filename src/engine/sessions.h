@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +34,7 @@ class Sessions {
   Result<void> rollback(SessionId id, std::int64_t tokens);
   // The session, idle; or the error that says why not.
   Result<Session*> idle(SessionId id);
+  Result<const Session*> idle(SessionId id) const;
   Session* find(SessionId id) noexcept;
 
   // Takes the pages for a request whose prompt is `prompt`: those of the tokens that both begin with, at least one
@@ -46,12 +47,13 @@ class Sessions {
   // Gives up the pages of the idle session used longest ago; false if none has any.
   bool reclaim();
   void collect(std::vector<const kv::BlockTable*>& tables) const;
+  void collect(std::vector<kv::BlockTable*>& tables);
 
  private:
   void limit();
   kv::PagedCache& cache_;
   std::int32_t most_pages_;
-  std::unordered_map<SessionId, Session> sessions_;
+  std::map<SessionId, Session> sessions_;
   std::uint64_t clock_ = 0;
 };
 

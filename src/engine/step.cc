@@ -16,7 +16,10 @@ std::vector<Output> Engine::step() {
   while (static_cast<int>(launched_.size()) < executor_->depth() && launch(outputs)) {
   }
   stalled_ = launched_.empty();
-  if (stalled_) return outputs;
+  if (stalled_) {
+    tidy();
+    return outputs;
+  }
   Launched step = std::move(launched_.front());
   launched_.pop_front();
   const Result<TensorView> logits = executor_->wait();
@@ -92,7 +95,7 @@ void Engine::preempt(Running& running) {
   const double recompute_ms = cost_.cost().token_ms * static_cast<double>(running.computed);
   const bool swap = config_.preemption == Preemption::kSwap ||
                     (config_.preemption == Preemption::kAuto && 2.0 * pages * swap_ms_per_page_ < recompute_ms);
-  if (swap && config_.swap_bytes > 0) {
+  if (swap && config_.swap_bytes > 0 && running.computed > 0) {
     const TimePoint start = env_.now();
     running.swapped = cache_.swap_out(running.blocks, running.computed);
     if (running.swapped) {
@@ -125,7 +128,6 @@ void Engine::admit(const sched::Admission& admission) {
 
 Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) const {
   Launched step;
-  step.samples.reserve(plan.rows.size());
   for (const sched::StepRow& row : plan.rows) {
     const sched::Sequence& sequence = *row.sequence;
     backend::SequenceRows rows;
@@ -136,7 +138,6 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
     input.sequences.push_back(rows);
     const auto begin = sequence.tokens.begin() + sequence.scheduled;
     input.tokens.insert(input.tokens.end(), begin, begin + row.n_tokens);
-    step.samples.push_back(row.samples());
     if (row.samples()) input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1);
   }
   step.work = sched::work_of(plan);
@@ -172,7 +173,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       continue;
     }
     std::span<const float> row;
-    if (step.samples[i]) row = {logits->row(logit_row++), static_cast<std::size_t>(logits->cols())};
+    if (step.plan.rows[i].samples()) row = {logits->row(logit_row++), static_cast<std::size_t>(logits->cols())};
     if (running.ending != FinishReason::kNone) {  // nobody has looked whether these are numbers: not kept
       running.computed -= step.plan.rows[i].n_tokens;
       running.scheduled -= step.plan.rows[i].n_tokens;

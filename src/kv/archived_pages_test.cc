@@ -1,22 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "base/memory_env.h"
 #include "kv/page_archive.h"
 #include "kv/paged_cache.h"
 #include "kv/stamped_device.h"
+#include "kv/test_tokens.h"
 
 namespace millrace::kv {
 namespace {
-
-using Tokens = std::vector<std::int32_t>;
-
-Tokens count(std::int32_t from, std::int32_t n) {
-  Tokens tokens(static_cast<std::size_t>(n));
-  std::iota(tokens.begin(), tokens.end(), from);
-  return tokens;
-}
 
 // An archive whose disk takes a millisecond a read.
 class SlowEnv final : public Env {

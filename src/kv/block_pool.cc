@@ -6,8 +6,11 @@
 
 namespace millrace::kv {
 
-BlockPool::BlockPool(std::int32_t total)
-    : references_(static_cast<std::size_t>(total), 0), published_(static_cast<std::size_t>(total), 0), runs_(total) {}
+BlockPool::BlockPool(std::int32_t total, PageDevice* device)
+    : references_(static_cast<std::size_t>(total), 0),
+      published_(static_cast<std::size_t>(total), 0),
+      runs_(total),
+      device_(device) {}
 
 bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out) {
   if (n > free()) return false;
@@ -26,14 +29,15 @@ bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& ou
   return true;
 }
 
-bool BlockPool::allocate_run(std::int32_t n, std::vector<BlockId>& out) {
-  const BlockId run = runs_.fitting(n);
+bool BlockPool::allocate_run(std::int32_t n, std::int32_t room, std::vector<BlockId>& out) {
+  const BlockId run = runs_.fitting(room);
   if (run == kNoBlock) return false;
   hand_out(run, 0, n, out);
   return true;
 }
 
 void BlockPool::hand_out(BlockId run, std::int32_t skip, std::int32_t n, std::vector<BlockId>& out) {
+  ++changes_;
   runs_.take(run, skip, n);
   for (BlockId block = run + skip; block < run + skip + n; ++block) {
     references_[static_cast<std::size_t>(block)] = 1;
@@ -51,9 +55,11 @@ void BlockPool::retain(BlockId block) {
 void BlockPool::release(BlockId block) {
   std::int32_t& count = references_[static_cast<std::size_t>(block)];
   CHECK_LT(0, count);
+  ++changes_;
   if (--count == 0) {
     CHECK(!published(block));
     runs_.give(block);
+    if (device_ != nullptr) device_->freed(block);
   } else if (count == 1 && published(block)) {
     set_idle(block, true);
   }

@@ -19,7 +19,8 @@ class IdleWatcher {
 // owned by the engine thread. free() + used() == total() always; check_integrity() walks and proves it.
 class BlockPool {
  public:
-  explicit BlockPool(std::int32_t total);
+  // The device, where there is one, hears which pages were freed.
+  explicit BlockPool(std::int32_t total, PageDevice* device = nullptr);
 
   std::int32_t total() const noexcept { return static_cast<std::int32_t>(references_.size()); }
   std::int32_t free() const noexcept { return runs_.pages(); }
@@ -31,8 +32,8 @@ class BlockPool {
   // since a decode step reads neighbours as one stream; else a quarter into the longest free run, so that both the
   // sequence before it and the new one can grow in place.
   bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
-  // The same as one run, or not at all.
-  bool allocate_run(std::int32_t n, std::vector<BlockId>& out);
+  // As one run, the first n of at least `room` free neighbours, or not at all; n <= room.
+  bool allocate_run(std::int32_t n, std::int32_t room, std::vector<BlockId>& out);
   std::int32_t free_behind(BlockId block) const noexcept { return runs_.run_at(block + 1); }  // neighbours
   void retain(BlockId block);
   void release(BlockId block);  // frees it when it was the last reference
@@ -44,6 +45,9 @@ class BlockPool {
   bool published(BlockId block) const { return published_[static_cast<std::size_t>(block)] != 0; }
   void watch(IdleWatcher* watcher) noexcept { watcher_ = watcher; }
 
+  // Another number after pages were handed out, or given back by anybody.
+  std::uint64_t changes() const noexcept { return changes_; }
+
   void check_integrity() const;
 
  private:
@@ -54,7 +58,9 @@ class BlockPool {
   std::vector<std::uint8_t> published_;
   FreeRuns runs_;
   std::int32_t idle_ = 0;
+  std::uint64_t changes_ = 0;
   IdleWatcher* watcher_ = nullptr;
+  PageDevice* device_;
 };
 
 }  // namespace millrace::kv

@@ -43,8 +43,8 @@ TEST(BlockPool, JoinsFreedNeighbours) {
   ASSERT_TRUE(pool.allocate(64, kNoBlock, blocks));
   for (const BlockId block : {8, 6, 7, 9, 5, 20, 22}) pool.release(block);
   EXPECT_EQ(pool.free_behind(4), 5);
-  EXPECT_FALSE(pool.allocate_run(6, run));
-  ASSERT_TRUE(pool.allocate_run(5, run));
+  EXPECT_FALSE(pool.allocate_run(6, 6, run));
+  ASSERT_TRUE(pool.allocate_run(5, 5, run));
   EXPECT_EQ(run, (std::vector<BlockId>{5, 6, 7, 8, 9}));
   pool.check_integrity();
 }

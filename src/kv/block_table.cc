@@ -36,6 +36,12 @@ std::int64_t BlockTable::contiguous_tokens() const noexcept {
   return contiguous;
 }
 
+std::int64_t BlockTable::adjacent_tokens() const noexcept {
+  std::int64_t pages = blocks_.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < blocks_.size(); ++i) pages += blocks_[i] == blocks_[i - 1] + 1 ? 1 : 0;
+  return pages * block_tokens_;
+}
+
 bool BlockTable::reserve(std::int64_t tokens) {
   const std::int32_t n = missing(tokens);
   return n == 0 || pool_->allocate(n, blocks_.empty() ? kNoBlock : blocks_.back(), blocks_);

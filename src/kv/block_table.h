@@ -35,6 +35,7 @@ class BlockTable {
   std::int32_t missing(std::int64_t tokens) const noexcept;
   // Tokens in runs of neighbouring pages that attention reads as one stream: at least 512 tokens, or the whole table.
   std::int64_t contiguous_tokens() const noexcept;
+  std::int64_t adjacent_tokens() const noexcept;  // of pages that follow on the one before them, and the first
   // Makes room for `tokens` tokens; false, and nothing changed, when the pool has not enough.
   bool reserve(std::int64_t tokens);
   // Gives back the pages past `tokens` tokens.

@@ -24,36 +24,39 @@ std::int32_t PagedCache::compact(std::span<BlockTable* const> tables, std::int32
   return moved;
 }
 
-// Moves the second of two short runs behind the first, or both to where they fit together.
+// Moves the second of two short runs behind the first, or both to where they fit together; where not all of it may be
+// moved now its beginning, which the rest follows in later calls. A long run is not moved for the sake of a short one.
 std::int32_t PagedCache::join_runs(BlockTable& table, std::int32_t most) {
   const auto long_run = static_cast<std::size_t>(kLongRunTokens / config_.block_tokens);
   std::int32_t moved = 0;
-  for (std::size_t first = 0; first < table.blocks().size();) {
+  std::vector<BlockId> to;
+  for (std::size_t first = 0; moved < most && first < table.blocks().size();) {
     const std::size_t middle = run_end(table.blocks(), first);
     if (middle == table.blocks().size()) break;
     const std::size_t end = run_end(table.blocks(), middle);
     const auto second = static_cast<std::int32_t>(end - middle), both = static_cast<std::int32_t>(end - first);
-    const bool enough = middle - first >= long_run && end - middle >= long_run;
-    std::vector<BlockId> to;
-    if (!enough && second <= most - moved && movable(table, middle, end) &&
-        pool_.free_behind(table.blocks()[middle - 1]) >= second) {
-      pool_.allocate(second, table.blocks()[middle - 1], to);
+    const auto [shorter, longer] = std::minmax({middle - first, end - middle});
+    const BlockId last = table.blocks()[middle - 1];
+    to.clear();
+    if (shorter >= long_run) {
+      first = middle;
+    } else if (pool_.free_behind(last) >= second && movable(table, middle, end)) {
+      pool_.allocate(std::min(second, most - moved), last, to);
       move(table, middle, to);
-      moved += second;
-    } else if (!enough && both <= most - moved && movable(table, first, end) && pool_.allocate_run(both, to)) {
+    } else if (longer < 2 * long_run && movable(table, first, end) &&
+               pool_.allocate_run(std::min(both, most - moved), both, to)) {
       move(table, first, to);
-      moved += both;
     } else {
       first = middle;
     }
+    moved += static_cast<std::int32_t>(to.size());
   }
   return moved;
 }
 
 bool PagedCache::movable(const BlockTable& table, std::size_t first, std::size_t end) const {
-  return std::ranges::all_of(table.blocks().subspan(first, end - first), [&](BlockId block) {
-    return pool_.references(block) == (pool_.published(block) ? 2 : 1);
-  });
+  return std::ranges::all_of(table.blocks().subspan(first, end - first),
+                             [&](BlockId block) { return holders(block) == 1; });
 }
 
 void PagedCache::move(BlockTable& table, std::size_t first, std::span<const BlockId> to) {

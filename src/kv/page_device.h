@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 
 namespace millrace::kv {
@@ -18,6 +19,10 @@ class PageDevice {
   virtual void copy(BlockId from, BlockId to) = 0;
   virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes()
   virtual void write(BlockId page, std::span<const std::byte> in) = 0;
+  // Nobody holds the page any more: a device that checks spoils what is in it.
+  virtual void freed(BlockId /*page*/) {}
+  // Where copies of pages in host memory are.
+  virtual std::pmr::memory_resource& host_memory() noexcept { return *std::pmr::new_delete_resource(); }
 };
 
 }  // namespace millrace::kv

@@ -12,9 +12,9 @@ PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, PageArchiv
     : config_(config),
       device_(device),
       archive_(archive),
-      pool_(config.pages),
+      pool_(config.pages, &device),
       tree_(std::make_unique<PrefixTree>(pool_, config.block_tokens)),
-      swap_(config.swap_bytes, device.page_bytes()) {
+      swap_(config.swap_bytes, device) {
   if (archive_ == nullptr) return;
   CHECK_EQ(archive_->origin().page_bytes, device.page_bytes());
   CHECK_EQ(archive_->origin().block_tokens, config.block_tokens);
@@ -27,8 +27,12 @@ PagedCache::~PagedCache() = default;
 std::int32_t PagedCache::available() const noexcept { return pool_.free() + pool_.idle(); }
 
 std::int32_t PagedCache::releasable(const BlockTable& table) const {
-  const auto mine = [&](BlockId block) { return pool_.references(block) == (pool_.published(block) ? 2 : 1); };
+  const auto mine = [&](BlockId block) { return holders(block) == 1; };
   return static_cast<std::int32_t>(std::count_if(table.blocks().begin(), table.blocks().end(), mine));
+}
+
+std::int32_t PagedCache::holders(BlockId page) const {
+  return pool_.references(page) - (pool_.published(page) ? 1 : 0);
 }
 
 PrefixMatch PagedCache::match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const {
@@ -137,7 +141,7 @@ void PagedCache::forget(const PrefixScope& scope, std::span<const std::int32_t> 
 void PagedCache::clear() { counters_.evicted_pages += tree_->evict(pool_.idle(), tree_->now()); }
 
 std::optional<SwapTicket> PagedCache::swap_out(BlockTable& table, std::int64_t tokens) {
-  auto ticket = swap_.store(device_, table.blocks().first(std::min(table.blocks().size(), table.pages_for(tokens))));
+  auto ticket = swap_.store(table.blocks().first(std::min(table.blocks().size(), table.pages_for(tokens))));
   if (!ticket) return ticket;
   counters_.swapped_out_pages += ticket->pages();
   table.truncate(0);
@@ -146,7 +150,7 @@ std::optional<SwapTicket> PagedCache::swap_out(BlockTable& table, std::int64_t t
 
 bool PagedCache::swap_in(SwapTicket& ticket, BlockTable& table) {
   if (!reserve(table, 0, ticket.pages() * config_.block_tokens)) return false;
-  swap_.load(ticket, device_, table.blocks());
+  swap_.load(ticket, table.blocks());
   counters_.swapped_in_pages += ticket.pages();
   return true;
 }

@@ -56,6 +56,7 @@ class PagedCache {
   std::int32_t available() const noexcept;
   // By how much available() would grow if the table gave all its pages back: those that no other table holds.
   std::int32_t releasable(const BlockTable& table) const;
+  std::int32_t holders(BlockId page) const;  // tables that it is in
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
   // What computing the tokens of a page costs, as the engine measures it: pages come from the archive only where
@@ -92,9 +93,11 @@ class PagedCache {
   // And back into an empty table; false, and no change, where pages are short.
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
-  // In an idle step: moves pages so that sequences lie in long runs; at most `most` copies. Returns those made. Pages
-  // of several tables stay where they are.
+  // While nothing is launched: moves pages so that sequences lie in long runs; at most `most` copies. Returns those
+  // made: 0 where no more can be done until changes() is another. Pages of several tables stay where they are.
   std::int32_t compact(std::span<BlockTable* const> tables, std::int32_t most);
+
+  std::uint64_t changes() const noexcept { return pool_.changes(); }
 
   CacheUse use() const;
   const CacheCounters& counters() const noexcept { return counters_; }

@@ -209,6 +209,12 @@ class Trial {
     for (auto& sequence : sequences_) tables.push_back(&sequence->table);
     const auto most = static_cast<std::int32_t>(command.b % 9);
     if (cache_->compact(tables, most) > most) fail("more copies than allowed");
+    if (most == 0 || command.c % 4 != 0) return;
+    for (int copies = 0; const std::int32_t moved = cache_->compact(tables, most); copies += moved) {
+      if (copies > 16 * cache_->total_pages()) return fail("compaction goes round in circles");
+    }
+    const std::uint64_t changes = cache_->changes();
+    if (cache_->compact(tables, 100) > 0 || cache_->changes() != changes) fail("compaction was not at its end");
   }
   void forget(const Sequence& sequence, const Command& command) {
     const std::int64_t from = command.b % (sequence.computed + 1);

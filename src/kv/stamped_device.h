@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstring>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -37,11 +38,17 @@ class StampedDevice final : public PageDevice {
     std::memcpy(slot(page, 0), in.data(), page_bytes());
   }
 
+  void freed(BlockId page) override { std::memset(slot(page, 0), 0, page_bytes()); }
+  std::pmr::memory_resource& host_memory() noexcept override { return host_memory_; }
+  // From now on so many pages of host memory can be had; < 0: any number.
+  void limit_host_pages(int pages) noexcept { host_memory_.left = pages; }
+
   // What a step of the model does with positions [first, end).
   void compute(const BlockTable& table, const std::vector<std::uint64_t>& stamps, std::int64_t first,
                std::int64_t end) {
     for (std::int64_t i = first; i < end; ++i) *at(table, i) = stamps[static_cast<std::size_t>(i)];
   }
+  std::uint64_t stamp(const BlockTable& table, std::int64_t position) const { return *at(table, position); }
   // The first position before `end` that does not hold its stamp; `end` if all do.
   std::int64_t first_wrong(const BlockTable& table, const std::vector<std::uint64_t>& stamps, std::int64_t end) const {
     for (std::int64_t i = 0; i < end; ++i) {
@@ -64,6 +71,20 @@ class StampedDevice final : public PageDevice {
     return slot(table.blocks()[static_cast<std::size_t>(position / block_tokens_)], position % block_tokens_);
   }
 
+  struct HostMemory final : std::pmr::memory_resource {
+    int left = -1;
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+      if (left == 0) throw std::bad_alloc();
+      left -= left > 0 ? 1 : 0;
+      return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+      std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+  };
+
+  HostMemory host_memory_;
   std::int64_t block_tokens_;
   std::vector<std::uint64_t> stamps_;
 };

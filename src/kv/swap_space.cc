@@ -16,13 +16,14 @@ SwapTicket& SwapTicket::operator=(SwapTicket&& other) noexcept {
 
 SwapTicket::~SwapTicket() { space_->free_.insert(space_->free_.end(), slots_.rbegin(), slots_.rend()); }
 
-SwapSpace::SwapSpace(std::size_t bytes, std::size_t page_bytes)
-    : page_bytes_(page_bytes), total_(static_cast<std::int64_t>(bytes / page_bytes)) {
-  slots_.resize(static_cast<std::size_t>(total_));
+SwapSpace::SwapSpace(std::size_t bytes, PageDevice& device)
+    : device_(device), page_bytes_(device.page_bytes()), total_(static_cast<std::int64_t>(bytes / page_bytes_)) {
+  slots_.reserve(static_cast<std::size_t>(total_));
+  for (std::int64_t slot = 0; slot < total_; ++slot) slots_.emplace_back(&device.host_memory());
   for (std::int64_t slot = total_ - 1; slot >= 0; --slot) free_.push_back(static_cast<std::int32_t>(slot));
 }
 
-std::optional<SwapTicket> SwapSpace::store(const PageDevice& device, std::span<const BlockId> pages) {
+std::optional<SwapTicket> SwapSpace::store(std::span<const BlockId> pages) {
   if (pages.size() > free_.size()) return std::nullopt;
   std::vector<std::int32_t> taken(free_.end() - static_cast<std::ptrdiff_t>(pages.size()), free_.end());
   try {
@@ -30,14 +31,14 @@ std::optional<SwapTicket> SwapSpace::store(const PageDevice& device, std::span<c
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
-  for (std::size_t i = 0; i < pages.size(); ++i) device.read(pages[i], slots_[static_cast<std::size_t>(taken[i])]);
+  for (std::size_t i = 0; i < pages.size(); ++i) device_.read(pages[i], slots_[static_cast<std::size_t>(taken[i])]);
   free_.resize(free_.size() - pages.size());
   return SwapTicket(*this, std::move(taken));
 }
 
-void SwapSpace::load(const SwapTicket& ticket, PageDevice& device, std::span<const BlockId> pages) const {
+void SwapSpace::load(const SwapTicket& ticket, std::span<const BlockId> pages) const {
   for (std::size_t i = 0; i < pages.size(); ++i) {
-    device.write(pages[i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);
+    device_.write(pages[i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,19 +30,21 @@ class SwapTicket {
 // Host memory for the contents of pages whose sequences were preempted. Memory is taken as it is first used.
 class SwapSpace {
  public:
-  SwapSpace(std::size_t bytes, std::size_t page_bytes);
+  // For pages of that device, which must outlive it, in its host memory.
+  SwapSpace(std::size_t bytes, PageDevice& device);
 
   std::int64_t total() const noexcept { return total_; }
   std::int64_t used() const noexcept { return total_ - static_cast<std::int64_t>(free_.size()); }
   // Copies the pages; an empty optional where fewer slots are free or memory is short.
-  std::optional<SwapTicket> store(const PageDevice& device, std::span<const BlockId> pages);
-  void load(const SwapTicket& ticket, PageDevice& device, std::span<const BlockId> pages) const;
+  std::optional<SwapTicket> store(std::span<const BlockId> pages);
+  void load(const SwapTicket& ticket, std::span<const BlockId> pages) const;
 
  private:
   friend class SwapTicket;
+  PageDevice& device_;
   std::size_t page_bytes_;
   std::int64_t total_;
-  std::vector<std::vector<std::byte>> slots_;
+  std::vector<std::pmr::vector<std::byte>> slots_;
   std::vector<std::int32_t> free_;
 };
 

@@ -304,6 +304,31 @@ TEST(Scheduler, TakesBackLentPagesRatherThanStandStill) {
   EXPECT_EQ(to_text(world.step()), "1:40 +1");
 }
 
+// Sessions forked from one: no page is anybody's alone.
+TEST(Scheduler, TakesBackPagesThatSeveralWereLentTogether) {
+  World world({.pages = 8});
+  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  Sequence& fork = world.submit({.id = 3, .prompt = 100, .answer = 4});
+  lent.paused = fork.paused = true;
+  world.cache().reserve(lent.blocks, 0, 96);
+  fork.blocks.share(lent.blocks.blocks());
+  world.submit({.id = 1, .prompt = 40, .answer = 4});
+  EXPECT_EQ(to_text(world.step()), "-3 -2");
+  EXPECT_EQ(to_text(world.step()), "1:40 +1");
+}
+
+TEST(Scheduler, ARunningOneGetsThePagesThatSeveralWereLentTogether) {
+  World world({.pages = 8});
+  world.submit({.id = 1, .prompt = 32, .answer = 4});
+  EXPECT_EQ(to_text(world.step()), "1:32 +1");
+  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  Sequence& fork = world.submit({.id = 3, .prompt = 100, .answer = 4});
+  world.cache().reserve(lent.blocks, 0, 96);
+  fork.blocks.share(lent.blocks.blocks());
+  lent.computed = lent.scheduled = fork.computed = fork.scheduled = 96;
+  EXPECT_EQ(to_text(world.step()), "1:1 -3 -2");
+}
+
 TEST(Scheduler, APlanIsTheSameWhenMadeAgain) {
   World world({.policy = "mlfq", .pages = 6});
   for (SequenceId id = 1; id <= 4; ++id) world.submit({.id = id, .prompt = 20, .answer = 10, .predicted = 1});

@@ -119,6 +119,40 @@ bool StepPlanner::take_lent_pages() {
     plan_->preempted.push_back(sequence);
     return true;
   }
+  return take_pages_lent_together();
+}
+
+// Sessions forked from one lend the same pages, of which nobody would free any alone.
+bool StepPlanner::take_pages_lent_together() {
+  const auto& taken = plan_->preempted;
+  std::vector<Sequence*> lenders;
+  for (Sequence* sequence : input_->waiting.by_arrival()) {
+    if (std::find(taken.begin(), taken.end(), sequence) == taken.end()) lenders.push_back(sequence);
+  }
+  std::vector<std::int32_t> held(static_cast<std::size_t>(cache_.total_pages()));  // by page: lenders that hold it
+  const auto count_held = [&] {
+    std::fill(held.begin(), held.end(), 0);
+    for (const Sequence* sequence : lenders) {
+      for (const kv::BlockId page : sequence->blocks.blocks()) ++held[static_cast<std::size_t>(page)];
+    }
+  };
+  const auto only_theirs = [&](kv::BlockId page) {
+    return held[static_cast<std::size_t>(page)] > 0 && cache_.holders(page) == held[static_cast<std::size_t>(page)];
+  };
+  count_held();
+  for (std::size_t i = lenders.size(); i-- > 0;) {
+    const auto pages = lenders[i]->blocks.blocks();
+    const auto page = std::find_if(pages.begin(), pages.end(), only_theirs);
+    if (page == pages.end()) continue;
+    std::erase_if(lenders, [wanted = *page](const Sequence* one) {
+      const auto all = one->blocks.blocks();
+      return std::find(all.begin(), all.end(), wanted) == all.end();
+    });
+    count_held();
+    for (kv::BlockId one = 0; one < cache_.total_pages(); ++one) account_.available += only_theirs(one) ? 1 : 0;
+    plan_->preempted.insert(plan_->preempted.end(), lenders.rbegin(), lenders.rend());
+    return true;
+  }
   return false;
 }
 

@@ -61,6 +61,7 @@ class StepPlanner {
   void find_pages();
   std::optional<std::size_t> page_victim() const;
   bool take_lent_pages();
+  bool take_pages_lent_together();
   bool may_be_victim(const Member& member) const;
   std::int32_t gain(const Member& member) const;
   void take_out(Member& member);

@@ -45,7 +45,7 @@ std::size_t AnswerBook::answers_in_flight() const {
   return n;
 }
 
-std::optional<Asked> AnswerBook::take(const Output& output, bool caching, bool faulty) {
+std::optional<Asked> AnswerBook::take(const Output& output, const Terms& terms) {
   absorb(output.request * 64 + static_cast<std::uint64_t>(output.choice));
   absorb(static_cast<std::uint64_t>(output.token.value_or(-1)) * 8 + static_cast<std::uint64_t>(output.finish));
   Asked* asked = find(output.request);
@@ -62,7 +62,7 @@ std::optional<Asked> AnswerBook::take(const Output& output, bool caching, bool f
   check_token(*asked, output);
   asked->choices[static_cast<std::size_t>(output.choice)].text += output.text;
   ++asked->unread;
-  if (output.finish != FinishReason::kNone) check_end(*asked, output, caching, faulty);
+  if (output.finish != FinishReason::kNone) check_end(*asked, output, terms);
   const int expected = asked->forked ? asked->request.n : 1;
   if (output.last != (asked->ended == expected)) {
     verdict_.fail("S1", output.request, "last is {} with {} of {} answers ended", output.last, asked->ended, expected);
@@ -104,7 +104,25 @@ std::int64_t AnswerBook::most_cached(const Asked& asked, bool caching) const {
   return most;
 }
 
-void AnswerBook::check_end(Asked& asked, const Output& output, bool caching, bool faulty) {
+void AnswerBook::check_error(const Asked& asked, const Output& output, const Terms& terms) {
+  if (!output.error) {
+    verdict_.fail("S1", asked.id, "an error that does not say which");
+    return;
+  }
+  const std::string& param = output.error->param;
+  if (terms.refuses_late && output.error->code == ErrorCode::kResourceExhausted) {
+    const bool has_one = param == "ttft_target_ms" ? asked.request.ttft_target_ms > 0.0 : asked.deadline.has_value();
+    if (asked.forked || !has_one) {
+      verdict_.fail("S1", asked.id, "refused as late for its {}: {}", param,
+                    has_one ? "it had begun to answer" : "it has none");
+    }
+    coverage_.count(Event::kRefusedLate);
+  } else if (!terms.faulty) {
+    verdict_.fail("S1", asked.id, "failed without a fault: {}", output.error->message);
+  }
+}
+
+void AnswerBook::check_end(Asked& asked, const Output& output, const Terms& terms) {
   Asked::Choice& choice = asked.choices[static_cast<std::size_t>(output.choice)];
   choice.ended = true;
   ++asked.ended;
@@ -128,13 +146,7 @@ void AnswerBook::check_end(Asked& asked, const Output& output, bool caching, boo
       if (!asked.deadline) verdict_.fail("P3", asked.id, "timed out without a deadline");
       coverage_.count(Event::kTimedOut);
       break;
-    case FinishReason::kError:
-      if (!output.error) {
-        verdict_.fail("S1", asked.id, "an error that does not say which");
-      } else if (!faulty) {
-        verdict_.fail("S1", asked.id, "failed without a fault: {}", output.error->message);
-      }
-      break;
+    case FinishReason::kError: check_error(asked, output, terms); break;
     case FinishReason::kNone: break;
   }
   if (expected != FinishReason::kNone && output.finish != expected) {
@@ -149,7 +161,7 @@ void AnswerBook::check_end(Asked& asked, const Output& output, bool caching, boo
     verdict_.fail("S2", asked.id, "usage says {} + {} tokens, it was {} + {}", stats.prompt_tokens, stats.output_tokens,
                   asked.prompt.size(), choice.tokens);
   }
-  const std::int64_t most = most_cached(asked, caching);
+  const std::int64_t most = most_cached(asked, terms.caching);
   if (stats.cached_tokens < 0 || stats.cached_tokens > most ||
       stats.cached_tokens >= static_cast<std::int64_t>(asked.prompt.size())) {
     verdict_.fail("C1", asked.id, "{} tokens of {} were found cached; nobody it may share with has said more than {}",

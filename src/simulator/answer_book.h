@@ -39,6 +39,13 @@ struct Asked {
   TimePoint paused_since{};
 };
 
+// What may end an answer early, or shorten its way.
+struct Terms {
+  bool caching = false;       // requests share what they begin with alike
+  bool refuses_late = false;  // one that would miss its targets is refused before it has begun
+  bool faulty = false;        // something has just failed
+};
+
 // Every answer compared with its reference as it comes (D1), and with the rules of a stream (S1, S2); who is still owed
 // one (P3).
 class AnswerBook {
@@ -47,7 +54,7 @@ class AnswerBook {
 
   void open(Asked asked, std::int64_t longest);
   // Returns the request if this was its last output; it is in the book no more.
-  std::optional<Asked> take(const engine::Output& output, bool caching, bool faulty);
+  std::optional<Asked> take(const engine::Output& output, const Terms& terms);
   // What must have ended by this step has.
   void check_overdue(std::int64_t step);
   void forget_all();  // the process died
@@ -69,7 +76,8 @@ class AnswerBook {
     std::vector<std::int32_t> tokens;
   };
   void check_token(Asked& asked, const engine::Output& output);
-  void check_end(Asked& asked, const engine::Output& output, bool caching, bool faulty);
+  void check_end(Asked& asked, const engine::Output& output, const Terms& terms);
+  void check_error(const Asked& asked, const engine::Output& output, const Terms& terms);
   std::int64_t most_cached(const Asked& asked, bool caching) const;
   void absorb(std::uint64_t value) noexcept;
 

@@ -147,5 +147,12 @@ TEST_F(EngineThreadTest, AFailedEngineEndsEveryStreamAndSaysSo) {
   EXPECT_EQ(engine->submit(request(1, 1))->pop().error->code, ErrorCode::kInternal);
 }
 
+TEST_F(EngineThreadTest, BringsPagesTogetherBeforeItSleeps) {
+  const auto engine = start();
+  read(*engine->submit(request(1, 40)));
+  while (engine->heartbeat().last_step_age_ms > 0.0) std::this_thread::yield();
+  EXPECT_FALSE(engine->call([](Engine& e) { return e.untidy(); }));
+}
+
 }  // namespace
 }  // namespace millrace::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -45,6 +46,17 @@ void FakeDevice::read(kv::BlockId id, std::span<std::byte> out) const {
 
 void FakeDevice::write(kv::BlockId id, std::span<const std::byte> in) {
   std::memcpy(page(id), in.data(), page_bytes());
+}
+
+void FakeDevice::freed(kv::BlockId id) { std::fill_n(page(id), block_tokens_, kSpoiled); }
+
+void* FakeDevice::HostMemory::do_allocate(std::size_t bytes, std::size_t alignment) {
+  if (fails && fails()) throw std::bad_alloc();
+  return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+}
+
+void FakeDevice::HostMemory::do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) {
+  std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
 }
 
 FakeDevice::Stamp& FakeDevice::at(std::span<const kv::BlockId> pages, std::int64_t position) {

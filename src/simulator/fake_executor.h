@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/executor.h"
@@ -21,6 +21,10 @@ class FakeDevice final : public kv::PageDevice {
   void copy(kv::BlockId from, kv::BlockId to) override;
   void read(kv::BlockId page, std::span<std::byte> out) const override;
   void write(kv::BlockId page, std::span<const std::byte> in) override;
+  void freed(kv::BlockId id) override;  // no token's stamps are left
+  std::pmr::memory_resource& host_memory() noexcept override { return host_memory_; }
+  // Host memory is short whenever this says so.
+  void fail_host_memory(std::function<bool()> when) { host_memory_.fails = std::move(when); }
 
   using Stamp = std::uint64_t;
   Stamp& at(std::span<const kv::BlockId> pages, std::int64_t position);
@@ -28,10 +32,17 @@ class FakeDevice final : public kv::PageDevice {
   std::int32_t pages() const noexcept { return pages_; }
 
  private:
+  struct HostMemory final : std::pmr::memory_resource {
+    std::function<bool()> fails;
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override;
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+  };
   Stamp* page(kv::BlockId id) { return stamps_.data() + static_cast<std::int64_t>(id) * block_tokens_; }
   std::int32_t pages_;
   std::int64_t block_tokens_;
   std::vector<Stamp> stamps_;
+  HostMemory host_memory_;
 };
 
 // What the fake model says of a text, token after token: the reference that every answer of a simulation is compared
@@ -69,7 +80,7 @@ class FakeExecutor final : public engine::Executor {
   std::int64_t max_length() const noexcept override { return config_.max_length; }
   std::int64_t block_tokens() const noexcept override { return config_.block_tokens; }
   std::int32_t pages() const noexcept override { return config_.pages; }
-  kv::PageDevice& device() noexcept override { return device_; }
+  FakeDevice& device() noexcept override { return device_; }
   int depth() const noexcept override { return config_.depth; }
   int in_flight() const noexcept { return static_cast<int>(launched_.size()); }
   void launch(model::BatchInput input) override;

@@ -27,6 +27,12 @@ Result<void> FaultPlan::on_step(const model::BatchInput& input, std::span<float>
   return {};
 }
 
+bool FaultPlan::host_memory_short() {
+  if (!happens(scenario_.faults.host_memory)) return false;
+  coverage_.count(Event::kHostMemoryShort);
+  return true;
+}
+
 FaultPlan::Restart FaultPlan::between_steps() {
   if (happens(scenario_.faults.clock_jump)) {
     coverage_.count(Event::kClockJumped);
@@ -56,7 +62,7 @@ void FaultPlan::damage_pages() {
   if (!scenario_.faults.damaged_pages || !random_.chance(50)) return;
   for (auto& [path, content] : env_.files) {
     if (content.empty() || !random_.chance(50)) continue;
-    for (std::int64_t i = random_.in(1, 4); i > 0; --i) {
+    for (std::int64_t i = random_.in(1, 16); i > 0; --i) {
       const auto at = static_cast<std::size_t>(random_.in(0, static_cast<std::int64_t>(content.size()) - 1));
       content[at] = static_cast<char>(content[at] ^ static_cast<char>(random_.in(1, 255)));
     }

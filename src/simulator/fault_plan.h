@@ -23,6 +23,7 @@ class FaultPlan {
 
   // The step takes its time, and may fail, or give rows that are no numbers.
   Result<void> on_step(const model::BatchInput& input, std::span<float> logits);
+  bool host_memory_short();
   // Between steps: the clock jumps, the disk fails; whether the process ends.
   Restart between_steps();
   // What the disk looks like to the next process.

@@ -121,7 +121,9 @@ void FrontDesk::look_after() {
 
 void FrontDesk::deliver(const std::vector<engine::Output>& outputs, bool faulty, std::vector<Asked>& ended) {
   for (const engine::Output& output : outputs) {
-    auto asked = book_.take(output, scenario_.engine.prefix_caching, faulty);
+    auto asked = book_.take(
+        output,
+        {.caching = scenario_.engine.prefix_caching, .refuses_late = scenario_.refuses_late(), .faulty = faulty});
     if (verdict_.failed()) return;
     if (!asked) continue;
     if (output.stats.cached_tokens > asked->from_session &&

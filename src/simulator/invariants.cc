@@ -22,7 +22,9 @@ void Invariants::before_step(const engine::Engine& engine) {
   lent_ = std::ranges::any_of(engine.scheduler().waiting(),
                               [](const sched::Sequence* s) { return !s->blocks.blocks().empty(); });
   paused_.clear();
+  ran_.clear();
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
+    ran_.insert(sequence->id);
     if (sequence->paused) paused_.emplace(sequence->id, sequence->scheduled);
   }
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
@@ -32,11 +34,14 @@ void Invariants::before_step(const engine::Engine& engine) {
   }
 }
 
-void Invariants::after_step(const engine::Engine& engine, const FrontDesk& desk, bool anything_came) {
+void Invariants::after_step(const engine::Engine& engine, const FrontDesk& desk, TimePoint now, bool anything_came) {
+  stayed_ =
+      std::ranges::any_of(engine.scheduler().running(), [&](const sched::Sequence* s) { return ran_.contains(s->id); });
   engine.check_integrity();
   check_queues(engine, desk);
   check_oldest(engine, desk);
-  check_progress(engine, desk, anything_came);
+  check_batch(engine);
+  check_progress(engine, desk, now, anything_came);
 }
 
 void Invariants::check_queues(const engine::Engine& engine, const FrontDesk& desk) {
@@ -91,7 +96,8 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
                   s.computed, pages, waits ? "waits" : "runs");
   }
   // An idle engine serves whom it can rather than nobody: those whom sessions lent the pages that the others wait for.
-  if (waits && lent_ && s.overtaken > scenario_.engine.scheduling.most_overtaken) excused_[s.id] = s.overtaken;
+  if (waits && lent_ && !stayed_ && s.overtaken > scenario_.engine.scheduling.most_overtaken)
+    excused_[s.id] = s.overtaken;
   if (waits && s.overtaken > std::max(scenario_.engine.scheduling.most_overtaken, excused_[s.id])) {
     verdict_.fail("F1", request, "overtaken {} times, the limit is {}", s.overtaken,
                   scenario_.engine.scheduling.most_overtaken);
@@ -110,7 +116,26 @@ void Invariants::check_oldest(const engine::Engine& engine, const FrontDesk&) {
   }
 }
 
-void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& desk, bool anything_came) {
+// Nobody joins a batch that has begun.
+void Invariants::check_batch(const engine::Engine& engine) {
+  if (scenario_.engine.scheduling.batching == sched::BatchingMode::kContinuous || !stayed_) return;
+  for (const sched::Sequence* sequence : engine.scheduler().running()) {
+    if (!ran_.contains(sequence->id)) verdict_.fail("P2", request_of(*sequence), "joined a batch that had begun");
+  }
+}
+
+// Slow readers are all that is left of the batch that runs; or the next one is not full, and its time has not come.
+bool Invariants::batch_is_held(const engine::Engine& engine, TimePoint now) const {
+  const sched::Config& config = scenario_.engine.scheduling;
+  if (config.batching == sched::BatchingMode::kContinuous) return false;
+  if (!engine.scheduler().running().empty()) return true;
+  const auto begins = engine.scheduler().next_change();
+  const std::int64_t full = std::min(config.max_sequences, config.max_batched_tokens);
+  return begins && now < *begins && static_cast<std::int64_t>(engine.scheduler().waiting().size()) < full;
+}
+
+void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& desk, TimePoint now,
+                                bool anything_came) {
   if (!engine.stalled() || anything_came) {
     idle_rounds_ = 0;
     return;
@@ -122,10 +147,8 @@ void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& d
   const auto able = [](const sched::Sequence* sequence) { return !sequence->paused; };
   const auto waiting = engine.scheduler().waiting(), running = engine.scheduler().running();
   const bool somebody = std::ranges::any_of(waiting, able) || std::ranges::any_of(running, able);
-  const bool batch_is_held = scenario_.engine.scheduling.batching != sched::BatchingMode::kContinuous &&
-                             (engine.scheduler().next_change() || !running.empty()) &&
-                             std::ranges::none_of(running, able);
-  if (!somebody || batch_is_held) {
+  const bool held = std::ranges::none_of(running, able) && batch_is_held(engine, now);
+  if (!somebody || held) {
     idle_rounds_ = 0;
   } else if (++idle_rounds_ > kMostIdleRounds) {
     const auto& all = std::ranges::any_of(running, able) ? running : waiting;

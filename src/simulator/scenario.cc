@@ -16,7 +16,8 @@ FaultRates random_faults(Random& random, bool archive) {
   if (random.chance(20)) faults.clock_jump = static_cast<int>(random.in(50, 300));
   if (random.chance(archive ? 70 : 10)) faults.restart = static_cast<int>(random.in(60, 300));
   if (archive && random.chance(30)) faults.disk = static_cast<int>(random.in(50, 300));
-  faults.damaged_pages = random.chance(20);
+  faults.damaged_pages = random.chance(archive ? 50 : 20);
+  if (random.chance(30)) faults.host_memory = static_cast<int>(random.in(2, 20));
   return faults;
 }
 
@@ -61,6 +62,7 @@ Scenario make_scenario(std::uint64_t seed) {
                .token_ms = 0.2 + 2.0 * random.unit(),
                .kv_token_ms = 1e-3 * random.unit(),
                .sample_ms = 0.1 * random.unit()};
+  s.engine.policy_options.refuse_late = random.chance(50);
   s.noise = random.chance(50) ? 0.5 * random.unit() : 0.0;
   s.archive = s.engine.prefix_caching && random.chance(25);
   s.archive_config.directory = "archive";
@@ -75,6 +77,8 @@ Scenario make_scenario(std::uint64_t seed) {
   s.slow_reader_ms = static_cast<double>(random.in(200, 30'000));
   return s;
 }
+
+bool Scenario::refuses_late() const { return engine.policy == "slo" && engine.policy_options.refuse_late; }
 
 std::string Scenario::text() const {
   constexpr const char* kModes[] = {"continuous", "dynamic", "static"};

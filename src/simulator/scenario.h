@@ -16,6 +16,7 @@ struct FaultRates {
   int clock_jump = 0;          // one in so many rounds
   int restart = 0;             // one in so many rounds; half of them without warning (a crash)
   int disk = 0;                // one in so many rounds the disk fails or is full from then on, until a restart
+  int host_memory = 0;         // one in so many allocations for swapped pages
   bool damaged_pages = false;  // a restart finds some bytes of the archive changed
 };
 
@@ -34,6 +35,7 @@ struct Scenario {
   std::int64_t reader_room = 0;  // outputs that wait for a slow reader before it is paused
   double slow_reader_ms = 0.0;   // that it may stay so
 
+  bool refuses_late() const;
   std::string text() const;  // one line, for people
 };
 

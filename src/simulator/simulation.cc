@@ -68,6 +68,7 @@ class Simulation {
         scenario_.executor,
         [this](const model::BatchInput& input, std::span<float> logits) { return on_step(input, logits); });
     executor_ = executor.get();
+    executor_->device().fail_host_memory([this] { return faults_.host_memory_short(); });
     engine_ = engine::Engine::create(std::move(executor), letter_tokenizer(), env_, scenario_.engine, archive_.get())
                   .or_throw();
     desk_.serve_with(*engine_);
@@ -105,6 +106,7 @@ class Simulation {
     coverage_.count(Event::kSwappedOut, engine_->counters().swaps);
     coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
     coverage_.count(Event::kEvicted, cache.evicted_pages);
+    coverage_.count(Event::kPagesMoved, cache.moved_pages);
     if (restarted_) coverage_.count(Event::kArchiveHitAfterRestart, cache.loaded_pages);
     if (archive_ != nullptr) coverage_.count(Event::kArchiveDamaged, archive_->use().damaged);
   }
@@ -156,14 +158,14 @@ class Simulation {
     desk_.deliver(outputs, step_ <= faulty_until_, ended);
     for (const Asked& asked : ended) clients_[asked.client].ended(asked);
     if (verdict_.failed()) return;
-    invariants_.after_step(*engine_, desk_, !outputs.empty());
+    invariants_.after_step(*engine_, desk_, env_.time, !outputs.empty());
     desk_.book().check_overdue(step_);
     if (engine_->counters().output_tokens != desk_.book().output_tokens() - tokens_before_) {
       verdict_.fail("S2", 0, "the engine counts {} tokens, {} came", engine_->counters().output_tokens,
                     desk_.book().output_tokens() - tokens_before_);
     }
     if (executor_->in_flight() > 0) coverage_.count(Event::kTwoStepsInFlight);
-    if (engine_->stalled() && outputs.empty()) wait();
+    if (engine_->stalled() && outputs.empty()) engine_->untidy() ? void(env_.time += kTick) : wait();
   }
 
   // Nothing to compute: until a client wakes or the engine wants to be called.
