@@ -29,7 +29,7 @@ struct Running : sched::Sequence {
   decode::LogitsPipeline pipeline;
   text::Detokenizer detokenizer;
   decode::StopMatcher stops;
-  std::unique_ptr<PromptReading> reading;  // null where nothing is asked of the prompt but its successor
+  std::unique_ptr<PromptReading> reading;  // null where nothing (more) is asked of the prompt but its successor
   bool draws = true;                       // its prompt gets a successor
   RequestStats stats;
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more

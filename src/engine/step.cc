@@ -238,7 +238,10 @@ void Engine::draw(Running& running, std::span<const float> logits, std::vector<O
   if (stats.output_tokens == 0) {
     stats.first_token = step_end_;
     running.first_token = step_end_;
-    if (running.reading) output.prompt_scores = running.reading->take_scores();
+    if (running.reading) {
+      output.prompt_scores = running.reading->take_scores();
+      running.reading.reset();  // what of the prompt is computed once more is not read again
+    }
   }
   stats.last_token = step_end_;
   running.last_token = step_end_;
