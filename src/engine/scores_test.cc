@@ -191,30 +191,38 @@ TEST_F(ScoresTest, PreemptedByEitherKindTheyAreTheSameBits) {
   }
 }
 
-// While a prompt is being scored another request publishes all of it, and then the first one is preempted: it may not
-// skip what it has not scored.
-TEST_F(ScoresTest, APreemptedPromptIsScoredToItsEndThoughOthersPublishedIt) {
-  auto alone = make();
-  const Answer expected = run(*alone, scored());
-  Config config;
-  config.preemption = Preemption::kRecompute;
-  config.policy = "priority";
-  config.scheduling.max_batched_tokens = 16;
-  auto engine = make(config, 256);
-  Request slow = scored();
-  slow.priority = 5;
-  const RequestId id = engine->submit(slow).or_throw();
-  std::vector<Output> outputs;
-  for (int i = 0; i < 4; ++i) {
-    for (Output& output : engine->step()) outputs.push_back(std::move(output));
+// Half of a prompt is read when its request loses its pages. Where another publishes all of the prompt meanwhile, what
+// has not been read may not be skipped; where all of it is gone, what has been read is not read again.
+TEST_F(ScoresTest, APreemptedPromptIsReadToItsEndOnce) {
+  for (const auto& [embeds, published] : {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {
+    const Request asked = embeds ? embedding(Pooling::kMean) : scored();
+    auto alone = make();
+    const Answer expected = run(*alone, asked);
+    Config config;
+    config.preemption = Preemption::kRecompute;
+    config.scheduling.max_batched_tokens = 16;
+    auto engine = make(config, 192);
+    const RequestId id = engine->submit(asked).or_throw();
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(engine->step().empty());
+    engine->pause(id, true);
+    const auto finish = [&](const Request& other) {
+      const RequestId its = engine->submit(other).or_throw();
+      for (bool ended = false; !ended;) {
+        for (const Output& output : engine->step()) {
+          ASSERT_EQ(output.request, its);
+          ended = output.last;
+        }
+      }
+    };
+    finish(request(kPrompt, 9, 40));
+    ASSERT_EQ(engine->counters().preemptions, 1);
+    if (published) finish(request(kPrompt, 2, 1));
+    engine->pause(id, false);
+    const Answer got = run(*engine)[{id, 0}];
+    expect_same(got.prompt_scores, expected.prompt_scores, "preempted");
+    EXPECT_EQ(got.embedding, expected.embedding);
+    EXPECT_EQ(got.last.finish, expected.last.finish);
   }
-  ASSERT_TRUE(outputs.empty());
-  Request same = request(kPrompt, 2, 60);
-  same.priority = 0;
-  engine->submit(same).or_throw();
-  auto answers = run(*engine);
-  expect_same(answers[{id, 0}].prompt_scores, expected.prompt_scores, "preempted");
-  EXPECT_GT(engine->counters().preemptions, 0);
 }
 
 TEST_F(ScoresTest, EveryAnswerHasItsOwnAndTheFirstThePrompts) {
