@@ -31,7 +31,7 @@ std::vector<std::int32_t> reference(const Request& request, int choice, std::int
         *pipeline.sample(fake_logits(tokens, vocabulary), static_cast<std::int64_t>(tokens.size()));
     tokens.push_back(token);
     answer.push_back(token);
-    pipeline.observe(std::span(&token, 1));
+    pipeline.accept(token);
   }
   return answer;
 }
