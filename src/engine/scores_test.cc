@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/engine_fixture.h"
+#include "model/golden_logits.h"
 #include "model/test_runner.h"
 
 namespace millrace::engine {
@@ -131,6 +132,25 @@ TEST_F(ScoresTest, AreTheLogSoftmaxOfTheModelsLogits) {
     }
     EXPECT_EQ(answer.last.stats.cumulative_logprob, sum);
     EXPECT_EQ(answer.outputs_with_prompt, 1u);
+  }
+}
+
+// Against Hugging Face Transformers: float64 over the logits that it computes for the same model.
+TEST_F(ScoresTest, OfAPromptAreThoseOfTransformers) {
+  const model::GoldenLogits golden = model::read_golden(kModel);
+  auto engine = make(512, 4096, {.dtype = DType::kF32});
+  Request asked = request(1, 0, 1);
+  asked.tokens = golden.tokens;
+  asked.prompt_logprobs = 1;
+  const Answer answer = run(*engine, asked);
+  const std::size_t vocabulary = golden.logits.size() / golden.tokens.size();
+  ASSERT_EQ(answer.prompt_scores.size(), golden.tokens.size() - 1);
+  for (std::size_t i = 0; i + 1 < golden.tokens.size(); ++i) {
+    const float* row = golden.logits.data() + i * vocabulary;
+    double total = 0.0;
+    for (std::size_t v = 0; v < vocabulary; ++v) total += std::exp(static_cast<double>(row[v]));
+    EXPECT_NEAR(answer.prompt_scores[i].chosen.logprob,
+                static_cast<double>(row[golden.tokens[i + 1]]) - std::log(total), 2e-4);
   }
 }
 
