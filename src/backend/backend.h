@@ -179,6 +179,8 @@ class Backend {
 
   // out[t] = row ids[t] of the weight, as f32; or out[t] += it. out [T, k].
   virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) = 0;
+  // out[i] = norm(row rows[i] of x). out [rows, E].
+  virtual void norm(const Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) = 0;
   // out [T, n] = x [T, k] W^T.
   virtual void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) = 0;
   // Queries, keys and values of x [T, E]: queries, rotated, are left in qkv [T, (H + 2K) * D], columns [0, H*D); keys,

@@ -71,6 +71,79 @@ TEST(LogitsPipeline, RepetitionPenaltyPushesSeenTokensDown) {
   const std::array<std::int32_t, 1> token = {0};
   pipeline.observe(token);
   EXPECT_EQ(*pipeline.sample(logits, 1), 1);
+  LogitsPipeline answering(params, 3);
+  answering.accept(0);
+  EXPECT_EQ(*answering.sample(logits, 1), 1);
+}
+
+std::int32_t greedy(SamplingParams params, std::span<const float> logits, std::span<const std::int32_t> prompt = {},
+                    std::span<const std::int32_t> answer = {}, std::span<const std::int32_t> ends = {}) {
+  params.temperature = 0.0;
+  LogitsPipeline pipeline(params, static_cast<std::int64_t>(logits.size()), ends);
+  pipeline.observe(prompt);
+  for (const std::int32_t token : answer) pipeline.accept(token);
+  const auto token = pipeline.sample(logits, 0);
+  return token ? *token : -1;
+}
+using Tokens = std::vector<std::int32_t>;
+
+TEST(LogitsPipeline, PresenceAndFrequencyCountTheAnswerAndNotThePrompt) {
+  const std::array<float, 3> logits = {3.0f, 2.5f, 1.9f};
+  SamplingParams presence, frequency;
+  presence.presence_penalty = 1.0;
+  frequency.frequency_penalty = 0.4;
+  EXPECT_EQ(greedy(presence, logits, Tokens{0, 0, 0}), 0);
+  EXPECT_EQ(greedy(presence, logits, {}, Tokens{0}), 1);
+  EXPECT_EQ(greedy(presence, logits, {}, Tokens{0, 0, 0, 1}), 0);  // 2.0, 1.5, 1.9
+  EXPECT_EQ(greedy(frequency, logits, {}, Tokens{0}), 0);          // 2.6
+  EXPECT_EQ(greedy(frequency, logits, {}, Tokens{0, 0}), 1);       // 2.2
+  EXPECT_EQ(greedy(frequency, logits, {}, Tokens{0, 0, 0, 1, 1}), 2);
+}
+
+TEST(LogitsPipeline, BiasMovesATokenAndAllowedTokensAreTheOnlyOnes) {
+  const std::array<float, 4> logits = {3.0f, 2.0f, 1.0f, -5.0f};
+  SamplingParams params;
+  params.logit_bias = {{2, 2.5f}, {0, -100.0f}};
+  EXPECT_EQ(greedy(params, logits), 2);
+  params.logit_bias = {};
+  params.allowed_token_ids = {3, 1, 3};
+  EXPECT_EQ(greedy(params, logits), 1);
+  params.bad_words = {{1}, {3}};
+  EXPECT_EQ(greedy(params, logits), -1);
+  LogitsPipeline pipeline(params, 4);
+  EXPECT_EQ(pipeline.sample(logits, 7).error().param, "allowed_token_ids");
+}
+
+TEST(LogitsPipeline, ABadWordLosesItsLastTokenOnlyBehindItsFirstOnes) {
+  const std::array<float, 4> logits = {3.0f, 2.0f, 1.0f, 0.0f};
+  SamplingParams params;
+  params.bad_words = {{3, 2, 0}};
+  EXPECT_EQ(greedy(params, logits), 0);
+  EXPECT_EQ(greedy(params, logits, Tokens{3, 2}), 0);  // of the prompt nobody asks
+  EXPECT_EQ(greedy(params, logits, {}, Tokens{2}), 0);
+  EXPECT_EQ(greedy(params, logits, {}, Tokens{2, 3}), 0);
+  EXPECT_EQ(greedy(params, logits, {}, Tokens{1, 3, 2}), 1);
+}
+
+TEST(LogitsPipeline, AnAnswerDoesNotEndBeforeItsMinimum) {
+  const std::array<float, 4> logits = {3.0f, 2.0f, 1.0f, 0.0f};
+  const Tokens ends = {0};
+  SamplingParams params;
+  params.max_tokens = params.min_tokens = 2;
+  params.stop_token_ids = {1};
+  EXPECT_EQ(greedy(params, logits, {}, {}, ends), 2);
+  EXPECT_EQ(greedy(params, logits, {}, Tokens{3}, ends), 2);
+  EXPECT_EQ(greedy(params, logits, {}, Tokens{3, 3}, ends), 0);
+}
+
+// Min-p first, as vLLM has it: the nucleus is of what it leaves.
+TEST(LogitsPipeline, MinPComesBeforeTopP) {
+  const std::array<float, 4> logits = {std::log(0.4f), std::log(0.2f), std::log(0.2f), std::log(0.2f)};
+  SamplingParams params = sampled(1.0);
+  params.min_p = 0.6;
+  params.top_p = 0.5;
+  LogitsPipeline pipeline(params, 4);
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(*pipeline.sample(logits, i), 0);
 }
 
 TEST(LogitsPipeline, ANotANumberIsAnErrorNotAToken) {
@@ -111,6 +184,60 @@ TEST(SamplingParams, WrongValuesNameTheirField) {
   EXPECT_EQ(params.validate().error().message, "temperature is -1: must be between 0 and 100");
 }
 
+TEST(SamplingParams, EveryFieldIsCheckedAgainstItsLimit) {
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  struct Wrong {
+    const char* param;
+    void (*set)(SamplingParams&);
+  };
+  const Wrong cases[] = {
+      {"presence_penalty", [](SamplingParams& p) { p.presence_penalty = 2.1; }},
+      {"frequency_penalty", [](SamplingParams& p) { p.frequency_penalty = -2.1; }},
+      {"max_tokens", [](SamplingParams& p) { p.max_tokens = -1; }},
+      {"max_tokens", [](SamplingParams& p) { p.max_tokens = std::int64_t{1} << 31; }},
+      {"min_tokens", [](SamplingParams& p) { p.min_tokens = -1; }},
+      {"min_tokens", [](SamplingParams& p) { p.min_tokens = p.max_tokens + 1; }},
+      {"logprobs", [](SamplingParams& p) { p.logprobs = -1; }},
+      {"logprobs", [](SamplingParams& p) { p.logprobs = 21; }},
+      {"stop", [](SamplingParams& p) { p.stop = {""}; }},
+      {"stop", [](SamplingParams& p) { p.stop.assign(17, "x"); }},
+      {"stop_token_ids", [](SamplingParams& p) { p.stop_token_ids = {100}; }},
+      {"stop_token_ids", [](SamplingParams& p) { p.stop_token_ids.assign(257, 1); }},
+      {"logit_bias", [](SamplingParams& p) { p.logit_bias = {{-1, 1.0f}}; }},
+      {"logit_bias", [](SamplingParams& p) { p.logit_bias = {{1, 101.0f}}; }},
+      {"logit_bias", [](SamplingParams& p) { p.logit_bias = {{1, std::numeric_limits<float>::quiet_NaN()}}; }},
+      {"logit_bias", [](SamplingParams& p) { p.logit_bias.assign(301, {1, 1.0f}); }},
+      {"allowed_token_ids", [](SamplingParams& p) { p.allowed_token_ids = {5, 100}; }},
+      {"allowed_token_ids", [](SamplingParams& p) { p.allowed_token_ids.assign(101, 1); }},
+      {"bad_words", [](SamplingParams& p) { p.bad_words = {{}}; }},
+      {"bad_words", [](SamplingParams& p) { p.bad_words = {{1, -1}}; }},
+      {"bad_words", [](SamplingParams& p) { p.bad_words = {Tokens(65, 1)}; }},
+      {"bad_words", [](SamplingParams& p) { p.bad_words.assign(257, {1}); }},
+  };
+  for (const Wrong& wrong : cases) {
+    SamplingParams params;
+    wrong.set(params);
+    const auto valid = params.validate(100);
+    ASSERT_FALSE(valid) << wrong.param;
+    EXPECT_EQ(valid.error().param, wrong.param);
+    EXPECT_EQ(valid.error().code, ErrorCode::kInvalidArgument);
+  }
+  for (double SamplingParams::* field : {&SamplingParams::presence_penalty, &SamplingParams::frequency_penalty}) {
+    SamplingParams params;
+    params.*field = nan;
+    EXPECT_FALSE(params.validate());
+  }
+  SamplingParams params;
+  params.logprobs = 20;
+  params.stop_token_ids = params.allowed_token_ids = {99};
+  params.logit_bias.assign(300, {99, -100.0f});
+  params.bad_words = {{0, 99}};
+  EXPECT_TRUE(params.validate(100));
+  params.logit_bias.resize(1);
+  params.stop_token_ids = {100};
+  EXPECT_EQ(params.validate(100).error().message, "token id 100 is outside the vocabulary of 100");
+}
+
 TEST(StopMatcher, FindsAStopStringCutAnywhereAndShowsNothingOfIt) {
   const std::string text = "one two STOP three";
   for (std::size_t a = 0; a <= text.size(); ++a) {
@@ -124,6 +251,25 @@ TEST(StopMatcher, FindsAStopStringCutAnywhereAndShowsNothingOfIt) {
       ASSERT_TRUE(matcher.stopped());
     }
   }
+}
+
+TEST(StopMatcher, ShowsTheStopStringIfItIsAskedTo) {
+  StopMatcher matcher({"END", "."}, StopMatcher::Shown::kIncluded);
+  EXPECT_EQ(matcher.push("the E"), "the ");
+  EXPECT_EQ(matcher.push("ND of. it"), "END");
+  EXPECT_EQ(matcher.found(), "END");
+  EXPECT_EQ(matcher.finish(), "");
+}
+
+TEST(StopMatcher, WhatLiesBeforeTheMinimumDoesNotStop) {
+  StopMatcher matcher({"ab", "xabc"});
+  EXPECT_EQ(matcher.push("ab xab", false), "ab ");  // "xab" may become "xabc"
+  EXPECT_EQ(matcher.push("b"), "xabb");             // and holds an "ab" that has passed
+  EXPECT_FALSE(matcher.stopped());
+  EXPECT_EQ(matcher.push("a", false), "");
+  EXPECT_EQ(matcher.push("b."), "");  // ends behind the minimum
+  EXPECT_TRUE(matcher.stopped());
+  EXPECT_EQ(matcher.found(), "ab");
 }
 
 TEST(StopMatcher, GivesBackAtTheEndWhatWasNoStopString) {

@@ -28,7 +28,7 @@ struct SamplingParams {
   std::vector<std::vector<std::int32_t>> bad_words;  // sequences of tokens that the answer will not have
   std::uint64_t seed = 0;
   std::int64_t max_tokens = 16;   // of the answer; 0 only where scores of the prompt or an embedding are asked for
-  std::int64_t min_tokens = 0;    // neither a token nor a stop string ends the answer before it has as many
+  std::int64_t min_tokens = 0;    // no token and no stop string ends the answer within its first ones
   std::vector<std::string> stop;  // the answer ends before the first of these
   std::vector<std::int32_t> stop_token_ids;  // or with one of these, as with the model's own
   bool include_stop_str_in_output = false;   // the text has what ended it: the stop string, or the token's

@@ -98,9 +98,10 @@ Result<SessionId> Engine::fork_session(SessionId session) {
 }
 
 Result<void> Engine::validate(const Request& request) const {
-  if (auto valid = request.sampling.validate(); !valid) return valid;
-  auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t vocabulary = executor_->vocab_size();
+  if (auto valid = request.sampling.validate(vocabulary); !valid && !request.embed) return valid;
+  if (auto valid = validate_reading(request); !valid) return valid;
+  auto length = static_cast<std::int64_t>(request.tokens.size());
   for (const std::int32_t token : request.tokens) {
     if (token < 0 || token >= vocabulary) {
       return make_error(ErrorCode::kInvalidArgument, "prompt", "token id {} is outside the vocabulary of {}", token,
@@ -133,13 +134,39 @@ Result<void> Engine::validate(const Request& request) const {
     return make_error(ErrorCode::kInvalidArgument, "session", "appending needs a session");
   }
   if (length == 0) return make_error(ErrorCode::kInvalidArgument, "prompt", "the prompt is empty");
-  if (length >= max_length()) {
-    return make_error(ErrorCode::kContextLength, "prompt", "the prompt has {} tokens; with an answer the limit is {}",
-                      length, max_length());
+  const bool answers = !request.embed && request.sampling.max_tokens > 0;
+  if (length > max_length() - (answers ? 1 : 0)) {
+    return make_error(ErrorCode::kContextLength, "prompt", "the prompt has {} tokens; {} the limit is {}", length,
+                      answers ? "with an answer" : "without an answer", max_length());
   }
   if (static_cast<std::int64_t>(scheduler_.waiting().size()) >= config_.max_waiting) {
     return make_error(ErrorCode::kResourceExhausted, "", "{} requests are waiting: that is the limit",
                       config_.max_waiting);
+  }
+  return {};
+}
+
+// What is asked of the prompt itself.
+Result<void> Engine::validate_reading(const Request& request) const {
+  constexpr ErrorCode kWrong = ErrorCode::kInvalidArgument;
+  const int scores = request.prompt_logprobs.value_or(0);
+  if (scores < 0 || scores > decode::kMaxLogprobs) {
+    return make_error(kWrong, "prompt_logprobs", "prompt_logprobs is {}: must be between 0 and {}", scores,
+                      decode::kMaxLogprobs);
+  }
+  const bool reads = request.embed || request.prompt_logprobs;
+  if (request.embed && request.prompt_logprobs) {
+    return make_error(kWrong, "prompt_logprobs", "an embedding has no logprobs");
+  }
+  if (reads && request.session) {
+    return make_error(kWrong, "session", "a session keeps its prompt from being computed whole, as {} asks",
+                      request.embed ? "an embedding" : "prompt_logprobs");
+  }
+  if (!reads && request.sampling.max_tokens == 0) {
+    return make_error(kWrong, "max_tokens", "max_tokens is 0: must be at least 1 without prompt_logprobs");
+  }
+  if (request.n != 1 && (request.embed || request.sampling.max_tokens == 0)) {
+    return make_error(kWrong, "n", "n is {}: must be 1 where nothing is drawn", request.n);
   }
   return {};
 }
@@ -166,7 +193,10 @@ Result<RequestId> Engine::submit(Request request) {
   }
   first.arrival = env_.now();
   first.prompt_tokens = first.length();
-  first.max_total = std::min(first.prompt_tokens + request.sampling.max_tokens, max_length());
+  first.reading = PromptReading::of(request);
+  first.draws = !request.embed && request.sampling.max_tokens > 0;
+  if (first.reading) first.shareable_tokens = first.reading->shareable_tokens(first.prompt_tokens);
+  first.max_total = std::min(first.prompt_tokens + (first.draws ? request.sampling.max_tokens : 0), max_length());
   // Whoever shares with nobody still shares with itself: other answers, the next round of its session.
   first.scope.adapter = 0;
   first.scope.salt = config_.prefix_caching ? "tenant " + request.cache_salt
@@ -177,8 +207,12 @@ Result<RequestId> Engine::submit(Request request) {
   first.tenant = request.tenant;
   first.ttft_target_ms = request.ttft_target_ms;
   first.tpot_target_ms = request.tpot_target_ms;
-  first.predicted_output = predictor_->predict(request.tenant, first.prompt_tokens, 0,
-                                               first.max_total - first.prompt_tokens, request.expected_tokens);
+  if (first.draws) {
+    first.predicted_output = predictor_->predict(request.tenant, first.prompt_tokens, 0,
+                                                 first.max_total - first.prompt_tokens, request.expected_tokens);
+  } else {
+    first.predicted_output = 1;
+  }
   if (session != nullptr)
     first.scheduled = first.computed = sessions_.lend(*session, first.tokens, first.scope, first.blocks);
   first.pipeline.observe(first.tokens);

@@ -113,6 +113,7 @@ class Engine {
   };
   struct Launched {
     sched::StepPlan plan;
+    std::unique_ptr<PromptRows> prompt_rows;  // null where no prompt is read
     sched::StepWork work;
     TimePoint start{};
   };
@@ -122,6 +123,7 @@ class Engine {
 
   // engine.cc
   Result<void> validate(const Request& request) const;
+  Result<void> validate_reading(const Request& request) const;
   std::unique_ptr<Running> make_running(RequestId request, int choice, const decode::SamplingParams& sampling);
   sched::PolicyView view() const;
 
@@ -130,10 +132,13 @@ class Engine {
   sched::StepPlan plan_with_room(const sched::PolicyView& view);
   void preempt(Running& running);
   void admit(const sched::Admission& admission);
-  Launched gather(sched::StepPlan plan, model::BatchInput& input) const;
+  Launched gather(sched::StepPlan plan, model::BatchInput& input);
   void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
   void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
   void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
+  void take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs);
+  void fail(Running& running, Error error, std::vector<Output>& outputs);
+  void finish_reading(Running& running, std::vector<Output>& outputs);
   void publish(Running& running, bool partial);
 
   // tidying.cc
@@ -155,6 +160,7 @@ class Engine {
   std::unique_ptr<sched::LengthPredictor> predictor_;
   sched::StepCostEstimator cost_;
   Sessions sessions_;
+  decode::TokenScorer scorer_;
   std::unordered_map<RequestId, InFlight> requests_;
   std::deque<Launched> launched_;
   std::vector<RequestId> cancelled_;

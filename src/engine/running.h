@@ -5,6 +5,7 @@
 
 #include "decode/logits_pipeline.h"
 #include "decode/stop_matcher.h"
+#include "engine/prompt_reading.h"
 #include "engine/request.h"
 #include "sched/sequence.h"
 #include "text/detokenizer.h"
@@ -17,9 +18,10 @@ struct Running : sched::Sequence {
           std::shared_ptr<const text::Tokenizer> tokenizer)
       : Sequence(std::move(table)),
         sampling(params),
-        pipeline(params, vocab_size),
-        detokenizer(std::move(tokenizer), true),
-        stops(params.stop) {}
+        pipeline(params, vocab_size, tokenizer->end_of_generation()),
+        detokenizer(std::move(tokenizer), params.skip_special_tokens),
+        stops(params.stop, params.include_stop_str_in_output ? decode::StopMatcher::Shown::kIncluded
+                                                             : decode::StopMatcher::Shown::kBefore) {}
 
   RequestId request = 0;
   int choice = 0;
@@ -27,6 +29,8 @@ struct Running : sched::Sequence {
   decode::LogitsPipeline pipeline;
   text::Detokenizer detokenizer;
   decode::StopMatcher stops;
+  std::unique_ptr<PromptReading> reading;  // null where nothing (more) is asked of the prompt but its successor
+  bool draws = true;                       // its prompt gets a successor
   RequestStats stats;
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
   std::optional<Error> failure;               // and this

@@ -126,10 +126,10 @@ void Engine::admit(const sched::Admission& admission) {
   }
 }
 
-Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) const {
+Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) {
   Launched step;
   for (const sched::StepRow& row : plan.rows) {
-    const sched::Sequence& sequence = *row.sequence;
+    const auto& sequence = static_cast<const Running&>(*row.sequence);
     backend::SequenceRows rows;
     rows.first_row = static_cast<std::int64_t>(input.tokens.size());
     rows.n_rows = row.n_tokens;
@@ -138,9 +138,16 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
     input.sequences.push_back(rows);
     const auto begin = sequence.tokens.begin() + sequence.scheduled;
     input.tokens.insert(input.tokens.end(), begin, begin + row.n_tokens);
-    if (row.samples()) input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1);
+    if (row.samples() && sequence.draws) {
+      input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1);
+    }
+    if (sequence.reading && row.first < sequence.prompt_tokens) {
+      if (!step.prompt_rows) step.prompt_rows = std::make_unique<PromptRows>(scorer_);
+      step.prompt_rows->add(*sequence.reading, row, rows.first_row, input);
+    }
   }
   step.work = sched::work_of(plan);
+  step.work.samples += static_cast<std::int64_t>(input.scored_rows.size());
   step.plan = std::move(plan);
   return step;
 }
@@ -160,7 +167,8 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
   if (!logits) ++counters_.failed_steps;
   std::int64_t logit_row = 0;
   for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {
-    auto& running = static_cast<Running&>(*step.plan.rows[i].sequence);
+    const sched::StepRow& planned = step.plan.rows[i];
+    auto& running = static_cast<Running&>(*planned.sequence);
     if (!logits && running.ending != FinishReason::kNone) {  // ends with end_retired()
       running.ending = FinishReason::kError;
       running.failure = logits.error();
@@ -172,17 +180,26 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       end(running, FinishReason::kError, std::move(output), outputs);
       continue;
     }
+    const bool whole = planned.samples();
     std::span<const float> row;
-    if (step.plan.rows[i].samples()) row = {logits->row(logit_row++), static_cast<std::size_t>(logits->cols())};
+    if (whole && running.draws) row = {logits->row(logit_row++), static_cast<std::size_t>(logits->cols())};
     if (running.ending != FinishReason::kNone) {  // nobody has looked whether these are numbers: not kept
-      running.computed -= step.plan.rows[i].n_tokens;
-      running.scheduled -= step.plan.rows[i].n_tokens;
+      running.computed -= planned.n_tokens;
+      running.scheduled -= planned.n_tokens;
       continue;
     }
+    if (running.reading && planned.first < running.prompt_tokens) {
+      if (auto read = step.prompt_rows->deliver(*running.reading); !read) {
+        fail(running, read.error(), outputs);
+        continue;
+      }
+      running.shareable_tokens = running.reading->shareable_tokens(running.prompt_tokens);
+    }
     const std::int64_t block = cache_.block_tokens();
-    if (config_.prefix_caching && running.computed / block > (running.computed - step.plan.rows[i].n_tokens) / block) {
+    if (config_.prefix_caching && running.computed / block > (running.computed - planned.n_tokens) / block) {
       publish(running, false);
     }
+    if (whole && !running.draws) finish_reading(running, outputs);
     if (row.empty()) continue;
     fork_answers(running, row, outputs);
     draw(running, row, outputs);
@@ -210,34 +227,51 @@ void Engine::fork_answers(Running& first, std::span<const float> logits, std::ve
 }
 
 void Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
-  Output output;
   const auto drawn = running.pipeline.sample(logits, running.length());
   if (!drawn) {
-    ++counters_.numerical_errors;
-    output.error = drawn.error();
-    end(running, FinishReason::kError, std::move(output), outputs);
+    fail(running, drawn.error(), outputs);
     return;
   }
   RequestStats& stats = running.stats;
+  Output output;
+  if (running.sampling.logprobs) {
+    output.score = scorer_.score(logits, *drawn, *running.sampling.logprobs);
+    stats.cumulative_logprob += static_cast<double>(output.score->chosen.logprob);
+  }
   if (stats.output_tokens == 0) {
     stats.first_token = step_end_;
     running.first_token = step_end_;
+    if (running.reading) {
+      output.prompt_scores = running.reading->take_scores();
+      running.reading.reset();  // what of the prompt is computed once more is not read again
+    }
   }
   stats.last_token = step_end_;
   running.last_token = step_end_;
   ++stats.output_tokens;
   ++counters_.output_tokens;
-  output.token = *drawn;
-  if (!running.sampling.ignore_eos && ends_answer(*drawn)) {
+  take(running, *drawn, std::move(output), outputs);
+}
+
+// The token becomes part of the answer, or ends it.
+void Engine::take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs) {
+  const decode::SamplingParams& sampling = running.sampling;
+  const std::int64_t n = running.stats.output_tokens;
+  output.token = token;
+  const bool models_end = !sampling.ignore_eos && ends_answer(token);
+  if (models_end || std::ranges::find(sampling.stop_token_ids, token) != sampling.stop_token_ids.end()) {
+    if (!models_end) output.stop_reason = token;
+    if (sampling.include_stop_str_in_output) output.text = running.stops.push(running.detokenizer.push(token), false);
     end(running, FinishReason::kStop, std::move(output), outputs);
     return;
   }
-  running.tokens.push_back(*drawn);
-  running.pipeline.observe(std::span(&running.tokens.back(), 1));
-  output.text = running.stops.push(running.detokenizer.push(*drawn));
+  running.tokens.push_back(token);
+  running.pipeline.accept(token);
+  output.text = running.stops.push(running.detokenizer.push(token), n > sampling.min_tokens);
   if (running.stops.stopped()) {
+    output.stop_reason = running.stops.found();
     end(running, FinishReason::kStop, std::move(output), outputs);
-  } else if (stats.output_tokens >= running.sampling.max_tokens || running.length() >= running.max_total) {
+  } else if (n >= sampling.max_tokens || running.length() >= running.max_total) {
     end(running, FinishReason::kLength, std::move(output), outputs);
   } else {
     if (running.output_tokens() >= running.predicted_output) {
@@ -246,8 +280,28 @@ void Engine::draw(Running& running, std::span<const float> logits, std::vector<O
     }
     output.request = running.request;
     output.choice = running.choice;
-    output.stats = stats;
+    output.stats = running.stats;
     outputs.push_back(std::move(output));
+  }
+}
+
+void Engine::fail(Running& running, Error error, std::vector<Output>& outputs) {
+  if (error.code == ErrorCode::kInternal) ++counters_.numerical_errors;
+  Output output;
+  output.error = std::move(error);
+  end(running, FinishReason::kError, std::move(output), outputs);
+}
+
+// The whole prompt is computed, and nothing else was asked for.
+void Engine::finish_reading(Running& running, std::vector<Output>& outputs) {
+  Output output;
+  running.stats.first_token = running.stats.last_token = step_end_;
+  if (running.reading->embeds()) {
+    output.embedding = running.reading->take_embedding();
+    end(running, FinishReason::kStop, std::move(output), outputs);
+  } else {
+    output.prompt_scores = running.reading->take_scores();
+    end(running, FinishReason::kLength, std::move(output), outputs);
   }
 }
 

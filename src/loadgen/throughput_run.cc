@@ -17,6 +17,8 @@ engine::Request request_of(const ThroughputLoad& load, std::int64_t vocabulary, 
   request.sampling.temperature = 0.0;
   request.sampling.max_tokens = draw(load.output, load.seed, index, kOutputStream);
   request.sampling.ignore_eos = true;
+  request.sampling.logprobs = load.logprobs;
+  request.prompt_logprobs = load.prompt_logprobs;
   return request;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/engine.h"
@@ -16,6 +17,7 @@ struct ThroughputLoad {
   TokenRange input{128, 128}, output{64, 64};
   std::int64_t shared_prefix = 0;  // tokens that all prompts begin with alike, besides `input` of their own
   std::uint64_t seed = 0;
+  std::optional<int> logprobs, prompt_logprobs;  // of every request
 };
 
 struct ThroughputRun {

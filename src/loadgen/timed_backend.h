@@ -35,6 +35,9 @@ class TimedBackend final : public backend::Backend {
               TensorView out) override {
     inner_->gather(weight, ids, accumulate, out);
   }
+  void norm(const backend::Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) override {
+    inner_->norm(norm, rows, x, out);
+  }
   void linear(const backend::Linear& weight, const backend::LinearOptions& options, TensorView x,
               TensorView out) override {
     inner_->linear(weight, options, x, out);

@@ -4,33 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "model/golden_logits.h"
 #include "model/test_runner.h"
 
 namespace millrace::model {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Golden {
-  std::vector<std::int32_t> tokens;
-  std::vector<float> logits;
-};
-
-Golden read_golden(const fs::path& folder) {
-  Golden golden;
-  const std::string text = read_file(Env::system(), folder / "expected.json", 1 << 20).or_throw();
-  golden.tokens = nlohmann::json::parse(text).at("tokens").get<std::vector<std::int32_t>>();
-  const std::string raw = read_file(Env::system(), folder / "expected.safetensors", 1 << 26).or_throw();
-  std::uint64_t header = 0;
-  std::memcpy(&header, raw.data(), 8);
-  golden.logits.resize((raw.size() - 8 - header) / sizeof(float));
-  std::memcpy(golden.logits.data(), raw.data() + 8 + header, golden.logits.size() * sizeof(float));
-  return golden;
-}
 
 double max_error(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
@@ -58,7 +40,7 @@ class GoldenModel : public testing::TestWithParam<fs::path> {
 };
 
 TEST_P(GoldenModel, LogitsEqualTransformersInFloat32) {
-  const Golden golden = read_golden(folder());
+  const GoldenLogits golden = read_golden(folder());
   TestRunner runner(GetParam(), {.max_length = static_cast<std::int64_t>(golden.tokens.size())});
   const double error = max_error(runner.run_whole(golden.tokens), golden.logits);
   std::printf("  %-32s max error %.2e\n",
@@ -68,7 +50,7 @@ TEST_P(GoldenModel, LogitsEqualTransformersInFloat32) {
 }
 
 TEST_P(GoldenModel, NarrowKvStaysNearTheReference) {
-  const Golden golden = read_golden(folder());
+  const GoldenLogits golden = read_golden(folder());
   const std::int64_t length = static_cast<std::int64_t>(golden.tokens.size());
   for (const auto& [dtype, bound] : {std::pair{DType::kF16, 0.02}, {DType::kBF16, 0.15}}) {
     TestRunner runner(GetParam(), {.kv = dtype, .max_length = length});

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,41 @@ class TestRunner {
       }
     }
     return logits;
+  }
+  // Computes one sequence in steps of `chunk` tokens; the logits and final states of all rows go to the sink.
+  void run_into(const std::vector<std::int32_t>& tokens, std::int64_t chunk, RowSink& all) {
+    kv::BlockPool pool(kPages);
+    kv::BlockTable table(pool, 32);
+    const auto length = static_cast<std::int64_t>(tokens.size());
+    table.reserve(length);
+    struct Shifted final : RowSink {
+      RowSink& all;
+      std::int64_t done = 0;
+      explicit Shifted(RowSink& to) : all(to) {}
+      void take_logits(std::int64_t first, const TensorView& rows) override { all.take_logits(done + first, rows); }
+      void take_hidden(std::int64_t first, const TensorView& rows) override { all.take_hidden(done + first, rows); }
+    } sink(all);
+    for (; sink.done < length; sink.done += chunk) {
+      const std::int64_t n = std::min(chunk, length - sink.done);
+      BatchInput input;
+      input.tokens.assign(tokens.begin() + sink.done, tokens.begin() + sink.done + n);
+      input.sequences.push_back({0, n, sink.done, table.blocks()});
+      for (std::int64_t r = 0; r < n; ++r) input.scored_rows.push_back(r);
+      input.hidden_rows = input.scored_rows;
+      input.sink = &sink;
+      transformer_.forward(input, store_);
+    }
+  }
+  // The matrix that makes logits of states, [V, E].
+  std::vector<float> head() {
+    const ModelSpec& spec = transformer_.spec();
+    std::vector<float> weights(static_cast<std::size_t>(spec.vocab_size * spec.hidden_size));
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(spec.vocab_size));
+    std::iota(ids.begin(), ids.end(), 0);
+    const TensorView out(weights.data(), DType::kF32, {spec.vocab_size, spec.hidden_size});
+    backend_->gather(*transformer_.linears().back(), ids, false, out);
+    backend_->synchronize();
+    return weights;
   }
   std::vector<float> run_whole(const std::vector<std::int32_t>& tokens) {
     return run({tokens}, {{{0, static_cast<std::int64_t>(tokens.size())}}})[0];

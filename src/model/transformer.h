@@ -33,8 +33,8 @@ class Transformer {
   // What a KvStore for this model must be like.
   backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const noexcept;
 
-  // Runs the step, writing keys and values into the store's pages. Returns logits [logit_rows, V] f32, valid until the
-  // next call.
+  // Runs the step, writing keys and values into the store's pages, and gives the sink its rows. Returns logits
+  // [logit_rows, V] f32, valid until the next call.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
 
   // Every weight that is multiplied with.
@@ -61,6 +61,8 @@ class Transformer {
   void attention(std::int64_t index, const BatchInput& input, const kv::KvStore& store);
   void mlp(std::int64_t index);
   void prepare_workspace(const BatchInput& input);
+  void logits(std::span<const std::int64_t> rows, TensorView out);
+  void feed(const BatchInput& input);
 
   ModelSpec spec_;
   backend::Backend& backend_;

@@ -117,7 +117,7 @@ void Scheduler::refresh_hints() {
 }
 
 void Scheduler::look_up(Sequence& sequence) const {
-  sequence.cached_hint = cache_.match(sequence.scope, sequence.tokens).tokens;
+  sequence.cached_hint = cache_.match(sequence.scope, sequence.lookup()).tokens;
 }
 
 void Scheduler::committed(const StepPlan& plan, const PolicyView& view) {

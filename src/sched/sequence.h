@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +35,12 @@ struct Sequence {
   std::optional<kv::SwapTicket> swapped;  // holds the `computed` tokens, which stays, while preempted by swapping
   kv::PrefixScope scope;
   kv::Retention retention;
+  // Of its tokens, those that it need not compute itself if somebody else has: the others' rows are wanted.
+  std::int64_t shareable_tokens = std::numeric_limits<std::int64_t>::max();
+  // What may be looked up of it: all but the last token, whose logits are wanted, and no more than that.
+  std::span<const std::int32_t> lookup() const noexcept {
+    return std::span(tokens).first(static_cast<std::size_t>(std::min(length() - 1, shareable_tokens)));
+  }
 
   // What policies go by.
   TimePoint arrival{};

@@ -192,8 +192,7 @@ StepPlanner::Member StepPlanner::joining(const Place& place) {
     member.held = static_cast<std::int32_t>(sequence.blocks.blocks().size());
     member.first_page = cache_.needed(sequence.blocks, member.start, member.start + 1);
   } else {
-    // All but the last token: its logits are wanted.
-    match_ = cache_.match(sequence.scope, std::span(sequence.tokens).first(sequence.tokens.size() - 1));
+    match_ = cache_.match(sequence.scope, sequence.lookup());
     member.start = match_.tokens;
     member.held = static_cast<std::int32_t>(match_.pages.size());
     member.first_page = static_cast<std::int32_t>(pages_of(member.start + 1)) - member.held + match_.idle;

@@ -126,6 +126,35 @@ void FakeExecutor::spoil(const Launched& step, std::size_t sequence) {
   for (std::int64_t i = 0; i < rows.n_rows; ++i) device_.at(step.pages[sequence], rows.first_position + i) = kSpoiled;
 }
 
+// A hash of all that each of the rows reads, as `columns` numbers.
+void FakeExecutor::hash_rows(const Launched& step, std::span<const std::int64_t> chosen, std::size_t columns,
+                             std::span<float> values) {
+  std::size_t out = 0;
+  for (std::size_t s = 0; s < step.input.sequences.size(); ++s) {
+    const backend::SequenceRows& rows = step.input.sequences[s];
+    for (; out < chosen.size() && chosen[out] < rows.first_row + rows.n_rows; ++out) {
+      const std::int64_t end = rows.first_position + chosen[out] - rows.first_row + 1;
+      std::uint64_t state = 0;
+      for (std::int64_t p = 0; p < end; ++p) state = absorb(state, device_.at(step.pages[s], p));
+      write_logits(state, values.subspan(out * columns, columns));
+    }
+  }
+}
+
+void FakeExecutor::feed(const Launched& step) {
+  const auto rows_of = [&](const std::vector<std::int64_t>& rows, std::int64_t columns) {
+    sunk_.assign(rows.size() * static_cast<std::size_t>(columns), 0.0f);
+    hash_rows(step, rows, static_cast<std::size_t>(columns), sunk_);
+    return TensorView(sunk_.data(), DType::kF32, {static_cast<std::int64_t>(rows.size()), columns});
+  };
+  if (const auto& rows = step.input.scored_rows; !rows.empty()) {
+    step.input.sink->take_logits(0, rows_of(rows, config_.vocab_size));
+  }
+  if (const auto& rows = step.input.hidden_rows; !rows.empty()) {
+    step.input.sink->take_hidden(0, rows_of(rows, kStateSize));
+  }
+}
+
 Result<TensorView> FakeExecutor::wait() {
   CHECK(!launched_.empty());
   const Launched step = std::move(launched_.front());
@@ -140,21 +169,13 @@ Result<TensorView> FakeExecutor::wait() {
       device_.at(step.pages[s], rows.first_position + i) = stamp_of(token, rows.first_position + i);
     }
   }
-  std::size_t out = 0;
-  for (std::size_t s = 0; s < input.sequences.size(); ++s) {
-    const backend::SequenceRows& rows = input.sequences[s];
-    for (; out < input.logit_rows.size() && input.logit_rows[out] < rows.first_row + rows.n_rows; ++out) {
-      const std::int64_t end = rows.first_position + input.logit_rows[out] - rows.first_row + 1;
-      std::uint64_t state = 0;
-      for (std::int64_t p = 0; p < end; ++p) state = absorb(state, device_.at(step.pages[s], p));
-      write_logits(state, std::span(logits_).subspan(out * vocabulary, vocabulary));
-    }
-  }
+  hash_rows(step, input.logit_rows, vocabulary, logits_);
   if (auto ran = on_step_(input, logits_); !ran) {
     for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(step, s);
     return ran.error();
   }
-  out = 0;
+  if (input.sink != nullptr) feed(step);
+  std::size_t out = 0;
   for (std::size_t s = 0; s < input.sequences.size(); ++s) {
     const std::int64_t end = input.sequences[s].first_row + input.sequences[s].n_rows;
     for (; out < input.logit_rows.size() && input.logit_rows[out] < end; ++out) {

@@ -62,9 +62,11 @@ std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_
 sched::StepWork work_of(const model::BatchInput& input) noexcept;
 
 // No maths, for simulation: logits are a hash of all stamps that a row reads through its block table, so that any
-// wrong, stale or foreign page changes the tokens. A step takes the time that on_step says, on the simulation's clock.
+// wrong, stale or foreign page changes the tokens; final states are such a hash of kStateSize numbers. A step takes the
+// time that on_step says, on the simulation's clock.
 class FakeExecutor final : public engine::Executor {
  public:
+  static constexpr std::int64_t kStateSize = 8;
   struct Config {
     std::int64_t vocab_size = 61, max_length = 4096, block_tokens = 16;
     std::int32_t pages = 256;
@@ -93,12 +95,15 @@ class FakeExecutor final : public engine::Executor {
   };
   void check_written_by_one(const Launched& step);
   void spoil(const Launched& step, std::size_t sequence);
+  void hash_rows(const Launched& step, std::span<const std::int64_t> chosen, std::size_t columns,
+                 std::span<float> values);
+  void feed(const Launched& step);
 
   Config config_;
   OnStep on_step_;
   FakeDevice device_;
   std::deque<Launched> launched_;
-  std::vector<float> logits_;
+  std::vector<float> logits_, sunk_;
   std::vector<std::int32_t> writer_;  // by page; scratch
 };
 

@@ -29,7 +29,7 @@ std::optional<std::int32_t> Reference::next() {
     return token;
   }
   fake_.append(token);
-  pipeline_.observe(std::span(&token, 1));
+  pipeline_.accept(token);
   ++length_;
   show(token);
   if (finish_ == FinishReason::kNone && (drawn_ >= sampling_.max_tokens || length_ >= limit_)) {

@@ -79,5 +79,13 @@ void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids,
                       });
 }
 
+void CpuBackend::norm(const Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) {
+  program_->add_split(static_cast<std::int64_t>(rows.size()), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      normalise(kernels_, norm, x.row(rows[static_cast<std::size_t>(i)]), x.cols(), out.row(i));
+    }
+  });
+}
+
 }  // namespace cpu
 }  // namespace millrace::backend

@@ -33,6 +33,7 @@ class CpuBackend final : public Backend {
                            MatmulPrecision precision) const override;
   std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override;
   void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) override;
+  void norm(const Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) override;
   void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) override;
   void project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) override;
   void attend(const AttendArgs& args, TensorView out) override;

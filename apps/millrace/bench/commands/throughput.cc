@@ -20,6 +20,7 @@ struct Flags {
   app::EngineFlags serving;
   std::string input = "128", output = "64";
   std::uint64_t seed = 0;
+  std::optional<int> logprobs, prompt_logprobs;
   int warmup = 1;
   double probe_seconds = 0.05;
   ReportFlags report;
@@ -56,7 +57,9 @@ ThroughputLoad load_of(const Flags& flags) {
           .input = loadgen::parse_token_range("input-tokens", flags.input).or_throw(),
           .output = loadgen::parse_token_range("output-tokens", flags.output).or_throw(),
           .shared_prefix = flags.shared_prefix,
-          .seed = flags.seed};
+          .seed = flags.seed,
+          .logprobs = flags.logprobs,
+          .prompt_logprobs = flags.prompt_logprobs};
 }
 
 void print_text(const ModelRun& model, const ThroughputLoad& load, const ThroughputRun& run, const Times& times,
@@ -108,6 +111,8 @@ int throughput(const Flags& flags) {
                        {"input_tokens", {load.input.min, load.input.max}},
                        {"output_tokens", {load.output.min, load.output.max}},
                        {"shared_prefix_tokens", load.shared_prefix},
+                       {"logprobs", load.logprobs.value_or(-1)},
+                       {"prompt_logprobs", load.prompt_logprobs.value_or(-1)},
                        {"max_batched_tokens", flags.serving.max_num_batched_tokens},
                        {"scheduling_policy", flags.serving.scheduling_policy},
                        {"batching", flags.serving.batching},
@@ -156,6 +161,10 @@ app::Command throughput() {
             app.add_option("--seed", flags->seed, "Of lengths and prompts");
             app.add_option("--shared-prefix-tokens", flags->shared_prefix, "Tokens that all prompts begin with alike")
                 ->check(CLI::Range(std::int64_t{0}, loadgen::kMaxTokens));
+            app.add_option("--logprobs", flags->logprobs, "Score drawn tokens and list as many of the likeliest")
+                ->check(CLI::Range(0, decode::kMaxLogprobs));
+            app.add_option("--prompt-logprobs", flags->prompt_logprobs, "And the tokens of prompts")
+                ->check(CLI::Range(0, decode::kMaxLogprobs));
             flags->serving.prefix_caching = false;
             flags->serving.max_num_seqs = 0;
             flags->serving.declare(app);
