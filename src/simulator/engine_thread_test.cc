@@ -120,7 +120,7 @@ TEST_F(EngineThreadTest, DrainingFinishesWhatRunsAndTakesNothingNew) {
   EXPECT_EQ(read(*stream, &finish).size(), 100u);
   EXPECT_EQ(finish, FinishReason::kLength);
   drainer.join();
-  EXPECT_EQ(engine->submit(request(1, 1))->pop().error->code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(engine->submit(request(1, 1))->pop().error->code, ErrorCode::kUnavailable);
 }
 
 TEST_F(EngineThreadTest, ADrainThatTakesTooLongCancelsTheRest) {
