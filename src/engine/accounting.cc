@@ -138,6 +138,9 @@ void Engine::report(const Launched& step, bool failed) {
   report.refused = counters_.refusals - reported_.refusals;
   report.evicted_pages = cache_.counters().evicted_pages - reported_evictions_;
   report.waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
+  if (report.waiting > 0) {
+    report.oldest_wait_ms = milliseconds_between(scheduler_.waiting().front()->arrival, report.end);
+  }
   report.running = static_cast<std::int64_t>(scheduler_.running().size());
   report.paused = std::ranges::count_if(scheduler_.running(), &sched::Sequence::paused);
   report.pages = cache_.use();

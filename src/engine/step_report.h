@@ -49,6 +49,7 @@ struct StepReport {
   std::int64_t evicted_pages = 0;
 
   std::int64_t waiting = 0, running = 0, paused = 0;
+  double oldest_wait_ms = 0.0;  // of those waiting for a place
   kv::CacheUse pages;
 
   std::span<const RowReport> rows;  // valid during the call
