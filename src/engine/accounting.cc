@@ -88,6 +88,7 @@ void Engine::account(const sched::StepRow& row, const StepTime& step) const {
 
 // Before the rows' sequences can end.
 void Engine::note_rows(const Launched& step) {
+  prompt_tokens_done_ = 0;
   row_reports_.clear();
   token_reports_.clear();
   for (const sched::StepRow& row : step.plan.rows) {
@@ -103,13 +104,18 @@ void Engine::note_rows(const Launched& step) {
   }
 }
 
+// The other answers to a prompt begin with the first one's.
+void Engine::note_prompt(const Running& running) {
+  if (running.choice == 0) prompt_tokens_done_ += running.prompt_tokens;
+}
+
 void Engine::note_token(const Running& running) {
   if (!observer_) return;
   const bool first = running.stats.output_tokens == 0;
+  if (first) note_prompt(running);
   token_reports_.push_back(
       {.request = running.request,
        .choice = running.choice,
-       .prompt_tokens = first && running.choice == 0 ? running.prompt_tokens : 0,
        .first = first,
        .since_ms = milliseconds_between(first ? running.arrival : running.stats.last_token, step_end_)});
 }
@@ -129,6 +135,7 @@ void Engine::report(const Launched& step, bool failed) {
   }
   report.kv_tokens_attended = step.work.kv_tokens;
   report.samples = step.work.samples;
+  report.prompt_tokens = prompt_tokens_done_;
   report.admitted = static_cast<std::int64_t>(step.plan.admitted.size());
   report.cached_tokens = counters_.cached_tokens - reported_.cached_tokens;
   report.queried_tokens = counters_.queried_tokens - reported_.queried_tokens;

@@ -163,6 +163,7 @@ class Engine {
   StepTime time_of(const Launched& step, TimePoint last_end) const;
   void account(const sched::StepRow& row, const StepTime& step) const;
   void note_rows(const Launched& step);
+  void note_prompt(const Running& running);
   void note_token(const Running& running);
   void report(const Launched& step, bool failed);
 
@@ -195,6 +196,7 @@ class Engine {
   std::int64_t reported_evictions_ = 0;
   std::vector<RowReport> row_reports_;
   std::vector<TokenReport> token_reports_;
+  std::int64_t prompt_tokens_done_ = 0;
   TimePoint wait_start_{};
   double swap_ms_per_page_ = 0.1, move_ms_per_page_ = 0.5;
   std::uint64_t tidied_ = 0;  // cache_.changes() when no page was left to move

@@ -312,6 +312,7 @@ void Engine::fail(Running& running, Error error, std::vector<Output>& outputs) {
 // The whole prompt is computed, and nothing else was asked for.
 void Engine::finish_reading(Running& running, std::vector<Output>& outputs) {
   Output output;
+  note_prompt(running);
   running.stats.first_token = running.stats.last_token = step_end_;
   if (running.reading->embeds()) {
     output.embedding = running.reading->take_embedding();

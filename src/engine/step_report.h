@@ -24,7 +24,6 @@ struct RowReport {
 struct TokenReport {
   RequestId request = 0;
   int choice = 0;
-  std::int64_t prompt_tokens = 0;  // with the first token of choice 0: the prompt is computed; else 0
   bool first = false;
   double since_ms = 0.0;  // since the answer's token before, or with the first since the request's arrival
 };
@@ -43,6 +42,7 @@ struct StepReport {
   std::int64_t kv_tokens_read = 0;      // positions whose keys and values a sequence of the step reads, each once
   std::int64_t kv_tokens_attended = 0;  // the same summed over tokens: what arithmetic depends on
 
+  std::int64_t prompt_tokens = 0;                // of prompts whose last token was computed, cached ones included
   std::int64_t admitted = 0, cached_tokens = 0;  // sequences; tokens of their prompts found in pages
   std::int64_t queried_tokens = 0;               // prompt tokens of those
   std::int64_t preempted = 0, swapped = 0, numerical_errors = 0, refused = 0;

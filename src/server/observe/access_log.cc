@@ -69,7 +69,7 @@ void AccessLog::step(std::string_view model, const engine::StepReport& report) {
   if (it == traffic_.end()) it = traffic_.emplace(model, Traffic{}).first;
   Traffic& traffic = it->second;
   traffic.any = true;
-  for (const engine::TokenReport& token : report.tokens) traffic.prompt_tokens += token.prompt_tokens;
+  traffic.prompt_tokens += report.prompt_tokens;
   traffic.output_tokens += static_cast<std::int64_t>(report.tokens.size());
   traffic.cached_tokens += report.cached_tokens;
   traffic.preemptions += report.preempted;

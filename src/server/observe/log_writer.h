@@ -2,7 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>

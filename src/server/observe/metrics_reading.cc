@@ -96,13 +96,13 @@ double MetricsReading::sum(std::string_view name, const Labels& labels) const {
   return sum;
 }
 
-std::map<double, double> MetricsReading::buckets(std::string_view histogram) const {
+std::map<double, double> MetricsReading::buckets(std::string_view histogram, const Labels& labels) const {
   std::map<double, double> buckets;
   const auto it = samples_.find(std::string(histogram) + "_bucket");
   if (it == samples_.end()) return buckets;
   for (const Sample& sample : it->second) {
     const auto bound = sample.labels.find("le");
-    if (bound == sample.labels.end()) continue;
+    if (bound == sample.labels.end() || !carries(sample, labels)) continue;
     if (const auto le = number(bound->second); le && !std::isnan(*le)) buckets[*le] += sample.value;
   }
   return buckets;

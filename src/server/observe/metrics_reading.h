@@ -26,9 +26,10 @@ class MetricsReading {
   // The sum over all samples of that name that carry those labels; 0 of none.
   double sum(std::string_view name, const Labels& labels = {}) const;
   bool has(std::string_view name) const { return samples_.contains(name); }
-  // The samples of a histogram's buckets summed over labels: counts by upper bound, cumulative.
-  std::map<double, double> buckets(std::string_view histogram) const;
+  // The buckets of a histogram, summed over the samples that carry those labels: counts by upper bound, cumulative.
+  std::map<double, double> buckets(std::string_view histogram, const Labels& labels = {}) const;
   const std::map<std::string, std::vector<Sample>, std::less<>>& samples() const noexcept { return samples_; }
+  double taken_unix_seconds = 0.0;  // when it was read; whoever reads it says so
 
  private:
   std::map<std::string, std::vector<Sample>, std::less<>> samples_;  // by name

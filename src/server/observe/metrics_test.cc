@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "server/observe/dashboard.h"
 #include "server/observe/explain.h"
 #include "server/observe/metric_aliases.h"
 #include "server/observe/metric_table.h"
@@ -88,6 +89,28 @@ TEST_F(MetricsTest, CountsWhatAnEngineDid) {
   EXPECT_GE(reading.sum("process_threads"), 1);
   EXPECT_GE(reading.sum("process_open_fds"), 3);
   EXPECT_GT(reading.sum("process_start_time_seconds"), 1.6e9);
+}
+
+TEST_F(MetricsTest, ShowsOnADashboardWhatHappenedBetweenTwoReadings) {
+  ObservedRun run;
+  observe(run);
+  run.submit(40, 11);
+  run.run();
+  const MetricsReading before = read();
+  for (int i = 0; i < 2; ++i) run.submit(50, 21, i + 2);
+  run.run();
+  const auto views = views_of(before, read(), 2.0);
+  ASSERT_EQ(views.size(), 1u);
+  EXPECT_EQ(views[0].model, "tiny");
+  EXPECT_DOUBLE_EQ(views[0].output_tokens_s, 21.0);
+  EXPECT_DOUBLE_EQ(views[0].prompt_tokens_s, 50.0);
+  EXPECT_DOUBLE_EQ(views[0].requests_s, 1.0);
+  EXPECT_NEAR(views[0].forward_share, 1.0, 1e-9);
+  EXPECT_GT(views[0].step_sequences, 1.5);
+  EXPECT_GT(views[0].itl_p50, 0.004);
+  EXPECT_LT(views[0].itl_p50, 0.02);
+  EXPECT_GE(views[0].ttft_p95, views[0].ttft_p50);
+  EXPECT_TRUE(views[0].up);
 }
 
 TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {

@@ -149,9 +149,8 @@ void ModelMetrics::step(const engine::StepReport& report) {
 void ModelMetrics::count_tokens(const engine::StepReport& report) {
   static const std::span<const double> kBounds = buckets_of("vllm:inter_token_latency_seconds");
   std::ranges::fill(token_gaps_, 0.0);
-  double gaps = 0.0, prompts = 0.0;
+  double gaps = 0.0;
   for (const engine::TokenReport& token : report.tokens) {
-    prompts += static_cast<double>(token.prompt_tokens);
     const double seconds = token.since_ms / 1e3;
     if (token.first) {
       ttft_.Observe(seconds);
@@ -161,7 +160,7 @@ void ModelMetrics::count_tokens(const engine::StepReport& report) {
     gaps += seconds;
   }
   if (gaps > 0.0) itl_.ObserveMultiple(token_gaps_, gaps);
-  prompt_tokens_.Increment(prompts);
+  prompt_tokens_.Increment(static_cast<double>(report.prompt_tokens));
   generation_tokens_.Increment(static_cast<double>(report.tokens.size()));
 }
 
