@@ -81,8 +81,8 @@ void AccessLog::step(std::string_view model, const engine::StepReport& report) {
 void AccessLog::run() {
   auto begin = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    wake_.wait_for(lock, period_, [this] { return stopping_; });
+  for (bool ending = false; !ending;) {
+    ending = wake_.wait_for(lock, period_, [this] { return stopping_; });
     const auto now = std::chrono::steady_clock::now();
     write_traffic(std::max(1e-3, milliseconds_between(begin, now) / 1e3));
     begin = now;
