@@ -87,7 +87,7 @@ TEST_F(SpanExporterTest, SendsARequestWithItsPartsUnderItsCallersSpan) {
     last_end = spans[i].at("endTimeUnixNano");
     names.insert(spans[i].at("name").get<std::string>());
   }
-  EXPECT_EQ(last_end, root.at("endTimeUnixNano"));
+  EXPECT_EQ(last_end, root.at("endTimeUnixNano").get<std::string>());
   EXPECT_EQ(names, (std::set<std::string>{"queue", "prefill", "decode"}));
 }
 
