@@ -18,6 +18,8 @@ pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.88)
 mr_require(OpenSSL 3 COMPONENTS Crypto SSL)
 mr_require(Boost 1.81)
+# By pkg-config, as its CMake package wants its HTTP server and client too, which are not used.
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit>=3.1)
 if(MILLRACE_TESTS)
   mr_require(GTest 1.12)

@@ -4,11 +4,23 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
 
 namespace millrace::log {
 namespace {
 
 std::atomic<Level> current_level{Level::kInfo};
+
+struct SharedSink {
+  std::shared_mutex mutex;
+  Sink sink;
+};
+SharedSink& shared_sink() {
+  static SharedSink instance;
+  return instance;
+}
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
@@ -36,6 +48,17 @@ spdlog::level::level_enum to_spdlog(Level level) {
 
 void set_level(Level level) { current_level.store(level, std::memory_order_relaxed); }
 Level level() noexcept { return current_level.load(std::memory_order_relaxed); }
-void write(Level level, std::string_view line) { logger().log(to_spdlog(level), line); }
+void set_sink(Sink sink) {
+  const std::unique_lock lock(shared_sink().mutex);
+  shared_sink().sink = std::move(sink);
+}
+void write(Level level, std::string_view line) {
+  const std::shared_lock lock(shared_sink().mutex);
+  if (const Sink& sink = shared_sink().sink) {
+    sink(level, line);
+  } else {
+    logger().log(to_spdlog(level), line);
+  }
+}
 
 }  // namespace millrace::log

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <functional>
 #include <string_view>
 
 // The one logger. Lines go to stderr (stdout is for results); thread-safe; never throws. Prompts and outputs are never
@@ -10,6 +11,11 @@
 namespace millrace::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError, kOff };
+
+// Where lines go instead of stderr; empty: stderr again. It is called by whoever logs, must be thread-safe, not
+// log itself, and never throw. Nobody is inside the old one any more when this returns.
+using Sink = std::function<void(Level, std::string_view line)>;
+void set_sink(Sink sink);
 
 void set_level(Level level);
 Level level() noexcept;

@@ -42,6 +42,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
     return;
   }
   const bool refused = reason == FinishReason::kError && running.state == sched::SequenceState::kWaiting;
+  if (reason != FinishReason::kStop && reason != FinishReason::kLength) settle(running, env_.now());
   scheduler_.remove(running);
   InFlight& flight = requests_.at(running.request);
   if (!running.stops.stopped()) {
@@ -52,6 +53,8 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   output.choice = running.choice;
   output.finish = reason;
   output.stats = running.stats;
+  running.account.spent.finished = running.account.mark;
+  output.spent = std::make_shared<const TimeSpent>(running.account.spent);
   if (reason == FinishReason::kStop) predictor_->observe(running.tenant, running.stats.output_tokens);
   const bool trusted = reason != FinishReason::kError || refused;  // what a failed step wrote is not kept
   if (!trusted) cache_.forget(running.scope, running.tokens, 0);

@@ -217,7 +217,7 @@ Result<RequestId> Engine::submit(Request request) {
     first.scheduled = first.computed = sessions_.lend(*session, first.tokens, first.scope, first.blocks);
   first.pipeline.observe(first.tokens);
   first.stats.prompt_tokens = first.prompt_tokens;
-  first.stats.arrival = first.arrival;
+  first.stats.arrival = first.account.mark = first.arrival;
 
   InFlight flight{.answers = {}, .session = request.session, .live = 1, .n = request.n};
   flight.answers.resize(static_cast<std::size_t>(request.n));
@@ -244,8 +244,11 @@ void Engine::cancel(RequestId id) {
 void Engine::pause(RequestId id, bool paused) {
   const auto it = requests_.find(id);
   if (it == requests_.end()) return;
+  const TimePoint now = env_.now();
   for (auto& answer : it->second.answers) {
-    if (answer != nullptr && answer->ending == FinishReason::kNone) answer->paused = paused;
+    if (answer == nullptr || answer->ending != FinishReason::kNone) continue;
+    settle(*answer, now);
+    answer->paused = paused;
   }
 }
 

@@ -13,6 +13,7 @@
 #include "engine/request.h"
 #include "engine/running.h"
 #include "engine/sessions.h"
+#include "engine/step_report.h"
 #include "kv/paged_cache.h"
 #include "sched/length_predictor.h"
 #include "sched/scheduler.h"
@@ -39,7 +40,8 @@ struct Config {
 // Counts since the start.
 struct EngineCounters {
   std::int64_t steps = 0, requests = 0, answers = 0;
-  std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0, computed_tokens = 0;
+  std::int64_t prompt_tokens = 0, output_tokens = 0, computed_tokens = 0;
+  std::int64_t queried_tokens = 0, cached_tokens = 0;  // of prompts admitted: all, and found in pages
   std::int64_t preemptions = 0, swaps = 0, refusals = 0, numerical_errors = 0, failed_steps = 0;
 };
 
@@ -89,6 +91,9 @@ class Engine {
   // times out.
   std::optional<TimePoint> next_event() const;
 
+  // Called at the end of each committed step, on the engine's thread; must not block. One observer; empty: none.
+  void observe(StepObserver observer) { observer_ = std::move(observer); }
+
   const kv::PagedCache& cache() const noexcept { return cache_; }
   const EngineCounters& counters() const noexcept { return counters_; }
   const sched::Scheduler& scheduler() const noexcept { return scheduler_; }
@@ -115,7 +120,16 @@ class Engine {
     sched::StepPlan plan;
     std::unique_ptr<PromptRows> prompt_rows;  // null where no prompt is read
     sched::StepWork work;
-    TimePoint start{};
+    TimePoint start{}, scheduled{}, prepared{};
+    bool after_pause = false;  // nothing was being computed before it
+  };
+  // The time of a step, and the rates at which its rows share in it.
+  struct StepTime {
+    TimePoint begin{};
+    double whole_ms = 0.0;
+    double scale = 0.0;                        // of the cost model's time for this step
+    double token_ms = 0.0, kv_token_ms = 0.0;  // a row of one token alone
+    double prompts_ms = 0.0;                   // what rows of several tokens added
   };
 
   Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
@@ -144,6 +158,15 @@ class Engine {
   // tidying.cc
   void tidy();
 
+  // accounting.cc
+  void settle(Running& running, TimePoint now);
+  StepTime time_of(const Launched& step, TimePoint last_end) const;
+  void account(const sched::StepRow& row, const StepTime& step) const;
+  void note_rows(const Launched& step);
+  void note_prompt(const Running& running);
+  void note_token(const Running& running);
+  void report(const Launched& step, bool failed);
+
   // ending.cc
   void end_overdue(std::vector<Output>& outputs);
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs);
@@ -167,6 +190,14 @@ class Engine {
   std::set<std::pair<TimePoint, RequestId>> deadlines_;
   std::vector<Running*> retiring_;  // end as soon as no step holds them
   EngineCounters counters_;
+
+  StepObserver observer_;
+  EngineCounters reported_;
+  std::int64_t reported_evictions_ = 0;
+  std::vector<RowReport> row_reports_;
+  std::vector<TokenReport> token_reports_;
+  std::int64_t prompt_tokens_done_ = 0;
+  TimePoint wait_start_{};
   double swap_ms_per_page_ = 0.1, move_ms_per_page_ = 0.5;
   std::uint64_t tidied_ = 0;  // cache_.changes() when no page was left to move
   TimePoint step_end_{};      // of the step being committed: its tokens came then

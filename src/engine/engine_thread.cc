@@ -90,6 +90,7 @@ Heartbeat EngineThread::heartbeat() const {
   beat.requests = requests_;
   beat.waiting = waiting_;
   beat.running = running_;
+  beat.paused = paused_count_;
   return beat;
 }
 
@@ -106,6 +107,7 @@ void EngineThread::run() {
       }
     }
     requests_ = static_cast<std::int64_t>(clients_.size());
+    paused_count_ = static_cast<std::int64_t>(paused_.size());
     waiting_ = static_cast<std::int64_t>(engine_->scheduler().waiting().size());
     running_ = static_cast<std::int64_t>(engine_->scheduler().running().size());
     if (drain_end_ && env_.now() >= *drain_end_) {

@@ -23,7 +23,7 @@ struct ThreadConfig {
 struct Heartbeat {
   bool alive = true;              // false: the engine failed and ended every stream with an error
   double last_step_age_ms = 0.0;  // since the engine thread last came round; 0 while it has nothing to do
-  std::int64_t requests = 0, waiting = 0, running = 0;
+  std::int64_t requests = 0, waiting = 0, running = 0, paused = 0;
 };
 
 // The door to an engine for any number of threads: requests go in as messages, outputs come out through a ring each.
@@ -74,7 +74,7 @@ class EngineThread {
   std::condition_variable wake_;
   std::vector<std::function<void(Engine&)>> inbox_;
   std::atomic<bool> stopping_ = false, draining_ = false, alive_ = true, busy_ = false;
-  std::atomic<std::int64_t> last_round_ns_ = 0, requests_ = 0, waiting_ = 0, running_ = 0;
+  std::atomic<std::int64_t> last_round_ns_ = 0, requests_ = 0, waiting_ = 0, running_ = 0, paused_count_ = 0;
 
   // The engine thread's own.
   std::unordered_map<RequestId, Client> clients_;

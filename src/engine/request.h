@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "decode/sampling_params.h"
 #include "decode/token_score.h"
+#include "engine/time_spent.h"
 #include "kv/prefix_scope.h"
 
 namespace millrace::engine {
@@ -58,7 +60,7 @@ struct RequestStats {
   std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0;
   std::int64_t preemptions = 0;
   double cumulative_logprob = 0.0;  // of the drawn tokens, where sampling.logprobs are asked for
-  TimePoint arrival{}, admitted{}, first_token{}, last_token{};
+  TimePoint arrival{}, admitted{}, first_token{}, last_token{};  // the clock's zero: never
   double queue_ms() const { return milliseconds_between(arrival, admitted); }
   double ttft_ms() const { return milliseconds_between(arrival, first_token); }
   double tpot_ms() const {
@@ -79,10 +81,11 @@ struct Output {
   std::optional<TokenScore> score;    // of that token, where sampling.logprobs are asked for
   std::string text;                   // that may be shown now; whole UTF-8
   FinishReason finish = FinishReason::kNone;
-  bool last = false;           // the request's last output: all its answers have ended
-  std::optional<Error> error;  // with kError
-  StopReason stop_reason;      // with kStop
-  RequestStats stats;          // final once finish != kNone
+  bool last = false;                       // the request's last output: all its answers have ended
+  std::optional<Error> error;              // with kError
+  StopReason stop_reason;                  // with kStop
+  RequestStats stats;                      // final once finish != kNone
+  std::shared_ptr<const TimeSpent> spent;  // with the answer's end
 
   // Entry i scores prompt token i + 1 given those before it: one less than the prompt has, as nothing says how likely
   // the first was. Comes once, with the first token of choice 0, or with its end where max_tokens is 0.

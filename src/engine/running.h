@@ -12,6 +12,14 @@
 
 namespace millrace::engine {
 
+// What is known of where an answer's time went (accounting.cc).
+struct TimeAccount {
+  TimePoint mark{};        // accounted for until then
+  TimeSpent spent;         // but `finished`
+  std::int64_t lost = 0;   // tokens that were in its pages when it was last preempted: those are computed again
+  bool preempted = false;  // and not yet back
+};
+
 // One answer in flight: what scheduling needs, and what turns its logits into text.
 struct Running : sched::Sequence {
   Running(kv::BlockTable table, const decode::SamplingParams& params, std::int64_t vocab_size,
@@ -32,6 +40,7 @@ struct Running : sched::Sequence {
   std::unique_ptr<PromptReading> reading;  // null where nothing (more) is asked of the prompt but its successor
   bool draws = true;                       // its prompt gets a successor
   RequestStats stats;
+  TimeAccount account;
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
   std::optional<Error> failure;               // and this
 
@@ -51,6 +60,7 @@ struct Running : sched::Sequence {
     predicted_output = first.predicted_output;
     paused = first.paused;
     stats = first.stats;
+    account = first.account;
   }
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "engine/engine.h"
 
@@ -22,6 +23,7 @@ std::vector<Output> Engine::step() {
   }
   Launched step = std::move(launched_.front());
   launched_.pop_front();
+  if (observer_) wait_start_ = env_.now();
   const Result<TensorView> logits = executor_->wait();
   commit(std::move(step), logits, outputs);
   end_retired(outputs);
@@ -70,9 +72,12 @@ bool Engine::launch(std::vector<Output>& outputs) {
     row.n_tokens = std::min(row.n_tokens, s.remaining());
     return !cache_.reserve(s.blocks, s.scheduled, s.scheduled + row.n_tokens);
   });
+  const TimePoint scheduled = observer_ ? env_.now() : now.now;
   model::BatchInput input;
   Launched step = gather(std::move(plan), input);
   step.start = now.now;
+  step.scheduled = scheduled;
+  step.after_pause = stalled_;
   scheduler_.launched(step.plan, now);
   for (const sched::Refusal& refusal : step.plan.refused) {
     ++counters_.refusals;
@@ -82,12 +87,16 @@ bool Engine::launch(std::vector<Output>& outputs) {
   }
   if (step.plan.rows.empty()) return false;
   executor_->launch(std::move(input));
+  if (observer_) step.prepared = env_.now();
   launched_.push_back(std::move(step));
   return true;
 }
 
 void Engine::preempt(Running& running) {
   if (running.state == sched::SequenceState::kRunning) {  // else a session's pages are taken back before it has begun
+    settle(running, env_.now());
+    running.account.preempted = true;
+    running.account.lost = std::max(running.account.lost, running.computed);
     ++counters_.preemptions;
     ++running.stats.preemptions;
   }
@@ -111,6 +120,8 @@ void Engine::preempt(Running& running) {
 
 void Engine::admit(const sched::Admission& admission) {
   auto& running = static_cast<Running&>(*admission.sequence);
+  settle(running, env_.now());
+  running.account.preempted = false;
   if (running.swapped) {
     // Where others took the pages since the plan was made, what was computed is computed again.
     if (!cache_.swap_in(*running.swapped, running.blocks)) running.scheduled = running.computed = 0;
@@ -120,9 +131,10 @@ void Engine::admit(const sched::Admission& admission) {
     running.scheduled = running.computed = std::min(held, running.length() - 1);
   }
   if (running.stats.admitted == TimePoint{}) {
-    running.stats.admitted = env_.now();
+    running.stats.admitted = running.account.mark;
     running.stats.cached_tokens = std::min(running.computed, running.prompt_tokens);
     counters_.cached_tokens += running.stats.cached_tokens;
+    counters_.queried_tokens += running.prompt_tokens;
   }
 }
 
@@ -155,7 +167,7 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
 void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs) {
   ++counters_.steps;
   counters_.computed_tokens += step.work.tokens;
-  step_end_ = env_.now();
+  const TimePoint last_end = std::exchange(step_end_, env_.now());
   outputs.reserve(outputs.size() + step.plan.rows.size());
   if (logits) {
     cost_.observe(step.work, milliseconds_between(step.start, step_end_));
@@ -163,12 +175,15 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       cache_.set_recompute_ms_per_page(cost_.cost().token_ms * static_cast<double>(cache_.block_tokens()));
     }
   }
+  if (observer_) note_rows(step);
+  const StepTime time = time_of(step, last_end);
   scheduler_.committed(step.plan, view());
   if (!logits) ++counters_.failed_steps;
   std::int64_t logit_row = 0;
   for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {
     const sched::StepRow& planned = step.plan.rows[i];
     auto& running = static_cast<Running&>(*planned.sequence);
+    account(planned, time);
     if (!logits && running.ending != FinishReason::kNone) {  // ends with end_retired()
       running.ending = FinishReason::kError;
       running.failure = logits.error();
@@ -204,6 +219,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
     fork_answers(running, row, outputs);
     draw(running, row, outputs);
   }
+  if (observer_) report(step, !logits);
 }
 
 // The prompt is computed: the other answers begin with its pages and their own first token.
@@ -232,6 +248,7 @@ void Engine::draw(Running& running, std::span<const float> logits, std::vector<O
     fail(running, drawn.error(), outputs);
     return;
   }
+  note_token(running);
   RequestStats& stats = running.stats;
   Output output;
   if (running.sampling.logprobs) {
@@ -295,6 +312,7 @@ void Engine::fail(Running& running, Error error, std::vector<Output>& outputs) {
 // The whole prompt is computed, and nothing else was asked for.
 void Engine::finish_reading(Running& running, std::vector<Output>& outputs) {
   Output output;
+  note_prompt(running);
   running.stats.first_token = running.stats.last_token = step_end_;
   if (running.reading->embeds()) {
     output.embedding = running.reading->take_embedding();

@@ -1,0 +1,161 @@
+// Where the time of each answer goes, and what a step did, for whoever observes.
+
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace millrace::engine {
+namespace {
+
+// Time until then that the answer spent in no step.
+void spend_outside(Running& running, TimePoint until) {
+  TimeAccount& account = running.account;
+  if (until <= account.mark) return;
+  const double ms = milliseconds_between(account.mark, until);
+  account.mark = until;
+  TimeSpent& spent = account.spent;
+  if (running.paused && running.ending == FinishReason::kNone) {
+    spent.paused_ms += ms;
+  } else if (account.preempted) {
+    spent.preempted_ms += ms;
+  } else if (running.state == sched::SequenceState::kWaiting) {
+    spent.queue_ms += ms;
+  } else {
+    spent.held_ms += ms;
+  }
+}
+
+// `ms` of a step that computed a chunk of a prompt, of which it would have taken `alone_ms` by itself.
+void spend_in_prefill(TimeAccount& account, const sched::StepRow& row, double ms, double alone_ms) {
+  const std::int64_t again = std::clamp<std::int64_t>(account.lost - row.first, 0, row.n_tokens);
+  const double share = static_cast<double>(again) / static_cast<double>(row.n_tokens);
+  account.spent.recomputed_tokens += again;
+  account.spent.recompute_ms += ms * share;
+  account.spent.prefill_ms += alone_ms * (1.0 - share);
+  account.spent.prefill_shared_ms += (ms - alone_ms) * (1.0 - share);
+}
+
+}  // namespace
+
+// Not while a step holds it: the time of a step is accounted for when it ends.
+void Engine::settle(Running& running, TimePoint now) {
+  if (running.in_flight == 0) spend_outside(running, now);
+}
+
+// A step lasts from the end of the one before it, whose tokens it goes on from, unless there was nothing to compute in
+// between. What its rows would have taken alone is what the cost model says of them, scaled so that the model is right
+// about the whole step.
+Engine::StepTime Engine::time_of(const Launched& step, TimePoint last_end) const {
+  const sched::StepCost& cost = cost_.cost();
+  StepTime time{.begin = step.after_pause ? step.start : std::min(last_end, step_end_)};
+  time.whole_ms = milliseconds_between(time.begin, step_end_);
+  time.scale = time.whole_ms / std::max(cost.milliseconds(step.work), 1e-9);
+  time.token_ms = time.scale * cost.milliseconds({.tokens = 1, .kv_tokens = 1, .samples = 1});
+  time.kv_token_ms = time.scale * cost.kv_token_ms;
+  if (step.work.tokens == static_cast<std::int64_t>(step.plan.rows.size())) return time;
+  sched::StepWork single;  // rows of one token
+  for (const sched::StepRow& row : step.plan.rows) {
+    if (row.n_tokens == 1) single.add(1, row.first), ++single.samples;
+  }
+  time.prompts_ms = std::max(0.0, time.whole_ms - (single.tokens > 0 ? time.scale * cost.milliseconds(single) : 0.0));
+  return time;
+}
+
+void Engine::account(const sched::StepRow& row, const StepTime& step) const {
+  const bool samples = row.samples();
+  auto& running = static_cast<Running&>(*row.sequence);
+  TimeAccount& account = running.account;
+  ++account.spent.steps;
+  double ms = step.whole_ms;
+  if (account.mark != step.begin) {
+    if (running.ending == FinishReason::kStop || running.ending == FinishReason::kLength) return;  // has its end
+    spend_outside(running, step.begin);
+    ms = std::max(0.0, milliseconds_between(account.mark, step_end_));
+  }
+  account.mark = step_end_;
+  if (row.n_tokens == 1 && samples && running.stats.output_tokens > 0) {
+    const double alone = std::min(ms, step.token_ms + step.kv_token_ms * static_cast<double>(row.first));
+    const double prompts = std::min(step.prompts_ms, ms - alone);
+    account.spent.decode_ms += alone;
+    account.spent.decode_prefill_ms += prompts;
+    account.spent.decode_batch_ms += ms - alone - prompts;
+  } else {
+    sched::StepWork own{.samples = samples ? 1 : 0};
+    own.add(row.n_tokens, row.first);
+    spend_in_prefill(account, row, ms, std::min(ms, step.scale * cost_.cost().milliseconds(own)));
+  }
+}
+
+// Before the rows' sequences can end.
+void Engine::note_rows(const Launched& step) {
+  prompt_tokens_done_ = 0;
+  row_reports_.clear();
+  token_reports_.clear();
+  for (const sched::StepRow& row : step.plan.rows) {
+    const auto& running = static_cast<const Running&>(*row.sequence);
+    row_reports_.push_back({.request = running.request,
+                            .choice = running.choice,
+                            .first = row.first,
+                            .tokens = row.n_tokens,
+                            .decode = row.n_tokens == 1 && row.samples() && running.stats.output_tokens > 0,
+                            .begins = running.account.spent.steps == 0,
+                            .arrival = running.arrival,
+                            .start = std::max(running.stats.admitted, step.start)});
+  }
+}
+
+// The other answers to a prompt begin with the first one's.
+void Engine::note_prompt(const Running& running) {
+  if (running.choice == 0) prompt_tokens_done_ += running.prompt_tokens;
+}
+
+void Engine::note_token(const Running& running) {
+  if (!observer_) return;
+  const bool first = running.stats.output_tokens == 0;
+  if (first) note_prompt(running);
+  token_reports_.push_back(
+      {.request = running.request,
+       .choice = running.choice,
+       .first = first,
+       .since_ms = milliseconds_between(first ? running.arrival : running.stats.last_token, step_end_)});
+}
+
+void Engine::report(const Launched& step, bool failed) {
+  StepReport report{.start = step.start,
+                    .end = env_.now(),
+                    .schedule_ms = milliseconds_between(step.start, step.scheduled),
+                    .prepare_ms = milliseconds_between(step.scheduled, step.prepared),
+                    .forward_ms = milliseconds_between(wait_start_, step_end_),
+                    .failed = failed};
+  report.commit_ms = milliseconds_between(step_end_, report.end);
+  report.sequences = static_cast<std::int64_t>(row_reports_.size());
+  for (const RowReport& row : row_reports_) {
+    (row.decode ? report.decode_tokens : report.prefill_tokens) += row.tokens;
+    report.kv_tokens_read += row.first + row.tokens;
+  }
+  report.kv_tokens_attended = step.work.kv_tokens;
+  report.samples = step.work.samples;
+  report.prompt_tokens = prompt_tokens_done_;
+  report.admitted = static_cast<std::int64_t>(step.plan.admitted.size());
+  report.cached_tokens = counters_.cached_tokens - reported_.cached_tokens;
+  report.queried_tokens = counters_.queried_tokens - reported_.queried_tokens;
+  report.preempted = counters_.preemptions - reported_.preemptions;
+  report.swapped = counters_.swaps - reported_.swaps;
+  report.numerical_errors = counters_.numerical_errors - reported_.numerical_errors;
+  report.refused = counters_.refusals - reported_.refusals;
+  report.evicted_pages = cache_.counters().evicted_pages - reported_evictions_;
+  report.waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
+  if (report.waiting > 0) {
+    report.oldest_wait_ms = milliseconds_between(scheduler_.waiting().front()->arrival, report.end);
+  }
+  report.running = static_cast<std::int64_t>(scheduler_.running().size());
+  report.paused = std::ranges::count_if(scheduler_.running(), &sched::Sequence::paused);
+  report.pages = cache_.use();
+  report.rows = row_reports_;
+  report.tokens = token_reports_;
+  reported_ = counters_;
+  reported_evictions_ = cache_.counters().evicted_pages;
+  observer_(report);
+}
+
+}  // namespace millrace::engine

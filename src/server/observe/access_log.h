@@ -1,0 +1,50 @@
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "engine/step_report.h"
+#include "server/observe/log_writer.h"
+#include "server/observe/request_record.h"
+
+namespace millrace::server::observe {
+
+// One line for each finished request, and every ten seconds with traffic one for each model. Neither prompts nor
+// answers nor keys. Thread-safe; never waits.
+class AccessLog {
+ public:
+  explicit AccessLog(LogWriter& writer, std::chrono::milliseconds period = std::chrono::seconds(10));
+  ~AccessLog();
+  AccessLog(const AccessLog&) = delete;
+  AccessLog& operator=(const AccessLog&) = delete;
+
+  void request(const RequestRecord& record);
+  void step(std::string_view model, const engine::StepReport& report);
+
+ private:
+  // Of one model, since the line before.
+  struct Traffic {
+    std::int64_t requests = 0, failed = 0, prompt_tokens = 0, cached_tokens = 0, output_tokens = 0, preemptions = 0;
+    std::int64_t running = 0, waiting = 0;
+    double kv_share = 0.0;
+    bool any = false;
+  };
+  void run();
+  void write_traffic(double seconds);
+
+  LogWriter& writer_;
+  const std::chrono::milliseconds period_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable wake_;
+  std::map<std::string, Traffic, std::less<>> traffic_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+std::vector<LogField> access_fields(const RequestRecord& record);
+
+}  // namespace millrace::server::observe

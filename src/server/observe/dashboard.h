@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/observe/metrics_reading.h"
+
+namespace millrace::server::observe {
+
+// What one model of a server did between two readings of its metrics, and its state at the second. Works on vLLM's
+// servers too, but for what only millrace tells: nothing there is 0.
+struct ModelView {
+  std::string model;
+  double seconds = 0.0;  // between the readings; 0: there was one only, and rates are means since the start
+  double prompt_tokens_s = 0.0, cached_tokens_s = 0.0, output_tokens_s = 0.0, requests_s = 0.0;
+  double running = 0.0, waiting = 0.0, paused = 0.0, kv_share = 0.0;
+  double ttft_p50 = 0.0, ttft_p95 = 0.0, itl_p50 = 0.0, itl_p95 = 0.0;                        // seconds
+  double mbu = 0.0, mfu = 0.0, busy = 0.0;                                                    // 0 to 1
+  double schedule_share = 0.0, prepare_share = 0.0, forward_share = 0.0, commit_share = 0.0;  // of the steps' time
+  double step_sequences = 0.0;                                                                // mean
+  double preemptions = 0.0, failed = 0.0;                                                     // in that time
+  double last_step_age_seconds = 0.0;
+  bool up = true;
+};
+
+// By name. `before` may be empty.
+std::vector<ModelView> views_of(const MetricsReading& before, const MetricsReading& after, double seconds);
+
+}  // namespace millrace::server::observe

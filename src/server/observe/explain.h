@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/request.h"
+
+namespace millrace::server::observe {
+
+// A part of an answer's time, by its cause.
+struct Cause {
+  std::string_view name;  // one of cause_names()
+  double milliseconds = 0.0;
+  double share = 0.0;    // of the whole
+  std::string sentence;  // why, for people
+};
+
+// Why an answer took as long as it did: all causes that took time, the greatest first. Milliseconds add up to the time
+// from arrival to end, shares to 1.
+std::vector<Cause> explain(const engine::RequestStats& stats, const engine::TimeSpent& spent);
+
+// The same without sentences, in the order of cause_names(): for sums over many answers.
+std::span<const std::string_view> cause_names() noexcept;
+std::vector<double> milliseconds_by_cause(const engine::TimeSpent& spent);
+
+}  // namespace millrace::server::observe

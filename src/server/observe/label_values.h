@@ -1,0 +1,31 @@
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace millrace::server::observe {
+
+// The values of one label, of which there are never more than `most`: whatever comes after those is "other", so that no
+// client can fill the memory of the server or of whoever reads its metrics. Thread-safe.
+class LabelValues {
+ public:
+  explicit LabelValues(std::size_t most) : most_(most) {}
+
+  std::string admit(std::string_view value) {
+    const std::lock_guard lock(mutex_);
+    if (values_.contains(value)) return std::string(value);
+    if (values_.size() >= most_ || value.size() > kLongest) return "other";
+    values_.emplace(value);
+    return std::string(value);
+  }
+
+ private:
+  static constexpr std::size_t kLongest = 256;
+  const std::size_t most_;
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> values_;
+};
+
+}  // namespace millrace::server::observe

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "server/observe/metric_table.h"
+
+namespace millrace::server::observe {
+
+// The metrics of metric_table.h, ready to be counted. A CHECK fails for a name that the table lacks or has as another
+// kind. Thread-safe; what it returns lives as long as it does.
+class MetricFamilies {
+ public:
+  MetricFamilies();
+  prometheus::Counter& counter(std::string_view name, const prometheus::Labels& labels = {});
+  prometheus::Gauge& gauge(std::string_view name, const prometheus::Labels& labels = {});
+  prometheus::Histogram& histogram(std::string_view name, const prometheus::Labels& labels = {});
+  std::vector<prometheus::MetricFamily> collect() const { return registry_.Collect(); }
+
+ private:
+  prometheus::Registry registry_;
+  std::map<std::string_view, prometheus::Family<prometheus::Counter>*> counters_;
+  std::map<std::string_view, prometheus::Family<prometheus::Gauge>*> gauges_;
+  struct HistogramFamily {
+    prometheus::Family<prometheus::Histogram>* family;
+    std::span<const double> buckets;
+  };
+  std::map<std::string_view, HistogramFamily> histograms_;
+};
+
+// A counter that follows a total kept elsewhere. Not thread-safe.
+inline void raise_to(prometheus::Counter& counter, double total) {
+  if (total > counter.Value()) counter.Increment(total - counter.Value());
+}
+
+}  // namespace millrace::server::observe

@@ -1,0 +1,250 @@
+#include "server/observe/model_metrics.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "server/observe/explain.h"
+
+namespace millrace::server::observe {
+namespace {
+
+using engine::FinishReason;
+
+std::span<const double> buckets_of(std::string_view name) {
+  return std::ranges::find(all_metrics(), name, &MetricInfo::name)->buckets;
+}
+
+// As vLLM calls them.
+std::string_view finished_reason(FinishReason reason) {
+  return reason == FinishReason::kCancelled ? "abort" : engine::to_string(reason);
+}
+
+std::string_view phase_of(const engine::RequestStats& stats) {
+  return !happened(stats.admitted) ? "queue" : !happened(stats.first_token) ? "prefill" : "decode";
+}
+
+double seconds_between(TimePoint start, TimePoint end) { return milliseconds_between(start, end) / 1e3; }
+
+}  // namespace
+
+ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, std::span<const Objective> objectives)
+    : families_(families),
+      name_(name),
+      objectives_(objectives.begin(), objectives.end()),
+      token_gaps_(buckets_of("vllm:inter_token_latency_seconds").size() + 1),
+      running_(gauge("vllm:num_requests_running")),
+      waiting_(gauge("vllm:num_requests_waiting")),
+      kv_usage_(gauge("vllm:kv_cache_usage_perc")),
+      mbu_(gauge("millrace:memory_bandwidth_utilization")),
+      mfu_(gauge("millrace:compute_utilization")),
+      busy_(gauge("millrace:busy_ratio")),
+      oldest_wait_(gauge("millrace:oldest_wait_seconds")),
+      step_age_(gauge("millrace:last_step_age_seconds")),
+      up_(gauge("millrace:engine_up")),
+      paused_(gauge("millrace:paused_streams")),
+      prompt_tokens_(counter("vllm:prompt_tokens_total")),
+      generation_tokens_(counter("vllm:generation_tokens_total")),
+      cached_tokens_(counter("vllm:prompt_tokens_cached_total")),
+      queries_(counter("vllm:prefix_cache_queries_total")),
+      hits_(counter("vllm:prefix_cache_hits_total")),
+      preemptions_(counter("vllm:num_preemptions_total")),
+      corrupted_(counter("vllm:corrupted_requests_total")),
+      operations_(counter("vllm:estimated_flops_per_gpu_total")),
+      read_bytes_(counter("vllm:estimated_read_bytes_per_gpu_total")),
+      write_bytes_(counter("vllm:estimated_write_bytes_per_gpu_total")),
+      evicted_(counter("millrace:kv_evicted_pages_total")),
+      swapped_(counter("millrace:swapped_total")),
+      refused_(counter("millrace:refused_total")),
+      failed_steps_(counter("millrace:failed_steps_total")),
+      prefill_tokens_(families.counter("millrace:step_tokens_total", labels({{"kind", "prefill"}}))),
+      decode_tokens_(families.counter("millrace:step_tokens_total", labels({{"kind", "decode"}}))),
+      recomputed_(counter("millrace:recomputed_tokens_total")),
+      ttft_(histogram("vllm:time_to_first_token_seconds")),
+      itl_(histogram("vllm:inter_token_latency_seconds")),
+      tpot_(histogram("vllm:request_time_per_output_token_seconds")),
+      latency_(histogram("vllm:e2e_request_latency_seconds")),
+      queue_(histogram("vllm:request_queue_time_seconds")),
+      inference_(histogram("vllm:request_inference_time_seconds")),
+      prefill_(histogram("vllm:request_prefill_time_seconds")),
+      decode_(histogram("vllm:request_decode_time_seconds")),
+      request_prompt_(histogram("vllm:request_prompt_tokens")),
+      request_generation_(histogram("vllm:request_generation_tokens")),
+      request_longest_(histogram("vllm:request_max_num_generation_tokens")),
+      request_n_(histogram("vllm:request_params_n")),
+      request_max_tokens_(histogram("vllm:request_params_max_tokens")),
+      request_computed_(histogram("vllm:request_prefill_kv_computed_tokens")),
+      request_preemptions_(histogram("vllm:request_num_preemptions")),
+      step_size_(histogram("vllm:iteration_tokens_total")),
+      step_sequences_(histogram("millrace:step_sequences")) {
+  constexpr std::array kPhases = {"schedule", "prepare", "forward", "commit"};
+  for (std::size_t i = 0; i < kPhases.size(); ++i) {
+    phases_[i] = &families.histogram("millrace:step_phase_seconds", labels({{"phase", kPhases[i]}}));
+  }
+  constexpr std::array kStates = {"used", "cached", "free"};
+  for (std::size_t i = 0; i < kStates.size(); ++i) {
+    pages_[i] = &families.gauge("millrace:kv_pages", labels({{"state", kStates[i]}}));
+  }
+  for (const std::string_view cause : cause_names()) {
+    causes_.push_back(
+        &families.counter("millrace:request_time_seconds_total", labels({{"cause", std::string(cause)}})));
+  }
+  for (const auto reason : {FinishReason::kStop, FinishReason::kLength, FinishReason::kCancelled,
+                            FinishReason::kTimeout, FinishReason::kError}) {
+    families.counter("vllm:request_success_total", labels({{"finished_reason", std::string(finished_reason(reason))}}));
+  }
+  for (const char* phase : {"queue", "prefill", "decode"}) {
+    families.counter("millrace:aborts_total", labels({{"phase", phase}}));
+  }
+  for (const Objective& objective : objectives_) {
+    families.counter("millrace:slo_requests_total", labels({{"slo", label_of(objective)}}));
+    families.counter("millrace:slo_attained_total", labels({{"slo", label_of(objective)}}));
+  }
+}
+
+prometheus::Labels ModelMetrics::labels(std::initializer_list<std::pair<const std::string, std::string>> more) const {
+  prometheus::Labels all{{"model_name", name_}, {"engine", "0"}};
+  all.insert(more.begin(), more.end());
+  return all;
+}
+
+void ModelMetrics::set_model(ServedModel model) {
+  families_
+      .gauge("vllm:cache_config_info", labels({{"block_size", std::to_string(model.block_tokens)},
+                                               {"num_gpu_blocks", std::to_string(model.pages)}}))
+      .Set(1.0);
+  pages_[2]->Set(static_cast<double>(model.pages));
+  up_.Set(1.0);
+  const std::lock_guard lock(mutex_);
+  model_ = std::move(model);
+}
+
+void ModelMetrics::step(const engine::StepReport& report) {
+  const std::array phases = {report.schedule_ms, report.prepare_ms, report.forward_ms, report.commit_ms};
+  for (std::size_t i = 0; i < phases.size(); ++i) phases_[i]->Observe(phases[i] / 1e3);
+  step_size_.Observe(static_cast<double>(report.prefill_tokens + report.decode_tokens));
+  step_sequences_.Observe(static_cast<double>(report.sequences));
+  prefill_tokens_.Increment(static_cast<double>(report.prefill_tokens));
+  decode_tokens_.Increment(static_cast<double>(report.decode_tokens));
+  cached_tokens_.Increment(static_cast<double>(report.cached_tokens));
+  hits_.Increment(static_cast<double>(report.cached_tokens));
+  queries_.Increment(static_cast<double>(report.queried_tokens));
+  preemptions_.Increment(static_cast<double>(report.preempted));
+  swapped_.Increment(static_cast<double>(report.swapped));
+  corrupted_.Increment(static_cast<double>(report.numerical_errors));
+  refused_.Increment(static_cast<double>(report.refused));
+  evicted_.Increment(static_cast<double>(report.evicted_pages));
+  if (report.failed) failed_steps_.Increment();
+  running_.Set(static_cast<double>(report.running));
+  waiting_.Set(static_cast<double>(report.waiting));
+  paused_.Set(static_cast<double>(report.paused));
+  oldest_wait_.Set(report.oldest_wait_ms / 1e3);
+  const std::array pages = {report.pages.used, report.pages.cached, report.pages.free};
+  for (std::size_t i = 0; i < pages.size(); ++i) pages_[i]->Set(static_cast<double>(pages[i]));
+  kv_usage_.Set(static_cast<double>(report.pages.used) / std::max(1.0, static_cast<double>(report.pages.total)));
+  count_tokens(report);
+  count_work(report);
+}
+
+void ModelMetrics::count_tokens(const engine::StepReport& report) {
+  static const std::span<const double> kBounds = buckets_of("vllm:inter_token_latency_seconds");
+  std::ranges::fill(token_gaps_, 0.0);
+  double gaps = 0.0;
+  for (const engine::TokenReport& token : report.tokens) {
+    const double seconds = token.since_ms / 1e3;
+    if (token.first) {
+      ttft_.Observe(seconds);
+      continue;
+    }
+    ++token_gaps_[static_cast<std::size_t>(std::ranges::lower_bound(kBounds, seconds) - kBounds.begin())];
+    gaps += seconds;
+  }
+  if (gaps > 0.0) itl_.ObserveMultiple(token_gaps_, gaps);
+  prompt_tokens_.Increment(static_cast<double>(report.prompt_tokens));
+  generation_tokens_.Increment(static_cast<double>(report.tokens.size()));
+}
+
+void ModelMetrics::count_work(const engine::StepReport& report) {
+  const std::lock_guard lock(mutex_);
+  RecentWork::Sum sum{.seconds = seconds_between(report.start, report.end)};
+  if (model_.meter) {
+    const StepMeter::Work work = model_.meter->of(report);
+    operations_.Increment(work.operations);
+    read_bytes_.Increment(work.read_bytes);
+    write_bytes_.Increment(work.write_bytes);
+    sum.bytes = work.read_bytes;
+    sum.operations = work.operations;
+  }
+  recent_.add(report.end, sum);
+}
+
+void ModelMetrics::request(const RequestRecord& record) {
+  request_n_.Observe(record.n);
+  request_max_tokens_.Observe(static_cast<double>(record.max_tokens));
+  request_prompt_.Observe(static_cast<double>(record.prompt_tokens()));
+  request_computed_.Observe(static_cast<double>(record.prompt_tokens() - record.cached_tokens()));
+  std::int64_t longest = 0;
+  for (const AnswerRecord& answer : record.answers) {
+    count_answer(answer);
+    longest = std::max(longest, answer.stats.output_tokens);
+  }
+  request_longest_.Observe(static_cast<double>(longest));
+  count_objectives(record);
+}
+
+void ModelMetrics::count_answer(const AnswerRecord& answer) {
+  const engine::RequestStats& stats = answer.stats;
+  families_
+      .counter("vllm:request_success_total", labels({{"finished_reason", std::string(finished_reason(answer.finish))}}))
+      .Increment();
+  if (answer.finish == FinishReason::kCancelled) {
+    families_.counter("millrace:aborts_total", labels({{"phase", std::string(phase_of(stats))}})).Increment();
+  }
+  latency_.Observe(answer.spent.total_ms() / 1e3);
+  queue_.Observe(answer.spent.queue_ms / 1e3);
+  request_generation_.Observe(static_cast<double>(stats.output_tokens));
+  request_preemptions_.Observe(static_cast<double>(stats.preemptions));
+  recomputed_.Increment(static_cast<double>(answer.spent.recomputed_tokens));
+  const auto parts = milliseconds_by_cause(answer.spent);
+  for (std::size_t i = 0; i < parts.size(); ++i) causes_[i]->Increment(std::max(0.0, parts[i] / 1e3));
+  if (!happened(stats.first_token)) return;
+  prefill_.Observe(seconds_between(stats.admitted, stats.first_token));
+  decode_.Observe(seconds_between(stats.first_token, stats.last_token));
+  inference_.Observe(seconds_between(stats.admitted, stats.last_token));
+  if (stats.output_tokens > 1) tpot_.Observe(stats.tpot_ms() / 1e3);
+}
+
+// A client that leaves says nothing of the server; an answer that failed or came too late is a bad one.
+void ModelMetrics::count_objectives(const RequestRecord& record) {
+  const auto left = [](const AnswerRecord& answer) { return answer.finish == FinishReason::kCancelled; };
+  if (record.answers.empty() || std::ranges::any_of(record.answers, left)) return;
+  for (const Objective& objective : objectives_) {
+    const auto good = [&](const AnswerRecord& answer) {
+      const bool whole = answer.finish == FinishReason::kStop || answer.finish == FinishReason::kLength;
+      return whole && (objective.ttft_ms <= 0.0 || answer.stats.ttft_ms() <= objective.ttft_ms) &&
+             (objective.tpot_ms <= 0.0 || answer.stats.tpot_ms() <= objective.tpot_ms);
+    };
+    const auto of_it = labels({{"slo", label_of(objective)}});
+    families_.counter("millrace:slo_requests_total", of_it).Increment();
+    if (std::ranges::all_of(record.answers, good)) families_.counter("millrace:slo_attained_total", of_it).Increment();
+  }
+}
+
+void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
+  running_.Set(static_cast<double>(snapshot.running));
+  waiting_.Set(static_cast<double>(snapshot.waiting));
+  paused_.Set(static_cast<double>(snapshot.paused));
+  if (snapshot.waiting == 0) oldest_wait_.Set(0.0);
+  step_age_.Set(snapshot.last_step_age_seconds);
+  up_.Set(snapshot.alive ? 1.0 : 0.0);
+  const std::lock_guard lock(mutex_);
+  const RecentWork::Sum work = recent_.sum(now);
+  const auto share = [&](double done, double peak) {
+    return work.seconds > 0.0 && peak > 0.0 ? done / (work.seconds * peak * 1e9) : 0.0;
+  };
+  mbu_.Set(share(work.bytes, model_.peak_read_gb_s));
+  mfu_.Set(share(work.operations, model_.peak_gop_s));
+  busy_.Set(std::min(1.0, work.seconds / static_cast<double>(RecentWork::kSeconds)));
+}
+
+}  // namespace millrace::server::observe

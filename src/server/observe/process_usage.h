@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::server::observe {
+
+// What this process takes of the machine; zeros where the system does not say.
+struct ProcessUsage {
+  double cpu_seconds = 0.0, start_unix_seconds = 0.0;
+  std::int64_t resident_bytes = 0, open_fds = 0, threads = 0;
+};
+ProcessUsage process_usage();
+
+}  // namespace millrace::server::observe
