@@ -1,6 +1,5 @@
 #include "service_plan.h"
 
-#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "bench/report.h"
 #include "bench/table.h"
 #include "engine/local_executor.h"
+#include "goodput.h"
 #include "loadgen/blank_tokenizer.h"
 #include "loadgen/statistics.h"
 #include "model_speed.h"
@@ -24,39 +24,6 @@ using simulator::ServiceRun;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMaxTraceBytes = std::uint64_t{1} << 30;
-
-// What a request must keep to count as good.
-struct Goodput {
-  double ttft_ms = 0.0, tpot_ms = 0.0;  // 0 = any
-};
-
-std::vector<std::string> split(const std::string& text, char mark) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(mark, at), text.size());
-    if (end > at) parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
-// "ttft:500,tpot:50"
-Goodput parse_goodput(const std::string& text) {
-  Goodput goodput;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t colon = part.find(':');
-    const std::string name = part.substr(0, colon);
-    const std::string value = colon == std::string::npos ? "" : part.substr(colon + 1);
-    double ms = 0.0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), ms);
-    const bool number = error == std::errc() && end == value.data() + value.size() && ms > 0.0 && ms < 1e9;
-    if (!number || (name != "ttft" && name != "tpot")) {
-      throw_load_error(ErrorCode::kInvalidArgument, "goodput", "goodput: '{}': expected ttft:MS or tpot:MS", part);
-    }
-    (name == "ttft" ? goodput.ttft_ms : goodput.tpot_ms) = ms;
-  }
-  return goodput;
-}
 
 struct Summary {
   Distribution ttft, tpot, latency;

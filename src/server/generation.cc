@@ -51,6 +51,7 @@ struct Job {
 void submit(const std::shared_ptr<Job>& job) {
   if (job->abandoned) return;
   GenerationTask& task = job->task;
+  task.sampling = {task.requests[0].sampling};
   for (engine::Request& request : task.requests) {
     job->streams.push_back(task.model->engine.submit(std::move(request), job->wake));
   }
@@ -212,6 +213,8 @@ class Collector {
     answer.finish = output.finish;
     answer.stop_reason = std::move(output.stop_reason);
     answer.stats = output.stats;
+    answer.engine_request = output.request;
+    if (output.spent) answer.spent = *output.spent;
     if (output.last) --open_;
     const auto gathered = static_cast<std::int64_t>(piece.tokens.size());
     if (output.finish == kNone && gathered < job_->task.fields.stream_interval) return;
@@ -323,6 +326,9 @@ std::unique_ptr<http::Responder> generate(Service& service, const GenerationRout
   }
   auto job = std::make_shared<Job>(service, route, std::move(request), caller, std::move(wake));
   job->request_id = service.request_id(job->request);
+  job->task.route = job->request.path;
+  job->task.trace_parent = job->request.headers.get("traceparent");
+  job->task.received = job->request.received;
   if (!service.prep_pool().run([job] { guarded(job, [&] { read(job); }); })) {
     job->error = ApiError(429, "queue_full", "", "too many requests are waiting");
     job->done = true;

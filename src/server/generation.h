@@ -21,11 +21,14 @@ struct GenerationTask {
   std::shared_ptr<HostedModel> model;
   std::string request_id;
   std::int64_t created = 0;  // Unix time
+  std::string route, trace_parent;
+  TimePoint received{};
   Caller caller;
   GenerationFields fields;
   std::vector<std::vector<std::int32_t>> prompts;
-  std::vector<std::string> prompt_texts;  // [prompts]; "" where ids were given
-  std::vector<engine::Request> requests;  // one a prompt
+  std::vector<std::string> prompt_texts;         // [prompts]; "" where ids were given
+  std::vector<engine::Request> requests;         // one a prompt; given away when submitted
+  std::vector<decode::SamplingParams> sampling;  // of the first of them, for logs and traces
   std::optional<engine::SessionId> session;
 };
 
@@ -40,6 +43,8 @@ struct Answer {
   engine::FinishReason finish = engine::FinishReason::kNone;
   engine::StopReason stop_reason;
   engine::RequestStats stats;
+  engine::TimeSpent spent;  // once it has ended
+  engine::RequestId engine_request = 0;
 };
 
 // What an answer gained in a step, or a few.

@@ -70,9 +70,10 @@ class PooledReply final : public http::Responder {
 }  // namespace
 
 Service::Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host,
-                 Env& env)
+                 Observers& observers, Env& env)
     : config_(config),
       access_(std::move(access)),
+      observers_(observers),
       env_(env),
       next_id_(env.random_seed()),
       models_(std::move(models), host, env),
@@ -192,9 +193,59 @@ http::Reply Service::error(int status, std::string_view what) {
   return ApiError(status, code, "", std::string(what)).reply(Dialect::kOpenAi);
 }
 
-void Service::finished(const http::Exchange&) {}
+void Service::finished(const http::Exchange& exchange) {
+  std::string parameter, allowed;
+  const Route* route = find(exchange.method, exchange.path, parameter, allowed);
+  observers_.metrics().http(exchange, route == nullptr ? "" : route->path);
+  if (exchange.status == 401) observers_.metrics().auth_failure();
+  if (exchange.status == 429) observers_.metrics().rejected("capacity");
+}
 
-void Service::finished(const GenerationTask&, const std::vector<Answer>&, const std::optional<ApiError>&) {}
+void Service::finished(const GenerationTask& task, const std::vector<Answer>& answers,
+                       const std::optional<ApiError>& error) {
+  observe::RequestRecord record;
+  record.model = task.model->name;
+  record.route = task.route;
+  record.tenant = task.caller.tenant;
+  record.request_id = task.request_id;
+  record.trace_parent = task.trace_parent;
+  record.n = task.fields.n;
+  if (!task.sampling.empty()) {
+    record.max_tokens = task.sampling[0].max_tokens;
+    record.temperature = task.sampling[0].temperature;
+    record.top_p = task.sampling[0].top_p;
+  }
+  record.received = task.received;
+  record.finished = env_.now();
+  bool all = true;
+  for (const Answer& answer : answers) {
+    if (answer.engine_request != 0) record.engine_request = answer.engine_request;
+    if (answer.finish == engine::FinishReason::kNone) {
+      all = false;
+    } else {
+      record.answers.push_back({answer.stats, answer.spent, answer.finish});
+    }
+  }
+  record.status = error ? error->status : all ? 200 : 499;
+  if (error) record.error_code = error->code;
+  observers_.request(record);
+}
+
+std::string Service::metrics_text() {
+  observe::Snapshot snapshot;
+  if (connections_) snapshot.connections = connections_();
+  for (const ModelStatus& status : models_.list()) {
+    if (status.model == nullptr) continue;
+    const engine::Heartbeat beat = status.model->engine.heartbeat();
+    snapshot.engines.push_back({.model = status.name,
+                                .alive = beat.alive,
+                                .last_step_age_seconds = beat.last_step_age_ms / 1000.0,
+                                .running = beat.running,
+                                .waiting = beat.waiting,
+                                .paused = beat.paused});
+  }
+  return observers_.text(std::move(snapshot));
+}
 
 std::string Service::request_id(const http::Request& request) {
   const std::string_view given = request.headers.get("x-request-id");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include "server/api_error.h"
 #include "server/generation.h"
 #include "server/model_host.h"
+#include "server/observers.h"
 #include "server/prep_pool.h"
 #include "server/route.h"
 #include "server/session_book.h"
@@ -29,7 +32,11 @@ struct ServiceConfig {
 // The API: who may do what, and which route answers. Knows no sockets.
 class Service final : public http::Application {
  public:
-  Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host, Env& env);
+  // The observers must outlive it.
+  Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host,
+          Observers& observers, Env& env);
+  // How many connections there are, for /metrics. Before requests come.
+  void count_connections(std::function<int()> count) { connections_ = std::move(count); }
 
   std::optional<http::Reply> refuse(const http::Request& head) override;
   std::unique_ptr<http::Responder> handle(http::Request request, http::Wake wake) override;
@@ -45,6 +52,8 @@ class Service final : public http::Application {
   bool strict_params() const noexcept { return config_.strict_params; }
   // The client's X-Request-Id where it is one, else a new one.
   std::string request_id(const http::Request& request);
+  std::string metrics_text();
+  // A request to a model has ended, one way or another.
   void finished(const GenerationTask& task, const std::vector<Answer>& answers, const std::optional<ApiError>& error);
 
   void begin_drain() noexcept { draining_ = true; }  // nothing new from now on
@@ -61,7 +70,9 @@ class Service final : public http::Application {
 
   const ServiceConfig config_;
   const Access access_;
+  Observers& observers_;
   Env& env_;
+  std::function<int()> connections_;
   std::atomic<bool> draining_ = false;
   std::atomic<std::uint64_t> next_id_;
   ModelHost models_;

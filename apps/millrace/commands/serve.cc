@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "command.h"
 #include "serve/lifecycle.h"
 #include "serve/serve_flags.h"
@@ -12,10 +14,10 @@ struct Flags {
   app::ServeFlags serve;
 };
 
-std::vector<server::ModelEntry> entries_of(const Flags& flags) {
+std::vector<server::ModelEntry> entries_of(const Flags& flags, server::Observers& observers) {
   std::vector<server::ModelEntry> entries;
   const std::string& name = flags.serve.served_model_name.empty() ? flags.model.model : flags.serve.served_model_name;
-  entries.push_back(app::served_model(name, {}, flags.model, flags.engine));
+  entries.push_back(app::served_model(name, {}, flags.model, flags.engine, observers));
   for (const std::string& pair : flags.serve.models) {
     const std::size_t mark = pair.find('=');
     if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
@@ -23,7 +25,7 @@ std::vector<server::ModelEntry> entries_of(const Flags& flags) {
     }
     app::ModelFlags model = flags.model;
     model.model = pair.substr(mark + 1);
-    entries.push_back(app::served_model(pair.substr(0, mark), {}, model, flags.engine));
+    entries.push_back(app::served_model(pair.substr(0, mark), {}, model, flags.engine, observers));
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -37,9 +39,14 @@ std::vector<server::ModelEntry> entries_of(const Flags& flags) {
 int serve(const Flags& flags) {
   app::hold_signals();
   static_cast<void>(flags.engine.config());  // says what is wrong before anything starts
-  server::Service service(flags.serve.service(), flags.serve.access(), entries_of(flags), flags.serve.host_config(),
-                          Env::system());
+  server::Access access = flags.serve.access();
+  server::Observers observers(flags.serve.observers(access.tenant_names()), Env::system());
+  server::Service service(flags.serve.service(), std::move(access), entries_of(flags, observers),
+                          flags.serve.host_config(), observers, Env::system());
+  std::atomic<http::Server*> started = nullptr;
+  service.count_connections([&] { return started != nullptr ? started.load()->connections() : 0; });
   const auto server = http::Server::start(flags.serve.server(), service).or_throw();
+  started = server.get();
   if (flags.serve.uds.empty()) {
     fmt::print("listening on {}://{}:{}\n", flags.serve.tls_cert.empty() ? "http" : "https", flags.serve.host,
                server->port());

@@ -3,7 +3,8 @@
 #include <CLI/Validators.hpp>
 #include <cstdlib>
 
-#include "base/log.h"
+#include "goodput.h"
+#include "server/observe/metric_aliases.h"
 
 namespace millrace::app {
 namespace {
@@ -48,6 +49,14 @@ void ServeFlags::declare(CLI::App& app) {
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--model-memory", memory_cap, "Memory of all models together; idle ones go to make room; 0 = no cap")
       ->transform(CLI::AsSizeValue(false));
+  app.add_option("--log-format", log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  app.add_flag("--log-requests,!--disable-log-requests", log_requests, "A line for each request; never what it says");
+  app.add_option("--trace-file", trace_file, "Write scheduler steps and requests there, for ui.perfetto.dev");
+  app.add_option("--otlp-traces-endpoint", otlp_endpoint,
+                 "Send spans to this OpenTelemetry collector (OTLP over HTTP)");
+  app.add_option("--metrics-compat", metrics_compat, "Names of metrics: vllm, and with commas sglang, llamacpp");
+  app.add_option("--goodput", goodput, "What /metrics counts as good, in ms: ttft:500,tpot:50; may be repeated")
+      ->allow_extra_args(false);
   app.add_option("--max-body-bytes", limits.body_bytes, "Of a request")->transform(CLI::AsSizeValue(false));
   app.add_option("--max-connections", limits.connections, "At once; 0 = any number")->check(CLI::Range(0, 1 << 20));
   app.add_option("--max-connections-per-client", limits.connections_per_peer, "Of one address; 0 = any number")
@@ -90,6 +99,22 @@ server::ServiceConfig ServeFlags::service() const {
 
 server::HostConfig ServeFlags::host_config() const {
   return {.idle_seconds = model_idle_timeout, .memory_cap = memory_cap};
+}
+
+server::ObserverConfig ServeFlags::observers(std::vector<std::string> tenants) const {
+  server::ObserverConfig config;
+  config.log_format = log_format == "json" ? server::observe::LogFormat::kJson : server::observe::LogFormat::kText;
+  config.log_requests = log_requests;
+  config.trace_file = trace_file;
+  config.otlp_endpoint = otlp_endpoint;
+  config.metrics.version = MILLRACE_VERSION;
+  config.metrics.tenants = std::move(tenants);
+  config.metrics.compat = server::observe::parse_metrics_compat(metrics_compat).or_throw();
+  for (const std::string& pair : goodput) {
+    const Goodput good = parse_goodput(pair);
+    config.metrics.objectives.push_back({good.ttft_ms, good.tpot_ms});
+  }
+  return config;
 }
 
 server::Access ServeFlags::access() const {

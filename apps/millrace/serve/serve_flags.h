@@ -25,12 +25,16 @@ struct ServeFlags {
   double shutdown_timeout = 30.0;  // seconds
   double model_idle_timeout = 0.0;
   std::uint64_t memory_cap = 0;
+  std::string log_format = "text", trace_file, otlp_endpoint, metrics_compat = "vllm";
+  bool log_requests = true;
+  std::vector<std::string> goodput;  // "ttft:500,tpot:50", several
   http::Limits limits;
 
   void declare(CLI::App& app);
   http::ServerConfig server() const;
   server::ServiceConfig service() const;
   server::HostConfig host_config() const;
+  server::ObserverConfig observers(std::vector<std::string> tenants) const;  // throws LoadError
   // Reads keys; refuses to listen to the world without one. Throws LoadError.
   server::Access access() const;
 };

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "backend/cpu/probe.h"
 #include "chat/conversation.h"
 
 namespace millrace::app {
 namespace {
 
 constexpr std::int64_t kKvBytes = std::int64_t{1} << 30;  // of cached keys and values, unless told otherwise
+constexpr double kProbeSeconds = 0.02;                    // for each of the machine's limits
 
 struct Foundation {
   LoadedModel loaded;
@@ -20,7 +22,22 @@ std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
   return sum;
 }
 
-server::ModelParts load(const ModelFlags& flags, const EngineFlags& engine_flags) {
+// What metrics need to know of a model, and of the machine: bytes and operations of a step, and what could be.
+server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded,
+                                      const engine::Engine& engine) {
+  const auto limits = backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), kProbeSeconds);
+  return {.name = name,
+          .block_tokens = engine.cache().block_tokens(),
+          .pages = engine.cache().total_pages(),
+          .meter = server::observe::StepMeter(loaded.transformer->spec(),
+                                              static_cast<double>(loaded.transformer->weight_bytes_per_token()),
+                                              static_cast<double>(engine.kv_bytes_per_token())),
+          .peak_read_gb_s = limits.read_gb_s,
+          .peak_gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+}
+
+server::ModelParts load(const std::string& name, const ModelFlags& flags, const EngineFlags& engine_flags,
+                        server::Observers& observers) {
   auto foundation = std::make_shared<Foundation>();
   foundation->loaded = load_model(flags);
   LoadedModel& loaded = foundation->loaded;
@@ -35,6 +52,7 @@ server::ModelParts load(const ModelFlags& flags, const EngineFlags& engine_flags
   made.engine->warm_up().or_throw();
   foundation->archive = std::move(made.archive);
   server::ModelParts parts;
+  observers.attach(*made.engine, observed(name, loaded, *made.engine));
   parts.engine = std::move(made.engine);
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = load_chat_format(*loaded.checkpoint);
@@ -52,10 +70,14 @@ server::ModelParts load(const ModelFlags& flags, const EngineFlags& engine_flags
 }  // namespace
 
 server::ModelEntry served_model(std::string name, std::vector<std::string> aliases, const ModelFlags& model,
-                                const EngineFlags& engine) {
-  return {.name = std::move(name),
-          .aliases = std::move(aliases),
-          .load = [model, engine](const std::function<void(double)>&) { return load(model, engine); }};
+                                const EngineFlags& engine, server::Observers& observers) {
+  server::ModelEntry entry;
+  entry.load = [name, model, engine, &observers](const std::function<void(double)>&) {
+    return load(name, model, engine, observers);
+  };
+  entry.name = std::move(name);
+  entry.aliases = std::move(aliases);
+  return entry;
 }
 
 }  // namespace millrace::app

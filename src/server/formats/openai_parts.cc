@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "server/observe/explain.h"
+
 namespace millrace::server {
 
 Json finish_reason(const Answer& answer) {
@@ -56,7 +58,14 @@ Json timings(const Answer& answer) {
           {"predicted_per_second", rate(output - 1.0, decode)}};
 }
 
-Json explanation(const Answer&) { return Json::array(); }
+Json explanation(const Answer& answer) {
+  Json causes = Json::array();
+  for (const observe::Cause& cause : observe::explain(answer.stats, answer.spent)) {
+    causes.push_back(
+        {{"cause", cause.name}, {"ms", cause.milliseconds}, {"share", cause.share}, {"why", cause.sentence}});
+  }
+  return causes;
+}
 
 std::string token_text(const GenerationTask& task, std::int32_t token) {
   if (task.fields.return_tokens_as_token_ids) return "token_id:" + std::to_string(token);

@@ -1,0 +1,42 @@
+#include "server/observers.h"
+
+#include <unistd.h>
+
+namespace millrace::server {
+
+Observers::Observers(const ObserverConfig& config, Env& env)
+    : log_requests_(config.log_requests),
+      writer_({.format = config.log_format, .colour = ::isatty(STDERR_FILENO) == 1}),
+      access_log_(writer_),
+      metrics_(config.metrics, env) {
+  if (!config.trace_file.empty()) trace_ = observe::StepTrace::create(env, config.trace_file, {}).or_throw();
+  if (!config.otlp_endpoint.empty()) {
+    spans_ = observe::SpanExporter::create({.endpoint = config.otlp_endpoint, .version = config.metrics.version}, env)
+                 .or_throw();
+  }
+}
+
+void Observers::attach(engine::Engine& engine, observe::ServedModel model) {
+  engine.observe([this, name = model.name](const engine::StepReport& report) {
+    metrics_.step(name, report);
+    access_log_.step(name, report);
+    if (trace_ != nullptr) trace_->step(name, report);
+  });
+  metrics_.add_model(std::move(model));
+}
+
+void Observers::request(const observe::RequestRecord& record) {
+  metrics_.request(record);
+  if (log_requests_) access_log_.request(record);
+  if (trace_ != nullptr) trace_->request(record);
+  if (spans_ != nullptr) spans_->request(record);
+}
+
+std::string Observers::text(observe::Snapshot snapshot) {
+  snapshot.dropped_log_lines = writer_.dropped();
+  if (spans_ != nullptr) snapshot.dropped_spans = spans_->dropped();
+  if (trace_ != nullptr) snapshot.dropped_trace_events = trace_->dropped();
+  return metrics_.text(snapshot);
+}
+
+}  // namespace millrace::server
