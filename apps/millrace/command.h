@@ -14,6 +14,7 @@ namespace millrace::app {
 struct Command {
   std::string_view name, summary;
   std::function<int()> (*configure)(CLI::App& app);
+  std::string_view log_level = "warn";  // unless --log-level says otherwise
 };
 std::span<const Command> all_commands();        // generated
 std::span<const Command> all_bench_commands();  // those of `bench`, in bench/commands/; generated

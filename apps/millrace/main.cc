@@ -13,15 +13,18 @@ int main(int argc, char** argv) {
   CLI::App app("millrace: runs and serves large language models", "millrace");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of every subcommand");
-  std::string log_level = "warn";
-  app.add_option("--log-level", log_level, "debug, info, warn, error or off")
+  std::string log_level;
+  app.add_option("--log-level", log_level, "debug, info, warn, error or off; default warn, of serve info")
       ->envname("MILLRACE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
   std::function<int()> selected;
   for (const app::Command& command : app::all_commands()) {
     CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
     auto action = command.configure(*sub);
-    sub->callback([&selected, action] { selected = action; });
+    sub->callback([&, action, level = command.log_level] {
+      selected = action;
+      if (log_level.empty()) log_level = level;
+    });
   }
   try {
     app.parse(argc, argv);

@@ -69,7 +69,8 @@ app::Command serve() {
             flags->engine.declare(app);
             flags->model.declare(app);
             return [flags] { return serve(*flags); };
-          }};
+          },
+          .log_level = "info"};
 }
 
 }  // namespace millrace::commands
