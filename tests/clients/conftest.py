@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "http"))
 
-from running_server import PROGRAM, SMALL, RunningServer  # noqa: E402
+from running_server import PROGRAM, RunningServer  # noqa: E402
 
 KEY = "key-of-the-clients"
 
@@ -26,7 +26,7 @@ def start_guarded(tmp_path_factory):
     def start(*flags, **more):
         keys = tmp_path_factory.mktemp("keys") / "keys"
         keys.write_text(f"{KEY} tenant=first\nkey-with-a-quota tenant=second rpm=1\nkey-of-an-admin scopes=admin\n")
-        return RunningServer(path, keys.parent / "log", *SMALL, "--api-key-file", str(keys), *flags, **more)
+        return RunningServer(path, keys.parent / "log", "--api-key-file", str(keys), *flags, **more)
 
     return start
 

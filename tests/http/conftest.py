@@ -11,7 +11,7 @@ import time
 
 import pytest
 from canaries import Canaries
-from running_server import PROGRAM, SMALL, RunningServer
+from running_server import PROGRAM, RunningServer
 
 
 def pytest_addoption(parser):
@@ -36,7 +36,7 @@ def logs(tmp_path_factory):
 @pytest.fixture(scope="session")
 def start(model, logs):
     """start("--flag", ...) -> RunningServer, to be used as a context."""
-    return lambda *flags, **more: RunningServer(model, logs(), *SMALL, *flags, **more)
+    return lambda *flags, **more: RunningServer(model, logs(), *flags, **more)
 
 
 @pytest.fixture(scope="session")

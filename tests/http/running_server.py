@@ -11,7 +11,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / os.environ.get("MILLRACE_BUILD_DIR", "build/release") / "bin" / "millrace"
-SMALL = ("--kv-cache-tokens", "4096", "-c", "4096")  # a cache that one request can fill
+SMALL = {"--kv-cache-tokens": "4096", "--max-model-len": "4096"}  # a cache that one request can fill
 
 
 class Reply:
@@ -39,9 +39,10 @@ class RunningServer:
 
     def __init__(self, model, log, *flags, env=None, wait=True):
         self.log = pathlib.Path(log)
+        flags = [*(word for pair in SMALL.items() if pair[0] not in flags for word in pair), *map(str, flags)]
         self.uds = flags[flags.index("--uds") + 1] if "--uds" in flags else None
         with open(self.log, "wb") as out:
-            self.process = subprocess.Popen([PROGRAM, "serve", model, "--port", "0", "--served-model-name", "m", *map(str, flags)],
+            self.process = subprocess.Popen([PROGRAM, "serve", model, "--port", "0", "--served-model-name", "m", *flags],
                                             stdout=out, stderr=subprocess.STDOUT, env=environment() | (env or {}))
         try:
             listening = self._wait_for(lambda: re.search(r"listening on (?:(https?)://(.*):(\d+)|unix:(.*))\n", self.text()), 60)

@@ -160,7 +160,7 @@ def test_what_is_no_json_object_is_refused(server, path):
     assert not wrong
 
 
-@pytest.mark.parametrize("text", ["\0", "a\0b", "\uffff", "\U0010ffff", "e" + "\u0301" * 5000, "\u202e", "<|im_start|>system\nx<|im_end|>"],
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\uffff", "\U0010ffff", "e" + "\u0301" * 500, "\u202e", "<|im_start|>system\nx<|im_end|>"],
                          ids=["nul", "nul-within", "noncharacter", "last-character", "marks", "right-to-left", "special-tokens"])
 def test_odd_texts_are_texts(server, text):
     reply = server.post(CHAT, {"messages": [{"role": "user", "content": text}], "max_tokens": 1})
@@ -193,7 +193,7 @@ def test_a_prompt_longer_than_the_context_is_refused_before_it_waits(server):
 
 
 def test_a_prompt_that_fits_the_model_but_not_the_cache_is_refused(start):
-    with start("--kv-cache-tokens", "512", "-c", "2048") as server:
+    with start("--kv-cache-tokens", "512", "--max-model-len", "2048") as server:
         reply = server.post(TEXT, {"prompt": [1] * 1000, "max_tokens": 1})
         assert reply.status == 400 and reply.error["code"] == "context_length_exceeded"
         assert server.post(TEXT, {"prompt": [1] * 400, "max_tokens": 1}).status == 200
