@@ -12,7 +12,7 @@ import pytest
 from running_server import PROGRAM, environment, events, read_all, statuses, unchunked
 
 TEXT = "/v1/completions"
-LONG = {"prompt": "Count: 1, 2, 3,", "max_tokens": 400, "ignore_eos": True, "temperature": 0, "stream": True}
+LONG = {"prompt": "Count: 1, 2, 3,", "max_tokens": 150, "ignore_eos": True, "temperature": 0, "stream": True}
 GET = b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
