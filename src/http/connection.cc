@@ -344,7 +344,8 @@ std::string Connection<Stream>::reply_head(const Reply& reply) const {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nserver: millrace\r\ndate: {}\r\ncontent-type: {}\r\n", reply.status,
                                  reason_of(reply.status), date(), reply.content_type);
   for (const auto& [name, value] : reply.headers) fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
-  if (!reply.stream) {
+  if (reply.status == 204) {  // has no body, and must not say how long it is (RFC 9110 §8.6)
+  } else if (!reply.stream) {
     fmt::format_to(std::back_inserter(head), "content-length: {}\r\n", reply.body.size());
   } else if (!http10_) {
     head += "transfer-encoding: chunked\r\n";

@@ -28,6 +28,8 @@ using Tcp = asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 
 constexpr std::chrono::milliseconds kNoDescriptors{50};  // until accepting is tried again
+constexpr int kSendBuffer =
+    128 << 10;  // bytes that the kernel holds for a client that does not read (it takes twice that)
 
 Result<std::shared_ptr<asio::ssl::context>> load_certificate(const ServerConfig& config) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
@@ -169,6 +171,8 @@ class Server::Listener {
   void welcome(Tcp::socket socket, const std::shared_ptr<IoLoop>& loop) {
     error_code error;
     socket.set_option(Tcp::no_delay(true), error);
+    // Left to itself the buffer grows to megabytes, and a stream that nobody reads would be made to its end.
+    socket.set_option(asio::socket_base::send_buffer_size(kSendBuffer), error);
     const auto remote = socket.remote_endpoint(error);
     if (error) return;
     const bool loopback = remote.address().is_loopback();

@@ -86,6 +86,7 @@ GenerationSchema make_schema(bool counts_only) {
           "model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
       .field("tools", "Not yet supported, refused unless empty", {{"type", {"array", "null"}}, {"maxItems", 0}},
              [](Fields&, const Json& value) -> Result<void> {
+               if (!value.is_array()) return wrong("tools", "must be a list");
                if (value.empty()) return {};
                return make_error(ErrorCode::kUnsupported, "tools", "tools: this version makes no tool calls");
              })
@@ -101,6 +102,7 @@ GenerationSchema make_schema(bool counts_only) {
               {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopBytes}}},
               {"maxItems", L::kStops}},
              [](Fields& f, const Json& value) -> Result<void> {
+               if (!value.is_array()) return wrong("stop_sequences", "must be a list of strings");
                auto read = read_strings("stop_sequences", value, L::kStops, L::kStopBytes);
                if (!read) return read.error();
                f.stop = std::move(*read);

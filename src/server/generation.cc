@@ -126,6 +126,25 @@ ApiError error_of(const Output& output) {
   return *output.error;
 }
 
+// A token that the model does not have is a mistake of who names it, whatever would become of it.
+Result<void> check_vocabulary(const GenerationFields& fields, std::int64_t vocab_size) {
+  const auto check = [&](const char* field, std::int32_t token) -> Result<void> {
+    if (token < vocab_size) return {};
+    return make_error(ErrorCode::kInvalidArgument, field, "{} has the token id {}: the vocabulary has {}", field, token,
+                      vocab_size);
+  };
+  for (const decode::TokenBias& bias : fields.logit_bias) {
+    if (auto fine = check("logit_bias", bias.token); !fine) return fine;
+  }
+  for (const std::int32_t token : fields.allowed_token_ids) {
+    if (auto fine = check("allowed_token_ids", token); !fine) return fine;
+  }
+  for (const std::int32_t token : fields.stop_token_ids) {
+    if (auto fine = check("stop_token_ids", token); !fine) return fine;
+  }
+  return {};
+}
+
 // Takes what the engine made of a request's prompts and turns it into answers.
 class Collector {
  public:
@@ -339,6 +358,7 @@ std::unique_ptr<http::Responder> generate(Service& service, const GenerationRout
 Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens) {
   const GenerationFields& fields = task.fields;
   const HostedModel& model = *task.model;
+  if (auto fine = check_vocabulary(fields, model.vocab_size); !fine) return fine;
   const std::uint64_t seed = Env::system().random_seed();
   for (std::vector<std::int32_t>& prompt : task.prompts) {
     if (fields.truncate_prompt_tokens) {

@@ -5,6 +5,10 @@
 namespace millrace::server {
 
 Result<Json> parse_json(std::string_view text) {
+  // The parser takes a zero byte for the end of the text, and would not look at what follows.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return make_error(ErrorCode::kInvalidArgument, "body", "the body is not valid JSON (byte {})", zero + 1);
+  }
   std::vector<std::unordered_set<std::string>> keys;  // of the objects that are open
   std::string problem;
   const auto refuse = [&](std::string what) {

@@ -30,7 +30,7 @@ Json error_schema(bool anthropic) {
                 {"code", {{"type", {"string", "null"}}}}}}}}}}};
 }
 
-Json operation(const Route& route) {
+Json operation(const Route& route, bool has_keys) {
   Json ok = {{"description", "The answer"}, {"content", {{std::string(route.reply_type), Json::object()}}}};
   if (route.streams) ok["content"]["text/event-stream"] = Json::object();
   const char* name = route.anthropic_errors ? "AnthropicError" : "Error";
@@ -47,26 +47,27 @@ Json operation(const Route& route) {
     out["responses"]["503"] = {{"description", "Not now"}, {"content", {{"application/json", Json::object()}}}};
   }
   if (route.body_schema != nullptr) {
-    out["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", route.body_schema()}}}}}};
+    out["requestBody"] = {{"required", !route.body_optional},
+                          {"content", {{"application/json", {{"schema", route.body_schema()}}}}}};
   }
   if (route.path.find("{}") != std::string_view::npos) {
     out["parameters"] = {
         {{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}, {"minLength", 1}}}}};
   }
-  if (route.scope != Scope::kNone) out["security"] = {{{"key", Json::array()}}};
+  if (has_keys && route.scope != Scope::kNone) out["security"] = {{{"key", Json::array()}}};
   return out;
 }
 
 }  // namespace
 
-Json openapi(const std::string& version) {
+Json openapi(const std::string& version, bool has_keys) {
   Json paths = Json::object();
   for (const Route& route : all_routes()) {
     std::string path(route.path);
     if (const std::size_t hole = path.find("{}"); hole != std::string::npos) path.replace(hole, 2, "{id}");
     std::string method(route.method);
     for (char& c : method) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    paths[path][method] = operation(route);
+    paths[path][method] = operation(route, has_keys);
   }
   return {{"openapi", "3.1.0"},
           {"info", {{"title", "millrace"}, {"version", version}}},

@@ -29,6 +29,7 @@ struct Route {
   std::unique_ptr<http::Responder> (*handle)(Service& service, Call call) = nullptr;
   // Of the body, as JSON Schema; null: there is none.
   Json (*body_schema)() = nullptr;
+  bool body_optional = false;
   std::string_view reply_type = "application/json";
   bool streams = false;           // text/event-stream too, where the body says so
   bool anthropic_errors = false;  // how errors are spelled

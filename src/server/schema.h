@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -119,7 +120,10 @@ class Schema {
   // As JSON Schema, for the OpenAPI document.
   Json json() const {
     Json properties = Json::object();
-    for (const Field& known : fields_) properties[known.name] = known.shape;
+    for (const Field& known : fields_) {
+      const bool needed = std::ranges::find(required_, known.name) != required_.end();
+      properties[known.name] = needed ? known.shape : nullable(known.shape);
+    }
     Json out = {{"type", "object"}, {"properties", std::move(properties)}};
     if (!required_.empty()) out["required"] = required_;
     return out;
@@ -145,7 +149,16 @@ class Schema {
     Set set;
   };
   static Json nullable(Json shape) {
-    shape["type"] = Json::array({shape["type"], "null"});
+    const Json null_type = {{"type", "null"}};
+    if (shape.contains("enum")) {
+      if (std::ranges::find(shape["enum"], Json()) == shape["enum"].end()) shape["enum"].push_back(nullptr);
+    } else if (shape.contains("anyOf")) {
+      if (std::ranges::find(shape["anyOf"], null_type) == shape["anyOf"].end()) shape["anyOf"].push_back(null_type);
+    } else if (shape.contains("type")) {
+      Json types = shape["type"].is_array() ? shape["type"] : Json::array({shape["type"]});
+      if (std::ranges::find(types, Json("null")) == types.end()) types.push_back("null");
+      shape["type"] = std::move(types);
+    }
     return shape;
   }
   const Field* find(std::string_view name) const {

@@ -49,6 +49,34 @@ Dialect dialect_of(std::string_view path) {
   return path.starts_with("/v1/messages") ? Dialect::kAnthropic : Dialect::kOpenAi;
 }
 
+void add_missing(http::Reply& reply, const http::Headers& headers) {
+  for (const auto& [name, value] : headers) {
+    if (!reply.headers.has(name)) reply.headers.add(name, value);
+  }
+}
+
+// Another's reply with further headers, where it has none of that name.
+class WithHeaders final : public http::Responder {
+ public:
+  WithHeaders(std::unique_ptr<http::Responder> inner, http::Headers headers)
+      : inner_(std::move(inner)), headers_(std::move(headers)) {}
+  std::optional<http::Reply> poll() override {
+    auto reply = inner_->poll();
+    if (reply) add_missing(*reply, headers_);
+    return reply;
+  }
+
+ private:
+  std::unique_ptr<http::Responder> inner_;
+  const http::Headers headers_;
+};
+
+// Types are told apart without regard to case (RFC 9110 §8.3.1).
+bool is_json_type(std::string_view type) {
+  return std::ranges::equal(type, std::string_view("application/json"),
+                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+}
+
 class PooledReply final : public http::Responder {
  public:
   struct State {
@@ -89,25 +117,41 @@ std::optional<ApiError> Service::refuse_browser(const http::Request& head) const
     return ApiError(403, "host_not_allowed", "", "this host name is not served here: see --allowed-hosts");
   }
   const std::string_view origin = head.headers.get("origin");
-  if (origin.empty() || after_scheme(origin) == head.headers.get("host")) return std::nullopt;
-  for (const std::string& allowed : config_.allowed_origins) {
-    if (allowed == origin || (allowed == "localhost" && is_local(without_port(after_scheme(origin)))))
-      return std::nullopt;
-  }
+  if (origin.empty() || after_scheme(origin) == head.headers.get("host") || allows_origin(origin)) return std::nullopt;
   return ApiError(403, "origin_not_allowed", "", "this origin is not allowed: see --allowed-origins");
+}
+
+bool Service::allows_origin(std::string_view origin) const {
+  return std::ranges::any_of(config_.allowed_origins, [&](const std::string& allowed) {
+    return allowed == origin || (allowed == "localhost" && is_local(without_port(after_scheme(origin))));
+  });
 }
 
 http::Headers Service::cors_headers(const http::Request& request) const {
   http::Headers headers;
   const std::string_view origin = request.headers.get("origin");
-  if (origin.empty() || config_.allowed_origins.empty()) return headers;
+  if (origin.empty() || !allows_origin(origin)) return headers;
   headers.add("access-control-allow-origin", std::string(origin));
   headers.add("vary", "origin");
   headers.add("access-control-expose-headers", "x-request-id, x-ignored-params");
   return headers;
 }
 
+http::Headers Service::common_headers(const http::Request& request) {
+  http::Headers headers = cors_headers(request);
+  const std::string id = request_id(request);
+  headers.add("x-request-id", id);
+  if (dialect_of(request.path) == Dialect::kAnthropic) headers.add("request-id", id);  // where its clients look
+  return headers;
+}
+
 std::optional<http::Reply> Service::refuse(const http::Request& head) {
+  auto refusal = find_refusal(head);
+  if (refusal && refusal->status != 204) add_missing(*refusal, common_headers(head));
+  return refusal;
+}
+
+std::optional<http::Reply> Service::find_refusal(const http::Request& head) const {
   const Dialect dialect = dialect_of(head.path);
   if (const auto refused = refuse_browser(head)) return refused->reply(dialect);
   if (head.method == "OPTIONS" && head.headers.has("origin")) {
@@ -129,7 +173,7 @@ std::optional<http::Reply> Service::refuse(const http::Request& head) {
     while (type.ends_with(' ')) type.remove_suffix(1);
     const bool has_body = head.headers.has("transfer-encoding") ||
                           (head.headers.has("content-length") && head.headers.get("content-length") != "0");
-    if (has_body && type != "application/json") {
+    if (has_body && !is_json_type(type)) {
       return ApiError(415, "unsupported_media_type", "", "content-type must be application/json").reply(dialect);
     }
   }
@@ -157,6 +201,11 @@ const Route* Service::find(std::string_view method, std::string_view path, std::
 }
 
 std::unique_ptr<http::Responder> Service::handle(http::Request request, http::Wake wake) {
+  http::Headers headers = common_headers(request);
+  return std::make_unique<WithHeaders>(dispatch(std::move(request), std::move(wake)), std::move(headers));
+}
+
+std::unique_ptr<http::Responder> Service::dispatch(http::Request request, http::Wake wake) {
   const Dialect dialect = dialect_of(request.path);
   const auto refuse_with = [&](const ApiError& why, const std::string& allowed = {}) {
     http::Reply reply = why.reply(dialect);
@@ -169,25 +218,30 @@ std::unique_ptr<http::Responder> Service::handle(http::Request request, http::Wa
     return refuse_with(ApiError(405, "method_not_allowed", "", "this path does not take that method"), allowed);
   }
   if (route == nullptr) return refuse_with(ApiError(404, "not_found", "", "there is no such path"));
-  ApiError refusal;
-  auto caller = access_.caller(request.headers.get("authorization"), request.headers.get("x-api-key"), request.peer,
-                               env_.now(), refusal);
-  const bool open = is_open(request.path) || (request.path == "/metrics" && config_.open_metrics);
-  if (!caller && !open) return refuse_with(refusal);
-  if (caller && !open && !caller->may(route->scope)) {
-    return refuse_with(ApiError(403, "scope_missing", "", "this API key does not open that path"));
+  // Who asks an open path shows no key, and that is no failed guess.
+  Result<Caller> caller = Caller{};
+  if (!is_open(request.path) && !(request.path == "/metrics" && config_.open_metrics)) {
+    ApiError refusal;
+    caller = access_.caller(request.headers.get("authorization"), request.headers.get("x-api-key"), request.peer,
+                            env_.now(), refusal);
+    if (!caller) return refuse_with(refusal);
+    if (!caller->may(route->scope)) {
+      return refuse_with(ApiError(403, "scope_missing", "", "this API key does not open that path"));
+    }
   }
   if (draining_ && route->scope == Scope::kInfer) {
     return refuse_with(ApiError(503, "shutting_down", "", "the server is shutting down"));
   }
-  return route->handle(*this, {std::move(request), caller ? *caller : Caller{}, std::move(parameter), std::move(wake)});
+  return route->handle(*this, {std::move(request), *caller, std::move(parameter), std::move(wake)});
 }
 
 http::Reply Service::error(int status, std::string_view what) {
   const char* code = status == 408   ? "request_timeout"
                      : status == 413 ? "body_too_large"
                      : status == 431 ? "head_too_large"
+                     : status == 501 ? "coding_not_implemented"
                      : status == 503 ? "overloaded"
+                     : status == 505 ? "version_not_supported"
                      : status >= 500 ? "internal_error"
                                      : "bad_request";
   return ApiError(status, code, "", std::string(what)).reply(Dialect::kOpenAi);

@@ -66,7 +66,12 @@ class Service final : public http::Application {
  private:
   const Route* find(std::string_view method, std::string_view path, std::string& parameter, std::string& allowed) const;
   std::optional<ApiError> refuse_browser(const http::Request& head) const;
+  bool allows_origin(std::string_view origin) const;
+  std::optional<http::Reply> find_refusal(const http::Request& head) const;
+  std::unique_ptr<http::Responder> dispatch(http::Request request, http::Wake wake);
   http::Headers cors_headers(const http::Request& request) const;
+  // What every reply to this request says besides.
+  http::Headers common_headers(const http::Request& request);
 
   const ServiceConfig config_;
   const Access access_;

@@ -10,7 +10,7 @@ Route openapi_document() {
           .scope = Scope::kNone,
           .summary = "This document",
           .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
-            static const std::string text = dumped(openapi(service.config().version));
+            static const std::string text = dumped(openapi(service.config().version, service.access().has_keys()));
             return std::make_unique<http::ReadyReply>(http::Reply{.body = text});
           }};
 }

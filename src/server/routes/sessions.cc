@@ -43,7 +43,8 @@ Route sessions() {
           .path = "/v1/sessions",
           .summary = "Open an interactive session",
           .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), open); },
-          .body_schema = [] { return schema().json(); }};
+          .body_schema = [] { return schema().json(); },
+          .body_optional = true};
 }
 
 }  // namespace millrace::server::routes

@@ -1,0 +1,235 @@
+"""Beginning, ending, being reached: signals, ports, TLS, Unix sockets."""
+import os
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import threading
+import time
+
+import pytest
+from running_server import PROGRAM, environment, events, read_all, statuses, unchunked
+
+TEXT = "/v1/completions"
+LONG = {"prompt": "Count: 1, 2, 3,", "max_tokens": 150, "ignore_eos": True, "temperature": 0, "stream": True}
+GET = b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+def test_running_requests_end_in_peace_and_new_ones_are_turned_away(start):
+    with start() as server, server.connect() as idle, server.open_stream(TEXT, LONG) as plug:
+        plug.recv(100, socket.MSG_PEEK)
+        server.signal(signal.SIGTERM)
+        idle.settimeout(10)
+        assert idle.recv(1) == b""  # has nothing to lose
+        with pytest.raises(OSError):
+            for _ in range(100):
+                server.raw(GET)
+                time.sleep(0.05)
+            pytest.fail("the server still takes connections")
+        pieces = events(unchunked(read_all(plug)))
+        assert pieces[-1] == (None, "[DONE]") and pieces[-2][1]["choices"][0]["finish_reason"] == "length"
+        assert server.process.wait(30) == 0
+
+
+def test_a_connection_in_use_hears_that_the_server_shuts_down(start):
+    """A request that comes while another of its connection is answered, after the signal."""
+    with start() as server, server.open_stream(TEXT, LONG) as plug:
+        plug.recv(100, socket.MSG_PEEK)
+        server.signal(signal.SIGTERM)
+        time.sleep(0.3)
+        plug.sendall(GET)
+        received = read_all(plug)
+        assert statuses(received)[0] == 200 and statuses(received)[1:] in ([], [503])
+        assert server.process.wait(30) == 0
+
+
+def test_what_does_not_end_in_time_is_told_and_ended(start):
+    with start("--shutdown-timeout", "0.5") as server:
+        with server.open_stream(TEXT, LONG | {"max_tokens": 3500}) as plug:
+            plug.recv(100, socket.MSG_PEEK)
+            began = time.monotonic()
+            assert server.stop() == 0
+            assert time.monotonic() - began < 8
+            received = read_all(plug)
+    pieces = events(unchunked(received))
+    assert pieces[-2][1]["error"]["code"] == "shutting_down"
+
+
+def test_a_second_signal_ends_it_at_once(start):
+    with start("--shutdown-timeout", "60") as server, server.open_stream(TEXT, LONG | {"max_tokens": 3500}) as plug:
+        plug.recv(100)
+        server.signal(signal.SIGTERM)
+        time.sleep(0.3)
+        began = time.monotonic()
+        server.signal(signal.SIGTERM)
+        assert server.process.wait(5) == 128 + signal.SIGTERM
+        assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_the_model_loads_ends_it(start, number):
+    with start(wait=False) as server:
+        server.signal(number)
+        assert server.process.wait(20) == 0
+
+
+def test_until_the_model_is_there_requests_are_told_to_wait(start):
+    with start(wait=False) as server:
+        assert server.call("GET", "/health").status == 200
+        seen = []
+        for _ in range(1000):
+            reply = server.post(TEXT, {"prompt": "a", "max_tokens": 1})
+            seen.append(reply.status)
+            if reply.status == 200:
+                break
+            assert reply.status == 503 and reply.headers["retry-after"] == "1" and reply.error["type"] == "server_error"
+            time.sleep(0.01)
+        assert seen[-1] == 200
+        assert server.call("GET", "/ready").status == 200
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_server_with_its_code(tmp_path):
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(b"GGUF" + b"\xff" * 100)
+    done = subprocess.run([PROGRAM, "serve", bad, "--port", "0"], capture_output=True, timeout=60, env=environment())
+    assert done.returncode not in (0, 70) and b"bad.gguf" in done.stderr
+
+
+def test_a_port_in_use_is_an_error_that_names_it(server, model):
+    done = subprocess.run([PROGRAM, "serve", model, "--port", str(server.port)], capture_output=True, timeout=60, env=environment())
+    assert done.returncode not in (0, 70) and str(server.port).encode() in done.stderr
+
+
+def test_a_unix_socket_serves_its_owner_only(start, tmp_path, model):
+    path = tmp_path / "socket"
+    with start("--uds", str(path)) as server:
+        assert stat.S_IMODE(os.stat(path).st_mode) & 0o077 == 0
+        assert server.post(TEXT, {"prompt": "a", "max_tokens": 1}).status == 200
+        assert statuses(server.raw(GET)) == [200]
+        second = subprocess.run([PROGRAM, "serve", model, "--uds", path], capture_output=True, timeout=60, env=environment())
+        assert second.returncode not in (0, 70) and b"another server" in second.stderr
+        assert statuses(server.raw(GET)) == [200]
+    assert not path.exists()
+
+
+def test_the_socket_of_a_server_that_was_killed_is_taken_over(start, tmp_path):
+    path = tmp_path / "socket"
+    with start("--uds", str(path), wait=False) as server:
+        server.process.kill()
+        server.process.wait()
+    assert path.exists()
+    with start("--uds", str(path), wait=False) as server:
+        assert server.call("GET", "/health").status == 200
+
+
+def make_certificate(folder, name):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    f"/CN={name}", "-addext", "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+                   check=True, capture_output=True)
+
+
+def test_tls_serves_streams_refuses_what_is_old_and_reads_its_certificate_anew(start, tmp_path):
+    make_certificate(tmp_path, "first")
+    with start("--ssl-certfile", tmp_path / "cert.pem", "--ssl-keyfile", tmp_path / "key.pem") as server:
+        assert server.tls
+
+        def connect(versions=None):
+            context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+            if versions:
+                context.minimum_version, context.maximum_version = versions
+            return context.wrap_socket(server.connect(), server_hostname="localhost")
+
+        with connect() as plug:
+            assert dict(pair[0] for pair in plug.getpeercert()["subject"])["commonName"] == "first"
+            from running_server import request_bytes
+            plug.sendall(request_bytes(TEXT, LONG | {"max_tokens": 50}, ["Connection: close"]))
+            assert events(unchunked(read_all(plug)))[-1] == (None, "[DONE]")
+        with pytest.raises((ssl.SSLError, OSError)):
+            import warnings
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                connect((ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1))
+        assert read_plain(server) == b"" or b"400" in read_plain(server)
+        for _ in range(50):  # handshakes that end early
+            with server.connect() as plug:
+                plug.sendall(os.urandom(100))
+        make_certificate(tmp_path, "second")
+        with connect_any(server) as old:
+            server.signal(signal.SIGHUP)
+            wait_for(lambda: common_name(connect) == "second")
+            old.sendall(GET)
+            assert statuses(read_all(old)) == [200]
+        (tmp_path / "cert.pem").write_text("nonsense")
+        server.signal(signal.SIGHUP)
+        time.sleep(0.5)
+        with connect_any(server) as plug:  # keeps the one it has
+            plug.sendall(GET)
+            assert statuses(read_all(plug)) == [200]
+
+
+def read_plain(server):
+    return server.raw(GET, timeout=15)
+
+
+def connect_any(server):
+    return server._tls(10)
+
+
+def common_name(connect):
+    try:
+        with connect() as plug:
+            return dict(pair[0] for pair in plug.getpeercert()["subject"])["commonName"]
+    except ssl.SSLError:
+        return None
+
+
+def wait_for(look, seconds=10):
+    end = time.monotonic() + seconds
+    while not look():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_certificate_that_is_not_one_ends_it_by_name(model, tmp_path):
+    (tmp_path / "cert.pem").write_text("nonsense")
+    (tmp_path / "key.pem").write_text("nonsense")
+    for flags in (["--ssl-certfile", tmp_path / "cert.pem", "--ssl-keyfile", tmp_path / "key.pem"], ["--ssl-certfile", tmp_path / "cert.pem"]):
+        done = subprocess.run([PROGRAM, "serve", model, "--port", "0", *flags], capture_output=True, timeout=60, env=environment())
+        assert done.returncode not in (0, 70) and b"cert" in done.stderr
+
+
+def test_no_descriptors_left_is_survived(start):
+    import resource
+    with start() as server:
+        soft = server.descriptors() + 10
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (soft, soft))
+        plugs = []
+        try:
+            for _ in range(40):
+                plugs.append(server.connect(timeout=5))
+            plugs[0].sendall(GET)
+            assert statuses(read_all(plugs[0])) == [200]
+        finally:
+            for plug in plugs:
+                plug.close()
+        wait_for(lambda: server.call("GET", "/health").status == 200)
+
+
+def test_many_streams_at_once_say_each_what_they_would_alone(server):
+    prompts = [f"Item {i} of the list is" for i in range(24)]
+    body = {"max_tokens": 12, "temperature": 0}
+    alone = [server.post(TEXT, body | {"prompt": prompt}).json()["choices"][0]["text"] for prompt in prompts]
+    texts = [None] * len(prompts)
+
+    def stream(i):
+        with server.open_stream(TEXT, body | {"prompt": prompts[i], "stream": True}, headers=["Connection: close"]) as plug:
+            pieces = events(unchunked(read_all(plug)))
+        texts[i] = "".join(piece["choices"][0]["text"] for _, piece in pieces[:-1])
+
+    threads = [threading.Thread(target=stream, args=(i,)) for i in range(len(prompts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert texts == alone
