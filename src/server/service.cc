@@ -296,7 +296,11 @@ std::string Service::metrics_text() {
                                 .last_step_age_seconds = beat.last_step_age_ms / 1000.0,
                                 .running = beat.running,
                                 .waiting = beat.waiting,
-                                .paused = beat.paused});
+                                .paused = beat.paused,
+                                .kv_runs = beat.alive ? status.model->engine.call([](const engine::Engine& engine) {
+                                  return engine.kv_runs();
+                                })
+                                                      : engine::KvRuns{}});
   }
   return observers_.text(std::move(snapshot));
 }
@@ -324,16 +328,15 @@ bool Service::engine_failed() {
   return false;
 }
 
-std::unique_ptr<http::Responder> answer_json(Service& service, Call call,
-                                             Result<Json> (*work)(Service& service, const Call& call)) {
+std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
+                                                http::Reply (*work)(Service&, const Call&)) {
   const Dialect dialect = dialect_of(call.request.path);
   auto state = std::make_shared<PooledReply::State>();
   state->call = std::move(call);
   const bool taken = service.prep_pool().run([&service, state, work, dialect] {
     if (state->abandoned) return;
     try {
-      const auto out = work(service, state->call);
-      state->reply = out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(dialect);
+      state->reply = work(service, state->call);
     } catch (const std::exception& failure) {
       log::error("{}: {}", state->call.request.path, failure.what());
       state->reply = ApiError().reply(dialect);
@@ -344,6 +347,10 @@ std::unique_ptr<http::Responder> answer_json(Service& service, Call call,
   if (taken) return std::make_unique<PooledReply>(std::move(state));
   return std::make_unique<http::ReadyReply>(
       ApiError(429, "queue_full", "", "too many requests are waiting").reply(dialect));
+}
+
+http::Reply json_reply(const Call& call, const Result<Json>& out) {
+  return out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(dialect_of(call.request.path));
 }
 
 }  // namespace millrace::server

@@ -85,9 +85,15 @@ class Service final : public http::Application {
   PrepPool pool_;         // last: its threads use the rest
 };
 
-// A reply made by `work` on the prep pool: for what may take milliseconds. Errors are spelled as the route's API has
-// it.
-std::unique_ptr<http::Responder> answer_json(Service& service, Call call,
-                                             Result<Json> (*work)(Service& service, const Call& call));
+// A reply made by `work` on the prep pool: for what may take milliseconds, or asks the engine.
+std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
+                                                http::Reply (*work)(Service& service, const Call& call));
+// Errors are spelled as the route's API has it.
+http::Reply json_reply(const Call& call, const Result<Json>& out);
+// The two together, for a function that makes the object.
+template <Result<Json> (*kWork)(Service&, const Call&)>
+std::unique_ptr<http::Responder> answer_json(Service& service, Call call) {
+  return answer_in_pool(service, std::move(call), [](Service& s, const Call& c) { return json_reply(c, kWork(s, c)); });
+}
 
 }  // namespace millrace::server

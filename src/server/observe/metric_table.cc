@@ -139,6 +139,16 @@ constexpr std::array kMetrics = {
                "model_name,engine,state",
                {},
                "Pages of the KV cache: used by requests, cached for whoever begins alike, free"},
+    MetricInfo{"millrace:kv_adjacent_ratio",
+               kGauge,
+               "model_name,engine",
+               {},
+               "Share of running requests' tokens whose page is the neighbour of the one before it; 1 without any"},
+    MetricInfo{"millrace:kv_long_run_ratio",
+               kGauge,
+               "model_name,engine",
+               {},
+               "Share of them that lie in runs of pages long enough to be read as one stream; 1 without any"},
     MetricInfo{
         "millrace:kv_evicted_pages_total", kCounter, "model_name,engine", {}, "Cached pages given up for requests"},
     MetricInfo{

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "engine/engine.h"
 #include "engine/step_report.h"
 #include "http/message.h"
 #include "server/observe/request_record.h"
@@ -47,6 +48,7 @@ struct EngineSnapshot {
   bool alive = true;
   double last_step_age_seconds = 0.0;
   std::int64_t running = 0, waiting = 0, paused = 0;
+  engine::KvRuns kv_runs = {};
 };
 struct Snapshot {
   std::vector<EngineSnapshot> engines;

@@ -129,13 +129,17 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   EXPECT_DOUBLE_EQ(bytes, 4 * 1e6 + 256.0 * (1 + 2 + 3 + 4));
   const double layer = 2.0 * 64 * (64 + 32 + 32 + 64 + 3 * 128);
   EXPECT_DOUBLE_EQ(operations, 4 * (2 * layer + 2.0 * 64 * 100) + 2 * 4.0 * 64 * (1 + 2 + 3 + 4));
-  const Snapshot snapshot{.engines = {{.model = "tiny", .last_step_age_seconds = 3.5, .paused = 2}}, .connections = 5};
+  const Snapshot snapshot{
+      .engines = {{.model = "tiny", .last_step_age_seconds = 3.5, .paused = 2, .kv_runs = {100, 75, 50}}},
+      .connections = 5};
   const MetricsReading reading = read(snapshot);
   EXPECT_NEAR(reading.sum("millrace:memory_bandwidth_utilization"), bytes / seconds / 1e9, 1e-9);
   EXPECT_NEAR(reading.sum("millrace:compute_utilization"), operations / seconds / 1e9, 1e-9);
   EXPECT_EQ(reading.sum("vllm:estimated_read_bytes_per_gpu_total"), bytes);
   EXPECT_EQ(reading.sum("millrace:last_step_age_seconds"), 3.5);
   EXPECT_EQ(reading.sum("millrace:paused_streams"), 2);
+  EXPECT_EQ(reading.sum("millrace:kv_adjacent_ratio"), 0.75);
+  EXPECT_EQ(reading.sum("millrace:kv_long_run_ratio"), 0.5);
   EXPECT_EQ(reading.sum("millrace:http_connections"), 5);
   run.env.time += std::chrono::seconds(20);
   EXPECT_EQ(read(snapshot).sum("millrace:memory_bandwidth_utilization"), 0.0);

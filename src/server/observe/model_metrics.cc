@@ -43,6 +43,8 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       step_age_(gauge("millrace:last_step_age_seconds")),
       up_(gauge("millrace:engine_up")),
       paused_(gauge("millrace:paused_streams")),
+      adjacent_(gauge("millrace:kv_adjacent_ratio")),
+      long_runs_(gauge("millrace:kv_long_run_ratio")),
       prompt_tokens_(counter("vllm:prompt_tokens_total")),
       generation_tokens_(counter("vllm:generation_tokens_total")),
       cached_tokens_(counter("vllm:prompt_tokens_cached_total")),
@@ -234,6 +236,12 @@ void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
   running_.Set(static_cast<double>(snapshot.running));
   waiting_.Set(static_cast<double>(snapshot.waiting));
   paused_.Set(static_cast<double>(snapshot.paused));
+  const auto ratio = [&](std::int64_t tokens) {
+    const std::int64_t all = snapshot.kv_runs.tokens;
+    return all == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(all);
+  };
+  adjacent_.Set(ratio(snapshot.kv_runs.adjacent_tokens));
+  long_runs_.Set(ratio(snapshot.kv_runs.long_run_tokens));
   if (snapshot.waiting == 0) oldest_wait_.Set(0.0);
   step_age_.Set(snapshot.last_step_age_seconds);
   up_.Set(snapshot.alive ? 1.0 : 0.0);

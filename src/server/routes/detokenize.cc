@@ -53,7 +53,7 @@ Route detokenize() {
   return {.method = "POST",
           .path = "/detokenize",
           .summary = "Tokens as text",
-          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), detokenize_body); },
+          .handle = [](Service& service, Call call) { return answer_json<detokenize_body>(service, std::move(call)); },
           .body_schema = [] { return schema().json(); }};
 }
 

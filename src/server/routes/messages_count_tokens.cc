@@ -26,7 +26,7 @@ Route messages_count_tokens() {
   return {.method = "POST",
           .path = "/v1/messages/count_tokens",
           .summary = "The tokens of a conversation, as Anthropic's API counts them",
-          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), count); },
+          .handle = [](Service& service, Call call) { return answer_json<count>(service, std::move(call)); },
           .body_schema = [] { return anthropic_schema(true).json(); },
           .anthropic_errors = true};
 }

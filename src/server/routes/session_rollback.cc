@@ -22,25 +22,23 @@ const Schema<Fields>& schema() {
   return made;
 }
 
+Result<Json> roll_back(Service& service, const Call& call) {
+  auto body = parse_json(call.request.body);
+  if (!body) return body.error();
+  Fields fields;
+  std::vector<std::string> unknown;
+  if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
+  if (auto done = service.sessions().rollback(call.parameter, call.caller, fields.tokens); !done) return done.error();
+  return Json{{"id", call.parameter}, {"object", "session"}, {"tokens", fields.tokens}};
+}
+
 }  // namespace
 
 Route session_rollback() {
   return {.method = "POST",
           .path = "/v1/sessions/{}/rollback",
           .summary = "Forget all but the first tokens of a session",
-          .handle =
-              [](Service& service, Call call) {
-                return answer_json(service, std::move(call), [](Service& s, const Call& c) -> Result<Json> {
-                  auto body = parse_json(c.request.body);
-                  if (!body) return body.error();
-                  Fields fields;
-                  std::vector<std::string> unknown;
-                  if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
-                  if (auto done = s.sessions().rollback(c.parameter, c.caller, fields.tokens); !done)
-                    return done.error();
-                  return Json{{"id", c.parameter}, {"object", "session"}, {"tokens", fields.tokens}};
-                });
-              },
+          .handle = [](Service& service, Call call) { return answer_json<roll_back>(service, std::move(call)); },
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -42,7 +42,7 @@ Route sessions() {
   return {.method = "POST",
           .path = "/v1/sessions",
           .summary = "Open an interactive session",
-          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), open); },
+          .handle = [](Service& service, Call call) { return answer_json<open>(service, std::move(call)); },
           .body_schema = [] { return schema().json(); },
           .body_optional = true};
 }

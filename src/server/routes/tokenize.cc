@@ -65,7 +65,7 @@ Route tokenize() {
   return {.method = "POST",
           .path = "/tokenize",
           .summary = "A text, or a conversation, as tokens",
-          .handle = [](Service& service, Call call) { return answer_json(service, std::move(call), tokenize_body); },
+          .handle = [](Service& service, Call call) { return answer_json<tokenize_body>(service, std::move(call)); },
           .body_schema = [] { return schema().json(); }};
 }
 
