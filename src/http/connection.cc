@@ -389,9 +389,12 @@ asio::awaitable<void> Connection<Stream>::send_stream(StreamBody& body) {
     more = body.take(out);
     if (out.empty() && more) {
       if (gone_) break;
-      if (std::chrono::steady_clock::now() >= ping_at_) out = body.keep_alive();
+      const TimePoint now = std::chrono::steady_clock::now();
+      if (now >= ping_at_) {
+        out = body.keep_alive();
+        ping_at_ = now + quiet;
+      }
       if (out.empty()) {
-        ping_at_ = std::max(ping_at_, std::chrono::steady_clock::now() + quiet / 2);
         co_await event();
         continue;
       }

@@ -18,7 +18,7 @@ def harness(guarded, key):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", key)
         yield LocalCompletionsAPI(base_url=guarded.url + "/v1/completions", model="m", tokenizer_backend="remote", num_concurrent=1,
-                                  max_retries=2, max_length=2048, eos_string="<|im_end|>")
+                                  max_retries=2, max_length=2048, auth_token=key, eos_string="<|im_end|>")
 
 
 def of(kind, arguments):

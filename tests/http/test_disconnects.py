@@ -1,5 +1,6 @@
 """Clients that leave at any moment: the work for them ends, what they held comes back, the others notice nothing."""
 import random
+import re
 import socket
 import struct
 import threading
@@ -7,8 +8,6 @@ import time
 
 import pytest
 from running_server import request_bytes
-
-pytestmark = pytest.mark.usefixtures("canaries")
 
 GONE = 500
 CHAT, TEXT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"
@@ -57,6 +56,7 @@ def connect_and_leave(server, rng):
     leave(plug, rng)
 
 
+@pytest.mark.usefixtures("canaries")
 def test_500_clients_leave_at_random_and_nothing_of_theirs_stays(server, at_rest):
     whole = {"prompt": [1] * 3900, "max_tokens": 4}  # needs all of the cache
     assert server.post(TEXT, whole).status == 200
@@ -78,6 +78,27 @@ def test_500_clients_leave_at_random_and_nothing_of_theirs_stays(server, at_rest
     assert server.resident_bytes() - before < 64 << 20
 
 
+def test_the_metrics_say_that_nothing_is_left(start):
+    """Without canaries, so that rest is rest: no request, no page in use, no connection but the one that asks."""
+    with start() as server:
+        rng = random.Random(1)
+        for _ in range(100):
+            connect_and_leave(server, rng)
+        resting = {"vllm:num_requests_running": 0, "vllm:num_requests_waiting": 0, "millrace:paused_streams": 0, "millrace:http_connections": 1,
+                   "used": 0}
+        end = time.monotonic() + 10
+        while (now := at_work(server)) != resting:
+            assert time.monotonic() < end, now
+            time.sleep(0.05)
+
+
+def at_work(server):
+    text = server.call("GET", "/metrics").body.decode()
+    names = ["vllm:num_requests_running", "vllm:num_requests_waiting", "millrace:paused_streams", "millrace:http_connections"]
+    values = {name: float(re.search(rf"^{name}(?:{{.*}})? (\S+)$", text, re.M)[1]) for name in names}
+    return values | {"used": float(re.search(r'^millrace:kv_pages{.*state="used"} (\S+)$', text, re.M)[1])}
+
+
 def test_a_client_that_leaves_a_queued_request_takes_it_along(start):
     with start("--max-num-seqs", "1") as server:
         endless = {"prompt": "a", "max_tokens": 3000, "ignore_eos": True, "stream": True}
@@ -93,6 +114,7 @@ def test_a_client_that_leaves_a_queued_request_takes_it_along(start):
         assert time.monotonic() - began < 10
 
 
+@pytest.mark.usefixtures("canaries")
 def test_a_reply_goes_on_for_who_asked_twice_and_left_once(server):
     body = {"prompt": "The capital of France is", "max_tokens": 12, "temperature": 0}
     alone = server.post(TEXT, body).json()["choices"][0]["text"]

@@ -21,8 +21,8 @@ def test_generated_requests_get_replies_that_the_document_announces(server, tmp_
     done = subprocess.run([pathlib.Path(sys.executable).with_name("st"), "run", server.url + "/openapi.json", *flags], capture_output=True, text=True,
                           cwd=tmp_path, timeout=300, env=os.environ | {"SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(HERE)})
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    cases = sum(len(json.loads(line)["ScenarioFinished"]["recorder"]["cases"]) for line in report.read_text().splitlines()
-                if "ScenarioFinished" in json.loads(line))
+    happened = [json.loads(line) for line in report.read_text().splitlines()]
+    cases = sum(len(one["ScenarioFinished"]["recorder"].get("cases", ())) for one in happened if "ScenarioFinished" in one)
     assert cases >= CASES_AT_LEAST
 
 

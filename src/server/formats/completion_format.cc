@@ -24,37 +24,19 @@ class CompletionFormat final : public AnswerFormat {
 
   void begin(std::string&) override {}
 
+  // The scores of an echoed prompt come with its first answer, the first tokens of the others before: those wait.
   void add(const Answer& answer, const Piece& piece, std::string& out) override {
-    const bool ends = answer.finish != engine::FinishReason::kNone;
-    const bool echo = task_.fields.echo && !echoed_[answer.index];
-    echoed_[answer.index] = true;
-    if (piece.text.empty() && piece.scores.empty() && !ends && !echo && !task_.fields.return_token_ids) return;
-    std::string text = piece.text;
-    Json logprobs;
-    if (task_.fields.logprobs) logprobs = begin_logprobs();
-    if (echo) {
-      text.insert(0, prompt_text(answer.prompt));
-      if (task_.fields.logprobs) add_prompt(logprobs, answer, offsets_[answer.index]);
+    const bool scored = task_.fields.echo && task_.fields.logprobs && task_.prompts[answer.prompt].size() > 1;
+    if (scored && scores_of_prompt(answer).empty()) {
+      held_.emplace_back(answer, piece);
+      return;
     }
-    if (task_.fields.logprobs) add_scores(logprobs, piece.scores, offsets_[answer.index]);
-    fmt::format_to(std::back_inserter(out), R"(data: {}{{"index":{},"text":{},"logprobs":{},"finish_reason":{})",
-                   chunk_, answer.index, json_string(text), dumped(logprobs), finish_reason(answer).dump());
-    out += R"(,"stop_reason":)" + dumped(stop_reason(answer));
-    if (task_.fields.return_token_ids) {
-      out += R"(,"token_ids":)" + dumped(piece.tokens);
-      if (echo || !task_.fields.echo) out += R"(,"prompt_token_ids":)" + dumped(task_.prompts[answer.prompt]);
-    }
-    out += "}]";
-    produced_ += static_cast<std::int64_t>(piece.tokens.size());
-    if (task_.fields.continuous_usage) {
-      const auto prompt = static_cast<std::int64_t>(task_.prompts[answer.prompt].size());
-      fmt::format_to(std::back_inserter(out),
-                     R"(,"usage":{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", prompt, produced_,
-                     prompt + produced_);
-    } else if (task_.fields.include_usage) {
-      out += R"(,"usage":null)";
-    }
-    out += "}\n\n";
+    say(answer, piece, out);
+    if (held_.empty()) return;
+    const auto ready =
+        std::ranges::stable_partition(held_, [&](const auto& one) { return one.first.prompt != answer.prompt; });
+    for (const auto& [other, gained] : ready) say(other, gained, out);
+    held_.erase(ready.begin(), ready.end());
   }
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
@@ -108,6 +90,39 @@ class CompletionFormat final : public AnswerFormat {
   }
 
  private:
+  void say(const Answer& answer, const Piece& piece, std::string& out) {
+    const bool ends = answer.finish != engine::FinishReason::kNone;
+    const bool echo = task_.fields.echo && !echoed_[answer.index];
+    echoed_[answer.index] = true;
+    if (piece.text.empty() && piece.scores.empty() && !ends && !echo && !task_.fields.return_token_ids) return;
+    std::string text = piece.text;
+    Json logprobs;
+    if (task_.fields.logprobs) logprobs = begin_logprobs();
+    if (echo) {
+      text.insert(0, prompt_text(answer.prompt));
+      if (task_.fields.logprobs) add_prompt(logprobs, answer, offsets_[answer.index]);
+    }
+    if (task_.fields.logprobs) add_scores(logprobs, piece.scores, offsets_[answer.index]);
+    fmt::format_to(std::back_inserter(out), R"(data: {}{{"index":{},"text":{},"logprobs":{},"finish_reason":{})",
+                   chunk_, answer.index, json_string(text), dumped(logprobs), finish_reason(answer).dump());
+    out += R"(,"stop_reason":)" + dumped(stop_reason(answer));
+    if (task_.fields.return_token_ids) {
+      out += R"(,"token_ids":)" + dumped(piece.tokens);
+      if (echo || !task_.fields.echo) out += R"(,"prompt_token_ids":)" + dumped(task_.prompts[answer.prompt]);
+    }
+    out += "}]";
+    produced_ += static_cast<std::int64_t>(piece.tokens.size());
+    if (task_.fields.continuous_usage) {
+      const auto prompt = static_cast<std::int64_t>(task_.prompts[answer.prompt].size());
+      fmt::format_to(std::back_inserter(out),
+                     R"(,"usage":{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", prompt, produced_,
+                     prompt + produced_);
+    } else if (task_.fields.include_usage) {
+      out += R"(,"usage":null)";
+    }
+    out += "}\n\n";
+  }
+
   std::string prompt_text(std::size_t prompt) const {
     if (!task_.prompt_texts[prompt].empty()) return task_.prompt_texts[prompt];
     return task_.model->tokenizer->decode(task_.prompts[prompt], task_.fields.skip_special_tokens);
@@ -146,7 +161,6 @@ class CompletionFormat final : public AnswerFormat {
     to["top_logprobs"].push_back(nullptr);
     add_scores(to, scores_of_prompt(answer), offset);
   }
-  // They come with the first answer of a prompt; the others' prompt is the same.
   const std::vector<engine::TokenScore>& scores_of_prompt(const Answer& answer) const {
     auto& mine = prompt_scores_[answer.prompt];
     if (mine.empty()) mine = answer.prompt_scores;
@@ -161,9 +175,10 @@ class CompletionFormat final : public AnswerFormat {
 
   const GenerationTask& task_;
   const std::string id_;
-  const std::string chunk_;            // as all chunks begin
-  std::vector<std::int64_t> offsets_;  // [answers], characters said so far
-  std::vector<bool> echoed_;           // [answers]
+  const std::string chunk_;                     // as all chunks begin
+  std::vector<std::int64_t> offsets_;           // [answers], characters said so far
+  std::vector<bool> echoed_;                    // [answers]
+  std::vector<std::pair<Answer, Piece>> held_;  // for the scores of their prompt
   mutable std::map<std::size_t, std::vector<engine::TokenScore>> prompt_scores_;
   std::int64_t produced_ = 0;
 };
