@@ -123,7 +123,12 @@ class Runner {
 };
 
 int run(const Flags& flags) {
-  flags.sampling.resolve({}, 0).validate().or_throw();  // before the model is loaded
+  const auto sampling = flags.sampling.resolve({}, 0);
+  sampling.validate().or_throw();  // before the model is loaded
+  if (sampling.max_tokens < 1) {
+    throw_load_error(ErrorCode::kInvalidArgument, "max_tokens", "max_tokens is {}: expected at least 1",
+                     sampling.max_tokens);
+  }
   const bool interactive = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
   std::string prompt = flags.prompt;
   if (!interactive && prompt.empty()) {
