@@ -291,16 +291,19 @@ std::string Service::metrics_text() {
   for (const ModelStatus& status : models_.list()) {
     if (status.model == nullptr) continue;
     const engine::Heartbeat beat = status.model->engine.heartbeat();
-    snapshot.engines.push_back({.model = status.name,
+    observe::EngineSnapshot now{.model = status.name,
                                 .alive = beat.alive,
                                 .last_step_age_seconds = beat.last_step_age_ms / 1000.0,
                                 .running = beat.running,
                                 .waiting = beat.waiting,
-                                .paused = beat.paused,
-                                .kv_runs = beat.alive ? status.model->engine.call([](const engine::Engine& engine) {
-                                  return engine.kv_runs();
-                                })
-                                                      : engine::KvRuns{}});
+                                .paused = beat.paused};
+    if (beat.alive) {
+      now.pages = status.model->engine.call([&](const engine::Engine& e) {
+        now.kv_runs = e.kv_runs();
+        return e.cache().use();
+      });
+    }
+    snapshot.engines.push_back(std::move(now));
   }
   return observers_.text(std::move(snapshot));
 }

@@ -49,6 +49,7 @@ struct EngineSnapshot {
   double last_step_age_seconds = 0.0;
   std::int64_t running = 0, waiting = 0, paused = 0;
   engine::KvRuns kv_runs = {};
+  std::optional<kv::CacheUse> pages = {};  // nothing: as of the last step
 };
 struct Snapshot {
   std::vector<EngineSnapshot> engines;

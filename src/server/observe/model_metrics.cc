@@ -141,11 +141,15 @@ void ModelMetrics::step(const engine::StepReport& report) {
   waiting_.Set(static_cast<double>(report.waiting));
   paused_.Set(static_cast<double>(report.paused));
   oldest_wait_.Set(report.oldest_wait_ms / 1e3);
-  const std::array pages = {report.pages.used, report.pages.cached, report.pages.free};
-  for (std::size_t i = 0; i < pages.size(); ++i) pages_[i]->Set(static_cast<double>(pages[i]));
-  kv_usage_.Set(static_cast<double>(report.pages.used) / std::max(1.0, static_cast<double>(report.pages.total)));
+  set_pages(report.pages);
   count_tokens(report);
   count_work(report);
+}
+
+void ModelMetrics::set_pages(const kv::CacheUse& use) {
+  const std::array pages = {use.used, use.cached, use.free};
+  for (std::size_t i = 0; i < pages.size(); ++i) pages_[i]->Set(static_cast<double>(pages[i]));
+  kv_usage_.Set(static_cast<double>(use.used) / std::max(1.0, static_cast<double>(use.total)));
 }
 
 void ModelMetrics::count_tokens(const engine::StepReport& report) {
@@ -240,6 +244,7 @@ void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
     const std::int64_t all = snapshot.kv_runs.tokens;
     return all == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(all);
   };
+  if (snapshot.pages) set_pages(*snapshot.pages);  // what ended since the last step is in no report
   adjacent_.Set(ratio(snapshot.kv_runs.adjacent_tokens));
   long_runs_.Set(ratio(snapshot.kv_runs.long_run_tokens));
   if (snapshot.waiting == 0) oldest_wait_.Set(0.0);

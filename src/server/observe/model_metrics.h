@@ -31,6 +31,7 @@ class ModelMetrics {
   Counter& counter(std::string_view name) { return families_.counter(name, labels()); }
   Gauge& gauge(std::string_view name) { return families_.gauge(name, labels()); }
   Histogram& histogram(std::string_view name) { return families_.histogram(name, labels()); }
+  void set_pages(const kv::CacheUse& use);
   void count_tokens(const engine::StepReport& report);
   void count_work(const engine::StepReport& report);
   void count_answer(const AnswerRecord& answer);
