@@ -83,9 +83,11 @@ void guarded(const std::shared_ptr<Job>& job, Work work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
+    job->cancel_all();  // what was submitted already
     job->fail(ApiError(503, "out_of_memory", "", "the server is out of memory"));
   } catch (const std::exception& failure) {
     log::error("request {}: {}", job->request_id, failure.what());
+    job->cancel_all();
     job->fail(ApiError());
   }
 }

@@ -33,13 +33,15 @@ ModelHost::ModelHost(std::vector<ModelEntry> entries, const HostConfig& config, 
   thread_ = std::thread([this] { run(); });
 }
 
-ModelHost::~ModelHost() {
+ModelHost::~ModelHost() { stop(); }
+
+void ModelHost::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 ModelHost::Slot* ModelHost::find(std::string_view name) {

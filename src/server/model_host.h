@@ -60,6 +60,9 @@ class ModelHost {
 
   // No more requests; returns when all have ended, at the latest after the time.
   void drain(double limit_ms);
+  // Loads nothing more; who waits for a model is told so. Returns when the loading thread has ended: from then on no
+  // `then` is called but by acquire() itself.
+  void stop();
 
  private:
   struct Slot {

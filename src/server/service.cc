@@ -108,6 +108,9 @@ Service::Service(const ServiceConfig& config, Access access, std::vector<ModelEn
       sessions_({}, env),
       pool_(config.prep_threads) {}
 
+// The loading thread hands requests to the pool, whose threads ask for models: it ends while both are there.
+Service::~Service() { models_.stop(); }
+
 // Another site's page must not talk to a server on this machine: neither by a name that it pointed here, nor with the
 // browser's blessing.
 std::optional<ApiError> Service::refuse_browser(const http::Request& head) const {

@@ -35,6 +35,7 @@ class Service final : public http::Application {
   // The observers must outlive it.
   Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host,
           Observers& observers, Env& env);
+  ~Service() override;
   // How many connections there are, for /metrics. Before requests come.
   void count_connections(std::function<int()> count) { connections_ = std::move(count); }
 
