@@ -300,7 +300,6 @@ asio::awaitable<bool> Connection<Stream>::serve_one() {
   http10_ = parser.get().version() == 10;
   Request request = request_of(parser.get());
   request.peer = s_.peer;
-  request.loopback = s_.loopback;
   request.received = received_;
   exchange_.method = request.method;
   exchange_.path = request.path;

@@ -27,7 +27,6 @@ struct Surroundings {
   const Limits& limits;
   std::shared_ptr<IoLoop> loop;
   std::string peer;
-  bool loopback = false;
   std::shared_ptr<void> counted;  // gives the place among the connections back
 };
 

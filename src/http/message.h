@@ -42,8 +42,7 @@ struct Request {
   std::string query;   // after the '?'
   Headers headers;
   std::string body;
-  std::string peer;       // the client's address; "unix" on a Unix socket
-  bool loopback = false;  // the client is on this machine
+  std::string peer;  // the client's address; "unix" on a Unix socket
   std::chrono::steady_clock::time_point received{};
 };
 

@@ -177,7 +177,7 @@ class Server::Listener {
     if (error) return;
     const bool loopback = remote.address().is_loopback();
     auto place = take_place(remote.address().to_string(), loopback);
-    Surroundings surroundings{application_, config_.limits, loop, remote.address().to_string(), loopback, place};
+    Surroundings surroundings{application_, config_.limits, loop, remote.address().to_string(), place};
     if (place == nullptr) return turn_away(std::move(socket));
     std::shared_ptr<asio::ssl::context> tls;
     {
@@ -195,7 +195,7 @@ class Server::Listener {
     auto place = take_place("unix", true);
     if (place == nullptr) return turn_away(std::move(socket));
     std::make_shared<Connection<UnixStream>>(std::move(socket),
-                                             Surroundings{application_, config_.limits, loop, "unix", true, place})
+                                             Surroundings{application_, config_.limits, loop, "unix", place})
         ->start();
   }
 

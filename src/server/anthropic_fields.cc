@@ -8,20 +8,16 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
-Error wrong(const std::string& path, const char* what) {
-  return make_error(ErrorCode::kInvalidArgument, path, "{} {}", path, what);
-}
-
 // A string, or a list of text blocks; other kinds of blocks are refused by name, thinking is left out.
 Result<std::string> text_of(const Json& content, const std::string& path) {
   if (content.is_string()) return content.get<std::string>();
-  if (!content.is_array()) return wrong(path, "must be a string or a list of blocks");
+  if (!content.is_array()) return GenerationSchema::wrong_type(path, "a string or a list of blocks");
   std::string text;
   for (std::size_t i = 0; i < content.size(); ++i) {
     const std::string where = fmt::format("{}[{}]", path, i);
     const Json& block = content[i];
     if (!block.is_object() || !block.contains("type") || !block["type"].is_string()) {
-      return wrong(where, "must be a block with a type");
+      return GenerationSchema::wrong_type(where, "a block with a type");
     }
     const std::string type = block["type"];
     if (type == "thinking" || type == "redacted_thinking") continue;
@@ -36,8 +32,9 @@ Result<std::string> text_of(const Json& content, const std::string& path) {
       text += (text.empty() ? "" : "\n") + dumped(block.value("input", Json::object()));
       continue;
     }
-    if (type != "text") return wrong(where + ".type", "must be text: this model takes text only");
-    if (!block.contains("text") || !block["text"].is_string()) return wrong(where + ".text", "must be a string");
+    if (type != "text") return GenerationSchema::wrong_type(where + ".type", "text: this model takes text only");
+    if (!block.contains("text") || !block["text"].is_string())
+      return GenerationSchema::wrong_type(where + ".text", "a string");
     text += (text.empty() ? "" : "\n") + block["text"].get_ref<const std::string&>();
   }
   return text;
@@ -51,14 +48,15 @@ Result<void> read_system(Fields& to, const Json& value) {
 }
 
 Result<void> read_messages(Fields& to, const Json& value) {
-  if (!value.is_array() || value.empty()) return wrong("messages", "must be a list of at least one message");
+  if (!value.is_array() || value.empty())
+    return GenerationSchema::wrong_type("messages", "a list of at least one message");
   Json messages = Json::array();
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string path = fmt::format("messages[{}]", i);
     const Json& message = value[i];
-    if (!message.is_object()) return wrong(path, "must be an object");
+    if (!message.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json role = message.value("role", Json());
-    if (role != "user" && role != "assistant") return wrong(path + ".role", "must be user or assistant");
+    if (role != "user" && role != "assistant") return GenerationSchema::wrong_type(path + ".role", "user or assistant");
     auto text = text_of(message.value("content", Json()), path + ".content");
     if (!text) return text.error();
     messages.push_back({{"role", role}, {"content", std::move(*text)}});
@@ -86,7 +84,7 @@ GenerationSchema make_schema(bool counts_only) {
           "model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
       .field("tools", "Not yet supported, refused unless empty", {{"type", {"array", "null"}}, {"maxItems", 0}},
              [](Fields&, const Json& value) -> Result<void> {
-               if (!value.is_array()) return wrong("tools", "must be a list");
+               if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
                if (value.empty()) return {};
                return make_error(ErrorCode::kUnsupported, "tools", "tools: this version makes no tool calls");
              })
@@ -102,7 +100,7 @@ GenerationSchema make_schema(bool counts_only) {
               {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopBytes}}},
               {"maxItems", L::kStops}},
              [](Fields& f, const Json& value) -> Result<void> {
-               if (!value.is_array()) return wrong("stop_sequences", "must be a list of strings");
+               if (!value.is_array()) return GenerationSchema::wrong_type("stop_sequences", "a list of strings");
                auto read = read_strings("stop_sequences", value, L::kStops, L::kStopBytes);
                if (!read) return read.error();
                f.stop = std::move(*read);

@@ -186,7 +186,6 @@ class Collector {
   bool ended() const noexcept { return open_ == 0; }
   const std::optional<ApiError>& error() const noexcept { return error_; }
   AnswerFormat& format() noexcept { return *format_; }
-  const GenerationTask& task() const noexcept { return job_->task; }
 
   // Those that are returned: all, or with best_of the n likeliest of each prompt, by mean logarithm.
   std::vector<Answer> chosen() {
@@ -340,12 +339,11 @@ class Generation final : public http::Responder {
 
 }  // namespace
 
-std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, http::Request request,
-                                          const Caller& caller, http::Wake wake) {
-  if (const auto refused = service.access().begin_request(caller, Env::system().now())) {
+std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, Call call) {
+  if (const auto refused = service.access().begin_request(call.caller, Env::system().now())) {
     return std::make_unique<http::ReadyReply>(refused->reply(route.dialect()));
   }
-  auto job = std::make_shared<Job>(service, route, std::move(request), caller, std::move(wake));
+  auto job = std::make_shared<Job>(service, route, std::move(call.request), call.caller, std::move(call.wake));
   job->request_id = service.request_id(job->request);
   job->task.route = job->request.path;
   job->task.trace_parent = job->request.headers.get("traceparent");

@@ -11,6 +11,7 @@
 #include "server/caller.h"
 #include "server/generation_fields.h"
 #include "server/hosted_model.h"
+#include "server/route.h"
 
 namespace millrace::server {
 
@@ -82,8 +83,13 @@ class GenerationRoute {
 };
 
 // Prepares off the IO thread, waits for the model, submits, and answers whole or as a stream.
-std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, http::Request request,
-                                          const Caller& caller, http::Wake wake);
+std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, Call call);
+
+template <typename RouteKind>
+std::unique_ptr<http::Responder> generate_by(Service& service, Call call) {
+  static const RouteKind route;
+  return generate(service, route, std::move(call));
+}
 
 // What routes have in common: one engine request per prompt of `task`, from its fields. `default_max_tokens` where
 // none was named. kContextLength where a prompt leaves no room.

@@ -45,20 +45,9 @@ class ChatFormat final : public AnswerFormat {
     close(out);
   }
 
-  void end(const std::vector<Answer>& answers, std::string& out) override {
-    if (task_.fields.include_usage || task_.fields.timings || task_.fields.explain) {
-      std::string last = chunk_ + R"(],"usage":)" + usage(answers).dump();
-      if (task_.fields.timings) last += R"(,"timings":)" + timings(answers[0]).dump();
-      if (task_.fields.explain) last += R"(,"why_slow":)" + explanation(answers[0]).dump();
-      append_event(out, last + "}");
-    }
-    out += kDone;
-  }
+  void end(const std::vector<Answer>& answers, std::string& out) override { append_end(out, task_, chunk_, answers); }
 
-  void fail(const ApiError& error, std::string& out) override {
-    append_event(out, dumped(error.json(Dialect::kOpenAi)));
-    out += kDone;
-  }
+  void fail(const ApiError& error, std::string& out) override { append_failure(out, error); }
 
   Json whole(const std::vector<Answer>& answers) override {
     Json choices = Json::array();
@@ -80,8 +69,7 @@ class ChatFormat final : public AnswerFormat {
                 {"system_fingerprint", nullptr}};
     if (task_.fields.prompt_logprobs) out["prompt_logprobs"] = prompt_logprobs(task_, answers[0]);
     if (task_.fields.return_token_ids) out["prompt_token_ids"] = task_.prompts[0];
-    if (task_.fields.timings) out["timings"] = timings(answers[0]);
-    if (task_.fields.explain) out["why_slow"] = explanation(answers[0]);
+    add_times(out, task_, answers[0]);
     return out;
   }
 
@@ -96,14 +84,7 @@ class ChatFormat final : public AnswerFormat {
     close_chunk(out);
   }
   void close_chunk(std::string& out) const {
-    if (task_.fields.continuous_usage) {
-      const auto prompt = static_cast<std::int64_t>(task_.prompts[0].size());
-      fmt::format_to(std::back_inserter(out),
-                     R"(,"usage":{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", prompt, produced_,
-                     prompt + produced_);
-    } else if (task_.fields.include_usage) {
-      out += R"(,"usage":null)";
-    }
+    append_usage_so_far(out, task_, 0, produced_);
     out += "}\n\n";
   }
 

@@ -39,20 +39,9 @@ class CompletionFormat final : public AnswerFormat {
     held_.erase(ready.begin(), ready.end());
   }
 
-  void end(const std::vector<Answer>& answers, std::string& out) override {
-    if (task_.fields.include_usage || task_.fields.timings || task_.fields.explain) {
-      std::string last = chunk_ + R"(],"usage":)" + usage(answers).dump();
-      if (task_.fields.timings) last += R"(,"timings":)" + timings(answers[0]).dump();
-      if (task_.fields.explain) last += R"(,"why_slow":)" + explanation(answers[0]).dump();
-      append_event(out, last + "}");
-    }
-    out += kDone;
-  }
+  void end(const std::vector<Answer>& answers, std::string& out) override { append_end(out, task_, chunk_, answers); }
 
-  void fail(const ApiError& error, std::string& out) override {
-    append_event(out, dumped(error.json(Dialect::kOpenAi)));
-    out += kDone;
-  }
+  void fail(const ApiError& error, std::string& out) override { append_failure(out, error); }
 
   Json whole(const std::vector<Answer>& answers) override {
     Json choices = Json::array();
@@ -84,8 +73,7 @@ class CompletionFormat final : public AnswerFormat {
                 {"choices", std::move(choices)},
                 {"usage", usage(answers)},
                 {"system_fingerprint", nullptr}};
-    if (task_.fields.timings) out["timings"] = timings(answers[0]);
-    if (task_.fields.explain) out["why_slow"] = explanation(answers[0]);
+    add_times(out, task_, answers[0]);
     return out;
   }
 
@@ -112,14 +100,7 @@ class CompletionFormat final : public AnswerFormat {
     }
     out += "}]";
     produced_ += static_cast<std::int64_t>(piece.tokens.size());
-    if (task_.fields.continuous_usage) {
-      const auto prompt = static_cast<std::int64_t>(task_.prompts[answer.prompt].size());
-      fmt::format_to(std::back_inserter(out),
-                     R"(,"usage":{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", prompt, produced_,
-                     prompt + produced_);
-    } else if (task_.fields.include_usage) {
-      out += R"(,"usage":null)";
-    }
+    append_usage_so_far(out, task_, answer.prompt, produced_);
     out += "}\n\n";
   }
 
@@ -145,12 +126,8 @@ class CompletionFormat final : public AnswerFormat {
       };
       add_token(to, score.chosen.token, offset);
       to["token_logprobs"].push_back(finite_logprob(score.chosen.logprob));
-      if (score.rank > static_cast<std::int64_t>(score.top.size())) {
-        for (const auto& one : score.top) add(one);
-        add(score.chosen);
-      } else {
-        for (const auto& one : score.top) add(one);
-      }
+      for (const auto& one : score.top) add(one);
+      add(score.chosen);
       to["top_logprobs"].push_back(std::move(top));
     }
   }

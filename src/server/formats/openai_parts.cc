@@ -5,6 +5,11 @@
 #include "server/observe/explain.h"
 
 namespace millrace::server {
+namespace {
+
+constexpr std::string_view kDone = "data: [DONE]\n\n";
+
+}  // namespace
 
 Json finish_reason(const Answer& answer) {
   switch (answer.finish) {
@@ -93,10 +98,35 @@ Json prompt_logprobs(const GenerationTask& task, const Answer& answer) {
   return out;
 }
 
-void append_event(std::string& out, std::string_view json) {
-  out += "data: ";
-  out += json;
-  out += "\n\n";
+void add_times(Json& to, const GenerationTask& task, const Answer& answer) {
+  if (task.fields.timings) to["timings"] = timings(answer);
+  if (task.fields.explain) to["why_slow"] = explanation(answer);
+}
+
+void append_usage_so_far(std::string& out, const GenerationTask& task, std::size_t prompt, std::int64_t produced) {
+  if (task.fields.continuous_usage) {
+    const auto tokens = static_cast<std::int64_t>(task.prompts[prompt].size());
+    fmt::format_to(std::back_inserter(out),
+                   R"(,"usage":{{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{}}})", tokens, produced,
+                   tokens + produced);
+  } else if (task.fields.include_usage) {
+    out += R"(,"usage":null)";
+  }
+}
+
+void append_end(std::string& out, const GenerationTask& task, const std::string& chunk,
+                const std::vector<Answer>& answers) {
+  if (task.fields.include_usage || task.fields.timings || task.fields.explain) {
+    Json last = {{"usage", usage(answers)}};
+    add_times(last, task, answers[0]);
+    out += "data: " + chunk + "]," + last.dump().substr(1) + "\n\n";
+  }
+  out += kDone;
+}
+
+void append_failure(std::string& out, const ApiError& error) {
+  out += "data: " + dumped(error.json(Dialect::kOpenAi)) + "\n\n";
+  out += kDone;
 }
 
 }  // namespace millrace::server

@@ -26,8 +26,14 @@ double finite_logprob(float logprob) noexcept;
 // vLLM's prompt_logprobs: null, then for each token {"id": {"logprob", "rank", "decoded_token"}}.
 Json prompt_logprobs(const GenerationTask& task, const Answer& answer);
 
-// `data: {...}` and an empty line.
-void append_event(std::string& out, std::string_view json);
-inline constexpr std::string_view kDone = "data: [DONE]\n\n";
+// timings and why_slow, where asked for.
+void add_times(Json& to, const GenerationTask& task, const Answer& answer);
+
+// Of a stream whose chunks begin with `chunk`: the field usage of one of them, where asked for, after `produced` tokens
+// of all answers; the last chunk, with counts and times where asked for, and [DONE]; the error event, and [DONE].
+void append_usage_so_far(std::string& out, const GenerationTask& task, std::size_t prompt, std::int64_t produced);
+void append_end(std::string& out, const GenerationTask& task, const std::string& chunk,
+                const std::vector<Answer>& answers);
+void append_failure(std::string& out, const ApiError& error);
 
 }  // namespace millrace::server

@@ -57,11 +57,7 @@ Route chat_completions() {
   return {.method = "POST",
           .path = "/v1/chat/completions",
           .summary = "Answer a conversation",
-          .handle =
-              [](Service& service, Call call) {
-                static const ChatCompletions route;
-                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-              },
+          .handle = generate_by<ChatCompletions>,
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

@@ -76,11 +76,7 @@ Route completions() {
   return {.method = "POST",
           .path = "/v1/completions",
           .summary = "Continue a text",
-          .handle =
-              [](Service& service, Call call) {
-                static const Completions route;
-                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-              },
+          .handle = generate_by<Completions>,
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

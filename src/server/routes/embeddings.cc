@@ -73,11 +73,7 @@ Route embeddings() {
   return {.method = "POST",
           .path = "/v1/embeddings",
           .summary = "Texts as vectors of length 1",
-          .handle =
-              [](Service& service, Call call) {
-                static const Embeddings route;
-                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-              },
+          .handle = generate_by<Embeddings>,
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -30,11 +30,7 @@ Route messages() {
   return {.method = "POST",
           .path = "/v1/messages",
           .summary = "Answer a conversation, as Anthropic's API has it",
-          .handle =
-              [](Service& service, Call call) {
-                static const Messages route;
-                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-              },
+          .handle = generate_by<Messages>,
           .body_schema = [] { return anthropic_schema(false).json(); },
           .streams = true,
           .anthropic_errors = true};

@@ -10,23 +10,19 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
-Error wrong(const std::string& path, const char* what) {
-  return make_error(ErrorCode::kInvalidArgument, path, "{} {}", path, what);
-}
-
 Result<std::string> text_of(const Json& content, const std::string& path) {
   if (content.is_string()) return content.get<std::string>();
-  if (!content.is_array()) return wrong(path, "must be a string or a list of parts");
+  if (!content.is_array()) return GenerationSchema::wrong_type(path, "a string or a list of parts");
   std::string text;
   for (std::size_t i = 0; i < content.size(); ++i) {
     const std::string where = fmt::format("{}[{}]", path, i);
     const Json& part = content[i];
     const Json type = part.is_object() ? part.value("type", Json()) : Json();
     if (type != "input_text" && type != "output_text" && type != "text") {
-      return wrong(where + ".type", "must be input_text or output_text: this model takes text only");
+      return GenerationSchema::wrong_type(where + ".type", "input_text or output_text: this model takes text only");
     }
     const Json piece = part.value("text", Json());
-    if (!piece.is_string()) return wrong(where + ".text", "must be a string");
+    if (!piece.is_string()) return GenerationSchema::wrong_type(where + ".text", "a string");
     text += (text.empty() ? "" : "\n") + piece.get<std::string>();
   }
   return text;
@@ -38,24 +34,26 @@ Result<void> read_input(Fields& to, const Json& value) {
     to.messages = Json::array({{{"role", "user"}, {"content", value}}});
     return {};
   }
-  if (!value.is_array() || value.empty()) return wrong("input", "must be a string or a list of at least one item");
+  if (!value.is_array() || value.empty())
+    return GenerationSchema::wrong_type("input", "a string or a list of at least one item");
   Json messages = Json::array();
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string path = fmt::format("input[{}]", i);
     const Json& item = value[i];
-    if (!item.is_object()) return wrong(path, "must be an object");
+    if (!item.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json type = item.value("type", Json("message"));
     if (type == "reasoning") continue;
-    if (type != "message") return wrong(path + ".type", "must be message: this version makes no tool calls");
+    if (type != "message")
+      return GenerationSchema::wrong_type(path + ".type", "message: this version makes no tool calls");
     const Json role = item.value("role", Json());
     if (role != "user" && role != "assistant" && role != "system" && role != "developer") {
-      return wrong(path + ".role", "must be user, assistant, system or developer");
+      return GenerationSchema::wrong_type(path + ".role", "user, assistant, system or developer");
     }
     auto text = text_of(item.value("content", Json()), path + ".content");
     if (!text) return text.error();
     messages.push_back({{"role", role}, {"content", std::move(*text)}});
   }
-  if (messages.empty()) return wrong("input", "holds no message");
+  if (messages.empty()) return GenerationSchema::wrong_type("input", "a list that holds a message");
   to.messages = std::move(messages);
   return {};
 }
@@ -89,7 +87,7 @@ const GenerationSchema& schema() {
         .field("tools", "Functions are not yet supported, refused; the API's own tools are taken, of no effect",
                {{"type", {"array", "null"}}, {"maxItems", 0}},
                [](Fields&, const Json& value) -> Result<void> {
-                 if (!value.is_array()) return wrong("tools", "must be a list");
+                 if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
                  for (const Json& tool : value) {
                    if (!tool.is_object() || tool.value("type", Json()) != "function") continue;
                    return make_error(ErrorCode::kUnsupported, "tools", "tools: this version makes no tool calls");
@@ -137,11 +135,7 @@ Route responses() {
   return {.method = "POST",
           .path = "/v1/responses",
           .summary = "Answer a conversation, as OpenAI's Responses API has it",
-          .handle =
-              [](Service& service, Call call) {
-                static const Responses route;
-                return generate(service, route, std::move(call.request), call.caller, std::move(call.wake));
-              },
+          .handle = generate_by<Responses>,
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }
