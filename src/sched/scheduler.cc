@@ -126,8 +126,12 @@ void Scheduler::committed(const StepPlan& plan, const PolicyView& view) {
     Sequence& sequence = *row.sequence;
     sequence.computed += row.n_tokens;
     --sequence.in_flight;
-    policy_->served(sequence, row.n_tokens, row.samples(), whole);
+    policy_->served(sequence, row.n_tokens - row.drafted(), row.samples(), whole);
   }
+}
+
+void Scheduler::accepted(Sequence& sequence, const PolicyView& view) {
+  policy_->served(sequence, 1, true, complete(view));
 }
 
 void Scheduler::remove(Sequence& sequence) {
@@ -150,7 +154,8 @@ void Scheduler::check_integrity() const {
     CHECK_LE(0, sequence.computed);
     CHECK_LE(sequence.computed, sequence.scheduled);
     CHECK_EQ(sequence.computed == sequence.scheduled, sequence.in_flight == 0);
-    CHECK_LE(sequence.scheduled, sequence.length());
+    const std::int64_t drafts = sequence.in_flight > 0 ? static_cast<std::int64_t>(sequence.drafts.size()) : 0;
+    CHECK_LE(sequence.scheduled, sequence.length() + drafts);
     CHECK_LE(sequence.length(), sequence.max_total);
     CHECK_LE(sequence.scheduled, sequence.blocks.capacity_tokens());
     CHECK(!sequence.swapped);

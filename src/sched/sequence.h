@@ -28,6 +28,9 @@ struct Sequence {
 
   SequenceId id = 0;
   std::vector<std::int32_t> tokens;  // prompt, then answer
+  // Guessed to follow on `tokens` (speculation). Computed together with its last token where a step has room, and kept
+  // if they prove right.
+  std::vector<std::int32_t> drafts;
   std::int64_t prompt_tokens = 0;
   std::int64_t computed = 0;   // tokens whose keys and values are in the pages; <= tokens.size()
   std::int64_t max_total = 0;  // tokens it may grow to: prompt and answer
@@ -68,6 +71,8 @@ struct Sequence {
   std::int64_t remaining() const noexcept { return length() - scheduled; }  // to compute before the next token is drawn
   std::int64_t output_tokens() const noexcept { return length() - prompt_tokens; }
   bool decoding() const noexcept { return output_tokens() > 0 && remaining() == 1; }
+  // The most tokens that may be guessed: one more than those is drawn of them.
+  std::int64_t most_drafts() const noexcept { return std::max<std::int64_t>(0, max_total - length() - 1); }
 };
 
 }  // namespace millrace::sched

@@ -13,7 +13,7 @@ StepWork work_of(const StepPlan& plan) noexcept {
   StepWork work;
   for (const StepRow& row : plan.rows) {
     work.add(row.n_tokens, row.first);
-    work.samples += row.samples() ? 1 : 0;
+    work.samples += row.samples() ? 1 + row.drafted() : 0;
   }
   return work;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -9,13 +10,15 @@
 
 namespace millrace::sched {
 
-// One row of a step: the next n_tokens >= 1 of a sequence. A prefill chunk and a decode token differ only in n_tokens.
+// One row of a step: the next n_tokens >= 1 of a sequence. A prefill chunk, a decode token and drafted tokens to verify
+// differ only in n_tokens. The questions have the same answer from the plan until the drawn token is appended.
 struct StepRow {
   Sequence* sequence = nullptr;
   std::int64_t n_tokens = 0;
-  std::int64_t first = 0;  // position of the first of them
-  // Its last token gets a successor. True or false alike from the plan until the drawn token is appended.
-  bool samples() const noexcept { return first + n_tokens == sequence->length(); }
+  std::int64_t first = 0;                                                           // position of the first of them
+  bool samples() const noexcept { return first + n_tokens >= sequence->length(); }  // its last token gets a successor
+  // And each of so many drafted ones behind that.
+  std::int64_t drafted() const noexcept { return std::max<std::int64_t>(0, first + n_tokens - sequence->length()); }
 };
 
 struct Admission {

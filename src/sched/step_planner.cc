@@ -199,14 +199,18 @@ void StepPlanner::give(Member& member, std::int64_t n_tokens) {
   member.n_tokens = n_tokens;
 }
 
-// Tokens of a prompt that budget, pages and time have left.
-std::int64_t StepPlanner::prompt_share(const Member& member) const {
+// Of n tokens, those that its pages and the spare ones hold.
+std::int64_t StepPlanner::within_pages(const Member& member, std::int64_t n_tokens) const {
   const std::int64_t first_pages = std::max<std::int64_t>(pages_of(member.start + 1), member.held);
   const std::int64_t room = (first_pages + spare_pages_) * cache_.block_tokens() - member.start;
-  std::int64_t most = std::min({member.chunk, budget_ + member.n_tokens, room});
-  if (extra_pages(member, most) > spare_pages_) {
-    most = std::min(most, pages_of(member.start + 1) * cache_.block_tokens() - member.start);
-  }
+  const std::int64_t most = std::min(n_tokens, room);
+  if (extra_pages(member, most) <= spare_pages_) return most;
+  return std::min(most, pages_of(member.start + 1) * cache_.block_tokens() - member.start);
+}
+
+// Tokens of a prompt that budget, pages and time have left.
+std::int64_t StepPlanner::prompt_share(const Member& member) const {
+  const std::int64_t most = within_pages(member, std::min(member.chunk, budget_ + member.n_tokens));
   if (!limits_time_ || most <= member.n_tokens) return most;
   const std::int64_t in_time =
       member.n_tokens + input_->view.cost.tokens_within(config_.tpot_target_ms, work_, member.start + member.n_tokens,
@@ -218,6 +222,14 @@ void StepPlanner::give_in_turn(bool decoding) {
   for (Member& member : members_) {
     if (budget_ == 0) return;
     if (member.takes_part && member.decoding == decoding) give(member, decoding ? 1 : prompt_share(member));
+  }
+}
+
+void StepPlanner::give_drafts() {
+  for (Member& member : members_) {
+    const auto drafts = static_cast<std::int64_t>(member.place.sequence->drafts.size());
+    if (drafts == 0 || !member.decoding || member.n_tokens == 0) continue;
+    give(member, within_pages(member, std::min(1 + drafts, budget_ + 1)));
   }
 }
 
@@ -252,6 +264,7 @@ void StepPlanner::share_budget() {
       }
       break;
   }
+  give_drafts();
   for (const Member& member : members_) {
     if (member.n_tokens > 0) plan_->rows.push_back({member.place.sequence, member.n_tokens, member.start});
   }

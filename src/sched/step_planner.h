@@ -27,7 +27,7 @@ struct StepInput {
 
 // One step's plan. Pure: the same queues, pages and view give the same plan; what it keeps from call to call is memory.
 // Three stages: pages for what runs, at the cost of the last in line where they are short; admission of what waits; the
-// token budget, in the policy's order.
+// token budget, in the policy's order; what nobody else wants of it is for drafted tokens.
 class StepPlanner {
  public:
   StepPlanner(const Config& config, const SchedulePolicy& policy, const kv::PagedCache& cache);
@@ -71,7 +71,9 @@ class StepPlanner {
   void share_budget();
   void give(Member& member, std::int64_t n_tokens);
   void give_in_turn(bool decoding);
+  void give_drafts();
   std::int64_t prompt_share(const Member& member) const;
+  std::int64_t within_pages(const Member& member, std::int64_t n_tokens) const;
   StepWork decode_work() const;
 
   // step_admission.cc
