@@ -53,9 +53,11 @@ Engine::StepTime Engine::time_of(const Launched& step, TimePoint last_end) const
   time.token_ms = time.scale * cost.milliseconds({.tokens = 1, .kv_tokens = 1, .samples = 1});
   time.kv_token_ms = time.scale * cost.kv_token_ms;
   if (step.work.tokens == static_cast<std::int64_t>(step.plan.rows.size())) return time;
-  sched::StepWork single;  // rows of one token
+  sched::StepWork single;  // rows of one token, and what is drafted to follow on it
   for (const sched::StepRow& row : step.plan.rows) {
-    if (row.n_tokens == 1) single.add(1, row.first), ++single.samples;
+    if (row.n_tokens - row.drafted() != 1) continue;
+    single.add(row.n_tokens, row.first);
+    single.samples += row.n_tokens;
   }
   time.prompts_ms = std::max(0.0, time.whole_ms - (single.tokens > 0 ? time.scale * cost.milliseconds(single) : 0.0));
   return time;
@@ -73,8 +75,14 @@ void Engine::account(const sched::StepRow& row, const StepTime& step) const {
     ms = std::max(0.0, milliseconds_between(account.mark, step_end_));
   }
   account.mark = step_end_;
-  if (row.n_tokens == 1 && samples && running.stats.output_tokens > 0) {
-    const double alone = std::min(ms, step.token_ms + step.kv_token_ms * static_cast<double>(row.first));
+  if (row.n_tokens - row.drafted() == 1 && samples && running.stats.output_tokens > 0) {
+    double alone = step.token_ms + step.kv_token_ms * static_cast<double>(row.first);
+    if (row.drafted() > 0) {
+      sched::StepWork own{.samples = row.n_tokens};
+      own.add(row.n_tokens, row.first);
+      alone = step.scale * cost_.cost().milliseconds(own);
+    }
+    alone = std::min(ms, alone);
     const double prompts = std::min(step.prompts_ms, ms - alone);
     account.spent.decode_ms += alone;
     account.spent.decode_prefill_ms += prompts;
@@ -93,14 +101,16 @@ void Engine::note_rows(const Launched& step) {
   token_reports_.clear();
   for (const sched::StepRow& row : step.plan.rows) {
     const auto& running = static_cast<const Running&>(*row.sequence);
-    row_reports_.push_back({.request = running.request,
-                            .choice = running.choice,
-                            .first = row.first,
-                            .tokens = row.n_tokens,
-                            .decode = row.n_tokens == 1 && row.samples() && running.stats.output_tokens > 0,
-                            .begins = running.account.spent.steps == 0,
-                            .arrival = running.arrival,
-                            .start = std::max(running.stats.admitted, step.start)});
+    row_reports_.push_back(
+        {.request = running.request,
+         .choice = running.choice,
+         .first = row.first,
+         .tokens = row.n_tokens,
+         .drafted = row.drafted(),
+         .decode = row.n_tokens - row.drafted() == 1 && row.samples() && running.stats.output_tokens > 0,
+         .begins = running.account.spent.steps == 0,
+         .arrival = running.arrival,
+         .start = std::max(running.stats.admitted, step.start)});
   }
 }
 

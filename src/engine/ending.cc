@@ -55,6 +55,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   output.stats = running.stats;
   running.account.spent.finished = running.account.mark;
   output.spent = std::make_shared<const TimeSpent>(running.account.spent);
+  if (speculation_) speculation_->ended(running);
   if (reason == FinishReason::kStop) predictor_->observe(running.tenant, running.stats.output_tokens);
   const bool trusted = reason != FinishReason::kError || refused;  // what a failed step wrote is not kept
   if (!trusted) cache_.forget(running.scope, running.tokens, 0);

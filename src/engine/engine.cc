@@ -119,6 +119,10 @@ Result<void> Engine::validate(const Request& request) const {
     return make_error(ErrorCode::kInvalidArgument, "timeout", "timeout is {} ms: expected more than 0, at most 1e9",
                       *request.timeout_ms);
   }
+  if (request.draft_tokens.value_or(0) < 0 || request.draft_tokens.value_or(0) > draft::kMostTokens) {
+    return make_error(ErrorCode::kInvalidArgument, "spec_tokens", "spec_tokens is {}: expected 0 to {}",
+                      *request.draft_tokens, draft::kMostTokens);
+  }
   if (request.retention.priority < 0 || request.retention.priority > 100) {
     return make_error(ErrorCode::kInvalidArgument, "retention_priority", "retention_priority is {}: expected 0 to 100",
                       request.retention.priority);
@@ -171,6 +175,8 @@ Result<void> Engine::validate_reading(const Request& request) const {
   return {};
 }
 
+void Engine::speculate(std::unique_ptr<Speculation> speculation) { speculation_ = std::move(speculation); }
+
 std::unique_ptr<Running> Engine::make_running(RequestId request, int choice, const decode::SamplingParams& sampling) {
   auto running = std::make_unique<Running>(cache_.make_table(), sampling, executor_->vocab_size(), tokenizer_);
   running->id = next_id_++;
@@ -203,6 +209,7 @@ Result<RequestId> Engine::submit(Request request) {
                      : session != nullptr   ? session->scope.salt
                                             : "request " + std::to_string(id);
   first.retention = request.retention;
+  first.record.most = request.draft_tokens.value_or(draft::kMostTokens);
   first.priority = request.priority;
   first.tenant = request.tenant;
   first.ttft_target_ms = request.ttft_target_ms;

@@ -13,6 +13,7 @@
 #include "engine/request.h"
 #include "engine/running.h"
 #include "engine/sessions.h"
+#include "engine/speculation.h"
 #include "engine/step_report.h"
 #include "kv/paged_cache.h"
 #include "sched/length_predictor.h"
@@ -43,6 +44,7 @@ struct EngineCounters {
   std::int64_t prompt_tokens = 0, output_tokens = 0, computed_tokens = 0;
   std::int64_t queried_tokens = 0, cached_tokens = 0;  // of prompts admitted: all, and found in pages
   std::int64_t preemptions = 0, swaps = 0, refusals = 0, numerical_errors = 0, failed_steps = 0;
+  std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // of speculation: rows with drafted tokens, those
 };
 
 // How the pages of running sequences lie, as decode attention profits from.
@@ -66,6 +68,9 @@ class Engine {
   // (pages of memory, of code) is over then, and how long computing a page takes is known, against which loading one
   // from the archive is weighed. A few dozen tokens' time.
   Result<void> warm_up();
+
+  // Guesses tokens from now on; null: no more.
+  void speculate(std::unique_ptr<Speculation> speculation);
 
   // Accepts the request or says what is wrong with it; nothing changes then. A session has one request at a time.
   Result<RequestId> submit(Request request);
@@ -149,8 +154,11 @@ class Engine {
   Launched gather(sched::StepPlan plan, model::BatchInput& input);
   void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
   void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
-  void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
-  void take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs);
+  void draft(const sched::PolicyView& view);
+  void draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
+                std::vector<Output>& outputs);
+  bool draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
+  bool take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs);
   void fail(Running& running, Error error, std::vector<Output>& outputs);
   void finish_reading(Running& running, std::vector<Output>& outputs);
   void publish(Running& running, bool partial);
@@ -182,6 +190,7 @@ class Engine {
   sched::Scheduler scheduler_;
   std::unique_ptr<sched::LengthPredictor> predictor_;
   sched::StepCostEstimator cost_;
+  std::unique_ptr<Speculation> speculation_;  // null: none
   Sessions sessions_;
   decode::TokenScorer scorer_;
   std::unordered_map<RequestId, InFlight> requests_;

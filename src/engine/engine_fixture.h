@@ -66,6 +66,7 @@ class EngineTest : public testing::Test {
 
   struct Collected {
     std::vector<std::int32_t> tokens;
+    std::vector<TokenScore> scores;  // of them, where they are asked for
     std::string text;
     Output last;
   };

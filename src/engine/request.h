@@ -42,6 +42,9 @@ struct Request {
   std::optional<SessionId> session;  // keep keys and values for the next request of this session
   bool append_to_session = false;
 
+  std::optional<std::int64_t>
+      draft_tokens;  // speculate on at most as many a step, 0 = not; nothing = the engine's choice
+
   int priority = 0;                                   // lower is more urgent
   std::uint32_t tenant = 0;                           // whose it is, for policies that share fairly
   std::string cache_salt;                             // pages are shared only among requests of equal salt and adapter
@@ -59,7 +62,8 @@ std::string_view to_string(FinishReason reason) noexcept;
 struct RequestStats {
   std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0;
   std::int64_t preemptions = 0;
-  double cumulative_logprob = 0.0;  // of the drawn tokens, where sampling.logprobs are asked for
+  std::int64_t drafted_tokens = 0, accepted_tokens = 0;  // guessed and computed; of those, drawn
+  double cumulative_logprob = 0.0;                       // of the drawn tokens, where sampling.logprobs are asked for
   TimePoint arrival{}, admitted{}, first_token{}, last_token{};  // the clock's zero: never
   double queue_ms() const { return milliseconds_between(arrival, admitted); }
   double ttft_ms() const { return milliseconds_between(arrival, first_token); }

@@ -7,6 +7,7 @@
 #include "decode/stop_matcher.h"
 #include "engine/prompt_reading.h"
 #include "engine/request.h"
+#include "engine/speculation.h"
 #include "sched/sequence.h"
 #include "text/detokenizer.h"
 
@@ -41,6 +42,7 @@ struct Running : sched::Sequence {
   bool draws = true;                       // its prompt gets a successor
   RequestStats stats;
   TimeAccount account;
+  DraftRecord record;
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
   std::optional<Error> failure;               // and this
 
@@ -61,6 +63,7 @@ struct Running : sched::Sequence {
     paused = first.paused;
     stats = first.stats;
     account = first.account;
+    record.most = first.record.most;
   }
 };
 

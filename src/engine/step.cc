@@ -63,13 +63,14 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
 
 bool Engine::launch(std::vector<Output>& outputs) {
   const sched::PolicyView now = view();
+  if (speculation_) draft(now);
   sched::StepPlan plan = plan_with_room(now);
   for (sched::Sequence* sequence : plan.preempted) preempt(static_cast<Running&>(*sequence));
   for (const sched::Admission& admission : plan.admitted) admit(admission);
   std::erase_if(plan.rows, [&](sched::StepRow& row) {
     sched::Sequence& s = *row.sequence;
     row.first = s.scheduled;  // earlier than planned where pages are gone that the plan counted on
-    row.n_tokens = std::min(row.n_tokens, s.remaining());
+    row.n_tokens = std::min(row.n_tokens, s.remaining() + std::ssize(s.drafts));
     return !cache_.reserve(s.blocks, s.scheduled, s.scheduled + row.n_tokens);
   });
   const TimePoint scheduled = observer_ ? env_.now() : now.now;
@@ -148,10 +149,14 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
     rows.first_position = sequence.scheduled;
     rows.pages = sequence.blocks.blocks();
     input.sequences.push_back(rows);
+    const std::int64_t drafted = row.drafted();
     const auto begin = sequence.tokens.begin() + sequence.scheduled;
-    input.tokens.insert(input.tokens.end(), begin, begin + row.n_tokens);
+    input.tokens.insert(input.tokens.end(), begin, begin + (row.n_tokens - drafted));
+    input.tokens.insert(input.tokens.end(), sequence.drafts.begin(), sequence.drafts.begin() + drafted);
     if (row.samples() && sequence.draws) {
-      input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1);
+      for (std::int64_t behind = drafted; behind >= 0; --behind) {
+        input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1 - behind);
+      }
     }
     if (sequence.reading && row.first < sequence.prompt_tokens) {
       if (!step.prompt_rows) step.prompt_rows = std::make_unique<PromptRows>(scorer_);
@@ -196,8 +201,9 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       continue;
     }
     const bool whole = planned.samples();
-    std::span<const float> row;
-    if (whole && running.draws) row = {logits->row(logit_row++), static_cast<std::size_t>(logits->cols())};
+    const std::int64_t drafted = planned.drafted();
+    const std::int64_t first_logits = logit_row;
+    if (whole && running.draws) logit_row += 1 + drafted;
     if (running.ending != FinishReason::kNone) {  // nobody has looked whether these are numbers: not kept
       running.computed -= planned.n_tokens;
       running.scheduled -= planned.n_tokens;
@@ -210,14 +216,17 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       }
       running.shareable_tokens = running.reading->shareable_tokens(running.prompt_tokens);
     }
+    running.computed -= drafted;  // those that are right come back one by one
+    running.scheduled -= drafted;
     const std::int64_t block = cache_.block_tokens();
-    if (config_.prefix_caching && running.computed / block > (running.computed - planned.n_tokens) / block) {
+    if (config_.prefix_caching && running.computed / block > running.blocks.cursor().tokens / block)
       publish(running, false);
+    if (!whole) continue;
+    if (running.draws) {
+      draw_row(running, *logits, first_logits, drafted, outputs);
+    } else {
+      finish_reading(running, outputs);
     }
-    if (whole && !running.draws) finish_reading(running, outputs);
-    if (row.empty()) continue;
-    fork_answers(running, row, outputs);
-    draw(running, row, outputs);
   }
   if (observer_) report(step, !logits);
 }
@@ -242,11 +251,61 @@ void Engine::fork_answers(Running& first, std::span<const float> logits, std::ve
   }
 }
 
-void Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
+// Guesses what the running sequences go on with.
+void Engine::draft(const sched::PolicyView& view) {
+  std::vector<Running*> decoding;
+  sched::StepWork work;
+  for (sched::Sequence* sequence : scheduler_.running()) {
+    if (sequence->paused || sequence->remaining() <= 0) continue;
+    if (sequence->decoding()) {
+      work.add(1, sequence->scheduled);
+      ++work.samples;
+      decoding.push_back(static_cast<Running*>(sequence));
+    } else {
+      const std::int64_t room = config_.scheduling.max_batched_tokens - work.tokens;
+      work.add(std::clamp<std::int64_t>(sequence->remaining(), 0, room), sequence->scheduled);
+    }
+  }
+  if (!decoding.empty()) speculation_->draft(decoding, work, view.cost);
+}
+
+// The token after the sequence's last one, and as long as they are as drafted, those after the drafted ones: each is
+// drawn from the logits that follow on what was drawn before, as if it were the only one of its step.
+void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
+                      std::vector<Output>& outputs) {
+  const auto vocabulary = static_cast<std::size_t>(logits.cols());
+  const std::span first(logits.row(logit_row), vocabulary);
+  fork_answers(running, first, outputs);
+  if (!speculation_) {
+    draw(running, first, outputs);
+    return;
+  }
+  const std::vector<std::int32_t> drafts = std::exchange(running.drafts, {});
+  if (drafted > 0) {
+    ++counters_.drafts;
+    counters_.drafted_tokens += drafted;
+    running.stats.drafted_tokens += drafted;
+  }
+  for (std::int64_t j = 0; j <= drafted; ++j) {
+    if (!draw(running, {logits.row(logit_row + j), vocabulary}, outputs)) return;
+    const std::int32_t token = running.tokens.back();
+    speculation_->drawn(running, static_cast<std::size_t>(j), token);
+    if (j == drafted || token != drafts[static_cast<std::size_t>(j)]) break;
+    ++running.computed;  // its keys and values are in the pages
+    ++running.scheduled;
+    ++running.stats.accepted_tokens;
+    ++counters_.accepted_tokens;
+    scheduler_.accepted(running, view());
+  }
+  if (drafted > 0) running.blocks.truncate(running.computed);
+}
+
+// Whether the answer goes on.
+bool Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
   const auto drawn = running.pipeline.sample(logits, running.length());
   if (!drawn) {
     fail(running, drawn.error(), outputs);
-    return;
+    return false;
   }
   note_token(running);
   RequestStats& stats = running.stats;
@@ -267,11 +326,11 @@ void Engine::draw(Running& running, std::span<const float> logits, std::vector<O
   running.last_token = step_end_;
   ++stats.output_tokens;
   ++counters_.output_tokens;
-  take(running, *drawn, std::move(output), outputs);
+  return take(running, *drawn, std::move(output), outputs);
 }
 
-// The token becomes part of the answer, or ends it.
-void Engine::take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs) {
+// The token becomes part of the answer, or ends it: false.
+bool Engine::take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs) {
   const decode::SamplingParams& sampling = running.sampling;
   const std::int64_t n = running.stats.output_tokens;
   output.token = token;
@@ -280,7 +339,7 @@ void Engine::take(Running& running, std::int32_t token, Output output, std::vect
     if (!models_end) output.stop_reason = token;
     if (sampling.include_stop_str_in_output) output.text = running.stops.push(running.detokenizer.push(token), false);
     end(running, FinishReason::kStop, std::move(output), outputs);
-    return;
+    return false;
   }
   running.tokens.push_back(token);
   running.pipeline.accept(token);
@@ -299,7 +358,9 @@ void Engine::take(Running& running, std::int32_t token, Output output, std::vect
     output.choice = running.choice;
     output.stats = running.stats;
     outputs.push_back(std::move(output));
+    return true;
   }
+  return false;
 }
 
 void Engine::fail(Running& running, Error error, std::vector<Output>& outputs) {

@@ -15,8 +15,10 @@ struct RowReport {
   RequestId request = 0;
   int choice = 0;
   std::int64_t first = 0, tokens = 0;
-  bool decode = false;           // the one token drawn last; else of a prompt, or computed again after a preemption
-  bool begins = false;           // the answer's first row
+  std::int64_t drafted = 0;  // of the tokens, the last so many: guessed
+  bool decode = false;  // the one token drawn last, and what is guessed to follow; else of a prompt, or computed again
+                        // after a preemption
+  bool begins = false;  // the answer's first row
   TimePoint arrival{}, start{};  // of the answer; of this row: no earlier than the answer's admission
 };
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace millrace::draft {
+
+// How often drafted tokens proved right, by the confidence they were drafted with. Old ones fade.
+class Acceptance {
+ public:
+  explicit Acceptance(double memory) : memory_(memory) {}
+
+  void observe(float confidence, bool right) noexcept;
+  // Of tokens of this confidence, where `expected` would be without any observed; that counts as `weight` tokens.
+  double rate(float confidence, double expected, double weight) const noexcept;
+
+ private:
+  static constexpr std::size_t kBins = 20;  // of equal width
+  struct Bin {
+    double tried = 0.0, right = 0.0;
+  };
+  static std::size_t bin_of(float confidence) noexcept;
+
+  double memory_;  // tokens a bin remembers
+  std::array<Bin, kBins> bins_{};
+};
+
+}  // namespace millrace::draft

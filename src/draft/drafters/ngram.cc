@@ -1,0 +1,77 @@
+// Prompt lookup (github.com/apoorvumang/prompt-lookup-decoding): what followed the last time that the same tokens were
+// there. Knows the sequence alone and keeps nothing.
+
+#include <algorithm>
+
+#include "draft/drafter.h"
+
+namespace millrace::draft::drafters {
+namespace {
+
+struct Match {
+  std::int64_t next = 0;   // the token after it
+  std::int64_t alike = 0;  // tokens before that are as those before the sequence's end
+};
+
+class Ngram final : public Drafter {
+ public:
+  Ngram(std::int64_t least, std::int64_t most) : least_(least), most_(most) {}
+
+  void draft(std::span<Task> tasks) override {
+    for (Task& task : tasks) {
+      const Match match = longest_match(task.tokens);
+      if (match.alike >= least_) copy(task, match);
+    }
+  }
+
+ private:
+  // The longest, of equal ones the last. O(tokens), and a comparison for each that is as the last one.
+  Match longest_match(std::span<const std::int32_t> tokens) const {
+    Match best;
+    const auto size = static_cast<std::int64_t>(tokens.size());
+    const std::int32_t last = tokens.back();
+    for (std::int64_t next = size - 1; next > 0 && best.alike < most_; --next) {
+      if (tokens[static_cast<std::size_t>(next - 1)] != last) continue;
+      const std::int64_t limit = std::min(most_, next);
+      std::int64_t alike = 1;
+      while (alike < limit &&
+             tokens[static_cast<std::size_t>(next - 1 - alike)] == tokens[static_cast<std::size_t>(size - 1 - alike)]) {
+        ++alike;
+      }
+      if (alike > best.alike) best = {next, alike};
+    }
+    return best;
+  }
+
+  // Where the match reaches the sequence's end it goes on into what was copied: a repetition.
+  static void copy(Task& task, const Match& match) {
+    const auto size = static_cast<std::int64_t>(task.tokens.size());
+    for (std::int64_t j = 0; j < task.most; ++j) {
+      const std::int64_t at = match.next + j;
+      const std::int32_t token = at < size ? task.tokens[static_cast<std::size_t>(at)]
+                                           : task.drafts[static_cast<std::size_t>(at - size)].token;
+      task.drafts.push_back({token, confidence_of(match.alike + j)});
+    }
+  }
+
+  std::int64_t least_, most_;
+};
+
+}  // namespace
+
+DrafterKind ngram() {
+  return {"ngram", "what followed the last time that the same tokens were in prompt or answer",
+          [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
+            constexpr ErrorCode kWrong = ErrorCode::kInvalidArgument;
+            if (options.ngram_max < 1 || options.ngram_max > 64) {
+              return make_error(kWrong, "spec-ngram-max", "spec-ngram-max is {}: expected 1 to 64", options.ngram_max);
+            }
+            if (options.ngram_min < 1 || options.ngram_min > options.ngram_max) {
+              return make_error(kWrong, "spec-ngram-min", "spec-ngram-min is {}: expected 1 to spec-ngram-max, {}",
+                                options.ngram_min, options.ngram_max);
+            }
+            return std::unique_ptr<Drafter>(std::make_unique<Ngram>(options.ngram_min, options.ngram_max));
+          }};
+}
+
+}  // namespace millrace::draft::drafters

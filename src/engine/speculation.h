@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/acceptance.h"
+#include "draft/drafter.h"
+#include "sched/draft_lengths.h"
+#include "sched/step_cost.h"
+
+namespace millrace::engine {
+
+struct Running;
+
+struct SpeculationConfig {
+  std::int64_t tokens = 16;  // drafted for a sequence at most, [1, draft::kMostTokens]
+  bool adaptive = true;      // fewer where that is faster, none in a full batch; else always as many as there are
+};
+
+// What an answer's drafts have been worth so far.
+struct DraftRecord {
+  std::int64_t most = draft::kMostTokens;  // asked for by its request; 0 = none
+  std::vector<draft::Token> offered;       // the last draft, also where none of it was computed
+  draft::Acceptance acceptance{32.0};
+};
+
+// Guesses the next tokens of sequences that decode, so that a step can look at several of each at once
+// (arXiv:2211.17192, arXiv:2302.01318). How many is chosen for each step from how often such guesses proved right, of
+// this answer and of all, and from what they cost as measured. Guesses not computed are compared with what is drawn all
+// the same, so that what is known of them stays true at no cost. The engine's thread.
+class Speculation {
+ public:
+  Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
+
+  // Sets Sequence::drafts of all that may have some. `work` is what the step computes without drafts.
+  void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
+  // The `index`-th token drawn of the sequence in this step, [0, drafts]; it is not yet appended.
+  void drawn(Running& running, std::size_t index, std::int32_t token);
+  void ended(const Running& running);
+
+ private:
+  void choose(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
+
+  std::unique_ptr<draft::Drafter> drafter_;
+  SpeculationConfig config_;
+  draft::Acceptance acceptance_{512.0};  // over all answers
+  std::vector<draft::Task> tasks_;
+  std::vector<std::vector<double>> rates_;  // by sequence, of its draft's tokens
+  std::vector<sched::DraftOffer> offers_;
+};
+
+}  // namespace millrace::engine

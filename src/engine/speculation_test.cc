@@ -1,0 +1,202 @@
+// Speculation changes how many steps an answer takes, never the answer (law 3).
+
+#include "engine/speculation.h"
+
+#include "backend/cpu/kv_layout.h"
+#include "engine/engine_fixture.h"
+
+namespace millrace::engine {
+namespace {
+
+// Knows what will be drawn, by prompt, and is right about so many tokens in a hundred.
+class Oracle final : public draft::Drafter {
+ public:
+  using Answers = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
+  Oracle(Answers answers, unsigned right) : answers_(std::move(answers)), right_(right) {}
+
+  void draft(std::span<draft::Task> tasks) override {
+    for (draft::Task& task : tasks) {
+      const std::vector<std::int32_t> prompt(task.tokens.begin(), task.tokens.begin() + task.prompt_tokens);
+      const auto& answer = answers_.at(prompt);
+      for (std::int64_t j = 0; j < task.most; ++j) {
+        const auto next = static_cast<std::size_t>(std::ssize(task.tokens) - task.prompt_tokens + j);
+        std::int32_t token = next < answer.size() ? answer[next] : 5;
+        if (random_() % 100 >= right_) token = static_cast<std::int32_t>(3 + random_() % 61);
+        task.drafts.push_back({token, 0.9f});
+      }
+    }
+  }
+
+ private:
+  Answers answers_;
+  unsigned right_;
+  std::mt19937 random_{7};
+};
+
+class SpeculationTest : public EngineTest {
+ protected:
+  struct Mix {
+    std::vector<Request> requests;
+    Config config = {};
+    std::int64_t budget = 512, kv_tokens = 4096;
+    backend::KvPageForm pages = {};
+  };
+
+  std::unique_ptr<Engine> engine_for(const Mix& mix) {
+    Config config = mix.config;
+    config.scheduling.max_batched_tokens = mix.budget;
+    return make(config, mix.kv_tokens, mix.pages);
+  }
+
+  std::map<std::pair<RequestId, int>, Collected> run(Engine& engine, const Mix& mix) {
+    for (const Request& request : mix.requests) engine.submit(request).or_throw();
+    std::map<std::pair<RequestId, int>, Collected> answers;
+    while (!engine.idle()) {
+      for (Output& output : engine.step()) {
+        Collected& r = answers[{output.request, output.choice}];
+        if (output.token) r.tokens.push_back(*output.token);
+        if (output.score) r.scores.push_back(*output.score);
+        r.text += output.text;
+        r.last = output;
+      }
+      engine.check_integrity();
+    }
+    return answers;
+  }
+
+  // The answers alone and without; then speculated on by one who is right so often. Returns tokens accepted.
+  std::int64_t expect_same(const Mix& mix, unsigned right, bool adaptive = false) {
+    const auto plain = engine_for(mix);
+    const auto expected = run(*plain, mix);
+    Oracle::Answers known;
+    for (const auto& [key, answer] : expected) {
+      if (key.second == 0) known[mix.requests[known_index(key.first)].tokens] = answer.tokens;
+    }
+    const auto engine = engine_for(mix);
+    engine->speculate(
+        std::make_unique<Speculation>(std::make_unique<Oracle>(known, right), SpeculationConfig{8, adaptive}));
+    const auto answers = run(*engine, mix);
+    EXPECT_EQ(answers.size(), expected.size());
+    for (const auto& [key, answer] : expected) {
+      const Collected& other = answers.at(key);
+      EXPECT_EQ(other.tokens, answer.tokens) << key.first << "/" << key.second;
+      EXPECT_EQ(other.text, answer.text);
+      EXPECT_EQ(other.scores, answer.scores);
+      EXPECT_EQ(other.last.finish, answer.last.finish);
+      EXPECT_EQ(other.last.stats.output_tokens, answer.last.stats.output_tokens);
+    }
+    EXPECT_EQ(engine->cache().use().used, 0);
+    EXPECT_LE(engine->counters().accepted_tokens, engine->counters().drafted_tokens);
+    if (right == 100) {
+      EXPECT_LT(engine->counters().steps, plain->counters().steps);
+    }
+    return engine->counters().accepted_tokens;
+  }
+  // Requests are numbered in order, two ids each: the request's and its first sequence's.
+  std::size_t known_index(RequestId id) {
+    if (!order_.contains(id)) order_.emplace(id, order_.size());
+    return order_.at(id);
+  }
+
+ private:
+  std::map<RequestId, std::size_t> order_;
+};
+
+TEST_F(SpeculationTest, GivesTheSameTokensGreedyAndSampledHoweverOftenItIsRight) {
+  for (const unsigned right : {0u, 50u, 90u, 100u}) {
+    SCOPED_TRACE(right);
+    Mix mix;
+    for (unsigned i = 0; i < 6; ++i) mix.requests.push_back(request(5 + 23 * i, i, 40));
+    const std::int64_t accepted = expect_same(mix, right);
+    if (right >= 90) {
+      EXPECT_GT(accepted, 6 * 20);
+    }
+  }
+}
+
+TEST_F(SpeculationTest, GivesTheSameScoresAndOtherAnswersToTheSamePrompt) {
+  Mix mix;
+  for (unsigned i = 0; i < 4; ++i) {
+    mix.requests.push_back(request(9 + 31 * i, i, 24));
+    mix.requests.back().sampling.logprobs = 3;
+    mix.requests.back().n = 1 + static_cast<int>(i % 3);
+    mix.requests.back().sampling.frequency_penalty = i % 2 == 0 ? 0.5 : 0.0;
+    mix.requests.back().sampling.repetition_penalty = 1.1;
+  }
+  mix.requests[1].prompt_logprobs = 2;
+  expect_same(mix, 90);
+}
+
+TEST_F(SpeculationTest, GivesTheSameOverEveryKindOfPageAndWhenPagesAreShort) {
+  for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 64}}) {
+    for (const DType dtype : {DType::kBF16, DType::kI8}) {
+      SCOPED_TRACE(block);
+      Mix mix;
+      mix.pages = backend::cpu::choose_pages(dtype, layout, block).or_throw();
+      mix.kv_tokens = 320;
+      mix.budget = 40;
+      for (unsigned i = 0; i < 8; ++i) mix.requests.push_back(request(20 + 11 * i, i, 60));
+      expect_same(mix, 85);
+    }
+  }
+}
+
+TEST_F(SpeculationTest, EndsWhereTheAnswerEndsAlsoWithinADraft) {
+  Mix mix;
+  for (unsigned i = 0; i < 5; ++i) {
+    mix.requests.push_back(request(12 + i, i, 11 + i));  // max_tokens
+  }
+  const auto plain = engine_for(mix);
+  std::vector<std::int32_t> ends;
+  for (const auto& [key, answer] : run(*plain, mix)) ends.push_back(answer.tokens[5]);
+  for (std::size_t i = 0; i < ends.size(); ++i) mix.requests[i].sampling.stop_token_ids = {ends[i]};
+  expect_same(mix, 100);
+}
+
+TEST_F(SpeculationTest, IsOffWhereARequestSaysSo) {
+  Mix mix;
+  for (unsigned i = 0; i < 3; ++i) {
+    mix.requests.push_back(request(12 + i, i, 20));
+    mix.requests.back().draft_tokens = 0;
+  }
+  EXPECT_EQ(expect_same(mix, 0), 0);
+  mix.requests[1].draft_tokens = 65;
+  const auto refused = engine_for(mix)->submit(mix.requests[1]);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "spec_tokens is 65: expected 0 to 64");
+}
+
+TEST_F(SpeculationTest, ComputesNoDraftsWhereTheyAreAlwaysWrong) {
+  Mix mix;
+  for (unsigned i = 0; i < 4; ++i) mix.requests.push_back(request(12 + i, i, 200));
+  const auto engine = engine_for(mix);
+  Oracle::Answers known;
+  for (const Request& request : mix.requests) known[request.tokens] = {};
+  engine->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, 0), SpeculationConfig{8, true}));
+  run(*engine, mix);
+  EXPECT_LT(engine->counters().drafted_tokens, 60);
+}
+
+TEST_F(SpeculationTest, KeepsASessionsPagesRight) {
+  const auto plain = make(), engine = make();
+  engine->speculate(
+      std::make_unique<Speculation>(draft::make_drafter("ngram").or_throw(), SpeculationConfig{8, false}));
+  std::vector<std::vector<std::int32_t>> answers[2];
+  for (int i = 0; i < 2; ++i) {
+    Engine& one = i == 0 ? *plain : *engine;
+    const SessionId session = one.open_session();
+    for (unsigned round = 0; round < 4; ++round) {
+      Request r = request(round == 0 ? 40 : 6, round, 30);
+      r.sampling.temperature = 0.0;
+      r.session = session;
+      r.append_to_session = round > 0;
+      one.submit(r).or_throw();
+      answers[i].push_back(drain(one).begin()->second.tokens);
+    }
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_GT(engine->counters().drafted_tokens, 0);
+}
+
+}  // namespace
+}  // namespace millrace::engine
