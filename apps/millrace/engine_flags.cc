@@ -74,6 +74,7 @@ void EngineFlags::declare(CLI::App& app) {
                  "Keep published pages on disk for the next start: off, auto (the cache directory) or a directory");
   app.add_option("--kv-archive-limit", kv_archive_limit, "Bytes of all pages kept; the least recently used go")
       ->transform(CLI::AsSizeValue(false));
+  speculation.declare(app);
 }
 
 engine::Config EngineFlags::config() const {
@@ -110,6 +111,7 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
       engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(), config, made.archive.get())
           .or_throw();
   if (made.archive != nullptr) made.engine->warm_up().or_throw();
+  flags.speculation.apply(*made.engine);
   made.executor->populate();
   return made;
 }

@@ -8,6 +8,7 @@
 #include "engine/local_executor.h"
 #include "kv/page_archive.h"
 #include "loaded_model.h"
+#include "speculation_flags.h"
 
 namespace millrace::app {
 
@@ -21,6 +22,7 @@ struct EngineFlags {
   std::uint64_t swap_space = 0;
   std::string kv_archive = "off";
   std::uint64_t kv_archive_limit = std::uint64_t{8} << 30;
+  SpeculationFlags speculation;
 
   void declare(CLI::App& app);
   engine::Config config() const;  // throws LoadError for a name nobody knows

@@ -27,6 +27,9 @@ std::string describe(const engine::RequestStats& stats, double bytes_per_token, 
   std::string text = fmt::format("prompt {} cached + {} new tokens, answer {} tokens", stats.cached_tokens,
                                  stats.prompt_tokens - stats.cached_tokens, stats.output_tokens);
   if (stats.output_tokens > 0) text += fmt::format(", TTFT {:.1f} ms", stats.ttft_ms());
+  if (stats.drafted_tokens > 0) {
+    text += fmt::format(" ({} of {} guesses right)", stats.accepted_tokens, stats.drafted_tokens);
+  }
   if (stats.output_tokens > 1) {
     const double tpot = stats.tpot_ms();
     text += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", tpot, 1000.0 / tpot);

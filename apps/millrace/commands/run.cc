@@ -14,6 +14,7 @@
 #include "engine/local_executor.h"
 #include "loaded_model.h"
 #include "printable.h"
+#include "speculation_flags.h"
 
 namespace millrace::commands {
 namespace {
@@ -23,6 +24,7 @@ constexpr double kBandwidthSeconds = 0.2;
 struct Flags {
   app::ModelFlags model;
   app::SamplingFlags sampling;
+  app::SpeculationFlags speculation;
   std::string prompt;
   std::string system;
   bool stats = false;
@@ -53,6 +55,7 @@ class Runner {
         show_stats_(flags.stats) {
     conversation_.set_system(flags.system);
     chat_.sampling().validate().or_throw();
+    flags.speculation.apply(*engine_);
   }
 
   // One question, one answer on stdout.
@@ -154,6 +157,7 @@ app::Command run() {
             app.add_option("--system", flags->system, "System message");
             app.add_flag("--stats", flags->stats, "Print times, tok/s and MBU on stderr after the answer");
             flags->sampling.declare(app);
+            flags->speculation.declare(app);
             flags->model.declare(app);
             return [flags] { return run(*flags); };
           }};
