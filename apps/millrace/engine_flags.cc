@@ -111,7 +111,7 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
       engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(), config, made.archive.get())
           .or_throw();
   if (made.archive != nullptr) made.engine->warm_up().or_throw();
-  flags.speculation.apply(*made.engine);
+  flags.speculation.apply(*made.engine, *made.executor, loaded, model);
   made.executor->populate();
   return made;
 }

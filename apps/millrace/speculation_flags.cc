@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
+#include "model/model_spec.h"
+
 namespace millrace::app {
 
 void SpeculationFlags::declare(CLI::App& app) {
@@ -14,17 +18,57 @@ void SpeculationFlags::declare(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{1}, draft::kMostTokens));
   app.add_flag("--spec-adaptive,!--no-spec-adaptive", adaptive,
                "Check only as many guesses as make the answer faster, by what was measured so far");
+  app.add_option("--spec-model,--speculative-model", model, "The draft model, a reference as the model's");
+  app.add_option("--spec-skip-layers", skip_layers,
+                 "Layers that early-exit leaves out, e.g. 10-20; default the second half");
   app.add_option("--spec-ngram-min,--prompt-lookup-min", options.ngram_min, "Tokens alike before ngram guesses");
   app.add_option("--spec-ngram-max,--prompt-lookup-max", options.ngram_max, "Tokens that ngram compares at most");
   app.add_option("--spec-suffix-tokens", options.suffix_tokens,
                  "Tokens of earlier answers that suffix remembers; 0 = none");
 }
 
-void SpeculationFlags::apply(engine::Engine& engine) const {
+namespace {
+
+// "10-20": the layers from the first on, up to but not with the second.
+std::pair<std::int64_t, std::int64_t> parse_layers(const std::string& text) {
+  std::pair<std::int64_t, std::int64_t> range;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, range.first);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == '-') {
+    const auto second = std::from_chars(first.ptr + 1, end, range.second);
+    if (second.ec == std::errc() && second.ptr == end) return range;
+  }
+  throw_load_error(ErrorCode::kInvalidArgument, "spec-skip-layers", "spec-skip-layers is \"{}\": expected e.g. 10-20",
+                   text);
+}
+
+// The draft model and what it stands on, kept as long as the model is.
+std::shared_ptr<model::Transformer> load_draft_model(const std::string& reference, const ModelFlags& flags,
+                                                     backend::Backend& backend) {
+  auto checkpoint = std::make_shared<std::unique_ptr<checkpoint::Checkpoint>>(open_model(reference, flags.hub));
+  auto spec = model::make_spec(**checkpoint).or_throw();
+  auto* transformer = new model::Transformer(**checkpoint, std::move(spec), backend,
+                                             {.precision = flags.precision(), .max_length = flags.max_model_len});
+  return {transformer, [checkpoint](model::Transformer* one) { delete one; }};
+}
+
+}  // namespace
+
+void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
+                             const ModelFlags& flags) const {
   if (method == "none") return;
-  engine.speculate(
-      std::make_unique<engine::Speculation>(draft::make_drafter(method, options).or_throw(),
-                                            engine::SpeculationConfig{.tokens = tokens, .adaptive = adaptive}));
+  draft::DrafterOptions made = options;
+  made.place = {.target = loaded.transformer.get(),
+                .store = &executor.store(),
+                .backend = loaded.backend.get(),
+                .form = flags.kv_pages(),
+                .pages = executor.pages()};
+  if (!model.empty()) made.model = load_draft_model(model, flags, *loaded.backend);
+  if (!skip_layers.empty()) made.skip_layers = parse_layers(skip_layers);
+  auto drafter = draft::make_drafter(method, made).or_throw();
+  executor.follow_pages(drafter->follower());
+  engine.speculate(std::make_unique<engine::Speculation>(
+      std::move(drafter), engine::SpeculationConfig{.tokens = tokens, .adaptive = adaptive}));
 }
 
 }  // namespace millrace::app

@@ -5,18 +5,22 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/local_executor.h"
+#include "loaded_model.h"
 
 namespace millrace::app {
 
 // How answers are speculated on.
 struct SpeculationFlags {
-  std::string method = "none";
+  std::string method = "none", model, skip_layers;
   std::int64_t tokens = 16;
   bool adaptive = true;
   draft::DrafterOptions options;
 
   void declare(CLI::App& app);
-  void apply(engine::Engine& engine) const;  // throws LoadError
+  // The engine and its executor run `loaded`, which outlives them. Throws LoadError.
+  void apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
+             const ModelFlags& flags) const;
 };
 
 }  // namespace millrace::app

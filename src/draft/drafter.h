@@ -2,14 +2,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "decode/logits_pipeline.h"
-#include "kv/page_device.h"
+#include "kv/kv_store.h"
+#include "kv/page_follower.h"
+#include "model/transformer.h"
 
 namespace millrace::draft {
 
@@ -44,12 +48,26 @@ class Drafter {
   }
   // Whether each token takes a pass of a model, and room in the sequence's pages.
   virtual bool computes() const noexcept { return false; }
+  // Who keeps something beside the target's pages; null: nobody.
+  virtual kv::PageFollower* follower() noexcept { return nullptr; }
+};
+
+// Where a model drafts. Everything outlives the drafter.
+struct DraftPlace {
+  model::Transformer* target = nullptr;
+  const kv::KvStore* store = nullptr;  // the target's keys and values
+  backend::Backend* backend = nullptr;
+  backend::KvPageForm form;
+  std::int32_t pages = 0;
 };
 
 // What drafters are made from. Each reads what it knows.
 struct DrafterOptions {
   std::int64_t ngram_min = 2, ngram_max = 32;  // tokens that must, and that may, be alike before a guess; [1, 64]
   std::int64_t suffix_tokens = 1 << 20;        // of ended answers that are remembered, over all scopes
+  std::shared_ptr<model::Transformer> model;   // that drafts, on the target's backend
+  std::optional<std::pair<std::int64_t, std::int64_t>> skip_layers;  // [first, second) of the target's; none: 2nd half
+  DraftPlace place;                                                  // needed where a model drafts
 };
 
 // One file each in drafters/.

@@ -155,6 +155,7 @@ class Engine {
   void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
   void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
   void draft(const sched::PolicyView& view);
+  bool make_room_to_draft(Running& running);
   void draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
                 std::vector<Output>& outputs);
   bool draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);

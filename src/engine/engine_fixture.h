@@ -40,9 +40,9 @@ class EngineTest : public testing::Test {
   std::unique_ptr<Engine> make(Config config, std::int64_t kv_tokens, const backend::KvPageForm& pages = {},
                                kv::PageArchive* archive = nullptr) {
     config.scheduling.max_sequences = 16;
-    return Engine::create(LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw(), tokenizer_,
-                          Env::system(), config, archive)
-        .or_throw();
+    auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw();
+    executor_ = executor.get();
+    return Engine::create(std::move(executor), tokenizer_, Env::system(), config, archive).or_throw();
   }
 
   // The tokens of every request when all run together over pages of that form.
@@ -102,6 +102,7 @@ class EngineTest : public testing::Test {
   std::unique_ptr<backend::Backend> backend_;
   model::Transformer transformer_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
+  LocalExecutor* executor_ = nullptr;  // of the engine made last
 };
 
 }  // namespace millrace::engine

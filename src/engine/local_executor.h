@@ -5,6 +5,7 @@
 
 #include "engine/executor.h"
 #include "kv/kv_store.h"
+#include "kv/page_follower.h"
 #include "model/transformer.h"
 
 namespace millrace::engine {
@@ -27,7 +28,12 @@ class LocalExecutor final : public Executor {
   std::int64_t max_length() const noexcept override { return model_.max_length(); }
   std::int64_t block_tokens() const noexcept override { return store_.geometry().block_tokens; }
   std::int32_t pages() const noexcept override { return pages_; }
-  kv::PageDevice& device() noexcept override { return store_; }
+  kv::PageDevice& device() noexcept override { return followed_; }
+  const kv::KvStore& store() const noexcept { return store_; }
+  // Null: nobody. The follower must stay until the pages' owner has gone.
+  void follow_pages(kv::PageFollower* follower) {
+    if (follower != nullptr) followed_.follow(follower);
+  }
   void launch(model::BatchInput input) override { launched_ = std::move(input); }
   Result<TensorView> wait() override { return model_.forward(launched_, store_); }
 
@@ -37,6 +43,7 @@ class LocalExecutor final : public Executor {
 
   model::Transformer& model_;
   kv::KvStore store_;
+  kv::FollowedPages followed_{store_};
   std::int32_t pages_;
   model::BatchInput launched_;
   std::jthread populating_;  // ends before the pages do

@@ -11,41 +11,78 @@ namespace {
 constexpr double kOwnWeight = 8.0;    // tokens of an answer that its own record needs to outweigh that of all
 constexpr double kPriorWeight = 4.0;  // and the record of all to outweigh the drafter's opinion
 constexpr double kNotWorthLooking = 0.02;
+constexpr double kFirstMean = 0.6;        // of a model's guesses, until some were made
+constexpr std::int64_t kProbeSteps = 96;  // after so many without, a model guesses once to see whether it got better
+constexpr float kNoConfidence = 0.5f;     // `mean` does not tell confidences apart
 
 }  // namespace
 
 Speculation::Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config)
     : drafter_(std::move(drafter)), config_(config) {}
 
-void Speculation::draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost) {
+std::int64_t Speculation::most(const Running& running) const noexcept {
+  return std::min({config_.tokens, running.record.most, running.most_drafts()});
+}
+
+// Whom to guess for, and how many tokens at most.
+void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost) {
+  asked_.clear();
   tasks_.clear();
-  std::vector<Running*> asked;
+  offers_.clear();
+  rates_.resize(std::max(rates_.size(), decoding.size()));
   for (Running* running : decoding) {
     running->drafts.clear();
     running->record.offered.clear();
-    const std::int64_t most = std::min({config_.tokens, running->record.most, running->most_drafts()});
-    if (most <= 0) continue;
-    asked.push_back(running);
-    tasks_.push_back({.sequence = running->id,
-                      .scope = running->scope.salt,
-                      .tokens = running->tokens,
-                      .prompt_tokens = running->prompt_tokens,
-                      .most = most,
-                      .pipeline = &running->pipeline,
-                      .pages = running->blocks.blocks(),
+    const auto n = static_cast<std::size_t>(most(*running));
+    if (n == 0) continue;
+    const double of_all = mean_.rate(kNoConfidence, kFirstMean, kPriorWeight);
+    std::vector<double>& rates = rates_[asked_.size()];
+    rates.assign(n, running->record.mean.rate(kNoConfidence, of_all, kOwnWeight));
+    offers_.push_back({.acceptance = rates, .position = running->length(), .length = std::ssize(rates)});
+    asked_.push_back(running);
+  }
+  if (config_.adaptive && drafter_->computes()) sched::choose_draft_lengths(offers_, work, cost, round_ms_);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    Running& running = *asked_[i];
+    if (offers_[i].length == 0 && ++running.record.skipped % kProbeSteps == 0) offers_[i].length = 1;
+    if (offers_[i].length == 0) continue;
+    asked_[kept++] = &running;
+    tasks_.push_back({.sequence = running.id,
+                      .scope = running.scope.salt,
+                      .tokens = running.tokens,
+                      .prompt_tokens = running.prompt_tokens,
+                      .most = offers_[i].length,
+                      .pipeline = &running.pipeline,
+                      .pages = running.blocks.blocks(),
                       .drafts = {}});
   }
-  if (asked.empty()) return;
-  drafter_->draft(tasks_);
-  for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->record.offered = std::move(tasks_[i].drafts);
-  choose(asked, work, cost);
+  asked_.resize(kept);
 }
 
-void Speculation::choose(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost) {
+void Speculation::draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
+                        Env& env) {
+  ask(decoding, work, cost);
+  if (asked_.empty()) return;
+  const TimePoint start = env.now();
+  drafter_->draft(tasks_);
+  std::int64_t rounds = 0;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    rounds = std::max<std::int64_t>(rounds, std::ssize(tasks_[i].drafts));
+    asked_[i]->record.offered = std::move(tasks_[i].drafts);
+  }
+  if (drafter_->computes() && rounds > 0) {
+    const double ms = milliseconds_between(start, env.now()) / static_cast<double>(rounds);
+    round_ms_ = round_ms_ == 0.0 ? ms : round_ms_ + 0.1 * (ms - round_ms_);
+  }
+  choose(work, cost);
+}
+
+// How many of the guesses to compute.
+void Speculation::choose(const sched::StepWork& work, const sched::StepCost& cost) {
   offers_.clear();
-  rates_.resize(std::max(rates_.size(), decoding.size()));
-  for (std::size_t i = 0; i < decoding.size(); ++i) {
-    const DraftRecord& record = decoding[i]->record;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    const DraftRecord& record = asked_[i]->record;
     rates_[i].clear();
     double reached = 1.0;
     for (const draft::Token& token : record.offered) {
@@ -54,14 +91,12 @@ void Speculation::choose(std::span<Running* const> decoding, const sched::StepWo
       reached *= rates_[i].back();
       if (reached < kNotWorthLooking && config_.adaptive) break;
     }
-    offers_.push_back({.acceptance = rates_[i],
-                       .position = decoding[i]->length(),
-                       .length = static_cast<std::int64_t>(record.offered.size())});
+    offers_.push_back({.acceptance = rates_[i], .position = asked_[i]->length(), .length = std::ssize(record.offered)});
   }
   if (config_.adaptive) sched::choose_draft_lengths(offers_, work, cost);
-  for (std::size_t i = 0; i < decoding.size(); ++i) {
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
     for (std::int64_t j = 0; j < offers_[i].length; ++j) {
-      decoding[i]->drafts.push_back(decoding[i]->record.offered[static_cast<std::size_t>(j)].token);
+      asked_[i]->drafts.push_back(asked_[i]->record.offered[static_cast<std::size_t>(j)].token);
     }
   }
 }
@@ -70,8 +105,11 @@ void Speculation::drawn(Running& running, std::size_t index, std::int32_t token)
   DraftRecord& record = running.record;
   if (index >= record.offered.size()) return;
   const draft::Token& guess = record.offered[index];
-  acceptance_.observe(guess.confidence, guess.token == token);
-  record.acceptance.observe(guess.confidence, guess.token == token);
+  const bool right = guess.token == token;
+  acceptance_.observe(guess.confidence, right);
+  record.acceptance.observe(guess.confidence, right);
+  mean_.observe(kNoConfidence, right);
+  record.mean.observe(kNoConfidence, right);
 }
 
 void Speculation::ended(const Running& running) {

@@ -24,6 +24,8 @@ struct DraftRecord {
   std::int64_t most = draft::kMostTokens;  // asked for by its request; 0 = none
   std::vector<draft::Token> offered;       // the last draft, also where none of it was computed
   draft::Acceptance acceptance{32.0};
+  draft::Acceptance mean{32.0};  // of all confidences
+  std::int64_t skipped = 0;      // steps since a model drafted for it
 };
 
 // Guesses the next tokens of sequences that decode, so that a step can look at several of each at once
@@ -34,19 +36,26 @@ class Speculation {
  public:
   Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
 
+  // Tokens that may be drafted for it now.
+  std::int64_t most(const Running& running) const noexcept;
+  // Drafting writes keys and values at positions from the last token's on: pages for most() must be there.
+  bool computes() const noexcept { return drafter_->computes(); }
   // Sets Sequence::drafts of all that may have some. `work` is what the step computes without drafts.
-  void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
+  void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost, Env& env);
   // The `index`-th token drawn of the sequence in this step, [0, drafts]; it is not yet appended.
   void drawn(Running& running, std::size_t index, std::int32_t token);
   void ended(const Running& running);
 
  private:
-  void choose(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
+  void ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
+  void choose(const sched::StepWork& work, const sched::StepCost& cost);
 
   std::unique_ptr<draft::Drafter> drafter_;
   SpeculationConfig config_;
-  draft::Acceptance acceptance_{512.0};  // over all answers
-  std::vector<draft::Task> tasks_;
+  draft::Acceptance acceptance_{512.0}, mean_{512.0};  // over all answers
+  double round_ms_ = 0.0;                              // of a drafting model, for each token
+  std::vector<Running*> asked_;
+  std::vector<draft::Task> tasks_;          // of those
   std::vector<std::vector<double>> rates_;  // by sequence, of its draft's tokens
   std::vector<sched::DraftOffer> offers_;
 };

@@ -92,6 +92,20 @@ class SpeculationTest : public EngineTest {
     }
     return engine->counters().accepted_tokens;
   }
+  // The same model drafts, in pages of its own or with its first layers.
+  void draft_with_model(Engine& engine, const char* method, const backend::KvPageForm& pages) {
+    draft::DrafterOptions options;
+    options.place = {.target = &transformer_,
+                     .store = &executor_->store(),
+                     .backend = backend_.get(),
+                     .form = pages,
+                     .pages = executor_->pages()};
+    options.model = {&transformer_, [](model::Transformer*) {}};
+    auto drafter = draft::make_drafter(method, options).or_throw();
+    executor_->follow_pages(drafter->follower());
+    engine.speculate(std::make_unique<Speculation>(std::move(drafter), SpeculationConfig{6, false}));
+  }
+
   // Requests are numbered in order, two ids each: the request's and its first sequence's.
   std::size_t known_index(RequestId id) {
     if (!order_.contains(id)) order_.emplace(id, order_.size());
@@ -175,6 +189,41 @@ TEST_F(SpeculationTest, ComputesNoDraftsWhereTheyAreAlwaysWrong) {
   engine->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, 0), SpeculationConfig{8, true}));
   run(*engine, mix);
   EXPECT_LT(engine->counters().drafted_tokens, 60);
+}
+
+TEST_F(SpeculationTest, WithTheModelItselfAsDraftModelEveryGuessIsRight) {
+  for (const auto& [layout, block] : {std::pair{"token", 1}, {"paged32", 32}}) {
+    Mix mix;
+    mix.pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+    for (unsigned i = 0; i < 6; ++i) mix.requests.push_back(request(5 + 60 * i, i, 40));
+    mix.requests[2].n = 3;
+    mix.requests[3].tokens = mix.requests[4].tokens;
+    const auto plain = engine_for(mix);
+    const auto expected = run(*plain, mix);
+    const auto engine = engine_for(mix);
+    draft_with_model(*engine, "draft-model", mix.pages);
+    const auto answers = run(*engine, mix);
+    for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens);
+    EXPECT_GT(engine->counters().accepted_tokens, 150);
+    EXPECT_EQ(engine->counters().accepted_tokens, engine->counters().drafted_tokens);
+  }
+}
+
+TEST_F(SpeculationTest, WithItsOwnFirstLayersDraftsAndChangesNothing) {
+  Mix mix;
+  mix.budget = 60;
+  mix.kv_tokens = 640;
+  for (unsigned i = 0; i < 6; ++i) mix.requests.push_back(request(5 + 40 * i, i, 60));
+  const auto plain = engine_for(mix);
+  const auto expected = run(*plain, mix);
+  for (const char* method : {"early-exit", "draft-model"}) {
+    const auto engine = engine_for(mix);
+    draft_with_model(*engine, method, mix.pages);
+    const auto answers = run(*engine, mix);
+    for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
+    EXPECT_GT(engine->counters().drafted_tokens, 50) << method;
+    EXPECT_GT(engine->counters().accepted_tokens, 0) << method;
+  }
 }
 
 TEST_F(SpeculationTest, KeepsASessionsPagesRight) {

@@ -260,13 +260,23 @@ void Engine::draft(const sched::PolicyView& view) {
     if (sequence->decoding()) {
       work.add(1, sequence->scheduled);
       ++work.samples;
-      decoding.push_back(static_cast<Running*>(sequence));
+      auto* running = static_cast<Running*>(sequence);
+      if (speculation_->computes() && !make_room_to_draft(*running)) continue;
+      decoding.push_back(running);
     } else {
       const std::int64_t room = config_.scheduling.max_batched_tokens - work.tokens;
       work.add(std::clamp<std::int64_t>(sequence->remaining(), 0, room), sequence->scheduled);
     }
   }
-  if (!decoding.empty()) speculation_->draft(decoding, work, view.cost);
+  if (!decoding.empty()) speculation_->draft(decoding, work, view.cost, env_);
+}
+
+// Only out of pages that nobody waits for.
+bool Engine::make_room_to_draft(Running& running) {
+  const std::int64_t tokens = running.length() + speculation_->most(running);
+  const std::int32_t pages = scheduler_.waiting().empty() ? cache_.available() : cache_.use().free;
+  if (cache_.needed(running.blocks, running.scheduled, tokens) > pages) return false;
+  return cache_.reserve(running.blocks, running.scheduled, tokens);
 }
 
 // The token after the sequence's last one, and as long as they are as drafted, those after the drafted ones: each is
@@ -281,6 +291,7 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
     return;
   }
   const std::vector<std::int32_t> drafts = std::exchange(running.drafts, {});
+  const bool ahead = drafted > 0 || speculation_->computes();  // pages, of its tokens
   if (drafted > 0) {
     ++counters_.drafts;
     counters_.drafted_tokens += drafted;
@@ -297,7 +308,7 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
     ++counters_.accepted_tokens;
     scheduler_.accepted(running, view());
   }
-  if (drafted > 0) running.blocks.truncate(running.computed);
+  if (ahead) running.blocks.truncate(running.computed);
 }
 
 // Whether the answer goes on.

@@ -26,6 +26,7 @@ struct BatchInput {
   std::vector<std::int64_t> logit_rows;          // rows whose logits are wanted, ascending
   std::vector<std::int64_t> scored_rows;         // rows whose logits go to the sink, ascending
   std::vector<std::int64_t> hidden_rows;         // rows whose final hidden states go there, ascending
+  std::vector<std::int64_t> layers;              // run no others, ascending; empty: all
   RowSink* sink = nullptr;                       // outlives the step; null where nothing goes there
 };
 

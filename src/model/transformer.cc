@@ -261,10 +261,12 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   } else {
     backend_.gather(*positions_, w.positions, true, w.residual);
   }
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(layers_.size()); ++i) {
-    attention(i, input, store);
-    mlp(i);
-  }
+  const auto run_layer = [&](std::int64_t index) {
+    attention(index, input, store);
+    mlp(index);
+  };
+  for (const std::int64_t index : input.layers) run_layer(index);
+  for (std::int64_t i = 0; input.layers.empty() && i < std::ssize(layers_); ++i) run_layer(i);
   if (!input.logit_rows.empty()) logits(input.logit_rows, w.logits);
   backend_.synchronize();
   if (input.sink != nullptr) feed(input);

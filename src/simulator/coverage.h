@@ -42,6 +42,8 @@ enum class Event : std::size_t {
   kSessionUsedBusy,
   kBatchWaited,
   kTwoStepsInFlight,
+  kDraftAccepted,
+  kDraftRejected,
   kStepFailed,
   kNanRow,
   kClockJumped,

@@ -34,6 +34,14 @@ sched::Config random_scheduling(Random& random) {
   return config;
 }
 
+Drafting random_drafting(Random& random) {
+  if (random.chance(50)) return {};
+  return {.tokens = random.in(1, 12),
+          .right_percent = static_cast<int>(random.chance(20) ? 100 : random.in(0, 99)),
+          .computes = random.chance(50),
+          .adaptive = random.chance(30)};
+}
+
 }  // namespace
 
 Scenario make_scenario(std::uint64_t seed) {
@@ -70,6 +78,7 @@ Scenario make_scenario(std::uint64_t seed) {
   s.archive_config.segment_bytes = static_cast<std::uint64_t>(random.in(500, 20'000));
   s.archive_config.limit_bytes = static_cast<std::uint64_t>(random.in(4'000, 200'000));
   s.faults = random_faults(random, s.archive);
+  s.drafting = random_drafting(random);
   s.requests = random.in(10, 70);
   s.longest_prompt = random.chance(20) ? 2 * tokens : random.in(8, std::max<std::int64_t>(16, tokens / 3));
   s.longest_answer = random.in(2, 60);
@@ -86,11 +95,11 @@ std::string Scenario::text() const {
   return fmt::format(
       "{}, {}, pages of {} tokens, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {} bytes, "
       "preemption "
-      "{}, archive {}, {} requests",
+      "{}, archive {}, {} drafted tokens, {} requests",
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
       executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
-      archive ? "on" : "off", requests);
+      archive ? "on" : "off", drafting.tokens, requests);
 }
 
 }  // namespace millrace::simulator

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "kv/page_archive.h"
+#include "simulator/fake_drafter.h"
 #include "simulator/fake_executor.h"
 
 namespace millrace::simulator {
@@ -25,6 +26,7 @@ struct Scenario {
   std::uint64_t seed = 0;
   FakeExecutor::Config executor;
   engine::Config engine;
+  Drafting drafting;
   sched::StepCost machine;  // what steps take in virtual time
   double noise = 0.0;       // of it, as a share
   FaultRates faults;

@@ -71,6 +71,11 @@ class Simulation {
     executor_->device().fail_host_memory([this] { return faults_.host_memory_short(); });
     engine_ = engine::Engine::create(std::move(executor), letter_tokenizer(), env_, scenario_.engine, archive_.get())
                   .or_throw();
+    if (scenario_.drafting.tokens > 0) {
+      engine_->speculate(std::make_unique<engine::Speculation>(
+          std::make_unique<FakeDrafter>(scenario_.drafting, *executor_, scenario_.seed),
+          engine::SpeculationConfig{.tokens = scenario_.drafting.tokens, .adaptive = scenario_.drafting.adaptive}));
+    }
     desk_.serve_with(*engine_);
     invariants_.restart();
     tokens_before_ = desk_.book().output_tokens();
@@ -104,6 +109,8 @@ class Simulation {
     const kv::CacheCounters& cache = engine_->cache().counters();
     coverage_.count(Event::kPreempted, engine_->counters().preemptions);
     coverage_.count(Event::kSwappedOut, engine_->counters().swaps);
+    coverage_.count(Event::kDraftAccepted, engine_->counters().accepted_tokens);
+    coverage_.count(Event::kDraftRejected, engine_->counters().drafted_tokens - engine_->counters().accepted_tokens);
     coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
     coverage_.count(Event::kEvicted, cache.evicted_pages);
     coverage_.count(Event::kPagesMoved, cache.moved_pages);

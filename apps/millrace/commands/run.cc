@@ -44,18 +44,13 @@ class Runner {
   explicit Runner(const Flags& flags)
       : start_(Env::system().now()),
         loaded_(app::load_model(flags.model)),
-        engine_(engine::Engine::create(
-                    engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_pages(), 0)
-                        .or_throw(),
-                    loaded_.checkpoint->tokenizer, Env::system(), {})
-                    .or_throw()),
+        engine_(make_engine(flags)),
         conversation_(*loaded_.checkpoint),
         chat_(conversation_, *engine_,
               flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
         show_stats_(flags.stats) {
     conversation_.set_system(flags.system);
     chat_.sampling().validate().or_throw();
-    flags.speculation.apply(*engine_);
   }
 
   // One question, one answer on stdout.
@@ -98,6 +93,15 @@ class Runner {
   }
 
  private:
+  std::unique_ptr<engine::Engine> make_engine(const Flags& flags) {
+    auto executor =
+        engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_pages(), 0).or_throw();
+    engine::LocalExecutor& place = *executor;
+    auto engine =
+        engine::Engine::create(std::move(executor), loaded_.checkpoint->tokenizer, Env::system(), {}).or_throw();
+    flags.speculation.apply(*engine, place, loaded_, flags.model);
+    return engine;
+  }
   std::string description() const {
     return fmt::format("{}: {}, {} of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path,
                        loaded_.transformer->description(),

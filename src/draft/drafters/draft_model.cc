@@ -1,0 +1,100 @@
+// A smaller model of the same vocabulary drafts (arXiv:2302.01318, arXiv:2211.17192). Its keys and values lie in pages
+// of the same numbers as the target's, so that it shares, forks and loses them as the target does.
+
+#include <unordered_map>
+
+#include "draft/draft_rounds.h"
+#include "draft/drafter.h"
+#include "draft/page_coverage.h"
+#include "model/transformer.h"
+
+namespace millrace::draft::drafters {
+namespace {
+
+class DraftModel final : public Drafter, public kv::PageFollower {
+ public:
+  DraftModel(const DraftPlace& place, std::shared_ptr<model::Transformer> model, kv::KvStore store)
+      : model_(std::move(model)), store_(std::move(store)), coverage_(place.pages, place.form.block_tokens) {}
+
+  bool computes() const noexcept override { return true; }
+  kv::PageFollower* follower() noexcept override { return this; }
+  void copied(kv::BlockId from, kv::BlockId to) override {
+    store_.copy(from, to);
+    coverage_.copied(from, to);
+  }
+  void rewritten(kv::BlockId page) override { coverage_.forget(page); }
+
+  void draft(std::span<Task> tasks) override {
+    computed_.clear();
+    for (Task& task : tasks) {
+      task.most = std::min(task.most, model_->max_length() - std::ssize(task.tokens));
+      Known& known = known_[task.sequence];
+      extend_hashes(task.tokens, known.hashes);
+      keep_right_guesses(task, known);
+      computed_.push_back(std::min(coverage_.covered(known.hashes, task.pages), std::ssize(task.tokens) - 1));
+    }
+    const std::vector<std::int64_t> before = computed_;
+    rounds_.run(tasks, computed_, [&](const model::BatchInput& input) { return model_->forward(input, store_); });
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      Known& known = known_[tasks[i].sequence];
+      coverage_.cover(known.hashes, tasks[i].pages, before[i], computed_[i]);
+      known.guessed.clear();
+      for (const Token& token : tasks[i].drafts) known.guessed.push_back(token.token);
+    }
+  }
+  void ended(std::uint64_t sequence, std::string_view, std::span<const std::int32_t>) override {
+    known_.erase(sequence);
+  }
+
+ private:
+  struct Known {
+    std::vector<std::uint64_t> hashes;
+    std::vector<std::int32_t> guessed;  // in the last call, to follow on...
+    std::int64_t guessed_from = 0;      // ...as many tokens
+  };
+
+  // The keys and values of guesses were computed with them, but for the last one's.
+  void keep_right_guesses(const Task& task, Known& known) {
+    std::int64_t right = 0;
+    while (right + 1 < std::ssize(known.guessed) && known.guessed_from + right < std::ssize(task.tokens) &&
+           task.tokens[static_cast<std::size_t>(known.guessed_from + right)] ==
+               known.guessed[static_cast<std::size_t>(right)]) {
+      ++right;
+    }
+    if (right > 0 && coverage_.covered(known.hashes, task.pages) >= known.guessed_from) {
+      coverage_.cover(known.hashes, task.pages, known.guessed_from, known.guessed_from + right);
+    }
+    known.guessed.clear();
+    known.guessed_from = std::ssize(task.tokens);
+  }
+
+  std::shared_ptr<model::Transformer> model_;
+  kv::KvStore store_;
+  PageCoverage coverage_;
+  DraftRounds rounds_;
+  std::unordered_map<std::uint64_t, Known> known_;
+  std::vector<std::int64_t> computed_;
+};
+
+}  // namespace
+
+DrafterKind draft_model() {
+  return {"draft-model", "what a smaller model of the same vocabulary draws, named by --spec-model",
+          [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
+            if (!options.model) {
+              return make_error(ErrorCode::kInvalidArgument, "spec-model", "draft-model needs --spec-model");
+            }
+            const DraftPlace& place = options.place;
+            const std::int64_t own = options.model->spec().vocab_size, targets = place.target->spec().vocab_size;
+            if (own != targets) {
+              return make_error(ErrorCode::kInvalidArgument, "spec-model",
+                                "the draft model has a vocabulary of {} tokens, the model one of {}", own, targets);
+            }
+            auto store = kv::KvStore::create(*place.backend, std::ssize(options.model->spec().layers),
+                                             options.model->kv_geometry(place.form), place.pages);
+            if (!store) return store.error();
+            return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(place, options.model, *std::move(store)));
+          }};
+}
+
+}  // namespace millrace::draft::drafters

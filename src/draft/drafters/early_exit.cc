@@ -1,0 +1,60 @@
+// The target's own first layers draft (LayerSkip, arXiv:2404.16710), or all but some of the middle (Draft & Verify,
+// arXiv:2309.08168). What they write into the target's pages behind the last token, the step that verifies writes anew.
+
+#include <algorithm>
+
+#include "draft/draft_rounds.h"
+#include "draft/drafter.h"
+#include "model/transformer.h"
+
+namespace millrace::draft::drafters {
+namespace {
+
+class EarlyExit final : public Drafter {
+ public:
+  EarlyExit(const DraftPlace& place, std::vector<std::int64_t> layers)
+      : target_(*place.target), store_(*place.store), layers_(std::move(layers)) {}
+
+  bool computes() const noexcept override { return true; }
+  void draft(std::span<Task> tasks) override {
+    computed_.clear();
+    for (Task& task : tasks) {
+      task.most = std::min(task.most, target_.max_length() - std::ssize(task.tokens));
+      computed_.push_back(std::ssize(task.tokens) - 1);
+    }
+    rounds_.run(tasks, computed_, [&](const model::BatchInput& input) {
+      model::BatchInput part = input;
+      part.layers = layers_;
+      return target_.forward(part, store_);
+    });
+  }
+
+ private:
+  model::Transformer& target_;
+  const kv::KvStore& store_;
+  std::vector<std::int64_t> layers_;
+  DraftRounds rounds_;
+  std::vector<std::int64_t> computed_;
+};
+
+}  // namespace
+
+DrafterKind early_exit() {
+  return {"early-exit", "what the model itself draws without --spec-skip-layers of its layers",
+          [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
+            const std::int64_t layers = std::ssize(options.place.target->spec().layers);
+            const auto [begin, end] = options.skip_layers.value_or(std::pair{layers / 2, layers});
+            if (begin < 0 || begin >= end || end > layers || end - begin == layers) {
+              return make_error(ErrorCode::kInvalidArgument, "spec-skip-layers",
+                                "spec-skip-layers is {}-{}: expected a range within 0-{} that leaves some", begin, end,
+                                layers);
+            }
+            std::vector<std::int64_t> kept;
+            for (std::int64_t i = 0; i < layers; ++i) {
+              if (i < begin || i >= end) kept.push_back(i);
+            }
+            return std::unique_ptr<Drafter>(std::make_unique<EarlyExit>(options.place, std::move(kept)));
+          }};
+}
+
+}  // namespace millrace::draft::drafters

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kv/page_device.h"
+
+namespace millrace::draft {
+
+// Of each page, how many of its tokens a second model has keys and values for, and which: pages go from sequence to
+// sequence by sharing, preemption and reuse, and nobody tells the second model. A page knows the hash of the whole text
+// up to its last such token; two texts with one hash cost a wrong guess.
+class PageCoverage {
+ public:
+  PageCoverage(std::int32_t pages, std::int64_t block_tokens)
+      : block_tokens_(block_tokens), pages_(static_cast<std::size_t>(pages)) {}
+
+  // `hashes[n]` is that of the first n tokens. Tokens from the beginning that the pages have; O(pages).
+  std::int64_t covered(std::span<const std::uint64_t> hashes, std::span<const kv::BlockId> pages) const;
+  // The tokens [from, to) were computed.
+  void cover(std::span<const std::uint64_t> hashes, std::span<const kv::BlockId> pages, std::int64_t from,
+             std::int64_t to);
+  void copied(kv::BlockId from, kv::BlockId to) { at(to) = at(from); }
+  void forget(kv::BlockId page) { at(page) = {}; }
+
+ private:
+  struct Page {
+    std::uint64_t hash = 0;
+    std::int64_t tokens = 0;
+  };
+  Page& at(kv::BlockId page) { return pages_[static_cast<std::size_t>(page)]; }
+
+  std::int64_t block_tokens_;
+  std::vector<Page> pages_;
+};
+
+// Appends the hashes of further beginnings of `tokens`; empty at first.
+void extend_hashes(std::span<const std::int32_t> tokens, std::vector<std::uint64_t>& hashes);
+
+}  // namespace millrace::draft

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+
+#include "draft/drafter.h"
+#include "simulator/fake_executor.h"
+#include "simulator/random.h"
+
+namespace millrace::simulator {
+
+struct Drafting {
+  std::int64_t tokens = 0;  // 0 = nobody drafts
+  int right_percent = 0;    // of the guesses
+  bool computes = false;    // takes room in the sequences' pages, as a model does
+  bool adaptive = true;
+};
+
+// Knows what the fake model says next, and tells it as often as the scenario wants.
+class FakeDrafter final : public draft::Drafter {
+ public:
+  FakeDrafter(const Drafting& drafting, const FakeExecutor& executor, std::uint64_t seed)
+      : drafting_(drafting),
+        block_tokens_(executor.block_tokens()),
+        logits_(static_cast<std::size_t>(executor.vocab_size())),
+        random_(seed) {}
+
+  void draft(std::span<draft::Task> tasks) override;
+  void ended(std::uint64_t sequence, std::string_view, std::span<const std::int32_t>) override {
+    texts_.erase(sequence);
+  }
+  bool computes() const noexcept override { return drafting_.computes; }
+
+ private:
+  struct Text {
+    FakeText text;
+    std::size_t tokens = 0;
+  };
+  Drafting drafting_;
+  std::int64_t block_tokens_;
+  std::vector<float> logits_;
+  Random random_;
+  std::map<std::uint64_t, Text> texts_;
+};
+
+}  // namespace millrace::simulator
