@@ -54,9 +54,9 @@ std::shared_ptr<model::Transformer> load_draft_model(const std::string& referenc
 
 }  // namespace
 
-void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
-                             const ModelFlags& flags) const {
-  if (method == "none") return;
+std::unique_ptr<draft::Drafter> SpeculationFlags::make_drafter(const engine::LocalExecutor& executor,
+                                                               const LoadedModel& loaded,
+                                                               const ModelFlags& flags) const {
   draft::DrafterOptions made = options;
   made.place = {.target = loaded.transformer.get(),
                 .store = &executor.store(),
@@ -65,7 +65,13 @@ void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& exec
                 .pages = executor.pages()};
   if (!model.empty()) made.model = load_draft_model(model, flags, *loaded.backend);
   if (!skip_layers.empty()) made.skip_layers = parse_layers(skip_layers);
-  auto drafter = draft::make_drafter(method, made).or_throw();
+  return draft::make_drafter(method, made).or_throw();
+}
+
+void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
+                             const ModelFlags& flags) const {
+  if (method == "none") return;
+  auto drafter = make_drafter(executor, loaded, flags);
   executor.follow_pages(drafter->follower());
   engine.speculate(std::make_unique<engine::Speculation>(
       std::move(drafter), engine::SpeculationConfig{.tokens = tokens, .adaptive = adaptive}));

@@ -18,7 +18,10 @@ struct SpeculationFlags {
   draft::DrafterOptions options;
 
   void declare(CLI::App& app);
-  // The engine and its executor run `loaded`, which outlives them. Throws LoadError.
+  // The executor runs `loaded`, which outlives it. Throws LoadError.
+  std::unique_ptr<draft::Drafter> make_drafter(const engine::LocalExecutor& executor, const LoadedModel& loaded,
+                                               const ModelFlags& flags) const;
+  // Lets the engine of that executor speculate as the flags say.
   void apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
              const ModelFlags& flags) const;
 };

@@ -20,6 +20,8 @@ class ModelRun {
   // An engine as the flags say, with a cache of `kv_tokens` tokens where they name none.
   app::ServingEngine make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const;
   const model::Transformer& transformer() const noexcept { return *loaded_.transformer; }
+  const app::LoadedModel& loaded() const noexcept { return loaded_; }
+  const checkpoint::Checkpoint& checkpoint() const noexcept { return *loaded_.checkpoint; }
   const loadgen::ModelWork& work() const noexcept { return work_; }
   loadgen::Arithmetic arithmetic() const noexcept { return arithmetic_; }
   loadgen::MachineProbe& probe() noexcept { return probe_; }

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "draft/drafter.h"
+
+namespace millrace::bench {
+
+// Lets another drafter work, then says what is right as often as told to: what speculation costs is real, what it
+// yields is chosen. For the curve of speed-up against acceptance.
+class RiggedDrafter final : public draft::Drafter {
+ public:
+  // `answer` is what the one sequence will be given.
+  RiggedDrafter(std::unique_ptr<draft::Drafter> drafter, std::vector<std::int32_t> answer, double acceptance)
+      : drafter_(std::move(drafter)), answer_(std::move(answer)), acceptance_(acceptance) {}
+
+  void draft(std::span<draft::Task> tasks) override;
+  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
+    drafter_->ended(sequence, scope, tokens);
+  }
+  bool computes() const noexcept override { return drafter_->computes(); }
+  kv::PageFollower* follower() noexcept override { return drafter_->follower(); }
+
+ private:
+  std::unique_ptr<draft::Drafter> drafter_;
+  std::vector<std::int32_t> answer_;
+  double acceptance_;
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace millrace::bench

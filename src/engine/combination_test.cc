@@ -1,0 +1,236 @@
+// Every decoding feature with every other: each combination gives what the plain path gives, bit for bit. The table in
+// docs/decode.md is what this test ran; MILLRACE_WRITE_DOCS=1 writes it anew.
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "backend/cpu/kv_layout.h"
+#include "engine/engine_fixture.h"
+
+namespace millrace::engine {
+namespace {
+
+constexpr std::int64_t kAnswer = 28;
+const std::string kDocs = std::string(MILLRACE_TEST_DATA) + "/../../docs/decode.md";
+constexpr const char* kBegin = "<!-- combinations: written by engine_test -->\n";
+constexpr const char* kEnd = "<!-- end of combinations -->\n";
+
+struct Choice {
+  std::string name;
+  std::function<void(Request&)> apply;
+};
+
+// What changes which tokens are drawn.
+std::vector<Choice> samplers() {
+  return {{"greedy", [](Request& r) { r.sampling.temperature = 0.0; }},
+          {"temperature", [](Request& r) { r.sampling.temperature = 1.3; }},
+          {"top-k, top-p, min-p",
+           [](Request& r) {
+             r.sampling.top_k = 20;
+             r.sampling.top_p = 0.9;
+             r.sampling.min_p = 0.02;
+           }},
+          {"penalties",
+           [](Request& r) {
+             r.sampling.repetition_penalty = 1.2;
+             r.sampling.presence_penalty = 0.4;
+             r.sampling.frequency_penalty = 0.3;
+           }},
+          {"bias, bans",
+           [](Request& r) {
+             r.sampling.temperature = 0.0;
+             r.sampling.logit_bias = {{9, 1.5f}, {14, -2.0f}};
+             r.sampling.bad_words = {{13, 13}, {7}};
+             r.sampling.min_tokens = 6;
+             r.sampling.stop_token_ids = {21, 39};
+           }},
+          {"allowed ids, stop", [](Request& r) {
+             for (std::int32_t id = 3; id < 64; id += 2) r.sampling.allowed_token_ids.push_back(id);
+             r.sampling.stop = {"7\n"};
+           }}};
+}
+
+std::vector<Choice> scores() {
+  return {{"no logprobs", [](Request&) {}},
+          {"logprobs", [](Request& r) { r.sampling.logprobs = 3; }},
+          {"prompt logprobs", [](Request& r) { r.sampling.logprobs = 0, r.prompt_logprobs = 2; }}};
+}
+
+std::vector<Choice> answers() {
+  return {{"n = 1", [](Request&) {}}, {"n = 3", [](Request& r) { r.n = 3; }}};
+}
+
+const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit"};
+const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted"};
+
+// Which two features were seen together.
+class Seen {
+ public:
+  void add(const std::vector<std::string>& names) {
+    for (const std::string& a : names) {
+      if (std::ranges::find(order_, a) == order_.end()) order_.push_back(a);
+      for (const std::string& b : names) pairs_.insert({a, b});
+    }
+    ++combinations_;
+  }
+  // Rows and columns are features; those of one kind exclude each other.
+  std::string table(const std::vector<std::vector<std::string>>& kinds) const {
+    std::ostringstream out;
+    out << combinations_ << " combinations gave the tokens, texts and scores of the plain path:\n\n| |";
+    std::vector<std::string> columns;
+    for (std::size_t k = 1; k < kinds.size(); ++k) columns.insert(columns.end(), kinds[k].begin(), kinds[k].end());
+    for (const std::string& column : columns) out << " " << column << " |";
+    out << "\n|---|" << [&] {
+      std::string rule;
+      for (std::size_t i = 0; i < columns.size(); ++i) rule += "---|";
+      return rule;
+    }() << "\n";
+    for (std::size_t k = 0; k + 1 < kinds.size(); ++k) {
+      for (const std::string& row : kinds[k]) {
+        out << "| " << row << " |";
+        for (std::size_t c = 1; c < kinds.size(); ++c) {
+          for (const std::string& column : kinds[c]) {
+            out << (c <= k ? "  |" : pairs_.contains({row, column}) ? " yes |" : " **no** |");
+          }
+        }
+        out << "\n";
+      }
+    }
+    return out.str();
+  }
+
+ private:
+  std::vector<std::string> order_;
+  std::set<std::pair<std::string, std::string>> pairs_;
+  int combinations_ = 0;
+};
+
+class CombinationTest : public EngineTest {
+ protected:
+  using Answers = std::map<int, Collected>;
+
+  std::unique_ptr<Engine> engine_with(const std::string& speculation, std::int64_t kv_tokens) {
+    Config config;
+    config.scheduling.max_batched_tokens = 48;
+    auto engine = make(config, kv_tokens, pages_);
+    if (speculation == "no speculation") return engine;
+    draft::DrafterOptions options;
+    options.place = {.target = &transformer_,
+                     .store = &executor_->store(),
+                     .backend = backend_.get(),
+                     .form = pages_,
+                     .pages = executor_->pages()};
+    options.model = {&transformer_, [](model::Transformer*) {}};
+    auto drafter = draft::make_drafter(speculation, options).or_throw();
+    executor_->follow_pages(drafter->follower());
+    engine->speculate(std::make_unique<Speculation>(std::move(drafter), SpeculationConfig{5, false}));
+    return engine;
+  }
+
+  // The answers to the first request of those that are submitted together.
+  static Answers run(Engine& engine, const std::vector<Request>& requests) {
+    const RequestId id = engine.submit(requests.front()).or_throw();
+    for (std::size_t i = 1; i < requests.size(); ++i) engine.submit(requests[i]).or_throw();
+    return drain(engine, id);
+  }
+
+  Answers in_situation(const std::string& situation, const std::string& speculation, const Request& request) {
+    const bool tight = situation == "preempted";
+    const auto engine = engine_with(speculation, tight ? 288 : 4096);
+    std::vector<Request> requests = {request};
+    if (situation == "prefix hit") {
+      Request before = this->request(0, 0);
+      before.tokens = request.tokens;
+      run(*engine, {before});
+    } else if (situation != "alone") {
+      for (unsigned i = 0; i < 5; ++i) {
+        requests.push_back(this->request(60 + i, 50 + i, 60));
+        requests.back().priority = -1;
+      }
+    }
+    Answers answers = run(*engine, requests);
+    preemptions_ += tight ? engine->counters().preemptions : 0;
+    hits_ += situation == "prefix hit" ? engine->counters().cached_tokens : 0;
+    accepted_ += engine->counters().accepted_tokens;
+    rejected_ += engine->counters().drafted_tokens - engine->counters().accepted_tokens;
+    return answers;
+  }
+
+  static void expect_same(const Answers& answers, const Answers& plain) {
+    ASSERT_EQ(answers.size(), plain.size());
+    for (const auto& [choice, expected] : plain) {
+      const Collected& answer = answers.at(choice);
+      EXPECT_EQ(answer.tokens, expected.tokens);
+      EXPECT_EQ(answer.text, expected.text);
+      EXPECT_EQ(answer.scores, expected.scores);
+      EXPECT_EQ(answer.last.finish, expected.last.finish);
+    }
+  }
+
+  backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
+  std::int64_t preemptions_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0;
+};
+
+std::vector<std::string> names_of(const std::vector<Choice>& choices) {
+  std::vector<std::string> names;
+  for (const Choice& choice : choices) names.push_back(choice.name);
+  return names;
+}
+
+// The table in the docs, or what is there instead.
+std::string documented() {
+  std::ifstream file(kDocs);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto begin = text.find(kBegin), end = text.find(kEnd);
+  if (begin == std::string::npos || end == std::string::npos) return text;
+  const auto from = begin + std::string(kBegin).size();
+  return text.substr(from, end - from);
+}
+
+void write_documented(const std::string& table) {
+  std::ifstream in(kDocs);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto from = text.find(kBegin) + std::string(kBegin).size();
+  text.replace(from, text.find(kEnd) - from, table);
+  std::ofstream(kDocs) << text;
+}
+
+TEST_F(CombinationTest, OfAnySamplerSpeculationScoresAnswersAndSituationGiveWhatThePlainPathGives) {
+  Seen seen;
+  for (const Choice& sampler : samplers()) {
+    for (const Choice& score : scores()) {
+      for (const Choice& answer : answers()) {
+        Request asked = request(37, 5, kAnswer);
+        sampler.apply(asked);
+        score.apply(asked);
+        answer.apply(asked);
+        const Answers plain = run(*engine_with("no speculation", 4096), {asked});
+        for (const std::string& speculation : kSpeculations) {
+          for (const std::string& situation : kSituations) {
+            if (situation == "alone" && speculation == "no speculation") continue;
+            SCOPED_TRACE(sampler.name + ", " + score.name + ", " + answer.name + ", " + speculation + ", " + situation);
+            expect_same(in_situation(situation, speculation, asked), plain);
+            if (HasFailure()) return;
+            seen.add({sampler.name, score.name, answer.name, speculation, situation});
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(preemptions_, 0);
+  EXPECT_GT(hits_, 0);
+  EXPECT_GT(accepted_, 0);
+  EXPECT_GT(rejected_, 0);
+  const std::string table =
+      seen.table({names_of(samplers()), kSpeculations, names_of(scores()), names_of(answers()), kSituations});
+  EXPECT_EQ(table.find("no**"), std::string::npos) << table;
+  if (std::getenv("MILLRACE_WRITE_DOCS") != nullptr) write_documented(table);
+  EXPECT_EQ(documented(), table) << "MILLRACE_WRITE_DOCS=1 engine_test writes the table anew";
+}
+
+}  // namespace
+}  // namespace millrace::engine
