@@ -1,32 +1,88 @@
 #include "decode/logits_pipeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
-#include "decode/noise.h"
+#include "decode/border.h"
+#include "decode/gumbel_draw.h"
+#include "decode/mirostat.h"
+#include "decode/portable_math.h"
+#include "decode/processor.h"
 #include "decode/row_statistics.h"
+#include "decode/softmax.h"
 
 namespace millrace::decode {
+
+// What the parameters say, worked out once.
+struct LogitsPipeline::Plan {
+  SamplingParams params;
+  std::vector<std::int32_t> ends;     // banned while the answer is too short
+  std::vector<std::int32_t> allowed;  // ascending; empty = all
+  std::vector<const Processor*> drawing, scoring;
+
+  Plan(const SamplingParams& asked, std::span<const std::int32_t> end_of_generation)
+      : params(asked), allowed(asked.allowed_token_ids), scoring(build_chain(asked)) {
+    if (params.min_tokens > 0) {
+      ends = params.stop_token_ids;
+      ends.insert(ends.end(), end_of_generation.begin(), end_of_generation.end());
+    }
+    std::ranges::sort(allowed);
+    allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+    if (!params.greedy()) drawing = scoring;
+    std::erase_if(scoring, [](const Processor* p) { return p->stage == Stage::kDraw; });
+    if (params.greedy()) drawing = scoring;
+  }
+
+  History::Keeps keeps() const {
+    History::Keeps keeps{.tokens = false, .counts = false, .window = params.repeat_last_n};
+    for (const Processor* p : drawing) {
+      keeps.tokens = keeps.tokens || p->reads_tokens;
+      keeps.counts = keeps.counts || p->reads_counts;
+    }
+    return keeps;
+  }
+  bool largest_is_all() const { return params.greedy() && drawing.empty() && allowed.empty(); }
+};
+
 namespace {
 
-// The largest; the lowest id among equals.
-const Candidate& likeliest(const Candidates& candidates) {
-  const Candidate* best = &candidates.front();
-  for (const Candidate& c : candidates) {
-    if (c.logit > best->logit || (c.logit == best->logit && c.token < best->token)) best = &c;
-  }
-  return *best;
-}
-
 // The first of the largest finite logits, or -1 if one is not a number or none is finite.
-std::int32_t first_largest(std::span<const float> logits, std::vector<float>& maxima) {
+std::int32_t first_largest(std::span<const float> logits) {
+  thread_local std::vector<float> maxima;
   maxima.resize((logits.size() + kScoreBlock - 1) / kScoreBlock);
   if (block_maxima(logits.data(), logits.size(), maxima.data())) return -1;
   const auto block = std::ranges::max_element(maxima);
   if (*block == -std::numeric_limits<float>::infinity()) return -1;
   const auto begin = logits.begin() + (block - maxima.begin()) * static_cast<std::ptrdiff_t>(kScoreBlock);
   return static_cast<std::int32_t>(std::find(begin, logits.end(), *block) - logits.begin());
+}
+
+// The tokens with finite logits that may be drawn. False if a logit is NaN, as then the whole row came out of a broken
+// computation, or none is finite.
+bool gather(std::span<const float> logits, std::span<const std::int32_t> allowed, const TokenMask* mask,
+            Candidates& candidates) {
+  candidates.resize(logits.size());
+  std::size_t n = 0;
+  bool nan = false;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    nan = nan || std::isnan(logits[i]);
+    candidates[n] = {static_cast<std::int32_t>(i), logits[i]};
+    n += static_cast<std::size_t>(std::isfinite(logits[i]));
+  }
+  candidates.resize(n);
+  if (nan || n == 0) return false;
+  if (mask != nullptr) std::erase_if(candidates, [&](const Candidate& c) { return !mask->allows(c.token); });
+  if (!allowed.empty()) {
+    std::size_t kept = 0;
+    for (const std::int32_t token : allowed) {
+      if (const Candidate* c = find_candidate(candidates, token)) candidates[kept++] = *c;
+    }
+    candidates.resize(kept);
+  }
+  return true;
 }
 
 }  // namespace
@@ -38,88 +94,104 @@ Error broken_logits(std::int64_t position) {
 
 LogitsPipeline::LogitsPipeline(const SamplingParams& params, std::int64_t vocab_size,
                                std::span<const std::int32_t> end_of_generation)
-    : params_(params), allowed_(params.allowed_token_ids), seen_(static_cast<std::size_t>(vocab_size), false) {
-  if (params.min_tokens > 0) {
-    ends_ = params.stop_token_ids;
-    ends_.insert(ends_.end(), end_of_generation.begin(), end_of_generation.end());
-  }
-  std::ranges::sort(allowed_);
-  allowed_.erase(std::unique(allowed_.begin(), allowed_.end()), allowed_.end());
-  counts_answer_ = params.presence_penalty != 0.0 || params.frequency_penalty != 0.0;
-  first_largest_ = params.greedy() && params.repetition_penalty == 1.0 && !counts_answer_ && allowed_.empty() &&
-                   params.bad_words.empty() && params.logit_bias.empty();
-}
+    : plan_(std::make_shared<const Plan>(params, end_of_generation)),
+      history_(plan_->keeps(), vocab_size),
+      mirostat_mu_(2.0 * params.mirostat_tau) {}
 
-void LogitsPipeline::observe(std::span<const std::int32_t> tokens) {
-  for (const std::int32_t token : tokens) seen_[static_cast<std::size_t>(token)] = true;
-}
+const SamplingParams& LogitsPipeline::params() const noexcept { return plan_->params; }
+
+void LogitsPipeline::observe(std::span<const std::int32_t> tokens) { history_.observe(tokens); }
 
 void LogitsPipeline::accept(std::int32_t token) {
-  seen_[static_cast<std::size_t>(token)] = true;
-  ++answer_tokens_;
-  if (counts_answer_) ++counts_[token];
-  if (!params_.bad_words.empty()) answer_.push_back(token);
+  history_.accept(token);
+  if (mirostat_row_.empty()) return;
+  mirostat_mu_ = mirostat_after(plan_->params, mirostat_mu_, mirostat_row_, token);
+  mirostat_row_.clear();
 }
 
-// False if one logit is NaN, as then the whole row came out of a broken computation, or none is finite.
-bool LogitsPipeline::gather(std::span<const float> logits) {
-  candidates_.clear();
-  bool nan = false, finite = false;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    nan = nan || std::isnan(logits[i]);
-    finite = finite || std::isfinite(logits[i]);
-    if (allowed_.empty() && std::isfinite(logits[i])) {
-      candidates_.push_back({static_cast<std::int32_t>(i), logits[i]});
-    }
-  }
-  for (const std::int32_t token : allowed_) {
-    const float logit = logits[static_cast<std::size_t>(token)];
-    if (std::isfinite(logit)) candidates_.push_back({token, logit});
-  }
-  return finite && !nan;
+bool LogitsPipeline::too_short() const noexcept {
+  return !plan_->ends.empty() && history_.answer_size() < plan_->params.min_tokens;
 }
 
-bool LogitsPipeline::too_short() const noexcept { return !ends_.empty() && answer_tokens_ < params_.min_tokens; }
+Error LogitsPipeline::nothing_left(std::int64_t position, const TokenMask* mask) const {
+  const SamplingParams& p = plan_->params;
+  const char* field = mask != nullptr              ? "grammar"
+                      : !plan_->allowed.empty()    ? "allowed_token_ids"
+                      : p.no_repeat_ngram_size > 0 ? "no_repeat_ngram_size"
+                                                   : "bad_words";
+  return make_error(ErrorCode::kInvalidArgument, field,
+                    "no token may be drawn at position {}: all are banned or not allowed", position);
+}
 
-void LogitsPipeline::ban() {
-  if (params_.bad_words.empty() && !too_short()) return;
-  ban_bad_words(params_.bad_words, answer_, candidates_);
+Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::int64_t position, const TokenMask* mask,
+                                            Use use) {
+  thread_local Candidates candidates;  // a megabyte at 128k tokens: of the thread, not of each sequence
+  if (!gather(logits, plan_->allowed, mask, candidates)) return broken_logits(position);
+  const Occasion occasion{
+      .params = plan_->params, .history = history_, .position = position, .mirostat_mu = mirostat_mu_};
+  const auto& chain = use == Use::kDraw ? plan_->drawing : plan_->scoring;
+  auto next = chain.begin();
+  for (; next != chain.end() && (*next)->stage == Stage::kBan; ++next) (*next)->apply(occasion, candidates);
   if (too_short()) {
-    for (const std::int32_t token : ends_) ban_token(candidates_, token);
+    for (const std::int32_t token : plan_->ends) ban_token(candidates, token);
   }
-  std::erase_if(candidates_, [](const Candidate& c) { return std::isinf(c.logit); });
+  if (next != chain.begin() || too_short()) {
+    std::erase_if(candidates, [](const Candidate& c) { return std::isinf(c.logit); });
+  }
+  if (candidates.empty()) return nothing_left(position, mask);
+  for (; next != chain.end(); ++next) (*next)->apply(occasion, candidates);
+  if (use == Use::kDraw && plan_->params.mirostat_mode != 0 && !plan_->params.greedy()) mirostat_row_ = candidates;
+  return &candidates;
 }
 
-Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::int64_t position) {
-  if (first_largest_ && !too_short()) {
-    const std::int32_t token = first_largest(logits, block_largest_);
+Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::int64_t position,
+                                            const TokenMask* mask) {
+  if (mask == nullptr && plan_->largest_is_all() && !too_short()) {
+    const std::int32_t token = first_largest(logits);
     return token < 0 ? Result<std::int32_t>(broken_logits(position)) : token;
   }
-  if (!gather(logits)) return broken_logits(position);
-  ban();
-  if (candidates_.empty()) {
-    return make_error(ErrorCode::kInvalidArgument, allowed_.empty() ? "bad_words" : "allowed_token_ids",
-                      "no token may be drawn at position {}: all are banned or not allowed", position);
+  const auto candidates = process(logits, position, mask, Use::kDraw);
+  if (!candidates) return candidates.error();
+  if (plan_->params.greedy()) return likeliest(**candidates).token;
+  return gumbel_draw(**candidates, plan_->params.seed, position);
+}
+
+Result<std::span<const TokenProbability>> LogitsPipeline::distribution(std::span<const float> logits,
+                                                                       std::int64_t position, const TokenMask* mask) {
+  std::vector<TokenProbability>& out = results_.distribution;
+  out.clear();
+  if (plan_->params.greedy()) {
+    const auto token = sample(logits, position, mask);
+    if (!token) return token.error();
+    out.push_back({*token, 1.0});
+    return std::span<const TokenProbability>(out);
   }
-  apply_logit_bias(params_.logit_bias, candidates_);
-  apply_repetition_penalty(params_.repetition_penalty, seen_, candidates_);
-  apply_answer_penalties(params_.presence_penalty, params_.frequency_penalty, counts_, candidates_);
-  if (params_.greedy()) return likeliest(candidates_).token;
-  apply_temperature(params_.temperature, candidates_);
-  keep_min_p(params_.min_p, candidates_);
-  keep_top_k(params_.top_k, candidates_);
-  keep_top_p(params_.top_p, candidates_);
-  const Candidate* best = nullptr;
-  double best_value = 0.0;
-  for (const Candidate& c : candidates_) {
-    const double value = static_cast<double>(c.logit) + gumbel(params_.seed, static_cast<std::uint64_t>(position),
-                                                               static_cast<std::uint64_t>(c.token));
-    if (best == nullptr || value > best_value || (value == best_value && c.token < best->token)) {
-      best = &c;
-      best_value = value;
-    }
+  const auto processed = process(logits, position, mask, Use::kDraw);
+  if (!processed) return processed.error();
+  const Candidates& candidates = **processed;
+  thread_local std::vector<double> weights;
+  const double total = softmax_weights(candidates, largest_logit(candidates), weights);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] > 0.0) out.push_back({candidates[i].token, weights[i] / total});
   }
-  return best->token;
+  return std::span<const TokenProbability>(out);
+}
+
+Result<std::span<const ScoredToken>> LogitsPipeline::scores(std::span<const float> logits, std::int64_t position,
+                                                            std::size_t n, const TokenMask* mask) {
+  const auto processed = process(logits, position, mask, Use::kScore);
+  if (!processed) return processed.error();
+  Candidates& candidates = **processed;
+  thread_local std::vector<double> weights;
+  const float largest = largest_logit(candidates);
+  const double log_sum = static_cast<double>(largest) + portable_log(softmax_weights(candidates, largest, weights));
+  std::vector<ScoredToken>& out = results_.scores;
+  out.clear();
+  if (n == 0) return std::span<const ScoredToken>(out);
+  if (n < candidates.size()) keep_likeliest(candidates, {}, static_cast<double>(n));
+  std::ranges::stable_sort(candidates, std::ranges::greater(), &Candidate::logit);
+  for (const Candidate& c : candidates) out.push_back({c.token, static_cast<double>(c.logit) - log_sum});
+  return std::span<const ScoredToken>(out);
 }
 
 }  // namespace millrace::decode

@@ -1,52 +1,90 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "decode/candidates.h"
+#include "decode/history.h"
 #include "decode/sampling_params.h"
+#include "decode/token_mask.h"
 
 namespace millrace::decode {
+
+struct TokenProbability {
+  std::int32_t token = 0;
+  double probability = 0.0;
+};
+struct ScoredToken {
+  std::int32_t token = 0;
+  double logprob = 0.0;  // natural logarithm, at most 0
+};
 
 // kInternal: what came out of the computation for this position (an index in the whole sequence) are not numbers.
 Error broken_logits(std::int64_t position);
 
-// The one path from a row of logits to a token, in vLLM's order: allowed tokens, bad words, minimum length, bias,
-// repetition, presence and frequency penalties; greedy ends here; temperature, min-p, top-k, top-p, draw. One per
-// sequence: it remembers which tokens were seen. The draw is Gumbel-max over noise of (seed, position, token).
+// The one path from a row of logits to a token. The processors that the parameters ask for are listed once, when it is
+// made: bans and bias, then `samplers` in their order (docs/decode.md). Greedy sampling and scores() see what bans and
+// changes logits, not what shapes the distribution. The draw is Gumbel-max over noise of (seed, position, token).
+//
+// One per sequence and thread: it remembers what was said. A copy behaves on independently and is cheap (what it
+// remembers of the answer is copied, parameters and prompt are shared); only observe and accept change what comes out.
+//
+// Asked for a row, each answers kInternal where a logit is NaN or none is finite, never a random token, and
+// kInvalidArgument where bans leave none. `position` is the new token's index in the whole sequence. `mask`: what a
+// grammar allows; all other tokens are as if banned. Spans live until the next call on the object.
 class LogitsPipeline {
  public:
-  // Until the answer has min_tokens, neither stop_token_ids nor those of `end_of_generation` are drawn.
+  // `params` are valid. Until the answer has min_tokens, neither stop_token_ids nor those of `end_of_generation` are
+  // drawn.
   LogitsPipeline(const SamplingParams& params, std::int64_t vocab_size,
                  std::span<const std::int32_t> end_of_generation = {});
 
-  // Tokens of the prompt.
+  // Tokens of the prompt, before the first accept.
   void observe(std::span<const std::int32_t> tokens);
-  // The next one of the answer.
+  // The next one of the answer, drawn by sample() or not. Mirostat takes its surprise from the last row that sample()
+  // or distribution() saw, and learns nothing from a token that was out of the question there.
   void accept(std::int32_t token);
 
-  // The token for `position` (its index in the whole sequence). kInternal when no logit is a number: never a random
-  // token. kInvalidArgument when bans leave none.
-  Result<std::int32_t> sample(std::span<const float> logits, std::int64_t position);
+  // The token.
+  Result<std::int32_t> sample(std::span<const float> logits, std::int64_t position, const TokenMask* mask = nullptr);
+  // Exactly what sample() draws from at this position: ascending by token, those of probability > 0, their sum 1 but
+  // for rounding. Greedy: one token. XTC's coin is part of the position.
+  Result<std::span<const TokenProbability>> distribution(std::span<const float> logits, std::int64_t position,
+                                                         const TokenMask* mask = nullptr);
+  // log_softmax of the row after bans, bias and penalties: the n likeliest (fewer if there are not as many), the
+  // likeliest first, equal ones by id. For beams.
+  Result<std::span<const ScoredToken>> scores(std::span<const float> logits, std::int64_t position, std::size_t n,
+                                              const TokenMask* mask = nullptr);
+
+  const SamplingParams& params() const noexcept;
 
  private:
-  bool gather(std::span<const float> logits);
-  bool too_short() const noexcept;
-  void ban();
+  struct Plan;
+  // What copies need not have.
+  struct Results {
+    std::vector<TokenProbability> distribution;
+    std::vector<ScoredToken> scores;
+    Results() = default;
+    Results(const Results&) {}
+    Results& operator=(const Results&) { return *this; }
+    Results(Results&&) = default;
+    Results& operator=(Results&&) = default;
+  };
+  enum class Use { kDraw, kScore };
 
-  SamplingParams params_;
-  std::vector<std::int32_t> ends_;     // banned while the answer is too short
-  std::vector<std::int32_t> allowed_;  // ascending; empty = all
-  bool first_largest_;                 // nothing is asked for but that, once the answer may end
-  bool counts_answer_;                 // counts_ is needed
-  std::vector<bool> seen_;
-  std::int64_t answer_tokens_ = 0;
-  std::vector<std::int32_t> answer_;  // for bad words
-  TokenCounts counts_;                // of the answer
-  Candidates candidates_;
-  std::vector<float> block_largest_;
+  bool too_short() const noexcept;
+  Error nothing_left(std::int64_t position, const TokenMask* mask) const;
+  // What is left after all processors, in memory of the thread; at least one.
+  Result<Candidates*> process(std::span<const float> logits, std::int64_t position, const TokenMask* mask, Use use);
+
+  std::shared_ptr<const Plan> plan_;
+  History history_;
+  double mirostat_mu_;
+  Candidates mirostat_row_;  // what the last row left, with mirostat
+  Results results_;
 };
 
 }  // namespace millrace::decode

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
+
+#include "decode/portable_math.h"
 
 namespace millrace::decode {
 
@@ -14,15 +15,34 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {  // the finaliser of Spl
   return x ^ (x >> 31);
 }
 
+// Draws at one position that must not depend on each other have seeds of their own.
+enum class Purpose : std::uint64_t {
+  kToken = 0,     // the draw of the token itself
+  kXtc = 1,       // whether the likeliest tokens are excluded
+  kAccept = 2,    // whether a drafted token is taken
+  kResidual = 3,  // the token in its place
+};
+constexpr std::uint64_t seed_for(Purpose purpose, std::uint64_t seed) noexcept {
+  return purpose == Purpose::kToken ? seed : mix(seed ^ (static_cast<std::uint64_t>(purpose) * 0xd1b54a32d192ed03ull));
+}
+
+// The stream of a position; noise_bits of it and a token are 53 random bits.
+constexpr std::uint64_t noise_stream(std::uint64_t seed, std::uint64_t position) noexcept {
+  return mix(mix(seed + 0x9e3779b97f4a7c15ull) + position);
+}
+constexpr std::uint64_t noise_bits(std::uint64_t stream, std::uint64_t token) noexcept {
+  return mix(stream + token) >> 11;
+}
 // Uniform in (0, 1), never 0 or 1.
+constexpr double uniform(std::uint64_t bits) noexcept {
+  const double x = (static_cast<double>(bits) + 0.5) * 0x1p-53;
+  return x < 1.0 ? x : 1.0 - 0x1p-53;  // the largest of them rounds up
+}
 constexpr double uniform(std::uint64_t seed, std::uint64_t position, std::uint64_t token) noexcept {
-  const std::uint64_t bits = mix(mix(mix(seed + 0x9e3779b97f4a7c15ull) + position) + token);
-  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+  return uniform(noise_bits(noise_stream(seed, position), token));
 }
 
 // Gumbel noise: argmax over tokens of logit + gumbel is a draw from softmax(logits).
-inline double gumbel(std::uint64_t seed, std::uint64_t position, std::uint64_t token) noexcept {
-  return -std::log(-std::log(uniform(seed, position, token)));
-}
+inline double gumbel(double uniform) noexcept { return -portable_log(-portable_log(uniform)); }
 
 }  // namespace millrace::decode

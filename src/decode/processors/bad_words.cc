@@ -1,13 +1,14 @@
 #include <algorithm>
 
-#include "decode/candidates.h"
+#include "decode/processor.h"
 
-namespace millrace::decode {
+namespace millrace::decode::processors {
+namespace {
 
 // The last token of a sequence is banned where the answer ends with all before it; of one token, everywhere.
-void ban_bad_words(const std::vector<std::vector<std::int32_t>>& words, std::span<const std::int32_t> answer,
-                   Candidates& candidates) {
-  for (const std::vector<std::int32_t>& word : words) {
+void apply(const Occasion& at, Candidates& candidates) {
+  const std::span<const std::int32_t> answer = at.history.answer();
+  for (const std::vector<std::int32_t>& word : at.params.bad_words) {
     const std::size_t before = word.size() - 1;
     if (before > answer.size()) continue;
     if (std::equal(word.begin(), word.end() - 1, answer.end() - static_cast<std::ptrdiff_t>(before))) {
@@ -16,4 +17,17 @@ void ban_bad_words(const std::vector<std::vector<std::int32_t>>& words, std::spa
   }
 }
 
-}  // namespace millrace::decode
+}  // namespace
+
+Processor bad_words() {
+  return {.name = "",
+          .alias = "",
+          .place = 10,
+          .stage = Stage::kBan,
+          .reads_tokens = true,
+          .reads_counts = false,
+          .active = [](const SamplingParams& p) { return !p.bad_words.empty(); },
+          .apply = apply};
+}
+
+}  // namespace millrace::decode::processors

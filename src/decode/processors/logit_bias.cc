@@ -1,11 +1,25 @@
-#include "decode/candidates.h"
+#include "decode/processor.h"
 
-namespace millrace::decode {
+namespace millrace::decode::processors {
+namespace {
 
-void apply_logit_bias(std::span<const TokenBias> biases, Candidates& candidates) {
-  for (const TokenBias& bias : biases) {
+void apply(const Occasion& at, Candidates& candidates) {
+  for (const TokenBias& bias : at.params.logit_bias) {
     if (Candidate* c = find_candidate(candidates, bias.token)) c->logit += bias.bias;
   }
 }
 
-}  // namespace millrace::decode
+}  // namespace
+
+Processor logit_bias() {
+  return {.name = "",
+          .alias = "",
+          .place = 30,
+          .stage = Stage::kAdjust,
+          .reads_tokens = false,
+          .reads_counts = false,
+          .active = [](const SamplingParams& p) { return !p.logit_bias.empty(); },
+          .apply = apply};
+}
+
+}  // namespace millrace::decode::processors

@@ -1,17 +1,27 @@
-#include <algorithm>
-#include <cmath>
+#include "decode/portable_math.h"
+#include "decode/processor.h"
+#include "decode/softmax.h"
 
-#include "decode/candidates.h"
-
-namespace millrace::decode {
+namespace millrace::decode::processors {
+namespace {
 
 // arXiv:2407.01082: drops tokens whose probability is below p times that of the likeliest.
-void keep_min_p(double p, Candidates& candidates) {
-  if (p <= 0.0 || candidates.empty()) return;
-  float maximum = candidates.front().logit;
-  for (const Candidate& c : candidates) maximum = std::max(maximum, c.logit);
-  const float threshold = maximum + static_cast<float>(std::log(p));
+void apply(const Occasion& at, Candidates& candidates) {
+  const float threshold = largest_logit(candidates) + static_cast<float>(portable_log(at.params.min_p));
   std::erase_if(candidates, [=](const Candidate& c) { return c.logit < threshold; });
 }
 
-}  // namespace millrace::decode
+}  // namespace
+
+Processor min_p() {
+  return {.name = "min_p",
+          .alias = "",
+          .place = 420,
+          .stage = Stage::kDraw,
+          .reads_tokens = false,
+          .reads_counts = false,
+          .active = [](const SamplingParams& p) { return p.min_p > 0.0; },
+          .apply = apply};
+}
+
+}  // namespace millrace::decode::processors

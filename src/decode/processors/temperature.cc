@@ -1,11 +1,45 @@
-#include "decode/candidates.h"
+#include <algorithm>
+#include <vector>
 
-namespace millrace::decode {
+#include "decode/portable_math.h"
+#include "decode/processor.h"
+#include "decode/softmax.h"
 
-void apply_temperature(double temperature, Candidates& candidates) {
-  if (temperature == 1.0) return;
-  const auto inverse = static_cast<float>(1.0 / temperature);
-  for (Candidate& c : candidates) c.logit *= inverse;
+namespace millrace::decode::processors {
+namespace {
+
+// llama.cpp's dynamic temperature: from temperature - range where one token is certain to temperature + range where
+// all are equally likely, by the entropy over its maximum to the power of `exponent`.
+double dynamic(const SamplingParams& params, const Candidates& candidates) {
+  const double low = std::max(0.0, params.temperature - params.dynatemp_range);
+  const double high = params.temperature + params.dynatemp_range;
+  thread_local std::vector<double> weights;
+  const double entropy = entropy_nats(candidates, weights);
+  const double share = std::clamp(entropy / portable_log(static_cast<double>(candidates.size())), 0.0, 1.0);
+  return low + (high - low) * portable_exp(params.dynatemp_exponent * portable_log(share));
 }
 
-}  // namespace millrace::decode
+void apply(const Occasion& at, Candidates& candidates) {
+  double temperature = at.params.temperature;
+  if (at.params.dynatemp_range > 0.0 && candidates.size() > 1) temperature = dynamic(at.params, candidates);
+  if (temperature == 1.0) return;
+  constexpr float kCold = -1e30f;  // finite, whatever the temperature
+  const float largest = largest_logit(candidates);
+  const auto inverse = static_cast<float>(std::min(1.0 / temperature, 1e30));
+  for (Candidate& c : candidates) c.logit = std::max((c.logit - largest) * inverse, kCold);
+}
+
+}  // namespace
+
+Processor temperature() {
+  return {.name = "temperature",
+          .alias = "temp",
+          .place = 300,
+          .stage = Stage::kDraw,
+          .reads_tokens = false,
+          .reads_counts = false,
+          .active = [](const SamplingParams& p) { return p.temperature != 1.0 || p.dynatemp_range > 0.0; },
+          .apply = apply};
+}
+
+}  // namespace millrace::decode::processors

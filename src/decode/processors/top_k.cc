@@ -1,17 +1,26 @@
-#include <algorithm>
+#include "decode/border.h"
+#include "decode/processor.h"
 
-#include "decode/candidates.h"
+namespace millrace::decode::processors {
+namespace {
 
-namespace millrace::decode {
-
-// Ties at the border go to the lower token id, so that the set does not depend on the order of candidates.
-void keep_top_k(std::int64_t k, Candidates& candidates) {
-  if (k <= 0 || k >= static_cast<std::int64_t>(candidates.size())) return;
-  std::nth_element(candidates.begin(), candidates.begin() + (k - 1), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) {
-                     return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
-                   });
-  candidates.resize(static_cast<std::size_t>(k));
+// The k likeliest; of equal ones those with the lower ids.
+void apply(const Occasion& at, Candidates& candidates) {
+  if (at.params.top_k >= std::ssize(candidates)) return;
+  keep_likeliest(candidates, {}, static_cast<double>(at.params.top_k));
 }
 
-}  // namespace millrace::decode
+}  // namespace
+
+Processor top_k() {
+  return {.name = "top_k",
+          .alias = "",
+          .place = 430,
+          .stage = Stage::kDraw,
+          .reads_tokens = false,
+          .reads_counts = false,
+          .active = [](const SamplingParams& p) { return p.top_k > 0; },
+          .apply = apply};
+}
+
+}  // namespace millrace::decode::processors

@@ -1,29 +1,29 @@
-#include <algorithm>
-#include <cmath>
+#include "decode/border.h"
+#include "decode/processor.h"
+#include "decode/softmax.h"
 
-#include "decode/candidates.h"
+namespace millrace::decode::processors {
+namespace {
 
-namespace millrace::decode {
-
-// Nucleus sampling (arXiv:1904.09751): the likeliest tokens until their probabilities sum to p; at least one. A heap
-// instead of a sort: the nucleus is small, the vocabulary is not.
-void keep_top_p(double p, Candidates& candidates) {
-  if (p >= 1.0 || candidates.size() < 2) return;
-  const auto less_likely = [](const Candidate& a, const Candidate& b) {
-    return a.logit != b.logit ? a.logit < b.logit : a.token > b.token;
-  };
-  std::make_heap(candidates.begin(), candidates.end(), less_likely);
-  const double maximum = candidates.front().logit;
-  double total = 0.0;
-  for (const Candidate& c : candidates) total += std::exp(static_cast<double>(c.logit) - maximum);
-  double sum = 0.0;
-  auto end = candidates.end();
-  while (end != candidates.begin() && sum < p * total) {
-    std::pop_heap(candidates.begin(), end, less_likely);
-    --end;
-    sum += std::exp(static_cast<double>(end->logit) - maximum);
-  }
-  candidates.erase(candidates.begin(), end);
+// Nucleus sampling (arXiv:1904.09751): the likeliest tokens until their probabilities sum to p; at least one.
+void apply(const Occasion& at, Candidates& candidates) {
+  if (candidates.size() < 2) return;
+  thread_local std::vector<double> weights;
+  const double total = softmax_weights(candidates, largest_logit(candidates), weights);
+  keep_likeliest(candidates, weights, at.params.top_p * total);
 }
 
-}  // namespace millrace::decode
+}  // namespace
+
+Processor top_p() {
+  return {.name = "top_p",
+          .alias = "",
+          .place = 450,
+          .stage = Stage::kDraw,
+          .reads_tokens = false,
+          .reads_counts = false,
+          .active = [](const SamplingParams& p) { return p.top_p < 1.0; },
+          .apply = apply};
+}
+
+}  // namespace millrace::decode::processors

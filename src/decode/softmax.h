@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "base/cpu.h"
+#include "decode/candidates.h"
+
+namespace millrace::decode {
+
+// exp(logit - largest) of each candidate, the sum returned. Eight lanes over blocks of 256, then over blocks: the same
+// bits on every processor. `largest` is at least all logits.
+double softmax_weights(const Candidates& candidates, float largest, std::vector<double>& weights);
+
+// Of the softmax of the candidates, and its weights as above. 0 of one candidate.
+double entropy_nats(const Candidates& candidates, std::vector<double>& weights);
+
+float largest_logit(const Candidates& candidates) noexcept;  // -infinity of none
+
+// Over one block, for that instruction set or the best one below it.
+using WeighBlock = double (*)(const float* logits, float largest, double* weights) noexcept;
+WeighBlock weigh_block_kernel(Isa isa) noexcept;
+
+}  // namespace millrace::decode
