@@ -150,6 +150,9 @@ void Engine::report(const Launched& step, bool failed) {
   report.cached_tokens = counters_.cached_tokens - reported_.cached_tokens;
   report.queried_tokens = counters_.queried_tokens - reported_.queried_tokens;
   report.preempted = counters_.preemptions - reported_.preemptions;
+  report.drafts = counters_.drafts - reported_.drafts;
+  report.drafted_tokens = counters_.drafted_tokens - reported_.drafted_tokens;
+  report.accepted_tokens = counters_.accepted_tokens - reported_.accepted_tokens;
   report.swapped = counters_.swaps - reported_.swaps;
   report.numerical_errors = counters_.numerical_errors - reported_.numerical_errors;
   report.refused = counters_.refusals - reported_.refusals;

@@ -49,6 +49,7 @@ struct StepReport {
   std::int64_t queried_tokens = 0;               // prompt tokens of those
   std::int64_t preempted = 0, swapped = 0, numerical_errors = 0, refused = 0;
   std::int64_t evicted_pages = 0;
+  std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // rows with guesses, those, and the right ones
 
   std::int64_t waiting = 0, running = 0, paused = 0;
   double oldest_wait_ms = 0.0;  // of those waiting for a place

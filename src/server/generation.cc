@@ -389,6 +389,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     request.ttft_target_ms = fields.ttft_target_ms;
     request.tpot_target_ms = fields.tpot_target_ms;
     request.expected_tokens = fields.expected_tokens;
+    request.draft_tokens = fields.spec_tokens;
     task.requests.push_back(std::move(request));
   }
   return {};

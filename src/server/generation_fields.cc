@@ -245,6 +245,9 @@ void add_serving_fields(GenerationSchema& schema) {
       .integer(
           "expected_tokens", [](Fields& f) -> auto& { return f.expected_tokens; }, 0, L::kMaxTokens,
           "How long the answer will be, if the client knows")
+      .integer(
+          "spec_tokens", [](Fields& f) -> auto& { return f.spec_tokens; }, 0, draft::kMostTokens,
+          "Speculate on at most as many tokens a step, where the server speculates; 0 = not")
       .boolean(
           "timings", [](Fields& f) -> auto& { return f.timings; },
           "Times of the request in the answer: queue, prefill, decode, cached tokens, preemptions")

@@ -62,6 +62,7 @@ struct GenerationFields {
   std::optional<double> timeout_seconds;
   double ttft_target_ms = 0.0, tpot_target_ms = 0.0;
   std::int64_t expected_tokens = 0;
+  std::optional<std::int64_t> spec_tokens;
   bool timings = false, explain = false;
 
   // With the model's own defaults for what was not said. `room`: tokens of an answer that fit; `seed` where none was

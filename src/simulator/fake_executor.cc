@@ -121,9 +121,11 @@ void FakeExecutor::check_written_by_one(const Launched& step) {
   }
 }
 
-void FakeExecutor::spoil(const Launched& step, std::size_t sequence) {
+// What the sequence's rows from `first` on wrote.
+void FakeExecutor::spoil(const Launched& step, std::size_t sequence, std::int64_t first) {
   const backend::SequenceRows& rows = step.input.sequences[sequence];
-  for (std::int64_t i = 0; i < rows.n_rows; ++i) device_.at(step.pages[sequence], rows.first_position + i) = kSpoiled;
+  for (std::int64_t i = first; i < rows.n_rows; ++i)
+    device_.at(step.pages[sequence], rows.first_position + i) = kSpoiled;
 }
 
 // A hash of all that each of the rows reads, as `columns` numbers.
@@ -171,15 +173,18 @@ Result<TensorView> FakeExecutor::wait() {
   }
   hash_rows(step, input.logit_rows, vocabulary, logits_);
   if (auto ran = on_step_(input, logits_); !ran) {
-    for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(step, s);
+    for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(step, s, 0);
     return ran.error();
   }
   if (input.sink != nullptr) feed(step);
   std::size_t out = 0;
   for (std::size_t s = 0; s < input.sequences.size(); ++s) {
-    const std::int64_t end = input.sequences[s].first_row + input.sequences[s].n_rows;
-    for (; out < input.logit_rows.size() && input.logit_rows[out] < end; ++out) {
-      if (std::isnan(logits_[out * vocabulary])) spoil(step, s);
+    const backend::SequenceRows& rows = input.sequences[s];
+    bool drafted = false;  // a guess, which may be wrong: then what came of it harms nothing before it
+    for (; out < input.logit_rows.size() && input.logit_rows[out] < rows.first_row + rows.n_rows; ++out) {
+      const std::int64_t row = input.logit_rows[out] - rows.first_row;
+      if (std::isnan(logits_[out * vocabulary])) spoil(step, s, drafted ? row : 0);
+      drafted = true;
     }
   }
   return TensorView(logits_.data(), DType::kF32,

@@ -94,7 +94,7 @@ class FakeExecutor final : public engine::Executor {
     std::vector<std::vector<kv::BlockId>> pages;  // as they were at the launch
   };
   void check_written_by_one(const Launched& step);
-  void spoil(const Launched& step, std::size_t sequence);
+  void spoil(const Launched& step, std::size_t sequence, std::int64_t first);
   void hash_rows(const Launched& step, std::span<const std::int64_t> chosen, std::size_t columns,
                  std::span<float> values);
   void feed(const Launched& step);

@@ -55,6 +55,8 @@ Json timings(const Answer& answer) {
           {"tpot_ms", s.tpot_ms()},
           {"preemptions", s.preemptions},
           {"cache_n", s.cached_tokens},
+          {"draft_n", s.drafted_tokens},
+          {"draft_n_accepted", s.accepted_tokens},
           {"prompt_n", s.prompt_tokens - s.cached_tokens},
           {"prompt_ms", prefill},
           {"prompt_per_second", rate(computed, prefill)},

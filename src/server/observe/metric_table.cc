@@ -56,6 +56,13 @@ constexpr std::array kMetrics = {
     MetricInfo{"vllm:prefix_cache_hits_total", kCounter, "model_name,engine", {}, "Of those, tokens found"},
     MetricInfo{
         "vllm:num_preemptions_total", kCounter, "model_name,engine", {}, "Times a request lost its place to another"},
+    MetricInfo{"vllm:spec_decode_num_drafts_total",
+               kCounter,
+               "model_name,engine",
+               {},
+               "Times that guessed tokens of a sequence were computed"},
+    MetricInfo{"vllm:spec_decode_num_draft_tokens_total", kCounter, "model_name,engine", {}, "Guessed tokens computed"},
+    MetricInfo{"vllm:spec_decode_num_accepted_tokens_total", kCounter, "model_name,engine", {}, "Of those, right ones"},
     MetricInfo{"vllm:request_success_total",
                kCounter,
                "model_name,engine,finished_reason",

@@ -51,6 +51,9 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       queries_(counter("vllm:prefix_cache_queries_total")),
       hits_(counter("vllm:prefix_cache_hits_total")),
       preemptions_(counter("vllm:num_preemptions_total")),
+      drafts_(counter("vllm:spec_decode_num_drafts_total")),
+      draft_tokens_(counter("vllm:spec_decode_num_draft_tokens_total")),
+      accepted_tokens_(counter("vllm:spec_decode_num_accepted_tokens_total")),
       corrupted_(counter("vllm:corrupted_requests_total")),
       operations_(counter("vllm:estimated_flops_per_gpu_total")),
       read_bytes_(counter("vllm:estimated_read_bytes_per_gpu_total")),
@@ -132,6 +135,9 @@ void ModelMetrics::step(const engine::StepReport& report) {
   hits_.Increment(static_cast<double>(report.cached_tokens));
   queries_.Increment(static_cast<double>(report.queried_tokens));
   preemptions_.Increment(static_cast<double>(report.preempted));
+  drafts_.Increment(static_cast<double>(report.drafts));
+  draft_tokens_.Increment(static_cast<double>(report.drafted_tokens));
+  accepted_tokens_.Increment(static_cast<double>(report.accepted_tokens));
   swapped_.Increment(static_cast<double>(report.swapped));
   corrupted_.Increment(static_cast<double>(report.numerical_errors));
   refused_.Increment(static_cast<double>(report.refused));
