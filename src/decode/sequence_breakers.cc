@@ -47,4 +47,13 @@ std::int64_t SequenceBreakers::since_last(std::span<const std::int32_t> backward
   return std::ssize(backwards);
 }
 
+std::shared_ptr<const SequenceBreakers> find_sequence_breakers(std::span<const std::string> strings,
+                                                               const text::Tokenizer& tokenizer) {
+  return std::make_shared<const SequenceBreakers>(
+      strings, SequenceBreakers::Vocabulary{
+                   .size = tokenizer.vocab_size(),
+                   .bytes = [&](std::int32_t token) { return tokenizer.token_bytes(token); },
+                   .encode = [&](const std::string& text) { return tokenizer.encode(text, false, false); }});
+}
+
 }  // namespace millrace::decode

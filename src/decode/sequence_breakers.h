@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "text/tokenizer.h"
 
 namespace millrace::decode {
 
@@ -37,6 +40,9 @@ class SequenceBreakers {
   std::vector<bool> alone_;
   std::vector<Sequence> sequences_;  // ascending by head
 };
+
+std::shared_ptr<const SequenceBreakers> find_sequence_breakers(std::span<const std::string> strings,
+                                                               const text::Tokenizer& tokenizer);
 
 // What llama.cpp has.
 inline const std::vector<std::string> kDefaultSequenceBreakers = {"\n", ":", "\"", "*"};

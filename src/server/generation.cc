@@ -360,6 +360,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
   const HostedModel& model = *task.model;
   if (auto fine = check_vocabulary(fields, model.vocab_size); !fine) return fine;
   const std::uint64_t seed = Env::system().random_seed();
+  const auto breakers = fields.sequence_breakers(*model.tokenizer);
   for (std::vector<std::int32_t>& prompt : task.prompts) {
     if (fields.truncate_prompt_tokens) {
       const std::int64_t most =
@@ -378,6 +379,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     engine::Request request;
     request.tokens = prompt;
     request.sampling = fields.sampling(model.generation, default_max_tokens, room, seed, *model.tokenizer);
+    request.sampling.dry_sequence_breakers = breakers;
     request.n = std::max(fields.n, fields.best_of.value_or(0));
     request.sampling.logprobs = fields.logprobs;
     if (request.n > fields.n && !request.sampling.logprobs) request.sampling.logprobs = 0;

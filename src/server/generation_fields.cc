@@ -128,6 +128,9 @@ void add_sampling_fields(GenerationSchema& schema) {
           "repetition_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
           "Of tokens seen in prompt or answer; 1 = none")
       .number(
+          "repeat_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
+          "The same (llama-server's name)")
+      .number(
           "presence_penalty", [](Fields& f) -> auto& { return f.presence_penalty; }, {-2.0, 2.0},
           "Off the logit of each token that the answer has")
       .number(
@@ -161,6 +164,7 @@ void add_sampling_fields(GenerationSchema& schema) {
                f.bad_words = std::move(*read);
                return {};
              });
+  add_sampler_fields(schema);
 }
 
 void add_ending_fields(GenerationSchema& schema) {
@@ -289,7 +293,7 @@ void add_refused_fields(GenerationSchema& schema) {
 decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDefaults& defaults,
                                                   std::int64_t default_max_tokens, std::int64_t room,
                                                   std::uint64_t random_seed, const text::Tokenizer& tokenizer) const {
-  decode::SamplingParams out;
+  decode::SamplingParams out = samplers;
   out.temperature = temperature.value_or(defaults.do_sample == false ? 0.0 : defaults.temperature.value_or(1.0));
   out.top_p = top_p.value_or(defaults.top_p.value_or(1.0));
   out.top_k = top_k.value_or(defaults.top_k.value_or(0));
@@ -316,6 +320,11 @@ decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDe
   out.ignore_eos = ignore_eos;
   out.skip_special_tokens = skip_special_tokens;
   return out;
+}
+
+std::shared_ptr<const decode::SequenceBreakers> GenerationFields::sequence_breakers(
+    const text::Tokenizer& tokenizer) const {
+  return samplers.dry_multiplier > 0.0 ? decode::find_sequence_breakers(dry_sequence_breakers, tokenizer) : nullptr;
 }
 
 }  // namespace millrace::server

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/model_config.h"
 #include "decode/sampling_params.h"
+#include "decode/sequence_breakers.h"
 #include "engine/request.h"
 #include "server/json.h"
 #include "server/schema.h"
@@ -21,6 +23,8 @@ struct GenerationFields {
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<std::int64_t> top_k, seed;
   double presence_penalty = 0.0, frequency_penalty = 0.0;
+  decode::SamplingParams samplers;  // the fields of add_sampler_fields, as they are
+  std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
   std::vector<decode::TokenBias> logit_bias;
   std::vector<std::int32_t> allowed_token_ids;
   std::vector<std::string> bad_words;
@@ -69,12 +73,15 @@ struct GenerationFields {
   // named. Bad words become sequences of tokens here.
   decode::SamplingParams sampling(const checkpoint::GenerationDefaults& defaults, std::int64_t default_max_tokens,
                                   std::int64_t room, std::uint64_t random_seed, const text::Tokenizer& tokenizer) const;
+  // What sampling() leaves out, as it reads the whole vocabulary: once for all prompts. Null without DRY.
+  std::shared_ptr<const decode::SequenceBreakers> sequence_breakers(const text::Tokenizer& tokenizer) const;
 };
 
 using GenerationSchema = Schema<GenerationFields>;
 
 // Groups of fields that routes have in common.
 void add_sampling_fields(GenerationSchema& schema);
+void add_sampler_fields(GenerationSchema& schema);  // part of the former: those that vLLM does not have
 void add_ending_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);
 void add_serving_fields(GenerationSchema& schema);

@@ -13,6 +13,7 @@ struct RequestLimits {
   static constexpr std::size_t kStops = 16, kStopBytes = 256;
   static constexpr std::size_t kStopTokenIds = 64;
   static constexpr std::size_t kBadWords = 64, kBadWordBytes = 256;
+  static constexpr std::size_t kBreakers = 32, kBreakerBytes = 64;  // of DRY
   static constexpr std::size_t kLogitBias = 300, kAllowedTokens = 4096;
   static constexpr std::int64_t kLogprobs = 20;
   static constexpr std::size_t kNameBytes = 256;  // of a model, a user

@@ -7,6 +7,8 @@
 
 #include "checkpoint/model_config.h"
 #include "decode/sampling_params.h"
+#include "decode/sequence_breakers.h"
+#include "text/tokenizer.h"
 
 namespace millrace::app {
 
@@ -18,9 +20,14 @@ struct SamplingFlags {
   std::optional<std::int64_t> max_tokens;
   std::vector<std::string> stop;
   bool ignore_eos = false;
+  decode::SamplingParams others;  // of which no model has defaults: as they are
+  std::string samplers;           // names with ';' between them
+  std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
 
   void declare(CLI::App& app);
-  decode::SamplingParams resolve(const checkpoint::GenerationDefaults& defaults, std::uint64_t random_seed) const;
+  // `tokenizer` may be null while no model is loaded: for checks alone.
+  decode::SamplingParams resolve(const checkpoint::GenerationDefaults& defaults, std::uint64_t random_seed,
+                                 const text::Tokenizer* tokenizer) const;
 };
 
 }  // namespace millrace::app

@@ -47,7 +47,8 @@ class Runner {
         engine_(make_engine(flags)),
         conversation_(*loaded_.checkpoint),
         chat_(conversation_, *engine_,
-              flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed())),
+              flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed(),
+                                     loaded_.checkpoint->tokenizer.get())),
         show_stats_(flags.stats) {
     conversation_.set_system(flags.system);
     chat_.sampling().validate().or_throw();
@@ -130,7 +131,7 @@ class Runner {
 };
 
 int run(const Flags& flags) {
-  const auto sampling = flags.sampling.resolve({}, 0);
+  const auto sampling = flags.sampling.resolve({}, 0, nullptr);
   sampling.validate().or_throw();  // before the model is loaded
   if (sampling.max_tokens < 1) {
     throw_load_error(ErrorCode::kInvalidArgument, "max_tokens", "max_tokens is {}: expected at least 1",

@@ -1,0 +1,26 @@
+#include "decode/verification.h"
+
+namespace millrace::decode::verification {
+namespace {
+
+// The draw that the target would make anyway decides.
+Result<Verdict> next(LogitsPipeline& target, std::span<const float> logits, std::int64_t position,
+                     const std::optional<DraftedToken>& drafted, const TokenMask* mask) {
+  const auto token = target.sample(logits, position, mask);
+  if (!token) return token.error();
+  return Verdict{*token, drafted && drafted->token == *token};
+}
+
+}  // namespace
+
+// Drafters that draw by the same noise agree with the target more often than independent draws would: Gumbel-max
+// couples the two (arXiv:2408.07978).
+VerificationRule coupled() {
+  return {.name = "coupled",
+          .summary = "a drafted token is taken where the target draws the same one: token for token as without",
+          .same_tokens = true,
+          .next = next,
+          .draft_length = nullptr};
+}
+
+}  // namespace millrace::decode::verification
