@@ -16,6 +16,11 @@ void SpeculationFlags::declare(CLI::App& app) {
   app.add_option("--spec-method", method, "Guess the next tokens and check several in one step: " + methods);
   app.add_option("--spec-tokens,--num-speculative-tokens", tokens, "Tokens guessed of an answer in a step, at most")
       ->check(CLI::Range(std::int64_t{1}, draft::kMostTokens));
+  std::string rules;
+  for (const decode::VerificationRule& one : decode::all_verification_rules()) {
+    rules += fmt::format("{}{} ({})", rules.empty() ? "" : ", ", one.name, one.summary);
+  }
+  app.add_option("--spec-rule", rule, "How guesses become tokens: " + rules);
   app.add_flag("--spec-adaptive,!--no-spec-adaptive", adaptive,
                "Check only as many guesses as make the answer faster, by what was measured so far");
   app.add_option("--spec-model,--speculative-model", model, "The draft model, a reference as the model's");
@@ -68,13 +73,24 @@ std::unique_ptr<draft::Drafter> SpeculationFlags::make_drafter(const engine::Loc
   return draft::make_drafter(method, made).or_throw();
 }
 
+engine::SpeculationConfig SpeculationFlags::config() const {
+  const decode::VerificationRule* found = decode::find_verification_rule(rule);
+  if (found == nullptr) {
+    std::string names;
+    for (const decode::VerificationRule& one : decode::all_verification_rules()) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+    }
+    throw_load_error(ErrorCode::kInvalidArgument, "spec-rule", "spec-rule is \"{}\"; there are {}", rule, names);
+  }
+  return {.tokens = tokens, .adaptive = adaptive, .rule = found};
+}
+
 void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
                              const ModelFlags& flags) const {
   if (method == "none") return;
   auto drafter = make_drafter(executor, loaded, flags);
   executor.follow_pages(drafter->follower());
-  engine.speculate(std::make_unique<engine::Speculation>(
-      std::move(drafter), engine::SpeculationConfig{.tokens = tokens, .adaptive = adaptive}));
+  engine.speculate(std::make_unique<engine::Speculation>(std::move(drafter), config()));
 }
 
 }  // namespace millrace::app

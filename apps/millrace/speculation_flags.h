@@ -12,7 +12,7 @@ namespace millrace::app {
 
 // How answers are speculated on.
 struct SpeculationFlags {
-  std::string method = "none", model, skip_layers;
+  std::string method = "none", model, skip_layers, rule = "coupled";
   std::int64_t tokens = 16;
   bool adaptive = true;
   draft::DrafterOptions options;
@@ -21,6 +21,7 @@ struct SpeculationFlags {
   // The executor runs `loaded`, which outlives it. Throws LoadError.
   std::unique_ptr<draft::Drafter> make_drafter(const engine::LocalExecutor& executor, const LoadedModel& loaded,
                                                const ModelFlags& flags) const;
+  engine::SpeculationConfig config() const;  // throws LoadError
   // Lets the engine of that executor speculate as the flags say.
   void apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
              const ModelFlags& flags) const;

@@ -25,11 +25,17 @@ void want_last_row(model::BatchInput& input) { input.logit_rows.push_back(std::s
 // Whether the draft goes on.
 bool DraftRounds::draw(Active& active, std::span<const float> logits) {
   Task& task = *active.task;
-  const auto token = active.pipeline.sample(logits, std::ssize(task.tokens) + std::ssize(task.drafts));
+  const std::int64_t position = std::ssize(task.tokens) + std::ssize(task.drafts);
+  const auto token = active.pipeline.sample(logits, position);
   if (!token) return false;
   const auto score = scorer_.score(logits, *token, 0);
   if (!score) return false;
   const float confidence = std::exp(score->chosen.logprob);
+  if (task.wants_distributions) {
+    const auto from = active.pipeline.distribution(logits, position);
+    if (!from) return false;
+    task.distributions.emplace_back(from->begin(), from->end());
+  }
   active.pipeline.accept(*token);
   task.drafts.push_back({*token, confidence});
   active.reached *= static_cast<double>(confidence);

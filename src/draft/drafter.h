@@ -34,7 +34,10 @@ struct Task {
   std::int64_t most = 0;                             // tokens wanted, [1, kMostTokens]
   const decode::LogitsPipeline* pipeline = nullptr;  // as it is after `tokens`
   std::span<const kv::BlockId> pages;                // with room for tokens.size() + most - 1 positions
+  bool wants_distributions = false;                  // for rules of verification that go by them
   std::vector<Token> drafts;                         // the answer; none where there is no guess
+  // Of each draft, what it was drawn from; empty where the drafter has nothing else in mind.
+  std::vector<std::vector<decode::TokenProbability>> distributions;
 };
 
 // Proposes what answers go on with. A wrong proposal costs time, never correctness. On the engine's thread, between

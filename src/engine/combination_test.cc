@@ -14,7 +14,7 @@
 namespace millrace::engine {
 namespace {
 
-constexpr std::int64_t kAnswer = 28;
+constexpr std::int64_t kAnswer = 20;
 const std::string kDocs = std::string(MILLRACE_TEST_DATA) + "/../../docs/decode.md";
 constexpr const char* kBegin = "<!-- combinations: written by engine_test -->\n";
 constexpr const char* kEnd = "<!-- end of combinations -->\n";
@@ -80,7 +80,12 @@ std::vector<Choice> scores() {
 }
 
 std::vector<Choice> answers() {
-  return {{"n = 1", [](Request&) {}}, {"n = 3", [](Request& r) { r.n = 3; }}};
+  return {{"n = 1", [](Request&) {}}, {"n = 3", [](Request& r) { r.n = 3; }}, {"beams", [](Request& r) {
+                                                                                 r.n = 2;
+                                                                                 r.beams.emplace();
+                                                                                 r.beams->width = 3;
+                                                                                 r.beams->length_penalty = 0.7;
+                                                                               }}};
 }
 
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit"};

@@ -21,14 +21,18 @@ void Engine::end_overdue(std::vector<Output>& outputs) {
   }
 }
 
-void Engine::end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs) {
+void Engine::end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error) {
   const auto it = requests_.find(id);
   if (it == requests_.end()) return;
   std::vector<Running*> live;  // the last one to end takes the request with it
   for (auto& answer : it->second.answers) {
     if (answer != nullptr) live.push_back(answer.get());
   }
-  for (Running* running : live) end(*running, reason, {}, outputs);
+  for (Running* running : live) {
+    Output output;
+    if (error != nullptr) output.error = *error;
+    end(*running, reason, std::move(output), outputs);
+  }
 }
 
 void Engine::end(Running& running, FinishReason reason, Output output, std::vector<Output>& outputs) {
@@ -69,12 +73,18 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   ++counters_.answers;
   output.last = --flight.live == 0;
   if (output.last && flight.deadline) deadlines_.erase({*flight.deadline, running.request});
+  const std::unique_ptr<BeamRun> beams = output.last ? std::move(flight.beams) : nullptr;
+  BeamRun* run = output.last ? beams.get() : flight.beams.get();
   if (output.last) {
     requests_.erase(running.request);
   } else {
     flight.answers[static_cast<std::size_t>(running.choice)].reset();
   }
-  outputs.push_back(std::move(output));
+  if (run != nullptr) {
+    tell_end_of_beam(*run, std::move(output), outputs);
+  } else {
+    outputs.push_back(std::move(output));
+  }
 }
 
 void Engine::end_retired(std::vector<Output>& outputs) {

@@ -108,6 +108,9 @@ Result<void> Engine::validate(const Request& request) const {
                         vocabulary);
     }
   }
+  if (request.beams) {
+    if (auto valid = validate_beams(request); !valid) return valid;
+  }
   if (request.n < 1 || request.n > kMaxChoices) {
     return make_error(ErrorCode::kInvalidArgument, "n", "n is {}: expected 1 to {}", request.n, kMaxChoices);
   }
@@ -226,8 +229,16 @@ Result<RequestId> Engine::submit(Request request) {
   first.stats.prompt_tokens = first.prompt_tokens;
   first.stats.arrival = first.account.mark = first.arrival;
 
-  InFlight flight{.answers = {}, .session = request.session, .live = 1, .n = request.n};
-  flight.answers.resize(static_cast<std::size_t>(request.n));
+  InFlight flight;
+  flight.session = request.session;
+  flight.live = 1;
+  flight.n = request.n;
+  if (request.beams) {
+    first.is_beam = true;
+    first.record.most = 0;
+    flight.beams = make_beam_run(request, first);
+  }
+  flight.answers.resize(flight.beams ? 1 : static_cast<std::size_t>(request.n));
   flight.answers[0] = std::move(running);
   if (request.timeout_ms) {
     flight.deadline = first.arrival + std::chrono::duration_cast<Clock::duration>(

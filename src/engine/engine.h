@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "engine/beam_run.h"
 #include "engine/executor.h"
 #include "engine/request.h"
 #include "engine/running.h"
@@ -120,6 +121,7 @@ class Engine {
     int n = 1;
     bool cancelled = false;
     std::optional<TimePoint> deadline;
+    std::unique_ptr<BeamRun> beams;  // null: drawn; else one of `answers` for each live beam
   };
   struct Launched {
     sched::StepPlan plan;
@@ -158,11 +160,25 @@ class Engine {
   bool make_room_to_draft(Running& running);
   void draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
                 std::vector<Output>& outputs);
-  bool draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
+  void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
+  void count_drawn(Running& running);
+  bool take_drawn(Running& running, std::int32_t token, std::span<const float> logits, std::vector<Output>& outputs);
   bool take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs);
   void fail(Running& running, Error error, std::vector<Output>& outputs);
   void finish_reading(Running& running, std::vector<Output>& outputs);
   void publish(Running& running, bool partial);
+
+  // beams.cc
+  Result<void> validate_beams(const Request& request) const;
+  std::unique_ptr<BeamRun> make_beam_run(const Request& request, const Running& first) const;
+  void score_beam(Running& beam, std::span<const float> logits);
+  void advance_beams(std::vector<Output>& outputs);
+  void advance(RequestId id, InFlight& flight, std::vector<Output>& outputs);
+  void fork_beam(Running& beam, const Running& parent);
+  void tell_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs);
+  void tell_hypothesis(BeamRun& run, const Running& first, std::span<const std::int32_t> tokens, int choice,
+                       std::vector<Output>& outputs);
+  static void tell_end_of_beam(BeamRun& run, Output output, std::vector<Output>& outputs);
 
   // tidying.cc
   void tidy();
@@ -178,7 +194,7 @@ class Engine {
 
   // ending.cc
   void end_overdue(std::vector<Output>& outputs);
-  void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs);
+  void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error = nullptr);
   void end(Running& running, FinishReason reason, Output output, std::vector<Output>& outputs);
   void end_retired(std::vector<Output>& outputs);
   bool ends_answer(std::int32_t token) const;
@@ -198,7 +214,9 @@ class Engine {
   std::deque<Launched> launched_;
   std::vector<RequestId> cancelled_;
   std::set<std::pair<TimePoint, RequestId>> deadlines_;
-  std::vector<Running*> retiring_;  // end as soon as no step holds them
+  std::vector<Running*> retiring_;       // end as soon as no step holds them
+  std::vector<RequestId> scored_beams_;  // in the step being committed
+  std::vector<std::pair<RequestId, Error>> failed_beams_;
   EngineCounters counters_;
 
   StepObserver observer_;

@@ -76,6 +76,7 @@ class EngineTest : public testing::Test {
       for (Output& output : engine.step()) {
         Collected& r = results[output.request];
         if (output.token) r.tokens.push_back(*output.token);
+        if (output.score) r.scores.push_back(*output.score);
         r.text += output.text;
         r.last = output;
       }
@@ -91,6 +92,7 @@ class EngineTest : public testing::Test {
         if (output.request != id) continue;
         Collected& r = answers[output.choice];
         if (output.token) r.tokens.push_back(*output.token);
+        if (output.score) r.scores.push_back(*output.score);
         r.text += output.text;
         r.last = output;
       }

@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "base/result.h"
+#include "decode/beam_search.h"
 #include "decode/sampling_params.h"
 #include "decode/token_score.h"
 #include "engine/time_spent.h"
@@ -31,6 +32,10 @@ struct Request {
   std::vector<std::int32_t> tokens;  // the prompt, or with append_to_session what comes after the session's tokens
   decode::SamplingParams sampling;
   int n = 1;  // answers to the same prompt, [1, kMaxChoices]; answer i is drawn with seed + i
+
+  // Search for the n likeliest answers instead of drawing n. Ends and length are those of `sampling`, as are bans, bias
+  // and penalties; the answers come when the search is over. Not in a session.
+  std::optional<decode::BeamOptions> beams;
 
   // Score the prompt and list as many of the likeliest tokens for each of its own; [0, 20]. The prompt is computed
   // whole, whatever is published of it. Not in a session.

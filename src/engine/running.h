@@ -43,6 +43,8 @@ struct Running : sched::Sequence {
   RequestStats stats;
   TimeAccount account;
   DraftRecord record;
+  bool is_beam = false;
+  std::vector<decode::ScoredToken> beam_row;  // what may follow it; empty until computed
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
   std::optional<Error> failure;               // and this
 

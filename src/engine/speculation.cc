@@ -18,7 +18,9 @@ constexpr float kNoConfidence = 0.5f;     // `mean` does not tell confidences ap
 }  // namespace
 
 Speculation::Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config)
-    : drafter_(std::move(drafter)), config_(config) {}
+    : drafter_(std::move(drafter)), config_(config) {
+  if (config_.rule == nullptr) config_.rule = decode::find_verification_rule("coupled");
+}
 
 std::int64_t Speculation::most(const Running& running) const noexcept {
   return std::min({config_.tokens, running.record.most, running.most_drafts()});
@@ -33,6 +35,7 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
   for (Running* running : decoding) {
     running->drafts.clear();
     running->record.offered.clear();
+    running->record.distributions.clear();
     const auto n = static_cast<std::size_t>(most(*running));
     if (n == 0) continue;
     const double of_all = mean_.rate(kNoConfidence, kFirstMean, kPriorWeight);
@@ -41,7 +44,14 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
     offers_.push_back({.acceptance = rates, .position = running->length(), .length = std::ssize(rates)});
     asked_.push_back(running);
   }
-  if (config_.adaptive && drafter_->computes()) sched::choose_draft_lengths(offers_, work, cost, round_ms_);
+  if (config_.adaptive && config_.rule->draft_length != nullptr) {
+    const double ratio = round_ms_ / std::max(cost.milliseconds(work), 1e-6);
+    for (sched::DraftOffer& offer : offers_) {
+      offer.length = config_.rule->draft_length(offer.acceptance[0], ratio, static_cast<int>(offer.length));
+    }
+  } else if (config_.adaptive && drafter_->computes()) {
+    sched::choose_draft_lengths(offers_, work, cost, round_ms_);
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     Running& running = *asked_[i];
@@ -55,7 +65,9 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
                       .most = offers_[i].length,
                       .pipeline = &running.pipeline,
                       .pages = running.blocks.blocks(),
-                      .drafts = {}});
+                      .wants_distributions = !config_.rule->same_tokens,
+                      .drafts = {},
+                      .distributions = {}});
   }
   asked_.resize(kept);
 }
@@ -70,6 +82,7 @@ void Speculation::draft(std::span<Running* const> decoding, const sched::StepWor
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     rounds = std::max<std::int64_t>(rounds, std::ssize(tasks_[i].drafts));
     asked_[i]->record.offered = std::move(tasks_[i].drafts);
+    asked_[i]->record.distributions = std::move(tasks_[i].distributions);
   }
   if (drafter_->computes() && rounds > 0) {
     const double ms = milliseconds_between(start, env.now()) / static_cast<double>(rounds);
@@ -101,15 +114,24 @@ void Speculation::choose(const sched::StepWork& work, const sched::StepCost& cos
   }
 }
 
-void Speculation::drawn(Running& running, std::size_t index, std::int32_t token) {
+Result<decode::Verdict> Speculation::next(Running& running, std::span<const float> logits, std::size_t index,
+                                          bool drafted) {
   DraftRecord& record = running.record;
-  if (index >= record.offered.size()) return;
-  const draft::Token& guess = record.offered[index];
-  const bool right = guess.token == token;
-  acceptance_.observe(guess.confidence, right);
-  record.acceptance.observe(guess.confidence, right);
-  mean_.observe(kNoConfidence, right);
-  record.mean.observe(kNoConfidence, right);
+  std::optional<decode::DraftedToken> guess;
+  if (drafted) {
+    guess = decode::DraftedToken{.token = record.offered[index].token, .distribution = {}};
+    if (index < record.distributions.size()) guess->distribution = record.distributions[index];
+  }
+  auto verdict = config_.rule->next(running.pipeline, logits, running.length(), guess, nullptr);
+  if (verdict && index < record.offered.size()) {
+    const draft::Token& offered = record.offered[index];
+    const bool right = offered.token == verdict->token;
+    acceptance_.observe(offered.confidence, right);
+    record.acceptance.observe(offered.confidence, right);
+    mean_.observe(kNoConfidence, right);
+    record.mean.observe(kNoConfidence, right);
+  }
+  return verdict;
 }
 
 void Speculation::ended(const Running& running) {

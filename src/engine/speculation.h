@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "decode/verification.h"
 #include "draft/acceptance.h"
 #include "draft/drafter.h"
 #include "sched/draft_lengths.h"
@@ -17,12 +18,16 @@ struct Running;
 struct SpeculationConfig {
   std::int64_t tokens = 16;  // drafted for a sequence at most, [1, draft::kMostTokens]
   bool adaptive = true;      // fewer where that is faster, none in a full batch; else always as many as there are
+  // How guesses become tokens. Null: "coupled", which alone gives the tokens that there would be without guesses; with
+  // the others they are distributed alike, and depend on what was guessed.
+  const decode::VerificationRule* rule = nullptr;
 };
 
 // What an answer's drafts have been worth so far.
 struct DraftRecord {
   std::int64_t most = draft::kMostTokens;  // asked for by its request; 0 = none
   std::vector<draft::Token> offered;       // the last draft, also where none of it was computed
+  std::vector<std::vector<decode::TokenProbability>> distributions;  // that it was drawn from, where the rule asks
   draft::Acceptance acceptance{32.0};
   draft::Acceptance mean{32.0};  // of all confidences
   std::int64_t skipped = 0;      // steps since a model drafted for it
@@ -42,8 +47,9 @@ class Speculation {
   bool computes() const noexcept { return drafter_->computes(); }
   // Sets Sequence::drafts of all that may have some. `work` is what the step computes without drafts.
   void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost, Env& env);
-  // The `index`-th token drawn of the sequence in this step, [0, drafts]; it is not yet appended.
-  void drawn(Running& running, std::size_t index, std::int32_t token);
+  // The sequence's next token, the `index`-th of this step, [0, drafts]; `drafted` tells whether one was computed for
+  // it. Errors as LogitsPipeline::sample.
+  Result<decode::Verdict> next(Running& running, std::span<const float> logits, std::size_t index, bool drafted);
   void ended(const Running& running);
 
  private:

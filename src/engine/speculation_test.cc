@@ -93,7 +93,8 @@ class SpeculationTest : public EngineTest {
     return engine->counters().accepted_tokens;
   }
   // The same model drafts, in pages of its own or with its first layers.
-  void draft_with_model(Engine& engine, const char* method, const backend::KvPageForm& pages) {
+  void draft_with_model(Engine& engine, const char* method, const backend::KvPageForm& pages,
+                        const decode::VerificationRule* rule = nullptr) {
     draft::DrafterOptions options;
     options.place = {.target = &transformer_,
                      .store = &executor_->store(),
@@ -103,7 +104,7 @@ class SpeculationTest : public EngineTest {
     options.model = {&transformer_, [](model::Transformer*) {}};
     auto drafter = draft::make_drafter(method, options).or_throw();
     executor_->follow_pages(drafter->follower());
-    engine.speculate(std::make_unique<Speculation>(std::move(drafter), SpeculationConfig{6, false}));
+    engine.speculate(std::make_unique<Speculation>(std::move(drafter), SpeculationConfig{6, false, rule}));
   }
 
   // Requests are numbered in order, two ids each: the request's and its first sequence's.
@@ -224,6 +225,40 @@ TEST_F(SpeculationTest, WithItsOwnFirstLayersDraftsAndChangesNothing) {
     EXPECT_GT(engine->counters().drafted_tokens, 50) << method;
     EXPECT_GT(engine->counters().accepted_tokens, 0) << method;
   }
+}
+
+TEST_F(SpeculationTest, GivesTheSameGreedyTokensByEveryRule) {
+  for (const decode::VerificationRule& rule : decode::all_verification_rules()) {
+    SCOPED_TRACE(rule.name);
+    Mix mix;
+    for (unsigned i = 0; i < 5; ++i) mix.requests.push_back(request(5 + 30 * i, 2 * i, 40));
+    const auto expected = run(*engine_for(mix), mix);
+    for (const char* method : {"ngram", "early-exit", "draft-model"}) {
+      const auto engine = engine_for(mix);
+      draft_with_model(*engine, method, mix.pages, &rule);
+      const auto answers = run(*engine, mix);
+      for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
+    }
+  }
+}
+
+TEST_F(SpeculationTest, TakesMoreGuessesOfAnotherModelByRejectionThanCoupled) {
+  std::map<std::string_view, double> share;
+  for (const decode::VerificationRule& rule : decode::all_verification_rules()) {
+    Mix mix;
+    for (unsigned i = 0; i < 8; ++i) {
+      mix.requests.push_back(request(5 + 30 * i, i, 80));
+      mix.requests.back().sampling.temperature = 1.0;
+    }
+    const auto engine = engine_for(mix);
+    draft_with_model(*engine, "early-exit", mix.pages, &rule);
+    run(*engine, mix);
+    share[rule.name] =
+        static_cast<double>(engine->counters().accepted_tokens) / static_cast<double>(engine->counters().drafts);
+  }
+  EXPECT_GE(share["rejection"], 0.9 * share["coupled"]);
+  EXPECT_GE(share["google"], 0.9 * share["coupled"]);
+  EXPECT_GT(share["coupled"], 0.0);
 }
 
 TEST_F(SpeculationTest, KeepsASessionsPagesRight) {

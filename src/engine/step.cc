@@ -103,9 +103,10 @@ void Engine::preempt(Running& running) {
   }
   const auto pages = static_cast<double>(running.blocks.blocks().size());
   const double recompute_ms = cost_.cost().token_ms * static_cast<double>(running.computed);
+  running.beam_row.clear();
   const bool swap = config_.preemption == Preemption::kSwap ||
                     (config_.preemption == Preemption::kAuto && 2.0 * pages * swap_ms_per_page_ < recompute_ms);
-  if (swap && config_.swap_bytes > 0 && running.computed > 0) {
+  if (swap && config_.swap_bytes > 0 && running.computed > 0 && !running.is_beam) {
     const TimePoint start = env_.now();
     running.swapped = cache_.swap_out(running.blocks, running.computed);
     if (running.swapped) {
@@ -194,6 +195,10 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       running.failure = logits.error();
       continue;
     }
+    if (!logits && running.is_beam) {
+      failed_beams_.emplace_back(running.request, logits.error());
+      continue;
+    }
     if (!logits) {
       Output output;
       output.error = logits.error();
@@ -228,6 +233,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       finish_reading(running, outputs);
     }
   }
+  advance_beams(outputs);
   if (observer_) report(step, !logits);
 }
 
@@ -285,12 +291,16 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
                       std::vector<Output>& outputs) {
   const auto vocabulary = static_cast<std::size_t>(logits.cols());
   const std::span first(logits.row(logit_row), vocabulary);
+  if (running.is_beam) {
+    score_beam(running, first);
+    return;
+  }
   fork_answers(running, first, outputs);
   if (!speculation_) {
     draw(running, first, outputs);
     return;
   }
-  const std::vector<std::int32_t> drafts = std::exchange(running.drafts, {});
+  running.drafts.clear();
   const bool ahead = drafted > 0 || speculation_->computes();  // pages, of its tokens
   if (drafted > 0) {
     ++counters_.drafts;
@@ -298,10 +308,14 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
     running.stats.drafted_tokens += drafted;
   }
   for (std::int64_t j = 0; j <= drafted; ++j) {
-    if (!draw(running, {logits.row(logit_row + j), vocabulary}, outputs)) return;
-    const std::int32_t token = running.tokens.back();
-    speculation_->drawn(running, static_cast<std::size_t>(j), token);
-    if (j == drafted || token != drafts[static_cast<std::size_t>(j)]) break;
+    const std::span logits_of_it(logits.row(logit_row + j), vocabulary);
+    const auto verdict = speculation_->next(running, logits_of_it, static_cast<std::size_t>(j), j < drafted);
+    if (!verdict) {
+      fail(running, verdict.error(), outputs);
+      return;
+    }
+    if (!take_drawn(running, verdict->token, logits_of_it, outputs)) return;
+    if (!verdict->accepted) break;
     ++running.computed;  // its keys and values are in the pages
     ++running.scheduled;
     ++running.stats.accepted_tokens;
@@ -311,33 +325,41 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
   if (ahead) running.blocks.truncate(running.computed);
 }
 
-// Whether the answer goes on.
-bool Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
+void Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
   const auto drawn = running.pipeline.sample(logits, running.length());
-  if (!drawn) {
+  if (drawn) {
+    take_drawn(running, *drawn, logits, outputs);
+  } else {
     fail(running, drawn.error(), outputs);
-    return false;
   }
+}
+
+// Whether the answer goes on after this token, drawn from those logits.
+bool Engine::take_drawn(Running& running, std::int32_t token, std::span<const float> logits,
+                        std::vector<Output>& outputs) {
   note_token(running);
   RequestStats& stats = running.stats;
   Output output;
   if (running.sampling.logprobs) {
-    output.score = scorer_.score(logits, *drawn, *running.sampling.logprobs);
+    output.score = scorer_.score(logits, token, *running.sampling.logprobs);
     stats.cumulative_logprob += static_cast<double>(output.score->chosen.logprob);
   }
-  if (stats.output_tokens == 0) {
-    stats.first_token = step_end_;
-    running.first_token = step_end_;
-    if (running.reading) {
-      output.prompt_scores = running.reading->take_scores();
-      running.reading.reset();  // what of the prompt is computed once more is not read again
-    }
+  if (stats.output_tokens == 0 && running.reading) {
+    output.prompt_scores = running.reading->take_scores();
+    running.reading.reset();  // what of the prompt is computed once more is not read again
   }
+  count_drawn(running);
+  ++counters_.output_tokens;
+  return take(running, token, std::move(output), outputs);
+}
+
+void Engine::count_drawn(Running& running) {
+  RequestStats& stats = running.stats;
+  if (stats.output_tokens == 0) stats.first_token = step_end_;
+  if (stats.output_tokens == 0) running.first_token = step_end_;
   stats.last_token = step_end_;
   running.last_token = step_end_;
   ++stats.output_tokens;
-  ++counters_.output_tokens;
-  return take(running, *drawn, std::move(output), outputs);
 }
 
 // The token becomes part of the answer, or ends it: false.

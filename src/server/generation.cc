@@ -152,7 +152,8 @@ class Collector {
  public:
   explicit Collector(std::shared_ptr<Job> job) : job_(std::move(job)) {
     const GenerationTask& task = job_->task;
-    made_ = static_cast<std::size_t>(std::max(task.fields.n, task.fields.best_of.value_or(0)));
+    made_ = static_cast<std::size_t>(
+        task.fields.use_beam_search ? task.fields.n : std::max(task.fields.n, task.fields.best_of.value_or(0)));
     answers_.resize(task.prompts.size() * made_);
     pieces_.resize(answers_.size());
     for (std::size_t i = 0; i < answers_.size(); ++i) {
@@ -380,7 +381,8 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     request.tokens = prompt;
     request.sampling = fields.sampling(model.generation, default_max_tokens, room, seed, *model.tokenizer);
     request.sampling.dry_sequence_breakers = breakers;
-    request.n = std::max(fields.n, fields.best_of.value_or(0));
+    request.beams = fields.beam_options();
+    request.n = request.beams ? fields.n : std::max(fields.n, fields.best_of.value_or(0));
     request.sampling.logprobs = fields.logprobs;
     if (request.n > fields.n && !request.sampling.logprobs) request.sampling.logprobs = 0;
     request.prompt_logprobs = fields.prompt_logprobs;

@@ -285,9 +285,8 @@ void add_refused_fields(GenerationSchema& schema) {
     schema.field(name, "Structured output: not yet supported, refused", Json::object(),
                  refuse(name, "structured output is"));
   }
-  for (const char* name : {"use_beam_search", "length_penalty", "thinking_token_budget"}) {
-    schema.field(name, "Not yet supported, refused", Json::object(), refuse(name, "this field is"));
-  }
+  schema.field("thinking_token_budget", "Not yet supported, refused", Json::object(),
+               refuse("thinking_token_budget", "this field is"));
 }
 
 decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDefaults& defaults,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/model_config.h"
+#include "decode/beam_search.h"
 #include "decode/sampling_params.h"
 #include "decode/sequence_breakers.h"
 #include "engine/request.h"
@@ -37,8 +38,10 @@ struct GenerationFields {
   // answers
   int n = 1;
   std::optional<int> best_of;
-  std::optional<int> logprobs;  // completions: how many; chat: top_logprobs
-  bool chat_logprobs = false;   // chat: whether
+  bool use_beam_search = false;
+  decode::BeamOptions beams{.width = 0, .end_tokens = {}};  // width 0: best_of or n
+  std::optional<int> logprobs;                              // completions: how many; chat: top_logprobs
+  bool chat_logprobs = false;                               // chat: whether
   std::optional<int> prompt_logprobs;
   bool echo = false;
   bool return_token_ids = false, return_tokens_as_token_ids = false;
@@ -69,6 +72,7 @@ struct GenerationFields {
   std::optional<std::int64_t> spec_tokens;
   bool timings = false, explain = false;
 
+  std::optional<decode::BeamOptions> beam_options() const;  // nothing: answers are drawn
   // With the model's own defaults for what was not said. `room`: tokens of an answer that fit; `seed` where none was
   // named. Bad words become sequences of tokens here.
   decode::SamplingParams sampling(const checkpoint::GenerationDefaults& defaults, std::int64_t default_max_tokens,
@@ -83,6 +87,7 @@ using GenerationSchema = Schema<GenerationFields>;
 void add_sampling_fields(GenerationSchema& schema);
 void add_sampler_fields(GenerationSchema& schema);  // part of the former: those that vLLM does not have
 void add_ending_fields(GenerationSchema& schema);
+void add_beam_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);
 void add_serving_fields(GenerationSchema& schema);
 // Of features that are not there yet: a value that asks for one is refused by name, one that does not is taken.

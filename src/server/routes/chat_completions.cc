@@ -24,6 +24,7 @@ const GenerationSchema& schema() {
             "And list as many of the likeliest; needs logprobs");
     add_sampling_fields(s);
     add_ending_fields(s);
+    add_beam_fields(s);
     add_stream_fields(s);
     add_serving_fields(s);
     add_refused_fields(s);

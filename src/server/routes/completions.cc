@@ -35,6 +35,7 @@ const GenerationSchema& schema() {
             "Whether a prompt given as text gets the tokens that begin a text; default true");
     add_sampling_fields(s);
     add_ending_fields(s);
+    add_beam_fields(s);
     add_stream_fields(s);
     add_serving_fields(s);
     add_refused_fields(s);

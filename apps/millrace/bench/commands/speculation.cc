@@ -17,7 +17,7 @@ namespace {
 struct Flags {
   app::ModelFlags model;
   app::EngineFlags serving;
-  std::string methods = "ngram,suffix";
+  std::string methods = "ngram,suffix", rules = "coupled";
   std::int64_t output_tokens = 128;
   double temperature = 0.0;
   int runs = 5;
@@ -63,11 +63,16 @@ struct Contender {
   Answer last;
 };
 
-Contender make_contender(const ModelRun& model, const Flags& flags, const std::string& method) {
+Contender make_contender(const ModelRun& model, const Flags& flags, const std::string& method,
+                         const std::string& rule = "coupled") {
   app::EngineFlags serving = flags.serving;
   serving.speculation.method = method;
+  serving.speculation.rule = rule;
   serving.speculation.options.suffix_tokens = 0;  // each prompt is asked several times: memory would know the answer
-  return {.method = method, .serving = model.make_engine(serving, kKvTokens), .tpot_ms = {}, .last = {}};
+  return {.method = rule == "coupled" ? method : method + ", " + rule,
+          .serving = model.make_engine(serving, kKvTokens),
+          .tpot_ms = {},
+          .last = {}};
 }
 
 Json result_of(const SpeculationPrompt& prompt, const Contender& one, const Contender& plain) {
@@ -106,7 +111,9 @@ Json compare(const ModelRun& model, const Flags& flags, Table& table) {
   std::vector<Contender> contenders;
   contenders.push_back(make_contender(model, flags, "none"));
   for (const std::string& method : app::split(flags.methods, ',')) {
-    contenders.push_back(make_contender(model, flags, method));
+    for (const std::string& rule : app::split(flags.rules, ',')) {
+      contenders.push_back(make_contender(model, flags, method, rule));
+    }
   }
   Json results = Json::array();
   for (const SpeculationPrompt& prompt : speculation_prompts()) {
@@ -211,6 +218,7 @@ app::Command speculation() {
             auto flags = std::make_shared<Flags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
             app.add_option("--methods", flags->methods, "To compare with none, with commas between");
+            app.add_option("--rules", flags->rules, "Rules of verification to compare, with commas between");
             app.add_option("--output-tokens", flags->output_tokens, "Tokens of an answer, at most")
                 ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
             app.add_option("--temperature", flags->temperature, "Of the answers")->check(CLI::Range(0.0, 10.0));
