@@ -39,7 +39,7 @@ void keep_inside(const Border& border, std::span<const std::uint32_t> keys, std:
   items.resize(kept);
 }
 
-// Of candidates by their logits.
+// Of candidates by their logits. With no masses `enough` is a whole number.
 void keep_likeliest(Candidates& candidates, std::span<const double> masses, double enough);
 
 }  // namespace millrace::decode

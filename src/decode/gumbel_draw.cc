@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "decode/noise.h"
 
@@ -30,8 +31,7 @@ std::int32_t gumbel_draw(const Candidates& candidates, std::uint64_t seed, std::
   double best_value = value(*best, bits_of(*best));
   for (std::size_t begin = 0; begin < candidates.size(); begin += kBlock) {
     const std::size_t end = std::min(begin + kBlock, candidates.size());
-    float largest = candidates[begin].logit;
-    for (std::size_t i = begin + 1; i < end; ++i) largest = std::max(largest, candidates[i].logit);
+    const float largest = largest_logit(std::span(candidates).subspan(begin, end - begin));
     std::uint64_t least = least_bits(largest, best_value);
     for (std::size_t i = begin; i < end; ++i) {
       const Candidate& c = candidates[i];

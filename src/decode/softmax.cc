@@ -40,12 +40,6 @@ WeighBlock weigh_block_kernel([[maybe_unused]] Isa isa) noexcept {
   return baseline::weigh_block;
 }
 
-float largest_logit(const Candidates& candidates) noexcept {
-  float largest = -std::numeric_limits<float>::infinity();
-  for (const Candidate& c : candidates) largest = std::max(largest, c.logit);
-  return largest;
-}
-
 double softmax_weights(const Candidates& candidates, float largest, std::vector<double>& weights) {
   static const WeighBlock weigh = weigh_block_kernel(detect_isa());
   const std::size_t n = candidates.size(), blocks = (n + kWeightBlock - 1) / kWeightBlock;

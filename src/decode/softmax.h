@@ -14,8 +14,6 @@ double softmax_weights(const Candidates& candidates, float largest, std::vector<
 // Of the softmax of the candidates, and its weights as above. 0 of one candidate.
 double entropy_nats(const Candidates& candidates, std::vector<double>& weights);
 
-float largest_logit(const Candidates& candidates) noexcept;  // -infinity of none
-
 // Over one block, for that instruction set or the best one below it.
 using WeighBlock = double (*)(const float* logits, float largest, double* weights) noexcept;
 WeighBlock weigh_block_kernel(Isa isa) noexcept;

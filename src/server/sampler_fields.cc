@@ -100,6 +100,7 @@ void add_sampler_fields(GenerationSchema& schema) {
                {{"type", {"array", "null"}},
                 {"items", {{"type", "string"}, {"enum", std::move(names)}}},
                 {"minItems", 1},
+                {"uniqueItems", true},
                 {"maxItems", decode::sampler_names().size()}},
                read_samplers);
 }

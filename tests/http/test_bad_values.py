@@ -48,7 +48,7 @@ SAMPLING = {
     "mirostat_mode": [-1, 3, 1.5],
     "mirostat_tau": [-1, 101],
     "mirostat_eta": [-0.1, 1.1],
-    "samplers": [[], "top_k", ["fastest"], ["top_k", "top_k"], ["typ_p", "typical_p"], [1], {}, ["top_k"] * 10],
+    "samplers": [[], "top_k", ["fastest"], ["top_k", "top_k"], [1], {}, ["top_k"] * 10],
     "min_tokens": [-1, 2**31 + 1, "1"],
     "stream": ["yes", 1],
     "stream_options": [1, {"include_usage": 1}],

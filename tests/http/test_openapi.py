@@ -15,7 +15,8 @@ CASES_AT_LEAST = 2000
 
 def test_generated_requests_get_replies_that_the_document_announces(server, tmp_path):
     report = tmp_path / "report.ndjson"
-    flags = ["--checks", CHECKS, "--phases", "examples,coverage,fuzzing", "--max-examples", "60", "--seed", "1", "--no-shrink", "--workers", "2",
+    # One worker: in Python 3.11.2 ast.parse, by which hypothesis describes strategies, fails now and then in two threads (CPython issue 106905).
+    flags = ["--checks", CHECKS, "--phases", "examples,coverage,fuzzing", "--max-examples", "60", "--seed", "1", "--no-shrink", "--workers", "1",
              "--continue-on-failure", "--generation-allow-x00", "true", "--generation-database", "none", "--request-timeout", "30",
              "--suppress-health-check", "all", "--warnings", "off", "--report", "ndjson", "--report-ndjson-path", str(report), "--no-color"]
     done = subprocess.run([pathlib.Path(sys.executable).with_name("st"), "run", server.url + "/openapi.json", *flags], capture_output=True, text=True,
