@@ -39,7 +39,9 @@ void spend_in_prefill(TimeAccount& account, const sched::StepRow& row, double ms
 
 // Not while a step holds it: the time of a step is accounted for when it ends.
 void Engine::settle(Running& running, TimePoint now) {
-  if (running.in_flight == 0) spend_outside(running, now);
+  if (running.in_flight > 0) return;
+  close_streak(running.account);
+  spend_outside(running, now);
 }
 
 // A step lasts from the end of the one before it, whose tokens it goes on from, unless there was nothing to compute in
@@ -63,34 +65,73 @@ Engine::StepTime Engine::time_of(const Launched& step, TimePoint last_end) const
   return time;
 }
 
-void Engine::account(const sched::StepRow& row, const StepTime& step) const {
+// The rows of most steps are tokens of answers that had one in the step before as well (TimeAccount::continues): those
+// are not added up one by one, but by what the sums have grown when the streak ends, or the epoch.
+void Engine::begin_accounting(const StepTime& step) {
+  if (epoch_.step == AccountingEpoch::kSteps) {
+    for (auto& [id, flight] : requests_) {
+      for (auto& answer : flight.answers) {
+        if (answer != nullptr) close_streak(answer->account);
+      }
+    }
+    epoch_.step = 0;
+  }
+  const AccountingEpoch::Sums& before = epoch_.sums[static_cast<std::size_t>(epoch_.step++)];
+  epoch_.sums[static_cast<std::size_t>(epoch_.step)] = {
+      .token_ms = before.token_ms + step.token_ms,
+      .kv_token_ms = before.kv_token_ms + step.kv_token_ms,
+      .kv_token_ms_by_step = before.kv_token_ms_by_step + step.kv_token_ms * epoch_.step,
+      .prompts_ms = before.prompts_ms + step.prompts_ms};
+}
+
+// The token of step i stood at streak_first + i - (streak_begin + 1).
+void Engine::close_streak(TimeAccount& account) const {
+  if (account.streak_begin == TimeAccount::kNoStreak) return;
+  const auto& from = epoch_.sums[static_cast<std::size_t>(account.streak_begin)];
+  const auto& to = epoch_.sums[static_cast<std::size_t>(account.streak_end)];
+  const double ms = milliseconds_between(account.streak_mark, account.mark);
+  const auto first = static_cast<double>(account.streak_first - account.streak_begin - 1);
+  const double alone = std::min(ms, to.token_ms - from.token_ms + first * (to.kv_token_ms - from.kv_token_ms) +
+                                        to.kv_token_ms_by_step - from.kv_token_ms_by_step);
+  const double prompts = std::min(to.prompts_ms - from.prompts_ms, ms - alone);
+  account.spent.decode_ms += alone;
+  account.spent.decode_prefill_ms += prompts;
+  account.spent.decode_batch_ms += ms - alone - prompts;
+  account.spent.steps += account.streak_end - account.streak_begin;
+  account.streak_begin = TimeAccount::kNoStreak;
+}
+
+void Engine::account(const sched::StepRow& row, const StepTime& step) {
   const bool samples = row.samples();
   auto& running = static_cast<Running&>(*row.sequence);
   TimeAccount& account = running.account;
-  ++account.spent.steps;
-  double ms = step.whole_ms;
+  const bool decodes = row.n_tokens - row.drafted() == 1 && samples && running.stats.output_tokens > 0;
+  close_streak(account);
   if (account.mark != step.begin) {
     if (running.ending == FinishReason::kStop || running.ending == FinishReason::kLength) return;  // has its end
     spend_outside(running, step.begin);
-    ms = std::max(0.0, milliseconds_between(account.mark, step_end_));
   }
+  if (decodes && row.n_tokens == 1 && account.mark == step.begin) {
+    account.streak_begin = epoch_.step - 1;
+    account.streak_end = epoch_.step;
+    account.streak_first = row.first;
+    account.streak_mark = account.mark;
+    account.mark = step_end_;
+    return;
+  }
+  ++account.spent.steps;
+  const double ms = std::max(0.0, milliseconds_between(account.mark, step_end_));
   account.mark = step_end_;
-  if (row.n_tokens - row.drafted() == 1 && samples && running.stats.output_tokens > 0) {
-    double alone = step.token_ms + step.kv_token_ms * static_cast<double>(row.first);
-    if (row.drafted() > 0) {
-      sched::StepWork own{.samples = row.n_tokens};
-      own.add(row.n_tokens, row.first);
-      alone = step.scale * cost_.cost().milliseconds(own);
-    }
-    alone = std::min(ms, alone);
+  sched::StepWork own{.samples = samples ? 1 + row.drafted() : 0};
+  own.add(row.n_tokens, row.first);
+  const double alone = std::min(ms, step.scale * cost_.cost().milliseconds(own));
+  if (decodes) {  // with drafted tokens, or after its admission, which came later than the step's begin
     const double prompts = std::min(step.prompts_ms, ms - alone);
     account.spent.decode_ms += alone;
     account.spent.decode_prefill_ms += prompts;
     account.spent.decode_batch_ms += ms - alone - prompts;
   } else {
-    sched::StepWork own{.samples = samples ? 1 : 0};
-    own.add(row.n_tokens, row.first);
-    spend_in_prefill(account, row, ms, std::min(ms, step.scale * cost_.cost().milliseconds(own)));
+    spend_in_prefill(account, row, ms, alone);
   }
 }
 

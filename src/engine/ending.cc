@@ -57,6 +57,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   output.choice = running.choice;
   output.finish = reason;
   output.stats = running.stats;
+  close_streak(running.account);
   running.account.spent.finished = running.account.mark;
   output.spent = std::make_shared<const TimeSpent>(running.account.spent);
   if (speculation_) speculation_->ended(running);

@@ -186,7 +186,9 @@ class Engine {
   // accounting.cc
   void settle(Running& running, TimePoint now);
   StepTime time_of(const Launched& step, TimePoint last_end) const;
-  void account(const sched::StepRow& row, const StepTime& step) const;
+  void begin_accounting(const StepTime& step);
+  void account(const sched::StepRow& row, const StepTime& step);
+  void close_streak(TimeAccount& account) const;
   void note_rows(const Launched& step);
   void note_prompt(const Running& running);
   void note_token(const Running& running);
@@ -226,6 +228,7 @@ class Engine {
   std::vector<TokenReport> token_reports_;
   std::int64_t prompt_tokens_done_ = 0;
   TimePoint wait_start_{};
+  AccountingEpoch epoch_;
   double swap_ms_per_page_ = 0.1, move_ms_per_page_ = 0.5;
   std::uint64_t tidied_ = 0;  // cache_.changes() when no page was left to move
   TimePoint step_end_{};      // of the step being committed: its tokens came then

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,32 @@ struct TimeAccount {
   TimeSpent spent;         // but `finished`
   std::int64_t lost = 0;   // tokens that were in its pages when it was last preempted: those are computed again
   bool preempted = false;  // and not yet back
+
+  // The last rows, as far as each was one drawn token and followed at once on the one before: not yet in `spent`, as
+  // the engine's sums over those steps say what they come to. Steps are numbers of an AccountingEpoch.
+  static constexpr std::int32_t kNoStreak = -1;
+  std::int32_t streak_begin = kNoStreak, streak_end = 0;  // the step before the first of them; the last of them
+  std::int64_t streak_first = 0;                          // position of the first of those tokens
+  TimePoint streak_mark{};                                // accounted for until then
+  // A row of one token in the step of that number: whether that goes on with a streak, which has it now.
+  bool continues(TimePoint begin, TimePoint end, std::int32_t step) noexcept {
+    if (streak_begin == kNoStreak || mark != begin) return false;
+    mark = end;
+    streak_end = step;
+    return true;
+  }
+};
+
+// Sums over the steps since the epoch's begin of what the share of a decoding row depends on.
+struct AccountingEpoch {
+  struct Sums {
+    double token_ms = 0.0, kv_token_ms = 0.0;  // of a row of one token alone, and for each position before it
+    double kv_token_ms_by_step = 0.0;          // kv_token_ms times the step's number
+    double prompts_ms = 0.0;                   // what rows of several tokens added
+  };
+  static constexpr std::int32_t kSteps = 256;
+  std::int32_t step = 0;
+  std::array<Sums, kSteps + 1> sums{};  // [0]: none yet
 };
 
 // One answer in flight: what scheduling needs, and what turns its logits into text.

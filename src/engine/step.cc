@@ -183,13 +183,14 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
   }
   if (observer_) note_rows(step);
   const StepTime time = time_of(step, last_end);
+  begin_accounting(time);
   scheduler_.committed(step.plan, view());
   if (!logits) ++counters_.failed_steps;
   std::int64_t logit_row = 0;
   for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {
     const sched::StepRow& planned = step.plan.rows[i];
     auto& running = static_cast<Running&>(*planned.sequence);
-    account(planned, time);
+    if (planned.n_tokens > 1 || !running.account.continues(time.begin, step_end_, epoch_.step)) account(planned, time);
     if (!logits && running.ending != FinishReason::kNone) {  // ends with end_retired()
       running.ending = FinishReason::kError;
       running.failure = logits.error();

@@ -29,14 +29,14 @@ class TimeSpentTest : public testing::Test {
   void start(std::int32_t pages = 64, std::int64_t budget = 64, std::int64_t sequences = 8, int depth = 1) {
     env_.time = TimePoint(std::chrono::hours(1));
     const auto advance = [this](const model::BatchInput& input, std::span<float>) -> Result<void> {
-      env_.time += of_ms(kMachine.milliseconds(work_of(input)));
+      env_.time += of_ms(machine_.milliseconds(work_of(input)));
       return {};
     };
     engine::Config config;
     config.scheduling.max_batched_tokens = budget;
     config.scheduling.max_sequences = sequences;
     config.prefix_caching = false;
-    config.step_cost = kMachine;
+    config.step_cost = machine_;
     engine_ =
         Engine::create(std::make_unique<FakeExecutor>(
                            FakeExecutor::Config{
@@ -82,6 +82,7 @@ class TimeSpentTest : public testing::Test {
     }
   }
 
+  sched::StepCost machine_ = kMachine;
   MemoryEnv env_;
   std::unique_ptr<Engine> engine_;
   std::map<engine::RequestId, Ended> ended_;
@@ -117,6 +118,30 @@ TEST_F(TimeSpentTest, CountsStepsMadeSlowerByOthersPromptsAndByTheBatch) {
   EXPECT_LT(spent.decode_batch_ms, 10.0);
   EXPECT_EQ(spent.queue_ms + spent.preempted_ms + spent.paused_ms + spent.recompute_ms, 0.0);
   EXPECT_GT(ended_.at(second).spent.prefill_shared_ms, 0.0);
+}
+
+TEST_F(TimeSpentTest, OfHundredsOfStepsCountsWhatEachLookedBackOn) {
+  machine_.kv_token_ms = 0.01;
+  start(128);
+  const auto id = submit(20, 700);
+  run();
+  const engine::TimeSpent& spent = ended_.at(id).spent;
+  // Step i of 699 computes the token at position 20 + i, which looks back on 21 + i.
+  EXPECT_NEAR(spent.decode_ms, 699 * (1.0 + 4.0 + 0.5) + 0.01 * (699 * 21 + 699 * 698 / 2), 1e-3);
+  EXPECT_NEAR(spent.decode_batch_ms, 0.0, 1e-3);
+  EXPECT_EQ(spent.steps, 700);
+}
+
+TEST_F(TimeSpentTest, TellsItsOwnStepsFromThoseThatWentToOthers) {
+  start(64, 1, 2);  // one token a step: the two take turns
+  const auto first = submit(1, 100), second = submit(1, 100);
+  run();
+  for (const auto id : {first, second}) {
+    const engine::TimeSpent& spent = ended_.at(id).spent;
+    EXPECT_EQ(spent.steps, 100);
+    EXPECT_NEAR(spent.prefill_ms + spent.decode_ms, 100 * (1.0 + 4.0 + 0.5), 1e-3);
+    EXPECT_NEAR(spent.decode_batch_ms, 0.0, 1e-3);
+  }
 }
 
 TEST_F(TimeSpentTest, CountsWaitingForAPlace) {

@@ -37,15 +37,24 @@ TEST_F(StepTraceTest, WritesEventsThatParseAndNest) {
   const auto events = nlohmann::json::parse(files_.files.at("trace.json"));
   std::map<std::string, int> names;
   std::map<std::string, std::vector<std::string>> open;  // by track
-  double last_step = 0.0;
+  double last_step = 0.0, step_end = 0.0;
   for (const auto& event : events) {
     const std::string kind = event.at("ph"), name = event.at("name");
     ++names[name + " " + kind];
+    EXPECT_TRUE(event.at("pid").is_number_integer());
+    EXPECT_NE(std::string("MXbe").find(kind), std::string::npos) << kind;
+    if (kind == "b" || kind == "e") {
+      EXPECT_FALSE(event.at("cat").get<std::string>().empty());
+    }
     if (kind == "X") {
       EXPECT_GE(event.at("dur").get<double>(), 0.0);
       if (name == "step") {
         EXPECT_GE(event.at("ts").get<double>(), last_step);
         last_step = event.at("ts");
+        step_end = last_step + event.at("dur").get<double>();
+      } else {  // a phase of the step before it, to a tenth of a microsecond as written
+        EXPECT_GE(event.at("ts").get<double>(), last_step - 0.1) << name;
+        EXPECT_LE(event.at("ts").get<double>() + event.at("dur").get<double>(), step_end + 0.1) << name;
       }
     }
     if (kind == "b") open[event.at("id")].push_back(name);
