@@ -17,7 +17,6 @@ struct BeamRun {
 
   decode::BeamSearch search;
   int answers = 1;  // the best so many are told
-  int told = 0;     // of those, whose end is told
   std::vector<TokenScore> prompt_scores;
   // Of each token that some beam could have gone on with, by the hash of the answer up to it; where logprobs are
   // wanted.

@@ -88,7 +88,7 @@ void Engine::advance_beams(std::vector<Output>& outputs) {
     const auto it = requests_.find(id);
     if (it == requests_.end()) continue;
     const auto waits = [](const std::unique_ptr<Running>& beam) {
-      return beam->beam_row.empty() || beam->in_flight > 0 || beam->ending != FinishReason::kNone;
+      return beam == nullptr || beam->beam_row.empty() || beam->in_flight > 0 || beam->ending != FinishReason::kNone;
     };
     if (std::ranges::none_of(it->second.answers, waits)) advance(id, it->second, outputs);
   }
@@ -224,18 +224,6 @@ void Engine::tell_hypothesis(BeamRun& run, const Running& first, std::span<const
   TimeSpent spent = first.account.spent;
   spent.finished = step_end_;
   output.spent = std::make_shared<const TimeSpent>(spent);
-  outputs.push_back(std::move(output));
-}
-
-// As many beams may end early as there are, but each answer asked for is told one end.
-void Engine::tell_end_of_beam(BeamRun& run, Output output, std::vector<Output>& outputs) {
-  if (!output.last && run.told + 1 >= run.answers) return;
-  for (; output.last && run.told + 1 < run.answers; ++run.told) {
-    outputs.push_back(output);
-    outputs.back().last = false;
-    outputs.back().choice = run.told;
-  }
-  output.choice = run.told++;
   outputs.push_back(std::move(output));
 }
 

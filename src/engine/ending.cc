@@ -74,18 +74,19 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   ++counters_.answers;
   output.last = --flight.live == 0;
   if (output.last && flight.deadline) deadlines_.erase({*flight.deadline, running.request});
-  const std::unique_ptr<BeamRun> beams = output.last ? std::move(flight.beams) : nullptr;
-  BeamRun* run = output.last ? beams.get() : flight.beams.get();
+  const bool drawn = flight.beams == nullptr;
+  const bool tells = drawn || output.last;  // a search that ends early has told nothing yet: it ends as one answer
   if (output.last) {
     requests_.erase(running.request);
   } else {
     flight.answers[static_cast<std::size_t>(running.choice)].reset();
   }
-  if (run != nullptr) {
-    tell_end_of_beam(*run, std::move(output), outputs);
-  } else {
-    outputs.push_back(std::move(output));
+  if (!tells) return;
+  if (!drawn) {
+    output.choice = 0;
+    output.stats.output_tokens = 0;
   }
+  outputs.push_back(std::move(output));
 }
 
 void Engine::end_retired(std::vector<Output>& outputs) {

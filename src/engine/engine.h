@@ -178,7 +178,6 @@ class Engine {
   void tell_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs);
   void tell_hypothesis(BeamRun& run, const Running& first, std::span<const std::int32_t> tokens, int choice,
                        std::vector<Output>& outputs);
-  static void tell_end_of_beam(BeamRun& run, Output output, std::vector<Output>& outputs);
 
   // tidying.cc
   void tidy();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "draft/drafter.h"
 #include "server/limits.h"
 
 namespace millrace::server {

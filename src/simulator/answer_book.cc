@@ -26,10 +26,14 @@ void AnswerBook::forget_all() {
 
 void AnswerBook::open(Asked asked, std::int64_t longest) {
   asked.serial = next_serial_++;
+  std::vector<std::unique_ptr<Reference>> searched;
+  if (asked.request.beams) searched = Reference::searched(asked.prompt, asked.request, longest);
   for (int choice = 0; choice < asked.request.n; ++choice) {
     decode::SamplingParams sampling = asked.request.sampling;
     sampling.seed += static_cast<std::uint64_t>(choice);
-    asked.choices.push_back({std::make_unique<Reference>(asked.prompt, sampling, longest), "", 0, false});
+    auto reference = asked.request.beams ? std::move(searched.at(static_cast<std::size_t>(choice)))
+                                         : std::make_unique<Reference>(asked.prompt, sampling, longest);
+    asked.choices.push_back({std::move(reference), "", 0, false});
     text_of_[{asked.id, choice}] = texts_.size();
     texts_.push_back({asked.request.cache_salt, asked.serial, asked.prompt});
   }
@@ -40,6 +44,7 @@ void AnswerBook::open(Asked asked, std::int64_t longest) {
 std::size_t AnswerBook::answers_in_flight() const {
   std::size_t n = 0;
   for (const auto& [id, asked] : live_) {
+    if (asked.request.beams) continue;
     n += static_cast<std::size_t>((asked.forked ? asked.request.n : 1) - asked.ended);
   }
   return n;
@@ -135,6 +140,7 @@ void AnswerBook::check_end(Asked& asked, const Output& output, const Terms& term
                       to_string(output.finish), choice.tokens, to_string(expected));
       }
       coverage_.count(Event::kAnswered);
+      if (asked.request.beams) coverage_.count(Event::kBeamsFound);
       if (output.finish == FinishReason::kStop) {
         coverage_.count(output.token == kEndOfAnswer ? Event::kEndOfAnswer : Event::kStopString);
       }

@@ -63,8 +63,23 @@ void Client::act(FrontDesk& desk, TimePoint now, bool may_ask) {
 
 void Client::ask(FrontDesk& desk) {
   Request request = make_request();
-  if (random_.chance(habits_.talks)) continue_session(desk, request);
+  if (random_.chance(habits_.talks)) {
+    continue_session(desk, request);
+  } else if (random_.chance(10)) {
+    search_with_beams(request);
+  }
   if (const auto id = desk.ask(std::move(request), index_)) open_.push_back(*id);
+}
+
+void Client::search_with_beams(Request& request) {
+  decode::BeamOptions beams;
+  beams.groups = random_.chance(25) ? 2 : 1;
+  beams.width = beams.groups * static_cast<int>(random_.in(1, 4));
+  beams.diversity_penalty = beams.groups > 1 ? random_.unit() : 0.0;
+  beams.length_penalty = 2.0 * random_.unit();
+  beams.early_stopping = static_cast<decode::EarlyStopping>(random_.in(0, 2));
+  request.n = std::min(request.n, beams.width);
+  request.beams = beams;
 }
 
 Request Client::make_request() {

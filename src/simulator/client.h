@@ -40,6 +40,7 @@ class Client {
  private:
   void ask(FrontDesk& desk);
   engine::Request make_request();
+  void search_with_beams(engine::Request& request);
   void continue_session(FrontDesk& desk, engine::Request& request);
   void choose_prompt(std::vector<std::int32_t>& tokens);
   void choose_sampling(decode::SamplingParams& sampling);

@@ -32,8 +32,9 @@ std::optional<RequestId> FrontDesk::ask(engine::Request request, std::size_t cli
     }
     asked.from_session = std::ranges::mismatch(session->tokens, asked.prompt).in2 - asked.prompt.begin();
   }
-  const bool fits = !asked.prompt.empty() && static_cast<std::int64_t>(asked.prompt.size()) < engine_->max_length() &&
-                    request.n <= scenario_.engine.scheduling.max_sequences;
+  const bool fits =
+      !asked.prompt.empty() && static_cast<std::int64_t>(asked.prompt.size()) < engine_->max_length() &&
+      std::max(request.n, request.beams ? request.beams->width : 0) <= scenario_.engine.scheduling.max_sequences;
   const bool full = static_cast<std::int64_t>(engine_->scheduler().waiting().size()) >= scenario_.engine.max_waiting;
   const auto id = engine_->submit(request);
   if (id.ok() != (fits && !full)) {

@@ -21,8 +21,14 @@ Reference::Reference(const std::vector<std::int32_t>& prompt, const decode::Samp
 
 std::optional<std::int32_t> Reference::next() {
   if (finish_ != FinishReason::kNone) return std::nullopt;
-  fake_.logits(logits_);
-  const std::int32_t token = *pipeline_.sample(logits_, length_);
+  std::int32_t token = 0;
+  if (found_) {
+    if (static_cast<std::size_t>(drawn_) == found_->size()) return std::nullopt;
+    token = (*found_)[static_cast<std::size_t>(drawn_)];
+  } else {
+    fake_.logits(logits_);
+    token = *pipeline_.sample(logits_, length_);
+  }
   ++drawn_;
   if (!sampling_.ignore_eos && token == kEndOfAnswer) {
     finish_ = FinishReason::kStop;
@@ -36,6 +42,37 @@ std::optional<std::int32_t> Reference::next() {
     finish_ = FinishReason::kLength;
   }
   return token;
+}
+
+std::vector<std::unique_ptr<Reference>> Reference::searched(const std::vector<std::int32_t>& prompt,
+                                                            const engine::Request& request, std::int64_t limit) {
+  decode::BeamOptions options = *request.beams;
+  options.max_tokens = std::min(request.sampling.max_tokens, limit - std::ssize(prompt));
+  if (!request.sampling.ignore_eos) options.end_tokens = {kEndOfAnswer};
+  decode::BeamSearch search(options);
+  const Reference start(prompt, request.sampling, limit);
+  std::vector<float> logits(static_cast<std::size_t>(kLetters));
+  while (!search.done()) {
+    std::vector<std::vector<decode::ScoredToken>> rows;
+    for (const auto& beam : search.live()) {
+      FakeText text = start.fake_;
+      decode::LogitsPipeline pipeline = start.pipeline_;
+      for (const std::int32_t token : beam.tokens) {
+        text.append(token);
+        pipeline.accept(token);
+      }
+      text.logits(logits);
+      const auto row = *pipeline.scores(logits, std::ssize(prompt) + std::ssize(beam.tokens), search.row_width());
+      rows.emplace_back(row.begin(), row.end());
+    }
+    search.step(std::vector<std::span<const decode::ScoredToken>>(rows.begin(), rows.end()));
+  }
+  std::vector<std::unique_ptr<Reference>> answers;
+  for (const auto& hypothesis : search.finished()) {
+    answers.push_back(std::make_unique<Reference>(prompt, request.sampling, limit));
+    answers.back()->found_ = hypothesis.tokens;
+  }
+  return answers;
 }
 
 void Reference::show(std::int32_t token) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@ class Reference {
   // `limit`: tokens that prompt and answer may have together.
   Reference(const std::vector<std::int32_t>& prompt, const decode::SamplingParams& sampling, std::int64_t limit);
 
+  // The answers that a beam search finds, each as if it were drawn.
+  static std::vector<std::unique_ptr<Reference>> searched(const std::vector<std::int32_t>& prompt,
+                                                          const engine::Request& request, std::int64_t limit);
+
   // The next token; nothing once the answer has ended.
   std::optional<std::int32_t> next();
   // How it has ended: kNone before.
@@ -26,6 +31,8 @@ class Reference {
 
  private:
   void show(std::int32_t token);
+
+  std::optional<std::vector<std::int32_t>> found_;  // the answer's tokens, where they are not drawn
 
   decode::SamplingParams sampling_;
   decode::LogitsPipeline pipeline_;
