@@ -41,7 +41,7 @@ class Echo final : public http::Application {
 
 class Client {
  public:
-  explicit Client(Echo& echo) : loop_(std::make_shared<http::IoLoop>()) {
+  explicit Client(Echo& echo) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()) != 0) std::abort();
     mine_ = ends[0];
@@ -52,7 +52,7 @@ class Client {
   }
   ~Client() {
     ::close(mine_);
-    while (loop_->io().poll() > 0) {
+    while (loop_->io().poll() > 0) {  // until the other end has gone too
     }
   }
   void send(std::span<const std::uint8_t> bytes) {
@@ -85,8 +85,8 @@ class Client {
   }
 
   // Small, so that a fuzzer finds them.
-  const http::Limits limits_{.header_bytes = 1024, .headers = 8, .body_bytes = 512};
-  std::shared_ptr<http::IoLoop> loop_;
+  static constexpr http::Limits limits_{.header_bytes = 1024, .headers = 8, .body_bytes = 512};
+  static inline const std::shared_ptr<http::IoLoop> loop_ = std::make_shared<http::IoLoop>();  // nobody's thread
   int mine_ = -1;
   std::string received_;
 };
