@@ -165,12 +165,31 @@ TEST(Processors, DynamicTemperatureFollowsTheEntropy) {
     const double t = row.size() == 1 ? 0.9 : low + (high - low) * std::pow(share, 0.7);
     Candidates candidates = candidates_of(row);
     processor("temperature").apply({.params = params, .history = kNothing}, candidates);
-    const float largest = *std::ranges::max_element(row);
     for (const Candidate& c : candidates) {
-      const double expected = (static_cast<double>(row[static_cast<std::size_t>(c.token)]) - largest) / t;
+      const double expected = static_cast<double>(row[static_cast<std::size_t>(c.token)]) / t;
       EXPECT_NEAR(c.logit, expected, 1e-5 * (1.0 + std::abs(expected))) << seed;
     }
   }
+}
+
+// Dynamic temperature goes down to zero, and any temperature above it is taken.
+TEST(Processors, TheColdestTemperatureLeavesTheLikeliestAndNothingInfinite) {
+  SamplingParams params;
+  for (const double temperature : {1e-300, 1e-20, 1e-7}) {
+    params.temperature = temperature;
+    Candidates candidates = candidates_of({1.0f, 3e30f, -3e38f, 0.0f});
+    processor("temperature").apply({.params = params, .history = kNothing}, candidates);
+    EXPECT_EQ(candidates[1].logit, 0.0f);
+    for (const Candidate& c : candidates) EXPECT_TRUE(c.token == 1 || (std::isfinite(c.logit) && c.logit < -1e29f));
+  }
+  params.temperature = params.dynatemp_range = 1.0;
+  Candidates candidates = candidates_of({0.0f, 900.0f, 0.0f});  // no entropy
+  processor("temperature").apply({.params = params, .history = kNothing}, candidates);
+  EXPECT_GT(candidates[1].logit, candidates[0].logit + 1e29f);
+  params.dynatemp_exponent = 0.0;  // then the highest, whatever the entropy
+  candidates = candidates_of({0.0f, 900.0f, 0.0f});
+  processor("temperature").apply({.params = params, .history = kNothing}, candidates);
+  EXPECT_FLOAT_EQ(candidates[1].logit, 450.0f);
 }
 
 TEST(Processors, MirostatKeepsWhatItsAlgorithmsSay) {

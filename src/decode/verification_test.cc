@@ -14,7 +14,7 @@ namespace millrace::decode {
 namespace {
 
 constexpr std::size_t kVocab = 12;
-constexpr int kDraws = 20000;
+constexpr int kDraws = 10000;
 using Tokens = std::vector<std::int32_t>;
 
 // A model whose row depends on the token before.

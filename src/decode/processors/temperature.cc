@@ -15,7 +15,7 @@ double dynamic(const SamplingParams& params, const Candidates& candidates) {
   const double high = params.temperature + params.dynatemp_range;
   thread_local std::vector<double> weights;
   const double entropy = entropy_nats(candidates, weights);
-  const double share = std::clamp(entropy / portable_log(static_cast<double>(candidates.size())), 0.0, 1.0);
+  const double share = std::clamp(entropy / portable_log(static_cast<double>(candidates.size())), 1e-300, 1.0);
   return low + (high - low) * portable_exp(params.dynatemp_exponent * portable_log(share));
 }
 
@@ -23,9 +23,13 @@ void apply(const Occasion& at, Candidates& candidates) {
   double temperature = at.params.temperature;
   if (at.params.dynatemp_range > 0.0 && candidates.size() > 1) temperature = dynamic(at.params, candidates);
   if (temperature == 1.0) return;
-  constexpr float kCold = -1e30f;  // finite, whatever the temperature
-  const float largest = largest_logit(candidates);
+  constexpr float kHarmless = 1e6f, kCold = -1e30f;
   const auto inverse = static_cast<float>(std::min(1.0 / temperature, 1e30));
+  if (inverse <= kHarmless) {
+    for (Candidate& c : candidates) c.logit *= inverse;
+    return;
+  }
+  const float largest = largest_logit(candidates);  // relative to it, lest logits become infinite
   for (Candidate& c : candidates) c.logit = std::max((c.logit - largest) * inverse, kCold);
 }
 
