@@ -16,10 +16,6 @@ bool is_loopback(const std::string& host) { return host == "localhost" || host =
 }  // namespace
 
 void ServeFlags::declare(CLI::App& app) {
-  app.add_option("--model", models, "A further model, as NAME=REFERENCE; loaded when first asked for. May be repeated")
-      ->allow_extra_args(false);
-  app.add_option("--served-model-name,--alias", served_model_name,
-                 "The model's name in requests; default its reference");
   app.add_option("--host", host, "Address to listen on")->envname("MILLRACE_HOST");
   app.add_option("--port", port, "And port; 0 = any free one, printed")
       ->envname("MILLRACE_PORT")

@@ -4,18 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "engine_flags.h"
 #include "http/server.h"
-#include "loaded_model.h"
 #include "server/access.h"
 #include "server/service.h"
 
 namespace millrace::app {
 
-// What `serve` takes besides the model's and the engine's flags. Names as vllm serve has them, llama-server's beside.
+// What `serve` takes besides the models' and the engines' flags. Names as vllm serve has them, llama-server's beside.
 struct ServeFlags {
-  std::vector<std::string> models;  // name=reference, further ones
-  std::string served_model_name;
   std::string host = "127.0.0.1", uds;
   int port = 8000, io_threads = 1;
   std::string tls_cert, tls_key;

@@ -67,17 +67,47 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   return parts;
 }
 
-}  // namespace
-
-server::ModelEntry served_model(std::string name, std::vector<std::string> aliases, const ModelFlags& model,
-                                const EngineFlags& engine, server::Observers& observers) {
+server::ModelEntry entry_of(std::string name, const ModelFlags& model, const EngineFlags& engine,
+                            server::Observers& observers) {
   server::ModelEntry entry;
   entry.load = [name, model, engine, &observers](const std::function<void(double)>&) {
     return load(name, model, engine, observers);
   };
   entry.name = std::move(name);
-  entry.aliases = std::move(aliases);
   return entry;
+}
+
+}  // namespace
+
+void ServedModelsFlags::declare(CLI::App& app) {
+  app.add_option("model_reference", model.model, "Model: .gguf, directory, org/name, or 'default'");
+  app.add_option("--served-model-name,--alias", served_model_name,
+                 "The model's name in requests; default its reference");
+  app.add_option("--model", further, "A further model, as NAME=REFERENCE; loaded when first asked for. May be repeated")
+      ->allow_extra_args(false);
+  engine.declare(app);
+  model.declare(app);
+}
+
+std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& observers) const {
+  std::vector<server::ModelEntry> entries;
+  entries.push_back(entry_of(served_model_name.empty() ? model.model : served_model_name, model, engine, observers));
+  for (const std::string& pair : further) {
+    const std::size_t mark = pair.find('=');
+    if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
+      throw_load_error(ErrorCode::kInvalidArgument, "model", "--model {}: expected NAME=REFERENCE", pair);
+    }
+    ModelFlags other = model;
+    other.model = pair.substr(mark + 1);
+    entries.push_back(entry_of(pair.substr(0, mark), other, engine, observers));
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (entries[i].name != entries[j].name) continue;
+      throw_load_error(ErrorCode::kInvalidArgument, "model", "two models are named {}", entries[i].name);
+    }
+  }
+  return entries;
 }
 
 }  // namespace millrace::app
