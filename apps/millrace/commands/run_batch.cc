@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "command.h"
+#include "configuration.h"
 #include "progress.h"
 #include "serve/served_model.h"
 #include "server/batch/batch_run.h"

@@ -1,6 +1,8 @@
 #include <atomic>
 
+#include "base/log.h"
 #include "command.h"
+#include "configuration.h"
 #include "serve/lifecycle.h"
 #include "serve/serve_flags.h"
 #include "serve/served_model.h"
@@ -31,7 +33,15 @@ int serve(const Flags& flags) {
     fmt::print("listening on unix:{}\n", flags.serve.uds);
   }
   std::fflush(stdout);
-  return app::run_until_told(*server, service, flags.serve.shutdown_timeout);
+  return app::run_until_told(*server, service, flags.serve.shutdown_timeout, [&] {
+    const auto note = [](const char* what, const Result<void>& done) {
+      done ? log::info("{} read again", what) : log::error("{} not read again: {}", what, done.error().message);
+    };
+    if (!flags.serve.tls_cert.empty()) note("certificate", server->reload_certificate());
+    if (flags.serve.api_key_file.empty()) return;
+    const auto text = flags.serve.key_file();
+    note("keys", text ? service.reload_keys(*text) : text.error());
+  });
 }
 
 }  // namespace
@@ -43,7 +53,8 @@ app::Command serve() {
             auto flags = std::make_shared<Flags>();
             flags->serve.declare(app);
             flags->models.declare(app);
-            return [flags] { return serve(*flags); };
+            app::declare_configuration(app);
+            return [flags, &app] { return app::apply_configuration(app) ? 0 : serve(*flags); };
           },
           .log_level = "info"};
 }

@@ -19,6 +19,7 @@ struct ServeFlags {
   bool insecure_no_auth = false, open_metrics = false, strict_params = false;
   std::vector<std::string> allowed_hosts, allowed_origins;
   double shutdown_timeout = 30.0;  // seconds
+  double step_timeout = server::ServiceConfig().step_seconds;
   double model_idle_timeout = 0.0;
   std::uint64_t memory_cap = 0;
   std::string log_format = "text", trace_file, otlp_endpoint, metrics_compat = "vllm";
@@ -33,6 +34,8 @@ struct ServeFlags {
   server::ObserverConfig observers(std::vector<std::string> tenants) const;  // throws LoadError
   // Reads keys; refuses to listen to the world without one. Throws LoadError.
   server::Access access() const;
+  // What --api-key-file holds now.
+  Result<std::string> key_file() const;
 };
 
 }  // namespace millrace::app
