@@ -5,6 +5,7 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "commit.gen.h"
+#include "engine/turn_executor.h"
 
 namespace millrace::app {
 namespace {
@@ -99,7 +100,8 @@ engine::Config EngineFlags::config() const {
 }
 
 ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
-                          const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens) {
+                          const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens,
+                          const std::shared_ptr<engine::FairTurn>& turn) {
   const engine::Config config = flags.config();
   auto executor = engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, model.kv_pages(),
                                                 flags.kv_cache_tokens > 0 ? flags.kv_cache_tokens : kv_cache_tokens)
@@ -107,8 +109,10 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
   ServingEngine made;
   made.executor = executor.get();
   made.archive = open_archive(loaded, model, flags, *executor, executor->device().page_bytes());
+  std::unique_ptr<engine::Executor> computing = std::move(executor);
+  if (turn != nullptr) computing = std::make_unique<engine::TurnExecutor>(std::move(computing), turn);
   made.engine =
-      engine::Engine::create(std::move(executor), std::move(tokenizer), Env::system(), config, made.archive.get())
+      engine::Engine::create(std::move(computing), std::move(tokenizer), Env::system(), config, made.archive.get())
           .or_throw();
   if (made.archive != nullptr) made.engine->warm_up().or_throw();
   flags.speculation.apply(*made.engine, *made.executor, loaded, model);

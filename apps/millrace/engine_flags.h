@@ -10,6 +10,10 @@
 #include "loaded_model.h"
 #include "speculation_flags.h"
 
+namespace millrace::engine {
+class FairTurn;
+}
+
 namespace millrace::app {
 
 // The flags of every command that serves many requests at once. Names as vllm serve has them where it has them.
@@ -34,8 +38,10 @@ struct ServingEngine {
   engine::LocalExecutor* executor = nullptr;  // the engine's
   std::unique_ptr<engine::Engine> engine;
 };
-// `kv_cache_tokens` where the flags name none; 0 = one sequence of the model's greatest length. Throws LoadError.
+// `kv_cache_tokens` where the flags name none; 0 = one sequence of the model's greatest length. `turn`, if any, is
+// shared with the other engines of the process. Throws LoadError.
 ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
-                          const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens);
+                          const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens,
+                          const std::shared_ptr<engine::FairTurn>& turn = nullptr);
 
 }  // namespace millrace::app

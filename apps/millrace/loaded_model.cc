@@ -138,7 +138,8 @@ backend::PackedCacheConfig packed_cache_of(const ModelFlags& flags, const checkp
 
 }  // namespace
 
-LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
+LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap,
+                       const std::function<void(double)>& progress) {
   static_cast<void>(flags.kv_pages());  // what is wrong with flags is said before anything is read
   LoadedModel loaded;
   Env& env = Env::system();
@@ -154,6 +155,11 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap) {
   model::ModelOptions options;
   options.max_length = flags.max_model_len;
   options.precision = flags.precision();
+  if (progress) {
+    options.progress = [&](std::uint64_t done, std::uint64_t all) {
+      progress(static_cast<double>(done) / std::max(1.0, static_cast<double>(all)));
+    };
+  }
   loaded.transformer = std::make_unique<model::Transformer>(
       *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
   if (options.precision == backend::MatmulPrecision::kAuto) apply_outlier_policy(loaded, model_key);

@@ -50,9 +50,11 @@ struct LoadedModel {
 std::string model_path(const std::string& reference, const HubFlags& hub = {});
 std::string default_model_path();
 std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub = {});
-// `wrap`, if any, gets the backend before the model is loaded through it.
+// `wrap`, if any, gets the backend before the model is loaded through it; `progress`, if any, is told the share of the
+// weights that is packed, [0, 1].
 using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::unique_ptr<backend::Backend>)>;
-LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap = {});
+LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap = {},
+                       const std::function<void(double)>& progress = {});
 
 // $XDG_CACHE_HOME/millrace or ~/.cache/millrace.
 std::string cache_directory();

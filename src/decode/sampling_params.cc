@@ -11,7 +11,8 @@
 namespace millrace::decode {
 namespace {
 
-constexpr std::size_t kMaxStops = 16, kMaxStopBytes = 256, kMaxStopTokens = 256;
+constexpr std::size_t kMaxStops = 16, kMaxStopTokens = 256;
+constexpr std::size_t kMaxStopBytes = 1024;  // 256 characters of UTF-8
 constexpr std::size_t kMaxBiases = 300, kMaxBadWords = 256, kMaxBadWordTokens = 64;
 constexpr std::int64_t kMaxNgram = 64;
 constexpr float kMaxBias = 100.0f;  // either way, as OpenAI has it

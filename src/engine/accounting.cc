@@ -1,6 +1,7 @@
 // Where the time of each answer goes, and what a step did, for whoever observes.
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/engine.h"
 
@@ -177,6 +178,7 @@ void Engine::report(const Launched& step, bool failed) {
                     .schedule_ms = milliseconds_between(step.start, step.scheduled),
                     .prepare_ms = milliseconds_between(step.scheduled, step.prepared),
                     .forward_ms = milliseconds_between(wait_start_, step_end_),
+                    .send_ms = std::exchange(delivery_ms_, 0.0),
                     .failed = failed};
   report.commit_ms = milliseconds_between(step_end_, report.end);
   report.sequences = static_cast<std::int64_t>(row_reports_.size());

@@ -97,6 +97,8 @@ class Engine {
   // times out.
   std::optional<TimePoint> next_event() const;
 
+  // How long the outputs of the last step took to hand on: for the next report.
+  void note_delivery(double ms) noexcept { delivery_ms_ = ms; }
   // Called at the end of each committed step, on the engine's thread; must not block. One observer; empty: none.
   void observe(StepObserver observer) { observer_ = std::move(observer); }
 
@@ -228,6 +230,7 @@ class Engine {
   std::int64_t prompt_tokens_done_ = 0;
   TimePoint wait_start_{};
   AccountingEpoch epoch_;
+  double delivery_ms_ = 0.0;
   double swap_ms_per_page_ = 0.1, move_ms_per_page_ = 0.5;
   std::uint64_t tidied_ = 0;  // cache_.changes() when no page was left to move
   TimePoint step_end_{};      // of the step being committed: its tokens came then

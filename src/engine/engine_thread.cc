@@ -100,7 +100,10 @@ void EngineThread::run() {
     take_messages();
     if (alive_) {
       try {
-        deliver(engine_->step());
+        std::vector<Output> outputs = engine_->step();
+        const TimePoint stepped = env_.now();
+        deliver(std::move(outputs));
+        engine_->note_delivery(milliseconds_between(stepped, env_.now()));
         look_after_paused();
       } catch (const std::exception& error) {
         fail(error.what());

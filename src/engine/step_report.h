@@ -38,6 +38,7 @@ struct StepReport {
   double prepare_ms = 0.0;   // gather, launch
   double forward_ms = 0.0;   // waiting for the executor: the whole computation where it computes on this thread
   double commit_ms = 0.0;    // sample, detokenize, stop rules
+  double send_ms = 0.0;      // outputs of the step before into their streams
   bool failed = false;
 
   std::int64_t sequences = 0, prefill_tokens = 0, decode_tokens = 0, samples = 0;

@@ -1,6 +1,7 @@
 #include "http/connection.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 
 #include <atomic>
 #include <boost/asio/buffer.hpp>
@@ -12,9 +13,9 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <cctype>
-#include <ctime>
 
 #include "base/log.h"
+#include "http/reply_head.h"
 #include "http/request_head.h"
 
 namespace millrace::http {
@@ -33,26 +34,6 @@ template <typename Stream>
 constexpr bool kIsTls = std::is_same_v<Stream, TlsStream>;
 
 auto resume(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
-
-std::string_view reason_of(int status) {
-  const auto known = beast::obsolete_reason(static_cast<beast::status>(status));
-  return status == 499 ? std::string_view("Client Closed Request") : std::string_view(known.data(), known.size());
-}
-
-// RFC 9110 §5.6.7, made once a second.
-const std::string& date() {
-  thread_local std::time_t last = 0;
-  thread_local std::string text;
-  const std::time_t now = std::time(nullptr);
-  if (now != last) {
-    std::tm utc{};
-    ::gmtime_r(&now, &utc);
-    char out[40];
-    text.assign(out, std::strftime(out, sizeof out, "%a, %d %b %Y %H:%M:%S GMT", &utc));
-    last = now;
-  }
-  return text;
-}
 
 Request request_of(beast::request_parser<beast::string_body>::value_type& message) {
   Request request;
@@ -141,6 +122,12 @@ void Connection<Stream>::set_deadline(double seconds) {
                             : TimePoint::max();
 }
 
+template <typename Stream>
+void Connection<Stream>::await_ping() {
+  const auto quiet = std::chrono::milliseconds(std::int64_t(s_.limits.stream_keep_alive_seconds * 1e3));
+  ping_at_ = std::chrono::steady_clock::now() + quiet;
+}
+
 // The wake outlives connection and server: it holds the loop, and finds the connection only on the loop's thread.
 template <typename Stream>
 Wake Connection<Stream>::make_wake() {
@@ -155,17 +142,47 @@ Wake Connection<Stream>::make_wake() {
 
 template <typename Stream>
 void Connection<Stream>::start_read() {
-  if (reading_ || gone_ || in_.size() >= kReadAhead) return;
+  if (reading_ || gone_ || silent_ || in_.size() >= kReadAhead) return;
   reading_ = true;
   stream_.async_read_some(asio::buffer(piece_.get(), kPiece),
                           [self = this->shared_from_this()](const error_code& error, std::size_t n) {
                             self->reading_ = false;
                             self->in_.append(self->piece_.get(), n);
                             self->exchange_.bytes_in += n;
-                            if (error) self->gone_ = true;
+                            if (error) self->read_failed(error);
                             self->start_read();
                             self->notify();
                           });
+}
+
+// A client may close its sending side and go on reading (RFC 9112 §9.6). Over TLS that looks like a cut connection, and
+// is taken for one.
+template <typename Stream>
+void Connection<Stream>::read_failed(const error_code& error) {
+  if (kIsTls<Stream> || error != asio::error::eof) {
+    gone_ = true;
+    return;
+  }
+  silent_ = true;
+  pollfd look{socket().native_handle(), 0, 0};
+  gone_ = ::poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR)) != 0;
+  if (gone_) return;
+  socket().async_wait(asio::socket_base::wait_error, [self = this->shared_from_this()](const error_code&) {
+    self->gone_ = true;  // reset, or closed by us
+    self->notify();
+  });
+}
+
+// Whoever has closed its whole socket looks the same as who has closed half of it, until something is sent: an interim
+// reply, which every client of HTTP/1.1 passes over (RFC 9110 §15.2), is answered with a reset. Once in each interval.
+template <typename Stream>
+asio::awaitable<void> Connection<Stream>::probe() {
+  if (!silent_ || probed_ || http10_ || gone_) co_return;
+  probed_ = true;
+  try {
+    co_await write("HTTP/1.1 100 Continue\r\n\r\n");
+  } catch (const Ended&) {  // gone_ is set
+  }
 }
 
 template <typename Stream>
@@ -236,12 +253,13 @@ asio::awaitable<std::string> Connection<Stream>::read_head() {
       exchange_ = {};
       exchange_.peer = s_.peer;
       exchange_.bytes_in = in_.size();
+      received_ = std::chrono::steady_clock::now();
       set_deadline(s_.limits.header_seconds);
     }
     head = take_head(seen);
     if (!head.empty()) break;
     seen = in_.size() > 2 ? in_.size() - 2 : 0;
-    if (gone_ || (idle_ && (retiring_ || timed_out_))) throw Ended{};
+    if (gone_ || silent_ || (idle_ && (retiring_ || timed_out_))) throw Ended{};
     if (timed_out_) throw Ended{408, "the head did not come in time"};
     co_await event();
   }
@@ -264,7 +282,7 @@ asio::awaitable<void> Connection<Stream>::read_body(Parser& parser) {
     if (used == 0 && in_.size() >= kReadAhead) throw Ended{400, "the body is malformed"};
     start_read();
     if (used > 0 && !in_.empty() && !error) continue;
-    if (gone_) throw Ended{};
+    if (gone_ || silent_) throw Ended{};
     if (timed_out_) throw Ended{408, "the body did not come in time"};
     co_await event();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -325,42 +343,35 @@ asio::awaitable<bool> Connection<Stream>::answer(Request request) {
   set_deadline(0.0);
   auto responder = s_.application.handle(std::move(request), make_wake());
   std::optional<Reply> reply;
+  await_ping();
   while (!(reply = responder->poll())) {
-    co_await event();
+    if (std::chrono::steady_clock::now() >= ping_at_) {
+      if ((reply = responder->promise())) break;
+      await_ping();
+      probed_ = false;
+    }
+    co_await probe();
+    if (!gone_) co_await event();
     if (!gone_) continue;
     responder.reset();
     exchange_.status = 499;
     s_.application.finished(exchange_);
     throw Ended{};
   }
+  ping_at_ = TimePoint::max();
   responder.reset();
   co_await send(*std::move(reply), head_only);
   co_return keep_alive_ && !retiring_ && !gone_;
 }
 
 template <typename Stream>
-std::string Connection<Stream>::reply_head(const Reply& reply) const {
-  std::string head = fmt::format("HTTP/1.1 {} {}\r\nserver: millrace\r\ndate: {}\r\ncontent-type: {}\r\n", reply.status,
-                                 reason_of(reply.status), date(), reply.content_type);
-  for (const auto& [name, value] : reply.headers) fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
-  if (reply.status == 204) {  // has no body, and must not say how long it is (RFC 9110 §8.6)
-  } else if (!reply.stream) {
-    fmt::format_to(std::back_inserter(head), "content-length: {}\r\n", reply.body.size());
-  } else if (!http10_) {
-    head += "transfer-encoding: chunked\r\n";
-  }
-  const bool stays = keep_alive_ && !retiring_ && !(reply.stream && http10_);
-  if (!stays) head += "connection: close\r\n";
-  if (stays && http10_) head += "connection: keep-alive\r\n";
-  return head += "\r\n";
-}
-
-template <typename Stream>
 asio::awaitable<void> Connection<Stream>::send(Reply reply, bool head_only) {
   exchange_.status = reply.status;
+  exchange_.refusal = std::move(reply.refusal);
   exchange_.request_id = reply.headers.get("x-request-id");
   if (reply.stream && http10_) keep_alive_ = false;
-  std::string head = reply_head(reply);
+  const bool stays = keep_alive_ && !retiring_ && !(reply.stream && http10_);
+  std::string head = reply_head(reply, http10_, stays);
   if (!reply.stream && !head_only) head += reply.body;
   reply.body.clear();
   try {
@@ -379,19 +390,17 @@ asio::awaitable<void> Connection<Stream>::send(Reply reply, bool head_only) {
 
 template <typename Stream>
 asio::awaitable<void> Connection<Stream>::send_stream(StreamBody& body) {
-  const auto quiet = std::chrono::milliseconds(std::int64_t(s_.limits.stream_keep_alive_seconds * 1e3));
   std::string out, framed;
   bool more = true;
-  ping_at_ = std::chrono::steady_clock::now() + quiet;
+  await_ping();
   while (more || !out.empty()) {
     out.clear();
     more = body.take(out);
     if (out.empty() && more) {
       if (gone_) break;
-      const TimePoint now = std::chrono::steady_clock::now();
-      if (now >= ping_at_) {
+      if (std::chrono::steady_clock::now() >= ping_at_) {
         out = body.keep_alive();
-        ping_at_ = now + quiet;
+        await_ping();
       }
       if (out.empty()) {
         co_await event();
@@ -406,7 +415,7 @@ asio::awaitable<void> Connection<Stream>::send_stream(StreamBody& body) {
       if (!more) framed += "0\r\n\r\n";
     }
     co_await write(framed);
-    ping_at_ = std::chrono::steady_clock::now() + quiet;
+    await_ping();
     if (!more) break;
   }
   ping_at_ = TimePoint::max();
@@ -449,7 +458,7 @@ asio::awaitable<void> Connection<Stream>::linger() {
   } else {
     socket().shutdown(asio::socket_base::shutdown_send, ignored);
     set_deadline(kLingerSeconds);
-    while (!gone_ && !timed_out_) {
+    while (!gone_ && !silent_ && !timed_out_) {
       in_.clear();
       start_read();
       co_await event();

@@ -65,8 +65,10 @@ class Connection final : public Timed, public std::enable_shared_from_this<Conne
   boost::asio::awaitable<void> write(std::string_view bytes);
   boost::asio::awaitable<void> linger();
   boost::asio::awaitable<void> event();
-  std::string reply_head(const Reply& reply) const;
+  boost::asio::awaitable<void> probe();
   void start_read();
+  void read_failed(const boost::system::error_code& error);
+  void await_ping();
   void notify();
   void close();
   Wake make_wake();
@@ -77,7 +79,9 @@ class Connection final : public Timed, public std::enable_shared_from_this<Conne
   Surroundings s_;
   boost::asio::steady_timer signal_;  // never expires; cancelled to say that something has happened
   bool pending_ = false, timed_out_ = false, gone_ = false, retiring_ = false, reading_ = false, writing_ = false;
-  bool idle_ = true;  // between two requests
+  bool idle_ = true;     // between two requests
+  bool silent_ = false;  // the client sends nothing more, and may still read
+  bool probed_ = false;  // it was tried whether a silent client is still there
   TimePoint deadline_ = TimePoint::max(), ping_at_ = TimePoint::max();
   std::unique_ptr<char[]> piece_;  // being read
   std::string in_;                 // read and not yet parsed

@@ -61,9 +61,12 @@ class StreamBody {
 struct Reply {
   int status = 200;
   std::string content_type = "application/json";
-  std::string body;
-  std::unique_ptr<StreamBody> stream;  // instead of body
-  Headers headers;                     // besides type and length
+  std::string body = {};
+  std::unique_ptr<StreamBody> stream = {};  // instead of body
+  Headers headers = {};                     // besides type and length
+  // Why the request was refused, in a word, for whoever keeps a log; empty where it was not, or the application has
+  // logged it itself.
+  std::string refusal = {};
 };
 
 // Makes the reply to one request. Called on its connection's thread only; destroyed, as a sign to stop working, when
@@ -73,6 +76,9 @@ class Responder {
   virtual ~Responder() = default;
   // The reply, or nothing yet. Asked once at the beginning and after each wake.
   virtual std::optional<Reply> poll() = 0;
+  // Nothing was sent for a while: the head of a reply whose body comes as a stream, where it is certain that there will
+  // be one. Keeps proxies and clients from giving up; what goes wrong from then on is the stream's to say.
+  virtual std::optional<Reply> promise() { return std::nullopt; }
 };
 
 // Has the connection ask its Responder or StreamBody again. Any thread, any time, also after the connection has gone;
@@ -92,7 +98,8 @@ class ReadyReply final : public Responder {
 // One finished exchange, for logs and metrics.
 struct Exchange {
   std::string method, path, peer, request_id;
-  int status = 0;  // 499: the client left first
+  int status = 0;       // 499: the client left first
+  std::string refusal;  // of the reply
   double seconds = 0.0;
   std::uint64_t bytes_in = 0, bytes_out = 0;
 };

@@ -129,6 +129,8 @@ Transformer::Layer Transformer::load_layer(WeightLoader& loader, std::int64_t in
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
   WeightLoader loader(checkpoint, spec_);
+  std::uint64_t all_bytes = 0;
+  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) all_bytes += tensor.bytes;
   const WeightNames& names = spec_.names;
   const auto embedding_name = names.embedding + ".weight";
   embedding_ =
@@ -147,6 +149,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
                                    max_length_, factors);
   }
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(spec_.layers.size()); ++i) {
+    if (options.progress) options.progress(loader.bytes_used(), all_bytes);
     layers_.push_back(load_layer(loader, i, options));
   }
   final_norm_ = NormWeights(loader, names.final_norm, spec_);
@@ -156,6 +159,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   } else {
     head_ = backend_.make_linear({loader.linear(head_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
   }
+  if (options.progress) options.progress(all_bytes, all_bytes);
   loader.check_all_used();
   backend_.finish_loading();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,6 +20,9 @@ class WeightLoader;
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
   std::int64_t max_length = 0;  // tokens a sequence may have; 0 = the model's context length
+  // Told how many bytes of the checkpoint's weights are there, of how many, after each layer; on the loading thread.
+  // May be empty.
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
 // A decoder-only transformer on one device. Const after load; forward uses one workspace, so one call at a time.

@@ -62,7 +62,7 @@ const RawTensor& WeightLoader::require(const std::string& name, const Shape& sha
     throw_load_error(ErrorCode::kBadFile, name, "{}: tensor '{}' has shape {}; expected {}", checkpoint_.path, name,
                      tensor->shape.to_string(), shape.to_string());
   }
-  used_.insert(name);
+  if (used_.insert(name).second) bytes_used_ += tensor->bytes;
   return *tensor;
 }
 

@@ -33,6 +33,9 @@ class WeightLoader {
   std::vector<float> rotary_vector(const std::string& name, std::int64_t n, std::int64_t head_dim);
   void mark_used(const std::string& name) { used_.insert(name); }
 
+  // Bytes of the weights asked for so far, as stored.
+  std::uint64_t bytes_used() const noexcept { return bytes_used_; }
+
   // Throws if the checkpoint holds weights that were neither used nor known to be ignorable.
   void check_all_used() const;
 
@@ -41,6 +44,7 @@ class WeightLoader {
   const checkpoint::Checkpoint& checkpoint_;
   const ModelSpec& spec_;
   std::set<std::string> used_;
+  std::uint64_t bytes_used_ = 0;
 };
 
 // Where output row `row` of a rotary weight in halves lies in a file that keeps pairs.

@@ -68,19 +68,45 @@ bool equal(const Sha256Digest& a, const Sha256Digest& b) noexcept {
 Result<Access> Access::load(std::string_view key_file, const std::vector<std::string>& plain_keys,
                             std::uint64_t secret) {
   Access access;
-  const auto tenant_of = [&](std::string_view name) {
-    for (std::uint32_t i = 0; i < access.tenants_.size(); ++i) {
-      if (access.tenants_[i].name == name) return i;
-    }
-    Tenant tenant;
-    tenant.name = name;
-    tenant.salt = salt_of(secret, name);
-    access.tenants_.push_back(std::move(tenant));
-    return static_cast<std::uint32_t>(access.tenants_.size() - 1);
-  };
+  access.secret_ = secret;
+  access.plain_ = plain_keys;
+  access.open_ = access.caller_of(access.tenant_of("default"), kEverything);
+  if (auto fine = access.read(key_file); !fine) return fine.error();
+  access.has_keys_ = !access.keys_.empty();
+  return access;
+}
+
+Result<void> Access::reload(std::string_view key_file) {
+  auto fresh = load(key_file, plain_, secret_);
+  if (!fresh) return fresh.error();
+  if (has_keys_ != fresh->has_keys_) {
+    return make_error(ErrorCode::kInvalidArgument, "api-key-file", "the file holds no key: those before stay");
+  }
+  const std::lock_guard lock(mutex_);
+  for (Tenant& tenant : tenants_) tenant.quota = {};
+  for (Key& key : fresh->keys_) {
+    const Tenant& meant = fresh->tenants_[key.tenant];
+    key.tenant = tenant_of(meant.name);
+    tenants_[key.tenant].quota = meant.quota;
+  }
+  keys_ = std::move(fresh->keys_);
+  return {};
+}
+
+std::uint32_t Access::tenant_of(std::string_view name) {
+  for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+    if (tenants_[i].name == name) return i;
+  }
+  Tenant tenant;
+  tenant.name = name;
+  tenant.salt = salt_of(secret_, name);
+  tenants_.push_back(std::move(tenant));
+  return static_cast<std::uint32_t>(tenants_.size() - 1);
+}
+
+Result<void> Access::read(std::string_view key_file) {
   const std::uint32_t everybody = tenant_of("default");
-  access.open_ = access.caller_of(everybody, kEverything);
-  for (const std::string& key : plain_keys) access.keys_.push_back({digest_of(key), everybody, kEverything});
+  for (const std::string& key : plain_) keys_.push_back({digest_of(key), everybody, kEverything});
   int number = 0;
   for (std::size_t at = 0; at < key_file.size();) {
     const std::size_t end = std::min(key_file.find('\n', at), key_file.size());
@@ -115,13 +141,13 @@ Result<Access> Access::load(std::string_view key_file, const std::vector<std::st
         return wrong("expected tenant=NAME, scopes=infer,admin,metrics, rpm=N, tpm=N or concurrent=N after the key");
       }
     }
-    Tenant& tenant = access.tenants_[key.tenant];
+    Tenant& tenant = tenants_[key.tenant];
     if (quota.requests_per_minute > 0) tenant.quota.requests_per_minute = quota.requests_per_minute;
     if (quota.tokens_per_minute > 0) tenant.quota.tokens_per_minute = quota.tokens_per_minute;
     if (quota.concurrent > 0) tenant.quota.concurrent = quota.concurrent;
-    access.keys_.push_back(key);
+    keys_.push_back(key);
   }
-  return access;
+  return {};
 }
 
 Caller Access::caller_of(std::uint32_t tenant, unsigned scopes) const {
@@ -130,17 +156,17 @@ Caller Access::caller_of(std::uint32_t tenant, unsigned scopes) const {
 
 Result<Caller> Access::caller(std::string_view authorization, std::string_view api_key, const std::string& peer,
                               TimePoint now, ApiError& refusal) const {
-  if (keys_.empty()) return open_;
+  if (!has_keys_) return open_;
   std::string_view shown = api_key;
   if (authorization.size() > 7 && (authorization.starts_with("Bearer ") || authorization.starts_with("bearer "))) {
     shown = authorization.substr(7);
   }
   const auto digest = digest_of(shown);
   const Key* found = nullptr;
+  const std::lock_guard lock(mutex_);
   for (const Key& key : keys_) {
     if (equal(key.digest, digest)) found = &key;  // and on: all keys take the same time
   }
-  const std::lock_guard lock(mutex_);
   if (guesses_.size() > kAddresses) guesses_.clear();
   const auto guess = guesses_.find(peer);
   if (guess != guesses_.end() && milliseconds_between(guess->second.since, now) > kMinuteMs) guesses_.erase(guess);

@@ -31,9 +31,18 @@ class Access {
   static Result<Access> load(std::string_view key_file, const std::vector<std::string>& plain_keys,
                              std::uint64_t secret);
   Access(Access&& other) noexcept
-      : keys_(std::move(other.keys_)), open_(std::move(other.open_)), tenants_(std::move(other.tenants_)) {}
+      : secret_(other.secret_),
+        has_keys_(other.has_keys_),
+        plain_(std::move(other.plain_)),
+        open_(std::move(other.open_)),
+        keys_(std::move(other.keys_)),
+        tenants_(std::move(other.tenants_)) {}
 
-  bool has_keys() const noexcept { return !keys_.empty(); }
+  // Takes the keys and quotas of another text of the key file from now on; what runs goes on, and tenants keep what
+  // they have used. kInvalidArgument, changing nothing, for lines that are wrong or where no key would be left.
+  Result<void> reload(std::string_view key_file);
+  // Whether there were any at the start: a reload neither opens nor closes a server.
+  bool has_keys() const noexcept { return has_keys_; }
   // Who sent these headers: Bearer, X-Api-Key. Without any keys configured everybody may do everything. Compares in
   // constant time over all keys; 401, or 429 for a peer that keeps guessing.
   Result<Caller> caller(std::string_view authorization, std::string_view api_key, const std::string& peer,
@@ -66,10 +75,16 @@ class Access {
   Caller caller_of(std::uint32_t tenant, unsigned scopes) const;
   static void refill(Tenant& tenant, TimePoint now);
 
-  std::vector<Key> keys_;
+  std::uint32_t tenant_of(std::string_view name);
+  Result<void> read(std::string_view key_file);
+
+  std::uint64_t secret_ = 0;
+  bool has_keys_ = false;
+  std::vector<std::string> plain_;
   Caller open_;               // everybody, where there are no keys
   mutable std::mutex mutex_;  // of what follows
-  mutable std::vector<Tenant> tenants_;
+  std::vector<Key> keys_;
+  mutable std::vector<Tenant> tenants_;  // never fewer: callers know them by number
   mutable std::unordered_map<std::string, Guesses> guesses_;
 };
 

@@ -81,7 +81,7 @@ GenerationSchema make_schema(bool counts_only) {
           read_messages)
       .field("system", "What stands before it", content, read_system)
       .string(
-          "model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
+          "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
       .field("tools", "Not yet supported, refused unless empty", {{"type", {"array", "null"}}, {"maxItems", 0}},
              [](Fields&, const Json& value) -> Result<void> {
                if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
@@ -97,11 +97,11 @@ GenerationSchema make_schema(bool counts_only) {
        "max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens, "Tokens of the answer")
       .field("stop_sequences", "The answer ends before the first of these",
              {{"type", {"array", "null"}},
-              {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopBytes}}},
+              {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopLength}}},
               {"maxItems", L::kStops}},
              [](Fields& f, const Json& value) -> Result<void> {
                if (!value.is_array()) return GenerationSchema::wrong_type("stop_sequences", "a list of strings");
-               auto read = read_strings("stop_sequences", value, L::kStops, L::kStopBytes);
+               auto read = read_strings("stop_sequences", value, L::kStops, L::kStopLength);
                if (!read) return read.error();
                f.stop = std::move(*read);
                return {};

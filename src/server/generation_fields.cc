@@ -73,9 +73,9 @@ Result<std::vector<std::string>> read_strings(const std::string& name, const Jso
   const auto add = [&](const Json& one) -> Result<void> {
     if (!one.is_string()) return GenerationSchema::wrong_type(name, "a string or a list of strings");
     const auto& text = one.get_ref<const std::string&>();
-    if (text.empty() || text.size() > longest) {
-      return make_error(ErrorCode::kInvalidArgument, name, "{} holds a string of {} bytes: expected 1 to {}", name,
-                        text.size(), longest);
+    if (const std::size_t n = characters(text); n == 0 || n > longest) {
+      return make_error(ErrorCode::kInvalidArgument, name, "{} holds a string of {} characters: expected 1 to {}", name,
+                        n, longest);
     }
     out.push_back(text);
     return {};
@@ -158,9 +158,9 @@ void add_sampling_fields(GenerationSchema& schema) {
                f.allowed_token_ids = std::move(*read);
                return {};
              })
-      .field("bad_words", "Texts that the answer will not have", strings_shape(L::kBadWords, L::kBadWordBytes),
+      .field("bad_words", "Texts that the answer will not have", strings_shape(L::kBadWords, L::kBadWordLength),
              [](Fields& f, const Json& value) -> Result<void> {
-               auto read = read_strings("bad_words", value, L::kBadWords, L::kBadWordBytes);
+               auto read = read_strings("bad_words", value, L::kBadWords, L::kBadWordLength);
                if (!read) return read.error();
                f.bad_words = std::move(*read);
                return {};
@@ -173,9 +173,9 @@ void add_ending_fields(GenerationSchema& schema) {
       .integer(
           "min_tokens", [](Fields& f) -> auto& { return f.min_tokens; }, 0, L::kMaxTokens,
           "The answer does not end before it has as many tokens")
-      .field("stop", "The answer ends before the first of these", strings_shape(L::kStops, L::kStopBytes),
+      .field("stop", "The answer ends before the first of these", strings_shape(L::kStops, L::kStopLength),
              [](Fields& f, const Json& value) -> Result<void> {
-               auto read = read_strings("stop", value, L::kStops, L::kStopBytes);
+               auto read = read_strings("stop", value, L::kStops, L::kStopLength);
                if (!read) return read.error();
                f.stop = std::move(*read);
                return {};
@@ -223,7 +223,7 @@ void add_stream_fields(GenerationSchema& schema) {
 
 void add_serving_fields(GenerationSchema& schema) {
   schema.string(
-            "model", [](Fields& f) -> auto& { return f.model; }, L::kNameBytes, "Which of the models served")
+            "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
       .integer(
           "truncate_prompt_tokens", [](Fields& f) -> auto& { return f.truncate_prompt_tokens; }, -1, L::kMaxTokens,
           "Keep the last so many tokens of the prompt; -1 = as many as the model takes")
@@ -231,12 +231,12 @@ void add_serving_fields(GenerationSchema& schema) {
           "priority", [](Fields& f) -> auto& { return f.priority; }, -1'000'000, 1'000'000,
           "Lower is sooner, under --scheduling-policy priority")
       .string(
-          "cache_salt", [](Fields& f) -> auto& { return f.cache_salt; }, L::kSaltBytes,
+          "cache_salt", [](Fields& f) -> auto& { return f.cache_salt; }, L::kSaltLength,
           "Prefixes are shared only among requests of one key and one salt")
       .string(
-          "user", [](Fields& f) -> auto& { return f.user; }, L::kNameBytes, "Taken, of no effect")
+          "user", [](Fields& f) -> auto& { return f.user; }, L::kNameLength, "Taken, of no effect")
       .string(
-          "request_id", [](Fields& f) -> auto& { return f.request_id; }, L::kNameBytes,
+          "request_id", [](Fields& f) -> auto& { return f.request_id; }, L::kNameLength,
           "Names the request in logs and traces")
       .number(
           "timeout", [](Fields& f) -> auto& { return f.timeout_seconds; }, {0.0, 3600.0, true},
@@ -261,7 +261,7 @@ void add_serving_fields(GenerationSchema& schema) {
       .boolean(
           "explain", [](Fields& f) -> auto& { return f.explain; }, "Why it took as long as it did, in the answer")
       .string(
-          "session_id", [](Fields& f) -> auto& { return f.session_id; }, L::kNameBytes,
+          "session_id", [](Fields& f) -> auto& { return f.session_id; }, L::kNameLength,
           "An open session: a prompt goes on after its tokens, a conversation finds its keys and values there")
       .ignored("metadata", "Taken, of no effect")
       .ignored("store", "Taken, of no effect")

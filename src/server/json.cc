@@ -1,5 +1,6 @@
 #include "server/json.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace millrace::server {
@@ -40,6 +41,11 @@ Result<Json> parse_json(std::string_view text) {
   } catch (const std::length_error&) {
     return Error{ErrorCode::kInvalidArgument, "body", problem};
   }
+}
+
+std::size_t characters(std::string_view text) noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string json_string(std::string_view text) {

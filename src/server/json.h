@@ -19,6 +19,9 @@ struct JsonLimits {
 // that comes twice, for numbers that no double holds, and beyond JsonLimits. Linear in the text; the stack stays flat.
 Result<Json> parse_json(std::string_view text);
 
+// Code points of UTF-8 text, as JSON Schema counts the length of a string.
+std::size_t characters(std::string_view text) noexcept;
+
 // The text as a JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. Never throws.
 std::string json_string(std::string_view text);
 // Compact, under the same rule.

@@ -32,6 +32,10 @@ void Observers::request(const observe::RequestRecord& record) {
   if (spans_ != nullptr) spans_->request(record);
 }
 
+void Observers::refusal(const observe::RequestRecord& record) {
+  if (log_requests_) access_log_.request(record);
+}
+
 std::string Observers::text(observe::Snapshot snapshot) {
   snapshot.dropped_log_lines = writer_.dropped();
   if (spans_ != nullptr) snapshot.dropped_spans = spans_->dropped();

@@ -30,11 +30,11 @@ void add_penalty_fields(GenerationSchema& schema) {
           "Within so many last tokens; -1 = all, 0 = none")
       .field("dry_sequence_breakers", "A repetition does not reach over these texts",
              {{"type", {"array", "null"}},
-              {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kBreakerBytes}}},
+              {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kBreakerLength}}},
               {"maxItems", L::kBreakers}},
              [](Fields& f, const Json& value) -> Result<void> {
                if (!value.is_array()) return GenerationSchema::wrong_type("dry_sequence_breakers", "a list of strings");
-               auto read = read_strings("dry_sequence_breakers", value, L::kBreakers, L::kBreakerBytes);
+               auto read = read_strings("dry_sequence_breakers", value, L::kBreakers, L::kBreakerLength);
                if (!read) return read.error();
                f.dry_sequence_breakers = std::move(*read);
                return {};

@@ -84,9 +84,9 @@ class Schema {
                  [=](T& to, const Json& value) -> Result<void> {
                    if (!value.is_string()) return wrong_type(name, "a string");
                    const auto& text = value.get_ref<const std::string&>();
-                   if (text.size() > longest) {
-                     return make_error(ErrorCode::kInvalidArgument, name, "{} has {} bytes: the limit is {}", name,
-                                       text.size(), longest);
+                   if (const std::size_t n = characters(text); n > longest) {
+                     return make_error(ErrorCode::kInvalidArgument, name, "{} has {} characters: the limit is {}", name,
+                                       n, longest);
                    }
                    get(to) = text;
                    return {};

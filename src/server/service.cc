@@ -8,8 +8,8 @@
 namespace millrace::server {
 namespace {
 
-constexpr double kStuckMs = 60'000.0;  // no step takes that long: prompts come in chunks
 constexpr std::size_t kIdBytes = 128;
+constexpr double kSlowStepMs = 2'000.0;  // whoever reads metrics does not wait for such an engine
 
 // "[::1]:8000" -> "[::1]"
 std::string_view without_port(std::string_view host) {
@@ -62,6 +62,11 @@ class WithHeaders final : public http::Responder {
       : inner_(std::move(inner)), headers_(std::move(headers)) {}
   std::optional<http::Reply> poll() override {
     auto reply = inner_->poll();
+    if (reply) add_missing(*reply, headers_);
+    return reply;
+  }
+  std::optional<http::Reply> promise() override {
+    auto reply = inner_->promise();
     if (reply) add_missing(*reply, headers_);
     return reply;
   }
@@ -247,7 +252,9 @@ http::Reply Service::error(int status, std::string_view what) {
                      : status == 505 ? "version_not_supported"
                      : status >= 500 ? "internal_error"
                                      : "bad_request";
-  return ApiError(status, code, "", std::string(what)).reply(Dialect::kOpenAi);
+  http::Reply reply = ApiError(status, code, "", std::string(what)).reply(Dialect::kOpenAi);
+  reply.headers.add("x-request-id", request_id({}));
+  return reply;
 }
 
 void Service::finished(const http::Exchange& exchange) {
@@ -256,6 +263,16 @@ void Service::finished(const http::Exchange& exchange) {
   observers_.metrics().http(exchange, route == nullptr ? "" : route->path);
   if (exchange.status == 401) observers_.metrics().auth_failure();
   if (exchange.status == 429) observers_.metrics().rejected("capacity");
+  if (exchange.refusal.empty()) return;
+  const auto spent = std::chrono::duration<double>(exchange.seconds);
+  observe::RequestRecord record;
+  record.route = route == nullptr ? "none" : std::string(route->path);
+  record.request_id = exchange.request_id;
+  record.status = exchange.status;
+  record.error_code = exchange.refusal;
+  record.finished = env_.now();
+  record.received = record.finished - std::chrono::duration_cast<Clock::duration>(spent);
+  observers_.refusal(record);
 }
 
 void Service::finished(const GenerationTask& task, const std::vector<Answer>& answers,
@@ -267,6 +284,7 @@ void Service::finished(const GenerationTask& task, const std::vector<Answer>& an
   record.request_id = task.request_id;
   record.trace_parent = task.trace_parent;
   record.n = task.fields.n;
+  record.priority = task.fields.priority;
   if (!task.sampling.empty()) {
     record.max_tokens = task.sampling[0].max_tokens;
     record.temperature = task.sampling[0].temperature;
@@ -300,7 +318,7 @@ std::string Service::metrics_text() {
                                 .running = beat.running,
                                 .waiting = beat.waiting,
                                 .paused = beat.paused};
-    if (beat.alive) {
+    if (beat.alive && beat.last_step_age_ms < kSlowStepMs) {
       now.pages = status.model->engine.call([&](const engine::Engine& e) {
         now.kv_runs = e.kv_runs();
         return e.cache().use();
@@ -329,7 +347,7 @@ bool Service::engine_failed() {
   for (const ModelStatus& status : models_.list()) {
     if (status.model == nullptr) continue;
     const engine::Heartbeat beat = status.model->engine.heartbeat();
-    if (!beat.alive || beat.last_step_age_ms > kStuckMs) return true;
+    if (!beat.alive || beat.last_step_age_ms > config_.step_seconds * 1e3) return true;
   }
   return false;
 }

@@ -9,6 +9,7 @@
 
 #include "http/message.h"
 #include "server/access.h"
+#include "server/alarm.h"
 #include "server/api_error.h"
 #include "server/generation.h"
 #include "server/model_host.h"
@@ -26,6 +27,7 @@ struct ServiceConfig {
   std::vector<std::string> allowed_hosts;    // of the Host header; empty = any
   std::vector<std::string> allowed_origins;  // of browsers; "localhost" stands for any port of this machine
   int prep_threads = 2;
+  double step_seconds = 60.0;  // an engine whose step takes longer has failed: prompts come in chunks
   std::string version;
 };
 
@@ -49,6 +51,8 @@ class Service final : public http::Application {
   SessionBook& sessions() noexcept { return sessions_; }
   PrepPool& prep_pool() noexcept { return pool_; }
   const Access& access() const noexcept { return access_; }
+  // Another text of the key file; any thread. See Access::reload().
+  Result<void> reload_keys(std::string_view key_file) { return access_.reload(key_file); }
   const ServiceConfig& config() const noexcept { return config_; }
   bool strict_params() const noexcept { return config_.strict_params; }
   // The client's X-Request-Id where it is one, else a new one.
@@ -63,6 +67,9 @@ class Service final : public http::Application {
   bool draining() const noexcept { return draining_; }
   // An engine failed, or has not come round for too long.
   bool engine_failed();
+  // Ends all requests with an error, those too whose engine never will; takes no more.
+  void give_up() { alarm_.raise(); }
+  Alarm& alarm() noexcept { return alarm_; }
 
  private:
   const Route* find(std::string_view method, std::string_view path, std::string& parameter, std::string& allowed) const;
@@ -75,12 +82,13 @@ class Service final : public http::Application {
   http::Headers common_headers(const http::Request& request);
 
   const ServiceConfig config_;
-  const Access access_;
+  Access access_;
   Observers& observers_;
   Env& env_;
   std::function<int()> connections_;
   std::atomic<bool> draining_ = false;
   std::atomic<std::uint64_t> next_id_;
+  Alarm alarm_;
   ModelHost models_;
   SessionBook sessions_;  // whose models it holds
   PrepPool pool_;         // last: its threads use the rest

@@ -25,6 +25,8 @@ class ChatFormat {
   Result<std::vector<TextPiece>> render(const nlohmann::ordered_json& request, std::int64_t unix_time,
                                         std::string_view template_name = {}) const;
 
+  // The Jinja source that renders a plain conversation; empty if there is none.
+  std::string_view default_source() const { return set_.default_source(); }
   // Of the template that would render such a request.
   Result<TemplateCapabilities> capabilities(bool has_tools, std::string_view template_name = {}) const;
 

@@ -1,5 +1,8 @@
 """Who may do what: keys, scopes, tenants, browsers."""
+import signal
+import socket
 import subprocess
+import time
 
 import pytest
 from running_server import PROGRAM, environment, events, read_all, unchunked
@@ -227,3 +230,33 @@ def test_unknown_fields_are_errors_where_the_server_is_strict(start):
         reply = server.post(TEXT, HI | {"tempratur": 1})
         assert reply.status == 400 and reply.error["code"] == "unknown_parameter"
         assert server.post(TEXT, HI).status == 200
+
+
+def test_keys_are_read_anew_on_sighup(start, tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text("first-key-000 tenant=red\nstays-key-000 tenant=blue rpm=1\n")
+    with start("--api-key-file", keys, env={"MILLRACE_API_KEY": "master-key-00"}) as server:
+
+        def status(key):
+            return server.post(TEXT, HI, bearer(key)).status
+
+        def reload(text):
+            before = server.text().count(" read again")
+            keys.write_text(text)
+            server.signal(signal.SIGHUP)
+            end = time.monotonic() + 10
+            while server.text().count(" read again") + server.text().count("not read again") == before:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+
+        assert status("stays-key-000") == 200 and status("first-key-000") == 200
+        with server.open_stream(TEXT, HI | {"max_tokens": 300, "ignore_eos": True, "stream": True},
+                                headers=["Authorization: Bearer first-key-000", "Connection: close"]) as plug:
+            plug.recv(1, socket.MSG_PEEK)
+            reload("second-key-00 tenant=green\nstays-key-000 tenant=blue rpm=1\n")
+            assert status("first-key-000") == 401 and status("second-key-00") == 200 and status("master-key-00") == 200
+            assert status("stays-key-000") == 429  # what it has used it has used
+            assert events(unchunked(read_all(plug)))[-1] == (None, "[DONE]")  # of the key that is gone
+        reload("short\n")
+        assert "line 1" in server.text() and status("second-key-00") == 200  # those before stay
+        assert "second-key-00" not in server.text()

@@ -89,6 +89,19 @@ def test_until_the_model_is_there_requests_are_told_to_wait(start):
         assert server.call("GET", "/ready").status == 200
 
 
+def test_ready_says_how_much_of_the_model_is_there(start):
+    with start("--packed-cache", "off", "--matmul-precision", "f32", wait=False) as server:
+        shares, told = [], []
+        while (reply := server.call("GET", "/ready")).status != 200:
+            assert reply.status == 503 and reply.headers["retry-after"] == "1" and reply.json()["status"] == "loading"
+            shares.append(reply.json()["progress"])
+            if (refused := server.post(TEXT, {"prompt": "a", "max_tokens": 1})).status == 503:
+                told.append(int(refused.error["message"].split(": ")[1].split(" %")[0]))
+        assert shares == sorted(shares) and told == sorted(told)
+        assert len({share for share in shares if 0 < share < 1}) > 2 and any(0 < percent < 100 for percent in told), (shares, told)
+        assert server.call("GET", "/ready").json() == {"status": "ready"}
+
+
 def test_a_model_that_cannot_be_loaded_ends_the_server_with_its_code(tmp_path):
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF" + b"\xff" * 100)
@@ -233,3 +246,32 @@ def test_many_streams_at_once_say_each_what_they_would_alone(server):
     for thread in threads:
         thread.join(60)
     assert texts == alone
+
+
+def test_two_busy_models_share_the_machine(start, model):
+    """While a stream of one runs, a stream of the other comes about as far; alone again, each is as fast as before."""
+    with start("--model", f"other={model}") as server:
+        assert server.post(TEXT, {"prompt": "a", "max_tokens": 1, "model": "other"}).status == 200  # loads it
+        body = {"prompt": "Count: 1, 2, 3,", "max_tokens": 300, "ignore_eos": True, "temperature": 0, "stream": True}
+        said = {}
+
+        def read(name):
+            with server.open_stream(TEXT, body | {"model": name}) as plug:
+                plug.recv(1, socket.MSG_PEEK)
+                begun.wait()
+                text = said[name] = []
+                while b"[DONE]" not in (piece := plug.recv(1 << 12)):
+                    text.append(piece)
+                counts.append({other: b"".join(pieces).count(b"data: ") for other, pieces in said.items()})
+
+        begun, counts = threading.Barrier(2), []
+        threads = [threading.Thread(target=read, args=(name,)) for name in ("m", "other")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        first = counts[0]
+        assert min(first.values()) > 0.8 * max(first.values()), counts
+        busy = {line.split('model_name="')[1].split('"')[0] for line in server.call("GET", "/metrics").body.decode().splitlines()
+                if line.startswith("millrace:step_phase_seconds_count") and 'phase="send"' in line and not line.endswith(" 0")}
+        assert busy == {"m", "other"}

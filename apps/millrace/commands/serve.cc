@@ -1,6 +1,8 @@
 #include <atomic>
 
+#include "base/log.h"
 #include "command.h"
+#include "configuration.h"
 #include "serve/lifecycle.h"
 #include "serve/serve_flags.h"
 #include "serve/served_model.h"
@@ -9,39 +11,16 @@ namespace millrace::commands {
 namespace {
 
 struct Flags {
-  app::ModelFlags model;
-  app::EngineFlags engine;
+  app::ServedModelsFlags models;
   app::ServeFlags serve;
 };
 
-std::vector<server::ModelEntry> entries_of(const Flags& flags, server::Observers& observers) {
-  std::vector<server::ModelEntry> entries;
-  const std::string& name = flags.serve.served_model_name.empty() ? flags.model.model : flags.serve.served_model_name;
-  entries.push_back(app::served_model(name, {}, flags.model, flags.engine, observers));
-  for (const std::string& pair : flags.serve.models) {
-    const std::size_t mark = pair.find('=');
-    if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
-      throw_load_error(ErrorCode::kInvalidArgument, "model", "--model {}: expected NAME=REFERENCE", pair);
-    }
-    app::ModelFlags model = flags.model;
-    model.model = pair.substr(mark + 1);
-    entries.push_back(app::served_model(pair.substr(0, mark), {}, model, flags.engine, observers));
-  }
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (entries[i].name != entries[j].name) continue;
-      throw_load_error(ErrorCode::kInvalidArgument, "model", "two models are named {}", entries[i].name);
-    }
-  }
-  return entries;
-}
-
 int serve(const Flags& flags) {
   app::hold_signals();
-  static_cast<void>(flags.engine.config());  // says what is wrong before anything starts
+  static_cast<void>(flags.models.engine.config());  // says what is wrong before anything starts
   server::Access access = flags.serve.access();
   server::Observers observers(flags.serve.observers(access.tenant_names()), Env::system());
-  server::Service service(flags.serve.service(), std::move(access), entries_of(flags, observers),
+  server::Service service(flags.serve.service(), std::move(access), flags.models.entries(observers),
                           flags.serve.host_config(), observers, Env::system());
   std::atomic<http::Server*> started = nullptr;
   service.count_connections([&] { return started != nullptr ? started.load()->connections() : 0; });
@@ -54,7 +33,15 @@ int serve(const Flags& flags) {
     fmt::print("listening on unix:{}\n", flags.serve.uds);
   }
   std::fflush(stdout);
-  return app::run_until_told(*server, service, flags.serve.shutdown_timeout);
+  return app::run_until_told(*server, service, flags.serve.shutdown_timeout, [&] {
+    const auto note = [](const char* what, const Result<void>& done) {
+      done ? log::info("{} read again", what) : log::error("{} not read again: {}", what, done.error().message);
+    };
+    if (!flags.serve.tls_cert.empty()) note("certificate", server->reload_certificate());
+    if (flags.serve.api_key_file.empty()) return;
+    const auto text = flags.serve.key_file();
+    note("keys", text ? service.reload_keys(*text) : text.error());
+  });
 }
 
 }  // namespace
@@ -64,11 +51,10 @@ app::Command serve() {
           .summary = "Serve a model over HTTP, as the OpenAI and Anthropic APIs have it",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<Flags>();
-            app.add_option("model_reference", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
             flags->serve.declare(app);
-            flags->engine.declare(app);
-            flags->model.declare(app);
-            return [flags] { return serve(*flags); };
+            flags->models.declare(app);
+            app::declare_configuration(app);
+            return [flags, &app] { return app::apply_configuration(app) ? 0 : serve(*flags); };
           },
           .log_level = "info"};
 }

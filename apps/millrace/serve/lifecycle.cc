@@ -82,15 +82,14 @@ void hold_signals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-int run_until_told(http::Server& server, server::Service& service, double shutdown_seconds) {
+int run_until_told(http::Server& server, server::Service& service, double shutdown_seconds,
+                   const std::function<void()>& reload) {
   const sigset_t set = our_signals();
   bool ready = false;
   for (;;) {
     const int signal = ::sigtimedwait(&set, nullptr, &kLookAround);
     if (signal == SIGTERM || signal == SIGINT) return drain(server, service, shutdown_seconds);
-    if (signal == SIGHUP) {
-      if (const auto loaded = server.reload_certificate(); !loaded) log::error("{}", loaded.error().message);
-    }
+    if (signal == SIGHUP) reload();
     const server::ModelStatus first = service.models().first();
     if (!ready && first.state == server::ModelState::kFailed) {
       exit_after(kExitSeconds, exit_code(first.error.code));
@@ -103,6 +102,7 @@ int run_until_told(http::Server& server, server::Service& service, double shutdo
     }
     if (service.engine_failed()) {
       log::error("an engine has failed");
+      service.give_up();
       exit_after(kExitSeconds / 2, kEngineFailed);  // who watches from outside sees /health red until then
       std::this_thread::sleep_for(std::chrono::seconds(1));
       return kEngineFailed;

@@ -16,10 +16,6 @@ bool is_loopback(const std::string& host) { return host == "localhost" || host =
 }  // namespace
 
 void ServeFlags::declare(CLI::App& app) {
-  app.add_option("--model", models, "A further model, as NAME=REFERENCE; loaded when first asked for. May be repeated")
-      ->allow_extra_args(false);
-  app.add_option("--served-model-name,--alias", served_model_name,
-                 "The model's name in requests; default its reference");
   app.add_option("--host", host, "Address to listen on")->envname("MILLRACE_HOST");
   app.add_option("--port", port, "And port; 0 = any free one, printed")
       ->envname("MILLRACE_PORT")
@@ -31,8 +27,10 @@ void ServeFlags::declare(CLI::App& app) {
   app.add_option("--api-key", api_key,
                  "A key that opens everything; others on this machine see it here: prefer the variable")
       ->envname("MILLRACE_API_KEY");
-  app.add_option("--api-key-file", api_key_file,
-                 "Lines of: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]");
+  app.add_option(
+      "--api-key-file", api_key_file,
+      "Lines of: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]; read again on "
+      "SIGHUP");
   app.add_flag("--insecure-no-auth", insecure_no_auth, "Listen beyond this machine though there is no key");
   app.add_flag("--open-metrics", open_metrics, "/metrics needs no key");
   app.add_flag("--strict-params", strict_params, "Unknown fields of a request are errors");
@@ -44,6 +42,9 @@ void ServeFlags::declare(CLI::App& app) {
       ->delimiter(',');
   app.add_option("--shutdown-timeout", shutdown_timeout, "Seconds that running requests get after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--step-timeout", step_timeout,
+                 "Seconds after which a step counts as hanging: the process ends, with code 70")
+      ->check(CLI::Range(0.1, 86400.0));
   app.add_option("--model-idle-timeout", model_idle_timeout,
                  "Unload a model that nobody asked for so many seconds; 0 = never")
       ->check(CLI::Range(0.0, 1e9));
@@ -93,6 +94,7 @@ server::ServiceConfig ServeFlags::service() const {
     config.allowed_hosts = {"localhost", "127.0.0.1", "[::1]", host};  // a page elsewhere may point its name here
   }
   config.allowed_origins = allowed_origins;
+  config.step_seconds = step_timeout;
   config.version = MILLRACE_VERSION;
   return config;
 }
@@ -117,11 +119,13 @@ server::ObserverConfig ServeFlags::observers(std::vector<std::string> tenants) c
   return config;
 }
 
+Result<std::string> ServeFlags::key_file() const { return read_file(Env::system(), api_key_file, kMaxKeyFileBytes); }
+
 server::Access ServeFlags::access() const {
   std::vector<std::string> plain;
   if (!api_key.empty()) plain.push_back(api_key);
   std::string file;
-  if (!api_key_file.empty()) file = read_file(Env::system(), api_key_file, kMaxKeyFileBytes).or_throw();
+  if (!api_key_file.empty()) file = key_file().or_throw();
   auto access = server::Access::load(file, plain, Env::system().random_seed()).or_throw();
   if (!access.has_keys() && !api_key_file.empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "api-key-file", "{}: holds no key", api_key_file);

@@ -4,18 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "engine_flags.h"
 #include "http/server.h"
-#include "loaded_model.h"
 #include "server/access.h"
 #include "server/service.h"
 
 namespace millrace::app {
 
-// What `serve` takes besides the model's and the engine's flags. Names as vllm serve has them, llama-server's beside.
+// What `serve` takes besides the models' and the engines' flags. Names as vllm serve has them, llama-server's beside.
 struct ServeFlags {
-  std::vector<std::string> models;  // name=reference, further ones
-  std::string served_model_name;
   std::string host = "127.0.0.1", uds;
   int port = 8000, io_threads = 1;
   std::string tls_cert, tls_key;
@@ -23,6 +19,7 @@ struct ServeFlags {
   bool insecure_no_auth = false, open_metrics = false, strict_params = false;
   std::vector<std::string> allowed_hosts, allowed_origins;
   double shutdown_timeout = 30.0;  // seconds
+  double step_timeout = server::ServiceConfig().step_seconds;
   double model_idle_timeout = 0.0;
   std::uint64_t memory_cap = 0;
   std::string log_format = "text", trace_file, otlp_endpoint, metrics_compat = "vllm";
@@ -37,6 +34,8 @@ struct ServeFlags {
   server::ObserverConfig observers(std::vector<std::string> tenants) const;  // throws LoadError
   // Reads keys; refuses to listen to the world without one. Throws LoadError.
   server::Access access() const;
+  // What --api-key-file holds now.
+  Result<std::string> key_file() const;
 };
 
 }  // namespace millrace::app

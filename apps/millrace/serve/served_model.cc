@@ -4,6 +4,7 @@
 
 #include "backend/cpu/probe.h"
 #include "chat/conversation.h"
+#include "engine/fair_turn.h"
 
 namespace millrace::app {
 namespace {
@@ -23,12 +24,13 @@ std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
 }
 
 // What metrics need to know of a model, and of the machine: bytes and operations of a step, and what could be.
-server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded,
+server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded, const EngineFlags& flags,
                                       const engine::Engine& engine) {
   const auto limits = backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), kProbeSeconds);
   return {.name = name,
           .block_tokens = engine.cache().block_tokens(),
           .pages = engine.cache().total_pages(),
+          .batches = flags.batching != "continuous",
           .meter = server::observe::StepMeter(loaded.transformer->spec(),
                                               static_cast<double>(loaded.transformer->weight_bytes_per_token()),
                                               static_cast<double>(engine.kv_bytes_per_token())),
@@ -37,9 +39,10 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
 }
 
 server::ModelParts load(const std::string& name, const ModelFlags& flags, const EngineFlags& engine_flags,
-                        server::Observers& observers) {
+                        const std::shared_ptr<engine::FairTurn>& turn, server::Observers& observers,
+                        const std::function<void(double)>& progress) {
   auto foundation = std::make_shared<Foundation>();
-  foundation->loaded = load_model(flags);
+  foundation->loaded = load_model(flags, {}, progress);
   LoadedModel& loaded = foundation->loaded;
   if (loaded.checkpoint->tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", loaded.checkpoint->path);
@@ -48,11 +51,12 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   const auto geometry = loaded.transformer->kv_geometry(flags.kv_pages());
   const std::int64_t token_bytes =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(geometry.page_bytes()) * layers / geometry.block_tokens);
-  ServingEngine made = make_engine(loaded, loaded.checkpoint->tokenizer, flags, engine_flags, kKvBytes / token_bytes);
+  ServingEngine made =
+      make_engine(loaded, loaded.checkpoint->tokenizer, flags, engine_flags, kKvBytes / token_bytes, turn);
   made.engine->warm_up().or_throw();
   foundation->archive = std::move(made.archive);
   server::ModelParts parts;
-  observers.attach(*made.engine, observed(name, loaded, *made.engine));
+  observers.attach(*made.engine, observed(name, loaded, engine_flags, *made.engine));
   parts.engine = std::move(made.engine);
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = load_chat_format(*loaded.checkpoint);
@@ -67,17 +71,49 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   return parts;
 }
 
-}  // namespace
-
-server::ModelEntry served_model(std::string name, std::vector<std::string> aliases, const ModelFlags& model,
-                                const EngineFlags& engine, server::Observers& observers) {
+server::ModelEntry entry_of(std::string name, const ModelFlags& model, const EngineFlags& engine,
+                            const std::shared_ptr<engine::FairTurn>& turn, server::Observers& observers) {
   server::ModelEntry entry;
-  entry.load = [name, model, engine, &observers](const std::function<void(double)>&) {
-    return load(name, model, engine, observers);
+  entry.load = [name, model, engine, turn, &observers](const std::function<void(double)>& progress) {
+    return load(name, model, engine, turn, observers, progress);
   };
   entry.name = std::move(name);
-  entry.aliases = std::move(aliases);
   return entry;
+}
+
+}  // namespace
+
+void ServedModelsFlags::declare(CLI::App& app) {
+  app.add_option("model_reference", model.model, "Model: .gguf, directory, org/name, or 'default'");
+  app.add_option("--served-model-name,--alias", served_model_name,
+                 "The model's name in requests; default its reference");
+  app.add_option("--model", further, "A further model, as NAME=REFERENCE; loaded when first asked for. May be repeated")
+      ->allow_extra_args(false);
+  engine.declare(app);
+  model.declare(app);
+}
+
+std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& observers) const {
+  std::vector<server::ModelEntry> entries;
+  const auto turn = further.empty() ? nullptr : std::make_shared<engine::FairTurn>(Env::system());
+  entries.push_back(
+      entry_of(served_model_name.empty() ? model.model : served_model_name, model, engine, turn, observers));
+  for (const std::string& pair : further) {
+    const std::size_t mark = pair.find('=');
+    if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
+      throw_load_error(ErrorCode::kInvalidArgument, "model", "--model {}: expected NAME=REFERENCE", pair);
+    }
+    ModelFlags other = model;
+    other.model = pair.substr(mark + 1);
+    entries.push_back(entry_of(pair.substr(0, mark), other, engine, turn, observers));
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (entries[i].name != entries[j].name) continue;
+      throw_load_error(ErrorCode::kInvalidArgument, "model", "two models are named {}", entries[i].name);
+    }
+  }
+  return entries;
 }
 
 }  // namespace millrace::app

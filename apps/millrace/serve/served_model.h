@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine_flags.h"
 #include "loaded_model.h"
@@ -9,8 +10,17 @@
 
 namespace millrace::app {
 
-// How the server gets a model: loads it as all commands do, and puts an engine on it.
-server::ModelEntry served_model(std::string name, std::vector<std::string> aliases, const ModelFlags& model,
-                                const EngineFlags& engine, server::Observers& observers);
+// Which models a command serves, and how: flags of `serve` and `run-batch`.
+struct ServedModelsFlags {
+  ModelFlags model;
+  EngineFlags engine;
+  std::string served_model_name;
+  std::vector<std::string> further;  // name=reference
+
+  void declare(CLI::App& app);
+  // How the server gets them: loaded as all commands do, with an engine on each. Throws LoadError for names that are
+  // wrong. The observers must outlive what is loaded.
+  std::vector<server::ModelEntry> entries(server::Observers& observers) const;
+};
 
 }  // namespace millrace::app

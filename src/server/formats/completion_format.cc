@@ -7,11 +7,6 @@
 namespace millrace::server {
 namespace {
 
-// As Python counts the length of a string.
-std::int64_t characters(std::string_view text) {
-  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
-}
-
 class CompletionFormat final : public AnswerFormat {
  public:
   explicit CompletionFormat(const GenerationTask& task)
@@ -146,7 +141,7 @@ class CompletionFormat final : public AnswerFormat {
   void add_token(Json& to, std::int32_t token, std::int64_t& offset) const {
     std::string text = token_text(task_, token);
     to["text_offset"].push_back(offset);
-    offset += characters(text);
+    offset += static_cast<std::int64_t>(characters(text));
     to["tokens"].push_back(std::move(text));
   }
 

@@ -16,8 +16,8 @@ LogField ms_field(std::string name, double ms) { return {std::move(name), fmt::f
 }  // namespace
 
 std::vector<LogField> access_fields(const RequestRecord& record) {
-  std::vector<LogField> fields = {text_field("request_id", record.request_id), text_field("route", record.route),
-                                  text_field("model", record.model)};
+  std::vector<LogField> fields = {text_field("request_id", record.request_id), text_field("route", record.route)};
+  if (!record.model.empty()) fields.push_back(text_field("model", record.model));
   if (!record.tenant.empty()) fields.push_back(text_field("tenant", record.tenant));
   if (const auto trace = parse_trace_parent(record.trace_parent)) {
     fields.push_back(text_field("trace_id", trace->trace_id));

@@ -35,6 +35,8 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       token_gaps_(buckets_of("vllm:inter_token_latency_seconds").size() + 1),
       running_(gauge("vllm:num_requests_running")),
       waiting_(gauge("vllm:num_requests_waiting")),
+      waiting_for_place_(families.gauge("vllm:num_requests_waiting_by_reason", labels({{"reason", "capacity"}}))),
+      waiting_for_batch_(families.gauge("vllm:num_requests_waiting_by_reason", labels({{"reason", "deferred"}}))),
       kv_usage_(gauge("vllm:kv_cache_usage_perc")),
       mbu_(gauge("millrace:memory_bandwidth_utilization")),
       mfu_(gauge("millrace:compute_utilization")),
@@ -82,7 +84,7 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       request_preemptions_(histogram("vllm:request_num_preemptions")),
       step_size_(histogram("vllm:iteration_tokens_total")),
       step_sequences_(histogram("millrace:step_sequences")) {
-  constexpr std::array kPhases = {"schedule", "prepare", "forward", "commit"};
+  constexpr std::array kPhases = {"schedule", "prepare", "forward", "commit", "send"};
   for (std::size_t i = 0; i < kPhases.size(); ++i) {
     phases_[i] = &families.histogram("millrace:step_phase_seconds", labels({{"phase", kPhases[i]}}));
   }
@@ -98,6 +100,8 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
                             FinishReason::kTimeout, FinishReason::kError}) {
     families.counter("vllm:request_success_total", labels({{"finished_reason", std::string(finished_reason(reason))}}));
   }
+  families.gauge("vllm:lora_requests_info",
+                 labels({{"max_lora", "0"}, {"running_lora_adapters", ""}, {"waiting_lora_adapters", ""}}));
   for (const char* phase : {"queue", "prefill", "decode"}) {
     families.counter("millrace:aborts_total", labels({{"phase", phase}}));
   }
@@ -120,12 +124,14 @@ void ModelMetrics::set_model(ServedModel model) {
       .Set(1.0);
   pages_[2]->Set(static_cast<double>(model.pages));
   up_.Set(1.0);
+  batches_ = model.batches;
   const std::lock_guard lock(mutex_);
   model_ = std::move(model);
 }
 
 void ModelMetrics::step(const engine::StepReport& report) {
-  const std::array phases = {report.schedule_ms, report.prepare_ms, report.forward_ms, report.commit_ms};
+  const std::array phases = {report.schedule_ms, report.prepare_ms, report.forward_ms, report.commit_ms,
+                             report.send_ms};
   for (std::size_t i = 0; i < phases.size(); ++i) phases_[i]->Observe(phases[i] / 1e3);
   step_size_.Observe(static_cast<double>(report.prefill_tokens + report.decode_tokens));
   step_sequences_.Observe(static_cast<double>(report.sequences));
@@ -144,12 +150,18 @@ void ModelMetrics::step(const engine::StepReport& report) {
   evicted_.Increment(static_cast<double>(report.evicted_pages));
   if (report.failed) failed_steps_.Increment();
   running_.Set(static_cast<double>(report.running));
-  waiting_.Set(static_cast<double>(report.waiting));
+  set_waiting(report.waiting);
   paused_.Set(static_cast<double>(report.paused));
   oldest_wait_.Set(report.oldest_wait_ms / 1e3);
   set_pages(report.pages);
   count_tokens(report);
   count_work(report);
+}
+
+void ModelMetrics::set_waiting(std::int64_t waiting) {
+  waiting_.Set(static_cast<double>(waiting));
+  waiting_for_place_.Set(batches_ ? 0.0 : static_cast<double>(waiting));
+  waiting_for_batch_.Set(batches_ ? static_cast<double>(waiting) : 0.0);
 }
 
 void ModelMetrics::set_pages(const kv::CacheUse& use) {
@@ -195,9 +207,12 @@ void ModelMetrics::request(const RequestRecord& record) {
   request_max_tokens_.Observe(static_cast<double>(record.max_tokens));
   request_prompt_.Observe(static_cast<double>(record.prompt_tokens()));
   request_computed_.Observe(static_cast<double>(record.prompt_tokens() - record.cached_tokens()));
+  const std::string priority = priorities_.admit(std::to_string(record.priority));
+  Histogram& queue = families_.histogram("millrace:queue_time_by_priority_seconds", labels({{"priority", priority}}));
   std::int64_t longest = 0;
   for (const AnswerRecord& answer : record.answers) {
     count_answer(answer);
+    queue.Observe(answer.spent.queue_ms / 1e3);
     longest = std::max(longest, answer.stats.output_tokens);
   }
   request_longest_.Observe(static_cast<double>(longest));
@@ -244,7 +259,7 @@ void ModelMetrics::count_objectives(const RequestRecord& record) {
 
 void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
   running_.Set(static_cast<double>(snapshot.running));
-  waiting_.Set(static_cast<double>(snapshot.waiting));
+  set_waiting(snapshot.waiting);
   paused_.Set(static_cast<double>(snapshot.paused));
   const auto ratio = [&](std::int64_t tokens) {
     const std::int64_t all = snapshot.kv_runs.tokens;

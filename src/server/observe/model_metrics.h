@@ -1,10 +1,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "server/observe/label_values.h"
 #include "server/observe/metric_families.h"
 #include "server/observe/metrics.h"
 #include "server/observe/recent_work.h"
@@ -32,6 +34,7 @@ class ModelMetrics {
   Gauge& gauge(std::string_view name) { return families_.gauge(name, labels()); }
   Histogram& histogram(std::string_view name) { return families_.histogram(name, labels()); }
   void set_pages(const kv::CacheUse& use);
+  void set_waiting(std::int64_t waiting);
   void count_tokens(const engine::StepReport& report);
   void count_work(const engine::StepReport& report);
   void count_answer(const AnswerRecord& answer);
@@ -41,12 +44,14 @@ class ModelMetrics {
   const std::string name_;
   const std::vector<Objective> objectives_;
 
-  std::mutex mutex_;  // of the two
+  std::atomic<bool> batches_ = false;  // requests wait for a batch to begin
+  std::mutex mutex_;                   // of the two
   ServedModel model_;
   RecentWork recent_;
   std::vector<double> token_gaps_;  // scratch of step(): counts by bucket
 
-  Gauge &running_, &waiting_, &kv_usage_;
+  LabelValues priorities_{16};
+  Gauge &running_, &waiting_, &waiting_for_place_, &waiting_for_batch_, &kv_usage_;
   Gauge &mbu_, &mfu_, &busy_, &oldest_wait_, &step_age_, &up_, &paused_, &adjacent_, &long_runs_;
   Counter &prompt_tokens_, &generation_tokens_, &cached_tokens_, &queries_, &hits_, &preemptions_, &drafts_,
       &draft_tokens_, &accepted_tokens_, &corrupted_;
@@ -55,7 +60,7 @@ class ModelMetrics {
   Histogram &ttft_, &itl_, &tpot_, &latency_, &queue_, &inference_, &prefill_, &decode_;
   Histogram &request_prompt_, &request_generation_, &request_longest_, &request_n_, &request_max_tokens_,
       &request_computed_, &request_preemptions_, &step_size_, &step_sequences_;
-  std::array<Histogram*, 4> phases_;  // schedule, prepare, forward, commit
+  std::array<Histogram*, 5> phases_;  // schedule, prepare, forward, commit, send
   std::array<Gauge*, 3> pages_;       // used, cached, free
   std::vector<Counter*> causes_;      // as cause_names()
 };

@@ -17,7 +17,7 @@ struct AnswerRecord {
 
 // One finished request to a model: what logs, metrics and traces are made of. Never what was asked or answered.
 struct RequestRecord {
-  std::string model, route;           // as configured: these are labels
+  std::string model, route;           // as configured: these are labels; no model: refused before it got to one
   std::string tenant;                 // a configured name; empty: none
   std::string request_id;             // as the client knows it
   std::string trace_parent;           // the W3C header as it came; may be empty or wrong
@@ -25,7 +25,7 @@ struct RequestRecord {
   std::string error_code;             // of the error body; empty: none
   std::uint64_t engine_request = 0;   // the engine's id of it; 0: it never got there
   std::vector<AnswerRecord> answers;  // those that the engine ended; none if it never got there
-  int n = 1;
+  int n = 1, priority = 0;
   std::int64_t max_tokens = 0;
   double temperature = 1.0, top_p = 1.0;
   TimePoint received{}, finished{};

@@ -15,7 +15,7 @@ const Schema<Fields>& schema() {
   static const Schema<Fields> made = [] {
     Schema<Fields> s;
     s.string(
-         "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Whose tokenizer")
+         "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Whose tokenizer")
         .field("tokens", "Token ids",
                {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}}},
                [](Fields& f, const Json& value) -> Result<void> {

@@ -14,7 +14,7 @@ const Schema<Fields>& schema() {
   static const Schema<Fields> made = [] {
     Schema<Fields> s;
     s.string(
-        "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Which of the models served");
+        "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Which of the models served");
     return s;
   }();
   return made;

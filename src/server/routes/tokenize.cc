@@ -27,7 +27,7 @@ const GenerationSchema& schema() {
             "parse_special", [](Fields& f) -> auto& { return f.parse_special; },
             "Whether special tokens written in the text are meant; default true");
     add_chat_prompt_fields(s);
-    s.string("model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameBytes, "Whose tokenizer");
+    s.string("model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Whose tokenizer");
     return s;
   }();
   return made;

@@ -17,9 +17,12 @@ Route tokenizer_info() {
             const auto special = [&](std::optional<text::TokenId> id) {
               return id ? Json(std::string(tokenizer.token_text(*id))) : Json();
             };
+            const Json chat_template =
+                model->chat == nullptr ? Json() : Json(std::string(model->chat->default_source()));
             const Json info = {{"tokenizer_class", tokenizer.kind()},   {"vocab_size", tokenizer.vocab_size()},
                                {"bos_token", special(tokenizer.bos())}, {"eos_token", special(tokenizer.eos())},
-                               {"add_bos_token", tokenizer.adds_bos()}, {"model_max_length", model->max_length}};
+                               {"add_bos_token", tokenizer.adds_bos()}, {"model_max_length", model->max_length},
+                               {"chat_template", chat_template}};
             return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(info)});
           }};
 }

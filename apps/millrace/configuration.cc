@@ -1,0 +1,126 @@
+#include "configuration.h"
+
+#include <fmt/core.h>
+
+#include <CLI/Config.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+
+namespace millrace::app {
+namespace {
+
+constexpr std::uint64_t kMaxFileBytes = 1 << 20;
+constexpr const char* kFile = "--config";
+constexpr const char* kPrint = "--print-config";
+constexpr const char* kSecret = "api-key";
+
+// As a file names it: "max-model-len".
+std::string key_of(const CLI::Option& option) {
+  const auto& names = option.get_lnames();
+  return names.empty() ? option.get_single_name() : names.front();
+}
+
+bool is_setting(const CLI::Option& option) {
+  const std::string key = key_of(option);
+  return key != "help" && key != "help-all" && key != "config" && key != "print-config";
+}
+
+std::string variable_of(const CLI::Option& option) {
+  std::string name = "MILLRACE_" + key_of(option);
+  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// The option that a key of the file means, under any of its names; null where there is none.
+CLI::Option* find(CLI::App& command, const std::string& key) {
+  CLI::Option* option = command.get_option_no_throw("--" + key);
+  if (option == nullptr) option = command.get_option_no_throw(key);
+  return option != nullptr && is_setting(*option) ? option : nullptr;
+}
+
+void set(CLI::Option& option, const CLI::ConfigItem& item, const std::string& file) {
+  try {
+    const bool flag = option.get_items_expected_max() == 0;
+    for (const std::string& value : item.inputs) {
+      option.add_result(flag ? option.get_flag_value(item.name, value) : value);
+    }
+    option.run_callback();
+  } catch (const CLI::Error& error) {
+    throw_load_error(ErrorCode::kInvalidArgument, item.name, "{}: {}: {}", file, item.name, error.what());
+  }
+}
+
+void read_file_into(CLI::App& command, const std::string& path) {
+  std::istringstream text(read_file(Env::system(), path, kMaxFileBytes).or_throw());
+  std::vector<CLI::Option*> given;  // by the command line or a variable: those win
+  for (CLI::Option* option : command.get_options()) {
+    if (option->count() > 0) given.push_back(option);
+  }
+  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
+    if (item.name == "++" || item.name == "--") continue;  // a section begins, or ends
+    if (!item.parents.empty() && item.parents.front() != command.get_name()) continue;
+    CLI::Option* option = item.parents.size() > 1 ? nullptr : find(command, item.name);
+    if (option == nullptr) {
+      throw_load_error(ErrorCode::kInvalidArgument, item.name, "{}: {}: {} has no such option", path, item.fullname(),
+                       command.get_name());
+    }
+    if (std::ranges::find(given, option) == given.end()) set(*option, item, path);
+  }
+}
+
+std::string value_text(const std::string& value) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool plain =
+      (error == std::errc() && end == value.data() + value.size()) || value == "true" || value == "false";
+  return plain ? value : "\"" + value + "\"";
+}
+
+void print(CLI::App& command) {
+  fmt::print("[{}]\n", command.get_name());
+  for (CLI::Option* option : command.get_options()) {
+    if (!is_setting(*option)) continue;
+    const std::string key = key_of(*option);
+    if (option->count() == 0) {
+      option->capture_default_str();
+      fmt::print("# {} = {}\n", key, value_text(option->get_default_str()));
+    } else if (key == kSecret) {
+      fmt::print("# {} is set\n", key);
+    } else if (option->get_items_expected_max() > 1) {
+      std::string values;
+      for (const std::string& value : option->results()) values += (values.empty() ? "" : ", ") + value_text(value);
+      fmt::print("{} = [{}]\n", key, values);
+    } else {
+      fmt::print("{} = {}\n", key, value_text(option->results().back()));
+    }
+  }
+}
+
+}  // namespace
+
+void declare_configuration(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (is_setting(*option) && option->get_envname().empty()) option->envname(variable_of(*option));
+  }
+  command.add_option(kFile,
+                     "Options from a file (TOML or INI): name = value, perhaps under [COMMAND]; the command line "
+                     "and variables beat it");
+  command.add_flag(kPrint)->description("Print the settings as such a file and end");
+}
+
+bool apply_configuration(CLI::App& command) {
+  const CLI::Option* file = command.get_option(kFile);
+  if (file->count() > 0) read_file_into(command, file->results().back());
+  if (command.get_option(kPrint)->count() == 0) return false;
+  print(command);
+  return true;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,59 @@
+#include "server/collector.h"
+
+#include <algorithm>
+
+namespace millrace::server {
+
+ApiError error_of(const engine::Output& output) {
+  if (output.finish == engine::FinishReason::kTimeout)
+    return {504, "timeout", "timeout", "the request took longer than it may"};
+  if (output.finish == engine::FinishReason::kCancelled) return {503, "shutting_down", "", "the request was cancelled"};
+  if (!output.error) return {};
+  if (output.error->code == ErrorCode::kInternal && output.error->param == "logits") {
+    return {500, "numerical_error", "", "the model's output is not a number"};
+  }
+  return *output.error;
+}
+
+ApiError engine_failure() { return Error{ErrorCode::kInternal, "", "the engine has failed"}; }
+
+Collector::Collector(std::shared_ptr<Job> job) : job_(std::move(job)) {
+  const GenerationTask& task = job_->task;
+  made_ = static_cast<std::size_t>(
+      task.fields.use_beam_search ? task.fields.n : std::max(task.fields.n, task.fields.best_of.value_or(0)));
+  answers_.resize(task.prompts.size() * made_);
+  pieces_.resize(answers_.size());
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    answers_[i].index = i;
+    answers_[i].prompt = i / made_;
+  }
+  open_ = job_->streams.size();
+  format_ = job_->route.format(task);
+}
+
+Collector::~Collector() {
+  if (open_ > 0) job_->cancel_all();
+  for (const Answer& answer : answers_) job_->tokens_used += answer.stats.prompt_tokens + answer.stats.output_tokens;
+  job_->service.finished(job_->task, answers_, error_);
+}
+
+std::vector<Answer> Collector::chosen() const {
+  const auto n = static_cast<std::size_t>(job_->task.fields.n);
+  if (made_ == n) return answers_;
+  const auto mean = [](const Answer& a) {
+    return a.stats.cumulative_logprob / static_cast<double>(std::max<std::size_t>(1, a.tokens.size()));
+  };
+  std::vector<Answer> best;
+  for (std::size_t p = 0; p < job_->task.prompts.size(); ++p) {
+    std::vector<Answer> mine(answers_.begin() + static_cast<std::ptrdiff_t>(p * made_),
+                             answers_.begin() + static_cast<std::ptrdiff_t>((p + 1) * made_));
+    std::ranges::stable_sort(mine, std::greater(), mean);
+    for (std::size_t i = 0; i < n; ++i) {
+      mine[i].index = p * n + i;
+      best.push_back(std::move(mine[i]));
+    }
+  }
+  return best;
+}
+
+}  // namespace millrace::server

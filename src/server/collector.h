@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "server/generation_job.h"
+
+namespace millrace::server {
+
+// As a client hears of an output that ended its request badly.
+ApiError error_of(const engine::Output& output);
+// What remains to be said where an engine says nothing any more.
+ApiError engine_failure();
+
+// Takes what the engine made of a request's prompts and turns it into answers.
+class Collector {
+ public:
+  explicit Collector(std::shared_ptr<Job> job);
+  ~Collector();
+
+  // Calls `step(answer, piece)` for each answer that gained something. The first error ends everything.
+  template <typename Step>
+  void drain(Step step) {
+    for (std::size_t p = 0; p < job_->streams.size(); ++p) {
+      while (!error_) {
+        auto output = job_->streams[p]->try_pop();
+        if (!output) break;
+        take(p, *std::move(output), step);
+      }
+    }
+    if (!error_ && open_ > 0 && job_->service.alarm().raised()) error_ = engine_failure();
+    if (error_ && open_ > 0) {
+      job_->cancel_all();
+      open_ = 0;
+    }
+  }
+  bool ended() const noexcept { return open_ == 0; }
+  const std::optional<ApiError>& error() const noexcept { return error_; }
+  AnswerFormat& format() noexcept { return *format_; }
+
+  // Those that are returned: all, or with best_of the n likeliest of each prompt, by mean logarithm.
+  std::vector<Answer> chosen() const;
+  const std::vector<Answer>& answers() const noexcept { return answers_; }
+
+ private:
+  template <typename Step>
+  void take(std::size_t prompt, engine::Output output, Step step) {
+    using enum engine::FinishReason;
+    if (output.finish == kError || output.finish == kTimeout || output.finish == kCancelled) {
+      error_ = error_of(output);
+      return;
+    }
+    Answer& answer = answers_[prompt * made_ + static_cast<std::size_t>(output.choice)];
+    Piece& piece = pieces_[answer.index];
+    answer.text += output.text;
+    piece.text += output.text;
+    if (output.token) {
+      answer.tokens.push_back(*output.token);
+      piece.tokens.push_back(*output.token);
+    }
+    if (output.score) {
+      piece.scores.push_back(*output.score);
+      answer.scores.push_back(*std::move(output.score));
+    }
+    if (!output.prompt_scores.empty()) answer.prompt_scores = std::move(output.prompt_scores);
+    if (!output.embedding.empty()) answer.embedding = std::move(output.embedding);
+    answer.finish = output.finish;
+    answer.stop_reason = std::move(output.stop_reason);
+    answer.stats = output.stats;
+    answer.engine_request = output.request;
+    if (output.spent) answer.spent = *output.spent;
+    if (output.last) --open_;
+    const auto gathered = static_cast<std::int64_t>(piece.tokens.size());
+    if (output.finish == kNone && gathered < job_->task.fields.stream_interval) return;
+    step(answer, piece);
+    piece = {};
+  }
+
+  std::shared_ptr<Job> job_;
+  std::unique_ptr<AnswerFormat> format_;
+  std::size_t made_ = 1, open_ = 0;
+  std::vector<Answer> answers_;
+  std::vector<Piece> pieces_;  // [answers], not yet said
+  std::optional<ApiError> error_;
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/generation.h"
+#include "server/service.h"
+
+namespace millrace::server {
+
+// What outlives the connection: the preparing threads and the one that loads models hold it too.
+struct Job {
+  Service& service;
+  const GenerationRoute& route;
+  http::Request request;
+  Caller caller;
+  http::Wake wake;
+  const Alarm::Listed listed;  // when the server gives up
+  std::string request_id;
+  std::atomic<bool> abandoned = false;  // the client has left
+  std::int64_t tokens_used = 0;
+
+  // Written before `done` is set, read after it.
+  std::vector<std::string> unknown;
+  std::optional<ApiError> error;
+  GenerationTask task;
+  std::vector<std::shared_ptr<engine::TokenStream>> streams;  // [task.requests]
+  std::atomic<bool> done = false;
+
+  Job(Service& s, const GenerationRoute& r, http::Request req, const Caller& c, http::Wake w)
+      : service(s), route(r), request(std::move(req)), caller(c), wake(std::move(w)), listed(s.alarm(), wake) {}
+  ~Job() { service.access().end_request(caller, tokens_used, Env::system().now()); }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  void finish() {
+    done.store(true, std::memory_order_release);
+    wake();
+  }
+  void fail(ApiError why) {
+    error = std::move(why);
+    finish();
+  }
+  void cancel_all() {
+    for (const auto& stream : streams) task.model->engine.cancel(stream);
+  }
+};
+
+}  // namespace millrace::server
