@@ -6,7 +6,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ORDER = ["base", "tensor", "text", "quant", "grammar", "comm", "checkpoint", "hub", "http", "backend", "kv", "sched", "model", "decode", "engine",
+ORDER = ["base", "tensor", "text", "quant", "grammar", "comm", "checkpoint", "hub", "http", "backend", "kv", "sched", "model", "decode", "draft", "engine",
          "loadgen", "simulator", "server"]
 # The scheduler and the cache must run without a model (docs/architecture.md).
 FORBIDDEN = {"sched": {"backend", "model", "checkpoint", "text"}}

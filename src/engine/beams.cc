@@ -67,6 +67,7 @@ void Engine::score_beam(Running& beam, std::span<const float> logits) {
     return;
   }
   beam.beam_row.assign(row->begin(), row->end());
+  beam.resting = true;
   if (beam.sampling.logprobs) {
     const std::uint64_t hash = hash_of(answer_of(beam));
     for (const decode::ScoredToken& next : beam.beam_row) {
@@ -131,17 +132,60 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     }
     fork_beam(*after[i], parent);
   }
-  for (const auto& beam : before) scheduler_.remove(*beam);
+  for (const auto& beam : before) {
+    if (!beam->parked) scheduler_.remove(*beam);
+  }
   for (std::size_t i = 0; i < live.size(); ++i) {
     Running& beam = *after[i];
     beam.choice = static_cast<int>(i);
     beam.tokens.push_back(live[i].token);
     beam.pipeline.accept(live[i].token);
     beam.beam_row.clear();
+    beam.resting = false;
+    if (std::exchange(beam.parked, false)) added.push_back(&beam);
   }
   for (Running* beam : added) scheduler_.add(*beam, view());
   flight.live = static_cast<int>(after.size());
   flight.answers = std::move(after);
+}
+
+// Beams that have their scores make room for siblings that have no place yet: they leave the scheduler with their
+// pages.
+void Engine::park_beams() {
+  for (const RequestId id : searches_) {
+    const auto& beams = requests_.at(id).answers;
+    const auto waits = [](const auto& beam) {
+      return beam != nullptr && !beam->resting && beam->state == sched::SequenceState::kWaiting;
+    };
+    if (std::ranges::none_of(beams, waits)) continue;
+    for (const auto& beam : beams) {
+      if (beam != nullptr && beam->resting && !beam->parked && beam->in_flight == 0) park(*beam);
+    }
+  }
+}
+
+void Engine::park(Running& beam) {
+  if (beam.parked || beam.ending != FinishReason::kNone) return;
+  settle(beam, env_.now());
+  scheduler_.remove(beam);
+  beam.parked = true;
+}
+
+// A beam that has no place gives up its pages: they can be computed again, and a sibling need not copy those that it
+// shares with it. False where there is none.
+bool Engine::reclaim_beams() {
+  for (const RequestId id : searches_) {
+    const auto& beams = requests_.at(id).answers;
+    for (auto it = beams.rbegin(); it != beams.rend(); ++it) {
+      if (*it == nullptr || (*it)->blocks.blocks().empty()) continue;
+      if (!(*it)->parked && (*it)->state != sched::SequenceState::kWaiting) continue;
+      publish(**it, true);
+      (*it)->blocks.truncate(0);
+      (*it)->scheduled = (*it)->computed = 0;
+      return true;
+    }
+  }
+  return false;
 }
 
 // `beam` goes on where `parent` is: over the same pages, as far as that has any.
@@ -173,7 +217,10 @@ void Engine::tell_beams(RequestId id, InFlight& flight, std::vector<Output>& out
     ++counters_.answers;
   }
   outputs.back().last = true;
-  for (const auto& beam : flight.answers) scheduler_.remove(*beam);
+  for (const auto& beam : flight.answers) {
+    if (!beam->parked) scheduler_.remove(*beam);
+  }
+  searches_.erase(id);
   if (flight.deadline) deadlines_.erase({*flight.deadline, id});
   requests_.erase(id);
 }

@@ -47,7 +47,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   }
   const bool refused = reason == FinishReason::kError && running.state == sched::SequenceState::kWaiting;
   if (reason != FinishReason::kStop && reason != FinishReason::kLength) settle(running, env_.now());
-  scheduler_.remove(running);
+  if (!running.parked) scheduler_.remove(running);
   InFlight& flight = requests_.at(running.request);
   if (!running.stops.stopped()) {
     output.text += running.stops.push(running.detokenizer.finish());
@@ -77,6 +77,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   const bool drawn = flight.beams == nullptr;
   const bool tells = drawn || output.last;  // a search that ends early has told nothing yet: it ends as one answer
   if (output.last) {
+    searches_.erase(running.request);
     requests_.erase(running.request);
   } else {
     flight.answers[static_cast<std::size_t>(running.choice)].reset();

@@ -237,6 +237,7 @@ Result<RequestId> Engine::submit(Request request) {
     first.is_beam = true;
     first.record.most = 0;
     flight.beams = make_beam_run(request, first);
+    searches_.insert(id);
   }
   flight.answers.resize(flight.beams ? 1 : static_cast<std::size_t>(request.n));
   flight.answers[0] = std::move(running);

@@ -176,6 +176,9 @@ class Engine {
   void score_beam(Running& beam, std::span<const float> logits);
   void advance_beams(std::vector<Output>& outputs);
   void advance(RequestId id, InFlight& flight, std::vector<Output>& outputs);
+  void park_beams();
+  void park(Running& beam);
+  bool reclaim_beams();
   void fork_beam(Running& beam, const Running& parent);
   void tell_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs);
   void tell_hypothesis(BeamRun& run, const Running& first, std::span<const std::int32_t> tokens, int choice,
@@ -218,6 +221,7 @@ class Engine {
   std::vector<RequestId> cancelled_;
   std::set<std::pair<TimePoint, RequestId>> deadlines_;
   std::vector<Running*> retiring_;       // end as soon as no step holds them
+  std::set<RequestId> searches_;         // requests answered by beam search
   std::vector<RequestId> scored_beams_;  // in the step being committed
   std::vector<std::pair<RequestId, Error>> failed_beams_;
   EngineCounters counters_;

@@ -71,6 +71,7 @@ struct Running : sched::Sequence {
   TimeAccount account;
   DraftRecord record;
   bool is_beam = false;
+  bool parked = false;                        // resting, and not the scheduler's: lets others run
   std::vector<decode::ScoredToken> beam_row;  // what may follow it; empty until computed
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
   std::optional<Error> failure;               // and this

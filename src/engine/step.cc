@@ -52,7 +52,7 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
     const bool all_starve =
         plan.rows.empty() && (std::ranges::any_of(waiting, starves) || std::ranges::any_of(running, starves));
     if (plan.preempted.empty() && !head_starves && !all_starve) return plan;
-    if (sessions_.reclaim()) continue;
+    if (sessions_.reclaim() || reclaim_beams()) continue;
     // Slow readers share pages among themselves, so that none of them alone would free what is needed.
     if (all_starve && plan.preempted.empty() && launched_.empty()) {
       std::ranges::copy_if(running, std::back_inserter(plan.preempted), &sched::Sequence::paused);
@@ -63,6 +63,7 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
 
 bool Engine::launch(std::vector<Output>& outputs) {
   const sched::PolicyView now = view();
+  park_beams();
   if (speculation_) draft(now);
   sched::StepPlan plan = plan_with_room(now);
   for (sched::Sequence* sequence : plan.preempted) preempt(static_cast<Running&>(*sequence));
@@ -80,6 +81,9 @@ bool Engine::launch(std::vector<Output>& outputs) {
   step.scheduled = scheduled;
   step.after_pause = stalled_;
   scheduler_.launched(step.plan, now);
+  for (sched::Sequence* sequence : step.plan.preempted) {
+    if (sequence->resting) park(static_cast<Running&>(*sequence));
+  }
   for (const sched::Refusal& refusal : step.plan.refused) {
     ++counters_.refusals;
     Output output;
@@ -103,7 +107,6 @@ void Engine::preempt(Running& running) {
   }
   const auto pages = static_cast<double>(running.blocks.blocks().size());
   const double recompute_ms = cost_.cost().token_ms * static_cast<double>(running.computed);
-  running.beam_row.clear();
   const bool swap = config_.preemption == Preemption::kSwap ||
                     (config_.preemption == Preemption::kAuto && 2.0 * pages * swap_ms_per_page_ < recompute_ms);
   if (swap && config_.swap_bytes > 0 && running.computed > 0 && !running.is_beam) {

@@ -57,8 +57,9 @@ struct Sequence {
 
   // The scheduler's own.
   SequenceState state = SequenceState::kWaiting;
-  bool paused = false;  // its reader is slow: takes part in no step, and is the first to lose its pages and its place
-  int in_flight = 0;    // steps launched and not committed that it takes part in
+  bool paused = false;   // its reader is slow: takes part in no step, and is the first to lose its pages and its place
+  bool resting = false;  // has nothing to compute until others have: may be preempted although it is the oldest
+  int in_flight = 0;     // steps launched and not committed that it takes part in
   std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
   std::int32_t preemptions = 0;
   std::int32_t overtaken = 0;       // sequences that arrived later and were admitted earlier

@@ -59,7 +59,7 @@ void StepPlanner::gather() {
     if (sequence->paused) {
       paused_ones_ = true;
     } else {
-      if (oldest_ == nullptr) oldest_ = sequence;
+      if (oldest_ == nullptr && !sequence->resting) oldest_ = sequence;
       member.chunk = longest_chunk(sequence->remaining());
     }
     if (member.chunk > 0) {

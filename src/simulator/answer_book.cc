@@ -27,6 +27,7 @@ void AnswerBook::forget_all() {
 void AnswerBook::open(Asked asked, std::int64_t longest) {
   asked.serial = next_serial_++;
   std::vector<std::unique_ptr<Reference>> searched;
+  if (asked.request.beams) searched_.insert(asked.request.cache_salt);
   if (asked.request.beams) searched = Reference::searched(asked.prompt, asked.request, longest);
   for (int choice = 0; choice < asked.request.n; ++choice) {
     decode::SamplingParams sampling = asked.request.sampling;
@@ -101,6 +102,7 @@ std::int64_t AnswerBook::most_cached(const Asked& asked, bool caching) const {
   std::int64_t most = asked.from_session;
   // Without prefix caching a session, and those forked from it, find what they themselves have said.
   if (!caching) return asked.request.session ? static_cast<std::int64_t>(asked.prompt.size()) - 1 : most;
+  if (searched_.contains(asked.request.cache_salt)) return static_cast<std::int64_t>(asked.prompt.size()) - 1;
   for (const Text& text : texts_) {
     if (text.serial == asked.serial || text.salt != asked.request.cache_salt) continue;
     const auto end = std::ranges::mismatch(text.tokens, asked.prompt).in2;

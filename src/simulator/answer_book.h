@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,7 @@ class AnswerBook {
   Coverage& coverage_;
   std::map<engine::RequestId, Asked> live_;
   std::vector<Text> texts_;
+  std::set<std::string> searched_;  // salts under which beams have said what nobody was told
   std::map<std::pair<engine::RequestId, int>, std::size_t> text_of_;
   std::int64_t output_tokens_ = 0;
   std::uint64_t next_serial_ = 1;

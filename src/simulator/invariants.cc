@@ -28,7 +28,7 @@ void Invariants::before_step(const engine::Engine& engine) {
     if (sequence->paused) paused_.emplace(sequence->id, sequence->scheduled);
   }
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
-    if (sequence->paused) continue;
+    if (sequence->paused || sequence->resting) continue;
     oldest_ = sequence->id;
     return;
   }
