@@ -5,8 +5,8 @@ import re
 import pytest
 
 TEXT = "/v1/completions"
-COPY = "one two three four five six seven eight nine ten\n" * 4
-ASK = {"prompt": COPY, "max_tokens": 40, "timings": True}
+COPY = "the red fox ran over the hill and " * 6 + "the red fox"
+ASK = {"prompt": COPY, "max_tokens": 40, "timings": True, "ignore_eos": True}
 
 
 @pytest.fixture(scope="module")
