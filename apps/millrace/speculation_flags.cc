@@ -47,14 +47,12 @@ std::pair<std::int64_t, std::int64_t> parse_layers(const std::string& text) {
                    text);
 }
 
-// The draft model and what it stands on, kept as long as the model is.
+// Its weights are packed when it is made: the checkpoint is not needed afterwards.
 std::shared_ptr<model::Transformer> load_draft_model(const std::string& reference, const ModelFlags& flags,
                                                      backend::Backend& backend) {
-  auto checkpoint = std::make_shared<std::unique_ptr<checkpoint::Checkpoint>>(open_model(reference, flags.hub));
-  auto spec = model::make_spec(**checkpoint).or_throw();
-  auto* transformer = new model::Transformer(**checkpoint, std::move(spec), backend,
-                                             {.precision = flags.precision(), .max_length = flags.max_model_len});
-  return {transformer, [checkpoint](model::Transformer* one) { delete one; }};
+  const auto checkpoint = open_model(reference, flags.hub);
+  const model::ModelOptions how{.precision = flags.precision(), .max_length = flags.max_model_len, .progress = {}};
+  return std::make_shared<model::Transformer>(*checkpoint, model::make_spec(*checkpoint).or_throw(), backend, how);
 }
 
 }  // namespace

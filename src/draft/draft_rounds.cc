@@ -42,7 +42,7 @@ bool DraftRounds::draw(Active& active, std::span<const float> logits) {
   return std::ssize(task.drafts) < task.most && active.reached >= kHopeless;
 }
 
-int DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward) {
+void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward) {
   model::BatchInput input;
   std::vector<Active> active;
   std::int64_t room = kCatchUpTokens;
@@ -60,9 +60,7 @@ int DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, co
     want_last_row(input);
     active.push_back({&task, *task.pipeline});
   }
-  int passes = 0;
   while (!input.tokens.empty()) {
-    ++passes;
     const TensorView logits = forward(input);
     std::int64_t row = 0;
     std::erase_if(
@@ -74,7 +72,6 @@ int DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, co
       want_last_row(input);
     }
   }
-  return passes;
 }
 
 }  // namespace millrace::draft

@@ -22,8 +22,8 @@ class DraftRounds {
   using Forward = std::function<TensorView(const model::BatchInput&)>;
 
   // `computed[i]`: tokens of tasks[i] whose keys and values the model has; grown by what this call adds, which is all
-  // of them unless more than kCatchUpTokens are missing: then there is no draft. Returns the passes made.
-  int run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward);
+  // of them unless more than kCatchUpTokens are missing: then there is no draft.
+  void run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward);
 
  private:
   struct Active {

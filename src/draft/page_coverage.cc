@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decode/noise.h"
+#include "decode/token_hash.h"
 
 namespace millrace::draft {
 
@@ -29,7 +29,7 @@ void PageCoverage::cover(std::span<const std::uint64_t> hashes, std::span<const 
 void extend_hashes(std::span<const std::int32_t> tokens, std::vector<std::uint64_t>& hashes) {
   if (hashes.empty()) hashes.push_back(0);
   for (std::size_t i = hashes.size() - 1; i < tokens.size(); ++i) {
-    hashes.push_back(decode::mix(hashes.back() + static_cast<std::uint32_t>(tokens[i]) + 1));
+    hashes.push_back(decode::hash_with(hashes.back(), tokens[i]));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "decode/noise.h"
+#include "decode/token_hash.h"
 
 namespace millrace::draft {
 namespace {
@@ -11,9 +11,7 @@ namespace {
 // Of the last kGram tokens.
 std::uint64_t hash_of(std::span<const std::int32_t> tail) {
   std::uint64_t hash = 0;
-  for (const std::int32_t token : tail.last(SuffixIndex::kGram)) {
-    hash = decode::mix(hash + static_cast<std::uint32_t>(token) + 1);
-  }
+  for (const std::int32_t token : tail.last(SuffixIndex::kGram)) hash = decode::hash_with(hash, token);
   return hash;
 }
 

@@ -4,24 +4,19 @@
 #include <iterator>
 #include <utility>
 
-#include "decode/noise.h"
+#include "decode/token_hash.h"
 #include "engine/engine.h"
 
 namespace millrace::engine {
 namespace {
 
-std::uint64_t hash_of(std::span<const std::int32_t> answer) {
+// Of the answer so far.
+std::uint64_t hash_of(const Running& running) {
   std::uint64_t hash = 0;
-  for (const std::int32_t token : answer) hash = decode::mix(hash + static_cast<std::uint32_t>(token) + 1);
+  for (const std::int32_t token : std::span(running.tokens).subspan(static_cast<std::size_t>(running.prompt_tokens))) {
+    hash = decode::hash_with(hash, token);
+  }
   return hash;
-}
-
-std::uint64_t with_token(std::uint64_t hash, std::int32_t token) {
-  return decode::mix(hash + static_cast<std::uint32_t>(token) + 1);
-}
-
-std::span<const std::int32_t> answer_of(const Running& running) {
-  return std::span(running.tokens).subspan(static_cast<std::size_t>(running.prompt_tokens));
 }
 
 }  // namespace
@@ -69,10 +64,10 @@ void Engine::score_beam(Running& beam, std::span<const float> logits) {
   beam.beam_row.assign(row->begin(), row->end());
   beam.resting = true;
   if (beam.sampling.logprobs) {
-    const std::uint64_t hash = hash_of(answer_of(beam));
+    const std::uint64_t hash = hash_of(beam);
     for (const decode::ScoredToken& next : beam.beam_row) {
       if (auto score = scorer_.score(logits, next.token, *beam.sampling.logprobs)) {
-        run.scores.emplace(with_token(hash, next.token), *std::move(score));
+        run.scores.emplace(decode::hash_with(hash, next.token), *std::move(score));
       }
     }
   }
@@ -241,33 +236,20 @@ void Engine::tell_hypothesis(BeamRun& run, const Running& first, std::span<const
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < tokens.size() && output.finish == FinishReason::kNone; ++i) {
     const std::int32_t token = tokens[i];
-    hash = with_token(hash, token);
+    hash = decode::hash_with(hash, token);
     const auto score = run.scores.find(hash);
     if (score != run.scores.end()) {
       output.score = score->second;
       output.stats.cumulative_logprob += static_cast<double>(score->second.chosen.logprob);
     }
-    output.token = token;
     ++output.stats.output_tokens;
     ++counters_.output_tokens;
-    const bool models_end = !sampling.ignore_eos && ends_answer(token);
-    if (models_end || std::ranges::find(sampling.stop_token_ids, token) != sampling.stop_token_ids.end()) {
-      if (!models_end) output.stop_reason = token;
-      if (sampling.include_stop_str_in_output) output.text = stops.push(detokenizer.push(token), false);
-      output.finish = FinishReason::kStop;
-    } else {
-      output.text = stops.push(detokenizer.push(token), output.stats.output_tokens > sampling.min_tokens);
-      if (stops.stopped()) output.stop_reason = stops.found();
-      output.finish = stops.stopped() ? FinishReason::kStop : FinishReason::kNone;
-    }
+    output.finish = tell(token, output.stats.output_tokens, sampling, detokenizer, stops, output);
     if (i + 1 == tokens.size() || output.finish != FinishReason::kNone) break;
     outputs.push_back(std::exchange(output, {.request = first.request, .choice = choice, .stats = output.stats}));
   }
   if (output.finish == FinishReason::kNone) output.finish = FinishReason::kLength;
-  if (!stops.stopped()) {
-    output.text += stops.push(detokenizer.finish());
-    output.text += stops.finish();
-  }
+  tell_rest(detokenizer, stops, output);
   TimeSpent spent = first.account.spent;
   spent.finished = step_end_;
   output.spent = std::make_shared<const TimeSpent>(spent);

@@ -142,16 +142,7 @@ class CombinationTest : public EngineTest {
     config.scheduling.max_batched_tokens = 48;
     auto engine = make(config, kv_tokens, pages_);
     if (speculation == "no speculation") return engine;
-    draft::DrafterOptions options;
-    options.place = {.target = &transformer_,
-                     .store = &executor_->store(),
-                     .backend = backend_.get(),
-                     .form = pages_,
-                     .pages = executor_->pages()};
-    options.model = {&transformer_, [](model::Transformer*) {}};
-    auto drafter = draft::make_drafter(speculation, options).or_throw();
-    executor_->follow_pages(drafter->follower());
-    engine->speculate(std::make_unique<Speculation>(std::move(drafter), SpeculationConfig{5, false}));
+    engine->speculate(std::make_unique<Speculation>(drafter(speculation, pages_), SpeculationConfig{5, false}));
     return engine;
   }
 

@@ -4,11 +4,6 @@
 
 namespace millrace::engine {
 
-bool Engine::ends_answer(std::int32_t token) const {
-  const auto ends = tokenizer_->end_of_generation();
-  return std::find(ends.begin(), ends.end(), token) != ends.end();
-}
-
 // Requests that were cancelled or whose time is up.
 void Engine::end_overdue(std::vector<Output>& outputs) {
   for (const RequestId id : std::exchange(cancelled_, {})) end_request(id, FinishReason::kCancelled, outputs);
@@ -49,10 +44,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   if (reason != FinishReason::kStop && reason != FinishReason::kLength) settle(running, env_.now());
   if (!running.parked) scheduler_.remove(running);
   InFlight& flight = requests_.at(running.request);
-  if (!running.stops.stopped()) {
-    output.text += running.stops.push(running.detokenizer.finish());
-    output.text += running.stops.finish();
-  }
+  tell_rest(running.detokenizer, running.stops, output);
   output.request = running.request;
   output.choice = running.choice;
   output.finish = reason;
@@ -71,7 +63,6 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   } else if (trusted && config_.prefix_caching && !running.swapped) {
     publish(running, true);
   }
-  ++counters_.answers;
   output.last = --flight.live == 0;
   if (output.last && flight.deadline) deadlines_.erase({*flight.deadline, running.request});
   const bool drawn = flight.beams == nullptr;
@@ -83,6 +74,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
     flight.answers[static_cast<std::size_t>(running.choice)].reset();
   }
   if (!tells) return;
+  ++counters_.answers;
   if (!drawn) {
     output.choice = 0;
     output.stats.output_tokens = 0;

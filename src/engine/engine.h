@@ -157,18 +157,25 @@ class Engine {
   void admit(const sched::Admission& admission);
   Launched gather(sched::StepPlan plan, model::BatchInput& input);
   void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
-  void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
   void draft(const sched::PolicyView& view);
   bool make_room_to_draft(Running& running);
+  void publish(Running& running, bool partial);
+
+  // drawing.cc
+  void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
   void draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
                 std::vector<Output>& outputs);
   void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
   void count_drawn(Running& running);
   bool take_drawn(Running& running, std::int32_t token, std::span<const float> logits, std::vector<Output>& outputs);
   bool take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs);
+  bool is_models_end(std::int32_t token, const decode::SamplingParams& sampling) const;
+  bool is_end(std::int32_t token, const decode::SamplingParams& sampling) const;
+  FinishReason tell(std::int32_t token, std::int64_t n, const decode::SamplingParams& sampling,
+                    text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) const;
+  static void tell_rest(text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output);
   void fail(Running& running, Error error, std::vector<Output>& outputs);
   void finish_reading(Running& running, std::vector<Output>& outputs);
-  void publish(Running& running, bool partial);
 
   // beams.cc
   Result<void> validate_beams(const Request& request) const;
@@ -203,7 +210,6 @@ class Engine {
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error = nullptr);
   void end(Running& running, FinishReason reason, Output output, std::vector<Output>& outputs);
   void end_retired(std::vector<Output>& outputs);
-  bool ends_answer(std::int32_t token) const;
 
   std::unique_ptr<Executor> executor_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;

@@ -54,6 +54,20 @@ class EngineTest : public testing::Test {
     return answers;
   }
 
+  // A drafter for the engine made last; where one is a model's, it is the model itself.
+  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvPageForm& pages) {
+    draft::DrafterOptions options;
+    options.place = {.target = &transformer_,
+                     .store = &executor_->store(),
+                     .backend = backend_.get(),
+                     .form = pages,
+                     .pages = executor_->pages()};
+    options.model = {&transformer_, [](model::Transformer*) {}};
+    auto made = draft::make_drafter(method, options).or_throw();
+    executor_->follow_pages(made->follower());
+    return made;
+  }
+
   Request request(std::size_t prompt, unsigned seed, std::int64_t answer = 20) {
     Request r;
     r.tokens = random_prompt(prompt, seed);

@@ -6,6 +6,13 @@
 namespace millrace::engine {
 namespace {
 
+TEST_F(EngineTest, RefusesPagesThatItsLayoutDoesNotHave) {
+  const auto made = LocalExecutor::create(transformer_, *backend_, {.block_tokens = 16}, 64);
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().message.find("block-size is 16: pages of kv-layout paged32"), std::string::npos)
+      << made.error().message;
+}
+
 TEST_F(EngineTest, ARequestGetsTheSameTokensInEveryKvLayoutAndPageSize) {
   for (const DType dtype : {DType::kBF16, DType::kI8}) {
     const auto expected = answers_over({.dtype = dtype});

@@ -2,12 +2,20 @@
 
 #include <limits>
 
+#include "backend/cpu/kv_layout.h"
+
 namespace millrace::engine {
 
 Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer& model, backend::Backend& backend,
                                                              const backend::KvPageForm& kv_pages,
                                                              std::int64_t kv_cache_tokens) {
   const backend::KvGeometry geometry = model.kv_geometry(kv_pages);
+  const backend::cpu::KvLayout& layout = backend::cpu::layout_of(geometry);
+  if (!layout.fits(geometry.block_tokens)) {
+    return make_error(ErrorCode::kInvalidArgument, "block-size",
+                      "block-size is {}: pages of kv-layout {} have {} tokens", geometry.block_tokens, layout.name,
+                      layout.block_sizes);
+  }
   const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
   const std::int64_t pages = (tokens + geometry.block_tokens - 1) / geometry.block_tokens;
   if (pages > std::numeric_limits<std::int32_t>::max()) {

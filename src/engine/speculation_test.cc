@@ -92,21 +92,6 @@ class SpeculationTest : public EngineTest {
     }
     return engine->counters().accepted_tokens;
   }
-  // The same model drafts, in pages of its own or with its first layers.
-  void draft_with_model(Engine& engine, const char* method, const backend::KvPageForm& pages,
-                        const decode::VerificationRule* rule = nullptr) {
-    draft::DrafterOptions options;
-    options.place = {.target = &transformer_,
-                     .store = &executor_->store(),
-                     .backend = backend_.get(),
-                     .form = pages,
-                     .pages = executor_->pages()};
-    options.model = {&transformer_, [](model::Transformer*) {}};
-    auto drafter = draft::make_drafter(method, options).or_throw();
-    executor_->follow_pages(drafter->follower());
-    engine.speculate(std::make_unique<Speculation>(std::move(drafter), SpeculationConfig{6, false, rule}));
-  }
-
   // Requests are numbered in order, two ids each: the request's and its first sequence's.
   std::size_t known_index(RequestId id) {
     if (!order_.contains(id)) order_.emplace(id, order_.size());
@@ -202,7 +187,7 @@ TEST_F(SpeculationTest, WithTheModelItselfAsDraftModelEveryGuessIsRight) {
     const auto plain = engine_for(mix);
     const auto expected = run(*plain, mix);
     const auto engine = engine_for(mix);
-    draft_with_model(*engine, "draft-model", mix.pages);
+    engine->speculate(std::make_unique<Speculation>(drafter("draft-model", mix.pages), SpeculationConfig{6, false}));
     const auto answers = run(*engine, mix);
     for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens);
     EXPECT_GT(engine->counters().accepted_tokens, 150);
@@ -219,7 +204,7 @@ TEST_F(SpeculationTest, WithItsOwnFirstLayersDraftsAndChangesNothing) {
   const auto expected = run(*plain, mix);
   for (const char* method : {"early-exit", "draft-model"}) {
     const auto engine = engine_for(mix);
-    draft_with_model(*engine, method, mix.pages);
+    engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages), SpeculationConfig{6, false}));
     const auto answers = run(*engine, mix);
     for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
     EXPECT_GT(engine->counters().drafted_tokens, 50) << method;
@@ -235,30 +220,27 @@ TEST_F(SpeculationTest, GivesTheSameGreedyTokensByEveryRule) {
     const auto expected = run(*engine_for(mix), mix);
     for (const char* method : {"ngram", "early-exit", "draft-model"}) {
       const auto engine = engine_for(mix);
-      draft_with_model(*engine, method, mix.pages, &rule);
+      engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages), SpeculationConfig{6, false, &rule}));
       const auto answers = run(*engine, mix);
       for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
     }
   }
 }
 
-TEST_F(SpeculationTest, TakesMoreGuessesOfAnotherModelByRejectionThanCoupled) {
-  std::map<std::string_view, double> share;
+TEST_F(SpeculationTest, TakesEveryGuessOfTheSameModelByEveryRule) {
   for (const decode::VerificationRule& rule : decode::all_verification_rules()) {
     Mix mix;
-    for (unsigned i = 0; i < 8; ++i) {
-      mix.requests.push_back(request(5 + 30 * i, i, 80));
+    for (unsigned i = 0; i < 6; ++i) {
+      mix.requests.push_back(request(5 + 30 * i, i, 40));
       mix.requests.back().sampling.temperature = 1.0;
     }
     const auto engine = engine_for(mix);
-    draft_with_model(*engine, "early-exit", mix.pages, &rule);
+    engine->speculate(
+        std::make_unique<Speculation>(drafter("draft-model", mix.pages), SpeculationConfig{6, false, &rule}));
     run(*engine, mix);
-    share[rule.name] =
-        static_cast<double>(engine->counters().accepted_tokens) / static_cast<double>(engine->counters().drafts);
+    EXPECT_GT(engine->counters().drafted_tokens, 120) << rule.name;
+    EXPECT_EQ(engine->counters().accepted_tokens, engine->counters().drafted_tokens) << rule.name;
   }
-  EXPECT_GE(share["rejection"], 0.9 * share["coupled"]);
-  EXPECT_GE(share["google"], 0.9 * share["coupled"]);
-  EXPECT_GT(share["coupled"], 0.0);
 }
 
 TEST_F(SpeculationTest, KeepsASessionsPagesRight) {

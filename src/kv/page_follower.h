@@ -19,7 +19,6 @@ class FollowedPages final : public PageDevice {
  public:
   explicit FollowedPages(PageDevice& device) : device_(device) {}
   void follow(PageFollower* follower) { followers_.push_back(follower); }
-  void unfollow(PageFollower* follower) { std::erase(followers_, follower); }
 
   std::size_t page_bytes() const noexcept override { return device_.page_bytes(); }
   void copy(BlockId from, BlockId to) override {

@@ -59,6 +59,7 @@ Answer answer_to(engine::Engine& engine, const std::vector<std::int32_t>& prompt
 struct Contender {
   std::string method;
   app::ServingEngine serving;
+  bool may_differ = false;      // its rule keeps the distribution alone
   std::vector<double> tpot_ms;  // of the prompt being asked
   Answer last;
 };
@@ -71,6 +72,7 @@ Contender make_contender(const ModelRun& model, const Flags& flags, const std::s
   serving.speculation.options.suffix_tokens = 0;  // each prompt is asked several times: memory would know the answer
   return {.method = rule == "coupled" ? method : method + ", " + rule,
           .serving = model.make_engine(serving, kKvTokens),
+          .may_differ = flags.temperature > 0.0 && !serving.speculation.config().rule->same_tokens,
           .tpot_ms = {},
           .last = {}};
 }
@@ -88,7 +90,8 @@ Json result_of(const SpeculationPrompt& prompt, const Contender& one, const Cont
           {"output_tokens", stats.output_tokens},
           {"drafted_tokens", stats.drafted_tokens},
           {"accepted_tokens", stats.accepted_tokens},
-          {"same_answer", one.last.tokens == plain.last.tokens}};
+          {"same_answer", one.last.tokens == plain.last.tokens},
+          {"may_differ", one.may_differ}};
 }
 
 std::vector<std::string> row_of(const Json& result) {
@@ -103,7 +106,9 @@ std::vector<std::string> row_of(const Json& result) {
       fmt::format("{:.2f}-{:.2f}", result["speed_up"]["min"].get<double>(), result["speed_up"]["max"].get<double>()),
       figure(tokens / std::max(1.0, tokens - accepted)),
       drafted > 0 ? fmt::format("{:.0f}", 100.0 * accepted / drafted) : "-",
-      result["same_answer"].get<bool>() ? "same" : "DIFFERENT"};
+      result["same_answer"].get<bool>()  ? "same"
+      : result["may_differ"].get<bool>() ? "another"
+                                         : "DIFFERENT"};
 }
 
 // Every prompt by every method in turn, so that what the machine does meanwhile is shared.
@@ -144,7 +149,7 @@ Json curve(const ModelRun& model, const Flags& flags, Table& table) {
   answer_to(*plain.serving.engine, prompt, flags);
   const Answer truth = answer_to(*plain.serving.engine, prompt, flags);
   for (const std::int64_t n : {1, 2, 4, 8}) {
-    double no_gain_ms = 0.0;  // of a step and its draft, measured where no guess is right
+    double relative_cost = 0.0;  // of a step with its draft, of one without: measured where no guess is right
     for (const double acceptance : {0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0}) {
       app::EngineFlags serving = flags.serving;
       serving.speculation.method = "none";
@@ -165,17 +170,17 @@ Json curve(const ModelRun& model, const Flags& flags, Table& table) {
         ratios.push_back(without / with);
       }
       const double speed_up = loadgen::spread_of(ratios).median;
-      if (acceptance == 0.0) no_gain_ms = 1.0 / speed_up;
+      if (acceptance == 0.0) relative_cost = 1.0 / speed_up;
       const double tokens = acceptance == 1.0
                                 ? static_cast<double>(n + 1)
                                 : (1.0 - std::pow(acceptance, static_cast<double>(n + 1))) / (1.0 - acceptance);
       results.push_back({{"tokens", n},
                          {"acceptance", acceptance},
                          {"speed_up", speed_up},
-                         {"theory", tokens / no_gain_ms},
+                         {"theory", tokens / relative_cost},
                          {"same_answer", answer.tokens == truth.tokens}});
       table.add({std::to_string(n), fmt::format("{:.1f}", acceptance), fmt::format("{:.2f}", speed_up),
-                 fmt::format("{:.2f}", tokens / no_gain_ms), answer.tokens == truth.tokens ? "same" : "DIFFERENT"});
+                 fmt::format("{:.2f}", tokens / relative_cost), answer.tokens == truth.tokens ? "same" : "DIFFERENT"});
     }
   }
   return results;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "decode/noise.h"
+
+namespace millrace::decode {
+
+// The hash of a text of tokens, a token at a time; 0 is that of none. Not for keys that an adversary may choose.
+constexpr std::uint64_t hash_with(std::uint64_t hash, std::int32_t token) noexcept {
+  return mix(hash + static_cast<std::uint32_t>(token) + 1);
+}
+
+}  // namespace millrace::decode

@@ -1,0 +1,186 @@
+// From rows of logits to tokens of answers, and to their text.
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace millrace::engine {
+
+// The prompt is computed: the other answers begin with its pages and their own first token.
+void Engine::fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs) {
+  if (first.choice != 0 || first.output_tokens() > 0) return;
+  InFlight& flight = requests_.at(first.request);
+  if (flight.n == 1) return;
+  publish(first, true);
+  for (int choice = 1; choice < flight.n; ++choice) {
+    decode::SamplingParams sampling = first.sampling;
+    sampling.seed += static_cast<std::uint64_t>(choice);
+    auto made = make_running(first.request, choice, sampling);
+    Running& other = *made;
+    other.copy_request(first);
+    other.pipeline.observe(other.tokens);
+    flight.answers[static_cast<std::size_t>(choice)] = std::move(made);
+    ++flight.live;
+    scheduler_.add(other, view());
+    draw(other, logits, outputs);
+  }
+}
+
+// The token after the sequence's last one, and as long as they are as drafted, those after the drafted ones: each is
+// drawn from the logits that follow on what was drawn before, as if it were the only one of its step.
+void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
+                      std::vector<Output>& outputs) {
+  const auto vocabulary = static_cast<std::size_t>(logits.cols());
+  const std::span first(logits.row(logit_row), vocabulary);
+  if (running.is_beam) {
+    score_beam(running, first);
+    return;
+  }
+  fork_answers(running, first, outputs);
+  if (!speculation_) {
+    draw(running, first, outputs);
+    return;
+  }
+  running.drafts.clear();
+  const bool ahead = drafted > 0 || speculation_->computes();  // pages, of its tokens
+  if (drafted > 0) {
+    ++counters_.drafts;
+    counters_.drafted_tokens += drafted;
+    running.stats.drafted_tokens += drafted;
+  }
+  for (std::int64_t j = 0; j <= drafted; ++j) {
+    const std::span logits_of_it(logits.row(logit_row + j), vocabulary);
+    const auto verdict = speculation_->next(running, logits_of_it, static_cast<std::size_t>(j), j < drafted);
+    if (!verdict) {
+      fail(running, verdict.error(), outputs);
+      return;
+    }
+    if (!take_drawn(running, verdict->token, logits_of_it, outputs)) return;
+    if (!verdict->accepted) break;
+    ++running.computed;  // its keys and values are in the pages
+    ++running.scheduled;
+    ++running.stats.accepted_tokens;
+    ++counters_.accepted_tokens;
+    scheduler_.accepted(running, view());
+  }
+  if (ahead) running.blocks.truncate(running.computed);
+}
+
+void Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
+  const auto drawn = running.pipeline.sample(logits, running.length());
+  if (drawn) {
+    take_drawn(running, *drawn, logits, outputs);
+  } else {
+    fail(running, drawn.error(), outputs);
+  }
+}
+
+// Whether the answer goes on after this token, drawn from those logits.
+bool Engine::take_drawn(Running& running, std::int32_t token, std::span<const float> logits,
+                        std::vector<Output>& outputs) {
+  note_token(running);
+  RequestStats& stats = running.stats;
+  Output output;
+  if (running.sampling.logprobs) {
+    output.score = scorer_.score(logits, token, *running.sampling.logprobs);
+    stats.cumulative_logprob += static_cast<double>(output.score->chosen.logprob);
+  }
+  if (stats.output_tokens == 0 && running.reading) {
+    output.prompt_scores = running.reading->take_scores();
+    running.reading.reset();  // what of the prompt is computed once more is not read again
+  }
+  count_drawn(running);
+  ++counters_.output_tokens;
+  return take(running, token, std::move(output), outputs);
+}
+
+void Engine::count_drawn(Running& running) {
+  RequestStats& stats = running.stats;
+  if (stats.output_tokens == 0) stats.first_token = step_end_;
+  if (stats.output_tokens == 0) running.first_token = step_end_;
+  stats.last_token = step_end_;
+  running.last_token = step_end_;
+  ++stats.output_tokens;
+}
+
+bool Engine::is_models_end(std::int32_t token, const decode::SamplingParams& sampling) const {
+  const auto ends = tokenizer_->end_of_generation();
+  return !sampling.ignore_eos && std::ranges::find(ends, token) != ends.end();
+}
+
+bool Engine::is_end(std::int32_t token, const decode::SamplingParams& sampling) const {
+  return is_models_end(token, sampling) ||
+         std::ranges::find(sampling.stop_token_ids, token) != sampling.stop_token_ids.end();
+}
+
+// What the answer's n-th token adds to its text, and whether it stops there.
+FinishReason Engine::tell(std::int32_t token, std::int64_t n, const decode::SamplingParams& sampling,
+                          text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) const {
+  output.token = token;
+  if (is_end(token, sampling)) {
+    if (!is_models_end(token, sampling)) output.stop_reason = token;
+    if (sampling.include_stop_str_in_output) output.text = stops.push(detokenizer.push(token), false);
+    return FinishReason::kStop;
+  }
+  output.text = stops.push(detokenizer.push(token), n > sampling.min_tokens);
+  if (!stops.stopped()) return FinishReason::kNone;
+  output.stop_reason = stops.found();
+  return FinishReason::kStop;
+}
+
+// What was held back at the end of an answer.
+void Engine::tell_rest(text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) {
+  if (stops.stopped()) return;
+  output.text += stops.push(detokenizer.finish());
+  output.text += stops.finish();
+}
+
+// The token becomes part of the answer, or ends it: false.
+bool Engine::take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs) {
+  const decode::SamplingParams& sampling = running.sampling;
+  const std::int64_t n = running.stats.output_tokens;
+  FinishReason finish = tell(token, n, sampling, running.detokenizer, running.stops, output);
+  if (!is_end(token, sampling)) {
+    running.tokens.push_back(token);
+    running.pipeline.accept(token);
+    const bool full = n >= sampling.max_tokens || running.length() >= running.max_total;
+    if (finish == FinishReason::kNone && full) finish = FinishReason::kLength;
+  }
+  if (finish != FinishReason::kNone) {
+    end(running, finish, std::move(output), outputs);
+    return false;
+  }
+  if (running.output_tokens() >= running.predicted_output) {
+    running.predicted_output = predictor_->predict(running.tenant, running.prompt_tokens, running.output_tokens(),
+                                                   running.max_total - running.prompt_tokens, 0);
+  }
+  output.request = running.request;
+  output.choice = running.choice;
+  output.stats = running.stats;
+  outputs.push_back(std::move(output));
+  return true;
+}
+
+void Engine::fail(Running& running, Error error, std::vector<Output>& outputs) {
+  if (error.code == ErrorCode::kInternal) ++counters_.numerical_errors;
+  Output output;
+  output.error = std::move(error);
+  end(running, FinishReason::kError, std::move(output), outputs);
+}
+
+// The whole prompt is computed, and nothing else was asked for.
+void Engine::finish_reading(Running& running, std::vector<Output>& outputs) {
+  Output output;
+  note_prompt(running);
+  running.stats.first_token = running.stats.last_token = step_end_;
+  if (running.reading->embeds()) {
+    output.embedding = running.reading->take_embedding();
+    end(running, FinishReason::kStop, std::move(output), outputs);
+  } else {
+    output.prompt_scores = running.reading->take_scores();
+    end(running, FinishReason::kLength, std::move(output), outputs);
+  }
+}
+
+}  // namespace millrace::engine
