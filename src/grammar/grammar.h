@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/char_automaton.h"
+#include "text/code_point_set.h"
+
+namespace millrace::grammar {
+
+using ExpressionId = std::int32_t;  // of one Grammar
+using RuleId = std::int32_t;
+
+// How the characters of an automaton stand in the text.
+enum class Spelling : std::uint8_t {
+  kUtf8,
+  kJsonString,  // as inside the quotes of a JSON string: raw or with any escape that JSON allows for the character
+};
+
+struct Expression {
+  enum class Kind : std::uint8_t { kBytes, kCharacter, kSequence, kChoice, kRepeat, kRule, kAutomaton, kSpecial };
+  Kind kind = Kind::kBytes;
+  Spelling spelling = Spelling::kUtf8;
+  std::string text;                  // kBytes: these; kSpecial: the special token's text
+  text::CodePointSet set;            // kCharacter
+  std::vector<ExpressionId> parts;   // kSequence, kChoice; kRepeat: one
+  std::int64_t least = 0, most = 0;  // kRepeat; most -1: any number
+  RuleId rule = 0;                   // kRule
+  CharAutomaton automaton;           // kAutomaton
+};
+
+inline constexpr std::int64_t kUnlimited = -1;
+
+// What a text may be: a context-free grammar over bytes whose rules are regular expressions, as data. Every source
+// (JSON Schema, regular expressions, EBNF ...) is written in these terms, and compile() makes a CompiledGrammar of it.
+// Text is UTF-8: what is not can only come from bytes(). Expressions may be used in several places; rules may be
+// recursive, on the left too. Building costs what is written down; limits are compile()'s.
+class Grammar {
+ public:
+  ExpressionId bytes(std::string_view literal);    // exactly these; "" = nothing at all, which always fits
+  ExpressionId character(text::CodePointSet set);  // one of the set; surrogates never fit
+  ExpressionId sequence(std::vector<ExpressionId> parts);
+  ExpressionId choice(std::vector<ExpressionId> parts);  // of none: nothing fits
+  // `part` from `least` to `most` times, 0 <= least <= most, most may be kUnlimited.
+  ExpressionId repeat(ExpressionId part, std::int64_t least, std::int64_t most);
+  ExpressionId optional(ExpressionId part) { return repeat(part, 0, 1); }
+  ExpressionId automaton(CharAutomaton automaton, Spelling spelling = Spelling::kUtf8);
+  // The special token of that text ("<|python_tag|>"), not its characters; where the vocabulary has none, those.
+  ExpressionId special(std::string_view text);
+
+  // A rule to be defined later, or never: then nothing fits it. Names are for people and need not differ. Rules are
+  // also the unit in which work is shared between grammars: what is common (a JSON string, white space) should be one.
+  RuleId declare(std::string name);
+  void define(RuleId rule, ExpressionId expression);
+  ExpressionId rule(RuleId rule);
+  // declare, define and rule in one.
+  ExpressionId named(std::string name, ExpressionId expression);
+
+  void set_root(ExpressionId root) noexcept { root_ = root; }
+  ExpressionId root() const noexcept { return root_; }
+  const Expression& at(ExpressionId id) const { return expressions_[static_cast<std::size_t>(id)]; }
+  std::size_t rules() const noexcept { return rules_.size(); }
+  const std::string& name(RuleId rule) const { return rules_[static_cast<std::size_t>(rule)].name; }
+  ExpressionId definition(RuleId rule) const { return rules_[static_cast<std::size_t>(rule)].expression; }  // -1: none
+  std::size_t size() const noexcept { return expressions_.size(); }
+
+ private:
+  struct Rule {
+    std::string name;
+    ExpressionId expression = -1;
+  };
+  ExpressionId add(Expression expression);
+  std::vector<Expression> expressions_;
+  std::vector<Rule> rules_;
+  ExpressionId root_ = -1;
+};
+
+}  // namespace millrace::grammar

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "grammar/grammar.h"
+#include "grammar/work_limits.h"
+#include "text/tokenizer.h"
+
+namespace millrace::grammar {
+
+class CompiledGrammar;  // compiled_grammar.h
+class Vocabulary;       // a tokenizer's tokens as bytes: vocabulary.h
+
+// The grammar for that vocabulary, its first mask made. kInvalidArgument where no text fits it or a rule is without
+// end; else as the meter says.
+Result<std::shared_ptr<CompiledGrammar>> compile(const Grammar& grammar, std::shared_ptr<Vocabulary> vocabulary,
+                                                 WorkMeter& meter);
+std::shared_ptr<Vocabulary> make_vocabulary(std::shared_ptr<const text::Tokenizer> tokenizer);
+
+// Where an answer stands in its grammar. A value: to copy it is to fork it, and to keep a copy is how to roll back.
+// All matchers of a CompiledGrammar are used by one thread at a time.
+class Matcher {
+ public:
+  explicit Matcher(std::shared_ptr<CompiledGrammar> grammar);
+
+  // The text goes on with this token; ends of generation fit where the text may end, and change nothing. False: it does
+  // not fit, and nothing has changed.
+  bool accept(std::int32_t token);
+  bool accept_bytes(std::string_view bytes);
+  // Sets the bits of the tokens that may come next, and clears all others; ends of generation where the text may end.
+  // `words` have a bit for each token.
+  void fill_mask(std::span<std::uint64_t> words);
+  bool may_end() const;   // the text so far is whole
+  bool must_end() const;  // and nothing can follow
+  // What must come next whatever is drawn, at most `most` bytes. Empty where the text may end or go on in two ways.
+  std::string forced(std::size_t most);
+  // The grammar took more than its limits: nothing fits any more.
+  bool failed() const noexcept;
+
+ private:
+  std::shared_ptr<CompiledGrammar> grammar_;
+  std::int32_t state_ = 0;
+};
+
+}  // namespace millrace::grammar
