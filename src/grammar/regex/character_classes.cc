@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "grammar/char_automaton.h"
+#include "text/unicode.h"
 
 namespace millrace::grammar {
 namespace {
@@ -79,6 +80,23 @@ CodePointSet spaces() {
 }
 
 }  // namespace
+
+std::u32string characters_of(std::string_view text) {
+  std::u32string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const text::CodePoint next = text::code_point_at(text, at);
+    out += next.value;
+    at += next.size;
+  }
+  return out;
+}
+
+std::optional<std::uint32_t> hex_digit(char32_t c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
 
 const CodePointSet& all_characters() {
   static const CodePointSet all = [] {

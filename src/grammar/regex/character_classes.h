@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "text/code_point_set.h"
 
 namespace millrace::grammar {
+
+// The characters of valid UTF-8.
+std::u32string characters_of(std::string_view text);
+std::optional<std::uint32_t> hex_digit(char32_t c);
 
 // The characters of a text: all code points but surrogates.
 const text::CodePointSet& all_characters();

@@ -21,13 +21,6 @@ constexpr std::int64_t kMuch = 1'000'000'000'000;  // counts beyond are all the 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_letter(char32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-std::optional<std::uint32_t> hex_digit(char32_t c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
 // One pass with a stack of its own for open groups. A refusal is remembered in error_ and ends the pass.
 class RegexParser {
  public:
@@ -404,12 +397,7 @@ class RegexParser {
 
 Result<Regex> parse_regex(std::string_view pattern, const WorkLimits& limits, RegexFlags flags) {
   if (!text::is_valid_utf8(pattern)) return grammar_invalid("the regex is not valid UTF-8");
-  std::u32string characters;
-  for (std::size_t at = 0; at < pattern.size();) {
-    const text::CodePoint next = text::code_point_at(pattern, at);
-    characters += next.value;
-    at += next.size;
-  }
+  const std::u32string characters = characters_of(pattern);
   return RegexParser(characters, limits, flags).run();
 }
 

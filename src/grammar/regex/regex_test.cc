@@ -6,19 +6,10 @@
 #include <vector>
 
 #include "grammar/reference_recognizer.h"
+#include "grammar/regex/character_classes.h"
 
 namespace millrace::grammar {
 namespace {
-
-std::u32string decoded(std::string_view text) {
-  std::u32string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const text::CodePoint next = text::code_point_at(text, at);
-    out += next.value;
-    at += next.size;
-  }
-  return out;
-}
 
 struct Case {
   std::string pattern;
@@ -36,7 +27,7 @@ void expect_cases(const std::vector<Case>& cases, RegexMatch match) {
     ASSERT_TRUE(root.ok()) << one.pattern;
     grammar.set_root(*root);
     const auto expect = [&](const std::string& text, bool fits) {
-      EXPECT_EQ(automaton->matches(decoded(text)), fits) << one.pattern << " automaton, on " << text;
+      EXPECT_EQ(automaton->matches(characters_of(text)), fits) << one.pattern << " automaton, on " << text;
       EXPECT_EQ(ReferenceRecognizer(grammar, text).fits(), fits) << one.pattern << " expression, on " << text;
     };
     for (const std::string& text : one.fits) expect(text, true);
