@@ -36,7 +36,7 @@ void CompiledGrammar::note_memory() {
 
 void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> words) {
   std::ranges::fill(words, 0);
-  if (state == ParseStates::kDead) return;
+  if (state == ParseStates::kDead || states_.failed()) return;
   const Mask& mask = mask_of(state);
   for (const auto& part : mask.parts) {
     for (std::size_t i = 0; i < part->words.size(); ++i) words[i] |= part->words[i];

@@ -44,6 +44,7 @@ ParseStates::ParseStates(const TransitionNetwork& network, std::size_t most_byte
 ParseStates::Id ParseStates::start() {
   begin();
   add({network_.rule(network_.root).start, frame_of({kEnd, 0})});
+  call_rules();
   return intern_state();
 }
 

@@ -98,6 +98,11 @@ void Vocabulary::remember(Key key, std::shared_ptr<const LocalMask> mask) {
   known_.insert_or_assign(std::move(key), std::move(mask));
 }
 
+std::size_t Vocabulary::known() const {
+  const std::scoped_lock lock(mutex_);
+  return known_.size();
+}
+
 std::shared_ptr<Vocabulary> make_vocabulary(std::shared_ptr<const text::Tokenizer> tokenizer) {
   return std::make_shared<Vocabulary>(std::move(tokenizer));
 }

@@ -48,6 +48,7 @@ class Vocabulary {
   using Key = std::vector<std::int32_t>;
   std::shared_ptr<const LocalMask> find(const Key& key) const;
   void remember(Key key, std::shared_ptr<const LocalMask> mask);
+  std::size_t known() const;  // keys
 
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;
