@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "grammar/parse_states.h"
+#include "grammar/transition_network.h"
+#include "grammar/vocabulary.h"
+
+namespace millrace::grammar {
+
+// A grammar and a vocabulary, and what is known so far of which tokens fit in which state.
+//
+// A mask is made of what the parts of the grammar that are under way say of all tokens by themselves, which grammars
+// share (a JSON string is the same in all), and of the tokens that go on behind such a part, which are few and looked
+// at one by one where the part is seen in new surroundings. Cost of a mask: words of the vocabulary where the state was
+// seen before; the tokens that leave its parts where not; a walk over the vocabulary where a part was never seen.
+//
+// Used by one thread at a time, but for memory() and failed().
+class CompiledGrammar {
+ public:
+  CompiledGrammar(std::shared_ptr<const TransitionNetwork> network, std::shared_ptr<Vocabulary> vocabulary);
+
+  ParseStates& states() noexcept { return states_; }
+  const Vocabulary& vocabulary() const noexcept { return *vocabulary_; }
+  const TransitionNetwork& network() const noexcept { return *network_; }
+  // Sets the bits of the tokens that fit in the state, ends of generation too where the text may end; clears others.
+  void fill_mask(ParseStates::Id state, std::span<std::uint64_t> words);
+
+  // The same grammar that has forgotten what it knew.
+  std::shared_ptr<CompiledGrammar> renewed() const;
+  std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes, all told
+  bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }         // takes more than kMostBytes
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+ private:
+  struct Mask {
+    std::vector<std::shared_ptr<const LocalMask>> parts;
+    std::vector<std::int32_t> others;
+  };
+  using Chain = std::vector<std::int32_t>;  // a state and its callers, up to a rule that is a unit
+
+  const Mask& mask_of(ParseStates::Id state);
+  void add_part(Mask& mask, const Chain& chain, std::int32_t frame);
+  template <typename Visit>
+  void each_chain(Chain& chain, std::int32_t frame, const Visit& visit);
+  std::shared_ptr<const LocalMask> local_mask(const Chain& chain);
+  std::shared_ptr<const LocalMask> make_local_mask(const Chain& chain);
+  template <typename Found, typename Through>
+  void walk(std::uint32_t node, ParseStates::Id state, const Found& found, const Through& through);
+  void note_memory();
+
+  std::shared_ptr<const TransitionNetwork> network_;
+  std::shared_ptr<Vocabulary> vocabulary_;
+  ParseStates states_;
+  std::map<Chain, std::shared_ptr<const LocalMask>> locals_;
+  std::unordered_map<ParseStates::Id, Mask> masks_;
+  std::size_t masks_bytes_ = 0;
+  std::vector<ParseStates::Id> path_;  // of a walk, by depth
+  std::atomic<std::size_t> memory_ = 0;
+  std::atomic<bool> failed_ = false;
+};
+
+// What lies ahead of these states within a token of `most` bytes, the same for equal automata of different grammars.
+Vocabulary::Key surroundings(const TransitionNetwork& network, std::span<const std::int32_t> chain, std::size_t most);
+
+}  // namespace millrace::grammar

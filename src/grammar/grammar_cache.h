@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "grammar/compiled_grammar.h"
+#include "grammar/grammar.h"
+#include "grammar/work_limits.h"
+
+namespace millrace::grammar {
+
+// A model's compiled grammars, the last used first; made when first asked for. In memory only, and limited by bytes:
+// whoever has most gives way. Thread-safe, but the grammars are used by one thread.
+class GrammarCache {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+  explicit GrammarCache(std::shared_ptr<const text::Tokenizer> tokenizer, const WorkLimits& limits = {},
+                        std::size_t most_bytes = kMostBytes);
+
+  // What `key` stands for, which is all that `build` depends on. On the calling thread; `cancelled` (may be null) ends
+  // it with kCancelled. Errors are those of build and compile(), and are not kept.
+  using Build = std::function<Result<Grammar>(WorkMeter&)>;
+  Result<std::shared_ptr<CompiledGrammar>> get(const std::string& key, std::uint32_t tenant, const Build& build,
+                                               const std::atomic<bool>* cancelled = nullptr);
+
+  struct Counters {
+    std::size_t grammars = 0, bytes = 0;
+    std::int64_t hits = 0, misses = 0, evicted = 0;
+  };
+  Counters counters() const;
+
+ private:
+  struct Entry {
+    std::string key;
+    std::uint32_t tenant;
+    std::shared_ptr<CompiledGrammar> grammar;
+    std::size_t bytes() const noexcept { return key.size() + grammar->memory(); }
+  };
+  std::shared_ptr<Vocabulary> vocabulary();
+  std::shared_ptr<CompiledGrammar> find(const std::string& key);
+  void insert(Entry entry);
+  void make_room();
+
+  const std::shared_ptr<const text::Tokenizer> tokenizer_;
+  const WorkLimits limits_;
+  const std::size_t most_bytes_;
+  std::once_flag made_vocabulary_;
+  std::shared_ptr<Vocabulary> vocabulary_;
+
+  mutable std::mutex mutex_;
+  std::list<Entry> entries_;  // the last used first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
+  Counters counters_;
+};
+
+}  // namespace millrace::grammar

@@ -1,0 +1,57 @@
+#include "grammar/grammar_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "grammar/matcher.h"
+#include "text/test_vocabularies.h"
+
+namespace millrace::grammar {
+namespace {
+
+std::shared_ptr<const text::Tokenizer> tokenizer() {
+  return text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt-2")).or_throw();
+}
+
+GrammarCache::Build literal(const std::string& text, int* built = nullptr) {
+  return [text, built](WorkMeter&) -> Result<Grammar> {
+    if (built != nullptr) ++*built;
+    Grammar g;
+    g.set_root(g.bytes(text));
+    return g;
+  };
+}
+
+TEST(GrammarCache, MakesAGrammarOnce) {
+  GrammarCache cache(tokenizer());
+  int built = 0;
+  const auto first = cache.get("a", 0, literal("hello", &built)).or_throw();
+  EXPECT_EQ(cache.get("a", 0, literal("hello", &built)).or_throw(), first);
+  EXPECT_EQ(built, 1);
+  EXPECT_TRUE(Matcher(first).accept_bytes("hello"));
+  EXPECT_EQ(cache.counters().hits, 1);
+}
+
+TEST(GrammarCache, KeepsNoErrors) {
+  GrammarCache cache(tokenizer());
+  const auto refuse = [](WorkMeter&) -> Result<Grammar> { return grammar_invalid("no"); };
+  EXPECT_FALSE(cache.get("a", 0, refuse));
+  EXPECT_TRUE(cache.get("a", 0, literal("x")));
+}
+
+TEST(GrammarCache, WhoHasMostGivesWay) {
+  GrammarCache cache(tokenizer(), {}, 20'000);
+  const auto mine = cache.get("mine", 1, literal("mine")).or_throw();
+  for (int i = 0; i < 100; ++i) {
+    const std::string text = "other" + std::to_string(i);
+    ASSERT_TRUE(cache.get(text, 2, literal(text)));
+  }
+  const auto counters = cache.counters();
+  EXPECT_LE(counters.bytes, 20'000u);
+  EXPECT_GT(counters.evicted, 10);
+  EXPECT_EQ(cache.get("mine", 1, literal("mine")).or_throw(), mine);
+}
+
+}  // namespace
+}  // namespace millrace::grammar

@@ -1,0 +1,236 @@
+#include "grammar/matcher.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "grammar/compiled_grammar.h"
+#include "grammar/vocabulary.h"
+#include "text/test_vocabularies.h"
+
+namespace millrace::grammar {
+namespace {
+
+// Tokens of a byte and of several, two of them alike, one special, and an end of generation.
+std::shared_ptr<const text::Tokenizer> small_tokenizer(const std::string& alphabet, unsigned seed) {
+  text::GgufVocabulary vocabulary;
+  vocabulary.model = "llama";
+  const auto add = [&](const std::string& text, std::int32_t type) {
+    vocabulary.tokens.push_back(text);
+    vocabulary.token_types.push_back(type);
+    vocabulary.scores.push_back(0.0f);
+  };
+  add("<unk>", 2);
+  add("<s>", 3);
+  add("</s>", 3);
+  add("<call>", 3);
+  for (const char c : alphabet) add(std::string(1, c), 1);
+  std::mt19937 random(seed);
+  for (int i = 0; i < 150; ++i) {
+    std::string text;
+    for (unsigned n = 2 + random() % 5; n > 0; --n) text += alphabet[random() % alphabet.size()];
+    if (std::ranges::find(vocabulary.tokens, text) == vocabulary.tokens.end()) add(text, 1);
+  }
+  vocabulary.bos = 1;
+  vocabulary.eos = 2;
+  return text::load_gguf_tokenizer(std::move(vocabulary)).or_throw();
+}
+
+bool fits(const Grammar& grammar, std::string_view text) {
+  WorkMeter meter;
+  auto compiled = compile(grammar, make_vocabulary(small_tokenizer("ab", 1)), meter);
+  if (!compiled) {
+    ADD_FAILURE() << compiled.error().message;
+    return false;
+  }
+  Matcher matcher(*compiled);
+  return matcher.accept_bytes(text) && matcher.may_end();
+}
+
+text::CodePointSet set_of(char32_t first, char32_t last) {
+  text::CodePointSet set;
+  set.add(first, last);
+  return set;
+}
+
+Grammar arithmetic() {  // recursive on the left
+  Grammar g;
+  const RuleId sum = g.declare("sum"), product = g.declare("product"), atom = g.declare("atom");
+  g.define(sum, g.choice({g.sequence({g.rule(sum), g.bytes("+"), g.rule(product)}), g.rule(product)}));
+  g.define(product, g.choice({g.sequence({g.rule(product), g.bytes("*"), g.rule(atom)}), g.rule(atom)}));
+  g.define(atom, g.choice({g.repeat(g.character(set_of('0', '9')), 1, 3),
+                           g.sequence({g.bytes("("), g.rule(sum), g.bytes(")")})}));
+  g.set_root(g.rule(sum));
+  return g;
+}
+
+// The same rule may be empty, and begins with itself behind what may be empty.
+Grammar hidden() {
+  Grammar g;
+  const RuleId a = g.declare("a"), b = g.declare("b");
+  g.define(b, g.optional(g.bytes("x")));
+  g.define(a, g.choice({g.sequence({g.rule(b), g.rule(a), g.bytes("y")}), g.bytes("z"), g.bytes("")}));
+  g.set_root(g.rule(a));
+  return g;
+}
+
+Grammar ambiguous() {  // S = S S | a | b S b
+  Grammar g;
+  const RuleId s = g.declare("s");
+  g.define(s, g.choice({g.sequence({g.rule(s), g.rule(s)}), g.bytes("a"),
+                        g.sequence({g.bytes("b"), g.rule(s), g.bytes("b")})}));
+  g.set_root(g.rule(s));
+  return g;
+}
+
+Grammar counted(std::int64_t least, std::int64_t most) {
+  Grammar g;
+  text::CodePointSet set = set_of('a', 'c');
+  set.add(0xe9, 0x2000);
+  const ExpressionId part = g.choice({g.character(set), g.bytes("\\n")});
+  g.set_root(g.sequence({g.bytes("\""), g.repeat(part, least, most), g.bytes("\""), g.bytes("}")}));
+  return g;
+}
+
+TEST(Matcher, FollowsLeftRecursion) {
+  const Grammar g = arithmetic();
+  for (const char* text : {"1", "123", "1+2", "1*2+3*(4+5)", "((((7))))", "1+2+3+4*5*6"})
+    EXPECT_TRUE(fits(g, text)) << text;
+  for (const char* text : {"", "1234", "+1", "1+", "(1", "1)", "1**2", "()"}) EXPECT_FALSE(fits(g, text)) << text;
+}
+
+TEST(Matcher, FollowsLeftRecursionBehindWhatMayBeEmpty) {
+  const Grammar g = hidden();
+  for (const char* text : {"", "z", "y", "xy", "xzy", "xxzyy", "zyyy", "xyy"}) EXPECT_TRUE(fits(g, text)) << text;
+  for (const char* text : {"x", "xz", "xxzy", "zz", "yz"}) EXPECT_FALSE(fits(g, text)) << text;
+}
+
+TEST(Matcher, FollowsAmbiguousGrammars) {
+  const Grammar g = ambiguous();
+  for (const char* text : {"a", "aa", "bab", "baabbab", "bbabb", "abababab"}) EXPECT_TRUE(fits(g, text)) << text;
+  for (const char* text : {"", "b", "ba", "bb", "abb", "babb"}) EXPECT_FALSE(fits(g, text)) << text;
+  EXPECT_TRUE(fits(g, std::string(300, 'a')));
+}
+
+TEST(Matcher, CountsRepetitions) {
+  EXPECT_TRUE(fits(counted(2, 2), "\"ab\"}"));
+  EXPECT_FALSE(fits(counted(2, 2), "\"abc\"}"));
+  EXPECT_FALSE(fits(counted(2, 2), "\"a\"}"));
+  EXPECT_TRUE(fits(counted(0, 500), "\"" + std::string(500, 'a') + "\"}"));
+  EXPECT_FALSE(fits(counted(0, 500), "\"" + std::string(501, 'a') + "\"}"));
+  EXPECT_TRUE(fits(counted(300, kUnlimited), "\"" + std::string(300, 'c') + "\"}"));
+  EXPECT_FALSE(fits(counted(300, kUnlimited), "\"" + std::string(299, 'c') + "\"}"));
+  EXPECT_TRUE(fits(counted(3, 4), "\"é\\n\xC3\xA9\"}"));
+  EXPECT_FALSE(fits(counted(1, 4), "\"\xC3\"}"));
+}
+
+TEST(Matcher, RefusesWhatNeverEnds) {
+  WorkMeter meter;
+  const auto vocabulary = make_vocabulary(small_tokenizer("ab", 1));
+  Grammar g;
+  const RuleId a = g.declare("a");
+  g.define(a, g.sequence({g.bytes("x"), g.rule(a)}));
+  g.set_root(g.rule(a));
+  EXPECT_EQ(compile(g, vocabulary, meter).error().code, ErrorCode::kInvalidArgument);
+  Grammar itself;
+  const RuleId b = itself.declare("b");
+  itself.define(b, itself.rule(b));
+  itself.set_root(itself.rule(b));
+  EXPECT_EQ(compile(itself, vocabulary, meter).error().code, ErrorCode::kInvalidArgument);
+  Grammar undefined;
+  undefined.set_root(undefined.rule(undefined.declare("c")));
+  EXPECT_EQ(compile(undefined, vocabulary, meter).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Matcher, RefusesWhatIsTooMuch) {
+  WorkLimits limits;
+  limits.states = 1000;
+  const auto vocabulary = make_vocabulary(small_tokenizer("ab", 1));
+  WorkMeter meter(limits);
+  EXPECT_EQ(compile(counted(0, 2000), vocabulary, meter).error().code, ErrorCode::kResourceExhausted);
+  const std::atomic<bool> cancelled = true;
+  WorkMeter unwanted({}, &cancelled);
+  EXPECT_EQ(compile(counted(0, 2000), vocabulary, unwanted).error().code, ErrorCode::kCancelled);
+}
+
+TEST(Matcher, ReadsSpecialTokensAndNotTheirText) {
+  const auto tokenizer = small_tokenizer("<>acl", 3);
+  WorkMeter meter;
+  Grammar g;
+  g.set_root(g.sequence({g.special("<call>"), g.bytes("a")}));
+  Matcher matcher(compile(g, make_vocabulary(tokenizer), meter).or_throw());
+  EXPECT_FALSE(Matcher(matcher).accept_bytes("<call>"));
+  EXPECT_FALSE(matcher.accept(*tokenizer->find("a")));
+  EXPECT_TRUE(matcher.accept(*tokenizer->find("<call>")));
+  EXPECT_TRUE(matcher.accept(*tokenizer->find("a")));
+  EXPECT_TRUE(matcher.must_end());
+  EXPECT_TRUE(matcher.accept(2));
+}
+
+TEST(Matcher, TellsWhatIsForced) {
+  Grammar g;
+  g.set_root(g.sequence({g.bytes("{\"name\": "), g.choice({g.bytes("true"), g.bytes("tree")}), g.bytes("}")}));
+  WorkMeter meter;
+  Matcher matcher(compile(g, make_vocabulary(small_tokenizer("ab", 1)), meter).or_throw());
+  EXPECT_EQ(matcher.forced(100), "{\"name\": tr");
+  EXPECT_EQ(matcher.forced(3), "{\"n");
+  ASSERT_TRUE(matcher.accept_bytes("{\"name\": tre"));
+  const Matcher kept = matcher;
+  EXPECT_EQ(matcher.forced(100), "e}");
+  ASSERT_TRUE(matcher.accept_bytes("e}"));
+  EXPECT_TRUE(matcher.must_end());
+  EXPECT_FALSE(kept.may_end());
+}
+
+// What a mask says of every token is what reading its bytes says, wherever a text has come to.
+TEST(Matcher, MasksAreWhatReadingTheTokensWouldSay) {
+  const std::vector<std::pair<Grammar, std::string>> grammars = {
+      {arithmetic(), "0123+*()"},    {hidden(), "xyz"},
+      {ambiguous(), "ab"},           {counted(0, 3), "abc\\n\"}"},
+      {counted(2, 40), "abc\\n\"}"}, {counted(5, kUnlimited), "abc\\n\"}"}};
+  std::mt19937 random(7);
+  for (const auto& [grammar, alphabet] : grammars) {
+    const auto tokenizer = small_tokenizer(alphabet, 5);
+    const auto vocabulary = make_vocabulary(tokenizer);
+    WorkMeter meter;
+    const auto compiled = compile(grammar, vocabulary, meter).or_throw();
+    for (int walk = 0; walk < 40; ++walk) {
+      Matcher matcher(compiled);
+      std::string text;
+      for (int length = 0; length < 10; ++length) {
+        std::vector<std::uint64_t> words(vocabulary->words());
+        matcher.fill_mask(words);
+        std::vector<std::int32_t> allowed;
+        for (std::int32_t token = 0; token < tokenizer->vocab_size(); ++token) {
+          const bool says = words[static_cast<std::size_t>(token) / 64] >> (token % 64) & 1;
+          ASSERT_EQ(says, Matcher(matcher).accept(token)) << "'" << tokenizer->token_text(token) << "' after '" << text
+                                                          << "'" << (matcher.failed() ? " failed" : "");
+          if (says && token != 2) allowed.push_back(token);
+        }
+        if (allowed.empty()) break;
+        const std::int32_t chosen = allowed[random() % allowed.size()];
+        ASSERT_TRUE(matcher.accept(chosen));
+        text += tokenizer->token_text(chosen);
+      }
+    }
+  }
+}
+
+TEST(Matcher, SharesWhatGrammarsHaveInCommon) {
+  const auto vocabulary = make_vocabulary(small_tokenizer("abc\\n\"}", 5));
+  WorkMeter meter;
+  const auto one = compile(counted(0, 30), vocabulary, meter).or_throw();
+  const auto other = compile(counted(0, 60), vocabulary, meter).or_throw();
+  Matcher a(one), b(other);
+  ASSERT_TRUE(a.accept_bytes("\"aaa"));
+  ASSERT_TRUE(b.accept_bytes("\"aaaaaaa"));
+  std::vector<std::uint64_t> words(vocabulary->words());
+  a.fill_mask(words);
+  const std::size_t known = vocabulary->known();
+  b.fill_mask(words);  // far from its end, as a is
+  EXPECT_EQ(vocabulary->known(), known);
+}
+
+}  // namespace
+}  // namespace millrace::grammar
