@@ -26,7 +26,8 @@ Facts with_property(const std::string& name) {
 
 Facts without_property(const std::string& name) {
   Facts facts;
-  facts.object.scopes = {{.properties = {{name, {{&nothing(), true}}}}, .patterns = {}, .additional = {}, .evaluates = false}};
+  facts.object.scopes = {
+      {.properties = {{name, {{&nothing(), true}}}}, .patterns = {}, .additional = {}, .evaluates = false}};
   return facts;
 }
 
@@ -117,8 +118,7 @@ Result<Facts> SchemaReader::facts_of(const Json& schema) {
 }
 
 // Conjoins a keyword that holds schemas for the same value.
-Result<void> SchemaReader::also(Alternatives& made, const Json& schema, const std::string& keyword,
-                                const Json& value) {
+Result<void> SchemaReader::also(Alternatives& made, const Json& schema, const std::string& keyword, const Json& value) {
   const auto read = [&]() -> Result<Alternatives> {
     if (is_reference(keyword)) {
       const auto target = document_.referred(schema, keyword);

@@ -49,16 +49,16 @@ std::string uri(bool absolute, bool international) {
   }();
   const std::string user = fmt::format("(?:(?:{}|:)*@)?", registered);
   const std::string authority = fmt::format("//{}(?:\\[(?:{})\\]|{}*)(?::[0-9]*)?", user, ipv6(), registered);
-  const std::string path = fmt::format("(?:{}(?:/{}*)*|/?(?:{}+(?:/{}*)*)?)", authority, character, character, character);
+  const std::string path =
+      fmt::format("(?:{}(?:/{}*)*|/?(?:{}+(?:/{}*)*)?)", authority, character, character, character);
   const std::string tail = fmt::format("(?:\\?(?:{0}|[/?])*)?(?:#(?:{0}|[/?])*)?", character);
   const std::string whole = "[A-Za-z][A-Za-z0-9+.\\-]*:" + path + tail;
   if (absolute) return whole;
   // The first part of a relative path has no ':'.
   std::string first = character;
   first.erase(first.find(':', first.find("=")), 1);
-  const std::string relative =
-      fmt::format("(?:{}(?:/{}*)*|/(?:{}+(?:/{}*)*)?|{}+(?:/{}*)*)?", authority, character, character, character, first,
-                  character);
+  const std::string relative = fmt::format("(?:{}(?:/{}*)*|/(?:{}+(?:/{}*)*)?|{}+(?:/{}*)*)?", authority, character,
+                                           character, character, first, character);
   return whole + "|" + relative + tail;
 }
 

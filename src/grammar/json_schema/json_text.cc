@@ -56,8 +56,7 @@ ExpressionId JsonText::number() {
   const ExpressionId sign = grammar_.optional(grammar_.character(characters("++--")));
   const ExpressionId exponent = grammar_.sequence({grammar_.character(characters("eeEE")), sign, digits});
   return number_ = grammar_.named(
-             "json_number",
-             grammar_.sequence({integer(), grammar_.optional(fraction), grammar_.optional(exponent)}));
+             "json_number", grammar_.sequence({integer(), grammar_.optional(fraction), grammar_.optional(exponent)}));
 }
 
 ExpressionId JsonText::value() {

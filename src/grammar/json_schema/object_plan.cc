@@ -69,7 +69,8 @@ Result<ObjectPlan> SchemaReader::plan(const ObjectFacts& facts) {
   if (!facts.names.empty()) {
     const auto all = alternatives(facts.names);
     if (!all) return all.error();
-    only_declared = std::all_of((*all)->begin(), (*all)->end(), [](const Facts& name) { return name.values.has_value(); });
+    only_declared =
+        std::all_of((*all)->begin(), (*all)->end(), [](const Facts& name) { return name.values.has_value(); });
     for (const Facts& name : **all) {
       for (const Json* value : name.values.value_or(std::vector<const Json*>())) {
         if (value->is_string()) declare(value->get<std::string>());
@@ -119,8 +120,8 @@ Result<std::vector<ObjectPlan::Names>> SchemaReader::other_names(const ObjectFac
     if (somewhere.pattern) note(*somewhere.pattern);
   }
   const auto is_found = [&](const NameClass& names, const std::string& pattern) {
-    return names.found[static_cast<std::size_t>(std::find(patterns.begin(), patterns.end(), pattern) -
-                                                patterns.begin())];
+    return names
+        .found[static_cast<std::size_t>(std::find(patterns.begin(), patterns.end(), pattern) - patterns.begin())];
   };
   const auto goal_of = [&](const NameClass& names) {
     Goal goal;

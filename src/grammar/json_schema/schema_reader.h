@@ -100,10 +100,10 @@ class SchemaReader {
   WorkMeter& meter_;
   std::vector<std::string>& ignored_;
   PatternCache patterns_;
-  int annotating_ = 0;      // inside a schema whose "unevaluated..." asks which subschemas hold
-  int level_ = 0;           // of values inside values whose schemas are being read
-  int depth_ = 0;           // of schemas being read for the same value
-  int approximations_ = 0;  // answers so far that are too wide, as a schema was still being read
+  int annotating_ = 0;                   // inside a schema whose "unevaluated..." asks which subschemas hold
+  int level_ = 0;                        // of values inside values whose schemas are being read
+  int depth_ = 0;                        // of schemas being read for the same value
+  int approximations_ = 0;               // answers so far that are too wide, as a schema was still being read
   std::map<Condition, int> being_read_;  // at which level
   std::map<Key, Shared> expanded_;
   std::map<Goal, Shared> goals_;

@@ -36,7 +36,8 @@ std::string without_dots(std::string_view path) {
   }
   if (directory) kept.emplace_back();
   std::string made;
-  for (const std::string_view part : kept) made += (made.empty() && !rooted && &part == kept.data() ? "" : "/") + std::string(part);
+  for (const std::string_view part : kept)
+    made += (made.empty() && !rooted && &part == kept.data() ? "" : "/") + std::string(part);
   return made;
 }
 
@@ -61,7 +62,8 @@ std::string resolve_uri(std::string_view base, std::string_view reference) {
   std::string merged(reference);
   if (!reference.starts_with('/')) {
     const std::size_t slash = path.rfind('/');
-    merged = (slash == std::string_view::npos ? (begin > 0 ? "/" : "") : std::string(path.substr(0, slash + 1))) + merged;
+    merged =
+        (slash == std::string_view::npos ? (begin > 0 ? "/" : "") : std::string(path.substr(0, slash + 1))) + merged;
   }
   return std::string(base.substr(0, begin)) + without_dots(merged);
 }

@@ -26,7 +26,8 @@ Result<ExpressionId> GrammarWriter::object(const ObjectFacts& facts) {
   if (!plan) return plan.error();
   if (!plan->possible) return grammar_.choice({});
   const auto declared = static_cast<std::int64_t>(plan->declared.size());
-  const auto required = std::count_if(plan->declared.begin(), plan->declared.end(), [](const auto& p) { return p.required; });
+  const auto required =
+      std::count_if(plan->declared.begin(), plan->declared.end(), [](const auto& p) { return p.required; });
   const bool open = !plan->others.empty();
   const bool enough = facts.least <= required;
   const bool few_enough = facts.most == kUnlimited || (!open && facts.most >= declared);
@@ -54,8 +55,8 @@ Result<ExpressionId> GrammarWriter::object(const ObjectFacts& facts) {
     return text_.enclosed("{", first_of(members), "}", required == 0);
   }
   const ExpressionId other = kinds.size() == 1 ? kinds[0] : grammar_.choice(std::move(kinds));
-  const ExpressionId others = text_.list(other, std::max<std::int64_t>(least, in_one_list ? 1 : least), most);
-  if (members.empty()) return text_.enclosed("{", text_.list(other, std::max<std::int64_t>(least, 1), most), "}", least == 0);
+  const ExpressionId others = text_.list(other, std::max<std::int64_t>(least, 1), most);
+  if (members.empty()) return text_.enclosed("{", others, "}", least == 0);
   const ExpressionId more = grammar_.repeat(grammar_.sequence({text_.comma(), other}), least, most);
   std::vector<ExpressionId> shapes = {grammar_.sequence({first_of(members), more})};
   if (required == 0) shapes.push_back(others);

@@ -28,7 +28,8 @@ ExpressionId GrammarWriter::quoted(CharAutomaton inside) {
 
 Result<ExpressionId> GrammarWriter::string(const StringFacts& facts) {
   if (facts == StringFacts{}) return text_.string();
-  const auto found = std::find_if(strings_.begin(), strings_.end(), [&](const auto& one) { return one.first == facts; });
+  const auto found =
+      std::find_if(strings_.begin(), strings_.end(), [&](const auto& one) { return one.first == facts; });
   if (found != strings_.end()) return found->second;
   if (facts.patterns.empty() && facts.excluded.empty()) {  // counting is cheaper than an automaton's states
     if (facts.most != kUnlimited && facts.least > facts.most) return grammar_.choice({});

@@ -143,9 +143,12 @@ Result<void> unique_fails(const KeywordUse& use, Alternatives& /*cases*/) {
 }
 
 constexpr Keyword kKeywords[] = {
-    {"prefixItems", prefix_holds, prefix_fails}, {"items", items_hold, items_fail},
-    {"additionalItems", additional_holds, additional_fails}, {"contains", contains_holds, contains_fails},
-    {"minItems", least_holds, least_fails},      {"maxItems", most_holds, most_fails},
+    {"prefixItems", prefix_holds, prefix_fails},
+    {"items", items_hold, items_fail},
+    {"additionalItems", additional_holds, additional_fails},
+    {"contains", contains_holds, contains_fails},
+    {"minItems", least_holds, least_fails},
+    {"maxItems", most_holds, most_fails},
     {"uniqueItems", unique_holds, unique_fails},
 };
 

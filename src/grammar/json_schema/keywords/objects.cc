@@ -1,5 +1,7 @@
 // properties, patternProperties, additionalProperties, propertyNames, required, minProperties, maxProperties.
 
+#include <algorithm>
+
 #include "grammar/json_schema/keyword.h"
 
 namespace millrace::grammar::json_schema {
@@ -98,7 +100,7 @@ Result<std::vector<std::string>> names(const KeywordUse& use) {
   if (!use.value.is_array()) return use.invalid("is a list of names");
   for (const Json& name : use.value) {
     if (!name.is_string()) return use.invalid("is a list of names");
-    made.push_back(name.get<std::string>());
+    if (std::find(made.begin(), made.end(), name) == made.end()) made.push_back(name.get<std::string>());
   }
   return made;
 }

@@ -7,10 +7,9 @@ namespace millrace::grammar::json_schema {
 namespace {
 
 Types named_types(std::string_view name) {
-  static const std::map<std::string_view, Types> table = {{"null", kNull},       {"boolean", kBoolean},
-                                                          {"integer", kInteger}, {"number", kNumber},
-                                                          {"string", kString},   {"array", kArray},
-                                                          {"object", kObject}};
+  static const std::map<std::string_view, Types> table = {
+      {"null", kNull},     {"boolean", kBoolean}, {"integer", kInteger}, {"number", kNumber},
+      {"string", kString}, {"array", kArray},     {"object", kObject}};
   const auto found = table.find(name);
   return found == table.end() ? Types{0} : found->second;
 }
