@@ -42,7 +42,10 @@ void CharNfa::add_free_edge(StateId from, StateId to, When when) {
 class SubsetConstruction {
  public:
   SubsetConstruction(const CharNfa& nfa, StateId end, WorkMeter& meter)
-      : nfa_(nfa), end_(end), meter_(meter), marks_(nfa.states_.size()) {}
+      : nfa_(nfa), end_(end), meter_(meter), marks_(nfa.states_.size()) {
+    const auto& last = nfa.states_[static_cast<std::size_t>(end)].edges;
+    end_takes_all_ = last.size() == 1 && last[0] == Edge{0, kLastCodePoint, end};
+  }
 
   Result<CharAutomaton> run(StateId start) {
     add({start}, true);
@@ -90,6 +93,7 @@ class SubsetConstruction {
              std::ranges::any_of(state.free, [](const auto& edge) { return edge.when == When::kAtTextEnd; });
     };
     std::erase_if(all, [&](StateId id) { return !matters(id); });
+    if (end_takes_all_ && std::ranges::count(all, end_) > 0) all = {end_};  // whatever else could come fits already
     std::ranges::sort(all);
     // The first one alone stands at the start of the text; nothing leads back to it.
     const auto next = static_cast<std::int32_t>(subsets_.size());
@@ -136,6 +140,7 @@ class SubsetConstruction {
 
   const CharNfa& nfa_;
   const StateId end_;
+  bool end_takes_all_;
   WorkMeter& meter_;
   std::vector<std::int64_t> marks_;  // of each state the last closure that it was in
   std::int64_t mark_ = 0, work_ = 0;

@@ -1,0 +1,17 @@
+// Lark, as llguidance reads it: `start: "a" WORD+`.
+
+#include "grammar/grammar_text/lark_reader.h"
+
+namespace millrace::grammar::languages {
+namespace {
+
+Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter,
+                         std::vector<std::string>& ignored) {
+  return LarkReader(to, source, meter, ignored).run();
+}
+
+}  // namespace
+
+Language lark() { return {.name = "lark", .description = "a Lark grammar (start: ...)", .add = add}; }
+
+}  // namespace millrace::grammar::languages

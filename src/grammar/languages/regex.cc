@@ -1,0 +1,18 @@
+// A regular expression that the whole text must fit.
+
+#include "grammar/regex/regex.h"
+#include "grammar/language.h"
+
+namespace millrace::grammar::languages {
+namespace {
+
+Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter,
+                         std::vector<std::string>& /*ignored*/) {
+  return add_regex(to, source.text, RegexMatch::kWhole, meter);
+}
+
+}  // namespace
+
+Language regex() { return {.name = "regex", .description = "a regular expression", .add = add}; }
+
+}  // namespace millrace::grammar::languages

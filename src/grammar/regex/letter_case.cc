@@ -1,0 +1,65 @@
+#include "grammar/regex/letter_case.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "grammar/char_automaton.h"
+#include "text/normalization_classes.h"
+#include "text/unicode.h"
+#include "text/unicode_category.h"
+
+namespace millrace::grammar {
+namespace {
+
+constexpr char32_t kFewCharacters = 64;  // fewer are looked up one by one
+
+// Of each letter of which others have the same lowercase those others.
+using Variants = std::unordered_map<char32_t, std::vector<char32_t>>;
+
+Variants make_variants() {
+  std::unordered_map<char32_t, std::vector<char32_t>> of_lower;
+  const auto upper = text::CodePointSet::of(1u << text::kLu | 1u << text::kLt);
+  for (const auto& range : upper.ranges()) {
+    for (char32_t c = range.first; c <= range.last; ++c) {
+      std::string lower;
+      text::append_lower_case(lower, c);
+      const text::CodePoint first = text::code_point_at(lower, 0);
+      if (first.size == lower.size() && first.value != c) of_lower[first.value].push_back(c);
+    }
+  }
+  Variants out;
+  for (auto& [lower, all] : of_lower) {
+    all.push_back(lower);
+    for (const char32_t one : all) {
+      for (const char32_t other : all) {
+        if (one != other) out[one].push_back(other);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+text::CodePointSet with_other_case(const text::CodePointSet& set) {
+  static const Variants variants = make_variants();
+  text::CodePointSet out = set;
+  const auto add = [&](const std::vector<char32_t>& others) {
+    for (const char32_t other : others) out.add(other, other);
+  };
+  for (const auto& range : set.ranges()) {
+    if (range.last - range.first < kFewCharacters) {
+      for (char32_t c = range.first; c <= range.last; ++c) {
+        if (const auto found = variants.find(c); found != variants.end()) add(found->second);
+      }
+    } else {
+      for (const auto& [letter, others] : variants) {
+        if (letter >= range.first && letter <= range.last) add(others);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace millrace::grammar

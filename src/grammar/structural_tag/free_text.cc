@@ -1,0 +1,49 @@
+#include "grammar/structural_tag/free_text.h"
+
+namespace millrace::grammar {
+namespace {
+
+constexpr std::int64_t kEdgesOfAState = 16;  // this many edges cost as much as a state
+
+Result<void> spend_search(const Words& words, WorkMeter& meter) {
+  return meter.spend(1 + CharAutomaton::search_cost(words) / kEdgesOfAState);
+}
+
+Result<CharAutomaton> ending_with(const std::u32string& word, WorkMeter& meter) {
+  return CharAutomaton::any().followed_by(CharAutomaton::words({word}), meter);
+}
+
+}  // namespace
+
+Result<CharAutomaton> text_without(const Words& words, std::int64_t most_characters, WorkMeter& meter) {
+  if (auto fine = spend_search(words, meter); !fine) return fine.error();
+  CharAutomaton text = CharAutomaton::without(words);
+  if (most_characters < 0) return text;
+  if (auto fine = meter.spend(most_characters); !fine) return fine.error();
+  return text.intersect(CharAutomaton::length(0, most_characters), meter);
+}
+
+Result<CharAutomaton> text_until(const Words& words, WorkMeter& meter) {
+  if (auto fine = spend_search(words, meter); !fine) return fine.error();
+  return CharAutomaton::until(words);
+}
+
+Result<CharAutomaton> text_up_to(const std::u32string& word, const Words& words, const Words& forbidden,
+                                 WorkMeter& meter) {
+  Words all = words;
+  all.insert(all.end(), forbidden.begin(), forbidden.end());
+  const auto first = text_until(all, meter);
+  const auto its_end = ending_with(word, meter);
+  if (!first || !its_end) return first ? its_end.error() : first.error();
+  auto text = first->intersect(*its_end, meter);
+  for (const std::u32string& other : forbidden) {
+    if (!text) return text;
+    if (!word.ends_with(other) && !other.ends_with(word)) continue;
+    const auto end = ending_with(other, meter);
+    if (!end) return end;
+    text = text->minus(*end, meter);
+  }
+  return text;
+}
+
+}  // namespace millrace::grammar

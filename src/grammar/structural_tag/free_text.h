@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grammar/char_automaton.h"
+
+namespace millrace::grammar {
+
+using Words = std::vector<std::u32string>;
+
+// Any text in which none of the words comes, of at most `most_characters`; -1: of any length.
+Result<CharAutomaton> text_without(const Words& words, std::int64_t most_characters, WorkMeter& meter);
+// Any text up to the first of the words, which it holds.
+Result<CharAutomaton> text_until(const Words& words, WorkMeter& meter);
+// Any text that ends with `word`, in which none of `words` (where `word` is one) comes before that end, and none of
+// `forbidden` at all.
+Result<CharAutomaton> text_up_to(const std::u32string& word, const Words& words, const Words& forbidden,
+                                 WorkMeter& meter);
+
+}  // namespace millrace::grammar
