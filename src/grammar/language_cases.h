@@ -2,16 +2,52 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "grammar/language.h"
+#include "grammar/matcher.h"
 #include "grammar/reference_recognizer.h"
+#include "text/test_vocabularies.h"
 
 namespace millrace::grammar {
 
-// For tests of languages: a source, what fits it and what does not.
+// Whether texts fit a grammar, by two ways that must agree: as its expressions mean it, and compiled.
+class GrammarTester {
+ public:
+  explicit GrammarTester(const Grammar& grammar) : grammar_(grammar) {
+    static const std::shared_ptr<Vocabulary> vocabulary =
+        make_vocabulary(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw());
+    WorkMeter meter;
+    auto compiled = compile(grammar, vocabulary, meter);
+    // No text at all is refused by compile().
+    if (compiled) {
+      compiled_ = *compiled;
+    } else {
+      EXPECT_EQ(compiled.error().code, ErrorCode::kInvalidArgument) << compiled.error().message;
+    }
+  }
+
+  bool fits(const std::string& text) {
+    const bool fits = ReferenceRecognizer(grammar_, text).fits();
+    bool compiled_fits = false;
+    if (compiled_ != nullptr) {
+      Matcher matcher(compiled_);
+      compiled_fits = matcher.accept_bytes(text) && matcher.may_end();
+    }
+    EXPECT_EQ(compiled_fits, fits) << "compiled, on " << text;
+    return fits;
+  }
+
+ private:
+  const Grammar& grammar_;
+  std::shared_ptr<CompiledGrammar> compiled_;
+};
+
+// A source, what fits it and what does not.
 struct LanguageCase {
   std::string source;
   std::vector<std::string> fits, fails;
@@ -19,16 +55,16 @@ struct LanguageCase {
 
 inline void expect_cases(const std::string& language, const std::vector<LanguageCase>& cases) {
   for (const LanguageCase& one : cases) {
+    SCOPED_TRACE(one.source);
     WorkMeter meter;
     Grammar grammar;
     std::vector<std::string> ignored;
     const auto root = add_source(grammar, {.language = language, .text = one.source}, meter, ignored);
-    ASSERT_TRUE(root.ok()) << one.source << ": " << root.error().message;
+    ASSERT_TRUE(root.ok()) << root.error().message;
     grammar.set_root(*root);
-    for (const std::string& text : one.fits)
-      EXPECT_TRUE(ReferenceRecognizer(grammar, text).fits()) << one.source << "\non " << text;
-    for (const std::string& text : one.fails)
-      EXPECT_FALSE(ReferenceRecognizer(grammar, text).fits()) << one.source << "\non " << text;
+    GrammarTester tester(grammar);
+    for (const std::string& text : one.fits) EXPECT_TRUE(tester.fits(text)) << text;
+    for (const std::string& text : one.fails) EXPECT_FALSE(tester.fits(text)) << text;
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "grammar/reference_recognizer.h"
+#include "grammar/language_cases.h"
 #include "grammar/regex/character_classes.h"
 
 namespace millrace::grammar {
@@ -17,7 +17,7 @@ struct Case {
 };
 
 // Asks the automaton and the expression.
-void expect_cases(const std::vector<Case>& cases, RegexMatch match) {
+void expect_regexes(const std::vector<Case>& cases, RegexMatch match) {
   for (const Case& one : cases) {
     WorkMeter meter;
     const auto automaton = regex_automaton(one.pattern, match, meter);
@@ -25,10 +25,12 @@ void expect_cases(const std::vector<Case>& cases, RegexMatch match) {
     Grammar grammar;
     const auto root = add_regex(grammar, one.pattern, match, meter);
     ASSERT_TRUE(root.ok()) << one.pattern;
+    SCOPED_TRACE(one.pattern);
     grammar.set_root(*root);
+    GrammarTester tester(grammar);
     const auto expect = [&](const std::string& text, bool fits) {
       EXPECT_EQ(automaton->matches(characters_of(text)), fits) << one.pattern << " automaton, on " << text;
-      EXPECT_EQ(ReferenceRecognizer(grammar, text).fits(), fits) << one.pattern << " expression, on " << text;
+      EXPECT_EQ(tester.fits(text), fits) << one.pattern << " expression, on " << text;
     };
     for (const std::string& text : one.fits) expect(text, true);
     for (const std::string& text : one.fails) expect(text, false);
@@ -36,51 +38,51 @@ void expect_cases(const std::vector<Case>& cases, RegexMatch match) {
 }
 
 TEST(Regex, FitsTheWholeText) {
-  expect_cases({{"", {""}, {"a"}},
-                {"abc", {"abc"}, {"", "ab", "abcd", "xabc"}},
-                {"a|bc|", {"a", "bc", ""}, {"abc", "b"}},
-                {"(a|b)*c+d?", {"c", "abac", "ccd"}, {"", "ab", "cdd", "d"}},
-                {"(a+)+b", {"ab", "aaaab"}, {"b", "aa"}},
-                {"a{2}b{1,}c{0,2}", {"aab", "aabbbcc"}, {"ab", "aa", "aabccc"}},
-                {"(?:ab){2,3}", {"abab", "ababab"}, {"ab", "abababab", "aba"}},
-                {"(?<year>\\d{4})-(?P<m>\\d\\d)", {"2024-01"}, {"2024-1", "\u0662024-01"}},
-                {"a*?b+?c??d{1,2}?", {"bd", "aabcdd"}, {"ac"}},
-                {"(a*|b)*", {"", "aab", "bb"}, {"c"}},
-                {"((a?){2}b){0,2}", {"", "b", "aab", "aabab"}, {"aaab", "bbb"}},
-                {"()*a", {"a"}, {"", "aa"}}},
-               RegexMatch::kWhole);
+  expect_regexes({{"", {""}, {"a"}},
+                  {"abc", {"abc"}, {"", "ab", "abcd", "xabc"}},
+                  {"a|bc|", {"a", "bc", ""}, {"abc", "b"}},
+                  {"(a|b)*c+d?", {"c", "abac", "ccd"}, {"", "ab", "cdd", "d"}},
+                  {"(a+)+b", {"ab", "aaaab"}, {"b", "aa"}},
+                  {"a{2}b{1,}c{0,2}", {"aab", "aabbbcc"}, {"ab", "aa", "aabccc"}},
+                  {"(?:ab){2,3}", {"abab", "ababab"}, {"ab", "abababab", "aba"}},
+                  {"(?<year>\\d{4})-(?P<m>\\d\\d)", {"2024-01"}, {"2024-1", "\u0662024-01"}},
+                  {"a*?b+?c??d{1,2}?", {"bd", "aabcdd"}, {"ac"}},
+                  {"(a*|b)*", {"", "aab", "bb"}, {"c"}},
+                  {"((a?){2}b){0,2}", {"", "b", "aab", "aabab"}, {"aaab", "bbb"}},
+                  {"()*a", {"a"}, {"", "aa"}}},
+                 RegexMatch::kWhole);
 }
 
 TEST(Regex, HasTheEndsOfTheTextWhereTheyStand) {
-  expect_cases({{"^a$", {"a"}, {"", "aa"}},
-                {"(^a|b$)", {"a", "b"}, {"ab", ""}},
-                {"a^b|c", {"c"}, {"ab", "a^b", "a", "b"}},
-                {"x*^a", {"a"}, {"xa", ""}},
-                {"\\Aa\\z|b\\Z", {"a", "b"}, {"ab"}},
-                {"^$", {""}, {"a", "\n"}},
-                {"a$\\n", {}, {"a", "a\n"}}},
-               RegexMatch::kWhole);
-  expect_cases({{"^a|b$", {"a", "axx", "xb", "b", "ab"}, {"", "xa", "bx", "xax"}},
-                {"^(a|b)$", {"a", "b"}, {"ab", "xa", ""}},
-                {"(^|,)a(,|$)", {"a", "x,a", "a,x", "x,a,x"}, {"xa", "ax", ""}},
-                {"^", {"", "abc"}, {}},
-                {"$^", {""}, {"a"}},
-                {"(^a)*b", {"b", "ab", "xb", "aab", "abx"}, {"", "a"}},
-                {"a$b?", {"a", "xa"}, {"ab", "xab", "b"}},
-                {"", {"", "a\nb"}, {}}},
-               RegexMatch::kSearch);
+  expect_regexes({{"^a$", {"a"}, {"", "aa"}},
+                  {"(^a|b$)", {"a", "b"}, {"ab", ""}},
+                  {"a^b|c", {"c"}, {"ab", "a^b", "a", "b"}},
+                  {"x*^a", {"a"}, {"xa", ""}},
+                  {"\\Aa\\z|b\\Z", {"a", "b"}, {"ab"}},
+                  {"^$", {""}, {"a", "\n"}},
+                  {"a$\\n", {}, {"a", "a\n"}}},
+                 RegexMatch::kWhole);
+  expect_regexes({{"^a|b$", {"a", "axx", "xb", "b", "ab"}, {"", "xa", "bx", "xax"}},
+                  {"^(a|b)$", {"a", "b"}, {"ab", "xa", ""}},
+                  {"(^|,)a(,|$)", {"a", "x,a", "a,x", "x,a,x"}, {"xa", "ax", ""}},
+                  {"^", {"", "abc"}, {}},
+                  {"$^", {""}, {"a"}},
+                  {"(^a)*b", {"b", "ab", "xb", "aab", "abx"}, {"", "a"}},
+                  {"a$b?", {"a", "xa"}, {"ab", "xab", "b"}},
+                  {"", {"", "a\nb"}, {}}},
+                 RegexMatch::kSearch);
 }
 
 TEST(Regex, IsSoughtAnywhere) {
-  expect_cases({{"ab", {"ab", "xxab", "abyy", "a\naab\n"}, {"", "a", "ba", "a b"}},
-                {"a.c", {"xabcx", "a\u00e9c"}, {"a\nc", "ac", "a\u2028c"}},
-                {"[^x]", {"xxay", "\n"}, {"", "xx"}},
-                {"(foo|bar){2}", {"foobar!", " barbar"}, {"foo bar"}}},
-               RegexMatch::kSearch);
+  expect_regexes({{"ab", {"ab", "xxab", "abyy", "a\naab\n"}, {"", "a", "ba", "a b"}},
+                  {"a.c", {"xabcx", "a\u00e9c"}, {"a\nc", "ac", "a\u2028c"}},
+                  {"[^x]", {"xxay", "\n"}, {"", "xx"}},
+                  {"(foo|bar){2}", {"foobar!", " barbar"}, {"foo bar"}}},
+                 RegexMatch::kSearch);
 }
 
 TEST(Regex, ReadsClassesAndEscapes) {
-  expect_cases(
+  expect_regexes(
       {{"[a-c\\d_-]+", {"abc019_-", "-"}, {"d", ""}},
        {"[^a-c\\s]", {"d", "\u00e9", "\U0001F600"}, {"a", " ", "\u00a0", "\ufeff", ""}},
        {"[\\]\\\\^-]+", {"]\\^-"}, {"[", "a"}},
@@ -102,16 +104,16 @@ TEST(Regex, ReadsClassesAndEscapes) {
 }
 
 TEST(Regex, ReadsFlags) {
-  expect_cases({{"(?i)aB\u00e9[x-z]", {"Ab\u00c9Y", "aB\u00e9z", "AB\u00c9x"}, {"abeX"}},
-                {"(?i)k[^s]", {"K!", "\u212aa"}, {"ks", "kS"}},
-                {"(?i:a)b", {"ab", "Ab"}, {"aB"}},
-                {"(a(?i)b)c", {"abc", "aBc"}, {"aBC", "Abc"}},
-                {"(?s).(?-s:.)(?u).", {"\na\n"}, {"\n\n\n"}},
-                {"(?is)A.", {"a\n"}, {}}},
-               RegexMatch::kWhole);
+  expect_regexes({{"(?i)aB\u00e9[x-z]", {"Ab\u00c9Y", "aB\u00e9z", "AB\u00c9x"}, {"abeX"}},
+                  {"(?i)k[^s]", {"K!", "\u212aa"}, {"ks", "kS"}},
+                  {"(?i:a)b", {"ab", "Ab"}, {"aB"}},
+                  {"(a(?i)b)c", {"abc", "aBc"}, {"aBC", "Abc"}},
+                  {"(?s).(?-s:.)(?u).", {"\na\n"}, {"\n\n\n"}},
+                  {"(?is)A.", {"a\n"}, {}}},
+                 RegexMatch::kWhole);
 }
 
-std::string refusal(const std::string& pattern, ErrorCode code = ErrorCode::kInvalidArgument) {
+std::string regex_refusal(const std::string& pattern, ErrorCode code = ErrorCode::kInvalidArgument) {
   WorkMeter meter;
   Grammar grammar;
   const auto made = add_regex(grammar, pattern, RegexMatch::kSearch, meter);
@@ -121,47 +123,49 @@ std::string refusal(const std::string& pattern, ErrorCode code = ErrorCode::kInv
 }
 
 TEST(Regex, RefusesByNameWhatIsMalformed) {
-  EXPECT_EQ(refusal("\u00e9(a"), "the regex at position 1: the group is not closed");
-  EXPECT_EQ(refusal("a)"), "the regex at position 1: ')' closes no group");
-  EXPECT_EQ(refusal("foo**"), "the regex at position 4: there is nothing to repeat");
-  EXPECT_EQ(refusal("^+a"), "the regex at position 1: there is nothing to repeat");
-  EXPECT_EQ(refusal("a{2}{3}"), "the regex at position 4: there is nothing to repeat");
-  EXPECT_EQ(refusal("(|*)"), "the regex at position 2: there is nothing to repeat");
-  EXPECT_EQ(refusal("a{3,2}"), "the regex at position 1: the counts 3 and 2 are out of order");
-  EXPECT_NE(refusal("a{,2}").find("write {0,m}"), std::string::npos);
-  EXPECT_EQ(refusal("[a"), "the regex at position 0: the class is not closed");
-  EXPECT_EQ(refusal("[z-a]"), "the regex at position 1: the ends of the range are out of order");
-  EXPECT_NE(refusal("[\\d-z]").find("cannot be the end of a range"), std::string::npos);
-  EXPECT_NE(refusal("[]a]").find("an empty class"), std::string::npos);
-  EXPECT_EQ(refusal("\\"), "the regex at position 0: a backslash ends the pattern");
-  EXPECT_EQ(refusal("\\y"), "the regex at position 0: there is no escape \\y");
-  EXPECT_NE(refusal("\\u12").find("hexadecimal"), std::string::npos);
-  EXPECT_NE(refusal("\\u{110000}").find("hexadecimal"), std::string::npos);
-  EXPECT_EQ(refusal("\xff"), "the regex is not valid UTF-8");
-  EXPECT_NE(refusal("(?<a)").find("name of the group"), std::string::npos);
+  EXPECT_EQ(regex_refusal("\u00e9(a"), "the regex at position 1: the group is not closed");
+  EXPECT_EQ(regex_refusal("a)"), "the regex at position 1: ')' closes no group");
+  EXPECT_EQ(regex_refusal("foo**"), "the regex at position 4: there is nothing to repeat");
+  EXPECT_EQ(regex_refusal("^+a"), "the regex at position 1: there is nothing to repeat");
+  EXPECT_EQ(regex_refusal("a{2}{3}"), "the regex at position 4: there is nothing to repeat");
+  EXPECT_EQ(regex_refusal("(|*)"), "the regex at position 2: there is nothing to repeat");
+  EXPECT_EQ(regex_refusal("a{3,2}"), "the regex at position 1: the counts 3 and 2 are out of order");
+  EXPECT_NE(regex_refusal("a{,2}").find("write {0,m}"), std::string::npos);
+  EXPECT_EQ(regex_refusal("[a"), "the regex at position 0: the class is not closed");
+  EXPECT_EQ(regex_refusal("[z-a]"), "the regex at position 1: the ends of the range are out of order");
+  EXPECT_NE(regex_refusal("[\\d-z]").find("cannot be the end of a range"), std::string::npos);
+  EXPECT_NE(regex_refusal("[]a]").find("an empty class"), std::string::npos);
+  EXPECT_EQ(regex_refusal("\\"), "the regex at position 0: a backslash ends the pattern");
+  EXPECT_EQ(regex_refusal("\\y"), "the regex at position 0: there is no escape \\y");
+  EXPECT_NE(regex_refusal("\\u12").find("hexadecimal"), std::string::npos);
+  EXPECT_NE(regex_refusal("\\u{110000}").find("hexadecimal"), std::string::npos);
+  EXPECT_EQ(regex_refusal("\xff"), "the regex is not valid UTF-8");
+  EXPECT_NE(regex_refusal("(?<a)").find("name of the group"), std::string::npos);
 }
 
 TEST(Regex, RefusesByNameWhatAGrammarCannotSay) {
   constexpr auto kUnsupported = ErrorCode::kUnsupported;
   for (const char* look : {"a(?=b)", "a(?!b)", "a(?<=b)", "a(?<!b)"}) {
-    EXPECT_EQ(refusal(look, kUnsupported), "the regex at position 1: look-around cannot be said in a grammar");
+    EXPECT_EQ(regex_refusal(look, kUnsupported), "the regex at position 1: look-around cannot be said in a grammar");
   }
   for (const char* back : {"(a)\\1", "(a)\\k<x>", "(a)(?P=x)"}) {
-    EXPECT_EQ(refusal(back, kUnsupported), "the regex at position 3: a back-reference cannot be said in a grammar");
+    EXPECT_EQ(regex_refusal(back, kUnsupported),
+              "the regex at position 3: a back-reference cannot be said in a grammar");
   }
-  EXPECT_NE(refusal("\\bfoo", kUnsupported).find("word boundary"), std::string::npos);
-  EXPECT_NE(refusal("a++", kUnsupported).find("possessive"), std::string::npos);
-  EXPECT_NE(refusal("(?>a)", kUnsupported).find("atomic"), std::string::npos);
-  EXPECT_NE(refusal("(?m)a", kUnsupported).find("flags i, s and u"), std::string::npos);
-  EXPECT_NE(refusal("\\p{Greek}", kUnsupported).find("\"Greek\""), std::string::npos);
-  EXPECT_NE(refusal("[[:alpha:]]", kUnsupported).find("POSIX"), std::string::npos);
+  EXPECT_NE(regex_refusal("\\bfoo", kUnsupported).find("word boundary"), std::string::npos);
+  EXPECT_NE(regex_refusal("a++", kUnsupported).find("possessive"), std::string::npos);
+  EXPECT_NE(regex_refusal("(?>a)", kUnsupported).find("atomic"), std::string::npos);
+  EXPECT_NE(regex_refusal("(?m)a", kUnsupported).find("flags i, s and u"), std::string::npos);
+  EXPECT_NE(regex_refusal("\\p{Greek}", kUnsupported).find("\"Greek\""), std::string::npos);
+  EXPECT_NE(regex_refusal("[[:alpha:]]", kUnsupported).find("POSIX"), std::string::npos);
 }
 
 TEST(Regex, RefusesWhatIsTooMuch) {
   constexpr auto kTooMuch = ErrorCode::kResourceExhausted;
-  EXPECT_EQ(refusal(std::string(60'000, '('), kTooMuch), "the regex at position 64: groups are nested deeper than 64");
-  EXPECT_NE(refusal("a{0,1000000000}", kTooMuch).find("larger than 100000"), std::string::npos);
-  EXPECT_NE(refusal("a{99999999999999999999999}", kTooMuch).find("larger than 100000"), std::string::npos);
+  EXPECT_EQ(regex_refusal(std::string(60'000, '('), kTooMuch),
+            "the regex at position 64: groups are nested deeper than 64");
+  EXPECT_NE(regex_refusal("a{0,1000000000}", kTooMuch).find("larger than 100000"), std::string::npos);
+  EXPECT_NE(regex_refusal("a{99999999999999999999999}", kTooMuch).find("larger than 100000"), std::string::npos);
   for (const char* pattern : {"((a{1000}){1000}){1000}", "a.{30}", "(){100000}{", "(\\p{L}{9000}){9000}"}) {
     WorkMeter meter;
     const auto made = regex_automaton(pattern, RegexMatch::kSearch, meter);

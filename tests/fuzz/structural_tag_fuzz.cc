@@ -1,0 +1,10 @@
+// Any bytes as a structural tag: a grammar, which then reads text, or an error.
+
+#include <cstddef>
+
+#include "grammar_source.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  millrace::fuzz::read_grammar("structural_tag", {reinterpret_cast<const char*>(data), size});
+  return 0;
+}
