@@ -40,6 +40,7 @@ void forget_evaluated(Facts& facts) {
   for (auto& scope : facts.object.scopes) scope.evaluates = false;
   facts.array.evaluated = 0;
   facts.array.all_evaluated = false;
+  facts.array.evaluates_some = false;
 }
 
 }  // namespace

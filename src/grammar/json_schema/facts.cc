@@ -41,6 +41,7 @@ void add_arrays(ArrayFacts& to, const ArrayFacts& more) {
   if (to.unique == nullptr) to.unique = more.unique;
   to.evaluated = std::max(to.evaluated, more.evaluated);
   to.all_evaluated = to.all_evaluated || more.all_evaluated;
+  to.evaluates_some = to.evaluates_some || more.evaluates_some;
 }
 
 void add_objects(ObjectFacts& to, const ObjectFacts& more) {

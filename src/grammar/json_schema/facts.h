@@ -81,6 +81,7 @@ struct ArrayFacts {
   // What "unevaluatedItems" of the same schema object does not see: so many items, or all.
   std::size_t evaluated = 0;
   bool all_evaluated = false;
+  bool evaluates_some = false;  // by "contains": nobody knows which
 
   const Goal& item(std::size_t at) const { return at < prefix.size() ? prefix[at] : rest; }
   bool operator==(const ArrayFacts&) const = default;

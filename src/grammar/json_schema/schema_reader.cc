@@ -66,6 +66,7 @@ Result<const Alternatives*> SchemaReader::alternatives(const Goal& goal) {
   for (Facts& facts : *made) {
     facts.array.evaluated = 0;
     facts.array.all_evaluated = false;
+    facts.array.evaluates_some = false;
   }
   drop_repeated(*made);
   auto shared = std::make_shared<const Alternatives>(*std::move(made));

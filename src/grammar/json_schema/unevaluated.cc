@@ -19,7 +19,6 @@ void add_unevaluated_properties(const Json& schema, Facts& facts) {
 }
 
 void add_unevaluated_items(const Json& schema, Facts& facts) {
-  if (facts.array.all_evaluated) return;
   ArrayFacts& array = facts.array;
   const std::size_t seen = array.evaluated;
   for (std::size_t i = seen; i < array.prefix.size(); ++i) add_to(array.prefix[i], {{&schema, true}});
@@ -33,11 +32,12 @@ void add_unevaluated_items(const Json& schema, Facts& facts) {
 Result<void> SchemaReader::add_unevaluated(const Json& schema, Alternatives& made) {
   if (const auto found = schema.find("unevaluatedItems"); found != schema.end()) {
     for (Facts& facts : made) {
-      if (!facts.array.contains.empty()) {
+      if ((facts.types & kArray) == 0 || facts.array.all_evaluated) continue;
+      if (facts.array.evaluates_some) {
         if (auto done = left_out(schema, "unevaluatedItems", "beside \"contains\""); !done) return done;
-        break;
+      } else {
+        add_unevaluated_items(*found, facts);
       }
-      if ((facts.types & kArray) != 0) add_unevaluated_items(*found, facts);
     }
   }
   if (const auto found = schema.find("unevaluatedProperties"); found != schema.end()) {

@@ -81,6 +81,7 @@ Result<ArrayFacts::Contains> contains(const KeywordUse& use) {
 Result<void> contains_holds(const KeywordUse& use, Facts& facts) {
   auto read = contains(use);
   if (!read) return read.error();
+  facts.array.evaluates_some = true;
   if (read->least > 0 || read->most != kUnlimited) facts.array.contains.push_back(*std::move(read));
   return {};
 }
