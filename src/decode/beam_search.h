@@ -50,6 +50,7 @@ class BeamSearch {
   };
 
   explicit BeamSearch(BeamOptions options);  // valid ones
+  const BeamOptions& options() const noexcept { return options_; }
 
   // Before the first step one beam a group, each of the prompt alone; parent and token mean nothing then. None once
   // the search is done.

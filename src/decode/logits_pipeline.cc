@@ -60,10 +60,38 @@ std::int32_t first_largest(std::span<const float> logits) {
   return static_cast<std::int32_t>(std::find(begin, logits.end(), *block) - logits.begin());
 }
 
+void keep(std::span<const std::int32_t> allowed, Candidates& candidates) {
+  std::size_t kept = 0;
+  for (const std::int32_t token : allowed) {
+    if (const Candidate* c = find_candidate(candidates, token)) candidates[kept++] = *c;
+  }
+  candidates.resize(kept);
+}
+
+bool is_set(std::span<const std::uint64_t> mask, std::int32_t token) {
+  return (mask[static_cast<std::size_t>(token) / 64] >> (token % 64) & 1) != 0;
+}
+
+// As gather(), of the tokens in the mask alone, though the whole row is looked at for what is broken.
+bool gather_masked(std::span<const float> logits, std::span<const std::int32_t> allowed,
+                   std::span<const std::uint64_t> mask, Candidates& candidates) {
+  candidates.clear();
+  if (first_largest(logits) < 0) return false;
+  for (std::size_t word = 0; word < mask.size(); ++word) {
+    for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
+      const std::size_t token = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+      if (std::isfinite(logits[token])) candidates.push_back({static_cast<std::int32_t>(token), logits[token]});
+    }
+  }
+  if (!allowed.empty()) keep(allowed, candidates);
+  return true;
+}
+
 // The tokens with finite logits that may be drawn. False if a logit is NaN, as then the whole row came out of a broken
 // computation, or none is finite.
-bool gather(std::span<const float> logits, std::span<const std::int32_t> allowed, const TokenMask* mask,
+bool gather(std::span<const float> logits, std::span<const std::int32_t> allowed, std::span<const std::uint64_t> mask,
             Candidates& candidates) {
+  if (!mask.empty()) return gather_masked(logits, allowed, mask, candidates);
   candidates.resize(logits.size());
   std::size_t n = 0;
   bool nan = false;
@@ -74,14 +102,7 @@ bool gather(std::span<const float> logits, std::span<const std::int32_t> allowed
   }
   candidates.resize(n);
   if (nan || n == 0) return false;
-  if (mask != nullptr) std::erase_if(candidates, [&](const Candidate& c) { return !mask->allows(c.token); });
-  if (!allowed.empty()) {
-    std::size_t kept = 0;
-    for (const std::int32_t token : allowed) {
-      if (const Candidate* c = find_candidate(candidates, token)) candidates[kept++] = *c;
-    }
-    candidates.resize(kept);
-  }
+  if (!allowed.empty()) keep(allowed, candidates);
   return true;
 }
 
@@ -93,8 +114,9 @@ Error broken_logits(std::int64_t position) {
 }
 
 LogitsPipeline::LogitsPipeline(const SamplingParams& params, std::int64_t vocab_size,
-                               std::span<const std::int32_t> end_of_generation)
+                               std::span<const std::int32_t> end_of_generation, std::optional<grammar::Matcher> grammar)
     : plan_(std::make_shared<const Plan>(params, end_of_generation)),
+      grammar_(std::move(grammar)),
       history_(plan_->keeps(), vocab_size),
       mirostat_mu_(2.0 * params.mirostat_tau) {}
 
@@ -104,18 +126,34 @@ void LogitsPipeline::observe(std::span<const std::int32_t> tokens) { history_.ob
 
 void LogitsPipeline::accept(std::int32_t token) {
   history_.accept(token);
+  if (grammar_ && !grammar_->accept(token)) broken_ = true;
   if (mirostat_row_.empty()) return;
   mirostat_mu_ = mirostat_after(plan_->params, mirostat_mu_, mirostat_row_, token);
   mirostat_row_.clear();
 }
 
-bool LogitsPipeline::too_short() const noexcept {
-  return !plan_->ends.empty() && history_.answer_size() < plan_->params.min_tokens;
+bool LogitsPipeline::too_short() const {
+  return !plan_->ends.empty() && history_.answer_size() < plan_->params.min_tokens && !must_end();
 }
 
-Error LogitsPipeline::nothing_left(std::int64_t position, const TokenMask* mask) const {
+Result<std::span<const std::uint64_t>> LogitsPipeline::allowed_by_grammar(std::size_t vocab_size) {
+  if (!grammar_) return std::span<const std::uint64_t>();
+  thread_local std::vector<std::uint64_t> words;
+  words.resize(std::max((vocab_size + 63) / 64, grammar_->mask_words()));
+  if (broken_) return make_error(ErrorCode::kInternal, "grammar", "a token was drawn that does not fit the grammar");
+  grammar_->fill_mask(words, !plan_->params.ignore_eos || grammar_->must_end());
+  if (grammar_->failed()) {
+    return make_error(ErrorCode::kResourceExhausted, "grammar",
+                      "the grammar is too complex: what it has said takes more memory than the limit");
+  }
+  std::ranges::fill(std::span(words).subspan((vocab_size + 63) / 64), 0);
+  if (vocab_size % 64 != 0) words[vocab_size / 64] &= (std::uint64_t{1} << (vocab_size % 64)) - 1;
+  return std::span<const std::uint64_t>(words).first((vocab_size + 63) / 64);
+}
+
+Error LogitsPipeline::nothing_left(std::int64_t position) const {
   const SamplingParams& p = plan_->params;
-  const char* field = mask != nullptr              ? "grammar"
+  const char* field = grammar_                     ? "grammar"
                       : !plan_->allowed.empty()    ? "allowed_token_ids"
                       : p.no_repeat_ngram_size > 0 ? "no_repeat_ngram_size"
                                                    : "bad_words";
@@ -123,10 +161,11 @@ Error LogitsPipeline::nothing_left(std::int64_t position, const TokenMask* mask)
                     "no token may be drawn at position {}: all are banned or not allowed", position);
 }
 
-Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::int64_t position, const TokenMask* mask,
-                                            Use use) {
+Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::int64_t position, Use use) {
   thread_local Candidates candidates;  // a megabyte at 128k tokens: of the thread, not of each sequence
-  if (!gather(logits, plan_->allowed, mask, candidates)) return broken_logits(position);
+  const auto mask = allowed_by_grammar(logits.size());
+  if (!mask) return mask.error();
+  if (!gather(logits, plan_->allowed, *mask, candidates)) return broken_logits(position);
   const Occasion occasion{
       .params = plan_->params, .history = history_, .position = position, .mirostat_mu = mirostat_mu_};
   const auto& chain = use == Use::kDraw ? plan_->drawing : plan_->scoring;
@@ -138,35 +177,37 @@ Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::
   if (next != chain.begin() || too_short()) {
     std::erase_if(candidates, [](const Candidate& c) { return std::isinf(c.logit); });
   }
-  if (candidates.empty()) return nothing_left(position, mask);
+  if (candidates.empty()) return nothing_left(position);
   for (; next != chain.end(); ++next) (*next)->apply(occasion, candidates);
   if (use == Use::kDraw && plan_->params.mirostat_mode != 0 && !plan_->params.greedy()) mirostat_row_ = candidates;
   return &candidates;
 }
 
-Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::int64_t position,
-                                            const TokenMask* mask) {
-  if (mask == nullptr && plan_->largest_is_all() && !too_short()) {
+Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::int64_t position) {
+  if (plan_->largest_is_all() && !too_short()) {
     const std::int32_t token = first_largest(logits);
-    return token < 0 ? Result<std::int32_t>(broken_logits(position)) : token;
+    if (token < 0) return broken_logits(position);
+    const auto mask = allowed_by_grammar(logits.size());
+    if (!mask) return mask.error();
+    if (mask->empty() || is_set(*mask, token)) return token;
   }
-  const auto candidates = process(logits, position, mask, Use::kDraw);
+  const auto candidates = process(logits, position, Use::kDraw);
   if (!candidates) return candidates.error();
   if (plan_->params.greedy()) return likeliest(**candidates).token;
   return gumbel_draw(**candidates, plan_->params.seed, position);
 }
 
 Result<std::span<const TokenProbability>> LogitsPipeline::distribution(std::span<const float> logits,
-                                                                       std::int64_t position, const TokenMask* mask) {
+                                                                       std::int64_t position) {
   std::vector<TokenProbability>& out = results_.distribution;
   out.clear();
   if (plan_->params.greedy()) {
-    const auto token = sample(logits, position, mask);
+    const auto token = sample(logits, position);
     if (!token) return token.error();
     out.push_back({*token, 1.0});
     return std::span<const TokenProbability>(out);
   }
-  const auto processed = process(logits, position, mask, Use::kDraw);
+  const auto processed = process(logits, position, Use::kDraw);
   if (!processed) return processed.error();
   const Candidates& candidates = **processed;
   thread_local std::vector<double> weights;
@@ -178,8 +219,8 @@ Result<std::span<const TokenProbability>> LogitsPipeline::distribution(std::span
 }
 
 Result<std::span<const ScoredToken>> LogitsPipeline::scores(std::span<const float> logits, std::int64_t position,
-                                                            std::size_t n, const TokenMask* mask) {
-  const auto processed = process(logits, position, mask, Use::kScore);
+                                                            std::size_t n) {
+  const auto processed = process(logits, position, Use::kScore);
   if (!processed) return processed.error();
   Candidates& candidates = **processed;
   thread_local std::vector<double> weights;

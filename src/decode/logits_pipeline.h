@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,7 +10,7 @@
 #include "decode/candidates.h"
 #include "decode/history.h"
 #include "decode/sampling_params.h"
-#include "decode/token_mask.h"
+#include "grammar/matcher.h"
 
 namespace millrace::decode {
 
@@ -33,14 +34,15 @@ Error broken_logits(std::int64_t position);
 // remembers of the answer is copied, parameters and prompt are shared); only observe and accept change what comes out.
 //
 // Asked for a row, each answers kInternal where a logit is NaN or none is finite, never a random token, and
-// kInvalidArgument where bans leave none. `position` is the new token's index in the whole sequence. `mask`: what a
-// grammar allows; all other tokens are as if banned. Spans live until the next call on the object.
+// kInvalidArgument where bans leave none. `position` is the new token's index in the whole sequence. Tokens that do not
+// fit the grammar are as if banned. Spans live until the next call on the object.
 class LogitsPipeline {
  public:
   // `params` are valid. Until the answer has min_tokens, neither stop_token_ids nor those of `end_of_generation` are
-  // drawn.
+  // drawn. `grammar` stands where the answer begins.
   LogitsPipeline(const SamplingParams& params, std::int64_t vocab_size,
-                 std::span<const std::int32_t> end_of_generation = {});
+                 std::span<const std::int32_t> end_of_generation = {},
+                 std::optional<grammar::Matcher> grammar = std::nullopt);
 
   // Tokens of the prompt, before the first accept.
   void observe(std::span<const std::int32_t> tokens);
@@ -49,15 +51,18 @@ class LogitsPipeline {
   void accept(std::int32_t token);
 
   // The token.
-  Result<std::int32_t> sample(std::span<const float> logits, std::int64_t position, const TokenMask* mask = nullptr);
+  Result<std::int32_t> sample(std::span<const float> logits, std::int64_t position);
   // Exactly what sample() draws from at this position: ascending by token, those of probability > 0, their sum 1 but
   // for rounding. Greedy: one token. XTC's coin is part of the position.
-  Result<std::span<const TokenProbability>> distribution(std::span<const float> logits, std::int64_t position,
-                                                         const TokenMask* mask = nullptr);
+  Result<std::span<const TokenProbability>> distribution(std::span<const float> logits, std::int64_t position);
   // log_softmax of the row after bans, bias and penalties: the n likeliest (fewer if there are not as many), the
   // likeliest first, equal ones by id. For beams.
-  Result<std::span<const ScoredToken>> scores(std::span<const float> logits, std::int64_t position, std::size_t n,
-                                              const TokenMask* mask = nullptr);
+  Result<std::span<const ScoredToken>> scores(std::span<const float> logits, std::int64_t position, std::size_t n);
+
+  // The answer is what its grammar asks for, and nothing can follow.
+  bool must_end() const { return grammar_ && grammar_->must_end(); }
+  // Where the answer stands in its grammar; nothing where anything goes.
+  std::optional<grammar::Matcher> grammar() const { return grammar_; }
 
   const SamplingParams& params() const noexcept;
 
@@ -75,12 +80,16 @@ class LogitsPipeline {
   };
   enum class Use { kDraw, kScore };
 
-  bool too_short() const noexcept;
-  Error nothing_left(std::int64_t position, const TokenMask* mask) const;
+  bool too_short() const;
+  Error nothing_left(std::int64_t position) const;
+  // What the grammar lets through: empty where there is none. Of the thread, until the next call.
+  Result<std::span<const std::uint64_t>> allowed_by_grammar(std::size_t vocab_size);
   // What is left after all processors, in memory of the thread; at least one.
-  Result<Candidates*> process(std::span<const float> logits, std::int64_t position, const TokenMask* mask, Use use);
+  Result<Candidates*> process(std::span<const float> logits, std::int64_t position, Use use);
 
   std::shared_ptr<const Plan> plan_;
+  std::optional<grammar::Matcher> grammar_;
+  bool broken_ = false;  // was told to accept what does not fit the grammar
   History history_;
   double mirostat_mu_;
   Candidates mirostat_row_;  // what the last row left, with mirostat

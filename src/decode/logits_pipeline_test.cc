@@ -1,4 +1,4 @@
-// What others build upon: copies, distributions, scores and masks. How each processor works is in processors/.
+// What others build upon: copies, distributions, scores and grammars. How each processor works is in processors/.
 
 #include "decode/logits_pipeline.h"
 
@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "decode/byte_grammar.h"
 #include "decode/gumbel_draw.h"
 #include "decode/noise.h"
 
@@ -146,27 +147,34 @@ TEST(LogitsPipeline, ScoresAreTheLogSoftmaxBehindPenaltiesAndBeforeTruncation) {
   EXPECT_TRUE(pipeline.scores(row, 1, 0).or_throw().empty());
 }
 
-TEST(LogitsPipeline, MaskedTokensAreBannedEverywhere) {
+TEST(LogitsPipeline, TokensThatDoNotFitTheGrammarAreBannedEverywhere) {
   SamplingParams params;
-  const std::uint64_t words[] = {0b10110};
-  const TokenMask mask{words};
   std::vector<float> row(70, 0.0f);
-  row[0] = row[69] = 50.0f;  // 69 lies beyond the words
+  row[0] = row[69] = 50.0f;
   row[2] = 1.0f;
-  LogitsPipeline drawing(params, 70);
-  for (int i = 0; i < 200; ++i) EXPECT_TRUE(mask.allows(drawing.sample(row, i, &mask).or_throw()));
-  EXPECT_EQ(drawing.distribution(row, 0, &mask).or_throw().size(), 3u);
-  EXPECT_EQ(drawing.scores(row, 0, 70, &mask).or_throw().size(), 3u);
+  LogitsPipeline drawing(params, 70, {}, byte_grammar({1, 2, 4}, grammar::kUnlimited));
+  for (int i = 0; i < 200; ++i) {
+    const std::int32_t token = drawing.sample(row, i).or_throw();
+    EXPECT_TRUE(token == 1 || token == 2 || token == 4) << token;
+    drawing.accept(token);
+  }
+  EXPECT_EQ(drawing.distribution(row, 0).or_throw().size(), 3u);
+  EXPECT_EQ(drawing.scores(row, 0, 70).or_throw().size(), 3u);
   params.temperature = 0.0;
-  LogitsPipeline greedy(params, 70);
-  EXPECT_EQ(greedy.sample(row, 0, &mask).or_throw(), 2);
-  EXPECT_EQ(greedy.sample(row, 0).or_throw(), 0);
-  const std::uint64_t none[] = {0};
-  const TokenMask nothing{none};
-  EXPECT_EQ(greedy.sample(row, 0, &nothing).error().param, "grammar");
-  EXPECT_EQ(greedy.distribution(row, 0, &nothing).error().param, "grammar");
-  row[5] = std::numeric_limits<float>::quiet_NaN();  // masked, and yet the row is broken
-  EXPECT_EQ(greedy.sample(row, 0, &mask).error().code, ErrorCode::kInternal);
+  LogitsPipeline greedy(params, 70, {}, byte_grammar({1, 2, 4}, 1));
+  EXPECT_EQ(greedy.sample(row, 0).or_throw(), 2);
+  EXPECT_EQ(LogitsPipeline(params, 70).sample(row, 0).or_throw(), 0);
+  std::vector<float> broken = row;
+  broken[5] = std::numeric_limits<float>::quiet_NaN();  // not in the grammar, and yet the row is broken
+  EXPECT_EQ(greedy.sample(broken, 0).error().code, ErrorCode::kInternal);
+  LogitsPipeline copy = greedy;
+  greedy.accept(2);
+  EXPECT_TRUE(greedy.must_end());
+  EXPECT_FALSE(copy.must_end());
+  EXPECT_EQ(greedy.sample(row, 1).error().param, "grammar");  // its only end is not among the 70
+  EXPECT_EQ(greedy.distribution(row, 1).error().param, "grammar");
+  copy.accept(3);
+  EXPECT_EQ(copy.sample(row, 1).error().code, ErrorCode::kInternal);  // and never what does not fit
 }
 
 }  // namespace

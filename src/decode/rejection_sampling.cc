@@ -42,13 +42,13 @@ std::int32_t draw_residual(std::span<const TokenProbability> p, std::span<const 
 }  // namespace
 
 Result<Verdict> accept_or_resample(LogitsPipeline& target, std::span<const float> logits, std::int64_t position,
-                                   const std::optional<DraftedToken>& drafted, const TokenMask* mask) {
+                                   const std::optional<DraftedToken>& drafted) {
   if (!drafted) {
-    const auto token = target.sample(logits, position, mask);
+    const auto token = target.sample(logits, position);
     if (!token) return token.error();
     return Verdict{*token, false};
   }
-  const auto target_distribution = target.distribution(logits, position, mask);
+  const auto target_distribution = target.distribution(logits, position);
   if (!target_distribution) return target_distribution.error();
   const std::span<const TokenProbability> p = *target_distribution;
   const TokenProbability point{drafted->token, 1.0};

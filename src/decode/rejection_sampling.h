@@ -11,6 +11,6 @@ namespace millrace::decode {
 // with probability min(1, p / q), else one from the distribution proportional to max(p - q, 0) is. Its coin and its
 // second draw have noise of their own. Without a drafted token: target.sample().
 Result<Verdict> accept_or_resample(LogitsPipeline& target, std::span<const float> logits, std::int64_t position,
-                                   const std::optional<DraftedToken>& drafted, const TokenMask* mask);
+                                   const std::optional<DraftedToken>& drafted);
 
 }  // namespace millrace::decode

@@ -32,7 +32,7 @@ struct VerificationRule {
   std::string_view summary;
   bool same_tokens;  // token for token those without speculation, not in distribution alone
   Result<Verdict> (*next)(LogitsPipeline& target, std::span<const float> logits, std::int64_t position,
-                          const std::optional<DraftedToken>& drafted, const TokenMask* mask);
+                          const std::optional<DraftedToken>& drafted);
   // How many tokens to draft, [0, most], given how likely one is accepted, [0, 1], and what drafting one costs of a
   // step of the target. Null: the caller's business.
   int (*draft_length)(double acceptance, double cost_ratio, int most);

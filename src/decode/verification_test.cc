@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "decode/byte_grammar.h"
 #include "decode/chi_square.h"
 #include "decode/draft_length.h"
 #include "decode/noise.h"
@@ -86,8 +87,7 @@ Tokens speculate(const VerificationRule& rule, const SamplingParams& params, Dra
   for (std::size_t i = 0; goes_on && i < 3; ++i) {
     std::optional<DraftedToken> proposal;
     if (i < 2) proposal = DraftedToken{drafted[i], qs[i]};
-    const Verdict verdict =
-        rule.next(target, row_after(last), static_cast<std::int64_t>(i), proposal, nullptr).or_throw();
+    const Verdict verdict = rule.next(target, row_after(last), static_cast<std::int64_t>(i), proposal).or_throw();
     goes_on = verdict.accepted;
     accepted += verdict.accepted;
     EXPECT_TRUE(!verdict.accepted || verdict.token == drafted[i]);
@@ -148,8 +148,7 @@ TEST(Verification, CoupledSaysWhatPlainDrawsSay) {
       plain.accept(last_plain);
       LogitsPipeline drafter = target;
       const std::int32_t guess = drafter.sample(row_after(position % 3 == 0 ? 5 : last), position).or_throw();
-      const Verdict verdict =
-          coupled.next(target, row_after(last), position, DraftedToken{guess, {}}, nullptr).or_throw();
+      const Verdict verdict = coupled.next(target, row_after(last), position, DraftedToken{guess, {}}).or_throw();
       ASSERT_EQ(verdict.token, last_plain);
       ASSERT_EQ(verdict.accepted, guess == last_plain);
       accepted += verdict.accepted;
@@ -168,7 +167,7 @@ TEST(Verification, GreedyTargetsTakeTheirOwnTokenAlone) {
     ASSERT_NE(best, 11);
     for (const std::int32_t drafted : {best, 11}) {
       for (std::int64_t position = 0; position < 100; ++position) {
-        const Verdict verdict = rule.next(target, row, position, DraftedToken{drafted, q}, nullptr).or_throw();
+        const Verdict verdict = rule.next(target, row, position, DraftedToken{drafted, q}).or_throw();
         EXPECT_EQ(verdict.token, best) << rule.name;
         EXPECT_EQ(verdict.accepted, drafted == best) << rule.name;
       }
@@ -176,17 +175,15 @@ TEST(Verification, GreedyTargetsTakeTheirOwnTokenAlone) {
   }
 }
 
-TEST(Verification, AMaskHoldsForDraftedTokens) {
-  const std::uint64_t words[] = {0b1100};
-  const TokenMask mask{words};
+TEST(Verification, AGrammarHoldsForDraftedTokens) {
   for (const VerificationRule& rule : all_verification_rules()) {
-    LogitsPipeline target(target_params(), kVocab);
+    LogitsPipeline target(target_params(), kVocab, {}, byte_grammar({2, 3}, 1));
     for (std::int64_t position = 0; position < 100; ++position) {
-      const auto verdict = rule.next(target, row_after(1), position, DraftedToken{7, {}}, &mask).or_throw();
-      EXPECT_TRUE(mask.allows(verdict.token) && !verdict.accepted) << rule.name;
+      const auto verdict = rule.next(target, row_after(1), position, DraftedToken{7, {}}).or_throw();
+      EXPECT_TRUE((verdict.token == 2 || verdict.token == 3) && !verdict.accepted) << rule.name;
     }
-    const TokenMask nothing{};
-    EXPECT_EQ(rule.next(target, row_after(1), 0, DraftedToken{7, {}}, &nothing).error().param, "grammar");
+    target.accept(2);
+    EXPECT_EQ(rule.next(target, row_after(1), 0, DraftedToken{7, {}}).error().param, "grammar");
   }
 }
 

@@ -42,7 +42,7 @@ Result<void> Engine::validate_beams(const Request& request) const {
 std::unique_ptr<BeamRun> Engine::make_beam_run(const Request& request, const Running& first) const {
   decode::BeamOptions options = *request.beams;
   options.end_tokens = request.sampling.stop_token_ids;
-  if (!request.sampling.ignore_eos) {
+  if (!request.sampling.ignore_eos || request.grammar) {  // with a grammar that is over, nothing else is left
     std::ranges::copy(tokenizer_->end_of_generation(), std::back_inserter(options.end_tokens));
   }
   options.max_tokens = first.max_total - first.prompt_tokens;
@@ -56,12 +56,14 @@ void Engine::score_beam(Running& beam, std::span<const float> logits) {
     run.prompt_scores = beam.reading->take_scores();
     beam.reading.reset();
   }
-  const auto row = beam.pipeline.scores(logits, beam.length(), run.search.row_width());
-  if (!row) {
+  if (beam.pipeline.must_end() && !run.search.options().end_tokens.empty()) {
+    beam.beam_row = {{run.search.options().end_tokens.front(), 0.0}};
+  } else if (const auto row = beam.pipeline.scores(logits, beam.length(), run.search.row_width()); row) {
+    beam.beam_row.assign(row->begin(), row->end());
+  } else {
     failed_beams_.emplace_back(beam.request, row.error());
     return;
   }
-  beam.beam_row.assign(row->begin(), row->end());
   beam.resting = true;
   if (beam.sampling.logprobs) {
     const std::uint64_t hash = hash_of(beam);
@@ -118,7 +120,7 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     if (after[i] != nullptr) continue;
     const Running& parent = *parents[first ? 0 : static_cast<std::size_t>(live[i].parent)];
     if (before.empty()) {
-      after[i] = make_running(id, 0, parent.sampling);
+      after[i] = make_running(id, 0, parent.sampling, std::nullopt);
       after[i]->is_beam = true;
       added.push_back(after[i].get());
     } else {

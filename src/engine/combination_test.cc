@@ -88,6 +88,22 @@ std::vector<Choice> answers() {
                                                                                }}};
 }
 
+// Sums and quotients of numbers, recursive on both sides, spelled in what the small model has.
+grammar::Grammar sums() {
+  grammar::Grammar g;
+  text::CodePointSet digits, signs;
+  digits.add('0', '9');
+  signs.add('-', '-');
+  signs.add('/', '/');
+  const grammar::RuleId sum = g.declare("sum");
+  const grammar::ExpressionId atom =
+      g.choice({g.repeat(g.character(digits), 1, 3), g.sequence({g.bytes(")"), g.rule(sum), g.bytes("+")})});
+  g.define(sum, g.choice({g.sequence({g.rule(sum), g.character(signs), atom}), atom}));
+  g.set_root(g.sequence({g.bytes("+1"), g.rule(sum)}));
+  return g;
+}
+
+const std::vector<std::string> kGrammars = {"any text", "grammar"};
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit"};
 const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted"};
 
@@ -140,6 +156,7 @@ class CombinationTest : public EngineTest {
   std::unique_ptr<Engine> engine_with(const std::string& speculation, std::int64_t kv_tokens) {
     Config config;
     config.scheduling.max_batched_tokens = 48;
+    config.jump_forward = false;
     auto engine = make(config, kv_tokens, pages_);
     if (speculation == "no speculation") return engine;
     engine->speculate(std::make_unique<Speculation>(drafter(speculation, pages_), SpeculationConfig{5, false}));
@@ -186,6 +203,15 @@ class CombinationTest : public EngineTest {
     }
   }
 
+  // Each answer is the beginning of what its grammar asks for.
+  static void expect_sums(const Answers& answers, const Request& asked) {
+    if (asked.grammar == nullptr) return;
+    for (const auto& [choice, answer] : answers) {
+      EXPECT_EQ(answer.last.finish, FinishReason::kLength);
+      EXPECT_TRUE(grammar::Matcher(asked.grammar).accept_bytes(answer.text)) << answer.text;
+    }
+  }
+
   backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
   std::int64_t preemptions_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0;
 };
@@ -214,22 +240,29 @@ void write_documented(const std::string& table) {
   std::ofstream(kDocs) << text;
 }
 
-TEST_F(CombinationTest, OfAnySamplerSpeculationScoresAnswersAndSituationGiveWhatThePlainPathGives) {
+TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   Seen seen;
+  grammar::WorkMeter meter;
+  const auto compiled = grammar::compile(sums(), grammar::make_vocabulary(tokenizer_), meter).or_throw();
   for (const Choice& sampler : samplers()) {
-    for (const Choice& score : scores()) {
-      for (const Choice& answer : answers()) {
-        Request asked = request(37, 5, kAnswer);
-        sampler.apply(asked);
-        score.apply(asked);
-        answer.apply(asked);
-        const Answers plain = run(*engine_with("no speculation", 4096), {asked});
-        for (const std::string& speculation : kSpeculations) {
-          for (const std::string& situation : kSituations) {
-            SCOPED_TRACE(sampler.name + ", " + score.name + ", " + answer.name + ", " + speculation + ", " + situation);
-            expect_same(in_situation(situation, speculation, asked), plain);
-            if (HasFailure()) return;
-            seen.add({sampler.name, score.name, answer.name, speculation, situation});
+    for (const std::string& grammar : kGrammars) {
+      for (const Choice& score : scores()) {
+        for (const Choice& answer : answers()) {
+          Request asked = request(37, 5, kAnswer);
+          sampler.apply(asked);
+          score.apply(asked);
+          answer.apply(asked);
+          if (grammar == "grammar") asked.grammar = compiled;
+          const Answers plain = run(*engine_with("no speculation", 4096), {asked});
+          expect_sums(plain, asked);
+          for (const std::string& speculation : kSpeculations) {
+            for (const std::string& situation : kSituations) {
+              SCOPED_TRACE(sampler.name + ", " + grammar + ", " + score.name + ", " + answer.name + ", " + speculation +
+                           ", " + situation);
+              expect_same(in_situation(situation, speculation, asked), plain);
+              if (HasFailure()) return;
+              seen.add({sampler.name, grammar, score.name, answer.name, speculation, situation});
+            }
           }
         }
       }
@@ -239,8 +272,8 @@ TEST_F(CombinationTest, OfAnySamplerSpeculationScoresAnswersAndSituationGiveWhat
   EXPECT_GT(hits_, 0);
   EXPECT_GT(accepted_, 0);
   EXPECT_GT(rejected_, 0);
-  const std::string table =
-      seen.table({names_of(samplers()), kSpeculations, names_of(scores()), names_of(answers()), kSituations});
+  const std::string table = seen.table(
+      {names_of(samplers()), kGrammars, kSpeculations, names_of(scores()), names_of(answers()), kSituations});
   EXPECT_EQ(table.find("no**"), std::string::npos) << table;
   if (std::getenv("MILLRACE_WRITE_DOCS") != nullptr) write_documented(table);
   EXPECT_EQ(documented(), table) << "MILLRACE_WRITE_DOCS=1 engine_test writes the table anew";

@@ -16,7 +16,7 @@ void Engine::fork_answers(Running& first, std::span<const float> logits, std::ve
   for (int choice = 1; choice < flight.n; ++choice) {
     decode::SamplingParams sampling = first.sampling;
     sampling.seed += static_cast<std::uint64_t>(choice);
-    auto made = make_running(first.request, choice, sampling);
+    auto made = make_running(first.request, choice, sampling, first.pipeline.grammar());
     Running& other = *made;
     other.copy_request(first);
     other.pipeline.observe(other.tokens);
@@ -145,6 +145,7 @@ bool Engine::take(Running& running, std::int32_t token, Output output, std::vect
     running.tokens.push_back(token);
     running.pipeline.accept(token);
     const bool full = n >= sampling.max_tokens || running.length() >= running.max_total;
+    if (finish == FinishReason::kNone && running.pipeline.must_end()) finish = FinishReason::kStop;
     if (finish == FinishReason::kNone && full) finish = FinishReason::kLength;
   }
   if (finish != FinishReason::kNone) {

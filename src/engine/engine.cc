@@ -180,8 +180,10 @@ Result<void> Engine::validate_reading(const Request& request) const {
 
 void Engine::speculate(std::unique_ptr<Speculation> speculation) { speculation_ = std::move(speculation); }
 
-std::unique_ptr<Running> Engine::make_running(RequestId request, int choice, const decode::SamplingParams& sampling) {
-  auto running = std::make_unique<Running>(cache_.make_table(), sampling, executor_->vocab_size(), tokenizer_);
+std::unique_ptr<Running> Engine::make_running(RequestId request, int choice, const decode::SamplingParams& sampling,
+                                              std::optional<grammar::Matcher> grammar) {
+  auto running =
+      std::make_unique<Running>(cache_.make_table(), sampling, executor_->vocab_size(), tokenizer_, std::move(grammar));
   running->id = next_id_++;
   running->request = request;
   running->choice = choice;
@@ -193,7 +195,12 @@ sched::PolicyView Engine::view() const { return {.now = env_.now(), .cost = cost
 Result<RequestId> Engine::submit(Request request) {
   if (auto valid = validate(request); !valid) return valid.error();
   const RequestId id = next_id_;
-  auto running = make_running(id, 0, request.sampling);
+  std::optional<grammar::Matcher> grammar;
+  if (request.grammar) grammar.emplace(request.grammar);
+  if (grammar && !speculation_ && config_.jump_forward && executor_->depth() == 1) {
+    speculate(std::make_unique<Speculation>(nullptr, SpeculationConfig{}));
+  }
+  auto running = make_running(id, 0, request.sampling, std::move(grammar));
   Running& first = *running;
   Sessions::Session* session = request.session ? sessions_.find(*request.session) : nullptr;
   first.tokens = std::move(request.tokens);

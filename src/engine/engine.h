@@ -36,7 +36,8 @@ struct Config {
   Preemption preemption = Preemption::kAuto;
   double session_share = 1.0;       // of the pages, the most that idle sessions hold
   std::int64_t max_waiting = 1024;  // requests; more are refused with kResourceExhausted
-  sched::StepCost step_cost = {};   // of the first steps, until enough were measured
+  bool jump_forward = true;  // what a grammar leaves no choice about is guessed, if nothing else is: see Speculation
+  sched::StepCost step_cost = {};  // of the first steps, until enough were measured
 };
 
 // Counts since the start.
@@ -147,7 +148,8 @@ class Engine {
   // engine.cc
   Result<void> validate(const Request& request) const;
   Result<void> validate_reading(const Request& request) const;
-  std::unique_ptr<Running> make_running(RequestId request, int choice, const decode::SamplingParams& sampling);
+  std::unique_ptr<Running> make_running(RequestId request, int choice, const decode::SamplingParams& sampling,
+                                        std::optional<grammar::Matcher> grammar);
   sched::PolicyView view() const;
 
   // step.cc

@@ -14,6 +14,7 @@
 #include "decode/sampling_params.h"
 #include "decode/token_score.h"
 #include "engine/time_spent.h"
+#include "grammar/matcher.h"
 #include "kv/prefix_scope.h"
 
 namespace millrace::engine {
@@ -31,6 +32,7 @@ enum class Pooling { kLast, kMean };
 struct Request {
   std::vector<std::int32_t> tokens;  // the prompt, or with append_to_session what comes after the session's tokens
   decode::SamplingParams sampling;
+  std::shared_ptr<grammar::CompiledGrammar> grammar;  // that each answer fits; null: anything. Of this engine alone.
   int n = 1;  // answers to the same prompt, [1, kMaxChoices]; answer i is drawn with seed + i
 
   // Search for the n likeliest answers instead of drawing n. Ends and length are those of `sampling`, as are bans, bias

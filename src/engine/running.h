@@ -50,17 +50,19 @@ struct AccountingEpoch {
 
 // One answer in flight: what scheduling needs, and what turns its logits into text.
 struct Running : sched::Sequence {
-  Running(kv::BlockTable table, const decode::SamplingParams& params, std::int64_t vocab_size,
-          std::shared_ptr<const text::Tokenizer> tokenizer)
+  Running(kv::BlockTable table, const decode::SamplingParams& params, std::int64_t vocabulary,
+          std::shared_ptr<const text::Tokenizer> tokenizer, std::optional<grammar::Matcher> grammar)
       : Sequence(std::move(table)),
+        vocab_size(vocabulary),
         sampling(params),
-        pipeline(params, vocab_size, tokenizer->end_of_generation()),
+        pipeline(params, vocabulary, tokenizer->end_of_generation(), std::move(grammar)),
         detokenizer(std::move(tokenizer), params.skip_special_tokens),
         stops(params.stop, params.include_stop_str_in_output ? decode::StopMatcher::Shown::kIncluded
                                                              : decode::StopMatcher::Shown::kBefore) {}
 
   RequestId request = 0;
   int choice = 0;
+  std::int64_t vocab_size;  // of the model, which may be smaller than the tokenizer's
   decode::SamplingParams sampling;
   decode::LogitsPipeline pipeline;
   text::Detokenizer detokenizer;

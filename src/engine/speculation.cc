@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "draft/forced_tokens.h"
 #include "engine/running.h"
 
 namespace millrace::engine {
@@ -29,6 +30,7 @@ std::int64_t Speculation::most(const Running& running) const noexcept {
 // Whom to guess for, and how many tokens at most.
 void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost) {
   asked_.clear();
+  forced_.clear();
   tasks_.clear();
   offers_.clear();
   rates_.resize(std::max(rates_.size(), decoding.size()));
@@ -38,6 +40,11 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
     running->record.distributions.clear();
     const auto n = static_cast<std::size_t>(most(*running));
     if (n == 0) continue;
+    if (force(*running, n)) {
+      forced_.push_back(running);
+      continue;
+    }
+    if (drafter_ == nullptr) continue;
     const double of_all = mean_.rate(kNoConfidence, kFirstMean, kPriorWeight);
     std::vector<double>& rates = rates_[asked_.size()];
     rates.assign(n, running->record.mean.rate(kNoConfidence, of_all, kOwnWeight));
@@ -49,7 +56,7 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
     for (sched::DraftOffer& offer : offers_) {
       offer.length = config_.rule->draft_length(offer.acceptance[0], ratio, static_cast<int>(offer.length));
     }
-  } else if (config_.adaptive && drafter_->computes()) {
+  } else if (config_.adaptive && computes()) {
     sched::choose_draft_lengths(offers_, work, cost, round_ms_);
   }
   std::size_t kept = 0;
@@ -75,20 +82,40 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
 void Speculation::draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
                         Env& env) {
   ask(decoding, work, cost);
-  if (asked_.empty()) return;
+  if (!asked_.empty()) consult(env);
+  asked_.insert(asked_.end(), forced_.begin(), forced_.end());
+  if (!asked_.empty()) choose(work, cost);
+}
+
+// What must come in the sequence's grammar is its guess.
+bool Speculation::force(Running& running, std::size_t most) const {
+  if (!config_.jump_forward) return false;
+  const auto grammar = running.pipeline.grammar();
+  if (!grammar) return false;
+  std::vector<draft::Token>& offered = running.record.offered;
+  offered = draft::forced_tokens(*grammar, static_cast<std::int64_t>(most));
+  const auto unknown = [&](const draft::Token& guess) { return guess.token >= running.vocab_size; };
+  offered.erase(std::ranges::find_if(offered, unknown), offered.end());
+  return !offered.empty();
+}
+
+void Speculation::consult(Env& env) {
   const TimePoint start = env.now();
   drafter_->draft(tasks_);
   std::int64_t rounds = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     rounds = std::max<std::int64_t>(rounds, std::ssize(tasks_[i].drafts));
-    asked_[i]->record.offered = std::move(tasks_[i].drafts);
-    asked_[i]->record.distributions = std::move(tasks_[i].distributions);
+    DraftRecord& record = asked_[i]->record;
+    record.offered = std::move(tasks_[i].drafts);
+    record.distributions = std::move(tasks_[i].distributions);
+    if (const auto grammar = asked_[i]->pipeline.grammar()) {
+      record.offered.resize(draft::fitting(*grammar, record.offered));
+    }
   }
   if (drafter_->computes() && rounds > 0) {
     const double ms = milliseconds_between(start, env.now()) / static_cast<double>(rounds);
     round_ms_ = round_ms_ == 0.0 ? ms : round_ms_ + 0.1 * (ms - round_ms_);
   }
-  choose(work, cost);
 }
 
 // How many of the guesses to compute.
@@ -122,7 +149,7 @@ Result<decode::Verdict> Speculation::next(Running& running, std::span<const floa
     guess = decode::DraftedToken{.token = record.offered[index].token, .distribution = {}};
     if (index < record.distributions.size()) guess->distribution = record.distributions[index];
   }
-  auto verdict = config_.rule->next(running.pipeline, logits, running.length(), guess, nullptr);
+  auto verdict = config_.rule->next(running.pipeline, logits, running.length(), guess);
   if (verdict && index < record.offered.size()) {
     const draft::Token& offered = record.offered[index];
     const bool right = offered.token == verdict->token;
@@ -135,6 +162,7 @@ Result<decode::Verdict> Speculation::next(Running& running, std::span<const floa
 }
 
 void Speculation::ended(const Running& running) {
+  if (drafter_ == nullptr) return;
   drafter_->ended(running.id, running.scope.salt,
                   std::span(running.tokens).subspan(static_cast<std::size_t>(running.prompt_tokens)));
 }

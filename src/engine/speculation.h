@@ -21,6 +21,8 @@ struct SpeculationConfig {
   // How guesses become tokens. Null: "coupled", which alone gives the tokens that there would be without guesses; with
   // the others they are distributed alike, and depend on what was guessed.
   const decode::VerificationRule* rule = nullptr;
+  // Where a grammar leaves no choice, what must come is the guess, and nobody is asked for another.
+  bool jump_forward = true;
 };
 
 // What an answer's drafts have been worth so far.
@@ -36,15 +38,17 @@ struct DraftRecord {
 // Guesses the next tokens of sequences that decode, so that a step can look at several of each at once
 // (arXiv:2211.17192, arXiv:2302.01318). How many is chosen for each step from how often such guesses proved right, of
 // this answer and of all, and from what they cost as measured. Guesses not computed are compared with what is drawn all
-// the same, so that what is known of them stays true at no cost. The engine's thread.
+// the same, so that what is known of them stays true at no cost. Guesses that do not fit an answer's grammar are none.
+// The engine's thread.
 class Speculation {
  public:
+  // Without a drafter (null) there are the guesses of grammars alone.
   Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
 
   // Tokens that may be drafted for it now.
   std::int64_t most(const Running& running) const noexcept;
   // Drafting writes keys and values at positions from the last token's on: pages for most() must be there.
-  bool computes() const noexcept { return drafter_->computes(); }
+  bool computes() const noexcept { return drafter_ != nullptr && drafter_->computes(); }
   // Sets Sequence::drafts of all that may have some. `work` is what the step computes without drafts.
   void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost, Env& env);
   // The sequence's next token, the `index`-th of this step, [0, drafts]; `drafted` tells whether one was computed for
@@ -53,6 +57,8 @@ class Speculation {
   void ended(const Running& running);
 
  private:
+  bool force(Running& running, std::size_t most) const;
+  void consult(Env& env);
   void ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
   void choose(const sched::StepWork& work, const sched::StepCost& cost);
 
@@ -60,7 +66,7 @@ class Speculation {
   SpeculationConfig config_;
   draft::Acceptance acceptance_{512.0}, mean_{512.0};  // over all answers
   double round_ms_ = 0.0;                              // of a drafting model, for each token
-  std::vector<Running*> asked_;
+  std::vector<Running*> asked_, forced_;
   std::vector<draft::Task> tasks_;          // of those
   std::vector<std::vector<double>> rates_;  // by sequence, of its draft's tokens
   std::vector<sched::DraftOffer> offers_;

@@ -34,7 +34,7 @@ void CompiledGrammar::note_memory() {
   if (states_.failed()) failed_.store(true, std::memory_order_relaxed);
 }
 
-void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> words) {
+void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> words, bool ends) {
   std::ranges::fill(words, 0);
   if (state == ParseStates::kDead || states_.failed()) return;
   const Mask& mask = mask_of(state);
@@ -44,7 +44,7 @@ void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> 
   }
   for (const std::int32_t token : mask.others) set_bit(words, token);
   vocabulary_->add_twins(words);
-  if (!states_.may_end(state)) return;
+  if (!ends || !states_.may_end(state)) return;
   for (const std::int32_t token : vocabulary_->ends()) set_bit(words, token);
 }
 
@@ -153,7 +153,7 @@ Result<std::shared_ptr<CompiledGrammar>> compile(const Grammar& grammar, std::sh
   auto made = std::make_shared<CompiledGrammar>(std::make_shared<const TransitionNetwork>(std::move(*network)),
                                                 std::move(vocabulary));
   std::vector<std::uint64_t> words(made->vocabulary().words());
-  made->fill_mask(made->states().start(), words);
+  made->fill_mask(made->states().start(), words, true);
   return made;
 }
 

@@ -30,8 +30,9 @@ class CompiledGrammar {
   ParseStates& states() noexcept { return states_; }
   const Vocabulary& vocabulary() const noexcept { return *vocabulary_; }
   const TransitionNetwork& network() const noexcept { return *network_; }
-  // Sets the bits of the tokens that fit in the state, ends of generation too where the text may end; clears others.
-  void fill_mask(ParseStates::Id state, std::span<std::uint64_t> words);
+  // Sets the bits of the tokens that fit in the state, with `ends` ends of generation too where the text may end;
+  // clears all others.
+  void fill_mask(ParseStates::Id state, std::span<std::uint64_t> words, bool ends);
 
   // The same grammar that has forgotten what it knew.
   std::shared_ptr<CompiledGrammar> renewed() const;

@@ -42,7 +42,9 @@ bool Matcher::accept_bytes(std::string_view bytes) {
   return true;
 }
 
-void Matcher::fill_mask(std::span<std::uint64_t> words) { grammar_->fill_mask(state_, words); }
+void Matcher::fill_mask(std::span<std::uint64_t> words, bool ends) { grammar_->fill_mask(state_, words, ends); }
+
+std::size_t Matcher::mask_words() const noexcept { return grammar_->vocabulary().words(); }
 
 bool Matcher::may_end() const { return grammar_->states().may_end(state_); }
 
@@ -60,6 +62,8 @@ std::string Matcher::forced(std::size_t most) {
   }
   return out;
 }
+
+const text::Tokenizer& Matcher::tokenizer() const noexcept { return grammar_->vocabulary().tokenizer(); }
 
 bool Matcher::failed() const noexcept { return grammar_->failed() || grammar_->states().failed(); }
 

@@ -32,13 +32,15 @@ class Matcher {
   // not fit, and nothing has changed.
   bool accept(std::int32_t token);
   bool accept_bytes(std::string_view bytes);
-  // Sets the bits of the tokens that may come next, and clears all others; ends of generation where the text may end.
-  // `words` have a bit for each token.
-  void fill_mask(std::span<std::uint64_t> words);
-  bool may_end() const;   // the text so far is whole
-  bool must_end() const;  // and nothing can follow
+  // Sets the bits of the tokens that may come next, and clears all others; with `ends`, ends of generation where the
+  // text may end. At least mask_words() words.
+  void fill_mask(std::span<std::uint64_t> words, bool ends = true);
+  std::size_t mask_words() const noexcept;  // a bit for each token of the vocabulary
+  bool may_end() const;                     // the text so far is whole
+  bool must_end() const;                    // and nothing can follow
   // What must come next whatever is drawn, at most `most` bytes. Empty where the text may end or go on in two ways.
   std::string forced(std::size_t most);
+  const text::Tokenizer& tokenizer() const noexcept;
   // The grammar took more than its limits: nothing fits any more.
   bool failed() const noexcept;
 

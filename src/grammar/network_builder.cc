@@ -136,17 +136,16 @@ class NetworkBuilder {
     const std::int32_t end = draft_.add_state();
     draft_.at(end).final = true;
     std::vector<std::int32_t> path;  // states behind the ranges of the spelling before
-    ByteRanges before;
-    for (ByteRanges& one : spellings(set, spelling)) {
+    ByteSets before;
+    for (ByteSets& one : spellings(set, spelling)) {
       if (auto fine = meter_.spend(static_cast<std::int64_t>(one.size())); !fine) return fine;
       std::size_t same = 0;
-      const auto equal = [](ByteRange a, ByteRange b) { return a.first == b.first && a.last == b.last; };
-      while (same + 1 < one.size() && same + 1 < before.size() && equal(one[same], before[same])) ++same;
+      while (same + 1 < one.size() && same + 1 < before.size() && one[same] == before[same]) ++same;
       path.resize(same);
       for (std::size_t i = same; i < one.size(); ++i) {
         const std::int32_t from = i == 0 ? draft_.rule(rule).start : path[i - 1];
         const std::int32_t to = i + 1 == one.size() ? end : draft_.add_state();
-        draft_.at(from).bytes.push_back({one[i].first, one[i].last, to});
+        for (const ByteRange range : one[i]) draft_.at(from).bytes.push_back({range.first, range.last, to});
         path.push_back(to);
       }
       before = std::move(one);

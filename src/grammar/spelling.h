@@ -10,11 +10,13 @@ namespace millrace::grammar {
 
 struct ByteRange {
   std::uint8_t first, last;
+  bool operator==(const ByteRange&) const = default;
 };
-using ByteRanges = std::vector<ByteRange>;  // one after another
+using ByteSet = std::vector<ByteRange>;  // a byte of any of them
+using ByteSets = std::vector<ByteSet>;   // one after another
 
-// Sequences of byte ranges that together are exactly the spellings of the set's characters; surrogates have none.
+// Sequences of bytes that together are exactly the spellings of the set's characters; surrogates have none.
 // Neighbours have their beginnings in common.
-std::vector<ByteRanges> spellings(const text::CodePointSet& set, Spelling spelling);
+std::vector<ByteSets> spellings(const text::CodePointSet& set, Spelling spelling);
 
 }  // namespace millrace::grammar

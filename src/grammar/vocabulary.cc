@@ -98,6 +98,12 @@ void Vocabulary::remember(Key key, std::shared_ptr<const LocalMask> mask) {
   known_.insert_or_assign(std::move(key), std::move(mask));
 }
 
+void Vocabulary::forget() {
+  const std::scoped_lock lock(mutex_);
+  known_.clear();
+  known_bytes_ = 0;
+}
+
 std::size_t Vocabulary::known() const {
   const std::scoped_lock lock(mutex_);
   return known_.size();

@@ -49,6 +49,7 @@ class Vocabulary {
   std::shared_ptr<const LocalMask> find(const Key& key) const;
   void remember(Key key, std::shared_ptr<const LocalMask> mask);
   std::size_t known() const;  // keys
+  void forget();
 
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;

@@ -23,6 +23,7 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
       vocab_size(parts.engine->vocab_size()),
       kv_bytes(static_cast<std::int64_t>(parts.engine->kv_bytes())),
       created(unix_time()),
+      grammars(tokenizer),
       foundation_(std::move(parts.foundation)),
       engine(std::move(parts.engine), env) {}
 

@@ -6,6 +6,7 @@
 
 #include "checkpoint/model_config.h"
 #include "engine/engine_thread.h"
+#include "grammar/grammar_cache.h"
 #include "text/chat_format.h"
 #include "text/tokenizer.h"
 
@@ -35,6 +36,7 @@ class HostedModel {
   const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, hidden_size;
   const std::int64_t max_length, vocab_size, kv_bytes;  // tokens, tokens, bytes
   const std::int64_t created;                           // Unix time of loading
+  grammar::GrammarCache grammars;                       // for its requests alone
 
  private:
   std::shared_ptr<void> foundation_;

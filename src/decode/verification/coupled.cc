@@ -5,8 +5,8 @@ namespace {
 
 // The draw that the target would make anyway decides.
 Result<Verdict> next(LogitsPipeline& target, std::span<const float> logits, std::int64_t position,
-                     const std::optional<DraftedToken>& drafted, const TokenMask* mask) {
-  const auto token = target.sample(logits, position, mask);
+                     const std::optional<DraftedToken>& drafted) {
+  const auto token = target.sample(logits, position);
   if (!token) return token.error();
   return Verdict{*token, drafted && drafted->token == *token};
 }

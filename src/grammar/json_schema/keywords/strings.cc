@@ -1,0 +1,85 @@
+// minLength, maxLength, pattern, format.
+
+#include "grammar/json_schema/keyword.h"
+
+namespace millrace::grammar::json_schema {
+namespace {
+
+Facts a_string() {
+  Facts facts;
+  facts.types = kString;
+  return facts;
+}
+
+Result<void> least_holds(const KeywordUse& use, Facts& facts) {
+  const auto count = use.count();
+  if (!count) return count.error();
+  facts.string.least = *count;
+  return {};
+}
+
+Result<void> least_fails(const KeywordUse& use, Alternatives& cases) {
+  const auto count = use.count();
+  if (!count) return count.error();
+  if (*count == 0) return {};
+  cases.push_back(a_string());
+  cases.back().string.most = *count - 1;
+  return {};
+}
+
+Result<void> most_holds(const KeywordUse& use, Facts& facts) {
+  const auto count = use.count();
+  if (!count) return count.error();
+  facts.string.most = *count;
+  return {};
+}
+
+Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
+  const auto count = use.count();
+  if (!count) return count.error();
+  cases.push_back(a_string());
+  cases.back().string.least = *count + 1;
+  return {};
+}
+
+// The regular expression of a "pattern" or of a "format" that is known; else none.
+Result<const std::string*> regex(const KeywordUse& use) {
+  if (!use.value.is_string()) return use.invalid("is a string");
+  const std::string& text = use.value.get_ref<const std::string&>();
+  if (use.name == "format") return format_regex(text);
+  if (const auto made = use.patterns.find(text); !made) {
+    Error error = made.error();
+    error.message = "JSON schema: " + use.document.path(use.schema, use.name) + ": " + error.message;
+    return error;
+  }
+  return &text;
+}
+
+Result<void> pattern_holds(const KeywordUse& use, Facts& facts) {
+  const auto text = regex(use);
+  if (!text) return text.error();
+  if (*text != nullptr) facts.string.patterns.push_back({**text, true});
+  return {};
+}
+
+Result<void> pattern_fails(const KeywordUse& use, Alternatives& cases) {
+  const auto text = regex(use);
+  if (!text) return text.error();
+  if (*text == nullptr) return {};
+  cases.push_back(a_string());
+  cases.back().string.patterns.push_back({**text, false});
+  return {};
+}
+
+constexpr Keyword kKeywords[] = {
+    {"minLength", least_holds, least_fails},
+    {"maxLength", most_holds, most_fails},
+    {"pattern", pattern_holds, pattern_fails},
+    {"format", pattern_holds, pattern_fails},
+};
+
+}  // namespace
+
+std::span<const Keyword> string_keywords() { return kKeywords; }
+
+}  // namespace millrace::grammar::json_schema

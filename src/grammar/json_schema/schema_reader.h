@@ -1,0 +1,116 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "grammar/json_schema/document.h"
+#include "grammar/json_schema/facts.h"
+#include "grammar/json_schema/json_schema.h"
+#include "grammar/json_schema/keyword.h"
+#include "grammar/work_limits.h"
+
+namespace millrace::grammar::json_schema {
+
+// What an object's properties may be, each name with all that is asked of its value.
+struct ObjectPlan {
+  struct Property {
+    std::string name;
+    Goal goal;
+    bool required = false;
+    std::vector<bool> marks;  // for each of ObjectFacts::somewhere: is it one of those that may fit?
+  };
+  struct Names {  // of properties that the schema does not name
+    CharAutomaton names;
+    Goal goal;
+    std::vector<bool> marks;
+  };
+  std::vector<Property> declared;  // in the order of the schema; those that nothing fits are left out
+  std::vector<Names> others;       // disjoint
+  bool possible = true;            // false: a property is required that nothing fits
+};
+
+// Reads schemas as facts, and answers what must be known of them to write a grammar. An answer is made once.
+class SchemaReader {
+ public:
+  SchemaReader(const Document& document, bool ignore_unsupported, WorkMeter& meter, std::vector<std::string>& ignored);
+
+  // The goal as a choice of facts. The pointer stays valid.
+  Result<const Alternatives*> alternatives(const Goal& goal);
+  // Whether some value fits. True also where it is not found out: in schemas nested without end.
+  Result<bool> possible(const Goal& goal);
+  Result<bool> possible(const Facts& facts);
+  Result<bool> fits(const Json& value, const Goal& goal);
+  Result<bool> fits(const Json& value, const Facts& facts);
+  Result<CharAutomaton> strings(const StringFacts& facts);
+  Result<ObjectPlan> plan(const ObjectFacts& facts);
+  // All values that fit, where they are few and named: by "enum", "const", or as true, false and null.
+  Result<std::optional<std::vector<const Json*>>> finite(const Goal& goal);
+
+  // What cannot be said is left out and listed, or an error.
+  Result<void> left_out(const Json& schema, std::string_view keyword, std::string_view why);
+  WorkMeter& meter() noexcept { return meter_; }
+  PatternCache& patterns() noexcept { return patterns_; }
+
+ private:
+  using Shared = std::shared_ptr<const Alternatives>;
+  struct Key {
+    Condition condition;
+    bool annotating;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  // combinations.cc: one schema, and the schemas in it that speak of the same value
+  Result<Shared> expand(Condition condition);
+  Result<Alternatives> expand_anew(Condition condition);
+  Result<Alternatives> holding(const Json& schema);
+  Result<Alternatives> failing(const Json& schema);
+  Result<Facts> facts_of(const Json& schema);
+  Result<void> also(Alternatives& made, const Json& schema, const std::string& keyword, const Json& value);
+  Result<void> or_fails(Alternatives& made, const Json& schema, const std::string& keyword, const Json& value);
+  Result<Alternatives> every_of(const Json& list, bool holds);
+  Result<Alternatives> any_of(const Json& list, bool holds);
+  Result<Alternatives> any_subset_of(const Json& list);
+  Result<Alternatives> one_of(const Json& schema, const Json& list);
+  Result<Alternatives> none_or_two_of(const Json& list);
+  Result<Alternatives> conditional(const Json& schema, const Json& condition, bool holds);
+  Result<Alternatives> dependents(const Json& schema, const std::string& keyword, const Json& value, bool holds);
+  Result<Alternatives> conjunction(const Alternatives& a, const Alternatives& b);
+  Result<bool> disjoint(const Condition& a, const Condition& b);
+  // unevaluated.cc
+  Result<void> add_unevaluated(const Json& schema, Alternatives& made);
+
+  // possibility.cc
+  Result<bool> possible_array(const ArrayFacts& facts);
+  Result<bool> possible_object(const ObjectFacts& facts);
+  Result<bool> array_fits(const Json& value, const ArrayFacts& facts);
+  Result<bool> object_fits(const Json& value, const ObjectFacts& facts);
+  // object_plan.cc
+  Result<std::vector<ObjectPlan::Names>> other_names(const ObjectFacts& facts, const std::set<std::string>& declared);
+  Result<CharAutomaton> allowed_names(const ObjectFacts& facts, const std::set<std::string>& declared);
+  Result<Goal> named_goal(const ObjectFacts& facts, const std::string& name);
+  Result<bool> matches(const std::string& regex, const std::string& name);
+  Result<bool> is_outside(const ObjectFacts::Somewhere& somewhere, const std::string& name);
+
+  const Document& document_;
+  const bool ignore_unsupported_;
+  WorkMeter& meter_;
+  std::vector<std::string>& ignored_;
+  PatternCache patterns_;
+  int annotating_ = 0;                   // inside a schema whose "unevaluated..." asks which subschemas hold
+  int level_ = 0;                        // of values inside values whose schemas are being read
+  int depth_ = 0;                        // of schemas being read for the same value
+  int approximations_ = 0;               // answers so far that are too wide, as a schema was still being read
+  std::map<Condition, int> being_read_;  // at which level
+  std::map<Key, Shared> expanded_;
+  std::map<Goal, Shared> goals_;
+  std::vector<Shared> passing_;  // too wide to be kept for the same goal, but pointed to
+  std::map<Goal, bool> possible_;
+  std::map<Goal, int> asked_;  // possible() is being found out; in which order
+  int lowest_ = 0;             // of those that the answer builds on
+};
+
+}  // namespace millrace::grammar::json_schema
