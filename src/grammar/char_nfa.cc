@@ -21,6 +21,7 @@ struct SubsetHash {
 using SubsetIds = std::unordered_map<Subset, std::int32_t, SubsetHash>;
 
 constexpr std::int64_t kEdgesOfAState = 16;  // this many edges cost as much as a state
+constexpr std::int64_t kMuchWork = 4096;     // edges, of one state, that are not yet paid for
 
 }  // namespace
 
@@ -132,7 +133,14 @@ class SubsetConstruction {
       const auto [place, is_new] = of_targets.emplace(targets, 0);
       if (is_new) place->second = add(targets);
       states_[index].edges.push_back({first, events_[i].at - 1, place->second});
+      if (work_ > kMuchWork) {
+        if (auto fine = pay(); !fine) return fine;
+      }
     }
+    return pay();
+  }
+
+  Result<void> pay() {
     const std::int64_t cost = 1 + work_ / kEdgesOfAState;
     work_ = 0;
     return meter_.spend(cost);

@@ -45,17 +45,19 @@ Variants make_variants() {
 text::CodePointSet with_other_case(const text::CodePointSet& set) {
   static const Variants variants = make_variants();
   text::CodePointSet out = set;
-  const auto add = [&](const std::vector<char32_t>& others) {
-    for (const char32_t other : others) out.add(other, other);
-  };
   for (const auto& range : set.ranges()) {
     if (range.last - range.first < kFewCharacters) {
       for (char32_t c = range.first; c <= range.last; ++c) {
-        if (const auto found = variants.find(c); found != variants.end()) add(found->second);
+        const auto found = variants.find(c);
+        if (found == variants.end()) continue;
+        for (const char32_t other : found->second) out.add(other, other);
       }
     } else {
       for (const auto& [letter, others] : variants) {
-        if (letter >= range.first && letter <= range.last) add(others);
+        if (letter < range.first || letter > range.last) continue;
+        for (const char32_t other : others) {
+          if (other < range.first || other > range.last) out.add(other, other);
+        }
       }
     }
   }

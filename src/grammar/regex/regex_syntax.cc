@@ -1,6 +1,7 @@
 #include "grammar/regex/regex_syntax.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 using Kind = RegexNode::Kind;
 using text::CodePointSet;
 
+constexpr std::int64_t kRangesOfAState = 16;       // this many ranges of a class cost as much as a state
 constexpr std::int64_t kMuch = 1'000'000'000'000;  // counts beyond are all the same to a message
 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
@@ -91,6 +93,10 @@ class RegexParser {
     open_.back().repeatable = repeatable;
   }
   void append_set(CodePointSet set) {
+    ranges_ += static_cast<std::int64_t>(set.ranges().size());
+    if (ranges_ > kRangesOfAState * limits_.states) {
+      return fail(ErrorCode::kResourceExhausted, at_, "the classes of the pattern are too large together");
+    }
     RegexNode node;
     node.kind = Kind::kCharacter;
     node.set = std::move(set);
@@ -329,12 +335,14 @@ class RegexParser {
     } else if (at_ < text_.size()) {
       text::append_utf8(name, text_[at_++]);
     }
-    const auto set = property(name);
+    const auto known = properties_.find(name);
+    const auto set =
+        known != properties_.end() ? known->second : properties_.emplace(name, property(name)).first->second;
     if (!set) {
       fail(ErrorCode::kUnsupported, at, "the property \"{}\" is not known: general categories and Han are", name);
       return {};
     }
-    return negated ? all_but(*set) : set->intersection(all_characters());
+    return negated ? all_but(*set) : *set;
   }
 
   CodePointSet character_class(std::size_t at) {
@@ -390,6 +398,8 @@ class RegexParser {
   std::size_t at_ = 0;
   std::vector<Group> open_;
   Regex regex_;
+  std::map<std::string, std::optional<CodePointSet>> properties_;  // that were asked for
+  std::int64_t ranges_ = 0;                                        // of all classes
   std::optional<Error> error_;
 };
 

@@ -1,9 +1,11 @@
 #include "grammar/structural_tag/free_text.h"
 
+#include "grammar/regex/character_classes.h"
+
 namespace millrace::grammar {
 namespace {
 
-constexpr std::int64_t kEdgesOfAState = 16;  // this many edges cost as much as a state
+constexpr std::int64_t kEdgesOfAState = 4;  // a search's edges are looked up while it is made, so they cost more
 
 Result<void> spend_search(const Words& words, WorkMeter& meter) {
   return meter.spend(1 + CharAutomaton::search_cost(words) / kEdgesOfAState);
@@ -14,6 +16,19 @@ Result<CharAutomaton> ending_with(const std::u32string& word, WorkMeter& meter) 
 }
 
 }  // namespace
+
+Words words_of(const std::vector<std::string>& texts) {
+  Words out;
+  for (const std::string& text : texts) {
+    if (!text.empty()) out.push_back(characters_of(text));
+  }
+  return out;
+}
+
+Words joined(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 
 Result<CharAutomaton> text_without(const Words& words, std::int64_t most_characters, WorkMeter& meter) {
   if (auto fine = spend_search(words, meter); !fine) return fine.error();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,9 @@
 namespace millrace::grammar {
 
 using Words = std::vector<std::u32string>;
+
+Words words_of(const std::vector<std::string>& texts);  // of those that are not empty
+Words joined(Words a, const Words& b);
 
 // Any text in which none of the words comes, of at most `most_characters`; -1: of any length.
 Result<CharAutomaton> text_without(const Words& words, std::int64_t most_characters, WorkMeter& meter);

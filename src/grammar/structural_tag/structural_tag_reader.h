@@ -10,7 +10,8 @@
 namespace millrace::grammar {
 
 // Structural tags as xgrammar describes and vLLM takes them: a tree of formats, or the older list of structures and
-// triggers. Free text ends at the end of the tag around it, so it holds none of that tag's ends.
+// triggers. Free text has no special tokens in it, and ends at the end of the tag around it, so it holds none of that
+// tag's ends.
 class StructuralTagReader {
  public:
   StructuralTagReader(Grammar& to, const GrammarSource& source, WorkMeter& meter, std::vector<std::string>& ignored);
@@ -54,6 +55,9 @@ class StructuralTagReader {
   ExpressionId tags_with_separator(FormatFields& fields, const Words& stops);
   ExpressionId dispatch(FormatFields& fields, const Words& stops);
   ExpressionId token(FormatFields& fields, const Words& stops);
+  ExpressionId any_tokens(FormatFields& fields, const Words& stops);
+  ExpressionId token_triggered_tags(FormatFields& fields, const Words& stops);
+  ExpressionId token_dispatch(FormatFields& fields, const Words& stops);
 
   ExpressionId legacy(FormatFields& fields);
   ExpressionId content(FormatFields& fields, const Words& stops);
@@ -66,6 +70,10 @@ class StructuralTagReader {
   // Free text with switches in it. kOnce: nothing after the first.
   enum class Switching : std::uint8_t { kAnyNumber, kOnce };
   ExpressionId switched_text(const std::vector<Switch>& all, const Words& forbidden, Switching switching);
+  // Free text between which these stand, each of which begins with one of the tokens.
+  ExpressionId text_between(std::vector<ExpressionId> ways, const Words& tokens, const Words& forbidden,
+                            Switching switching, const std::string& pointer);
+  std::vector<std::string> tokens(FormatFields& fields, std::string_view name, std::size_t least);
   ExpressionId source(std::string_view language, std::string text, const std::string& pointer);
   ExpressionId automaton(Result<CharAutomaton> made, const std::string& pointer);
 

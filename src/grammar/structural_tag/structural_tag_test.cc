@@ -101,10 +101,22 @@ TEST(StructuralTag, Dispatches) {
   expect_format(dispatch(",'loop':false,'excludes':['!']"), {"", "a<n>1", "b"}, {"<n>1b", "!"});
 }
 
+TEST(StructuralTag, TurnsToATagWhereATokenComes) {
+  const std::string tags = "'tags':[{'type':'tag','begin':{'type':'token','token':'<|u|>'},'content':" + kDigits +
+                           ",'end':{'type':'token','token':'</t>'}}]";
+  const auto with = [&](const std::string& more) {
+    return "{'type':'token_triggered_tags','trigger_tokens':['<|u|>']," + tags + more + "}";
+  };
+  expect_format(with(""), {"", "a", "a<|u|>1</t>b<|u|>2</t>"}, {"<|u|>", "<|u|>1</t", "<|u|>a</t>"});
+  expect_format(with(",'at_least_one':true,'stop_after_first':true"), {"<|u|>1</t>"}, {"", "a<|u|>1</t>"});
+  expect_format("{'type':'token_dispatch','rules':[['<|q|>'," + kDigits + "]],'exclude_tokens':['no']}",
+                {"", "a<|q|>1b<|q|>2"}, {"<|q|>", "no"});
+  expect_format("{'type':'token_dispatch','loop':false,'rules':[['<|q|>'," + kDigits + "]]}", {"a<|q|>1", "b"},
+                {"<|q|>1<|q|>2", "<|q|>1b"});
+  expect_format("{'type':'any_tokens','exclude_tokens':['<|q|>']}", {"", "ab"}, {"a<|q|>"});
+}
+
 TEST(StructuralTag, TakesTheOlderFormToo) {
-  if (!std::ranges::any_of(all_languages(), [](const Language& one) { return one.name == "json_schema"; })) {
-    GTEST_SKIP() << "no language json_schema";
-  }
   expect_cases(
       "structural_tag",
       {{json("{'type':'structural_tag','structures':[{'begin':'<f>','schema':{'type':'integer'},'end':'</f>'}],"
@@ -120,6 +132,8 @@ TEST(StructuralTag, NamesWhatIsWrongByItsPointer) {
   const auto in_format = [](const std::string& source) { return refusal("structural_tag", of_format(source)); };
   EXPECT_EQ(refused("{"), "the structural tag is not JSON");
   EXPECT_EQ(refused("[]"), "the structural tag: must be an object");
+  EXPECT_EQ(refused("{'format':1,'format':2}"), "the structural tag has the key \"format\" twice in an object");
+  EXPECT_EQ(refused(std::string(60'000, '[')), "the structural tag is nested deeper than 512");
   EXPECT_EQ(refused("{'type':'structural_tag'}"), "/format: is missing");
   EXPECT_EQ(refused("{'type':'x','format':" + text("a") + "}"), "/type: must be \"structural_tag\"");
   EXPECT_EQ(refused("{'format':" + text("a") + ",'more':1}"), "/more: is not known here");
@@ -153,9 +167,11 @@ TEST(StructuralTag, RefusesByNameWhatIsNotSupported) {
   const auto refused = [](const std::string& format) {
     return refusal("structural_tag", of_format(format), ErrorCode::kUnsupported);
   };
-  EXPECT_EQ(refused("{'type':'any_tokens'}"), "/format/type: the format \"any_tokens\" is not supported");
+  EXPECT_EQ(refused("{'type':'exclude_token'}"), "/format/type: the format \"exclude_token\" is not supported");
   EXPECT_EQ(refused("{'type':'any_text','max_tokens':3}"), "/format/max_tokens: a limit in tokens is not supported");
   EXPECT_EQ(refused("{'type':'token','token':3}"), "/format/token: a token by its number is not supported");
+  EXPECT_EQ(refused("{'type':'any_tokens','exclude_tokens':[3]}"),
+            "/format/exclude_tokens: a token by its number is not supported");
   EXPECT_EQ(refused("{'type':'json_schema','json_schema':{},'style':'qwen_xml'}"),
             "/format/style: a style that is not \"json\" is not supported");
 }
