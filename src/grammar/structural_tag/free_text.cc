@@ -43,22 +43,24 @@ Result<CharAutomaton> text_until(const Words& words, WorkMeter& meter) {
   return CharAutomaton::until(words);
 }
 
-Result<CharAutomaton> text_up_to(const std::u32string& word, const Words& words, const Words& forbidden,
-                                 WorkMeter& meter) {
-  Words all = words;
-  all.insert(all.end(), forbidden.begin(), forbidden.end());
-  const auto first = text_until(all, meter);
-  const auto its_end = ending_with(word, meter);
-  if (!first || !its_end) return first ? its_end.error() : first.error();
-  auto text = first->intersect(*its_end, meter);
-  for (const std::u32string& other : forbidden) {
-    if (!text) return text;
-    if (!word.ends_with(other) && !other.ends_with(word)) continue;
-    const auto end = ending_with(other, meter);
-    if (!end) return end;
-    text = text->minus(*end, meter);
+Result<std::vector<CharAutomaton>> texts_up_to(const Words& words, const Words& forbidden, WorkMeter& meter) {
+  const auto first = text_until(joined(words, forbidden), meter);
+  if (!first) return first.error();
+  std::vector<CharAutomaton> out;
+  for (const std::u32string& word : words) {
+    const auto its_end = ending_with(word, meter);
+    if (!its_end) return its_end.error();
+    auto text = first->intersect(*its_end, meter);
+    for (const std::u32string& other : forbidden) {
+      if (!text || (!word.ends_with(other) && !other.ends_with(word))) continue;
+      const auto end = ending_with(other, meter);
+      if (!end) return end.error();
+      text = text->minus(*end, meter);
+    }
+    if (!text) return text.error();
+    out.push_back(*std::move(text));
   }
-  return text;
+  return out;
 }
 
 }  // namespace millrace::grammar

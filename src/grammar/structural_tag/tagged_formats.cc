@@ -111,16 +111,19 @@ ExpressionId StructuralTagReader::switched_text(const std::vector<Switch>& all, 
                                                 Switching switching) {
   Words words;
   for (const Switch& one : all) words.push_back(characters_of(one.word));
+  if (errors_.any()) return 0;
+  auto texts = texts_up_to(words, forbidden, meter_);
+  if (!texts) {
+    errors_.add(texts.error().code, all[0].pointer, texts.error().message);
+    return 0;
+  }
   std::vector<ExpressionId> ways;
-  for (std::size_t i = 0; i < all.size() && !errors_.any(); ++i) {
-    auto text = text_up_to(words[i], words, forbidden, meter_);
-    if (text && text->empty()) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if ((*texts)[i].empty()) {
       errors_.invalid(all[i].pointer, "can never come: an end, an exclude or another trigger comes before");
     }
-    const ExpressionId up_to = automaton(std::move(text), all[i].pointer);
-    ways.push_back(to_.sequence({up_to, all[i].then}));
+    ways.push_back(to_.sequence({to_.automaton(std::move((*texts)[i])), all[i].then}));
   }
-  if (errors_.any()) return 0;
   const ExpressionId way = to_.choice(std::move(ways));
   const ExpressionId text = automaton(text_without(joined(words, forbidden), -1, meter_), all[0].pointer);
   if (switching == Switching::kOnce) return to_.choice({way, text});
