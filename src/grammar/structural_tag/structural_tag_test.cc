@@ -75,6 +75,7 @@ TEST(StructuralTag, TurnsToATagWhereATriggerComes) {
   expect_format(triggered(",'stop_after_first':true,'at_least_one':true"), {"<f=a>1</f>"},
                 {"", "x<f=a>1</f>", "<f=a>1</f>x"});
   expect_format(triggered(",'excludes':['no']"), {"n o", "x<f=a>1</f>n"}, {"no", "no<f=a>1</f>", "<f=a>1</f>no"});
+  expect_format(triggered(",'excludes':['x<f=']"), {"y<f=a>1</f>", "x"}, {"x<f=a>1</f>"});
   expect_format(tag("[", triggered(""), "]"), {"[]", "[a<f=a>1</f>b]"}, {"[]]", "[a]<f=a>1</f>]"});
 }
 
