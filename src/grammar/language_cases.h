@@ -10,7 +10,7 @@
 
 #include "grammar/language.h"
 #include "grammar/matcher.h"
-#include "grammar/reference_recognizer.h"
+#include "grammar/reference_matcher.h"
 #include "text/test_vocabularies.h"
 
 namespace millrace::grammar {
@@ -32,7 +32,7 @@ class GrammarTester {
   }
 
   bool fits(const std::string& text) {
-    const bool fits = ReferenceRecognizer(grammar_, text).fits();
+    const bool fits = ReferenceMatcher(grammar_).matches(text);
     bool compiled_fits = false;
     if (compiled_ != nullptr) {
       Matcher matcher(compiled_);

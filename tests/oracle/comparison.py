@@ -1,4 +1,4 @@
-"""text_oracle, the program that answers for our tokenizers, and comparisons of its answers with those of another library."""
+"""The programs that answer for us, and comparisons of their answers with those of other libraries."""
 
 import json
 import os
@@ -11,10 +11,12 @@ CASES = int(os.environ.get("MILLRACE_ORACLE_CASES", 5000))
 BATCH = 2000  # texts a question
 
 
-class Ours:
-    def __init__(self):
+class Answers:
+    """A program that answers JSON, a line for a line."""
+
+    def __init__(self, name):
         build = pathlib.Path(os.environ.get("MILLRACE_BUILD_DIR", ROOT / "build/release"))
-        program = build / "tests/oracle/text_oracle"
+        program = build / "tests/oracle" / name
         self.process = subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def close(self):
@@ -25,13 +27,20 @@ class Ours:
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
-        assert line, "text_oracle ended"
+        assert line, "the oracle ended"
         return json.loads(line)
 
     def expect(self, **request):
         answer = self.ask(**request)
         assert "error" not in answer, answer
         return answer
+
+
+class Ours(Answers):
+    """text_oracle, which answers for our tokenizers."""
+
+    def __init__(self):
+        super().__init__("text_oracle")
 
     def load(self, tokenizer, directory, config=None, ok=True):
         text = tokenizer if isinstance(tokenizer, str) else tokenizer.to_str()

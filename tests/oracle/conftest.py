@@ -2,7 +2,7 @@ import pytest
 
 pytest.register_assert_rewrite("comparison")
 
-from comparison import Ours  # noqa: E402
+from comparison import Answers, Ours  # noqa: E402
 
 
 @pytest.fixture
@@ -10,3 +10,10 @@ def ours():
     ours = Ours()
     yield ours
     ours.close()
+
+
+@pytest.fixture(scope="session")
+def grammars():
+    answers = Answers("grammar_oracle")
+    yield answers
+    answers.close()
