@@ -44,7 +44,7 @@ Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
 
 // The regular expression of a "pattern" or of a "format" that is known; else none.
 Result<const std::string*> regex(const KeywordUse& use) {
-  if (!use.value.is_string()) return use.invalid("is a string");
+  if (!use.value.is_string()) return use.invalid("must be a string");
   const std::string& text = use.value.get_ref<const std::string&>();
   if (use.name == "format") return format_regex(text);
   if (const auto made = use.patterns.find(text); !made) {
