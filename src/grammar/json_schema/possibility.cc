@@ -120,6 +120,7 @@ Result<bool> SchemaReader::possible_array(const ArrayFacts& facts) {
 Result<bool> SchemaReader::possible_object(const ObjectFacts& facts) {
   const auto made = plan(facts);
   if (!made) return made.error();
+  if (outside(facts.least, 0, facts.most)) return false;
   if (!made->possible || outside(static_cast<std::int64_t>(facts.required.size()), 0, facts.most)) return false;
   if (made->others.empty() && outside(static_cast<std::int64_t>(made->declared.size()), facts.least, kUnlimited)) {
     return false;
