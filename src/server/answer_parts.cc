@@ -15,6 +15,19 @@ void add_event(AnswerParts& to, const PartEvent& event) {
   }
 }
 
+void append_events(std::vector<PartEvent>& to, std::vector<PartEvent> events) {
+  using enum PartEvent::Kind;
+  for (PartEvent& event : events) {
+    const bool goes_on = event.kind != kCallBegin && event.kind != kCallEnd && !to.empty() &&
+                         to.back().kind == event.kind && to.back().call == event.call;
+    if (goes_on) {
+      to.back().text += event.text;
+    } else {
+      to.push_back(std::move(event));
+    }
+  }
+}
+
 void PartWriter::add(PartEvent::Kind kind, std::string_view text) {
   if (text.empty()) return;
   const std::size_t call = kind == PartEvent::Kind::kCallArguments ? calls_ - 1 : 0;

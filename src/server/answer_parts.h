@@ -34,6 +34,8 @@ struct PartEvent {
 };
 
 void add_event(AnswerParts& to, const PartEvent& event);
+// Where they go on with what was said last, they become one with it.
+void append_events(std::vector<PartEvent>& to, std::vector<PartEvent> events);
 
 // Where the readers of an answer write what they find. Neighbours of a kind become one event. Where calls are looked
 // for, white space around them is nobody's: it is held back, and comes only where other content follows.

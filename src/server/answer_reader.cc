@@ -34,7 +34,7 @@ std::string AnswerReader::id_of(const PartEvent& call) const {
   return fmt::format("call_{:016x}", number);
 }
 
-void AnswerReader::push(std::string_view text, bool last, std::vector<PartEvent>& events) {
+std::vector<PartEvent> AnswerReader::push(std::string_view text, bool last) {
   std::string rest;
   if (thinks_) {
     thinks_->push(text, rest);
@@ -48,15 +48,11 @@ void AnswerReader::push(std::string_view text, bool last, std::vector<PartEvent>
     writer_.content(text);
     if (last) writer_.finish();
   }
-  for (PartEvent& event : writer_.take()) {
+  std::vector<PartEvent> events = writer_.take();
+  for (PartEvent& event : events) {
     if (event.kind == PartEvent::Kind::kCallBegin) event.id = id_of(event);
-    if (!events.empty() && events.back().kind == event.kind && events.back().call == event.call &&
-        event.kind != PartEvent::Kind::kCallBegin && event.kind != PartEvent::Kind::kCallEnd) {
-      events.back().text += event.text;
-    } else {
-      events.push_back(std::move(event));
-    }
   }
+  return events;
 }
 
 }  // namespace millrace::server

@@ -13,6 +13,7 @@ namespace millrace::server {
 
 // What a request's answers are to be read for.
 struct AnswerReading {
+  bool parts = false;                                     // a conversation's: told as parts, not as text
   const reasoning::ReasoningFormat* reasoning = nullptr;  // null: nobody looks for any
   bool reasoning_begun = false;                           // in the prompt
   const tools::ToolFormat* tools = nullptr;               // null: nobody looks for calls
@@ -27,8 +28,8 @@ class AnswerReader {
   // `use` outlives it. `answer`: its index, for ids.
   AnswerReader(const AnswerReading& reading, const tools::ToolUse& use, std::size_t answer);
 
-  // Appends what the text says to `events`. `last`: nothing comes after.
-  void push(std::string_view text, bool last, std::vector<PartEvent>& events);
+  // What the text says. `last`: nothing comes after.
+  std::vector<PartEvent> push(std::string_view text, bool last);
   // In the middle of reasoning, as far as it has been told.
   bool thinking() const noexcept { return thinks_ && thinks_->thinking(); }
 

@@ -33,10 +33,10 @@ AnswerParts read(const AnswerReading& reading, const std::string& text, const st
   std::vector<PartEvent> events;
   std::size_t at = 0;
   for (const std::size_t cut : cuts) {
-    reader.push(std::string_view(text).substr(at, cut - at), false, events);
+    append_events(events, reader.push(std::string_view(text).substr(at, cut - at), false));
     at = cut;
   }
-  reader.push(std::string_view(text).substr(at), true, events);
+  append_events(events, reader.push(std::string_view(text).substr(at), true));
   // A call is begun, gets its arguments and ends before the next thing is said.
   std::size_t calls = 0;
   bool open = false;
@@ -307,7 +307,7 @@ TEST(AnswerReader, GivesCallsIdsThatTheirFormatTakesBack) {
     const AnswerReading reading{.tools = find_tool_format(format).or_throw(), .id_seed = "request"};
     AnswerReader reader(reading, use, answer);
     std::vector<PartEvent> events;
-    reader.push(text, true, events);
+    append_events(events, reader.push(text, true));
     return events.at(0).id;
   };
   const std::string call = R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)";
@@ -324,9 +324,9 @@ TEST(AnswerReader, SaysNothingOfAMarkerUntilItIsNone) {
   const AnswerReading reading{.tools = find_tool_format("hermes").or_throw(), .id_seed = ""};
   AnswerReader reader(reading, use, 0);
   std::vector<PartEvent> events;
-  reader.push("a<tool_ca", false, events);
+  append_events(events, reader.push("a<tool_ca", false));
   EXPECT_EQ(joined(events).content, "a");
-  reader.push("rt", false, events);
+  append_events(events, reader.push("rt", false));
   EXPECT_EQ(joined(events).content, "a<tool_cart");
 }
 
@@ -335,7 +335,7 @@ TEST(AnswerReader, StreamsArgumentsAsTheyCome) {
   const AnswerReading reading{.tools = find_tool_format("hermes").or_throw(), .id_seed = ""};
   AnswerReader reader(reading, use, 0);
   std::vector<PartEvent> events;
-  reader.push(R"(<tool_call>{"name": "get_weather", "arguments": {"city": "Pa)", false, events);
+  append_events(events, reader.push(R"(<tool_call>{"name": "get_weather", "arguments": {"city": "Pa)", false));
   EXPECT_EQ(joined(events).calls.at(0).arguments, R"({"city": "Pa)");
 }
 
