@@ -51,11 +51,12 @@ struct SamplingParams {
   std::int64_t max_tokens = 16;   // of the answer; 0 only where scores of the prompt or an embedding are asked for
   std::int64_t min_tokens = 0;    // no token and no stop string ends the answer within its first ones
   std::vector<std::string> stop;  // the answer ends before the first of these
-  std::vector<std::int32_t> stop_token_ids;  // or with one of these, as with the model's own
-  bool include_stop_str_in_output = false;   // the text has what ended it: the stop string, or the token's
-  bool ignore_eos = false;                   // the model's own ends of generation are tokens like any other
-  bool skip_special_tokens = true;           // the text leaves them out
-  std::optional<int> logprobs;               // score each drawn token and list as many of the likeliest; [0, 20]
+  std::vector<std::int32_t> stop_token_ids;        // or with one of these, as with the model's own
+  bool include_stop_str_in_output = false;         // the text has what ended it: the stop string, or the token's
+  bool ignore_eos = false;                         // the model's own ends of generation are tokens like any other
+  bool skip_special_tokens = true;                 // the text leaves them out
+  std::vector<std::int32_t> shown_special_tokens;  // but these
+  std::optional<int> logprobs;                     // score each drawn token and list as many of the likeliest; [0, 20]
 
   bool greedy() const noexcept { return temperature == 0.0; }
   // kInvalidArgument naming the field, the value and the limit; token ids must be below vocab_size.

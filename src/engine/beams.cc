@@ -225,7 +225,7 @@ void Engine::tell_beams(RequestId id, InFlight& flight, std::vector<Output>& out
 void Engine::tell_hypothesis(BeamRun& run, const Running& first, std::span<const std::int32_t> tokens, int choice,
                              std::vector<Output>& outputs) {
   const decode::SamplingParams& sampling = first.sampling;
-  text::Detokenizer detokenizer(tokenizer_, sampling.skip_special_tokens);
+  text::Detokenizer detokenizer(tokenizer_, sampling.skip_special_tokens, sampling.shown_special_tokens);
   decode::StopMatcher stops(sampling.stop, sampling.include_stop_str_in_output ? decode::StopMatcher::Shown::kIncluded
                                                                                : decode::StopMatcher::Shown::kBefore);
   Output output;

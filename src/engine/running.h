@@ -56,7 +56,7 @@ struct Running : sched::Sequence {
         vocab_size(vocabulary),
         sampling(params),
         pipeline(params, vocabulary, tokenizer->end_of_generation(), std::move(grammar)),
-        detokenizer(std::move(tokenizer), params.skip_special_tokens),
+        detokenizer(std::move(tokenizer), params.skip_special_tokens, params.shown_special_tokens),
         stops(params.stop, params.include_stop_str_in_output ? decode::StopMatcher::Shown::kIncluded
                                                              : decode::StopMatcher::Shown::kBefore) {}
 

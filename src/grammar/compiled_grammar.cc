@@ -8,6 +8,7 @@
 namespace millrace::grammar {
 namespace {
 
+constexpr int kFewBytes = 8;
 constexpr std::size_t kMostMaskBytes = std::size_t{16} << 20;
 
 void set_bit(std::span<std::uint64_t> words, std::int32_t token) {
@@ -102,13 +103,22 @@ void CompiledGrammar::add_part(Mask& mask, const Chain& chain, std::int32_t fram
 std::shared_ptr<const LocalMask> CompiledGrammar::local_mask(const Chain& chain) {
   std::shared_ptr<const LocalMask>& known = locals_[chain];
   if (known != nullptr) return known;
-  Vocabulary::Key key = surroundings(*network_, chain, vocabulary_->longest());
+  if (is_narrow(chain[0])) return known = make_local_mask(chain);
+  const auto described = surroundings_.describe(*network_, chain, vocabulary_->longest());
+  Vocabulary::Key key(described.begin(), described.end());
   known = vocabulary_->find(key);
   if (known == nullptr) {
     known = make_local_mask(chain);
     if (!states_.failed()) vocabulary_->remember(std::move(key), known);
   }
   return known;
+}
+
+// So few tokens begin as the state does that to look at them is as fast as to ask who has done so before.
+bool CompiledGrammar::is_narrow(std::int32_t state) const {
+  int bytes = 0;
+  for (const auto& edge : network_->bytes_of(state)) bytes += edge.last - edge.first + 1;
+  return bytes <= kFewBytes;
 }
 
 std::shared_ptr<const LocalMask> CompiledGrammar::make_local_mask(const Chain& chain) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grammar/parse_states.h"
+#include "grammar/surroundings.h"
 #include "grammar/transition_network.h"
 #include "grammar/vocabulary.h"
 
@@ -53,6 +54,7 @@ class CompiledGrammar {
   void each_chain(Chain& chain, std::int32_t frame, const Visit& visit);
   std::shared_ptr<const LocalMask> local_mask(const Chain& chain);
   std::shared_ptr<const LocalMask> make_local_mask(const Chain& chain);
+  bool is_narrow(std::int32_t state) const;
   template <typename Found, typename Through>
   void walk(std::uint32_t node, ParseStates::Id state, const Found& found, const Through& through);
   void note_memory();
@@ -63,12 +65,10 @@ class CompiledGrammar {
   std::map<Chain, std::shared_ptr<const LocalMask>> locals_;
   std::unordered_map<ParseStates::Id, Mask> masks_;
   std::size_t masks_bytes_ = 0;
+  Surroundings surroundings_;
   std::vector<ParseStates::Id> path_;  // of a walk, by depth
   std::atomic<std::size_t> memory_ = 0;
   std::atomic<bool> failed_ = false;
 };
-
-// What lies ahead of these states within a token of `most` bytes, the same for equal automata of different grammars.
-Vocabulary::Key surroundings(const TransitionNetwork& network, std::span<const std::int32_t> chain, std::size_t most);
 
 }  // namespace millrace::grammar

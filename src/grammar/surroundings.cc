@@ -1,68 +1,52 @@
-#include <algorithm>
-#include <deque>
-#include <unordered_map>
-#include <utility>
-
-#include "grammar/compiled_grammar.h"
+#include "grammar/surroundings.h"
 
 namespace millrace::grammar {
 namespace {
 
 constexpr std::int32_t kBeyond = -1;  // further than a token reaches
-
-// States numbered in the order in which they are found, the nearest first.
-class Finder {
- public:
-  Finder(const TransitionNetwork& network, std::size_t most) : network_(network), most_(most) {}
-
-  std::int32_t number(std::int32_t state, std::size_t distance, bool nearest) {
-    if (distance > most_) return kBeyond;
-    const auto [known, is_new] = numbers_.try_emplace(state, static_cast<std::int32_t>(numbers_.size()));
-    if (!is_new) return known->second;
-    if (nearest) {
-      open_.emplace_front(state, distance);
-    } else {
-      open_.emplace_back(state, distance);
-    }
-    return known->second;
-  }
-
-  void describe_all(Vocabulary::Key& key) {
-    while (!open_.empty()) {
-      const auto [state, distance] = open_.front();
-      open_.pop_front();
-      const auto bytes = network_.bytes_of(state);
-      const auto calls = network_.calls_of(state);
-      key.push_back(network_.state(state).final ? 1 : 0);
-      key.push_back(static_cast<std::int32_t>(bytes.size()));
-      for (const auto& edge : bytes) {
-        key.push_back(edge.first << 8 | edge.last);
-        key.push_back(number(edge.target, distance + 1, false));
-      }
-      for (const auto& edge : calls) {
-        key.push_back(number(edge.target, distance + 1, false));
-        key.push_back(number(network_.rule(edge.rule).start, distance, true));
-      }
-      key.push_back(-2);
-    }
-  }
-
- private:
-  const TransitionNetwork& network_;
-  const std::size_t most_;
-  std::unordered_map<std::int32_t, std::int32_t> numbers_;
-  std::deque<std::pair<std::int32_t, std::size_t>> open_;
-};
+constexpr std::int32_t kNext = -2;    // here begins the next state
 
 }  // namespace
 
-Vocabulary::Key surroundings(const TransitionNetwork& network, std::span<const std::int32_t> chain, std::size_t most) {
-  Vocabulary::Key key;
-  Finder finder(network, most);
-  for (const std::int32_t state : chain) key.push_back(finder.number(state, 0, false));
-  key.push_back(-2);
-  finder.describe_all(key);
-  return key;
+// States are numbered in the order in which they are found, the nearest first.
+std::int32_t Surroundings::number(std::int32_t state, std::vector<std::int32_t>& list) {
+  auto& [call, number] = numbers_[static_cast<std::size_t>(state)];
+  if (call != call_) {
+    call = call_;
+    number = found_++;
+    list.push_back(state);
+  }
+  return number;
+}
+
+std::span<const std::int32_t> Surroundings::describe(const TransitionNetwork& network,
+                                                     std::span<const std::int32_t> chain, std::size_t most) {
+  numbers_.resize(network.states.size());
+  ++call_;
+  found_ = 0;
+  key_.clear();
+  near_.clear();
+  for (const std::int32_t state : chain) key_.push_back(number(state, near_));
+  key_.push_back(kNext);
+  for (std::size_t distance = 0; !near_.empty() && distance <= most; ++distance) {
+    far_.clear();
+    const bool last = distance == most;
+    for (std::size_t i = 0; i < near_.size(); ++i) {  // rules called are as near as who calls them
+      const std::int32_t state = near_[i];
+      key_.push_back(network.state(state).final ? 1 : 0);
+      for (const auto& edge : network.bytes_of(state)) {
+        key_.push_back(edge.first << 8 | edge.last);
+        key_.push_back(last ? kBeyond : number(edge.target, far_));
+      }
+      for (const auto& edge : network.calls_of(state)) {
+        key_.push_back(number(network.rule(edge.rule).start, near_));
+        key_.push_back(last ? kBeyond : number(edge.target, far_));
+      }
+      key_.push_back(kNext);
+    }
+    std::swap(near_, far_);
+  }
+  return key_;
 }
 
 }  // namespace millrace::grammar

@@ -81,6 +81,10 @@ void Vocabulary::add_twins(std::span<std::uint64_t> words) const noexcept {
   }
 }
 
+std::size_t Vocabulary::Hash::operator()(const Key& key) const noexcept {
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(key.data()), key.size() * sizeof key[0]});
+}
+
 std::shared_ptr<const LocalMask> Vocabulary::find(const Key& key) const {
   const std::scoped_lock lock(mutex_);
   const auto found = known_.find(key);

@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "text/tokenizer.h"
@@ -60,7 +63,10 @@ class Vocabulary {
   std::size_t longest_ = 0, words_ = 0;
 
   mutable std::mutex mutex_;
-  std::map<Key, std::shared_ptr<const LocalMask>> known_;
+  struct Hash {
+    std::size_t operator()(const Key& key) const noexcept;
+  };
+  std::unordered_map<Key, std::shared_ptr<const LocalMask>, Hash> known_;
   std::size_t known_bytes_ = 0;
 };
 

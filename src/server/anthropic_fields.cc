@@ -1,6 +1,8 @@
 #include "server/anthropic_fields.h"
 
 #include "server/limits.h"
+#include "server/tool_fields.h"
+#include "text/chat_request.h"
 
 namespace millrace::server {
 namespace {
@@ -8,7 +10,7 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
-// A string, or a list of text blocks; other kinds of blocks are refused by name, thinking is left out.
+// A string, or a list of text blocks; other kinds of blocks are refused by name.
 Result<std::string> text_of(const Json& content, const std::string& path) {
   if (content.is_string()) return content.get<std::string>();
   if (!content.is_array()) return GenerationSchema::wrong_type(path, "a string or a list of blocks");
@@ -16,29 +18,81 @@ Result<std::string> text_of(const Json& content, const std::string& path) {
   for (std::size_t i = 0; i < content.size(); ++i) {
     const std::string where = fmt::format("{}[{}]", path, i);
     const Json& block = content[i];
-    if (!block.is_object() || !block.contains("type") || !block["type"].is_string()) {
-      return GenerationSchema::wrong_type(where, "a block with a type");
+    if (!block.is_object() || block.value("type", Json()) != "text") {
+      return GenerationSchema::wrong_type(where + ".type", "text: this model takes text only");
     }
-    const std::string type = block["type"];
-    if (type == "thinking" || type == "redacted_thinking") continue;
-    if (type == "tool_result") {
-      if (!block.contains("content") || block["content"].is_null()) continue;
-      auto inner = text_of(block["content"], where + ".content");
-      if (!inner) return inner;
-      text += (text.empty() ? "" : "\n") + *inner;
-      continue;
-    }
-    if (type == "tool_use") {
-      text += (text.empty() ? "" : "\n") + dumped(block.value("input", Json::object()));
-      continue;
-    }
-    if (type != "text") return GenerationSchema::wrong_type(where + ".type", "text: this model takes text only");
-    if (!block.contains("text") || !block["text"].is_string())
-      return GenerationSchema::wrong_type(where + ".text", "a string");
+    if (!block.value("text", Json()).is_string()) return GenerationSchema::wrong_type(where + ".text", "a string");
     text += (text.empty() ? "" : "\n") + block["text"].get_ref<const std::string&>();
   }
   return text;
 }
+
+// A message's blocks as messages of the OpenAI API: results of calls, which come first, and what is said.
+class MessageReader {
+ public:
+  explicit MessageReader(const Json& earlier) : earlier_(earlier) {}
+
+  Result<void> add(const Json& block, const std::string& path) {
+    if (!block.is_object() || !block.value("type", Json()).is_string()) {
+      return GenerationSchema::wrong_type(path, "a block with a type");
+    }
+    const std::string type = block["type"];
+    if (type == "redacted_thinking") return {};
+    if (type == "tool_use") return add_call(block, path);
+    if (type == "tool_result") return add_result(block, path);
+    if (type != "text" && type != "thinking") {
+      return GenerationSchema::wrong_type(path + ".type",
+                                          "text, thinking, tool_use or tool_result: this model takes text only");
+    }
+    const Json text = block.value(type, Json());
+    if (!text.is_string()) return GenerationSchema::wrong_type(path + "." + type, "a string");
+    std::string& to = type == "text" ? text_ : thinking_;
+    to += (to.empty() ? "" : "\n") + text.get_ref<const std::string&>();
+    return {};
+  }
+  void finish(const Json& role, Json& messages) {
+    for (Json& result : results_) messages.push_back(std::move(result));
+    if (text_.empty() && calls_.empty() && !results_.empty()) return;
+    Json message = {{"role", role}, {"content", text_}};
+    if (!thinking_.empty()) message["reasoning_content"] = thinking_;
+    if (!calls_.empty()) message["tool_calls"] = std::move(calls_);
+    messages.push_back(std::move(message));
+  }
+
+ private:
+  Result<void> add_call(const Json& block, const std::string& path) {
+    for (const char* member : {"id", "name"}) {
+      if (!block.value(member, Json()).is_string())
+        return GenerationSchema::wrong_type(path + "." + member, "a string");
+    }
+    const Json input = block.value("input", Json::object());
+    if (!input.is_object()) return GenerationSchema::wrong_type(path + ".input", "an object");
+    calls_.push_back(
+        {{"id", block["id"]}, {"type", "function"}, {"function", {{"name", block["name"]}, {"arguments", input}}}});
+    return {};
+  }
+  Result<void> add_result(const Json& block, const std::string& path) {
+    const Json id = block.value("tool_use_id", Json());
+    if (!id.is_string()) return GenerationSchema::wrong_type(path + ".tool_use_id", "a string");
+    Json message = {{"role", "tool"}, {"tool_call_id", id}, {"content", ""}};
+    if (const Json content = block.value("content", Json()); !content.is_null()) {
+      auto text = text_of(content, path + ".content");
+      if (!text) return text.error();
+      message["content"] = std::move(*text);
+    }
+    for (const Json& message_before : earlier_) {  // some templates want the function's name
+      for (const Json& call : message_before.value("tool_calls", Json::array())) {
+        if (call["id"] == id) message["name"] = call["function"]["name"];
+      }
+    }
+    results_.push_back(std::move(message));
+    return {};
+  }
+
+  const Json& earlier_;
+  std::string text_, thinking_;
+  Json calls_ = Json::array(), results_ = Json::array();
+};
 
 Result<void> read_system(Fields& to, const Json& value) {
   auto text = text_of(value, "system");
@@ -57,11 +111,70 @@ Result<void> read_messages(Fields& to, const Json& value) {
     if (!message.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json role = message.value("role", Json());
     if (role != "user" && role != "assistant") return GenerationSchema::wrong_type(path + ".role", "user or assistant");
-    auto text = text_of(message.value("content", Json()), path + ".content");
-    if (!text) return text.error();
-    messages.push_back({{"role", role}, {"content", std::move(*text)}});
+    const Json content = message.value("content", Json());
+    if (content.is_string()) {
+      messages.push_back({{"role", role}, {"content", content}});
+      continue;
+    }
+    if (!content.is_array()) return GenerationSchema::wrong_type(path + ".content", "a string or a list of blocks");
+    MessageReader reader(messages);
+    for (std::size_t b = 0; b < content.size(); ++b) {
+      if (auto fine = reader.add(content[b], fmt::format("{}.content[{}]", path, b)); !fine) return fine;
+    }
+    reader.finish(role, messages);
   }
   to.messages = std::move(messages);
+  return {};
+}
+
+// The client's own tools; those that Anthropic runs are taken, of no effect.
+Result<void> read_anthropic_tools(Fields& to, const Json& value) {
+  if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
+  Json tools = Json::array();
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string path = fmt::format("tools[{}]", i);
+    const Json& tool = value[i];
+    if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
+    const Json type = tool.value("type", Json());
+    if (!type.is_null() && type != "custom") continue;
+    if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
+    const Json input = tool.value("input_schema", Json());
+    if (!input.is_object()) return GenerationSchema::wrong_type(path + ".input_schema", "a JSON schema");
+    Json function = {{"name", tool["name"]}};
+    if (tool.value("description", Json()).is_string()) function["description"] = tool["description"];
+    function["parameters"] = input;
+    if (tool.value("strict", Json()).is_boolean()) function["strict"] = tool["strict"];
+    tools.push_back({{"type", "function"}, {"function", std::move(function)}});
+  }
+  to.tools = std::move(tools);
+  return {};
+}
+
+Result<void> read_anthropic_choice(Fields& to, const Json& value) {
+  const Json type = value.is_object() ? value.value("type", Json()) : Json();
+  if (type == "auto" || type == "none") {
+    to.tool_choice = type;
+  } else if (type == "any") {
+    to.tool_choice = "required";
+  } else if (type == "tool") {
+    to.tool_choice = {{"type", "function"}, {"name", value.value("name", Json())}};
+  } else {
+    return GenerationSchema::wrong_type("tool_choice.type", "auto, any, tool or none");
+  }
+  const Json single = value.value("disable_parallel_tool_use", Json());
+  if (!single.is_null() && !single.is_boolean()) {
+    return GenerationSchema::wrong_type("tool_choice.disable_parallel_tool_use", "true or false");
+  }
+  if (single == true) to.parallel_tool_calls = false;
+  return {};
+}
+
+Result<void> read_thinking(Fields& to, const Json& value) {
+  const Json type = value.is_object() ? value.value("type", Json()) : Json();
+  if (type != "enabled" && type != "disabled" && type != "adaptive") {
+    return GenerationSchema::wrong_type("thinking.type", "enabled, disabled or adaptive");
+  }
+  if (type != "adaptive") to.thinking = type == "enabled";
   return {};
 }
 
@@ -82,14 +195,28 @@ GenerationSchema make_schema(bool counts_only) {
       .field("system", "What stands before it", content, read_system)
       .string(
           "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
-      .field("tools", "Not yet supported, refused unless empty", {{"type", {"array", "null"}}, {"maxItems", 0}},
-             [](Fields&, const Json& value) -> Result<void> {
-               if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
-               if (value.empty()) return {};
-               return make_error(ErrorCode::kUnsupported, "tools", "tools: this version makes no tool calls");
-             })
-      .ignored("tool_choice", "Taken, of no effect without tools")
-      .ignored("thinking", "Taken, of no effect")
+      .field("tools", "Functions that the model may call; those that Anthropic runs are taken, of no effect",
+             {{"type", {"array", "null"}},
+              {"items",
+               {{"type", "object"},
+                {"required", {"name", "input_schema"}},
+                {"properties",
+                 {{"type", {{"const", "custom"}}},
+                  {"name", {{"type", "string"}, {"pattern", "^[a-zA-Z0-9_.-]{1,128}$"}}},
+                  {"description", {{"type", "string"}}},
+                  {"input_schema", {{"type", "object"}, {"maxProperties", 0}}}}}}},
+              {"maxItems", text::ChatLimits::kTools}},
+             read_anthropic_tools)
+      .field("tool_choice", "auto, any, tool with a name, or none; disable_parallel_tool_use",
+             {{"type", {"object", "null"}},
+              {"required", {"type"}},
+              {"properties", {{"type", {{"enum", {"auto", "none"}}}}}}},
+             read_anthropic_choice)
+      .field("thinking", "Whether the model reasons, as far as its template has a switch; budgets are of no effect",
+             {{"type", {"object", "null"}},
+              {"required", {"type"}},
+              {"properties", {{"type", {{"enum", {"enabled", "disabled", "adaptive"}}}}}}},
+             read_thinking)
       .ignored("cache_control", "Taken, of no effect: prefixes are found by their tokens");
   s.required("messages");
   if (counts_only) return s;

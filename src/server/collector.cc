@@ -27,6 +27,9 @@ Collector::Collector(std::shared_ptr<Job> job) : job_(std::move(job)) {
     answers_[i].index = i;
     answers_[i].prompt = i / made_;
   }
+  if (task.reading.parts && !task.reading.plain()) {
+    for (std::size_t i = 0; i < answers_.size(); ++i) readers_.emplace_back(task.reading, task.fields.tool_use, i);
+  }
   open_ = job_->streams.size();
   format_ = job_->route.format(task);
 }
@@ -35,6 +38,20 @@ Collector::~Collector() {
   if (open_ > 0) job_->cancel_all();
   for (const Answer& answer : answers_) job_->tokens_used += answer.stats.prompt_tokens + answer.stats.output_tokens;
   job_->service.finished(job_->task, answers_, error_);
+}
+
+void Collector::read_parts(Answer& answer, Piece& piece, const engine::Output& output) {
+  std::vector<PartEvent> events;
+  if (!readers_.empty()) {
+    AnswerReader& reader = readers_[answer.index];
+    const bool thought = reader.thinking();
+    events = reader.push(output.text, output.finish != engine::FinishReason::kNone);
+    if (output.token && (thought || reader.thinking())) ++answer.reasoning_tokens;
+  } else if (!output.text.empty()) {
+    events.push_back({.kind = PartEvent::Kind::kContent, .call = 0, .text = output.text, .id = {}});
+  }
+  for (const PartEvent& event : events) add_event(answer.parts, event);
+  append_events(piece.events, std::move(events));
 }
 
 std::vector<Answer> Collector::chosen() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -57,6 +58,7 @@ class Collector {
     Piece& piece = pieces_[answer.index];
     answer.text += output.text;
     piece.text += output.text;
+    if (job_->task.reading.parts) read_parts(answer, piece, output);
     if (output.token) {
       answer.tokens.push_back(*output.token);
       piece.tokens.push_back(*output.token);
@@ -79,11 +81,14 @@ class Collector {
     piece = {};
   }
 
+  void read_parts(Answer& answer, Piece& piece, const engine::Output& output);
+
   std::shared_ptr<Job> job_;
   std::unique_ptr<AnswerFormat> format_;
   std::size_t made_ = 1, open_ = 0;
   std::vector<Answer> answers_;
-  std::vector<Piece> pieces_;  // [answers], not yet said
+  std::vector<Piece> pieces_;         // [answers], not yet said
+  std::deque<AnswerReader> readers_;  // [answers]; none where all text is content
   std::optional<ApiError> error_;
 };
 

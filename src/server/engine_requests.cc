@@ -24,6 +24,21 @@ Result<void> check_vocabulary(const GenerationFields& fields, std::int64_t vocab
   return {};
 }
 
+// Special tokens that what reads the answers must see.
+std::vector<std::int32_t> special_markers(const AnswerReading& reading, const text::Tokenizer& tokenizer) {
+  std::vector<std::int32_t> out;
+  const auto add = [&](std::string_view word) {
+    const auto token = tokenizer.find(word);
+    if (token && tokenizer.is_special(*token)) out.push_back(*token);
+  };
+  if (reading.tools != nullptr) std::ranges::for_each(reading.tools->markers, add);
+  if (reading.reasoning != nullptr) {
+    add(reading.reasoning->open);
+    add(reading.reasoning->close);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens) {
@@ -32,6 +47,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
   if (auto fine = check_vocabulary(fields, model.vocab_size); !fine) return fine;
   const std::uint64_t seed = Env::system().random_seed();
   const auto breakers = fields.sequence_breakers(*model.tokenizer);
+  const std::vector<std::int32_t> markers = special_markers(task.reading, *model.tokenizer);
   for (std::vector<std::int32_t>& prompt : task.prompts) {
     if (fields.truncate_prompt_tokens) {
       const std::int64_t most =
@@ -53,6 +69,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     request.sampling.dry_sequence_breakers = breakers;
     request.beams = fields.beam_options();
     request.n = request.beams ? fields.n : std::max(fields.n, fields.best_of.value_or(0));
+    request.sampling.shown_special_tokens = markers;
     request.sampling.logprobs = fields.logprobs;
     if (request.n > fields.n && !request.sampling.logprobs) request.sampling.logprobs = 0;
     request.prompt_logprobs = fields.prompt_logprobs;

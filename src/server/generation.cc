@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/log.h"
+#include "server/answer_grammar.h"
 #include "server/collector.h"
 #include "server/generation_job.h"
 #include "server/service.h"
@@ -30,6 +31,7 @@ void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model
   task.request_id = job->request_id;
   task.created = unix_time();
   if (auto prepared = job->route.prepare(task); !prepared) return job->fail(prepared.error());
+  if (const auto refused = add_grammar(task, job->abandoned)) return job->fail(*refused);
   if (task.session) {
     if (task.requests.size() > 1) {
       return job->fail(make_error(ErrorCode::kInvalidArgument, "prompt", "a session goes on with one prompt"));

@@ -281,11 +281,6 @@ void add_refused_fields(GenerationSchema& schema) {
       return make_error(ErrorCode::kUnsupported, name, "{}: {} not supported by this version", name, what);
     };
   };
-  for (const char* name : {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice",
-                           "guided_grammar", "grammar", "json_schema", "regex", "ebnf"}) {
-    schema.field(name, "Structured output: not yet supported, refused", Json::object(),
-                 refuse(name, "structured output is"));
-  }
   schema.field("thinking_token_budget", "Not yet supported, refused", Json::object(),
                refuse("thinking_token_budget", "this field is"));
 }

@@ -11,8 +11,10 @@
 #include "decode/sampling_params.h"
 #include "decode/sequence_breakers.h"
 #include "engine/request.h"
+#include "server/answer_constraint.h"
 #include "server/json.h"
 #include "server/schema.h"
+#include "server/tools/tool_use.h"
 #include "text/tokenizer.h"
 
 namespace millrace::server {
@@ -57,12 +59,22 @@ struct GenerationFields {
   std::string suffix;  // completions: fill in what comes between
   std::string system;  // Anthropic: joins the messages
   Json messages, tools, documents, chat_template_kwargs;
-  bool tools_off = false;  // tool_choice is none
   bool add_generation_prompt = true, continue_final_message = false;
   std::optional<bool> add_special_tokens;
   std::optional<std::int64_t> truncate_prompt_tokens;
   std::string text;  // tokenize
   bool return_token_strings = false, parse_special = true;
+  // what the answer may be
+  std::optional<AnswerConstraint> constraint;
+  Json tool_choice;
+  Json text_format;  // Responses: as it came
+  bool parallel_tool_calls = true;
+  tools::ToolUse tool_use;  // read_tools(): the two and tools
+  // reasoning
+  std::string reasoning_effort;    // empty: the model's own
+  std::optional<bool> thinking;    // on or off, as far as the template has a switch
+  bool include_reasoning = true;   // in the answer
+  bool separate_reasoning = true;  // from its content
   // serving
   int priority = 0;
   std::string cache_salt, user, request_id, session_id;

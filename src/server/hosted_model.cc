@@ -8,10 +8,35 @@ std::int64_t unix_time() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts) {
+  const std::string_view source = parts.chat == nullptr ? std::string_view() : parts.chat->source(true);
+  parts.tool_format = nullptr;
+  parts.reasoning_format = nullptr;
+  if (tool_parser == "auto") {
+    parts.tool_format = tools::recognise_tool_format(source);
+    // Where no format is known, tools are spelled out in the conversation.
+    if (parts.tool_format == nullptr) parts.tool_format = tools::find_tool_format(tools::kGenericFormat).or_throw();
+  } else if (tool_parser != "none") {
+    auto found = tools::find_tool_format(tool_parser);
+    if (!found) return found.error();
+    parts.tool_format = *found;
+  }
+  if (reasoning_parser == "auto") {
+    parts.reasoning_format = reasoning::recognise_reasoning_format(source);
+  } else if (reasoning_parser != "none") {
+    auto found = reasoning::find_reasoning_format(reasoning_parser);
+    if (!found) return found.error();
+    parts.reasoning_format = *found;
+  }
+  return {};
+}
+
 HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
     : name(std::move(model_name)),
       tokenizer(parts.tokenizer),
       chat(parts.chat),
+      tool_format(parts.tool_format),
+      reasoning_format(parts.reasoning_format),
       generation(parts.generation),
       path(parts.path),
       parameters(parts.parameters),

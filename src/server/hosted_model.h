@@ -7,6 +7,8 @@
 #include "checkpoint/model_config.h"
 #include "engine/engine_thread.h"
 #include "grammar/grammar_cache.h"
+#include "server/reasoning/reasoning_format.h"
+#include "server/tools/tool_format.h"
 #include "text/chat_format.h"
 #include "text/tokenizer.h"
 
@@ -18,10 +20,16 @@ struct ModelParts {
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatFormat> chat;  // null: the model has no template
+  // How it writes calls and reasoning: null where nobody shall look for any. See choose_formats().
+  const tools::ToolFormat* tool_format = nullptr;
+  const reasoning::ReasoningFormat* reasoning_format = nullptr;
   checkpoint::GenerationDefaults generation;
   std::string path;
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
 };
+
+// Formats by name; "auto": what the chat template says, "none": none. kInvalidArgument for other names.
+Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts);
 
 // A model that answers. Whoever holds one keeps it alive.
 class HostedModel {
@@ -31,6 +39,8 @@ class HostedModel {
   const std::string name;
   const std::shared_ptr<const text::Tokenizer> tokenizer;
   const std::shared_ptr<const text::ChatFormat> chat;
+  const tools::ToolFormat* const tool_format;
+  const reasoning::ReasoningFormat* const reasoning_format;
   const checkpoint::GenerationDefaults generation;
   const std::string path;
   const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, hidden_size;

@@ -20,6 +20,9 @@ struct RequestLimits {
   static constexpr std::size_t kNameLength = 256;  // of a model, a user
   static constexpr std::size_t kSaltLength = 128;
   static constexpr std::size_t kPathLength = 4096;
+  static constexpr std::size_t kGrammarBytes = 64 * 1024;  // of a schema, a regular expression, a grammar
+  static constexpr std::size_t kGrammarChoices = 4096;
+  static constexpr std::size_t kToolName = 128;
   static constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
 };
 

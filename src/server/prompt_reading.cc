@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "server/limits.h"
+#include "server/reasoning_fields.h"
+#include "server/tool_fields.h"
+#include "server/tools/tool_prompt.h"
 #include "text/chat_request.h"
 
 namespace millrace::server {
@@ -47,6 +50,39 @@ Result<void> cut_after_last_message(std::vector<text::TextPiece>& pieces, const 
   }
   return make_error(ErrorCode::kUnsupported, "continue_final_message",
                     "continue_final_message: the model's template changes the text of the last message");
+}
+
+Json tools_shape() {
+  const Json function = {{"type", "object"},
+                         {"required", {"name"}},
+                         {"properties",
+                          {{"name", {{"type", "string"}, {"pattern", "^[a-zA-Z0-9_.-]{1,128}$"}}},
+                           {"description", {{"type", "string"}}},
+                           {"parameters", {{"type", "object"}, {"maxProperties", 0}}}}}};
+  const Json tool = {{"type", "object"},
+                     {"required", {"type", "function"}},
+                     {"properties", {{"type", {{"const", "function"}}}, {"function", function}}}};
+  return {{"type", {"array", "null"}}, {"items", tool}, {"maxItems", text::ChatLimits::kTools}};
+}
+
+// What the answer to this prompt is to be read for.
+AnswerReading reading_of(const GenerationTask& task, std::span<const text::TextPiece> prompt, bool calls,
+                         bool template_has_tools) {
+  const HostedModel& model = *task.model;
+  AnswerReading reading{.parts = true, .id_seed = task.request_id};
+  if (model.tool_format != nullptr && model.tool_format->always) {
+    reading.tools = model.tool_format;
+    return reading;
+  }
+  if (calls) {
+    static const tools::ToolFormat* const generic = tools::find_tool_format(tools::kGenericFormat).or_throw();
+    reading.tools = template_has_tools ? model.tool_format : generic;
+  }
+  if (!task.fields.separate_reasoning) return reading;
+  reading.reasoning = model.reasoning_format;
+  reading.reasoning_begun =
+      reading.reasoning != nullptr && text::opened_thinking_tag(prompt) == reading.reasoning->open;
+  return reading;
 }
 
 }  // namespace
@@ -153,8 +189,7 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
                  {{"role", {{"type", "string"}, {"enum", {"system", "developer", "user", "assistant"}}}},
                   {"content", {{"type", "string"}}}}}}}},
              list(&Fields::messages))
-      .field("tools", "Functions that the model may call: shown to it by its template",
-             {{"type", {"array", "null"}}, {"maxItems", text::ChatLimits::kTools}}, list(&Fields::tools))
+      .field("tools", "Functions that the model may call", tools_shape(), list(&Fields::tools))
       .field("documents", "Texts that the template shows the model", {{"type", {"array", "null"}}},
              list(&Fields::documents))
       .field("chat_template_kwargs", "Further variables of the template", {{"type", {"object", "null"}}},
@@ -163,15 +198,11 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
              [](Fields&, const Json&) -> Result<void> {
                return make_error(ErrorCode::kInvalidArgument, "chat_template", "chat_template is not accepted");
              })
-      .field("tool_choice", "none, or absent: tool calls are not yet parsed", {{"enum", {"none", "auto", nullptr}}},
-             [](Fields& f, const Json& value) -> Result<void> {
-               f.tools_off = value == "none";
-               if (value == "none" || value == "auto") return {};
-               return make_error(ErrorCode::kUnsupported, "tool_choice",
-                                 "tool_choice: this version makes no tool calls");
-             })
-      .ignored("parallel_tool_calls", "Taken, of no effect")
-      .ignored("reasoning_effort", "Taken, of no effect")
+      .field("tool_choice", "none, auto, required, or an object that names a function or several",
+             {{"anyOf", {{{"enum", {"none", "auto", nullptr}}}, {{"type", "null"}}}}}, list(&Fields::tool_choice))
+      .boolean(
+          "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
+          "Whether an answer may have several calls")
       .boolean(
           "add_generation_prompt", [](Fields& f) -> auto& { return f.add_generation_prompt; },
           "The prompt ends where an answer begins")
@@ -182,10 +213,11 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
           "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
           "Tokens that begin a text, besides those of the template; default false")
       .boolean("echo", [](Fields& f) -> auto& { return f.echo; }, "Taken, of no effect");
+  add_reasoning_fields(schema);
 }
 
 Result<void> render_chat(GenerationTask& task) {
-  const Fields& fields = task.fields;
+  Fields& fields = task.fields;
   if (task.model->chat == nullptr) {
     return make_error(ErrorCode::kUnsupported, "messages", "this model has no chat template: use /v1/completions");
   }
@@ -196,20 +228,25 @@ Result<void> render_chat(GenerationTask& task) {
     return make_error(ErrorCode::kInvalidArgument, "continue_final_message",
                       "continue_final_message needs add_generation_prompt to be false");
   }
-  if (fields.tools.is_array() && !fields.tools.empty() && !fields.tools_off) {
-    return make_error(ErrorCode::kUnsupported, "tools",
-                      "tools: this version makes no tool calls; with tool_choice none the model is only told of them");
+  if (auto fine = read_tools(fields); !fine) return fine;
+  const bool has_tools = fields.tools.is_array() && !fields.tools.empty();
+  const auto capabilities = task.model->chat->capabilities(has_tools);
+  if (!capabilities) return capabilities.error();
+  const bool calls = fields.tool_use.choice != tools::ToolUse::Choice::kNone;
+  if (calls && task.model->tool_format == nullptr) {
+    return make_error(ErrorCode::kUnsupported, "tools", "tools: this server runs with --tool-call-parser none");
   }
-  Json variables = {{"messages", fields.messages},
+  Json variables = {{"messages", tools::spelled_out(fields.messages, calls ? fields.tools : Json(), *capabilities)},
                     {"add_generation_prompt", fields.add_generation_prompt && !fields.continue_final_message}};
-  if (!fields.tools.is_null()) variables["tools"] = fields.tools;
+  if (has_tools && capabilities->tools) variables["tools"] = fields.tools;
   if (!fields.documents.is_null()) variables["documents"] = fields.documents;
-  if (!fields.chat_template_kwargs.is_null()) variables["chat_template_kwargs"] = fields.chat_template_kwargs;
+  variables["chat_template_kwargs"] = template_variables(fields, *capabilities);
   auto pieces = task.model->chat->render(variables, task.created);
   if (!pieces) return pieces.error();
   if (fields.continue_final_message) {
     if (auto cut = cut_after_last_message(*pieces, fields.messages.back()); !cut) return cut;
   }
+  task.reading = reading_of(task, *pieces, calls, capabilities->tools);
   task.prompts.push_back(task.model->tokenizer->encode(*pieces, fields.add_special_tokens.value_or(false)));
   task.prompt_texts.emplace_back();
   return {};

@@ -54,6 +54,11 @@ Result<std::vector<TextPiece>> ChatFormat::render(const nlohmann::ordered_json& 
   return (*format)->chat_template->render(*variables, context);
 }
 
+std::string_view ChatFormat::source(bool has_tools, std::string_view template_name) const {
+  const auto name = select_template(set_, template_name, has_tools);
+  return name ? std::string_view(set_.sources.find(*name)->second) : std::string_view();
+}
+
 Result<TemplateCapabilities> ChatFormat::capabilities(bool has_tools, std::string_view template_name) const {
   const auto format = select(template_name, has_tools);
   if (!format) return format.error();

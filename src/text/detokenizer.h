@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "text/decoder.h"
 #include "text/tokenizer.h"
@@ -12,7 +13,8 @@ namespace millrace::text {
 // of them equals Tokenizer::decode of all tokens. One per stream; not thread-safe. O(token) a push, amortised.
 class Detokenizer {
  public:
-  Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool skip_special);
+  // `shown`: special tokens that are not skipped.
+  Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool skip_special, std::vector<TokenId> shown = {});
 
   // The text that became complete with this token; may be empty while a character is still open.
   std::string push(TokenId id);
@@ -22,6 +24,7 @@ class Detokenizer {
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
   bool skip_special_;
+  std::vector<TokenId> shown_;
   DecodeStream stream_;
 };
 

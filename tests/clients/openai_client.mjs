@@ -46,6 +46,13 @@ for await (const event of await client.responses.create({ model: 'm', input: 'Hi
   out.responseEvents.push(event.type);
 }
 
+const parameters = { type: 'object', properties: { city: { type: 'string', maxLength: 30 } }, required: ['city'], additionalProperties: false };
+const tools = [{ type: 'function', function: { name: 'get_weather', parameters } }];
+const runner = client.chat.completions.stream({ ...sure, max_tokens: 120, tools, tool_choice: 'required', parallel_tool_calls: false });
+out.call = (await runner.finalMessage()).tool_calls[0].function;
+const json_schema = { name: 'place', strict: true, schema: parameters };
+out.place = (await client.chat.completions.parse({ ...sure, max_tokens: 120, response_format: { type: 'json_schema', json_schema } })).choices[0].message.parsed;
+
 out.badRequest = await caught(client.chat.completions.create({ ...sure, temperature: -1 }));
 out.notFound = await caught(client.chat.completions.create({ ...sure, model: 'nobody' }));
 out.unauthorized = await caught(new OpenAI({ baseURL, apiKey: 'nonsense', maxRetries: 0 }).models.list());

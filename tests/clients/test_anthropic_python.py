@@ -98,3 +98,19 @@ def test_errors_have_the_clients_classes(guarded, client, key):
             client.messages.create(**({"messages": ASK} | SURE | wrong))
         assert caught.value.body["error"]["type"] == "invalid_request_error"
     assert caught.value.request_id
+
+
+def test_a_tool_is_used_whole_and_streamed(client):
+    tool = {"name": "get_weather", "description": "The weather of a city",
+            "input_schema": {"type": "object", "properties": {"city": {"type": "string", "maxLength": 30}}, "required": ["city"], "additionalProperties": False}}
+    asked = SURE | dict(max_tokens=120, messages=ASK, tools=[tool], tool_choice={"type": "tool", "name": "get_weather"})
+    message = client.messages.create(**asked)
+    assert message.stop_reason == "tool_use" and [block.type for block in message.content] == ["tool_use"]
+    assert message.content[0].name == "get_weather" and set(message.content[0].input) == {"city"}
+    with client.messages.stream(**asked) as stream:
+        final = stream.get_final_message()
+    assert final.content[0].input == message.content[0].input and final.stop_reason == "tool_use"
+    result = {"type": "tool_result", "tool_use_id": message.content[0].id, "content": "rain"}
+    after = client.messages.create(messages=ASK + [{"role": "assistant", "content": message.content}, {"role": "user", "content": [result]}],
+                                   tools=[tool], **SURE)
+    assert after.content

@@ -43,3 +43,8 @@ def test_errors_have_the_clients_classes(told):
     assert told["badRequest"] == {"kind": "BadRequestError", "status": 400, "param": "temperature", "code": "invalid_value"}
     assert told["notFound"]["kind"] == "NotFoundError" and told["notFound"]["code"] == "model_not_found"
     assert told["unauthorized"]["kind"] == "AuthenticationError"
+
+
+def test_tools_and_parsed_answers(told):
+    assert told["call"]["name"] == "get_weather" and set(json.loads(told["call"]["arguments"])) == {"city"}
+    assert set(told["place"]) == {"city"}

@@ -1,11 +1,13 @@
 """The openai package for Python as its users use it."""
 import asyncio
 import base64
+import json
 import math
 import struct
 
 import httpx2
 import openai
+import pydantic
 import pytest
 
 ASK = [{"role": "user", "content": "What is the capital of France?"}]
@@ -235,3 +237,51 @@ def test_it_tries_again_while_the_model_loads(start_guarded, key):
         patient = other(loading, key, max_retries=30, http_client=counting)
         assert patient.completions.create(model="m", prompt="a", max_tokens=1).choices[0].text
     assert statuses[-1] == 200 and set(statuses[:-1]) <= {503}
+
+
+WEATHER = {"type": "function", "function": {"name": "get_weather", "strict": True, "parameters": {
+    "type": "object", "properties": {"city": {"type": "string", "maxLength": 30}, "days": {"type": "integer", "minimum": 1, "maximum": 9}},
+    "required": ["city", "days"], "additionalProperties": False}}}
+LONGER = {"model": "m", "temperature": 0, "max_tokens": 120}
+
+
+class Capital(pydantic.BaseModel):
+    city: str = pydantic.Field(max_length=20)
+    large: bool
+
+
+def test_a_call_of_a_tool_whole_and_through_the_streaming_helper(client):
+    asked = dict(messages=ASK, tools=[WEATHER], tool_choice="required", parallel_tool_calls=False, **LONGER)
+    whole = client.chat.completions.create(**asked).choices[0]
+    call = whole.message.tool_calls[0]
+    arguments = json.loads(call.function.arguments)
+    assert call.function.name == "get_weather" and isinstance(arguments["city"], str) and 1 <= arguments["days"] <= 9
+    assert whole.finish_reason == "tool_calls" and whole.message.content is None
+    with client.chat.completions.stream(**asked) as stream:
+        done = [event for event in stream if event.type == "tool_calls.function.arguments.done"]
+        final = stream.get_final_completion().choices[0].message
+    assert [event.arguments for event in done] == [call.function.arguments] == [final.tool_calls[0].function.arguments]
+    answer = client.chat.completions.create(messages=ASK + [whole.message, {"role": "tool", "tool_call_id": call.id, "content": "rain"}], tools=[WEATHER], **SURE)
+    assert answer.choices[0].message.content or answer.choices[0].message.tool_calls
+
+
+def test_an_answer_is_parsed_into_the_callers_own_type(client):
+    parsed = client.chat.completions.parse(messages=ASK, response_format=Capital, **LONGER).choices[0].message.parsed
+    assert isinstance(parsed, Capital)
+    response = client.responses.parse(model="m", input=ASK, text_format=Capital, temperature=0, max_output_tokens=120)
+    assert isinstance(response.output_parsed, Capital)
+
+
+def test_a_call_of_a_tool_in_responses(client):
+    tool = {"type": "function"} | WEATHER["function"]
+    asked = dict(model="m", input=ASK, tools=[tool], tool_choice="required", parallel_tool_calls=False, temperature=0, max_output_tokens=120)
+    response = client.responses.create(**asked)
+    call = response.output[0]
+    assert call.type == "function_call" and "city" in json.loads(call.arguments)
+    with client.responses.stream(**asked) as stream:
+        pieces = [event.delta for event in stream if event.type == "response.function_call_arguments.delta"]
+        final = stream.get_final_response()
+    assert "".join(pieces) == final.output[0].arguments == call.arguments
+    after = client.responses.create(model="m", input=[*ASK, call, {"type": "function_call_output", "call_id": call.call_id, "output": "rain"}],
+                                    tools=[tool], max_output_tokens=8)
+    assert after.status in ("completed", "incomplete")

@@ -39,8 +39,8 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
 }
 
 server::ModelParts load(const std::string& name, const ModelFlags& flags, const EngineFlags& engine_flags,
-                        const std::shared_ptr<engine::FairTurn>& turn, server::Observers& observers,
-                        const std::function<void(double)>& progress) {
+                        const AnswerParsers& parsers, const std::shared_ptr<engine::FairTurn>& turn,
+                        server::Observers& observers, const std::function<void(double)>& progress) {
   auto foundation = std::make_shared<Foundation>();
   foundation->loaded = load_model(flags, {}, progress);
   LoadedModel& loaded = foundation->loaded;
@@ -60,6 +60,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.engine = std::move(made.engine);
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = load_chat_format(*loaded.checkpoint);
+  server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
   parts.generation = loaded.checkpoint->generation;
   parts.path = loaded.checkpoint->path;
   parts.parameters = parameters_of(*loaded.checkpoint);
@@ -72,10 +73,11 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
 }
 
 server::ModelEntry entry_of(std::string name, const ModelFlags& model, const EngineFlags& engine,
-                            const std::shared_ptr<engine::FairTurn>& turn, server::Observers& observers) {
+                            const AnswerParsers& parsers, const std::shared_ptr<engine::FairTurn>& turn,
+                            server::Observers& observers) {
   server::ModelEntry entry;
-  entry.load = [name, model, engine, turn, &observers](const std::function<void(double)>& progress) {
-    return load(name, model, engine, turn, observers, progress);
+  entry.load = [name, model, engine, parsers, turn, &observers](const std::function<void(double)>& progress) {
+    return load(name, model, engine, parsers, turn, observers, progress);
   };
   entry.name = std::move(name);
   return entry;
@@ -89,15 +91,21 @@ void ServedModelsFlags::declare(CLI::App& app) {
                  "The model's name in requests; default its reference");
   app.add_option("--model", further, "A further model, as NAME=REFERENCE; loaded when first asked for. May be repeated")
       ->allow_extra_args(false);
+  app.add_option("--tool-call-parser", parsers.tools,
+                 "How models write calls of tools; auto: as their chat template says; none: tools are refused");
+  app.add_option("--reasoning-parser", parsers.reasoning,
+                 "How models set reasoning apart; auto: as their chat template says; none: it stays in the content");
   engine.declare(app);
   model.declare(app);
 }
 
 std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& observers) const {
+  server::ModelParts probe;  // says what is wrong before anything is loaded
+  server::choose_formats(parsers.tools, parsers.reasoning, probe).or_throw();
   std::vector<server::ModelEntry> entries;
   const auto turn = further.empty() ? nullptr : std::make_shared<engine::FairTurn>(Env::system());
   entries.push_back(
-      entry_of(served_model_name.empty() ? model.model : served_model_name, model, engine, turn, observers));
+      entry_of(served_model_name.empty() ? model.model : served_model_name, model, engine, parsers, turn, observers));
   for (const std::string& pair : further) {
     const std::size_t mark = pair.find('=');
     if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
@@ -105,7 +113,7 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
     }
     ModelFlags other = model;
     other.model = pair.substr(mark + 1);
-    entries.push_back(entry_of(pair.substr(0, mark), other, engine, turn, observers));
+    entries.push_back(entry_of(pair.substr(0, mark), other, engine, parsers, turn, observers));
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -72,7 +72,7 @@ Result<SchemaReader::Shared> SchemaReader::expand(Condition condition) {
 Result<Alternatives> SchemaReader::expand_anew(Condition condition) {
   const Json& schema = *condition.schema;
   if (schema.is_boolean()) return schema == condition.holds ? Alternatives(1) : Alternatives();
-  if (!schema.is_object()) return document_.invalid(schema, "", "is not a schema: an object, true or false");
+  if (!schema.is_object()) return document_.invalid(schema, "", "must be a schema: an object, true or false");
   if (condition.holds) return holding(schema);
   auto made = failing(schema);
   if (!made) return made;
@@ -134,7 +134,7 @@ Result<void> SchemaReader::also(Alternatives& made, const Json& schema, const st
     if (keyword == "if") return conditional(schema, value, true);
     if (is_dependency(keyword)) return dependents(schema, keyword, value, true);
     if (keyword != "allOf" && keyword != "anyOf" && keyword != "oneOf") return Alternatives(1);
-    if (!value.is_array() || value.empty()) return document_.invalid(schema, keyword, "is a list of schemas");
+    if (!value.is_array() || value.empty()) return document_.invalid(schema, keyword, "must be a list of schemas");
     if (keyword == "allOf") return every_of(value, true);
     if (keyword == "oneOf") return one_of(schema, value);
     return annotating_ > 0 ? any_subset_of(value) : any_of(value, true);
@@ -178,7 +178,7 @@ Result<void> SchemaReader::or_fails(Alternatives& made, const Json& schema, cons
     if (is_dependency(keyword)) return dependents(schema, keyword, value, false);
     if (keyword.starts_with("unevaluated")) return document_.unsupported(schema, keyword, "that it does not hold");
     if (keyword != "allOf" && keyword != "anyOf" && keyword != "oneOf") return Alternatives();
-    if (!value.is_array() || value.empty()) return document_.invalid(schema, keyword, "is a list of schemas");
+    if (!value.is_array() || value.empty()) return document_.invalid(schema, keyword, "must be a list of schemas");
     if (keyword == "allOf") return any_of(value, false);
     return keyword == "anyOf" ? every_of(value, false) : none_or_two_of(value);
   };
@@ -330,7 +330,7 @@ Result<Alternatives> SchemaReader::conditional(const Json& schema, const Json& c
 // For each name: the property is absent, or it is there and the rest follows.
 Result<Alternatives> SchemaReader::dependents(const Json& schema, const std::string& keyword, const Json& value,
                                               bool holds) {
-  if (!value.is_object()) return document_.invalid(schema, keyword, "is an object");
+  if (!value.is_object()) return document_.invalid(schema, keyword, "must be an object");
   Alternatives made(holds ? 1 : 0);
   for (const auto& [name, follows] : value.items()) {
     Alternatives with = {with_property(name)};

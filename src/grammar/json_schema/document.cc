@@ -189,7 +189,7 @@ Result<const Json*> Document::referred(const Json& schema, std::string_view keyw
 
 Result<const Json*> Document::resolve(const Json& schema, std::string_view keyword) const {
   const Json& value = schema.at(std::string(keyword));
-  if (!value.is_string()) return invalid(schema, keyword, "is a string");
+  if (!value.is_string()) return invalid(schema, keyword, "must be a string");
   const std::string& reference = value.get_ref<const std::string&>();
   const auto [address, encoded] = split_fragment(reference);
   const auto known = resource_of_.find(&schema);
@@ -216,11 +216,13 @@ Result<const Json*> Document::resolve(const Json& schema, std::string_view keywo
 std::string Document::path(const Json& schema, std::string_view keyword) const {
   std::string path;
   find_path(*root_, schema, path);
-  return keyword.empty() ? path : path + "/" + std::string(keyword);
+  if (!keyword.empty()) path += "/" + std::string(keyword);
+  return path;
 }
 
 Error Document::invalid(const Json& schema, std::string_view keyword, std::string_view what) const {
-  return grammar_invalid("JSON schema: {} {}", path(schema, keyword), what);
+  const std::string where = path(schema, keyword);
+  return grammar_invalid("JSON schema: {} {}", where.empty() ? "the schema" : where, what);
 }
 
 Error Document::unsupported(const Json& schema, std::string_view keyword, std::string_view what) const {

@@ -11,18 +11,37 @@ namespace {
 using Formats = std::map<std::string, std::string, std::less<>>;
 
 // RFC 3339: days as many as the month of that year has, leap seconds only at the end of a day in UTC ("Z").
+// The years are 0001 to 9999: libraries know no year 0.
 constexpr std::string_view kDate =
-    "(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
-    "|02-(?:0[1-9]|1[0-9]|2[0-8]))"
-    "|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)";
+    "(?:(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
+    "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    "|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)";
 constexpr std::string_view kTime =
     "(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?(?:[Zz]|[+\\-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
     "|23:59:60(?:\\.[0-9]{1,9})?[Zz])";
 constexpr std::string_view kByte = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
-// RFC 1123 labels, at most 63 characters each.
-constexpr std::string_view kLabel = "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?";
 constexpr std::string_view kHex = "[0-9A-Fa-f]";
 constexpr std::string_view kUriCharacter = "(?:[A-Za-z0-9\\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})";
+
+// RFC 1123: a label of at most `most` characters, from 5. Labels with "--" in the third place are left out: those
+// ("xn--...") encode others that RFC 5891 does not allow.
+std::string label(int most) {
+  const std::string letter = "[A-Za-z0-9]", inside = "[A-Za-z0-9\\-]";
+  return fmt::format("{0}(?:{0}|{1}{0}|{1}(?:{0}|-){0}|{1}(?:{0}{1}|-{0}){1}{{0,{2}}}{0})?", letter, inside, most - 5);
+}
+
+// At most 253 characters: up to 4 labels of 62 or up to 8 of 30.
+std::string host() { return fmt::format("(?:{0}(?:\\.{0}){{0,3}}|{1}(?:\\.{1}){{0,7}})", label(62), label(30)); }
+
+// RFC 6570.
+std::string uri_template() {
+  const std::string name = "(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})";
+  const std::string variable = fmt::format("{0}(?:\\.?{0})*(?::[1-9][0-9]{{0,3}}|\\*)?", name);
+  const std::string expression = fmt::format("\\{{[+#./;?&]?{0}(?:,{0})*\\}}", variable);
+  const std::string literal =
+      "[!#$&'(-;=?-\\[\\]_a-z~\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{EFFFD}]|%[0-9A-Fa-f]{2}";
+  return fmt::format("(?:{}|{})*", literal, expression);
+}
 
 std::string ipv6() {
   const std::string group = "[0-9A-Fa-f]{1,4}";
@@ -64,22 +83,21 @@ std::string uri(bool absolute, bool international) {
 
 Formats make_formats() {
   const std::string atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]+";
-  const std::string host = fmt::format("{0}(?:\\.{0})*", kLabel);
   const std::string pointer = "(?:/(?:[^~/]|~[01])*)*";
-  const std::string days = "[0-9]+D", months = fmt::format("(?:[0-9]+M(?:{0})?|{0})", days);
-  const std::string seconds = "[0-9]+S", minutes = fmt::format("(?:[0-9]+M(?:{0})?|{0})", seconds);
-  const std::string date = fmt::format("(?:[0-9]+Y(?:{0})?|{0})", months);
-  const std::string time = fmt::format("T(?:[0-9]+H(?:{0})?|{0})", minutes);
+  const std::string months = "[0-9]+M(?:[0-9]+D)?", minutes = "[0-9]+M(?:[0-9]+S)?";
+  const std::string date = fmt::format("(?:[0-9]+Y(?:{0})?|{0}|[0-9]+D)", months);
+  const std::string time = fmt::format("T(?:[0-9]+H(?:{0})?|{0}|[0-9]+S)", minutes);
   Formats made = {
       {"date", std::string(kDate)},
       {"time", std::string(kTime)},
       {"date-time", fmt::format("{}[Tt]{}", kDate, kTime)},
       {"duration", fmt::format("P(?:{0}(?:{1})?|{1}|[0-9]+W)", date, time)},
-      {"email", fmt::format("{0}(?:\\.{0})*@{1}", atom, host)},
-      {"hostname", host},
+      {"email", fmt::format("{0}(?:\\.{0})*@{1}", atom, host())},
+      {"hostname", host()},
       {"ipv4", fmt::format("{0}\\.{0}\\.{0}\\.{0}", kByte)},
       {"ipv6", ipv6()},
       {"uuid", fmt::format("{0}{{8}}-{0}{{4}}-{0}{{4}}-{0}{{4}}-{0}{{12}}", kHex)},
+      {"uri-template", uri_template()},
       {"uri", uri(true, false)},
       {"uri-reference", uri(false, false)},
       {"iri", uri(true, true)},

@@ -91,7 +91,7 @@ Result<ExpressionId> GrammarWriter::values(const Facts& facts) {
   std::vector<ExpressionId> parts;
   for (const Json* one : *facts.values) {
     if (auto fine = meter_.spend(); !fine) return fine.error();
-    const auto fit = reader_.fits(*one, facts);
+    const auto fit = reader_.listed_fits(*one, facts);
     if (!fit) return fit.error();
     if (!*fit) continue;
     const ExpressionId exactly = text_.exactly(*one);

@@ -19,7 +19,7 @@ const Json* KeywordUse::beside(std::string_view keyword) const {
 Result<std::int64_t> KeywordUse::count() const {
   constexpr double kMost = 1e15;
   if (!value.is_number() || value.get<double>() < 0 || !Decimal::of(value).fraction.empty()) {
-    return invalid("is an integer from 0");
+    return invalid("must be an integer from 0");
   }
   return static_cast<std::int64_t>(std::min(value.get<double>(), kMost));
 }

@@ -76,6 +76,7 @@ class NumberScan {
         most_fraction_ = std::max(most_fraction_, bound->at.fraction.size());
       }
     }
+    limit_digits();
   }
 
   Result<CharAutomaton> automaton(WorkMeter& meter) {
@@ -102,6 +103,22 @@ class NumberScan {
   }
 
  private:
+  // A double has 15 decimal digits: a number with more could be, for who reads doubles, on the other side of a bound or
+  // no multiple. So a fraction that is looked at has no more digits; the whole part only where multiples are counted.
+  void limit_digits() {
+    constexpr std::size_t kExact = 15, kBeyondMultiples = 6;
+    if (divisors_.all.empty()) {
+      fraction_limit_ = std::max(most_fraction_, kExact - std::min(most_whole_, kExact - 1));
+    } else {
+      const bool all_hold = std::ranges::all_of(divisors_.all, &Divisors::One::holds);
+      fraction_limit_ = divisors_.places + (all_hold ? 0 : kBeyondMultiples);
+      if (fractions_ && fraction_limit_ > 0)
+        whole_limit_ = std::max(most_whole_, kExact - std::min(fraction_limit_, kExact - 1));
+    }
+    most_fraction_ = std::max(most_fraction_, fraction_limit_);
+    most_whole_ = std::max(most_whole_, whole_limit_);
+  }
+
   std::size_t number_of(const Place& place) {
     const auto [at, is_new] = numbers_.emplace(place, places_.size());
     if (is_new) places_.push_back(place);
@@ -129,6 +146,7 @@ class NumberScan {
       place.phase = Place::kZero;
       return true;
     }
+    if (whole_limit_ > 0 && place.phase == Place::kWhole && place.digits >= whole_limit_) return false;
     place.phase = Place::kWhole;
     place.digits = std::min(place.digits + 1, most_whole_ + 1);
     place.low = whole_compared(stretch(place).low, place.low, place.digits, c);
@@ -155,13 +173,15 @@ class NumberScan {
   }
 
   bool point(Place& place) const {
-    if (!fractions_ || (place.phase != Place::kZero && place.phase != Place::kWhole)) return false;
+    if (!fractions_ || fraction_limit_ == 0 || (place.phase != Place::kZero && place.phase != Place::kWhole))
+      return false;
     end_whole(place);
     place.phase = Place::kPoint;
     return true;
   }
 
   bool fraction_digit(Place& place, char c) const {
+    if (place.phase == Place::kFraction && place.digits >= fraction_limit_) return false;
     place.phase = Place::kFraction;
     place.digits = std::min(place.digits + 1, most_fraction_ + 1);
     place.low = fraction_compared(stretch(place).low, place.low, place.digits, c);
@@ -198,7 +218,8 @@ class NumberScan {
   Stretch stretches_[2];
   Divisors divisors_;
   const bool fractions_;
-  std::size_t most_whole_ = 0, most_fraction_ = 0;
+  std::size_t most_whole_ = 0, most_fraction_ = 0;    // digits that are told apart
+  std::size_t whole_limit_ = 0, fraction_limit_ = 0;  // digits that there may be; whole: 0 is any number
   std::vector<Place> places_;
   std::map<Place, std::size_t> numbers_;
   std::vector<CharAutomaton::State> states_;

@@ -64,7 +64,7 @@ Result<bool> SchemaReader::possible(const Goal& goal) {
 Result<bool> SchemaReader::possible(const Facts& facts) {
   if (facts.values) {
     for (const Json* value : *facts.values) {
-      const auto some = fits(*value, facts);
+      const auto some = listed_fits(*value, facts);
       if (!some || *some) return some;
     }
     return false;
@@ -120,6 +120,7 @@ Result<bool> SchemaReader::possible_array(const ArrayFacts& facts) {
 Result<bool> SchemaReader::possible_object(const ObjectFacts& facts) {
   const auto made = plan(facts);
   if (!made) return made.error();
+  if (outside(facts.least, 0, facts.most)) return false;
   if (!made->possible || outside(static_cast<std::int64_t>(facts.required.size()), 0, facts.most)) return false;
   if (made->others.empty() && outside(static_cast<std::int64_t>(made->declared.size()), facts.least, kUnlimited)) {
     return false;
@@ -155,13 +156,17 @@ Result<bool> SchemaReader::fits(const Json& value, const Goal& goal) {
 }
 
 Result<bool> SchemaReader::fits(const Json& value, const Facts& facts) {
-  const Types type = type_of(value);
-  if ((facts.types & type) == 0) return false;
   if (facts.values) {
     const std::string text = canonical(value);
-    const auto same = [&](const Json* one) { return one == &value || canonical(*one) == text; };
+    const auto same = [&](const Json* one) { return canonical(*one) == text; };
     if (std::none_of(facts.values->begin(), facts.values->end(), same)) return false;
   }
+  return listed_fits(value, facts);
+}
+
+Result<bool> SchemaReader::listed_fits(const Json& value, const Facts& facts) {
+  const Types type = type_of(value);
+  if ((facts.types & type) == 0) return false;
   if ((type & kNumber) != 0) return facts.number == NumberFacts{} || number_fits(facts.number, Decimal::of(value));
   if (type == kArray) return array_fits(value, facts.array);
   if (type == kObject) return object_fits(value, facts.object);
@@ -237,7 +242,7 @@ Result<std::optional<std::vector<const Json*>>> SchemaReader::finite(const Goal&
       return std::optional<std::vector<const Json*>>();
     }
     for (const Json* value : values) {
-      const auto fit = fits(*value, facts);
+      const auto fit = listed_fits(*value, facts);
       if (!fit) return fit.error();
       if (*fit && seen.insert(canonical(*value)).second) made.push_back(value);
     }

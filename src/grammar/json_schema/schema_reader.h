@@ -45,6 +45,7 @@ class SchemaReader {
   Result<bool> possible(const Facts& facts);
   Result<bool> fits(const Json& value, const Goal& goal);
   Result<bool> fits(const Json& value, const Facts& facts);
+  Result<bool> listed_fits(const Json& value, const Facts& facts);  // where it is one of facts.values, if any
   Result<CharAutomaton> strings(const StringFacts& facts);
   Result<ObjectPlan> plan(const ObjectFacts& facts);
   // All values that fit, where they are few and named: by "enum", "const", or as true, false and null.

@@ -10,6 +10,7 @@ namespace millrace::grammar::json_schema {
 
 Result<ExpressionId> GrammarWriter::array(const ArrayFacts& facts) {
   if (facts == ArrayFacts{}) return text_.array();
+  if (facts.most != kUnlimited && facts.most < facts.least) return grammar_.choice({});
   const bool one_at_most = facts.most == 0 || facts.most == 1;
   if (facts.unique != nullptr && !one_at_most) return unique_array(facts);
   return facts.contains.empty() ? plain_array(facts) : counted_array(facts);

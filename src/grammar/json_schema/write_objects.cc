@@ -24,16 +24,17 @@ Result<ExpressionId> GrammarWriter::object(const ObjectFacts& facts) {
   if (facts == ObjectFacts{}) return text_.object();
   auto plan = reader_.plan(facts);
   if (!plan) return plan.error();
-  if (!plan->possible) return grammar_.choice({});
+  const bool none_between = facts.most != kUnlimited && facts.most < facts.least;
+  if (!plan->possible || none_between) return grammar_.choice({});
   const auto declared = static_cast<std::int64_t>(plan->declared.size());
   const auto required =
       std::count_if(plan->declared.begin(), plan->declared.end(), [](const auto& p) { return p.required; });
+  if (facts.most != kUnlimited && facts.most < required) return grammar_.choice({});
   const bool open = !plan->others.empty();
   const bool enough = facts.least <= required;
   const bool few_enough = facts.most == kUnlimited || (!open && facts.most >= declared);
   const bool in_one_list = required == declared;  // then only the others have to be counted
   if (!facts.somewhere.empty() || (!(enough && few_enough) && !in_one_list)) return counted_object(facts, *plan);
-  if (facts.most != kUnlimited && facts.most < required) return grammar_.choice({});
 
   std::vector<Member> members;
   for (const auto& property : plan->declared) {

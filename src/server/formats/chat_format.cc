@@ -31,18 +31,14 @@ class ChatFormat final : public AnswerFormat {
   void add(const Answer& answer, const Piece& piece, std::string& out) override {
     const bool ends = answer.finish != engine::FinishReason::kNone;
     produced_ += static_cast<std::int64_t>(piece.tokens.size());
-    if (piece.text.empty() && piece.scores.empty() && !ends && !task_.fields.return_token_ids) return;
-    open(out, answer.index);
-    out += piece.text.empty() ? "{" : R"({"content":)" + json_string(piece.text);
-    out += R"(},"logprobs":)";
-    out += piece.scores.empty() ? "null" : dumped(logprobs(piece.scores));
-    if (ends) {
-      out += R"(,"finish_reason":)" + finish_reason(answer).dump() + R"(,"stop_reason":)" + dumped(stop_reason(answer));
-    } else {
-      out += R"(,"finish_reason":null)";
+    std::vector<std::string> deltas;
+    for (const PartEvent& event : piece.events) {
+      if (std::string said = delta(event); !said.empty()) deltas.push_back(std::move(said));
     }
-    if (task_.fields.return_token_ids) out += R"(,"token_ids":)" + dumped(piece.tokens);
-    close(out);
+    const bool tells = ends || !piece.scores.empty() || task_.fields.return_token_ids;
+    // The end of calls is a chunk of its own, as clients expect it.
+    if ((ends && !answer.parts.calls.empty()) || (deltas.empty() && tells)) deltas.emplace_back();
+    for (std::size_t i = 0; i < deltas.size(); ++i) add_delta(answer, piece, deltas, i, out);
   }
 
   void end(const std::vector<Answer>& answers, std::string& out) override { append_end(out, task_, chunk_, answers); }
@@ -53,9 +49,9 @@ class ChatFormat final : public AnswerFormat {
     Json choices = Json::array();
     for (const Answer& answer : answers) {
       Json choice = {{"index", answer.index},
-                     {"message", {{"role", "assistant"}, {"content", answer.text}, {"refusal", nullptr}}},
+                     {"message", message(answer.parts)},
                      {"logprobs", task_.fields.chat_logprobs ? logprobs(answer.scores) : Json()},
-                     {"finish_reason", finish_reason(answer)},
+                     {"finish_reason", finish_reason(task_, answer)},
                      {"stop_reason", stop_reason(answer)}};
       if (task_.fields.return_token_ids) choice["token_ids"] = answer.tokens;
       choices.push_back(std::move(choice));
@@ -65,7 +61,7 @@ class ChatFormat final : public AnswerFormat {
                 {"created", task_.created},
                 {"model", task_.model->name},
                 {"choices", std::move(choices)},
-                {"usage", usage(answers)},
+                {"usage", usage(task_, answers)},
                 {"system_fingerprint", nullptr}};
     if (task_.fields.prompt_logprobs) out["prompt_logprobs"] = prompt_logprobs(task_, answers[0]);
     if (task_.fields.return_token_ids) out["prompt_token_ids"] = task_.prompts[0];
@@ -74,6 +70,58 @@ class ChatFormat final : public AnswerFormat {
   }
 
  private:
+  // Under both names: vLLM's and, before it, DeepSeek's.
+  Json message(const AnswerParts& parts) const {
+    Json out = {{"role", "assistant"},
+                {"content", parts.content.empty() && !parts.calls.empty() ? Json() : Json(parts.content)},
+                {"refusal", nullptr}};
+    if (!parts.reasoning.empty() && task_.fields.include_reasoning) {
+      out["reasoning_content"] = parts.reasoning;
+      out["reasoning"] = parts.reasoning;
+    }
+    for (const ToolCall& call : parts.calls) {
+      out["tool_calls"].push_back(
+          {{"id", call.id}, {"type", "function"}, {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    }
+    return out;
+  }
+  // The members of a chunk's delta; empty: nothing is said.
+  std::string delta(const PartEvent& event) const {
+    switch (event.kind) {
+      case PartEvent::Kind::kContent: return R"("content":)" + json_string(event.text);
+      case PartEvent::Kind::kReasoning: {
+        if (!task_.fields.include_reasoning) return {};
+        const std::string text = json_string(event.text);
+        return R"("reasoning_content":)" + text + R"(,"reasoning":)" + text;
+      }
+      case PartEvent::Kind::kCallBegin:
+        return fmt::format(
+            R"("tool_calls":[{{"index":{},"id":{},"type":"function","function":{{"name":{},"arguments":""}}}}])",
+            event.call, json_string(event.id), json_string(event.text));
+      case PartEvent::Kind::kCallArguments:
+        return fmt::format(R"("tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}])", event.call,
+                           json_string(event.text));
+      case PartEvent::Kind::kCallEnd: break;
+    }
+    return {};
+  }
+  // Scores and tokens come with the first of the piece's chunks, the finish with the last.
+  void add_delta(const Answer& answer, const Piece& piece, const std::vector<std::string>& deltas, std::size_t i,
+                 std::string& out) const {
+    open(out, answer.index);
+    out += '{';
+    out += deltas[i];
+    out += R"(},"logprobs":)";
+    out += i > 0 || piece.scores.empty() ? "null" : dumped(logprobs(piece.scores));
+    if (answer.finish != engine::FinishReason::kNone && i + 1 == deltas.size()) {
+      out += R"(,"finish_reason":)" + finish_reason(task_, answer).dump();
+      out += R"(,"stop_reason":)" + dumped(stop_reason(answer));
+    } else {
+      out += R"(,"finish_reason":null)";
+    }
+    if (task_.fields.return_token_ids) out += R"(,"token_ids":)" + (i > 0 ? "[]" : dumped(piece.tokens));
+    close(out);
+  }
   void open(std::string& out, std::size_t index) const {
     out += "data: ";
     out += chunk_;

@@ -51,7 +51,7 @@ class CompletionFormat final : public AnswerFormat {
       Json choice = {{"index", answer.index},
                      {"text", (task_.fields.echo ? prompt_text(answer.prompt) : "") + answer.text},
                      {"logprobs", std::move(logprobs)},
-                     {"finish_reason", finish_reason(answer)},
+                     {"finish_reason", finish_reason(task_, answer)},
                      {"stop_reason", stop_reason(answer)}};
       if (task_.fields.prompt_logprobs && !task_.fields.echo)
         choice["prompt_logprobs"] = prompt_logprobs(task_, answer);
@@ -66,7 +66,7 @@ class CompletionFormat final : public AnswerFormat {
                 {"created", task_.created},
                 {"model", task_.model->name},
                 {"choices", std::move(choices)},
-                {"usage", usage(answers)},
+                {"usage", usage(task_, answers)},
                 {"system_fingerprint", nullptr}};
     add_times(out, task_, answers[0]);
     return out;
@@ -87,7 +87,7 @@ class CompletionFormat final : public AnswerFormat {
     }
     if (task_.fields.logprobs) add_scores(logprobs, piece.scores, offsets_[answer.index]);
     fmt::format_to(std::back_inserter(out), R"(data: {}{{"index":{},"text":{},"logprobs":{},"finish_reason":{})",
-                   chunk_, answer.index, json_string(text), dumped(logprobs), finish_reason(answer).dump());
+                   chunk_, answer.index, json_string(text), dumped(logprobs), finish_reason(task_, answer).dump());
     out += R"(,"stop_reason":)" + dumped(stop_reason(answer));
     if (task_.fields.return_token_ids) {
       out += R"(,"token_ids":)" + dumped(piece.tokens);

@@ -1,5 +1,7 @@
 #include "server/formats/messages_format.h"
 
+#include <optional>
+
 namespace millrace::server {
 namespace {
 
@@ -17,21 +19,17 @@ class MessagesFormat final : public AnswerFormat {
 
   void begin(std::string& out) override {
     append_named_event(out, "message_start", {{"type", "message_start"}, {"message", message(Json::array(), nullptr)}});
-    append_named_event(
-        out, "content_block_start",
-        {{"type", "content_block_start"}, {"index", 0}, {"content_block", {{"type", "text"}, {"text", ""}}}});
+    // Where nothing but text can come, its block is there at once.
+    if (task_.reading.plain()) open_block(PartEvent::Kind::kContent, text_block(""), out);
   }
 
   void add(const Answer&, const Piece& piece, std::string& out) override {
-    if (piece.text.empty()) return;
-    out += R"(event: content_block_delta
-data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":)";
-    out += json_string(piece.text);
-    out += "}}\n\n";
+    for (const PartEvent& event : piece.events) add_event(event, out);
   }
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
-    append_named_event(out, "content_block_stop", {{"type", "content_block_stop"}, {"index", 0}});
+    if (blocks_ == 0) open_block(PartEvent::Kind::kContent, text_block(""), out);
+    close_block(out);
     append_named_event(
         out, "message_delta",
         {{"type", "message_delta"},
@@ -47,10 +45,67 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text
   std::string_view keep_alive() const noexcept override { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
 
   Json whole(const std::vector<Answer>& answers) override {
-    return message(Json::array({{{"type", "text"}, {"text", answers[0].text}}}), &answers[0]);
+    const AnswerParts& parts = answers[0].parts;
+    Json content = Json::array();
+    if (!parts.reasoning.empty() && task_.fields.include_reasoning) {
+      content.push_back({{"type", "thinking"}, {"thinking", parts.reasoning}, {"signature", ""}});
+    }
+    if (!parts.content.empty() || (content.empty() && parts.calls.empty()))
+      content.push_back(text_block(parts.content));
+    for (const ToolCall& call : parts.calls) {
+      content.push_back(
+          {{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", input_of(call.arguments)}});
+    }
+    return message(std::move(content), &answers[0]);
   }
 
  private:
+  static Json text_block(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
+  // Of an answer that was cut, what there is does not parse.
+  static Json input_of(const std::string& arguments) {
+    auto parsed = parse_json(arguments);
+    return parsed && parsed->is_object() ? *parsed : Json::object();
+  }
+
+  void open_block(PartEvent::Kind kind, const Json& block, std::string& out) {
+    close_block(out);
+    open_ = kind;
+    append_named_event(out, "content_block_start",
+                       {{"type", "content_block_start"}, {"index", blocks_++}, {"content_block", block}});
+  }
+  void close_block(std::string& out) {
+    if (!open_) return;
+    if (open_ == PartEvent::Kind::kReasoning) add_delta("signature_delta", "signature", "", out);
+    append_named_event(out, "content_block_stop", {{"type", "content_block_stop"}, {"index", blocks_ - 1}});
+    open_.reset();
+  }
+  void add_delta(std::string_view type, std::string_view member, const std::string& text, std::string& out) const {
+    out += "event: content_block_delta\n";
+    fmt::format_to(std::back_inserter(out),
+                   R"(data: {{"type":"content_block_delta","index":{},"delta":{{"type":"{}","{}":{}}}}})", blocks_ - 1,
+                   type, member, json_string(text));
+    out += "\n\n";
+  }
+  void add_event(const PartEvent& event, std::string& out) {
+    using enum PartEvent::Kind;
+    switch (event.kind) {
+      case kReasoning:
+        if (!task_.fields.include_reasoning) return;
+        if (open_ != kReasoning) {
+          open_block(kReasoning, {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}}, out);
+        }
+        return add_delta("thinking_delta", "thinking", event.text, out);
+      case kContent:
+        if (open_ != kContent) open_block(kContent, text_block(""), out);
+        return add_delta("text_delta", "text", event.text, out);
+      case kCallBegin:
+        return open_block(
+            kCallBegin, {{"type", "tool_use"}, {"id", event.id}, {"name", event.text}, {"input", Json::object()}}, out);
+      case kCallArguments: return add_delta("input_json_delta", "partial_json", event.text, out);
+      case kCallEnd: return close_block(out);
+    }
+  }
+
   // `answer` null: it has only begun.
   Json message(Json content, const Answer* answer) const {
     return {{"id", id_},
@@ -64,7 +119,8 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text
   }
   static Json stop_reason(const Answer& answer) {
     if (answer.finish == engine::FinishReason::kLength) return "max_tokens";
-    return std::holds_alternative<std::string>(answer.stop_reason) ? "stop_sequence" : "end_turn";
+    if (std::holds_alternative<std::string>(answer.stop_reason)) return "stop_sequence";
+    return answer.parts.calls.empty() ? "end_turn" : "tool_use";
   }
   static Json stop_sequence(const Answer& answer) {
     const auto* text = std::get_if<std::string>(&answer.stop_reason);
@@ -83,6 +139,8 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text
 
   const GenerationTask& task_;
   const std::string id_;
+  int blocks_ = 0;                       // begun
+  std::optional<PartEvent::Kind> open_;  // what the last one is for, while it is open
 };
 
 }  // namespace

@@ -11,9 +11,10 @@ constexpr std::string_view kDone = "data: [DONE]\n\n";
 
 }  // namespace
 
-Json finish_reason(const Answer& answer) {
+Json finish_reason(const GenerationTask& task, const Answer& answer) {
   switch (answer.finish) {
-    case engine::FinishReason::kStop: return "stop";
+    case engine::FinishReason::kStop:
+      return answer.parts.calls.empty() || task.fields.tool_use.named ? "stop" : "tool_calls";
     case engine::FinishReason::kLength: return "length";
     default: return nullptr;
   }
@@ -26,19 +27,22 @@ Json stop_reason(const Answer& answer) {
 }
 
 // Prompts are counted once, however many answers they got; in a session with what went before.
-Json usage(const std::vector<Answer>& answers) {
-  std::int64_t prompt = 0, completion = 0, cached = 0;
+Json usage(const GenerationTask& task, const std::vector<Answer>& answers) {
+  std::int64_t prompt = 0, completion = 0, cached = 0, reasoning = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const engine::RequestStats& stats = answers[i].stats;
     completion += stats.output_tokens;
+    reasoning += answers[i].reasoning_tokens;
     if (i > 0 && answers[i].prompt == answers[i - 1].prompt) continue;
     prompt += stats.prompt_tokens;
     cached += stats.cached_tokens;
   }
-  return {{"prompt_tokens", prompt},
-          {"completion_tokens", completion},
-          {"total_tokens", prompt + completion},
-          {"prompt_tokens_details", {{"cached_tokens", cached}}}};
+  Json out = {{"prompt_tokens", prompt},
+              {"completion_tokens", completion},
+              {"total_tokens", prompt + completion},
+              {"prompt_tokens_details", {{"cached_tokens", cached}}}};
+  if (task.reading.reasoning != nullptr) out["completion_tokens_details"] = {{"reasoning_tokens", reasoning}};
+  return out;
 }
 
 Json timings(const Answer& answer) {
@@ -119,7 +123,7 @@ void append_usage_so_far(std::string& out, const GenerationTask& task, std::size
 void append_end(std::string& out, const GenerationTask& task, const std::string& chunk,
                 const std::vector<Answer>& answers) {
   if (task.fields.include_usage || task.fields.timings || task.fields.explain) {
-    Json last = {{"usage", usage(answers)}};
+    Json last = {{"usage", usage(task, answers)}};
     add_times(last, task, answers[0]);
     out += "data: " + chunk + "]," + last.dump().substr(1) + "\n\n";
   }

@@ -8,12 +8,13 @@
 // What the objects of OpenAI's routes have in common.
 namespace millrace::server {
 
-// stop, length; null while it goes on.
-Json finish_reason(const Answer& answer);
+// stop, length, tool_calls; null while it goes on. A call that was demanded by name ends with stop.
+Json finish_reason(const GenerationTask& task, const Answer& answer);
 // vLLM's: the stop string or token id that ended the answer, else null.
 Json stop_reason(const Answer& answer);
-// {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}
-Json usage(const std::vector<Answer>& answers);
+// {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}, and of a model that reasons
+// completion_tokens_details: {reasoning_tokens}.
+Json usage(const GenerationTask& task, const std::vector<Answer>& answers);
 // Times of one answer: under llama-server's names and ours.
 Json timings(const Answer& answer);
 // Why it took so long: causes with their milliseconds, in the order of their share.

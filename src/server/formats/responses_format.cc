@@ -1,52 +1,55 @@
 #include "server/formats/responses_format.h"
 
+#include "server/formats/response_items.h"
+
 namespace millrace::server {
 namespace {
 
 class ResponsesFormat final : public AnswerFormat {
  public:
   explicit ResponsesFormat(const GenerationTask& task)
-      : task_(task), id_("resp_" + task.request_id), item_("msg_" + task.request_id) {}
+      : task_(task), id_("resp_" + task.request_id), items_(task.request_id, task.fields.include_reasoning) {}
 
   void begin(std::string& out) override {
-    event(out, "response.created", {{"response", response("in_progress", nullptr)}});
-    event(out, "response.in_progress", {{"response", response("in_progress", nullptr)}});
-    event(out, "response.output_item.added", {{"output_index", 0}, {"item", item("in_progress", nullptr)}});
-    event(out, "response.content_part.added",
-          {{"item_id", item_}, {"output_index", 0}, {"content_index", 0}, {"part", part("")}});
+    event(out, "response.created", {{"response", response("in_progress", nullptr, Json::array())}});
+    event(out, "response.in_progress", {{"response", response("in_progress", nullptr, Json::array())}});
+    // Where nothing but text can come, its item is there at once.
+    if (task_.reading.plain()) items_.begin_message(emit_to(out));
   }
 
   void add(const Answer&, const Piece& piece, std::string& out) override {
-    if (piece.text.empty()) return;
-    event(out, "response.output_text.delta",
-          {{"item_id", item_},
-           {"output_index", 0},
-           {"content_index", 0},
-           {"delta", piece.text},
-           {"logprobs", Json::array()}});
+    for (const PartEvent& said : piece.events) items_.add(said, emit_to(out));
   }
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
     const Answer& answer = answers[0];
-    event(out, "response.output_text.done",
-          {{"item_id", item_},
-           {"output_index", 0},
-           {"content_index", 0},
-           {"text", answer.text},
-           {"logprobs", Json::array()}});
-    event(out, "response.content_part.done",
-          {{"item_id", item_}, {"output_index", 0}, {"content_index", 0}, {"part", part(answer.text)}});
-    event(out, "response.output_item.done", {{"output_index", 0}, {"item", item(status(answer), &answer)}});
-    event(out, std::string("response.") + status(answer), {{"response", response(status(answer), &answer)}});
+    items_.end(status(answer), emit_to(out));
+    event(out, std::string("response.") + status(answer),
+          {{"response", response(status(answer), &answer, items_.done())}});
   }
 
   void fail(const ApiError& error, std::string& out) override {
-    Json failed = response("failed", nullptr);
+    Json failed = response("failed", nullptr, Json::array());
     failed["error"] = {{"code", error.code}, {"message", error.message}};
     event(out, "response.failed", {{"response", std::move(failed)}});
   }
 
-  Json whole(const std::vector<Answer>& answers) override { return response(status(answers[0]), &answers[0]); }
+  Json whole(const std::vector<Answer>& answers) override {
+    using enum PartEvent::Kind;
+    const AnswerParts& parts = answers[0].parts;
+    const auto nobody = [](const std::string&, const Json&) {};
+    const auto say = [&](PartEvent::Kind kind, const std::string& text, const std::string& id = {}) {
+      items_.add({.kind = kind, .call = 0, .text = text, .id = id}, nobody);
+    };
+    if (!parts.reasoning.empty()) say(kReasoning, parts.reasoning);
+    if (!parts.content.empty()) say(kContent, parts.content);
+    for (const ToolCall& call : parts.calls) {
+      say(kCallBegin, call.name, call.id);
+      say(kCallArguments, call.arguments);
+    }
+    items_.end(status(answers[0]), nobody);
+    return response(status(answers[0]), &answers[0], items_.done());
+  }
 
  private:
   static const char* status(const Answer& answer) {
@@ -57,17 +60,22 @@ class ResponsesFormat final : public AnswerFormat {
     data.update(fields);
     out += "event: " + type + "\ndata: " + dumped(data) + "\n\n";
   }
-  static Json part(const std::string& text) {
-    return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", Json::array()}};
+  ResponseItems::Emit emit_to(std::string& out) {
+    return [this, &out](const std::string& type, const Json& fields) { event(out, type, fields); };
   }
-  Json item(const char* state, const Answer* answer) const {
-    Json content = Json::array();
-    if (answer != nullptr) content.push_back(part(answer->text));
-    return {
-        {"id", item_}, {"type", "message"}, {"status", state}, {"role", "assistant"}, {"content", std::move(content)}};
+  // As the request spelled them.
+  Json tools() const {
+    Json out = Json::array();
+    for (const Json& tool : task_.fields.tools) {
+      Json flat = {{"type", "function"}};
+      flat.update(tool["function"]);
+      out.push_back(std::move(flat));
+    }
+    return out;
   }
-  Json response(const char* state, const Answer* answer) const {
+  Json response(const char* state, const Answer* answer, Json output) const {
     const GenerationFields& f = task_.fields;
+    const Json effort = f.reasoning_effort.empty() ? Json() : Json(f.reasoning_effort);
     Json out = {{"id", id_},
                 {"object", "response"},
                 {"created_at", task_.created},
@@ -77,15 +85,15 @@ class ResponsesFormat final : public AnswerFormat {
                 {"instructions", f.system.empty() ? Json() : Json(f.system)},
                 {"max_output_tokens", f.max_tokens ? Json(*f.max_tokens) : Json()},
                 {"model", task_.model->name},
-                {"output", answer == nullptr ? Json::array() : Json::array({item(state, answer)})},
-                {"parallel_tool_calls", true},
+                {"output", std::move(output)},
+                {"parallel_tool_calls", f.parallel_tool_calls},
                 {"previous_response_id", nullptr},
-                {"reasoning", {{"effort", nullptr}, {"summary", nullptr}}},
+                {"reasoning", {{"effort", effort}, {"summary", nullptr}}},
                 {"store", false},
                 {"temperature", f.temperature ? Json(*f.temperature) : Json()},
-                {"text", {{"format", {{"type", "text"}}}}},
-                {"tool_choice", "auto"},
-                {"tools", Json::array()},
+                {"text", {{"format", f.text_format.is_null() ? Json({{"type", "text"}}) : f.text_format}}},
+                {"tool_choice", f.tool_choice.is_null() ? Json("auto") : f.tool_choice},
+                {"tools", tools()},
                 {"top_p", f.top_p ? Json(*f.top_p) : Json()},
                 {"truncation", "disabled"},
                 {"usage", nullptr},
@@ -97,13 +105,14 @@ class ResponsesFormat final : public AnswerFormat {
     out["usage"] = {{"input_tokens", s.prompt_tokens},
                     {"input_tokens_details", {{"cached_tokens", s.cached_tokens}}},
                     {"output_tokens", s.output_tokens},
-                    {"output_tokens_details", {{"reasoning_tokens", 0}}},
+                    {"output_tokens_details", {{"reasoning_tokens", answer->reasoning_tokens}}},
                     {"total_tokens", s.prompt_tokens + s.output_tokens}};
     return out;
   }
 
   const GenerationTask& task_;
-  const std::string id_, item_;
+  const std::string id_;
+  ResponseItems items_;
   int sequence_ = 0;
 };
 

@@ -1,3 +1,4 @@
+#include "server/constraint_fields.h"
 #include "server/formats/completion_format.h"
 #include "server/generation.h"
 #include "server/limits.h"
@@ -38,6 +39,7 @@ const GenerationSchema& schema() {
     add_beam_fields(s);
     add_stream_fields(s);
     add_serving_fields(s);
+    add_constraint_fields(s);
     add_refused_fields(s);
     s.required("prompt");
     return s;

@@ -1,8 +1,12 @@
+#include "server/constraint_fields.h"
 #include "server/formats/responses_format.h"
 #include "server/generation.h"
 #include "server/limits.h"
 #include "server/prompt_reading.h"
+#include "server/reasoning_fields.h"
 #include "server/route.h"
+#include "server/tool_fields.h"
+#include "text/chat_request.h"
 
 namespace millrace::server::routes {
 namespace {
@@ -28,7 +32,47 @@ Result<std::string> text_of(const Json& content, const std::string& path) {
   return text;
 }
 
-// A text, or a list of messages; reasoning of earlier rounds is left out.
+// Calls that follow one another are one message of the assistant, and so is the text before them.
+Result<void> add_call(Json& messages, const Json& item, const std::string& path) {
+  for (const char* member : {"call_id", "name", "arguments"}) {
+    if (!item.value(member, Json()).is_string()) return GenerationSchema::wrong_type(path + "." + member, "a string");
+  }
+  if (messages.empty() || messages.back()["role"] != "assistant") {
+    messages.push_back({{"role", "assistant"}, {"content", nullptr}});
+  }
+  messages.back()["tool_calls"].push_back({{"id", item["call_id"]},
+                                           {"type", "function"},
+                                           {"function", {{"name", item["name"]}, {"arguments", item["arguments"]}}}});
+  return {};
+}
+
+Result<void> add_call_output(Json& messages, const Json& item, const std::string& path) {
+  const Json id = item.value("call_id", Json());
+  if (!id.is_string()) return GenerationSchema::wrong_type(path + ".call_id", "a string");
+  auto text = text_of(item.value("output", Json()), path + ".output");
+  if (!text) return text.error();
+  Json message = {{"role", "tool"}, {"tool_call_id", id}, {"content", std::move(*text)}};
+  for (const Json& earlier : messages) {  // some templates want the function's name
+    for (const Json& call : earlier.value("tool_calls", Json::array())) {
+      if (call["id"] == id) message["name"] = call["function"]["name"];
+    }
+  }
+  messages.push_back(std::move(message));
+  return {};
+}
+
+Result<void> add_message(Json& messages, const Json& item, const std::string& path) {
+  const Json role = item.value("role", Json());
+  if (role != "user" && role != "assistant" && role != "system" && role != "developer") {
+    return GenerationSchema::wrong_type(path + ".role", "user, assistant, system or developer");
+  }
+  auto text = text_of(item.value("content", Json()), path + ".content");
+  if (!text) return text.error();
+  messages.push_back({{"role", role}, {"content", std::move(*text)}});
+  return {};
+}
+
+// A text, or a list of messages, calls and their outputs; reasoning of earlier rounds is left out.
 Result<void> read_input(Fields& to, const Json& value) {
   if (value.is_string()) {
     to.messages = Json::array({{{"role", "user"}, {"content", value}}});
@@ -43,19 +87,55 @@ Result<void> read_input(Fields& to, const Json& value) {
     if (!item.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json type = item.value("type", Json("message"));
     if (type == "reasoning") continue;
-    if (type != "message")
-      return GenerationSchema::wrong_type(path + ".type", "message: this version makes no tool calls");
-    const Json role = item.value("role", Json());
-    if (role != "user" && role != "assistant" && role != "system" && role != "developer") {
-      return GenerationSchema::wrong_type(path + ".role", "user, assistant, system or developer");
+    Result<void> added;
+    if (type == "message") {
+      added = add_message(messages, item, path);
+    } else if (type == "function_call") {
+      added = add_call(messages, item, path);
+    } else if (type == "function_call_output") {
+      added = add_call_output(messages, item, path);
+    } else {
+      return GenerationSchema::wrong_type(path + ".type", "message, function_call, function_call_output or reasoning");
     }
-    auto text = text_of(item.value("content", Json()), path + ".content");
-    if (!text) return text.error();
-    messages.push_back({{"role", role}, {"content", std::move(*text)}});
+    if (!added) return added;
   }
   if (messages.empty()) return GenerationSchema::wrong_type("input", "a list that holds a message");
   to.messages = std::move(messages);
   return {};
+}
+
+// Functions become as the chat API spells them; the API's own tools are taken, of no effect.
+Result<void> read_flat_tools(Fields& to, const Json& value) {
+  if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
+  Json tools = Json::array();
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string path = fmt::format("tools[{}]", i);
+    const Json& tool = value[i];
+    if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
+    if (tool.value("type", Json()) != "function") continue;
+    if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
+    Json function = Json::object();
+    for (const char* member : {"name", "description", "parameters", "strict"}) {
+      if (tool.contains(member) && !tool[member].is_null()) function[member] = tool[member];
+    }
+    tools.push_back({{"type", "function"}, {"function", std::move(function)}});
+  }
+  to.tools = std::move(tools);
+  return {};
+}
+
+Result<void> read_text(Fields& to, const Json& value) {
+  if (!value.is_object()) return GenerationSchema::wrong_type("text", "an object");
+  const Json format = value.value("format", Json());
+  if (format.is_null()) return {};
+  to.text_format = format;
+  return read_response_format(to, "text.format", format, true);
+}
+
+Result<void> read_reasoning(Fields& to, const Json& value) {
+  if (!value.is_object()) return GenerationSchema::wrong_type("reasoning", "an object");
+  const Json effort = value.value("effort", Json());
+  return effort.is_null() ? Result<void>() : read_effort(to, "reasoning.effort", effort);
 }
 
 const GenerationSchema& schema() {
@@ -84,26 +164,31 @@ const GenerationSchema& schema() {
                  if (value == false) return {};
                  return make_error(ErrorCode::kUnsupported, "background", "background: not supported");
                })
-        .field("tools", "Functions are not yet supported, refused; the API's own tools are taken, of no effect",
-               {{"type", {"array", "null"}}, {"maxItems", 0}},
-               [](Fields&, const Json& value) -> Result<void> {
-                 if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
-                 for (const Json& tool : value) {
-                   if (!tool.is_object() || tool.value("type", Json()) != "function") continue;
-                   return make_error(ErrorCode::kUnsupported, "tools", "tools: this version makes no tool calls");
-                 }
+        .field("tools", "Functions that the model may call; the API's own tools are taken, of no effect",
+               {{"type", {"array", "null"}},
+                {"items",
+                 {{"type", "object"},
+                  {"required", {"type", "name"}},
+                  {"properties",
+                   {{"type", {{"const", "function"}}},
+                    {"name", {{"type", "string"}, {"pattern", "^[a-zA-Z0-9_.-]{1,128}$"}}},
+                    {"description", {{"type", "string"}}},
+                    {"parameters", {{"type", "object"}, {"maxProperties", 0}}}}}}},
+                {"maxItems", text::ChatLimits::kTools}},
+               read_flat_tools)
+        .field("tool_choice", "none, auto, required, or an object that names a function or several",
+               {{"enum", {"none", "auto", nullptr}}},
+               [](Fields& f, const Json& value) -> Result<void> {
+                 f.tool_choice = Json(value);
                  return {};
                })
-        .field("text", "format: only text", {{"type", {"object", "null"}}, {"maxProperties", 0}},
-               [](Fields&, const Json& value) -> Result<void> {
-                 const Json format = value.is_object() ? value.value("format", Json()) : Json();
-                 if (format.is_null() || (format.is_object() && format.value("type", Json()) == "text")) return {};
-                 return make_error(ErrorCode::kUnsupported, "text.format",
-                                   "text.format: structured output is not supported by this version");
-               })
-        .ignored("tool_choice", "Taken, of no effect without tools")
-        .ignored("parallel_tool_calls", "Taken, of no effect")
-        .ignored("reasoning", "Taken, of no effect")
+        .boolean(
+            "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
+            "Whether an answer may have several calls")
+        .field("text", "format: text, json_object, json_schema {name, schema, strict}", {{"type", {"object", "null"}}},
+               read_text)
+        .field("reasoning", "effort: none, minimal, low, medium, high or xhigh", {{"type", {"object", "null"}}},
+               read_reasoning)
         .ignored("include", "Taken, of no effect")
         .ignored("truncation", "Taken, of no effect");
     add_sampling_fields(s);

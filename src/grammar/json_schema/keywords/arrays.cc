@@ -21,7 +21,7 @@ std::size_t prefix_length(const KeywordUse& use) {
 }
 
 Result<void> prefix_holds(const KeywordUse& use, Facts& facts) {
-  if (!use.value.is_array()) return use.invalid("is a list of schemas");
+  if (!use.value.is_array()) return use.invalid("must be a list of schemas");
   facts.array.prefix.clear();
   for (const Json& schema : use.value) facts.array.prefix.push_back({{&schema, true}});
   facts.array.evaluated = use.value.size();
@@ -29,7 +29,7 @@ Result<void> prefix_holds(const KeywordUse& use, Facts& facts) {
 }
 
 Result<void> prefix_fails(const KeywordUse& use, Alternatives& cases) {
-  if (!use.value.is_array()) return use.invalid("is a list of schemas");
+  if (!use.value.is_array()) return use.invalid("must be a list of schemas");
   for (std::size_t i = 0; i < use.value.size(); ++i) {
     cases.push_back(an_array());
     cases.back().array.least = static_cast<std::int64_t>(i) + 1;
@@ -132,13 +132,13 @@ Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
 }
 
 Result<void> unique_holds(const KeywordUse& use, Facts& facts) {
-  if (!use.value.is_boolean()) return use.invalid("is true or false");
+  if (!use.value.is_boolean()) return use.invalid("must be true or false");
   if (use.value == true) facts.array.unique = &use.schema;
   return {};
 }
 
 Result<void> unique_fails(const KeywordUse& use, Alternatives& /*cases*/) {
-  if (!use.value.is_boolean()) return use.invalid("is true or false");
+  if (!use.value.is_boolean()) return use.invalid("must be true or false");
   if (use.value == true) return use.unsupported("that two items are equal");
   return {};
 }

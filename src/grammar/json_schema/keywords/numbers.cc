@@ -18,7 +18,7 @@ bool is_lower(const KeywordUse& use) { return use.name == "minimum" || use.name 
 
 Result<void> bound_holds(const KeywordUse& use, Facts& facts) {
   if (says_nothing_alone(use)) return {};
-  if (!use.value.is_number()) return use.invalid("is a number");
+  if (!use.value.is_number()) return use.invalid("must be a number");
   NumberFacts::Bound bound{Decimal::of(use.value), opened(use)};
   is_lower(use) ? facts.number.at_least(std::move(bound)) : facts.number.at_most(std::move(bound));
   return {};
@@ -26,7 +26,7 @@ Result<void> bound_holds(const KeywordUse& use, Facts& facts) {
 
 Result<void> bound_fails(const KeywordUse& use, Alternatives& cases) {
   if (says_nothing_alone(use)) return {};
-  if (!use.value.is_number()) return use.invalid("is a number");
+  if (!use.value.is_number()) return use.invalid("must be a number");
   Facts facts;
   facts.types = kNumber;
   NumberFacts::Bound bound{Decimal::of(use.value), !opened(use)};
@@ -39,7 +39,7 @@ Result<void> bound_fails(const KeywordUse& use, Alternatives& cases) {
 constexpr std::int64_t kMostMultiple = 20'000;
 
 Result<NumberFacts::Multiple> multiple(const KeywordUse& use, bool holds) {
-  if (!use.value.is_number() || use.value.get<double>() <= 0) return use.invalid("is a number above 0");
+  if (!use.value.is_number() || use.value.get<double>() <= 0) return use.invalid("must be a number above 0");
   Decimal of = Decimal::of(use.value);
   if (!of.scaled(of.fraction.size(), kMostMultiple)) {
     return use.unsupported("more than " + std::to_string(kMostMultiple) + " in units of its last digit");

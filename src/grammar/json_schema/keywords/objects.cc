@@ -25,13 +25,13 @@ std::vector<ObjectFacts::Named> members(const Json& schemas) {
 }
 
 Result<void> properties_hold(const KeywordUse& use, Facts& facts) {
-  if (!use.value.is_object()) return use.invalid("is an object of schemas");
+  if (!use.value.is_object()) return use.invalid("must be an object of schemas");
   scope(facts).properties = members(use.value);
   return {};
 }
 
 Result<void> properties_fail(const KeywordUse& use, Alternatives& cases) {
-  if (!use.value.is_object()) return use.invalid("is an object of schemas");
+  if (!use.value.is_object()) return use.invalid("must be an object of schemas");
   for (const auto& [name, schema] : use.value.items()) {
     cases.push_back(an_object());
     cases.back().object.required = {name};
@@ -41,7 +41,7 @@ Result<void> properties_fail(const KeywordUse& use, Alternatives& cases) {
 }
 
 Result<void> check_patterns(const KeywordUse& use) {
-  if (!use.value.is_object()) return use.invalid("is an object of schemas");
+  if (!use.value.is_object()) return use.invalid("must be an object of schemas");
   for (const auto& [pattern, schema] : use.value.items()) {
     const auto made = use.patterns.find(pattern);
     if (made) continue;
@@ -97,9 +97,9 @@ Result<void> names_fail(const KeywordUse& use, Alternatives& /*cases*/) {
 
 Result<std::vector<std::string>> names(const KeywordUse& use) {
   std::vector<std::string> made;
-  if (!use.value.is_array()) return use.invalid("is a list of names");
+  if (!use.value.is_array()) return use.invalid("must be a list of names");
   for (const Json& name : use.value) {
-    if (!name.is_string()) return use.invalid("is a list of names");
+    if (!name.is_string()) return use.invalid("must be a list of names");
     if (std::find(made.begin(), made.end(), name) == made.end()) made.push_back(name.get<std::string>());
   }
   return made;

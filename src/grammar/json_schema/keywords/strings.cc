@@ -44,7 +44,7 @@ Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
 
 // The regular expression of a "pattern" or of a "format" that is known; else none.
 Result<const std::string*> regex(const KeywordUse& use) {
-  if (!use.value.is_string()) return use.invalid("is a string");
+  if (!use.value.is_string()) return use.invalid("must be a string");
   const std::string& text = use.value.get_ref<const std::string&>();
   if (use.name == "format") return format_regex(text);
   if (const auto made = use.patterns.find(text); !made) {
@@ -62,10 +62,12 @@ Result<void> pattern_holds(const KeywordUse& use, Facts& facts) {
   return {};
 }
 
+// What is written of a format is a part of it: what is not that part may be of the format, too.
 Result<void> pattern_fails(const KeywordUse& use, Alternatives& cases) {
   const auto text = regex(use);
   if (!text) return text.error();
   if (*text == nullptr) return {};
+  if (use.name == "format") return use.unsupported("that a string is not of a format");
   cases.push_back(a_string());
   cases.back().string.patterns.push_back({**text, false});
   return {};

@@ -20,7 +20,7 @@ Result<Types> types(const KeywordUse& use) {
   Types made = 0;
   for (const Json& name : list) {
     const Types one = name.is_string() ? named_types(name.get_ref<const std::string&>()) : Types{0};
-    if (one == 0) return use.invalid("is a type of JSON (\"string\", \"integer\" ...) or a list of them");
+    if (one == 0) return use.invalid("must be a type of JSON (\"string\", \"integer\" ...) or a list of them");
     made |= one;
   }
   const Json* nullable = use.beside("nullable");
@@ -51,7 +51,7 @@ std::vector<const Json*> listed(const KeywordUse& use) {
 }
 
 Result<void> values_hold(const KeywordUse& use, Facts& facts) {
-  if (use.name == "enum" && !use.value.is_array()) return use.invalid("is a list of values");
+  if (use.name == "enum" && !use.value.is_array()) return use.invalid("must be a list of values");
   Facts these;
   these.values = listed(use);
   these.types = 0;
@@ -61,7 +61,7 @@ Result<void> values_hold(const KeywordUse& use, Facts& facts) {
 }
 
 Result<void> values_fail(const KeywordUse& use, Alternatives& cases) {
-  if (use.name == "enum" && !use.value.is_array()) return use.invalid("is a list of values");
+  if (use.name == "enum" && !use.value.is_array()) return use.invalid("must be a list of values");
   Facts facts;
   for (const Json* value : listed(use)) {
     if (value->is_structured()) {

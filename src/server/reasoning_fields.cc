@@ -1,0 +1,57 @@
+#include "server/reasoning_fields.h"
+
+#include <algorithm>
+
+namespace millrace::server {
+namespace {
+
+using Fields = GenerationFields;
+
+constexpr const char* kEfforts[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
+
+// Templates with an effort know three.
+std::string template_effort(const std::string& effort) {
+  if (effort == "none" || effort == "minimal") return "low";
+  return effort == "xhigh" ? "high" : effort;
+}
+
+}  // namespace
+
+Result<void> read_effort(Fields& to, const std::string& name, const Json& value) {
+  if (std::ranges::find(kEfforts, value) == std::end(kEfforts)) {
+    return GenerationSchema::wrong_type(name, "none, minimal, low, medium, high or xhigh");
+  }
+  to.reasoning_effort = value.get<std::string>();
+  return {};
+}
+
+void add_reasoning_fields(GenerationSchema& schema) {
+  schema
+      .field(
+          "reasoning_effort", "none, minimal, low, medium, high or xhigh, as far as the model's template has a switch",
+          {{"enum", kEfforts}}, [](Fields& f, const Json& value) { return read_effort(f, "reasoning_effort", value); })
+      .boolean(
+          "include_reasoning", [](Fields& f) -> auto& { return f.include_reasoning; },
+          "Whether the answer has the model's reasoning")
+      .boolean(
+          "separate_reasoning", [](Fields& f) -> auto& { return f.separate_reasoning; },
+          "Whether reasoning is taken out of the content (SGLang's name)");
+}
+
+Json template_variables(const Fields& fields, const text::TemplateCapabilities& capabilities) {
+  Json variables = fields.chat_template_kwargs.is_null() ? Json::object() : fields.chat_template_kwargs;
+  const std::string name(text::to_string(capabilities.thinking_switch));
+  if (name.empty() || !variables.is_object() || variables.contains(name)) return variables;
+  if (capabilities.thinking_switch == text::ThinkingSwitch::kReasoningEffort) {
+    if (!fields.reasoning_effort.empty()) variables[name] = template_effort(fields.reasoning_effort);
+    return variables;
+  }
+  if (fields.thinking) {
+    variables[name] = *fields.thinking;
+  } else if (!fields.reasoning_effort.empty()) {
+    variables[name] = fields.reasoning_effort != "none";
+  }
+  return variables;
+}
+
+}  // namespace millrace::server

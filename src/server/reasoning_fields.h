@@ -1,0 +1,15 @@
+#pragma once
+
+#include "server/generation_fields.h"
+#include "text/chat_capabilities.h"
+
+namespace millrace::server {
+
+// How much the model reasons before it answers, and whether the client sees it.
+void add_reasoning_fields(GenerationSchema& schema);
+Result<void> read_effort(GenerationFields& to, const std::string& name, const Json& value);
+
+// chat_template_kwargs, and what the template calls its switch of reasoning where a field of the request sets it.
+Json template_variables(const GenerationFields& fields, const text::TemplateCapabilities& capabilities);
+
+}  // namespace millrace::server

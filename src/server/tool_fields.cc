@@ -1,0 +1,146 @@
+#include "server/tool_fields.h"
+
+#include <algorithm>
+
+#include "server/limits.h"
+#include "text/chat_request.h"
+
+namespace millrace::server {
+namespace {
+
+using L = RequestLimits;
+using Choice = tools::ToolUse::Choice;
+
+Error wrong(const std::string& path, std::string_view expected) { return GenerationSchema::wrong_type(path, expected); }
+
+Result<tools::Tool> read_tool(const Json& tool, const std::string& path) {
+  if (!tool.is_object()) return wrong(path, "an object");
+  if (tool.value("type", Json()) != "function") return wrong(path + ".type", "\"function\"");
+  const Json function = tool.value("function", Json());
+  if (!function.is_object()) return wrong(path + ".function", "an object");
+  tools::Tool out;
+  const Json name = function.value("name", Json());
+  if (auto fine = check_tool_name(name, path + ".function.name"); !fine) return fine.error();
+  out.name = name.get<std::string>();
+  out.parameters = function.value("parameters", Json());
+  if (!out.parameters.is_null() && !out.parameters.is_object()) {
+    return wrong(path + ".function.parameters", "a JSON schema: an object");
+  }
+  if (const std::size_t bytes = dumped(out.parameters).size(); bytes > L::kGrammarBytes) {
+    return make_error(ErrorCode::kInvalidArgument, path + ".function.parameters",
+                      "{}.function.parameters has {} bytes: the limit is {}", path, bytes, L::kGrammarBytes);
+  }
+  const Json strict = function.value("strict", Json());
+  if (!strict.is_null() && !strict.is_boolean()) return wrong(path + ".function.strict", "true or false");
+  out.strict = strict == true;
+  return out;
+}
+
+// The name that a choice or a list of choices refers to.
+Result<std::string> name_in(const Json& reference, const std::string& path, const tools::ToolUse& use) {
+  if (!reference.is_object() || reference.value("type", Json()) != "function") {
+    return wrong(path, "an object of type function");
+  }
+  const Json function = reference.value("function", Json());
+  const Json name = function.is_object() ? function.value("name", Json()) : reference.value("name", Json());
+  if (!name.is_string()) return wrong(path + ".name", "a string");
+  if (use.find(name.get_ref<const std::string&>()) == nullptr) {
+    return make_error(ErrorCode::kInvalidArgument, path, "{} names a function that tools does not have", path);
+  }
+  return name.get<std::string>();
+}
+
+void keep(tools::ToolUse& use, const std::vector<std::string>& names) {
+  std::erase_if(use.tools, [&](const tools::Tool& tool) { return std::ranges::find(names, tool.name) == names.end(); });
+}
+
+Result<void> read_allowed(const Json& choice, tools::ToolUse& use) {
+  const Json inner = choice.value("allowed_tools", choice);
+  const Json list = inner.is_object() ? inner.value("tools", Json()) : Json();
+  const Json mode = inner.is_object() ? inner.value("mode", Json("auto")) : Json();
+  if (mode != "auto" && mode != "required") return wrong("tool_choice.mode", "auto or required");
+  if (!list.is_array() || list.empty()) return wrong("tool_choice.tools", "a list of at least one function");
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    auto name = name_in(list[i], fmt::format("tool_choice.tools[{}]", i), use);
+    if (!name) return name.error();
+    names.push_back(std::move(*name));
+  }
+  use.choice = mode == "required" ? Choice::kRequired : Choice::kAuto;
+  keep(use, names);
+  return {};
+}
+
+Result<void> read_choice(const Json& choice, tools::ToolUse& use) {
+  if (choice.is_null() || choice == "auto") {
+    use.choice = use.tools.empty() ? Choice::kNone : Choice::kAuto;
+    return {};
+  }
+  if (choice == "none") {
+    use.choice = Choice::kNone;
+    return {};
+  }
+  const bool typed = choice.is_object();
+  if (choice != "required" && !typed)
+    return wrong("tool_choice", "none, auto, required or an object that names a function");
+  if (use.tools.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "tool_choice", "tool_choice needs tools");
+  }
+  if (choice == "required") {
+    use.choice = Choice::kRequired;
+    return {};
+  }
+  if (choice.value("type", Json()) == "allowed_tools") return read_allowed(choice, use);
+  auto name = name_in(choice, "tool_choice", use);
+  if (!name) return name.error();
+  use.choice = Choice::kRequired;
+  use.named = true;
+  use.parallel = false;
+  keep(use, {*name});
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_tool_name(const Json& name, const std::string& path) {
+  if (!name.is_string()) return wrong(path, "a string");
+  const auto& text = name.get_ref<const std::string&>();
+  const auto plain = [](char c) {
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '-' || c == '.';
+  };
+  if (text.empty() || text.size() > L::kToolName || !std::ranges::all_of(text, plain)) {
+    return make_error(ErrorCode::kInvalidArgument, path, "{} must be 1 to {} letters, digits, '_', '-' and '.'", path,
+                      L::kToolName);
+  }
+  return {};
+}
+
+Result<void> read_tools(GenerationFields& fields) {
+  tools::ToolUse& use = fields.tool_use;
+  use = {};
+  use.parallel = fields.parallel_tool_calls;
+  if (!fields.tools.is_null()) {
+    if (!fields.tools.is_array()) return wrong("tools", "a list");
+    if (fields.tools.size() > text::ChatLimits::kTools) {
+      return make_error(ErrorCode::kInvalidArgument, "tools", "tools has {} entries: the limit is {}",
+                        fields.tools.size(), text::ChatLimits::kTools);
+    }
+  }
+  for (std::size_t i = 0; i < fields.tools.size(); ++i) {
+    const std::string path = fmt::format("tools[{}]", i);
+    auto tool = read_tool(fields.tools[i], path);
+    if (!tool) return tool.error();
+    if (use.find(tool->name) != nullptr) {
+      return make_error(ErrorCode::kInvalidArgument, path, "{} has the name of a tool before it", path);
+    }
+    use.tools.push_back(std::move(*tool));
+  }
+  if (auto fine = read_choice(fields.tool_choice, use); !fine) return fine;
+  if (use.choice == Choice::kRequired && fields.constraint) {
+    return make_error(ErrorCode::kInvalidArgument, fields.constraint->field,
+                      "{} and a tool_choice that demands a call exclude each other", fields.constraint->field);
+  }
+  return {};
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,155 @@
+// Harmony, the format of gpt-oss: messages with a channel and perhaps a recipient.
+//   <|channel|>analysis<|message|>TEXT<|end|><|start|>assistant<|channel|>final<|message|>TEXT
+//   <|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}<|call|>
+// analysis is reasoning, final and commentary without a recipient are content.
+
+#include <utility>
+
+#include "server/marker_matcher.h"
+#include "server/tools/call_grammar.h"
+#include "server/tools/json_scanner.h"
+#include "server/tools/tool_format.h"
+
+namespace millrace::server::tools::formats {
+namespace {
+
+constexpr std::string_view kStart = "<|start|>", kChannel = "<|channel|>", kMessage = "<|message|>", kEnd = "<|end|>";
+constexpr std::string_view kConstrain = "<|constrain|>", kCall = "<|call|>", kReturn = "<|return|>";
+constexpr std::size_t kMostHead = 512;  // bytes
+
+int recognise(std::string_view chat_template) {
+  const auto has = [&](std::string_view word) { return chat_template.find(word) != std::string_view::npos; };
+  return 3 * (has(kChannel) && has(kMessage));
+}
+
+class Harmony final : public ToolParser {
+ public:
+  explicit Harmony(PartWriter& writer)
+      : writer_(writer),
+        ends_({std::string(kEnd), std::string(kCall), std::string(kReturn), std::string(kStart),
+               std::string(kChannel)}) {}
+
+  void finish() override {
+    if (state_ == State::kText) {
+      say(ends_.finish());
+    } else if (state_ == State::kHead && !begun_) {
+      writer_.content(head_);
+    }
+    writer_.finish();
+  }
+
+ protected:
+  void take(char byte) override {
+    switch (state_) {
+      case State::kHead: head(byte); break;
+      case State::kText: {
+        std::string text;
+        const int end = ends_.push(byte, text);
+        say(text);
+        if (end >= 0) begin_head();
+        break;
+      }
+      case State::kArguments: {
+        const bool in_string = json_.in_string();
+        const JsonScanner::Step step = json_.push(byte);
+        if (step == JsonScanner::Step::kBad || step == JsonScanner::Step::kDoneBefore) {
+          writer_.end_call();
+          state_ = State::kText;
+          return take(byte);
+        }
+        writer_.arguments(json_byte(byte, in_string));
+        if (step != JsonScanner::Step::kDone) return;
+        writer_.end_call();
+        state_ = State::kText;
+        break;
+      }
+    }
+  }
+
+ private:
+  enum class State : std::uint8_t { kHead, kText, kArguments };
+
+  void begin_head() {
+    head_.clear();
+    state_ = State::kHead;
+  }
+  // All from a message's beginning to <|message|>.
+  void head(char byte) {
+    head_ += byte;
+    // An answer that has no head is content.
+    const bool plain = !begun_ && head_[0] != '<';
+    if (plain || head_.size() > kMostHead) {
+      reasoning_ = false;
+      state_ = State::kText;
+      const std::string text = std::exchange(head_, {});
+      for (const char one : text) take(one);
+      return;
+    }
+    if (!head_.ends_with(kMessage)) return;
+    begun_ = true;
+    constexpr std::string_view kTo = "to=functions.";
+    reasoning_ = head_.find("analysis") != std::string::npos;
+    state_ = State::kText;
+    const std::size_t to = head_.find(kTo);
+    if (to == std::string::npos) return;
+    std::string_view name = std::string_view(head_).substr(to + kTo.size());
+    name = name.substr(0, name.find_first_of(" <"));
+    if (name.empty()) return;
+    reasoning_ = false;
+    writer_.begin_call(name);
+    json_ = {};
+    state_ = State::kArguments;
+  }
+  void say(std::string_view text) { reasoning_ ? writer_.reasoning(text) : writer_.content(text); }
+
+  PartWriter& writer_;
+  MarkerMatcher ends_;
+  State state_ = State::kHead;
+  bool begun_ = false, reasoning_ = false;  // a message has begun; this one is the model's own
+  JsonScanner json_;
+  std::string head_;
+};
+
+std::unique_ptr<ToolParser> parser(const ToolUse& /*use*/, PartWriter& writer) {
+  return std::make_unique<Harmony>(writer);
+}
+
+// What the model may think before its first word to others.
+grammar::ExpressionId analysis(CallGrammar& to) {
+  return to.grammar().optional(to.sequence({to.special(kChannel), to.bytes("analysis"), to.special(kMessage),
+                                            to.until(kEnd), to.special(kStart), to.bytes("assistant")}));
+}
+
+// One call: the model waits for its result.
+Result<grammar::ExpressionId> calls(CallGrammar& to) {
+  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
+    auto arguments = to.arguments(tool);
+    if (!arguments) return arguments;
+    return to.sequence({to.bytes("functions." + tool.name + " "), to.special(kConstrain), to.bytes("json"),
+                        to.special(kMessage), *arguments});
+  });
+  if (!call) return call;
+  return to.sequence({analysis(to), to.special(kChannel), to.bytes("commentary to="), *call,
+                      to.grammar().optional(to.special(kCall))});
+}
+
+grammar::ExpressionId content(CallGrammar& to, grammar::ExpressionId text) {
+  return to.sequence({analysis(to), to.special(kChannel), to.bytes("final"), to.special(kMessage), text});
+}
+
+}  // namespace
+
+ToolFormat openai() {
+  return {.name = "openai",
+          .description = "Harmony, reasoning too: gpt-oss",
+          .aliases = {"openai_gptoss", "harmony"},
+          .recognise = recognise,
+          .markers = {kStart, kChannel, kMessage, kEnd, kConstrain, kCall, kReturn},
+          .always = true,
+          .parser = parser,
+          .calls = calls,
+          .content = content,
+          .openers = {}};
+}
+
+}  // namespace millrace::server::tools::formats

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "server/json.h"
+#include "text/chat_capabilities.h"
+
+namespace millrace::server::tools {
+
+// A conversation whose template cannot say all of it, in terms that it can: definitions of tools become part of the
+// system message, calls of the assistant text as Hermes writes them, results messages of the user. What the template
+// does say stays. `tools`: those the model is to be told of, null for none.
+Json spelled_out(const Json& messages, const Json& tools, const text::TemplateCapabilities& capabilities);
+
+}  // namespace millrace::server::tools
