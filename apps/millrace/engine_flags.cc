@@ -92,6 +92,7 @@ engine::Config EngineFlags::config() const {
   config.policy_options.refuse_late = refuse_late;
   config.prefix_caching = prefix_caching;
   config.swap_bytes = swap_space;
+  config.jump_forward = speculation.jump_forward;
   config.preemption = preemption_mode == "swap"        ? engine::Preemption::kSwap
                       : preemption_mode == "recompute" ? engine::Preemption::kRecompute
                                                        : engine::Preemption::kAuto;

@@ -23,6 +23,8 @@ void SpeculationFlags::declare(CLI::App& app) {
   app.add_option("--spec-rule", rule, "How guesses become tokens: " + rules);
   app.add_flag("--spec-adaptive,!--no-spec-adaptive", adaptive,
                "Check only as many guesses as make the answer faster, by what was measured so far");
+  app.add_flag("--jump-forward,!--no-jump-forward", jump_forward,
+               "Guess what a grammar leaves no choice about; changes no token");
   app.add_option("--spec-model,--speculative-model", model, "The draft model, a reference as the model's");
   app.add_option("--spec-skip-layers", skip_layers,
                  "Layers that early-exit leaves out, e.g. 10-20; default the second half");
@@ -80,7 +82,7 @@ engine::SpeculationConfig SpeculationFlags::config() const {
     }
     throw_load_error(ErrorCode::kInvalidArgument, "spec-rule", "spec-rule is \"{}\"; there are {}", rule, names);
   }
-  return {.tokens = tokens, .adaptive = adaptive, .rule = found};
+  return {.tokens = tokens, .adaptive = adaptive, .rule = found, .jump_forward = jump_forward};
 }
 
 void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,

@@ -106,20 +106,45 @@ void measure(const Sample& sample, const std::shared_ptr<grammar::Vocabulary>& v
   }
 }
 
+// The vocabulary as bytes (in hexadecimal), and the texts as tokens: for others to measure the same (peers.py).
+void dump(const std::string& path, const grammar::Vocabulary& vocabulary, const std::vector<Sample>& samples) {
+  nlohmann::ordered_json out;
+  for (std::int32_t token = 0; token < vocabulary.tokenizer().vocab_size(); ++token) {
+    std::string hex;
+    const bool is_text = !vocabulary.tokenizer().is_special(token);
+    for (const char c : is_text ? vocabulary.bytes(token) : std::string_view()) {
+      hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    }
+    out["tokens"].push_back(std::move(hex));
+  }
+  out["ends"] = std::vector<std::int32_t>(vocabulary.ends().begin(), vocabulary.ends().end());
+  for (const Sample& sample : samples) {
+    out["samples"].push_back({{"name", sample.name},
+                              {"schema", sample.schema},
+                              {"tokens", vocabulary.tokenizer().encode(sample.text, false, false)}});
+  }
+  std::ofstream(path) << out;
+}
+
 int bench(int argc, char** argv) {
   CLI::App app("What grammars cost");
-  std::string tokenizer, schemas;
+  std::string tokenizer, schemas, dumped;
   bool cold = false;
   int rounds = 2;
   app.add_option("--tokenizer", tokenizer, "A model, or a .tiktoken file")->required();
   app.add_option("--schemas", schemas, "Lines of {name, schema, text}")->required();
   app.add_option("--rounds", rounds, "Over all schemas, each compiled anew")->check(CLI::Range(1, 100));
+  app.add_option("--dump", dumped, "Only write what is measured to this file");
   app.add_flag("--cold", cold, "No schema knows what others have in common with it");
   CLI11_PARSE(app, argc, argv);
   const auto loaded = open_tokenizer(tokenizer);
   const auto samples = read_samples(schemas);
   const auto start = steady_clock::now();
   auto vocabulary = grammar::make_vocabulary(loaded);
+  if (!dumped.empty()) {
+    dump(dumped, *vocabulary, samples);
+    return 0;
+  }
   fmt::print("{} tokens, tree in {:.0f} ms; {} schemas\n\n", loaded->vocab_size(), since(start), samples.size());
   for (int round = 0; round < rounds; ++round) {
     Run run;

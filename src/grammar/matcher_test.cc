@@ -6,6 +6,7 @@
 #include <random>
 
 #include "grammar/compiled_grammar.h"
+#include "grammar/reference_matcher.h"
 #include "grammar/vocabulary.h"
 #include "text/test_vocabularies.h"
 
@@ -215,6 +216,81 @@ TEST(Matcher, MasksAreWhatReadingTheTokensWouldSay) {
       }
     }
   }
+}
+
+// Rules over two letters, drawn at random: recursive in any way, empty, ambiguous, without end.
+class RandomGrammar {
+ public:
+  explicit RandomGrammar(unsigned seed) : random_(seed) {}
+
+  Grammar make() {
+    Grammar g;
+    for (int i = 0; i < 3; ++i) rules_.push_back(g.declare("rule" + std::to_string(i)));
+    for (const RuleId rule : rules_) g.define(rule, expression(g, 3));
+    g.set_root(g.rule(rules_[0]));
+    return g;
+  }
+
+ private:
+  ExpressionId expression(Grammar& g, int depth) {
+    const unsigned kind = random_() % (depth > 0 ? 9 : 4);
+    if (kind <= 1) return g.bytes(random_() % 2 == 0 ? "a" : "b");
+    if (kind == 2) return g.bytes(random_() % 3 == 0 ? "" : "ab");
+    if (kind == 3) return g.rule(rules_[random_() % rules_.size()]);
+    if (kind == 4) {
+      const auto least = static_cast<std::int64_t>(random_() % 3);
+      return g.repeat(expression(g, depth - 1), least,
+                      random_() % 2 == 0 ? kUnlimited : least + static_cast<std::int64_t>(random_() % 3));
+    }
+    std::vector<ExpressionId> parts;
+    for (unsigned n = 1 + random_() % 3; n > 0; --n) parts.push_back(expression(g, depth - 1));
+    return kind <= 6 ? g.sequence(std::move(parts)) : g.choice(std::move(parts));
+  }
+
+  std::mt19937 random_;
+  std::vector<RuleId> rules_;
+};
+
+// Every text of up to 7 letters: whether it fits, and whether it begins one that does, so that no mask leads into a
+// dead end and none keeps out what fits.
+TEST(Matcher, IsWhatTheDefinitionSaysOfAnyGrammar) {
+  const auto vocabulary = make_vocabulary(small_tokenizer("ab", 1));
+  int made = 0, fitting = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const Grammar grammar = RandomGrammar(seed).make();
+    ReferenceMatcher reference(grammar);
+    std::vector<std::string> texts = {""};
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (texts[i].size() < 7) texts.push_back(texts[i] + 'a'), texts.push_back(texts[i] + 'b');
+    }
+    std::vector<std::string> fits;
+    for (const std::string& text : texts) {
+      if (reference.matches(text)) fits.push_back(text);
+    }
+    WorkMeter meter;
+    const auto compiled = compile(grammar, vocabulary, meter);
+    if (!compiled) {
+      EXPECT_TRUE(fits.empty()) << seed << " " << compiled.error().message;
+      continue;
+    }
+    ++made;
+    fitting += static_cast<int>(fits.size());
+    for (const std::string& text : texts) {
+      Matcher matcher(*compiled);
+      const bool begins = matcher.accept_bytes(text);
+      ASSERT_EQ(begins && matcher.may_end(), std::ranges::find(fits, text) != fits.end())
+          << seed << " '" << text << "'";
+      const bool known = std::ranges::any_of(fits, [&](const std::string& one) { return one.starts_with(text); });
+      ASSERT_TRUE(begins || !known) << seed << " '" << text << "'";
+      if (!begins || matcher.may_end()) continue;
+      std::vector<std::uint64_t> words(vocabulary->words());
+      matcher.fill_mask(words);
+      ASSERT_TRUE(std::ranges::any_of(words, [](std::uint64_t word) { return word != 0; }))
+          << seed << " '" << text << "'";
+    }
+  }
+  EXPECT_GT(made, 150);
+  EXPECT_GT(fitting, 1000);
 }
 
 TEST(Matcher, SharesWhatGrammarsHaveInCommon) {

@@ -7,57 +7,54 @@
 #include "checkpoint/model_config.h"
 #include "engine/engine_thread.h"
 #include "grammar/grammar_cache.h"
-<<<<<<< HEAD
-=======
 #include "server/reasoning/reasoning_format.h"
 #include "server/tools/tool_format.h"
-    >>>>>>> 7ea4d35 (server: tools, reasoning and structured output in every API)
 #include "text/chat_format.h"
 #include "text/tokenizer.h"
 
-    namespace millrace::server {
+namespace millrace::server {
 
-  // A model as the application loads it, before requests come.
-  struct ModelParts {
-    std::shared_ptr<void> foundation;  // what the engine stands on: weights, backend, archive
-    std::unique_ptr<engine::Engine> engine;
-    std::shared_ptr<const text::Tokenizer> tokenizer;
-    std::shared_ptr<const text::ChatFormat> chat;  // null: the model has no template
-    // How it writes calls and reasoning: null where nobody shall look for any. See choose_formats().
-    const tools::ToolFormat* tool_format = nullptr;
-    const reasoning::ReasoningFormat* reasoning_format = nullptr;
-    checkpoint::GenerationDefaults generation;
-    std::string path;
-    std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
-  };
+// A model as the application loads it, before requests come.
+struct ModelParts {
+  std::shared_ptr<void> foundation;  // what the engine stands on: weights, backend, archive
+  std::unique_ptr<engine::Engine> engine;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const text::ChatFormat> chat;  // null: the model has no template
+  // How it writes calls and reasoning: null where nobody shall look for any. See choose_formats().
+  const tools::ToolFormat* tool_format = nullptr;
+  const reasoning::ReasoningFormat* reasoning_format = nullptr;
+  checkpoint::GenerationDefaults generation;
+  std::string path;
+  std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
+};
 
-  // Formats by name; "auto": what the chat template says, "none": none. kInvalidArgument for other names.
-  Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts);
+// Formats by name; "auto": what the chat template says, "none": none. kInvalidArgument for other names.
+Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts);
 
-  // A model that answers. Whoever holds one keeps it alive.
-  class HostedModel {
-   public:
-    HostedModel(std::string model_name, ModelParts model_parts, Env& env);
+// A model that answers. Whoever holds one keeps it alive.
+class HostedModel {
+ public:
+  HostedModel(std::string model_name, ModelParts model_parts, Env& env);
 
-    const std::string name;
-    const std::shared_ptr<const text::Tokenizer> tokenizer;
-    const std::shared_ptr<const text::ChatFormat> chat;
-    const tools::ToolFormat* const tool_format;
-    const reasoning::ReasoningFormat* const reasoning_format;
-    const checkpoint::GenerationDefaults generation;
-    const std::string path;
-    const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, hidden_size;
-    const std::int64_t max_length, vocab_size, kv_bytes;  // tokens, tokens, bytes
-    const std::int64_t created;                           // Unix time of loading
-    grammar::GrammarCache grammars;                       // for its requests alone
+  const std::string name;
+  const std::shared_ptr<const text::Tokenizer> tokenizer;
+  const std::shared_ptr<const text::ChatFormat> chat;
+  const tools::ToolFormat* const tool_format;
+  const reasoning::ReasoningFormat* const reasoning_format;
+  const checkpoint::GenerationDefaults generation;
+  const std::string path;
+  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, hidden_size;
+  const std::int64_t max_length, vocab_size, kv_bytes;  // tokens, tokens, bytes
+  const std::int64_t created;                           // Unix time of loading
+  grammar::GrammarCache grammars;                       // for its requests alone
 
-   private:
-    std::shared_ptr<void> foundation_;
+ private:
+  std::shared_ptr<void> foundation_;
 
-   public:
-    engine::EngineThread engine;  // last: it stands on all the rest
-  };
+ public:
+  engine::EngineThread engine;  // last: it stands on all the rest
+};
 
-  std::int64_t unix_time();
+std::int64_t unix_time();
 
 }  // namespace millrace::server
