@@ -100,7 +100,8 @@ Result<std::vector<std::string>> names(const KeywordUse& use) {
   if (!use.value.is_array()) return use.invalid("must be a list of names");
   for (const Json& name : use.value) {
     if (!name.is_string()) return use.invalid("must be a list of names");
-    if (std::find(made.begin(), made.end(), name) == made.end()) made.push_back(name.get<std::string>());
+    const auto& text = name.get_ref<const std::string&>();
+    if (std::find(made.begin(), made.end(), text) == made.end()) made.push_back(text);
   }
   return made;
 }
