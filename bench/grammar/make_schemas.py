@@ -107,10 +107,29 @@ class Maker:
         return {"$ref": "#/$defs/node", "$defs": {"node": node}}, value
 
 
+def bound(schema):
+    """Limits on what has none: the text of the sample may then be too long."""
+    if schema.get("type") == "string" and not {"enum", "format", "pattern"} & schema.keys():
+        schema["maxLength"] = min(schema.get("maxLength", 40), 40)
+    if schema.get("type") == "integer":
+        schema.setdefault("minimum", -1000)
+        schema.setdefault("maximum", 100000)
+    if schema.get("type") == "array":
+        schema["maxItems"] = 3
+    if schema.get("type") == "object":
+        schema["additionalProperties"] = False
+    for name in ("items", "node"):
+        if name in schema:
+            bound(schema[name])
+    for one in [*schema.get("properties", {}).values(), *schema.get("anyOf", []), *schema.get("$defs", {}).values()]:
+        bound(one)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=240)
     parser.add_argument("--compact", action="store_true", help="texts without white space")
+    parser.add_argument("--bounded", action="store_true", help="schemas whose texts all come to an end soon")
     args = parser.parse_args()
     for i in range(args.count):
         maker = Maker(i)
@@ -118,6 +137,8 @@ def main():
         style = i % 3 if not args.compact else 0
         text = json.dumps(value, ensure_ascii=i % 2 == 0, indent=2 if style == 2 else None,
                           separators=(",", ":") if style == 0 else None)
+        if args.bounded:
+            bound(schema)
         print(json.dumps({"name": f"schema-{i}", "schema": schema, "text": text}))
 
 

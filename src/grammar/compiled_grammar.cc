@@ -39,6 +39,7 @@ void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> 
   std::ranges::fill(words, 0);
   if (state == ParseStates::kDead || states_.failed()) return;
   const Mask& mask = mask_of(state);
+  if (states_.failed()) return;
   for (const auto& part : mask.parts) {
     for (std::size_t i = 0; i < part->words.size(); ++i) words[i] |= part->words[i];
     for (const std::int32_t token : part->tokens) set_bit(words, token);
@@ -51,6 +52,7 @@ void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> 
 
 const CompiledGrammar::Mask& CompiledGrammar::mask_of(ParseStates::Id state) {
   if (const auto known = masks_.find(state); known != masks_.end()) return known->second;
+  states_.allow(kMostWork);
   if (masks_bytes_ > kMostMaskBytes) {
     masks_.clear();
     masks_bytes_ = 0;

@@ -155,6 +155,31 @@ TEST(Matcher, RefusesWhatIsTooMuch) {
   EXPECT_EQ(compile(counted(0, 2000), vocabulary, unwanted).error().code, ErrorCode::kCancelled);
 }
 
+// Any text with an 'a' a thousand characters before its end: every text is in a state of its own, with a way for each
+// 'a'.
+TEST(Matcher, GivesUpOnWhatTakesTooMuchWhileItIsUsed) {
+  Grammar g;
+  const ExpressionId letter = g.character(set_of('a', 'b'));
+  g.set_root(g.sequence({g.repeat(letter, 0, kUnlimited), g.bytes("a"), g.repeat(letter, 1000, 1000)}));
+  const auto tokenizer = small_tokenizer("ab", 1);
+  const auto vocabulary = make_vocabulary(tokenizer);
+  WorkMeter meter;
+  const auto compiled = compile(g, vocabulary, meter).or_throw();
+  Matcher matcher(compiled);
+  std::mt19937 random(1);
+  std::vector<std::uint64_t> words(vocabulary->words());
+  for (int i = 0; i < 100'000 && !matcher.failed(); ++i) {
+    if (i % 50 == 0) matcher.fill_mask(words);
+    matcher.accept_bytes(random() % 2 == 0 ? "a" : "b");
+  }
+  EXPECT_TRUE(matcher.failed());
+  EXPECT_LE(compiled->memory(), CompiledGrammar::kMostBytes + (CompiledGrammar::kMostBytes >> 2));
+  matcher.fill_mask(words);
+  EXPECT_TRUE(std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; }));
+  Matcher again(compiled->renewed());
+  EXPECT_TRUE(again.accept_bytes("ab"));
+}
+
 TEST(Matcher, ReadsSpecialTokensAndNotTheirText) {
   const auto tokenizer = small_tokenizer("<>acl", 3);
   WorkMeter meter;
@@ -256,7 +281,7 @@ class RandomGrammar {
 TEST(Matcher, IsWhatTheDefinitionSaysOfAnyGrammar) {
   const auto vocabulary = make_vocabulary(small_tokenizer("ab", 1));
   int made = 0, fitting = 0;
-  for (unsigned seed = 0; seed < 400; ++seed) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
     const Grammar grammar = RandomGrammar(seed).make();
     ReferenceMatcher reference(grammar);
     std::vector<std::string> texts = {""};
@@ -289,8 +314,8 @@ TEST(Matcher, IsWhatTheDefinitionSaysOfAnyGrammar) {
           << seed << " '" << text << "'";
     }
   }
-  EXPECT_GT(made, 150);
-  EXPECT_GT(fitting, 1000);
+  EXPECT_GT(made, 40);
+  EXPECT_GT(fitting, 300);
 }
 
 TEST(Matcher, SharesWhatGrammarsHaveInCommon) {

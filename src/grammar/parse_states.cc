@@ -64,6 +64,8 @@ ParseStates::Id ParseStates::after(std::int32_t frame) {
 }
 
 ParseStates::Id ParseStates::find_step(Id state, std::uint8_t byte) {
+  allowed_ -= 1 + std::ssize(ways(state));
+  if (allowed_ < 0) failed_ = true;
   if (failed_) return kDead;
   std::int32_t& row = rows_of_[static_cast<std::size_t>(state)];
   if (row < 0) {

@@ -29,8 +29,11 @@ class ParseStates {
     auto operator<=>(const Way&) const = default;
   };
 
-  // More than `most_bytes` of states and frames: failed(), and every new step leads to kDead.
+  // More than `most_bytes` of states and frames, or more work than allow() has allowed since it was called last:
+  // failed(), and every new step leads to kDead.
   ParseStates(const TransitionNetwork& network, std::size_t most_bytes);
+  // Ways that new steps may look at from now on: about 20 ns each.
+  void allow(std::int64_t ways) noexcept { allowed_ = ways; }
 
   Id start();
   Id step(Id state, std::uint8_t byte) {
@@ -87,6 +90,7 @@ class ParseStates {
   std::vector<Id> rows_;               // [row][class]
   Index frame_index_, state_index_;
   std::size_t bytes_ = 0;
+  std::int64_t allowed_ = 0;
   bool failed_ = false;
 
   // Few of them most of the time.
