@@ -1,4 +1,4 @@
-"""Writes the seed files of corpus/{regex,ebnf,structural_tag}."""
+"""Writes the seed files of corpus/{regex,ebnf,structural_tag,json_schema}."""
 import json
 import pathlib
 
@@ -27,6 +27,21 @@ FORMATS = {
         {"type": "plus", "content": TEXT}, {"type": "repeat", "min": 1, "max": 3, "content": TEXT}]},
     "schema": {"type": "json_schema", "json_schema": {"type": "integer"}},
 }
+# The first byte: layout of white space, and with bit 2 what is not supported is left out.
+SCHEMAS = {
+    "object": {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1, "multipleOf": 0.5}, "b": {"enum": [1, "x", None]}},
+               "required": ["a"], "patternProperties": {"^x": True}, "additionalProperties": {"type": ["string", "null"]},
+               "minProperties": 2, "propertyNames": {"maxLength": 3}},
+    "array": {"prefixItems": [{"const": 1.0}, {"type": "boolean"}], "items": {"format": "date"}, "contains": {"pattern": "a+$"},
+              "maxContains": 2, "maxItems": 4, "unevaluatedItems": False},
+    "unique": {"type": "array", "items": {"enum": [1, 2, [3]]}, "uniqueItems": True, "minItems": 1},
+    "combined": {"allOf": [{"oneOf": [{"type": "string"}, {"minLength": 2}]}, {"anyOf": [{"not": {"const": "a"}}, {"if": {"maximum": 3}, "then": False}]}],
+                 "unevaluatedProperties": False, "dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"minProperties": 2}}},
+    "references": {"$id": "http://a/b", "$defs": {"t": {"$anchor": "t", "properties": {"n": {"$ref": "#/$defs/t"}, "m": {"$dynamicRef": "#d"}}},
+                   "u/~%": {"$id": "c.json", "$dynamicAnchor": "d"}}, "anyOf": [{"$ref": "#t"}, {"$ref": "c.json#d"}, {"$ref": "#/$defs/u~1~0%25"}]},
+    "draft4": {"$schema": "http://json-schema.org/draft-04/schema#", "definitions": {"a": {"maximum": 2, "exclusiveMaximum": True}},
+               "items": [{"$ref": "#/definitions/a"}], "additionalItems": False, "dependencies": {"a": ["b"]}},
+}
 
 
 def write(folder, name, data):
@@ -40,6 +55,8 @@ def main():
         write("regex", name, data)
     for name, data in EBNF.items():
         write("ebnf", name, data)
+    for number, (name, value) in enumerate(SCHEMAS.items()):
+        write("json_schema", name, bytes([number]) + json.dumps(value).encode())
     for name, value in FORMATS.items():
         write("structural_tag", name, json.dumps({"type": "structural_tag", "format": value}).encode())
     legacy = {"type": "structural_tag", "structures": [{"begin": "<f=a>", "schema": {"type": "null"}, "end": "</f>"}],

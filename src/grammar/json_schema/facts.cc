@@ -1,6 +1,7 @@
 #include "grammar/json_schema/facts.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "grammar/json_schema/json_values.h"
 
@@ -98,6 +99,10 @@ Facts meet(const Facts& a, const Facts& b) {
   add_objects(made.object, b.object);
   made.settle();
   return made;
+}
+
+void append(Alternatives& to, Alternatives more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace millrace::grammar::json_schema

@@ -128,5 +128,6 @@ Facts meet(const Facts& a, const Facts& b);
 
 // A value fits where it fits one of them.
 using Alternatives = std::vector<Facts>;
+void append(Alternatives& to, Alternatives more);
 
 }  // namespace millrace::grammar::json_schema

@@ -118,6 +118,12 @@ Result<bool> SchemaReader::possible_array(const ArrayFacts& facts) {
 }
 
 Result<bool> SchemaReader::possible_object(const ObjectFacts& facts) {
+  for (const std::string& name : facts.required) {  // most that is impossible is so here: schemas with tags
+    const auto goal = named_goal(facts, name);
+    if (!goal) return goal.error();
+    const auto some = possible(*goal);
+    if (!some || !*some) return some;
+  }
   const auto made = plan(facts);
   if (!made) return made.error();
   if (outside(facts.least, 0, facts.most)) return false;

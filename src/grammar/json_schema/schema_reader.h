@@ -75,11 +75,12 @@ class SchemaReader {
   Result<Alternatives> every_of(const Json& list, bool holds);
   Result<Alternatives> any_of(const Json& list, bool holds);
   Result<Alternatives> any_subset_of(const Json& list);
-  Result<Alternatives> one_of(const Json& schema, const Json& list);
-  Result<Alternatives> none_or_two_of(const Json& list);
   Result<Alternatives> conditional(const Json& schema, const Json& condition, bool holds);
   Result<Alternatives> dependents(const Json& schema, const std::string& keyword, const Json& value, bool holds);
   Result<Alternatives> conjunction(const Alternatives& a, const Alternatives& b);
+  // one_of.cc
+  Result<Alternatives> one_of(const Json& schema, const Json& list);
+  Result<Alternatives> none_or_two_of(const Json& list);
   Result<bool> disjoint(const Condition& a, const Condition& b);
   // unevaluated.cc
   Result<void> add_unevaluated(const Json& schema, Alternatives& made);

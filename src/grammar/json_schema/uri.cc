@@ -35,9 +35,8 @@ std::string without_dots(std::string_view path) {
     path.remove_prefix(slash + 1);
   }
   if (directory) kept.emplace_back();
-  std::string made;
-  for (const std::string_view part : kept)
-    made += (made.empty() && !rooted && &part == kept.data() ? "" : "/") + std::string(part);
+  std::string made = rooted ? "/" : "";
+  for (std::size_t i = 0; i < kept.size(); ++i) made += (i > 0 ? "/" : "") + std::string(kept[i]);
   return made;
 }
 

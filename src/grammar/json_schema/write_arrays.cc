@@ -122,8 +122,11 @@ class ArrayCounter {
 Result<ExpressionId> GrammarWriter::counted_array(const ArrayFacts& facts) {
   constexpr std::size_t kMostContains = 4;  // each doubles the ways in which an item may count
   if (facts.contains.size() > kMostContains) {
-    return make_error(ErrorCode::kUnsupported, "grammar", "JSON schema: more than {} \"contains\" of one array",
-                      kMostContains);
+    const auto done = reader_.left_out(*facts.contains.back().goal.front().schema, "", "more than 4 of one array");
+    if (!done) return done.error();
+    ArrayFacts fewer = facts;
+    fewer.contains.pop_back();
+    return counted_array(fewer);
   }
   const ArrayCounter counter(facts);
   std::map<ArrayCounter::State, RuleId> rules;

@@ -98,8 +98,12 @@ struct ObjectPlace {
 Result<ExpressionId> GrammarWriter::counted_object(const ObjectFacts& facts, const ObjectPlan& plan) {
   constexpr std::size_t kMostMarks = 4;
   if (facts.somewhere.size() > kMostMarks) {
-    return make_error(ErrorCode::kUnsupported, "grammar",
-                      "JSON schema: \"not\" of more than {} keywords about properties without names", kMostMarks);
+    const auto done = reader_.left_out(*facts.somewhere.back().goal.front().schema, "",
+                                       "that more than 4 such schemas do not hold of an object");
+    if (!done) return done.error();
+    ObjectFacts fewer = facts;
+    fewer.somewhere.pop_back();
+    return object(fewer);
   }
   std::map<ObjectPlace, RuleId> rules;
   std::vector<ObjectPlace> open;
