@@ -1,4 +1,5 @@
 """`millrace run` without a terminal: one prompt, one answer. test_run_terminal.py holds a conversation."""
+import json
 import re
 
 import pytest
@@ -142,3 +143,29 @@ def test_a_model_without_tokenizer_is_3(millrace, tiny):
 
 def test_a_prompt_beyond_the_length_of_a_sequence_is_2(ask):
     refused(ask("word " * 200, "--max-model-len", 64, ok=False))
+
+
+SCHEMA = '{"type": "object", "properties": {"colour": {"enum": ["red", "green"]}, "n": {"type": "integer", "minimum": 1, "maximum": 9}}, "required": ["colour", "n"], "additionalProperties": false}'
+
+
+def test_an_answer_fits_its_schema(ask):
+    answer = json.loads(ask("Name a colour.", "--json-schema", SCHEMA, length=60).out)
+    assert answer["colour"] in ("red", "green") and 1 <= answer["n"] <= 9
+
+
+def test_an_answer_fits_its_regex_and_its_grammar(ask, tmp_path):
+    assert re.fullmatch(r"[A-C]{3}-\d\d\n", ask("Name a colour.", "--regex", r"[A-C]{3}-\d\d", length=60).out)
+    grammar = tmp_path / "yes.gbnf"
+    grammar.write_text('root ::= ("yes" | "no") "!"\n')
+    assert ask("Is it?", "--grammar-file", grammar, length=60).out in ("yes!\n", "no!\n")
+
+
+def test_what_is_forced_is_not_drawn_otherwise(ask):
+    flags = ("--json-schema", SCHEMA, "--temperature", 1, "--seed", 3)
+    assert ask("Name a colour.", *flags, length=60).out == ask("Name a colour.", *flags, "--no-jump-forward", length=60).out
+
+
+def test_a_grammar_that_is_none_is_refused_by_its_flag(ask):
+    assert "json-schema" in refused(ask("Hi", "--json-schema", '{"type": "strin"}'))
+    assert "regex" in refused(ask("Hi", "--regex", "(a"))
+    refused(ask("Hi", "--regex", "a", "--json-object"))

@@ -30,12 +30,15 @@ class ChatSession {
                         const std::function<bool()>& interrupted);
 
   decode::SamplingParams& sampling() noexcept { return sampling_; }
+  // That each answer fits; null: any text.
+  void set_grammar(std::shared_ptr<grammar::CompiledGrammar> grammar) { grammar_ = std::move(grammar); }
   Conversation& conversation() noexcept { return conversation_; }
 
  private:
   Conversation& conversation_;
   engine::Engine& engine_;
   decode::SamplingParams sampling_;
+  std::shared_ptr<grammar::CompiledGrammar> grammar_;
   engine::SessionId session_;
 };
 

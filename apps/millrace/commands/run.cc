@@ -7,6 +7,7 @@
 #include "backend/cpu/probe.h"
 #include "base/cpu.h"
 #include "chat/chat_session.h"
+#include "chat/grammar_flags.h"
 #include "chat/sampling_flags.h"
 #include "chat/slash_commands.h"
 #include "chat/terminal.h"
@@ -25,6 +26,7 @@ struct Flags {
   app::ModelFlags model;
   app::SamplingFlags sampling;
   app::SpeculationFlags speculation;
+  app::GrammarFlags grammar;
   std::string prompt;
   std::string system;
   bool stats = false;
@@ -52,6 +54,7 @@ class Runner {
         show_stats_(flags.stats) {
     conversation_.set_system(flags.system);
     chat_.sampling().validate().or_throw();
+    chat_.set_grammar(flags.grammar.compile(loaded_.checkpoint->tokenizer));
   }
 
   // One question, one answer on stdout.
@@ -162,6 +165,7 @@ app::Command run() {
             app.add_option("--system", flags->system, "System message");
             app.add_flag("--stats", flags->stats, "Print times, tok/s and MBU on stderr after the answer");
             flags->sampling.declare(app);
+            flags->grammar.declare(app);
             flags->speculation.declare(app);
             flags->model.declare(app);
             return [flags] { return run(*flags); };

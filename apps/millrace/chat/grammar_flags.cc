@@ -1,0 +1,59 @@
+#include "chat/grammar_flags.h"
+
+#include <optional>
+#include <vector>
+
+#include "base/env.h"
+#include "grammar/language.h"
+
+namespace millrace::app {
+namespace {
+
+struct Asked {
+  const char* flag;
+  grammar::GrammarSource source;
+};
+
+constexpr std::uint64_t kMostBytes = 1 << 20;  // of a file; grammars have a limit of their own
+
+}  // namespace
+
+void GrammarFlags::declare(CLI::App& app) {
+  auto* group = app.add_option_group("What answers look like");
+  group->add_option("-j,--json-schema", json_schema, "JSON that fits this schema");
+  group->add_option("--json-schema-file", json_schema_file, "JSON that fits the schema in this file");
+  group->add_flag("--json-object", json_object, "Any JSON object");
+  group->add_option("--grammar", grammar, "Text that fits this grammar: GBNF or Lark");
+  group->add_option("--grammar-file", grammar_file, "Text that fits the grammar in this file");
+  group->add_option("--regex", regex, "Text that fits this regular expression, from beginning to end");
+  group->require_option(0, 1);
+}
+
+std::shared_ptr<grammar::CompiledGrammar> GrammarFlags::compile(
+    std::shared_ptr<const text::Tokenizer> tokenizer) const {
+  std::optional<Asked> asked;
+  if (!json_schema.empty()) asked = {"json-schema", {.language = "json_schema", .text = json_schema}};
+  if (!json_schema_file.empty()) {
+    asked = {"json-schema-file",
+             {.language = "json_schema", .text = read_file(Env::system(), json_schema_file, kMostBytes).or_throw()}};
+  }
+  if (json_object) asked = {"json-object", {.language = "json_object", .text = ""}};
+  if (!grammar.empty()) asked = {"grammar", {.language = "ebnf", .text = grammar}};
+  if (!grammar_file.empty())
+    asked = {"grammar-file",
+             {.language = "ebnf", .text = read_file(Env::system(), grammar_file, kMostBytes).or_throw()}};
+  if (!regex.empty()) asked = {"regex", {.language = "regex", .text = regex}};
+  if (!asked) return nullptr;
+  grammar::WorkMeter meter;
+  grammar::Grammar made;
+  std::vector<std::string> ignored;
+  const auto root = grammar::add_source(made, asked->source, meter, ignored);
+  if (!root) throw_load_error(root.error().code, asked->flag, "--{}: {}", asked->flag, root.error().message);
+  made.set_root(*root);
+  auto compiled = grammar::compile(made, grammar::make_vocabulary(std::move(tokenizer)), meter);
+  if (!compiled)
+    throw_load_error(compiled.error().code, asked->flag, "--{}: {}", asked->flag, compiled.error().message);
+  return *std::move(compiled);
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <string>
+
+#include "grammar/matcher.h"
+#include "text/tokenizer.h"
+
+namespace millrace::app {
+
+// What an answer must look like; names as llama-cli has them. At most one is given.
+struct GrammarFlags {
+  std::string json_schema, json_schema_file, grammar, grammar_file, regex;
+  bool json_object = false;
+
+  void declare(CLI::App& app);
+  // Null where nothing is asked for. Throws LoadError naming the flag.
+  std::shared_ptr<grammar::CompiledGrammar> compile(std::shared_ptr<const text::Tokenizer> tokenizer) const;
+};
+
+}  // namespace millrace::app
