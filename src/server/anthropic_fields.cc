@@ -127,6 +127,20 @@ Result<void> read_messages(Fields& to, const Json& value) {
   return {};
 }
 
+Json tools_shape() {
+  Json properties = function_shape();
+  properties.erase("parameters");
+  properties["input_schema"] = {{"type", "object"}};
+  properties["type"] = {{"enum", {"custom", nullptr}}};
+  const Json own = {{"type", "object"}, {"required", {"name", "input_schema"}}, {"properties", std::move(properties)}};
+  const Json other = {{"type", "object"},
+                      {"required", {"type"}},
+                      {"properties", {{"type", {{"type", "string"}, {"not", {{"const", "custom"}}}}}}}};
+  return {{"type", {"array", "null"}},
+          {"items", {{"anyOf", Json::array({own, other})}}},
+          {"maxItems", text::ChatLimits::kTools}};
+}
+
 // The client's own tools; those that Anthropic runs are taken, of no effect.
 Result<void> read_anthropic_tools(Fields& to, const Json& value) {
   if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
@@ -136,14 +150,16 @@ Result<void> read_anthropic_tools(Fields& to, const Json& value) {
     const Json& tool = value[i];
     if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json type = tool.value("type", Json());
+    if (!type.is_null() && !type.is_string()) return GenerationSchema::wrong_type(path + ".type", "a string");
     if (!type.is_null() && type != "custom") continue;
     if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
     const Json input = tool.value("input_schema", Json());
     if (!input.is_object()) return GenerationSchema::wrong_type(path + ".input_schema", "a JSON schema");
     Json function = {{"name", tool["name"]}};
-    if (tool.value("description", Json()).is_string()) function["description"] = tool["description"];
+    for (const char* member : {"description", "strict"}) {
+      if (tool.contains(member)) function[member] = tool[member];
+    }
     function["parameters"] = input;
-    if (tool.value("strict", Json()).is_boolean()) function["strict"] = tool["strict"];
     tools.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
   to.tools = std::move(tools);
@@ -196,21 +212,11 @@ GenerationSchema make_schema(bool counts_only) {
       .string(
           "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
       .field("tools", "Functions that the model may call; those that Anthropic runs are taken, of no effect",
-             {{"type", {"array", "null"}},
-              {"items",
-               {{"type", "object"},
-                {"required", {"name", "input_schema"}},
-                {"properties",
-                 {{"type", {{"const", "custom"}}},
-                  {"name", {{"type", "string"}, {"pattern", "^[a-zA-Z0-9_.-]{1,128}$"}}},
-                  {"description", {{"type", "string"}}},
-                  {"input_schema", {{"type", "object"}, {"maxProperties", 0}}}}}}},
-              {"maxItems", text::ChatLimits::kTools}},
-             read_anthropic_tools)
+             tools_shape(), read_anthropic_tools)
       .field("tool_choice", "auto, any, tool with a name, or none; disable_parallel_tool_use",
              {{"type", {"object", "null"}},
               {"required", {"type"}},
-              {"properties", {{"type", {{"enum", {"auto", "none"}}}}}}},
+              {"properties", {{"type", {{"enum", {"auto", "any", "tool", "none"}}}}}}},
              read_anthropic_choice)
       .field("thinking", "Whether the model reasons, as far as its template has a switch; budgets are of no effect",
              {{"type", {"object", "null"}},

@@ -12,6 +12,9 @@ ApiError error_of(const engine::Output& output) {
   if (output.error->code == ErrorCode::kInternal && output.error->param == "logits") {
     return {500, "numerical_error", "", "the model's output is not a number"};
   }
+  if (output.error->param == "grammar" && output.error->code == ErrorCode::kResourceExhausted) {
+    return {400, "grammar_too_complex", "", output.error->message};
+  }
   return *output.error;
 }
 

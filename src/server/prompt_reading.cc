@@ -53,12 +53,7 @@ Result<void> cut_after_last_message(std::vector<text::TextPiece>& pieces, const 
 }
 
 Json tools_shape() {
-  const Json function = {{"type", "object"},
-                         {"required", {"name"}},
-                         {"properties",
-                          {{"name", {{"type", "string"}, {"pattern", "^[a-zA-Z0-9_.-]{1,128}$"}}},
-                           {"description", {{"type", "string"}}},
-                           {"parameters", {{"type", "object"}, {"maxProperties", 0}}}}}};
+  const Json function = {{"type", "object"}, {"required", {"name"}}, {"properties", function_shape()}};
   const Json tool = {{"type", "object"},
                      {"required", {"type", "function"}},
                      {"properties", {{"type", {{"const", "function"}}}, {"function", function}}}};
@@ -198,8 +193,8 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
              [](Fields&, const Json&) -> Result<void> {
                return make_error(ErrorCode::kInvalidArgument, "chat_template", "chat_template is not accepted");
              })
-      .field("tool_choice", "none, auto, required, or an object that names a function or several",
-             {{"anyOf", {{{"enum", {"none", "auto", nullptr}}}, {{"type", "null"}}}}}, list(&Fields::tool_choice))
+      .field("tool_choice", "none, auto, required, or an object that names a function or several", tool_choice_shape(),
+             list(&Fields::tool_choice))
       .boolean(
           "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
           "Whether an answer may have several calls")

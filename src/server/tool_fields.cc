@@ -22,6 +22,8 @@ Result<tools::Tool> read_tool(const Json& tool, const std::string& path) {
   const Json name = function.value("name", Json());
   if (auto fine = check_tool_name(name, path + ".function.name"); !fine) return fine.error();
   out.name = name.get<std::string>();
+  const Json description = function.value("description", Json());
+  if (!description.is_null() && !description.is_string()) return wrong(path + ".function.description", "a string");
   out.parameters = function.value("parameters", Json());
   if (!out.parameters.is_null() && !out.parameters.is_object()) {
     return wrong(path + ".function.parameters", "a JSON schema: an object");
@@ -101,6 +103,21 @@ Result<void> read_choice(const Json& choice, tools::ToolUse& use) {
 }
 
 }  // namespace
+
+Json function_shape() {
+  return {{"name", {{"type", "string"}, {"pattern", fmt::format("^[a-zA-Z0-9_.-]{{1,{}}}$", L::kToolName)}}},
+          {"description", {{"type", {"string", "null"}}}},
+          {"parameters", {{"type", {"object", "null"}}}},
+          {"strict", {{"type", {"boolean", "null"}}}}};
+}
+
+Json tool_choice_shape() {
+  const Json words = {{"enum", {"none", "auto", "required", nullptr}}};
+  const Json named = {{"type", "object"},
+                      {"required", {"type"}},
+                      {"properties", {{"type", {{"enum", {"function", "allowed_tools"}}}}}}};
+  return {{"anyOf", Json::array({words, named})}};
+}
 
 Result<void> check_tool_name(const Json& name, const std::string& path) {
   if (!name.is_string()) return wrong(path, "a string");

@@ -4,6 +4,10 @@
 
 namespace millrace::server {
 
+// Of a function's name, description, parameters and strict, for the OpenAPI document; and of tool_choice.
+Json function_shape();
+Json tool_choice_shape();
+
 // A function's name as it stands at `path`.
 Result<void> check_tool_name(const Json& name, const std::string& path);
 

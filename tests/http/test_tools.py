@@ -48,7 +48,7 @@ def check_weather(arguments):
 
 
 def test_a_demanded_call_comes_and_fits_its_schema(server):
-    choice = chat(server, tools=[WEATHER], tool_choice="required")[0]
+    choice = chat(server, tools=[WEATHER], tool_choice="required", parallel_tool_calls=False)[0]
     calls = choice["message"]["tool_calls"]
     assert choice["finish_reason"] == "tool_calls" and choice["message"]["content"] is None
     assert calls[0]["type"] == "function" and calls[0]["id"] and calls[0]["function"]["name"] == "get_weather"

@@ -112,7 +112,8 @@ Result<void> read_flat_tools(Fields& to, const Json& value) {
     const std::string path = fmt::format("tools[{}]", i);
     const Json& tool = value[i];
     if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
-    if (tool.value("type", Json()) != "function") continue;
+    if (!tool.value("type", Json()).is_string()) return GenerationSchema::wrong_type(path + ".type", "a string");
+    if (tool["type"] != "function") continue;
     if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
     Json function = Json::object();
     for (const char* member : {"name", "description", "parameters", "strict"}) {
@@ -122,6 +123,18 @@ Result<void> read_flat_tools(Fields& to, const Json& value) {
   }
   to.tools = std::move(tools);
   return {};
+}
+
+Json flat_tools_shape() {
+  Json properties = {{"type", {{"const", "function"}}}};
+  properties.update(function_shape());
+  const Json function = {{"type", "object"}, {"required", {"type", "name"}}, {"properties", std::move(properties)}};
+  const Json other = {{"type", "object"},
+                      {"required", {"type"}},
+                      {"properties", {{"type", {{"type", "string"}, {"not", {{"const", "function"}}}}}}}};
+  return {{"type", {"array", "null"}},
+          {"items", {{"anyOf", Json::array({function, other})}}},
+          {"maxItems", text::ChatLimits::kTools}};
 }
 
 Result<void> read_text(Fields& to, const Json& value) {
@@ -165,19 +178,9 @@ const GenerationSchema& schema() {
                  return make_error(ErrorCode::kUnsupported, "background", "background: not supported");
                })
         .field("tools", "Functions that the model may call; the API's own tools are taken, of no effect",
-               {{"type", {"array", "null"}},
-                {"items",
-                 {{"type", "object"},
-                  {"required", {"type", "name"}},
-                  {"properties",
-                   {{"type", {{"const", "function"}}},
-                    {"name", {{"type", "string"}, {"pattern", "^[a-zA-Z0-9_.-]{1,128}$"}}},
-                    {"description", {{"type", "string"}}},
-                    {"parameters", {{"type", "object"}, {"maxProperties", 0}}}}}}},
-                {"maxItems", text::ChatLimits::kTools}},
-               read_flat_tools)
+               flat_tools_shape(), read_flat_tools)
         .field("tool_choice", "none, auto, required, or an object that names a function or several",
-               {{"enum", {"none", "auto", nullptr}}},
+               tool_choice_shape(),
                [](Fields& f, const Json& value) -> Result<void> {
                  f.tool_choice = Json(value);
                  return {};

@@ -1,0 +1,52 @@
+#include "server/tools/tool_prompt.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::server::tools {
+namespace {
+
+const Json kTools = Json::parse(R"([{"type": "function", "function": {"name": "now", "parameters": {}}}])");
+
+TEST(ToolPrompt, LeavesAConversationAloneWhoseTemplateKnowsTools) {
+  const Json messages = Json::parse(R"([{"role": "user", "content": "Hi"},
+      {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "now", "arguments": "{}"}}]},
+      {"role": "tool", "tool_call_id": "1", "content": "noon"}])");
+  text::TemplateCapabilities all;
+  all.tools = all.tool_results = all.system_role = true;
+  all.tool_arguments = text::ToolArguments::kEither;
+  EXPECT_EQ(spelled_out(messages, kTools, all), messages);
+}
+
+TEST(ToolPrompt, SpellsOutWhatATemplateDoesNotKnow) {
+  const Json messages = Json::parse(R"([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"},
+      {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "now", "arguments": {}}}]},
+      {"role": "tool", "tool_call_id": "1", "content": "noon"},
+      {"role": "tool", "tool_call_id": "2", "content": [{"type": "text", "text": "rain"}]}])");
+  text::TemplateCapabilities none;
+  none.system_role = true;
+  const Json out = spelled_out(messages, kTools, none);
+  ASSERT_EQ(out.size(), 4u);
+  EXPECT_TRUE(out[0]["content"].get<std::string>().starts_with("Be brief.\n\nYou may call functions."));
+  EXPECT_NE(out[0]["content"].get<std::string>().find(R"({"name":"now","parameters":{}})"), std::string::npos);
+  EXPECT_EQ(out[2]["content"], "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>");
+  EXPECT_FALSE(out[2].contains("tool_calls"));
+  EXPECT_EQ(out[3], Json::parse(R"({"role": "user", "content":
+      "<tool_response>\nnoon\n</tool_response>\n<tool_response>\nrain\n</tool_response>"})"));
+}
+
+TEST(ToolPrompt, TellsOfToolsInTheFirstMessageWhereThereIsNoSystem) {
+  const Json messages = Json::parse(R"([{"role": "user", "content": "Hi"}])");
+  const Json out = spelled_out(messages, kTools, {});
+  ASSERT_EQ(out.size(), 1u);
+  const auto text = out[0]["content"].get<std::string>();
+  EXPECT_TRUE(text.starts_with("You may call functions.") && text.ends_with("\n\nHi"));
+}
+
+TEST(ToolPrompt, LeavesBadMessagesToWhoeverRefusesThem) {
+  const Json messages =
+      Json::parse(R"([1, {"role": "assistant", "tool_calls": 7}, {"role": "tool", "content": 1}, {}])");
+  EXPECT_EQ(spelled_out(messages, kTools, {}).size(), 4u);
+}
+
+}  // namespace
+}  // namespace millrace::server::tools
