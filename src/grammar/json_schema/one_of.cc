@@ -5,6 +5,8 @@
 #include "grammar/json_schema/schema_reader.h"
 
 namespace millrace::grammar::json_schema {
+
+// Found out by what both say together; not found out counts as not disjoint, which costs work and says nothing false.
 Result<bool> SchemaReader::disjoint(const Condition& a, const Condition& b) {
   const int before = approximations_;
   const auto one = expand(a);
