@@ -58,7 +58,7 @@ def test_a_demanded_call_comes_and_fits_its_schema(server):
 def test_a_call_demanded_by_name_is_that_one_and_ends_with_stop(server):
     choice = chat(server, tools=[WEATHER, TIME], tool_choice=NAMED)[0]
     assert [call["function"]["name"] for call in choice["message"]["tool_calls"]] == ["get_time"]
-    assert choice["message"]["tool_calls"][0]["function"]["arguments"] == "{}"
+    assert json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]) == {}
     assert choice["finish_reason"] == "stop"
 
 

@@ -45,7 +45,7 @@ TEST(ToolPrompt, TellsOfToolsInTheFirstMessageWhereThereIsNoSystem) {
 TEST(ToolPrompt, LeavesBadMessagesToWhoeverRefusesThem) {
   const Json messages =
       Json::parse(R"([1, {"role": "assistant", "tool_calls": 7}, {"role": "tool", "content": 1}, {}])");
-  EXPECT_EQ(spelled_out(messages, kTools, {}).size(), 4u);
+  EXPECT_EQ(spelled_out(messages, nullptr, {}).size(), 4u);
 }
 
 }  // namespace

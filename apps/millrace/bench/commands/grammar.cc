@@ -6,6 +6,7 @@
 #include "bench/table.h"
 #include "chat/conversation.h"
 #include "command.h"
+#include "goodput.h"
 #include "grammar/grammar_cache.h"
 #include "grammar/language.h"
 #include "printable.h"
