@@ -162,8 +162,7 @@ Result<void> read_anthropic_tools(Fields& to, const Json& value) {
     function["parameters"] = input;
     tools.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
-  to.tools = std::move(tools);
-  return {};
+  return set_tools(to, std::move(tools));
 }
 
 Result<void> read_anthropic_choice(Fields& to, const Json& value) {

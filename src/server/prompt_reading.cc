@@ -184,7 +184,8 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
                  {{"role", {{"type", "string"}, {"enum", {"system", "developer", "user", "assistant"}}}},
                   {"content", {{"type", "string"}}}}}}}},
              list(&Fields::messages))
-      .field("tools", "Functions that the model may call", tools_shape(), list(&Fields::tools))
+      .field("tools", "Functions that the model may call", tools_shape(),
+             [](Fields& f, const Json& value) { return set_tools(f, value); })
       .field("documents", "Texts that the template shows the model", {{"type", {"array", "null"}}},
              list(&Fields::documents))
       .field("chat_template_kwargs", "Further variables of the template", {{"type", {"object", "null"}}},
@@ -194,7 +195,7 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
                return make_error(ErrorCode::kInvalidArgument, "chat_template", "chat_template is not accepted");
              })
       .field("tool_choice", "none, auto, required, or an object that names a function or several", tool_choice_shape(),
-             list(&Fields::tool_choice))
+             set_tool_choice)
       .boolean(
           "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
           "Whether an answer may have several calls")
@@ -223,7 +224,7 @@ Result<void> render_chat(GenerationTask& task) {
     return make_error(ErrorCode::kInvalidArgument, "continue_final_message",
                       "continue_final_message needs add_generation_prompt to be false");
   }
-  if (auto fine = read_tools(fields); !fine) return fine;
+  if (auto fine = resolve_tool_choice(fields); !fine) return fine;
   const bool has_tools = fields.tools.is_array() && !fields.tools.empty();
   const auto capabilities = task.model->chat->capabilities(has_tools);
   if (!capabilities) return capabilities.error();

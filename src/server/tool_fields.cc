@@ -73,7 +73,7 @@ Result<void> read_allowed(const Json& choice, tools::ToolUse& use) {
   return {};
 }
 
-Result<void> read_choice(const Json& choice, tools::ToolUse& use) {
+Result<void> resolve(const Json& choice, tools::ToolUse& use) {
   if (choice.is_null() || choice == "auto") {
     use.choice = use.tools.empty() ? Choice::kNone : Choice::kAuto;
     return {};
@@ -82,17 +82,12 @@ Result<void> read_choice(const Json& choice, tools::ToolUse& use) {
     use.choice = Choice::kNone;
     return {};
   }
-  const bool typed = choice.is_object();
-  if (choice != "required" && !typed)
-    return wrong("tool_choice", "none, auto, required or an object that names a function");
-  if (use.tools.empty()) {
-    return make_error(ErrorCode::kInvalidArgument, "tool_choice", "tool_choice needs tools");
-  }
+  if (use.tools.empty()) return make_error(ErrorCode::kInvalidArgument, "tool_choice", "tool_choice needs tools");
   if (choice == "required") {
     use.choice = Choice::kRequired;
     return {};
   }
-  if (choice.value("type", Json()) == "allowed_tools") return read_allowed(choice, use);
+  if (choice["type"] == "allowed_tools") return read_allowed(choice, use);
   auto name = name_in(choice, "tool_choice", use);
   if (!name) return name.error();
   use.choice = Choice::kRequired;
@@ -132,27 +127,40 @@ Result<void> check_tool_name(const Json& name, const std::string& path) {
   return {};
 }
 
-Result<void> read_tools(GenerationFields& fields) {
-  tools::ToolUse& use = fields.tool_use;
-  use = {};
-  use.parallel = fields.parallel_tool_calls;
-  if (!fields.tools.is_null()) {
-    if (!fields.tools.is_array()) return wrong("tools", "a list");
-    if (fields.tools.size() > text::ChatLimits::kTools) {
-      return make_error(ErrorCode::kInvalidArgument, "tools", "tools has {} entries: the limit is {}",
-                        fields.tools.size(), text::ChatLimits::kTools);
-    }
+Result<void> set_tools(GenerationFields& fields, Json tools) {
+  if (!tools.is_array()) return wrong("tools", "a list");
+  if (tools.size() > text::ChatLimits::kTools) {
+    return make_error(ErrorCode::kInvalidArgument, "tools", "tools has {} entries: the limit is {}", tools.size(),
+                      text::ChatLimits::kTools);
   }
-  for (std::size_t i = 0; i < fields.tools.size(); ++i) {
+  tools::ToolUse& use = fields.tool_use;
+  for (std::size_t i = 0; i < tools.size(); ++i) {
     const std::string path = fmt::format("tools[{}]", i);
-    auto tool = read_tool(fields.tools[i], path);
+    auto tool = read_tool(tools[i], path);
     if (!tool) return tool.error();
     if (use.find(tool->name) != nullptr) {
       return make_error(ErrorCode::kInvalidArgument, path, "{} has the name of a tool before it", path);
     }
     use.tools.push_back(std::move(*tool));
   }
-  if (auto fine = read_choice(fields.tool_choice, use); !fine) return fine;
+  fields.tools = std::move(tools);
+  return {};
+}
+
+Result<void> set_tool_choice(GenerationFields& fields, const Json& choice) {
+  const bool word = choice == "none" || choice == "auto" || choice == "required";
+  const Json type = choice.is_object() ? choice.value("type", Json()) : Json();
+  if (!word && type != "function" && type != "allowed_tools") {
+    return wrong("tool_choice", "none, auto, required or an object of type function or allowed_tools");
+  }
+  fields.tool_choice = Json(choice);
+  return {};
+}
+
+Result<void> resolve_tool_choice(GenerationFields& fields) {
+  tools::ToolUse& use = fields.tool_use;
+  use.parallel = fields.parallel_tool_calls;
+  if (auto fine = resolve(fields.tool_choice, use); !fine) return fine;
   if (use.choice == Choice::kRequired && fields.constraint) {
     return make_error(ErrorCode::kInvalidArgument, fields.constraint->field,
                       "{} and a tool_choice that demands a call exclude each other", fields.constraint->field);

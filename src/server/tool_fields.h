@@ -11,11 +11,17 @@ Json tool_choice_shape();
 // A function's name as it stands at `path`.
 Result<void> check_tool_name(const Json& name, const std::string& path);
 
-// tools, tool_choice and parallel_tool_calls -> tool_use. Tools as the chat API spells them; tool_choice as it or the
-// Responses API does:
+// Takes `tools`, a list as the chat API spells it, and what may be called of it. kInvalidArgument naming the field, as
+// the others.
+Result<void> set_tools(GenerationFields& fields, Json tools);
+
+// Takes tool_choice as the chat API or the Responses API has it; what it refers to is looked at by
+// resolve_tool_choice().
 //   "none" | "auto" | "required" | {"type": "function", "name"} | {"type": "function", "function": {"name"}}
 //   {"type": "allowed_tools", "mode", "tools"} | {"type": "allowed_tools", "allowed_tools": {"mode", "tools"}}
-// kInvalidArgument naming the field.
-Result<void> read_tools(GenerationFields& fields);
+Result<void> set_tool_choice(GenerationFields& fields, const Json& choice);
+
+// tools, tool_choice and parallel_tool_calls together, once all are known -> tool_use.
+Result<void> resolve_tool_choice(GenerationFields& fields);
 
 }  // namespace millrace::server

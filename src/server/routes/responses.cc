@@ -121,8 +121,7 @@ Result<void> read_flat_tools(Fields& to, const Json& value) {
     }
     tools.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
-  to.tools = std::move(tools);
-  return {};
+  return set_tools(to, std::move(tools));
 }
 
 Json flat_tools_shape() {
@@ -180,11 +179,7 @@ const GenerationSchema& schema() {
         .field("tools", "Functions that the model may call; the API's own tools are taken, of no effect",
                flat_tools_shape(), read_flat_tools)
         .field("tool_choice", "none, auto, required, or an object that names a function or several",
-               tool_choice_shape(),
-               [](Fields& f, const Json& value) -> Result<void> {
-                 f.tool_choice = Json(value);
-                 return {};
-               })
+               tool_choice_shape(), set_tool_choice)
         .boolean(
             "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
             "Whether an answer may have several calls")
