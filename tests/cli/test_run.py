@@ -166,6 +166,6 @@ def test_what_is_forced_is_not_drawn_otherwise(ask):
 
 
 def test_a_grammar_that_is_none_is_refused_by_its_flag(ask):
-    assert "json-schema" in refused(ask("Hi", "--json-schema", '{"type": "strin"}'))
-    assert "regex" in refused(ask("Hi", "--regex", "(a"))
-    refused(ask("Hi", "--regex", "a", "--json-object"))
+    assert "json-schema" in refused(ask("Hi", "--json-schema", '{"type": "strin"}', ok=False))
+    assert "regex" in refused(ask("Hi", "--regex", "(a", ok=False))
+    refused(ask("Hi", "--regex", "a", "--json-object", ok=False))
