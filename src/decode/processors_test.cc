@@ -387,6 +387,27 @@ TEST(Processors, ArePartOfTheChainOnlyWhereTheyChangeSomething) {
   }
 }
 
+TEST(Processors, EndReasoningWhereItsBudgetIsSpent) {
+  const Processor& ends = unnamed(5);
+  SamplingParams params;
+  params.thinking_budget = {.tokens = 2, .open = -1, .close = 3};
+  const auto left = [&](const Tokens& answer) {
+    History history({.tokens = true, .counts = false}, 8);
+    history.observe(Tokens{3, 1});
+    for (const std::int32_t token : answer) history.accept(token);
+    Candidates candidates = candidates_of(std::vector<float>(6, 1.0f));
+    ends.apply({.params = params, .history = history}, candidates);
+    return std::ranges::count_if(candidates, [](const Candidate& c) { return std::isfinite(c.logit); });
+  };
+  EXPECT_EQ(left({4}), 6);        // there is some left
+  EXPECT_EQ(left({4, 4}), 1);     // the end alone
+  EXPECT_EQ(left({4, 4, 4}), 1);  // and later, whatever came in between
+  EXPECT_EQ(left({3, 4, 4}), 6);  // it has ended
+  params.thinking_budget->open = 2;
+  EXPECT_EQ(left({4, 4}), 6);  // nothing was thought
+  EXPECT_EQ(left({2, 4}), 1);
+}
+
 std::vector<std::string> names_of(const SamplingParams& params) {
   std::vector<std::string> out;
   for (const Processor* p : build_chain(params)) out.emplace_back(p->name.empty() ? "-" : p->name);

@@ -19,6 +19,14 @@ class SequenceBreakers;  // sequence_breakers.h
 
 // How tokens are chosen and when an answer ends. Names, neutral values and meaning as in vLLM, and as in llama.cpp
 // where vLLM has none (docs/decode.md has a table).
+// After so many tokens of the answer the model has thought enough: the token that ends reasoning follows, unless it was
+// there before. Only where the answer begins in reasoning, or opens it within its first tokens.
+struct ThinkingBudget {
+  std::int64_t tokens = 0;  // >= 0
+  std::int32_t open = -1;   // the token that opens reasoning; -1: the prompt has
+  std::int32_t close = 0;   // and that ends it
+};
+
 struct SamplingParams {
   double temperature = 1.0;         // 0 = greedy; up to 100
   double dynatemp_range = 0.0;      // temperature moves as far up and down with the entropy; [0, 100]
@@ -42,7 +50,8 @@ struct SamplingParams {
   std::int64_t dry_allowed_length = 2;                            // than so many; >= 1
   std::int64_t dry_penalty_last_n = -1;                           // within so many last tokens; -1 = all, 0 = none
   std::shared_ptr<const SequenceBreakers> dry_sequence_breakers;  // a repetition does not reach over them; may be null
-  std::int64_t no_repeat_ngram_size = 0;             // no n tokens twice in prompt and answer; [0, 64], 0 = any
+  std::int64_t no_repeat_ngram_size = 0;  // no n tokens twice in prompt and answer; [0, 64], 0 = any
+  std::optional<ThinkingBudget> thinking_budget;
   std::vector<TokenBias> logit_bias;                 // added to logits; at most 300, each in [-100, 100]
   std::vector<std::int32_t> allowed_token_ids;       // nothing else is drawn; empty = all are allowed
   std::vector<std::vector<std::int32_t>> bad_words;  // sequences of tokens that the answer will not have

@@ -190,6 +190,12 @@ Result<void> read_thinking(Fields& to, const Json& value) {
     return GenerationSchema::wrong_type("thinking.type", "enabled, disabled or adaptive");
   }
   if (type != "adaptive") to.thinking = type == "enabled";
+  const Json budget = value.value("budget_tokens", Json());
+  if (budget.is_null()) return {};
+  const auto tokens = GenerationSchema::whole(budget);
+  if (!tokens || *tokens < 1) return GenerationSchema::wrong_type("thinking.budget_tokens", "an integer from 1");
+  to.thinking_token_budget = *tokens;
+  to.thinking_budget_is_wish = true;
   return {};
 }
 
@@ -217,7 +223,7 @@ GenerationSchema make_schema(bool counts_only) {
               {"required", {"type"}},
               {"properties", {{"type", {{"enum", {"auto", "any", "tool", "none"}}}}}}},
              read_anthropic_choice)
-      .field("thinking", "Whether the model reasons, as far as its template has a switch; budgets are of no effect",
+      .field("thinking", "Whether the model reasons, as far as its template has a switch; budget_tokens",
              {{"type", {"object", "null"}},
               {"required", {"type"}},
               {"properties", {{"type", {{"enum", {"enabled", "disabled", "adaptive"}}}}}}},

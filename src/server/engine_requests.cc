@@ -39,6 +39,24 @@ std::vector<std::int32_t> special_markers(const AnswerReading& reading, const te
   return out;
 }
 
+// Where the model marks the end of its reasoning with a token of its own.
+Result<std::optional<decode::ThinkingBudget>> thinking_budget(const GenerationTask& task) {
+  std::optional<decode::ThinkingBudget> out;
+  if (!task.fields.thinking_token_budget) return out;
+  const reasoning::ReasoningFormat* format = task.reading.reasoning;
+  const text::Tokenizer& tokenizer = *task.model->tokenizer;
+  const auto open = format == nullptr ? std::nullopt : tokenizer.find(format->open);
+  const auto close = format == nullptr ? std::nullopt : tokenizer.find(format->close);
+  const bool begun = task.reading.reasoning_begun;
+  if (close && (begun || open)) {
+    out = {.tokens = *task.fields.thinking_token_budget, .open = begun ? -1 : *open, .close = *close};
+    return out;
+  }
+  if (task.fields.thinking_budget_is_wish) return out;
+  return make_error(ErrorCode::kUnsupported, "thinking_token_budget",
+                    "thinking_token_budget: this model has no token of its own that ends its reasoning");
+}
+
 }  // namespace
 
 Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens) {
@@ -47,6 +65,8 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
   if (auto fine = check_vocabulary(fields, model.vocab_size); !fine) return fine;
   const std::uint64_t seed = Env::system().random_seed();
   const auto breakers = fields.sequence_breakers(*model.tokenizer);
+  const auto budget = thinking_budget(task);
+  if (!budget) return budget.error();
   const std::vector<std::int32_t> markers = special_markers(task.reading, *model.tokenizer);
   for (std::vector<std::int32_t>& prompt : task.prompts) {
     if (fields.truncate_prompt_tokens) {
@@ -70,6 +90,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     request.beams = fields.beam_options();
     request.n = request.beams ? fields.n : std::max(fields.n, fields.best_of.value_or(0));
     request.sampling.shown_special_tokens = markers;
+    request.sampling.thinking_budget = *budget;
     request.sampling.logprobs = fields.logprobs;
     if (request.n > fields.n && !request.sampling.logprobs) request.sampling.logprobs = 0;
     request.prompt_logprobs = fields.prompt_logprobs;

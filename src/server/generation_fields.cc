@@ -272,19 +272,6 @@ void add_serving_fields(GenerationSchema& schema) {
       .ignored("kv_transfer_params", "Taken, of no effect");
 }
 
-void add_refused_fields(GenerationSchema& schema) {
-  const auto refuse = [](const std::string& name, const std::string& what) {
-    return [name, what](Fields&, const Json& value) -> Result<void> {
-      const bool nothing = value.empty() || value == false || (value.is_number() && value == 0) || value == "none" ||
-                           value == "auto" || (value.is_object() && value.value("type", Json()) == "text");
-      if (nothing) return {};
-      return make_error(ErrorCode::kUnsupported, name, "{}: {} not supported by this version", name, what);
-    };
-  };
-  schema.field("thinking_token_budget", "Not yet supported, refused", Json::object(),
-               refuse("thinking_token_budget", "this field is"));
-}
-
 decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDefaults& defaults,
                                                   std::int64_t default_max_tokens, std::int64_t room,
                                                   std::uint64_t random_seed, const text::Tokenizer& tokenizer) const {

@@ -71,10 +71,12 @@ struct GenerationFields {
   bool parallel_tool_calls = true;
   tools::ToolUse tool_use;  // read_tools(): the two and tools
   // reasoning
-  std::string reasoning_effort;    // empty: the model's own
-  std::optional<bool> thinking;    // on or off, as far as the template has a switch
-  bool include_reasoning = true;   // in the answer
-  bool separate_reasoning = true;  // from its content
+  std::string reasoning_effort;  // empty: the model's own
+  std::optional<std::int64_t> thinking_token_budget;
+  bool thinking_budget_is_wish = false;  // of no effect where the model's reasoning cannot be ended so
+  std::optional<bool> thinking;          // on or off, as far as the template has a switch
+  bool include_reasoning = true;         // in the answer
+  bool separate_reasoning = true;        // from its content
   // serving
   int priority = 0;
   std::string cache_salt, user, request_id, session_id;
@@ -102,8 +104,6 @@ void add_ending_fields(GenerationSchema& schema);
 void add_beam_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);
 void add_serving_fields(GenerationSchema& schema);
-// Of features that are not there yet: a value that asks for one is refused by name, one that does not is taken.
-void add_refused_fields(GenerationSchema& schema);
 
 // What stands before the conversation, where it came in a field of its own, becomes its first message.
 void add_system_message(GenerationFields& fields);

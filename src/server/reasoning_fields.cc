@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/limits.h"
+
 namespace millrace::server {
 namespace {
 
@@ -30,6 +32,9 @@ void add_reasoning_fields(GenerationSchema& schema) {
       .field(
           "reasoning_effort", "none, minimal, low, medium, high or xhigh, as far as the model's template has a switch",
           {{"enum", kEfforts}}, [](Fields& f, const Json& value) { return read_effort(f, "reasoning_effort", value); })
+      .integer(
+          "thinking_token_budget", [](Fields& f) -> auto& { return f.thinking_token_budget; }, 0,
+          RequestLimits::kMaxTokens, "Tokens after which reasoning ends")
       .boolean(
           "include_reasoning", [](Fields& f) -> auto& { return f.include_reasoning; },
           "Whether the answer has the model's reasoning")

@@ -29,7 +29,6 @@ const GenerationSchema& schema() {
     add_stream_fields(s);
     add_serving_fields(s);
     add_constraint_fields(s);
-    add_refused_fields(s);
     s.required("messages");
     return s;
   }();

@@ -40,7 +40,6 @@ const GenerationSchema& schema() {
     add_stream_fields(s);
     add_serving_fields(s);
     add_constraint_fields(s);
-    add_refused_fields(s);
     s.required("prompt");
     return s;
   }();
