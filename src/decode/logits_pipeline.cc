@@ -72,6 +72,26 @@ bool is_set(std::span<const std::uint64_t> mask, std::int32_t token) {
   return (mask[static_cast<std::size_t>(token) / 64] >> (token % 64) & 1) != 0;
 }
 
+// The first of the largest logits of tokens in the mask, or -1 if none of those is finite.
+std::int32_t first_largest(std::span<const float> logits, std::span<const std::uint64_t> mask) {
+  float best = -std::numeric_limits<float>::infinity();
+  std::int32_t token = -1;
+  for (std::size_t word = 0; word < mask.size(); ++word) {
+    std::uint64_t bits = mask[word];
+    if (bits == 0) continue;
+    const std::span row = logits.subspan(word * 64, std::min<std::size_t>(64, logits.size() - word * 64));
+    // Most words are full or empty: in full ones the largest is looked for first, and where it is only if it is new.
+    if (~bits == 0 && *std::ranges::max_element(row) <= best) continue;
+    for (; bits != 0; bits &= bits - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+      if (!(row[i] > best)) continue;
+      best = row[i];
+      token = static_cast<std::int32_t>(word * 64 + i);
+    }
+  }
+  return token;
+}
+
 // As gather(), of the tokens in the mask alone, though the whole row is looked at for what is broken.
 bool gather_masked(std::span<const float> logits, std::span<const std::int32_t> allowed,
                    std::span<const std::uint64_t> mask, Candidates& candidates) {
@@ -190,6 +210,8 @@ Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::
     const auto mask = allowed_by_grammar(logits.size());
     if (!mask) return mask.error();
     if (mask->empty() || is_set(*mask, token)) return token;
+    const std::int32_t allowed = first_largest(logits, *mask);
+    return allowed < 0 ? Result<std::int32_t>(nothing_left(position)) : allowed;
   }
   const auto candidates = process(logits, position, Use::kDraw);
   if (!candidates) return candidates.error();
