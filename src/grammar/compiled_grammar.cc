@@ -18,16 +18,17 @@ void set_bit(std::span<std::uint64_t> words, std::int32_t token) {
 }  // namespace
 
 CompiledGrammar::CompiledGrammar(std::shared_ptr<const TransitionNetwork> network,
-                                 std::shared_ptr<Vocabulary> vocabulary)
+                                 std::shared_ptr<Vocabulary> vocabulary, std::vector<std::string> ignored)
     : network_(std::move(network)),
       vocabulary_(std::move(vocabulary)),
+      ignored_(std::move(ignored)),
       states_(*network_, kMostBytes),
       path_(vocabulary_->longest() + 1) {
   note_memory();
 }
 
 std::shared_ptr<CompiledGrammar> CompiledGrammar::renewed() const {
-  return std::make_shared<CompiledGrammar>(network_, vocabulary_);
+  return std::make_shared<CompiledGrammar>(network_, vocabulary_, ignored_);
 }
 
 void CompiledGrammar::note_memory() {
@@ -163,7 +164,7 @@ Result<std::shared_ptr<CompiledGrammar>> compile(const Grammar& grammar, std::sh
   auto network = build_network(grammar, &vocabulary->tokenizer(), meter);
   if (!network) return network.error();
   auto made = std::make_shared<CompiledGrammar>(std::make_shared<const TransitionNetwork>(std::move(*network)),
-                                                std::move(vocabulary));
+                                                std::move(vocabulary), grammar.ignored());
   std::vector<std::uint64_t> words(made->vocabulary().words());
   made->fill_mask(made->states().start(), words, true);
   return made;

@@ -26,7 +26,8 @@ namespace millrace::grammar {
 // Used by one thread at a time, but for memory() and failed().
 class CompiledGrammar {
  public:
-  CompiledGrammar(std::shared_ptr<const TransitionNetwork> network, std::shared_ptr<Vocabulary> vocabulary);
+  CompiledGrammar(std::shared_ptr<const TransitionNetwork> network, std::shared_ptr<Vocabulary> vocabulary,
+                  std::vector<std::string> ignored = {});
 
   ParseStates& states() noexcept { return states_; }
   const Vocabulary& vocabulary() const noexcept { return *vocabulary_; }
@@ -35,6 +36,7 @@ class CompiledGrammar {
   // clears all others.
   void fill_mask(ParseStates::Id state, std::span<std::uint64_t> words, bool ends);
 
+  const std::vector<std::string>& ignored() const noexcept { return ignored_; }  // see Grammar
   // The same grammar that has forgotten what it knew.
   std::shared_ptr<CompiledGrammar> renewed() const;
   std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes, all told
@@ -63,6 +65,7 @@ class CompiledGrammar {
 
   std::shared_ptr<const TransitionNetwork> network_;
   std::shared_ptr<Vocabulary> vocabulary_;
+  const std::vector<std::string> ignored_;
   ParseStates states_;
   std::map<Chain, std::shared_ptr<const LocalMask>> locals_;
   std::unordered_map<ParseStates::Id, Mask> masks_;

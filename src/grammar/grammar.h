@@ -59,6 +59,10 @@ class Grammar {
   // declare, define and rule in one.
   ExpressionId named(std::string name, ExpressionId expression);
 
+  // What of the sources was left out, as its writer was told it might be: for whoever asks afterwards.
+  void note_ignored(std::vector<std::string> places) { ignored_.insert(ignored_.end(), places.begin(), places.end()); }
+  const std::vector<std::string>& ignored() const noexcept { return ignored_; }
+
   void set_root(ExpressionId root) noexcept { root_ = root; }
   ExpressionId root() const noexcept { return root_; }
   const Expression& at(ExpressionId id) const { return expressions_[static_cast<std::size_t>(id)]; }
@@ -75,6 +79,7 @@ class Grammar {
   ExpressionId add(Expression expression);
   std::vector<Expression> expressions_;
   std::vector<Rule> rules_;
+  std::vector<std::string> ignored_;
   ExpressionId root_ = -1;
 };
 

@@ -56,6 +56,7 @@ class AnswerGrammar {
       std::vector<std::string> ignored;
       auto added = grammar::add_source(to, task_.fields.constraint->source, meter, ignored);
       if (!added) return added;
+      to.note_ignored(std::move(ignored));
       const tools::ToolFormat* format = task_.reading.tools;
       text = format != nullptr && format->content != nullptr ? format->content(calls, *added) : *added;
     }
@@ -103,6 +104,7 @@ std::optional<ApiError> add_grammar(GenerationTask& task, const std::atomic<bool
       &cancelled);
   if (!compiled) return as_api_error(compiled.error(), asked.field());
   for (engine::Request& request : task.requests) request.grammar = *compiled;
+  task.left_out = (*compiled)->ignored();
   return std::nullopt;
 }
 

@@ -106,6 +106,19 @@ class GenerationStream final : public http::StreamBody {
   std::string begun_;
 };
 
+// A header with those of the names that are letters, digits and `others`: the client chose them.
+void add_list(http::Reply& reply, const char* header, const std::vector<std::string>& names, std::string_view others) {
+  std::string list;
+  for (const std::string& name : names) {
+    const bool plain = std::ranges::all_of(name, [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || others.find(c) != std::string_view::npos;
+    });
+    if (!plain || name.size() > 256 || list.size() > 1024) continue;
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  if (!list.empty()) reply.headers.add(header, list);
+}
+
 class Generation final : public http::Responder {
  public:
   explicit Generation(std::shared_ptr<Job> job) : job_(std::move(job)) {}
@@ -171,14 +184,8 @@ class Generation final : public http::Responder {
     if (engine_had_it_) reply.refusal.clear();  // has its line in the log
     answered_ = true;
     reply.headers.add("x-request-id", job_->request_id);
-    std::string ignored;
-    for (const std::string& name : job_->unknown) {
-      const bool plain =
-          std::ranges::all_of(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
-      if (!plain || name.size() > 64 || ignored.size() > 512) continue;
-      ignored += (ignored.empty() ? "" : ", ") + name;
-    }
-    if (!ignored.empty()) reply.headers.add("x-ignored-params", ignored);
+    add_list(reply, "x-ignored-params", job_->unknown, "_");
+    add_list(reply, "x-ignored-schema-keywords", job_->task.left_out, "_/-.~$");
     return reply;
   }
 

@@ -34,6 +34,7 @@ struct GenerationTask {
   std::vector<engine::Request> requests;         // one a prompt; given away when submitted
   std::vector<decode::SamplingParams> sampling;  // of the first of them, for logs and traces
   std::optional<engine::SessionId> session;
+  std::vector<std::string> left_out;  // of schemas, where that was asked for: places of what no grammar can express
 };
 
 // One answer as far as it has come.

@@ -158,3 +158,13 @@ def test_a_client_that_leaves_while_its_grammar_is_made_takes_nothing_along(serv
         with server.open_stream(CHAT, SURE | {"structured_outputs": {"regex": f"((a|b|c){{1,90}}x{i}){{1,90}}"}, "stream": True}):
             pass
     rest()
+
+
+def test_what_a_schema_says_beyond_grammars_is_refused_or_left_out_and_told(server):
+    schema = PERSON | {"properties": PERSON["properties"] | {"tags": {"type": "array", "items": {"type": "string", "maxLength": 3}, "maxItems": 2,
+                                                                      "uniqueItems": True}}}
+    refused = server.post(CHAT, SURE | {"response_format": schema_format(schema, strict=True)})
+    assert refused.status == 400 and "/properties/tags/uniqueItems" in refused.json()["error"]["message"]
+    for _ in range(2):  # the second time the grammar is known
+        reply = server.post(CHAT, SURE | {"response_format": schema_format(schema, strict=False)})
+        assert reply.status == 200 and reply.headers["x-ignored-schema-keywords"] == "/properties/tags/uniqueItems"

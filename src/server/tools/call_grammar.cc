@@ -47,6 +47,7 @@ Result<CallGrammar::Id> CallGrammar::json(const Json& schema, bool strict, bool 
   grammar::GrammarSource source{.language = "json_schema", .text = dumped(schema)};
   source.ignore_unsupported = !strict;
   auto made = grammar::add_source(to_, source, meter_, ignored);
+  if (made) to_.note_ignored(std::move(ignored));
   if (made || strict || made.error().code == ErrorCode::kCancelled) return made;
   source.text = object ? R"({"type":"object"})" : "{}";
   return grammar::add_source(to_, source, meter_, ignored);
