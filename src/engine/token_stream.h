@@ -25,9 +25,9 @@ class TokenStream {
   // Reader. The next output, if there is one.
   std::optional<Output> try_pop() {
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
-    if (tail == head_.load(std::memory_order_acquire)) return std::nullopt;
+    if (tail == head_.load(std::memory_order_seq_cst)) return std::nullopt;
     Output output = std::move(slots_[tail & mask()]);
-    tail_.store(tail + 1, std::memory_order_release);
+    tail_.store(tail + 1, std::memory_order_seq_cst);
     return output;
   }
   // Waits for it. The last output of the request has `last` set; nothing comes after it.
@@ -41,12 +41,13 @@ class TokenStream {
   // Engine thread. False where the ring is full: cannot happen while crowded() streams are paused.
   bool push(Output output) {
     const std::uint32_t head = head_.load(std::memory_order_relaxed);
-    const std::uint32_t queued = head - tail_.load(std::memory_order_acquire);
-    if (queued == slots_.size()) return false;
+    if (head - tail_.load(std::memory_order_acquire) == slots_.size()) return false;
     slots_[head & mask()] = std::move(output);
-    head_.store(head + 1, std::memory_order_release);
+    head_.store(head + 1, std::memory_order_seq_cst);
     head_.notify_one();
-    if (queued == 0 && on_ready_) on_ready_();
+    // Asked only now, and in one order with what the reader does: who took the one before and then found nothing more
+    // is either seen here or has seen this one.
+    if (on_ready_ && tail_.load(std::memory_order_seq_cst) == head) on_ready_();
     return true;
   }
   // A quarter is left: enough for steps already launched, and for the last words of each answer.
