@@ -17,11 +17,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MILLRACE = ROOT / "build/release/bin/millrace"
 REPORTS = ROOT / "build/performance"
-PEERS = ("llama.cpp", "openvino")
 
-# Random models that stand for published ones: file name -> shape and format.
+# Random models that stand for published ones: file or directory name -> shape and format.
 MODELS = {f"1b.{storage}.gguf": ("llama-1b", storage) for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")} | {
-    "135m.q4_0.gguf": ("llama-135m", "q4_0")}
+    "135m.q4_0.gguf": ("llama-135m", "q4_0"), "1b-bf16": ("llama-1b", "bf16"), "135m-bf16": ("llama-135m", "bf16")}
 
 THROUGHPUT_OF_LONG_TAILS = ("throughput default --requests 48 --concurrency 48 --max-num-seqs 8 --input-tokens 16-64 "
                             "--output-tokens 8-512:long ")
@@ -48,10 +47,17 @@ BENCHES = {
     "throughput-long-static": THROUGHPUT_OF_LONG_TAILS + "--batching static",
     "throughput-smollm2": "throughput default --requests 96 --concurrency 32 --input-tokens 32-256 --output-tokens 16-128",
 }
-# name -> arguments of bench/peers/compare before --peer.
+# name -> arguments of bench/peers/compare before --peer, and the peers.
+ONE_SEQUENCE = "--shape prefill512 --shape decode64 --rounds 3"
 COMPARISONS = {
-    "peer-135m": "{135m.q4_0.gguf} --rounds 3",
-    "peer-1b": "{1b.q4_0.gguf} --shape prefill128 --shape decode32 --shape batch8 --rounds 1",
+    "peer-smollm2": ("{default} --rounds 3", ("llama.cpp", "openvino")),
+    "peer-135m": ("{135m.q4_0.gguf} --rounds 3", ("llama.cpp", "openvino")),
+    "peer-135m-bf16": (f"{{135m-bf16}} {ONE_SEQUENCE} --shape batch8", ("vllm", "transformers")),
+    "peer-1b-q4_0": ("{1b.q4_0.gguf} --rounds 3", ("llama.cpp", "openvino")),
+    "peer-1b-q8_0": (f"{{1b.q8_0.gguf}} {ONE_SEQUENCE}", ("llama.cpp", "openvino")),
+    "peer-1b-q4_k": (f"{{1b.q4_k.gguf}} {ONE_SEQUENCE}", ("llama.cpp",)),
+    "peer-1b-bf16": (f"{{1b.bf16.gguf}} {ONE_SEQUENCE}", ("llama.cpp",)),
+    "peer-1b-bf16-directory": (f"{{1b-bf16}} {ONE_SEQUENCE}", ("vllm", "transformers")),
 }
 
 
@@ -59,6 +65,12 @@ def kv_dtypes():
     """Those this build knows, from its own help."""
     text = subprocess.run([MILLRACE, "bench", "kernels", "--op", "norm", "--kv-cache-dtype", "none"], capture_output=True, text=True).stderr
     return text.split("expected some of ")[1].strip().replace(" ", "")
+
+
+def default_model():
+    """The path of the model that `default` means: peers know no such name."""
+    shown = subprocess.run([MILLRACE, "show", "default", "--json"], check=True, capture_output=True, text=True).stdout
+    return json.loads(shown)["path"]
 
 
 def fill(arguments):
@@ -71,6 +83,7 @@ def fill(arguments):
             path.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run([MILLRACE, "synth", "--shape", shape, "--format", storage, path, "--no-progress"], check=True, stdout=sys.stderr)
         arguments = arguments.replace(f"{{{name}}}", str(path))
+    arguments = arguments.replace("{default}", default_model()) if "{default}" in arguments else arguments
     return arguments.replace("{KV}", kv_dtypes()) if "{KV}" in arguments else arguments
 
 
@@ -79,9 +92,9 @@ def measure(only, prefix):
     commands = {"doctor": ([MILLRACE, "doctor", "--json"], True)}
     for name, arguments in BENCHES.items():
         commands[name] = ([MILLRACE, "bench", *shlex.split(fill(arguments) if name.startswith(only) else arguments)], False)
-    for peer in PEERS:
-        if (ROOT / "build/peers" / peer / "requirements.stamp").exists():
-            for name, arguments in COMPARISONS.items():
+    for name, (arguments, peers) in COMPARISONS.items():
+        for peer in peers:
+            if (ROOT / "build/peers" / peer / "requirements.stamp").exists():
                 full = f"{name}-{peer}"
                 filled = fill(arguments) if full.startswith(only) else arguments
                 commands[full] = ([ROOT / "bench/peers/compare", *shlex.split(filled), "--peer", peer], False)
@@ -224,8 +237,8 @@ def kv_in(report):
 
 def peers_section():
     out = []
-    for name, arguments in COMPARISONS.items():
-        for peer in PEERS:
+    for name, (arguments, peers) in COMPARISONS.items():
+        for peer in peers:
             if not (report := load(f"{name}-{peer}")):
                 continue
             rows = []
