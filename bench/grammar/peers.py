@@ -69,7 +69,7 @@ class LLGuidance:
 
     def compile(self, schema):
         grammar = self.llguidance.LLMatcher.grammar_from_json_schema(schema)
-        self.matcher = self.llguidance.LLMatcher(self.tokenizer, grammar)
+        self.matcher = self.llguidance.LLMatcher(self.tokenizer, grammar, log_level=0)
         if self.matcher.get_error():
             raise ValueError(self.matcher.get_error())
 
