@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/marker_matcher.h"
-#include "server/tools/json_scanner.h"
+#include "server/tools/argument_writer.h"
 
 namespace millrace::server::tools {
 namespace {
@@ -20,7 +20,7 @@ std::vector<std::string> openers(const NamedCallStyle& style) {
 class NamedCallParser final : public ToolParser {
  public:
   NamedCallParser(NamedCallStyle style, PartWriter& writer)
-      : style_(std::move(style)), writer_(writer), openers_(openers(style_)) {}
+      : style_(std::move(style)), writer_(writer), arguments_(writer), openers_(openers(style_)) {}
 
   void finish() override {
     if (state_ == State::kHead || (state_ == State::kBetween && !called_)) writer_.content(raw_);
@@ -98,22 +98,15 @@ class NamedCallParser final : public ToolParser {
     }
     const std::string_view name = style_.name(head_);
     if (name.empty()) return give_up(byte);
-    writer_.begin_call(name);
+    arguments_.begin_call(name);
     raw_.clear();
-    json_ = {};
     state_ = State::kArguments;
     arguments(byte);
   }
   void arguments(char byte) {
-    const bool in_string = json_.in_string();
-    const JsonScanner::Step step = json_.push(byte);
-    if (step == JsonScanner::Step::kBad || step == JsonScanner::Step::kDoneBefore) {
-      writer_.end_call();
-      return give_up(byte);
-    }
-    writer_.arguments(json_byte(byte, in_string));
-    if (step == JsonScanner::Step::kMore) return;
-    writer_.end_call();
+    const ArgumentWriter::Step step = arguments_.push(byte);
+    if (step == ArgumentWriter::Step::kMore) return;
+    if (step == ArgumentWriter::Step::kNotTaken) return give_up(byte);
     matched_.clear();
     state_ = State::kAfterArguments;
     if (style_.call_close.empty()) end_of_call();
@@ -136,10 +129,10 @@ class NamedCallParser final : public ToolParser {
 
   const NamedCallStyle style_;
   PartWriter& writer_;
+  ArgumentWriter arguments_;
   MarkerMatcher openers_;
   State state_ = State::kContent;
   bool in_section_ = false, called_ = false;
-  JsonScanner json_;
   std::string raw_;             // taken, and not yet known to be a call
   std::string head_, matched_;  // matched_: the beginning of a marker that must come
 };

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/marker_matcher.h"
-#include "server/tools/json_scanner.h"
+#include "server/tools/argument_writer.h"
 
 namespace millrace::server::tools {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::size_t kMostHead = 256;  // bytes
 class RecipientParser final : public ToolParser {
  public:
   RecipientParser(RecipientStyle style, const ToolUse& use, PartWriter& writer)
-      : style_(std::move(style)), use_(use), writer_(writer), next_({style_.next}) {}
+      : style_(std::move(style)), use_(use), writer_(writer), arguments_(writer), next_({style_.next}) {}
 
   void finish() override {
     if (state_ == State::kHead) {
@@ -36,17 +36,10 @@ class RecipientParser final : public ToolParser {
         break;
       }
       case State::kArguments: {
-        const bool in_string = json_.in_string();
-        const JsonScanner::Step step = json_.push(byte);
-        if (step == JsonScanner::Step::kBad || step == JsonScanner::Step::kDoneBefore) {
-          writer_.end_call();
-          state_ = State::kText;
-          return take(byte);
-        }
-        writer_.arguments(json_byte(byte, in_string));
-        if (step != JsonScanner::Step::kDone) return;
-        writer_.end_call();
+        const ArgumentWriter::Step step = arguments_.push(byte);
+        if (step == ArgumentWriter::Step::kMore) return;
         state_ = State::kText;
+        if (step == ArgumentWriter::Step::kNotTaken) take(byte);
         break;
       }
     }
@@ -66,8 +59,7 @@ class RecipientParser final : public ToolParser {
       if (name == "all") {
         state_ = State::kText;
       } else if (use_.find(name) != nullptr) {
-        writer_.begin_call(name);
-        json_ = {};
+        arguments_.begin_call(name);
         state_ = State::kArguments;
       } else {
         text_after_all();
@@ -90,9 +82,9 @@ class RecipientParser final : public ToolParser {
   const RecipientStyle style_;
   const ToolUse& use_;
   PartWriter& writer_;
+  ArgumentWriter arguments_;
   MarkerMatcher next_;
   State state_ = State::kHead;
-  JsonScanner json_;
   std::string head_;
 };
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "server/marker_matcher.h"
+#include "server/tools/argument_writer.h"
 #include "server/tools/call_grammar.h"
-#include "server/tools/json_scanner.h"
 #include "server/tools/tool_format.h"
 
 namespace millrace::server::tools::formats {
@@ -26,6 +26,7 @@ class Harmony final : public ToolParser {
  public:
   explicit Harmony(PartWriter& writer)
       : writer_(writer),
+        arguments_(writer),
         ends_({std::string(kEnd), std::string(kCall), std::string(kReturn), std::string(kStart),
                std::string(kChannel)}) {}
 
@@ -50,17 +51,10 @@ class Harmony final : public ToolParser {
         break;
       }
       case State::kArguments: {
-        const bool in_string = json_.in_string();
-        const JsonScanner::Step step = json_.push(byte);
-        if (step == JsonScanner::Step::kBad || step == JsonScanner::Step::kDoneBefore) {
-          writer_.end_call();
-          state_ = State::kText;
-          return take(byte);
-        }
-        writer_.arguments(json_byte(byte, in_string));
-        if (step != JsonScanner::Step::kDone) return;
-        writer_.end_call();
+        const ArgumentWriter::Step step = arguments_.push(byte);
+        if (step == ArgumentWriter::Step::kMore) return;
         state_ = State::kText;
+        if (step == ArgumentWriter::Step::kNotTaken) take(byte);
         break;
       }
     }
@@ -96,17 +90,16 @@ class Harmony final : public ToolParser {
     name = name.substr(0, name.find_first_of(" <"));
     if (name.empty()) return;
     reasoning_ = false;
-    writer_.begin_call(name);
-    json_ = {};
+    arguments_.begin_call(name);
     state_ = State::kArguments;
   }
   void say(std::string_view text) { reasoning_ ? writer_.reasoning(text) : writer_.content(text); }
 
   PartWriter& writer_;
+  ArgumentWriter arguments_;
   MarkerMatcher ends_;
   State state_ = State::kHead;
   bool begun_ = false, reasoning_ = false;  // a message has begun; this one is the model's own
-  JsonScanner json_;
   std::string head_;
 };
 
