@@ -18,7 +18,7 @@ GrammarCache::GrammarCache(std::shared_ptr<const text::Tokenizer> tokenizer, con
                            std::size_t most_bytes)
     : tokenizer_(std::move(tokenizer)), limits_(limits), most_bytes_(most_bytes) {}
 
-std::shared_ptr<Vocabulary> GrammarCache::vocabulary() {
+std::shared_ptr<Vocabulary> GrammarCache::prepare() {
   std::call_once(made_vocabulary_, [&] { vocabulary_ = make_vocabulary(tokenizer_); });
   return vocabulary_;
 }
@@ -29,7 +29,7 @@ Result<std::shared_ptr<CompiledGrammar>> GrammarCache::get(const std::string& ke
   WorkMeter meter(limits_, cancelled);
   auto grammar = build(meter);
   if (!grammar) return grammar.error();
-  auto compiled = compile(*grammar, vocabulary(), meter);
+  auto compiled = compile(*grammar, prepare(), meter);
   if (!compiled) return compiled.error();
   insert({key, tenant, *compiled});
   return *std::move(compiled);

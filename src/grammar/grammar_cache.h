@@ -26,6 +26,8 @@ class GrammarCache {
   explicit GrammarCache(std::shared_ptr<const text::Tokenizer> tokenizer, const WorkLimits& limits = {},
                         std::size_t most_bytes = kMostBytes);
 
+  // The vocabulary as grammars need it, made once: ahead of time by who calls this, else by the first grammar.
+  std::shared_ptr<Vocabulary> prepare();
   // What `key` stands for, which is all that `build` depends on. On the calling thread; `cancelled` (may be null) ends
   // it with kCancelled. Errors are those of build and compile(), and are not kept.
   using Build = std::function<Result<Grammar>(WorkMeter&)>;
@@ -45,7 +47,6 @@ class GrammarCache {
     std::shared_ptr<CompiledGrammar> grammar;
     std::size_t bytes() const noexcept { return key.size() + grammar->memory(); }
   };
-  std::shared_ptr<Vocabulary> vocabulary();
   std::shared_ptr<CompiledGrammar> find(const std::string& key);
   void insert(Entry entry);
   void make_room();
