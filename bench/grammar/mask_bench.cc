@@ -71,16 +71,13 @@ struct Run {
 void measure(const Sample& sample, const std::shared_ptr<grammar::Vocabulary>& vocabulary, Run& run) {
   const auto start = steady_clock::now();
   grammar::WorkMeter meter;
-  grammar::Grammar made;
-  std::vector<std::string> ignored;
-  const auto root = grammar::add_source(made, {.language = "json_schema", .text = sample.schema}, meter, ignored);
-  if (!root) {
-    fmt::print("{}: {}\n", sample.name, root.error().message);
+  const auto read = grammar::read_grammar({.language = "json_schema", .text = sample.schema}, meter);
+  if (!read) {
+    fmt::print("{}: {}\n", sample.name, read.error().message);
     ++run.refused;
     return;
   }
-  made.set_root(*root);
-  const auto compiled = grammar::compile(made, vocabulary, meter);
+  const auto compiled = grammar::compile(*read, vocabulary, meter);
   if (!compiled) {
     fmt::print("{}: {}\n", sample.name, compiled.error().message);
     ++run.refused;

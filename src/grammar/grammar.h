@@ -62,6 +62,10 @@ class Grammar {
   // What of the sources was left out, as its writer was told it might be: for whoever asks afterwards.
   void note_ignored(std::vector<std::string> places) { ignored_.insert(ignored_.end(), places.begin(), places.end()); }
   const std::vector<std::string>& ignored() const noexcept { return ignored_; }
+  // Of those noted from the `from`-th on: they stand below that place.
+  void put_ignored_below(std::size_t from, const std::string& place) {
+    for (; from < ignored_.size(); ++from) ignored_[from].insert(0, place);
+  }
 
   void set_root(ExpressionId root) noexcept { root_ = root; }
   ExpressionId root() const noexcept { return root_; }

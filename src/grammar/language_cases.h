@@ -57,12 +57,9 @@ inline void expect_cases(const std::string& language, const std::vector<Language
   for (const LanguageCase& one : cases) {
     SCOPED_TRACE(one.source);
     WorkMeter meter;
-    Grammar grammar;
-    std::vector<std::string> ignored;
-    const auto root = add_source(grammar, {.language = language, .text = one.source}, meter, ignored);
-    ASSERT_TRUE(root.ok()) << root.error().message;
-    grammar.set_root(*root);
-    GrammarTester tester(grammar);
+    const auto grammar = read_grammar({.language = language, .text = one.source}, meter);
+    ASSERT_TRUE(grammar.ok()) << grammar.error().message;
+    GrammarTester tester(*grammar);
     for (const std::string& text : one.fits) EXPECT_TRUE(tester.fits(text)) << text;
     for (const std::string& text : one.fails) EXPECT_FALSE(tester.fits(text)) << text;
   }
@@ -72,13 +69,11 @@ inline void expect_cases(const std::string& language, const std::vector<Language
 inline std::string refusal(const std::string& language, const std::string& source,
                            ErrorCode code = ErrorCode::kInvalidArgument) {
   WorkMeter meter;
-  Grammar grammar;
-  std::vector<std::string> ignored;
-  const auto root = add_source(grammar, {.language = language, .text = source}, meter, ignored);
-  if (root.ok()) return "accepted";
-  EXPECT_EQ(root.error().code, code) << source;
-  EXPECT_EQ(root.error().param, "grammar");
-  return root.error().message;
+  const auto grammar = read_grammar({.language = language, .text = source}, meter);
+  if (grammar.ok()) return "accepted";
+  EXPECT_EQ(grammar.error().code, code) << source;
+  EXPECT_EQ(grammar.error().param, "grammar");
+  return grammar.error().message;
 }
 
 }  // namespace millrace::grammar

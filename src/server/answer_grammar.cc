@@ -53,10 +53,8 @@ class AnswerGrammar {
   Result<ExpressionId> body_of(Grammar& to, tools::CallGrammar& calls, grammar::WorkMeter& meter) const {
     std::optional<ExpressionId> text, called;
     if (task_.fields.constraint) {
-      std::vector<std::string> ignored;
-      auto added = grammar::add_source(to, task_.fields.constraint->source, meter, ignored);
+      auto added = grammar::add_source(to, task_.fields.constraint->source, meter);
       if (!added) return added;
-      to.note_ignored(std::move(ignored));
       const tools::ToolFormat* format = task_.reading.tools;
       text = format != nullptr && format->content != nullptr ? format->content(calls, *added) : *added;
     }

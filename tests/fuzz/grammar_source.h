@@ -15,18 +15,15 @@
 
 namespace millrace::fuzz {
 
-// Adds the source and, where that works, compiles it and goes on with tokens that the masks allow.
-inline void read_grammar(std::string language, std::string_view source) {
+// Reads the source and, where that works, compiles it and goes on with tokens that the masks allow.
+inline void follow_grammar(std::string language, std::string_view source) {
   using namespace millrace::grammar;
   static const std::shared_ptr<Vocabulary> vocabulary =
       make_vocabulary(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw());
   WorkMeter meter({.states = 20'000, .milliseconds = 1000});
-  Grammar grammar;
-  std::vector<std::string> ignored;
-  const auto root = add_source(grammar, {.language = std::move(language), .text = std::string(source)}, meter, ignored);
-  if (!root) return CHECK(!root.error().message.empty());
-  grammar.set_root(*root);
-  const auto compiled = compile(grammar, vocabulary, meter);
+  const auto grammar = grammar::read_grammar({.language = std::move(language), .text = std::string(source)}, meter);
+  if (!grammar) return CHECK(!grammar.error().message.empty());
+  const auto compiled = compile(*grammar, vocabulary, meter);
   if (!compiled) return CHECK(!compiled.error().message.empty());
   Matcher matcher(*compiled);
   std::vector<std::uint64_t> mask(vocabulary->words());

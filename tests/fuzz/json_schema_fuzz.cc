@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/check.h"
 #include "grammar/language.h"
@@ -16,10 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                              .white_space = static_cast<GrammarSource::WhiteSpace>(data[0] % 3),
                              .ignore_unsupported = data[0] / 4 % 2 == 1};
   WorkMeter meter({.states = 20'000, .milliseconds = 1000});
-  Grammar grammar;
-  std::vector<std::string> ignored;
-  const auto root = add_source(grammar, source, meter, ignored);
-  if (!root) CHECK(!root.error().message.empty());
-  if (!source.ignore_unsupported) CHECK(ignored.empty());
+  const auto grammar = read_grammar(source, meter);
+  if (!grammar) CHECK(!grammar.error().message.empty());
+  if (grammar && !source.ignore_unsupported) CHECK(grammar->ignored().empty());
   return 0;
 }

@@ -5,6 +5,6 @@
 #include "grammar_source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  millrace::fuzz::read_grammar("structural_tag", {reinterpret_cast<const char*>(data), size});
+  millrace::fuzz::follow_grammar("structural_tag", {reinterpret_cast<const char*>(data), size});
   return 0;
 }

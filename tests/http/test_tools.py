@@ -55,6 +55,20 @@ def test_a_demanded_call_comes_and_fits_its_schema(server):
     check_weather(json.loads(calls[0]["function"]["arguments"]))
 
 
+def test_what_a_tool_says_beyond_grammars_is_left_out_and_told_or_refused(server):
+    tags = {"type": "array", "items": {"type": "string", "maxLength": 3}, "maxItems": 2, "uniqueItems": True}
+    for parameters, told in ((SCHEMA | {"properties": {"tags": tags}, "required": []}, "/tools/tag/properties/tags/uniqueItems"),
+                             ({"type": "object", "properties": {"a": {"$ref": "https://example.com/a"}}}, "/tools/tag/properties/a/$ref"),
+                             ({"type": "object", "properties": {"a": {"type": "no such"}}}, "/tools/tag")):
+        tool = {"type": "function", "function": {"name": "tag", "parameters": parameters}}
+        asked = SURE | {"tools": [tool], "tool_choice": "required", "parallel_tool_calls": False, "max_tokens": 40}
+        reply = server.post(CHAT, asked)
+        assert reply.status == 200 and reply.headers["x-ignored-schema-keywords"] == told
+        tool["function"]["strict"] = True
+        reply = server.post(CHAT, asked)
+        assert reply.status == 400 and "tool tag" in reply.json()["error"]["message"]
+
+
 def test_a_call_demanded_by_name_is_that_one_and_ends_with_stop(server):
     choice = chat(server, tools=[WEATHER, TIME], tool_choice=NAMED)[0]
     assert [call["function"]["name"] for call in choice["message"]["tool_calls"]] == ["get_time"]

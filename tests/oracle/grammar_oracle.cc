@@ -23,10 +23,9 @@ Json refusal(const millrace::Error& error) {
 }
 
 // Of each text whether it fits, or an error. A grammar that no text fits is one that compile() refuses.
-millrace::Result<std::vector<bool>> fitting(Grammar& grammar, ExpressionId root, const Json& texts, WorkMeter& meter) {
+millrace::Result<std::vector<bool>> fitting(const Grammar& grammar, const Json& texts, WorkMeter& meter) {
   static const auto vocabulary = make_vocabulary(
       millrace::text::load_gguf_tokenizer(millrace::text::small_byte_level_vocabulary("gpt2")).or_throw());
-  grammar.set_root(root);
   const auto compiled = compile(grammar, vocabulary, meter);
   std::vector<bool> out;
   if (!compiled && compiled.error().code != millrace::ErrorCode::kInvalidArgument) return compiled.error();
@@ -42,15 +41,12 @@ millrace::Result<std::vector<bool>> fitting(Grammar& grammar, ExpressionId root,
 }
 
 Json read(const Json& request) {
-  Grammar grammar;
   WorkMeter meter;
-  std::vector<std::string> ignored;
-  const auto root =
-      add_source(grammar, {.language = request.at("language"), .text = request.at("source")}, meter, ignored);
-  if (!root) return refusal(root.error());
-  const auto fits = fitting(grammar, *root, request.at("texts"), meter);
+  const auto grammar = read_grammar({.language = request.at("language"), .text = request.at("source")}, meter);
+  if (!grammar) return refusal(grammar.error());
+  const auto fits = fitting(*grammar, request.at("texts"), meter);
   if (!fits) return refusal(fits.error());
-  return {{"fits", *fits}, {"ignored", ignored}};
+  return {{"fits", *fits}};
 }
 
 Json regex(const Json& request) {
@@ -63,7 +59,8 @@ Json regex(const Json& request) {
   if (!automaton) return refusal(automaton.error());
   const auto root = add_regex(grammar, pattern, match, other, flags);
   if (!root) return refusal(root.error());
-  const auto fits = fitting(grammar, *root, request.at("texts"), other);
+  grammar.set_root(*root);
+  const auto fits = fitting(grammar, request.at("texts"), other);
   if (!fits) return refusal(fits.error());
   std::vector<bool> matched;
   for (const std::string text : request.at("texts")) matched.push_back(automaton->matches(characters_of(text)));

@@ -51,24 +51,21 @@ Json answer(const Json& question, const std::shared_ptr<Vocabulary>& vocabulary)
                              .text = question.at("schema"),
                              .white_space = white_space(question.value("white_space", "")),
                              .ignore_unsupported = question.value("ignore_unsupported", false)};
-  Grammar grammar;
   WorkMeter meter;
-  std::vector<std::string> ignored;
-  const auto root = add_source(grammar, source, meter, ignored);
-  if (!root) return refused(root.error());
-  grammar.set_root(*root);
-  const auto compiled = compile(grammar, vocabulary, meter);
+  const auto grammar = read_grammar(source, meter);
+  if (!grammar) return refused(grammar.error());
+  const auto compiled = compile(*grammar, vocabulary, meter);
   if (!compiled) return refused(compiled.error());
   Json accepted = Json::array(), reference = Json::array(), samples = Json::array();
-  ReferenceMatcher meant(grammar);
+  ReferenceMatcher meant(*grammar);
   for (const std::string text : question.value("texts", Json::array())) {
     Matcher matcher(*compiled);
     accepted.push_back(matcher.accept_bytes(text) && matcher.may_end());
     if (question.value("reference", true)) reference.push_back(meant.matches(text));
   }
-  RandomText random(grammar, question.value("seed", 0U));
+  RandomText random(*grammar, question.value("seed", 0U));
   for (int i = 0; i < question.value("samples", 0); ++i) samples.push_back(random.text());
-  return {{"accepted", accepted}, {"reference", reference}, {"ignored", ignored}, {"samples", samples}};
+  return {{"accepted", accepted}, {"reference", reference}, {"ignored", grammar->ignored()}, {"samples", samples}};
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "chat/grammar_flags.h"
 
 #include <optional>
-#include <vector>
 
 #include "base/env.h"
 #include "grammar/language.h"
@@ -45,12 +44,9 @@ std::shared_ptr<grammar::CompiledGrammar> GrammarFlags::compile(
   if (!regex.empty()) asked = {"regex", {.language = "regex", .text = regex}};
   if (!asked) return nullptr;
   grammar::WorkMeter meter;
-  grammar::Grammar made;
-  std::vector<std::string> ignored;
-  const auto root = grammar::add_source(made, asked->source, meter, ignored);
-  if (!root) throw_load_error(root.error().code, asked->flag, "--{}: {}", asked->flag, root.error().message);
-  made.set_root(*root);
-  auto compiled = grammar::compile(made, grammar::make_vocabulary(std::move(tokenizer)), meter);
+  const auto read = grammar::read_grammar(asked->source, meter);
+  if (!read) throw_load_error(read.error().code, asked->flag, "--{}: {}", asked->flag, read.error().message);
+  auto compiled = grammar::compile(*read, grammar::make_vocabulary(std::move(tokenizer)), meter);
   if (!compiled)
     throw_load_error(compiled.error().code, asked->flag, "--{}: {}", asked->flag, compiled.error().message);
   return *std::move(compiled);

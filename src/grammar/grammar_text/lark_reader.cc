@@ -29,13 +29,8 @@ bool mentions_ignore(std::string_view text) {
 
 }  // namespace
 
-LarkReader::LarkReader(Grammar& to, const GrammarSource& source, WorkMeter& meter, std::vector<std::string>& ignored)
-    : to_(to),
-      source_(source),
-      meter_(meter),
-      ignored_fields_(ignored),
-      text_(source.text, {"//", "#"}, meter.limits()),
-      rules_(to, text_) {}
+LarkReader::LarkReader(Grammar& to, const GrammarSource& source, WorkMeter& meter)
+    : to_(to), source_(source), meter_(meter), text_(source.text, {"//", "#"}, meter.limits()), rules_(to, text_) {}
 
 Result<ExpressionId> LarkReader::run() {
   std::optional<RuleId> ignored;
@@ -330,7 +325,7 @@ ExpressionId LarkReader::json(Inside inside) {
   schema.language = "json_schema";
   schema.text = json_text();
   if (text_.failed()) return 0;
-  const auto made = add_source(to_, schema, meter_, ignored_fields_);
+  const auto made = add_source(to_, schema, meter_);
   if (!made) {
     text_.keep(made.error());
     return 0;

@@ -14,7 +14,7 @@ namespace millrace::grammar {
 // several ways, all of them fit. Refuses by name what would change the language in ways that a grammar cannot say.
 class LarkReader {
  public:
-  LarkReader(Grammar& to, const GrammarSource& source, WorkMeter& meter, std::vector<std::string>& ignored);
+  LarkReader(Grammar& to, const GrammarSource& source, WorkMeter& meter);
 
   Result<ExpressionId> run();
 
@@ -48,7 +48,6 @@ class LarkReader {
   Grammar& to_;
   const GrammarSource& source_;
   WorkMeter& meter_;
-  std::vector<std::string>& ignored_fields_;
   GrammarText text_;
   RuleTable rules_;
   int groups_ = 0;             // open ones: line ends inside do not end the rule

@@ -212,11 +212,10 @@ TEST(JsonSchema, TakesManyListedValues) {
 }
 
 TEST(JsonObject, IsAnyObject) {
-  Grammar grammar;
   WorkMeter meter;
-  std::vector<std::string> ignored;
-  grammar.set_root(*add_source(grammar, {.language = "json_object", .text = ""}, meter, ignored));
-  ReferenceMatcher matcher(grammar);
+  const auto grammar = read_grammar({.language = "json_object", .text = ""}, meter);
+  ASSERT_TRUE(grammar.ok());
+  ReferenceMatcher matcher(*grammar);
   EXPECT_TRUE(matcher.matches("{}"));
   EXPECT_TRUE(matcher.matches(R"({"a": [1, 2.5e-3, {"b": null}], "c": "\u00e9"})"));
   EXPECT_FALSE(matcher.matches("[]"));

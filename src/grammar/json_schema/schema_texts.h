@@ -16,18 +16,18 @@ class SchemaTexts {
   explicit SchemaTexts(GrammarSource source) {
     source.language = "json_schema";
     WorkMeter meter;
-    const auto root = add_source(grammar_, source, meter, ignored_);
-    if (root) {
-      grammar_.set_root(*root);
+    auto read = read_grammar(source, meter);
+    if (read) {
+      grammar_ = *std::move(read);
     } else {
-      error_ = root.error();
+      error_ = read.error();
     }
   }
   explicit SchemaTexts(std::string schema)
       : SchemaTexts(GrammarSource{.text = std::move(schema), .white_space = GrammarSource::WhiteSpace::kCompact}) {}
 
   const Error& error() const { return error_; }
-  const std::vector<std::string>& ignored() const { return ignored_; }
+  const std::vector<std::string>& ignored() const { return grammar_.ignored(); }
   bool fits(const std::string& text) const {
     return error_.message.empty() && ReferenceMatcher(grammar_).matches(text);
   }
@@ -40,7 +40,6 @@ class SchemaTexts {
 
  private:
   Grammar grammar_;
-  std::vector<std::string> ignored_;
   Error error_;
 };
 

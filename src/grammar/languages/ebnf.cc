@@ -18,11 +18,10 @@ bool looks_like_gbnf(std::string_view text) {
   return false;
 }
 
-Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter,
-                         std::vector<std::string>& ignored) {
+Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter) {
   GrammarSource guessed = source;
   guessed.language = looks_like_gbnf(source.text) ? "gbnf" : "lark";
-  return add_source(to, guessed, meter, ignored);
+  return add_source(to, guessed, meter);
 }
 
 }  // namespace

@@ -140,8 +140,7 @@ class GbnfReader {
   RuleTable rules_;
 };
 
-Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter,
-                         std::vector<std::string>& /*ignored*/) {
+Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter) {
   return GbnfReader(to, source.text, meter).run();
 }
 

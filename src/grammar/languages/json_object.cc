@@ -6,8 +6,7 @@
 namespace millrace::grammar::languages {
 namespace {
 
-Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& /*meter*/,
-                         std::vector<std::string>& /*ignored*/) {
+Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& /*meter*/) {
   return json_schema::JsonText(to, source.white_space).object();
 }
 

@@ -8,12 +8,11 @@
 namespace millrace::grammar::languages {
 namespace {
 
-Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter,
-                         std::vector<std::string>& ignored) {
+Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter) {
   const auto schema = parse_json_source("the JSON schema", source.text);
   if (!schema) return schema.error();
   const JsonSchemaOptions options{.white_space = source.white_space, .ignore_unsupported = source.ignore_unsupported};
-  return add_json_schema(to, *schema, options, meter, ignored);
+  return add_json_schema(to, *schema, options, meter);
 }
 
 }  // namespace

@@ -5,9 +5,8 @@
 namespace millrace::grammar::languages {
 namespace {
 
-Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter,
-                         std::vector<std::string>& ignored) {
-  return LarkReader(to, source, meter, ignored).run();
+Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter) {
+  return LarkReader(to, source, meter).run();
 }
 
 }  // namespace

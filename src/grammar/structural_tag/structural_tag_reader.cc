@@ -10,9 +10,8 @@
 
 namespace millrace::grammar {
 
-StructuralTagReader::StructuralTagReader(Grammar& to, const GrammarSource& source, WorkMeter& meter,
-                                         std::vector<std::string>& ignored)
-    : to_(to), source_(source), meter_(meter), ignored_(ignored) {}
+StructuralTagReader::StructuralTagReader(Grammar& to, const GrammarSource& source, WorkMeter& meter)
+    : to_(to), source_(source), meter_(meter) {}
 
 const std::vector<StructuralTagReader::Kind>& StructuralTagReader::kinds() {
   using Self = StructuralTagReader;
@@ -85,9 +84,9 @@ ExpressionId StructuralTagReader::source(std::string_view language, std::string 
   GrammarSource inside = source_;
   inside.language = language;
   inside.text = std::move(text);
-  std::vector<std::string> left_out;
-  const auto made = add_source(to_, inside, meter_, left_out);
-  for (const std::string& one : left_out) ignored_.push_back(pointer + one);
+  const std::size_t noted = to_.ignored().size();
+  const auto made = add_source(to_, inside, meter_);
+  to_.put_ignored_below(noted, pointer);
   if (made) return *made;
   errors_.add(made.error().code, pointer, made.error().message);
   return 0;

@@ -14,7 +14,7 @@ namespace millrace::grammar {
 // tag's ends.
 class StructuralTagReader {
  public:
-  StructuralTagReader(Grammar& to, const GrammarSource& source, WorkMeter& meter, std::vector<std::string>& ignored);
+  StructuralTagReader(Grammar& to, const GrammarSource& source, WorkMeter& meter);
 
   Result<ExpressionId> run();
 
@@ -80,7 +80,6 @@ class StructuralTagReader {
   Grammar& to_;
   const GrammarSource& source_;
   WorkMeter& meter_;
-  std::vector<std::string>& ignored_;
   FormatErrors errors_;
   int depth_ = 0;
 };

@@ -43,20 +43,21 @@ CallGrammar::Id CallGrammar::several(Id call, Id separator) {
 }
 
 Result<CallGrammar::Id> CallGrammar::json(const Json& schema, bool strict, bool object) {
-  std::vector<std::string> ignored;
   grammar::GrammarSource source{.language = "json_schema", .text = dumped(schema)};
   source.ignore_unsupported = !strict;
-  auto made = grammar::add_source(to_, source, meter_, ignored);
-  if (made) to_.note_ignored(std::move(ignored));
+  auto made = grammar::add_source(to_, source, meter_);
   if (made || strict || made.error().code == ErrorCode::kCancelled) return made;
   source.text = object ? R"({"type":"object"})" : "{}";
-  return grammar::add_source(to_, source, meter_, ignored);
+  to_.note_ignored({""});
+  return grammar::add_source(to_, source, meter_);
 }
 
 Result<CallGrammar::Id> CallGrammar::arguments(const Tool& tool) {
   if (const auto known = arguments_.find(tool.name); known != arguments_.end()) return known->second;
   const Json any = {{"type", "object"}};
+  const std::size_t noted = to_.ignored().size();
   auto made = json(tool.parameters.is_object() && !tool.parameters.empty() ? tool.parameters : any, tool.strict, true);
+  to_.put_ignored_below(noted, "/tools/" + tool.name);
   if (!made) {
     Error error = made.error();
     error.message = "tool " + tool.name + ": " + error.message;
@@ -94,8 +95,10 @@ Result<CallGrammar::Id> CallGrammar::properties(const Tool& tool, Id separator,
         if (schema.contains(definitions)) property.schema[definitions] = schema[definitions];
       }
     }
+    const std::size_t noted = to_.ignored().size();
     auto written = spell(property);
     if (!written) return written;
+    to_.put_ignored_below(noted, "/tools/" + tool.name + "/properties/" + name);
     const bool needed = required.is_array() && std::ranges::find(required, Json(name)) != required.end();
     members.emplace_back(*written, needed);
   }

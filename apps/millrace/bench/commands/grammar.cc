@@ -37,15 +37,9 @@ using Compiled = std::shared_ptr<grammar::CompiledGrammar>;
 
 Compiled compile(grammar::GrammarCache& cache, const char* language, const char* text) {
   return cache
-      .get(text, 0,
-           [&](grammar::WorkMeter& meter) -> Result<grammar::Grammar> {
-             grammar::Grammar made;
-             std::vector<std::string> ignored;
-             const auto root = grammar::add_source(made, {.language = language, .text = text}, meter, ignored);
-             if (!root) return root.error();
-             made.set_root(*root);
-             return made;
-           })
+      .get(
+          text, 0,
+          [&](grammar::WorkMeter& meter) { return grammar::read_grammar({.language = language, .text = text}, meter); })
       .or_throw();
 }
 
