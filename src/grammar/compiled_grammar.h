@@ -42,7 +42,7 @@ class CompiledGrammar {
   std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes, all told
   bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }         // takes more than kMostBytes
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-  // Of work for one mask or token, in ways of ParseStates: some 100 ms, of which the first of a wide part takes 1 %.
+  // Of work for one mask or token, in ways of ParseStates.
   static constexpr std::int64_t kMostWork = std::int64_t{4} << 20;
 
  private:

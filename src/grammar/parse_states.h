@@ -32,7 +32,7 @@ class ParseStates {
   // More than `most_bytes` of states and frames, or more work than allow() has allowed since it was called last:
   // failed(), and every new step leads to kDead.
   ParseStates(const TransitionNetwork& network, std::size_t most_bytes);
-  // Ways that new steps may look at from now on: about 20 ns each.
+  // Ways that new steps may look at from now on.
   void allow(std::int64_t ways) noexcept { allowed_ = ways; }
 
   Id start();
