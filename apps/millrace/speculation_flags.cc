@@ -16,6 +16,9 @@ void SpeculationFlags::declare(CLI::App& app) {
   app.add_option("--spec-method", method, "Guess the next tokens and check several in one step: " + methods);
   app.add_option("--spec-tokens,--num-speculative-tokens", tokens, "Tokens guessed of an answer in a step, at most")
       ->check(CLI::Range(std::int64_t{1}, draft::kMostTokens));
+  app.add_option("--spec-branches", branches,
+                 "Ways that an answer may go on, checked in one step, at most; with --spec-rule coupled")
+      ->check(CLI::Range(1, draft::kMostChains));
   std::string rules;
   for (const decode::VerificationRule& one : decode::all_verification_rules()) {
     rules += fmt::format("{}{} ({})", rules.empty() ? "" : ", ", one.name, one.summary);
@@ -82,7 +85,7 @@ engine::SpeculationConfig SpeculationFlags::config() const {
     }
     throw_load_error(ErrorCode::kInvalidArgument, "spec-rule", "spec-rule is \"{}\"; there are {}", rule, names);
   }
-  return {.tokens = tokens, .adaptive = adaptive, .rule = found, .jump_forward = jump_forward};
+  return {.tokens = tokens, .adaptive = adaptive, .rule = found, .jump_forward = jump_forward, .chains = branches};
 }
 
 void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,

@@ -14,6 +14,7 @@ namespace millrace::app {
 struct SpeculationFlags {
   std::string method = "none", model, skip_layers, rule = "coupled";
   std::int64_t tokens = 16;
+  int branches = 1;
   bool adaptive = true, jump_forward = true;
   draft::DrafterOptions options;
 

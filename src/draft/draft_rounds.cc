@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace millrace::draft {
 namespace {
@@ -22,6 +23,22 @@ void want_last_row(model::BatchInput& input) { input.logit_rows.push_back(std::s
 
 }  // namespace
 
+// What the first token may be instead.
+void DraftRounds::branch(const Active& active, std::span<const float> logits, std::int32_t drawn) {
+  Task& task = *active.task;
+  decode::LogitsPipeline pipeline = active.pipeline;  // which rows it saw may count for what it draws next
+  others_.assign(logits.begin(), logits.end());
+  while (std::ssize(task.branches) < task.most_branches) {
+    others_[static_cast<std::size_t>(drawn)] = -std::numeric_limits<float>::infinity();
+    const auto next = pipeline.sample(others_, std::ssize(task.tokens));
+    if (!next) return;
+    const auto score = scorer_.score(logits, *next, 0);
+    if (!score) return;
+    task.branches.push_back({.from = 0, .tokens = {{*next, std::exp(score->chosen.logprob)}}});
+    drawn = *next;
+  }
+}
+
 // Whether the draft goes on.
 bool DraftRounds::draw(Active& active, std::span<const float> logits) {
   Task& task = *active.task;
@@ -36,6 +53,7 @@ bool DraftRounds::draw(Active& active, std::span<const float> logits) {
     if (!from) return false;
     task.distributions.emplace_back(from->begin(), from->end());
   }
+  if (task.drafts.empty() && task.most_branches > 0) branch(active, logits, *token);
   active.pipeline.accept(*token);
   task.drafts.push_back({*token, confidence});
   active.reached *= static_cast<double>(confidence);

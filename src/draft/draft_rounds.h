@@ -16,7 +16,8 @@ inline constexpr std::int64_t kCatchUpTokens = 256;  // that a call computes at 
 // Drafts with a model: a pass over what it has not seen of the sequences, then a pass for each further token, of all
 // sequences that go on. Tokens are drawn as the target draws them, with a copy of its pipeline and the same noise
 // (Gumbel coupling, arXiv:2408.07978): where the two models agree about the likeliest sum of logit and noise, the guess
-// is right, at any temperature.
+// is right, at any temperature. Branches are what it would draw first if it could not draw what it did, the next best
+// sums, a token each: they need no keys and values of their own.
 class DraftRounds {
  public:
   using Forward = std::function<TensorView(const model::BatchInput&)>;
@@ -33,7 +34,10 @@ class DraftRounds {
   };
   bool draw(Active& active, std::span<const float> logits);
 
+  void branch(const Active& active, std::span<const float> logits, std::int32_t drawn);
+
   decode::TokenScorer scorer_;
+  std::vector<float> others_;  // logits of what was not drawn
 };
 
 }  // namespace millrace::draft

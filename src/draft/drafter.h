@@ -18,11 +18,18 @@
 namespace millrace::draft {
 
 inline constexpr std::int64_t kMostTokens = 64;  // of one draft
+inline constexpr int kMostChains = 4;            // that are guessed for a sequence at once, the main one included
 
 // A guess at an answer's next token.
 struct Token {
   std::int32_t token = 0;
   float confidence = 0.0f;  // the drafter's own, that it is right if those before it are; [0, 1], to be calibrated
+};
+
+// A further guess: what else may follow on the first tokens of a draft.
+struct Branch {
+  std::int64_t from = 0;      // so many tokens of the draft come before it; [0, drafts.size()]
+  std::vector<Token> tokens;  // at least one; no more than Task::most with those before
 };
 
 // A sequence whose next tokens are to be guessed.
@@ -35,9 +42,11 @@ struct Task {
   const decode::LogitsPipeline* pipeline = nullptr;  // as it is after `tokens`
   std::span<const kv::BlockId> pages;                // with room for tokens.size() + most - 1 positions
   bool wants_distributions = false;                  // for rules of verification that go by them
+  std::int64_t most_branches = 0;                    // wanted besides the draft, [0, kMostChains - 1]
   std::vector<Token> drafts;                         // the answer; none where there is no guess
   // Of each draft, what it was drawn from; empty where the drafter has nothing else in mind.
   std::vector<std::vector<decode::TokenProbability>> distributions;
+  std::vector<Branch> branches;  // the likeliest first; no two begin alike
 };
 
 // Proposes what answers go on with. A wrong proposal costs time, never correctness. On the engine's thread, between

@@ -79,6 +79,44 @@ TEST(Suffix, ForgetsTheOldestWhenItsMemoryIsFull) {
   EXPECT_EQ(guess(*drafter, {31, 32, 33}, 4, "b", 7), (Tokens{34, 35, 36}));
 }
 
+// As text: where each branch leaves the draft, and what it goes on with.
+std::vector<std::pair<std::int64_t, std::vector<std::int32_t>>> branches(Drafter& drafter,
+                                                                         const std::vector<std::int32_t>& tokens,
+                                                                         std::int64_t most,
+                                                                         std::int64_t most_branches) {
+  std::vector<Task> tasks(1);
+  tasks[0].sequence = 1;
+  tasks[0].tokens = tokens;
+  tasks[0].most = most;
+  tasks[0].most_branches = most_branches;
+  drafter.draft(tasks);
+  std::vector<std::pair<std::int64_t, std::vector<std::int32_t>>> found;
+  for (const Branch& branch : tasks[0].branches) {
+    found.emplace_back(branch.from, std::vector<std::int32_t>());
+    for (const Token& token : branch.tokens) found.back().second.push_back(token.token);
+  }
+  return found;
+}
+using Branches = std::vector<std::pair<std::int64_t, Tokens>>;
+
+TEST(Ngram, BranchesOffWhereTheTokensWentOnOtherwiseBefore) {
+  const auto drafter = make_drafter("ngram").or_throw();
+  const Tokens text = {2, 3, 9, 9, 8, 2, 3, 5, 7, 1, 4, 2, 3, 5, 6, 7, 2, 3};
+  EXPECT_EQ(guess(*drafter, text), (Tokens{5, 6, 7, 2}));
+  EXPECT_EQ(branches(*drafter, text, 4, 3), (Branches{{1, {7, 1, 4}}, {0, {9, 9, 8, 2}}}));
+  EXPECT_EQ(branches(*drafter, text, 4, 1), (Branches{{1, {7, 1, 4}}}));
+  EXPECT_EQ(branches(*drafter, text, 4, 0), Branches());
+}
+
+TEST(Suffix, BranchesOffWhereFewerPlacesGoOnAndWhereShorterSuffixesWere) {
+  const auto drafter = make_drafter("suffix").or_throw();
+  const Tokens text = {1, 2, 3, 4, 5, 9, 1, 2, 3, 7, 6, 8, 1, 2, 3, 7, 6, 9, 0, 1, 2, 3};
+  EXPECT_EQ(guess(*drafter, text, 3), (Tokens{7, 6, 9}));
+  EXPECT_EQ(branches(*drafter, text, 3, 3), (Branches{{0, {4, 5, 9}}, {2, {8}}}));
+  const Tokens longer = {8, 1, 2, 3, 4, 4, 1, 2, 3, 7, 6, 5, 8, 1, 2, 3};
+  EXPECT_EQ(branches(*make_drafter("suffix").or_throw(), longer, 2, 3), (Branches{{0, {7, 6}}}));
+}
+
 TEST(SuffixIndex, FindsWhatASearchOfTheWholeTextFinds) {
   SuffixIndex index;
   Tokens text;

@@ -13,7 +13,8 @@ namespace millrace::draft {
 // leaves a choice. Cost: of encoding that text.
 std::vector<Token> forced_tokens(grammar::Matcher matcher, std::int64_t most);
 
-// The first of the drafts that fit a grammar, one after the other.
-std::size_t fitting(grammar::Matcher matcher, const std::vector<Token>& drafts);
+// Cuts a draft and its branches where they do not fit a grammar any more. A branch that leaves the draft where that
+// ends now becomes the rest of it.
+void keep_fitting(const grammar::Matcher& matcher, std::vector<Token>& drafts, std::vector<Branch>& branches);
 
 }  // namespace millrace::draft

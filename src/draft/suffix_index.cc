@@ -30,7 +30,8 @@ void SuffixIndex::append(std::span<const std::int32_t> tokens) {
   }
 }
 
-void SuffixIndex::find(std::span<const std::int32_t> tail, std::vector<Match>& matches) const {
+template <typename Use>
+void SuffixIndex::look_up(std::span<const std::int32_t> tail, Use use) const {
   const auto size = static_cast<std::int64_t>(tail.size());
   if (size < kGram) return;
   const auto it = last_of_.find(hash_of(tail));
@@ -42,10 +43,20 @@ void SuffixIndex::find(std::span<const std::int32_t> tail, std::vector<Match>& m
            tokens_[static_cast<std::size_t>(next - 1 - alike)] == tail[static_cast<std::size_t>(size - 1 - alike)]) {
       ++alike;
     }
-    if (alike < kGram || (!matches.empty() && alike < matches.front().alike)) continue;
-    if (!matches.empty() && alike > matches.front().alike) matches.clear();
-    matches.push_back({next, alike});
+    if (alike >= kGram) use(Match{next, alike});
   }
+}
+
+void SuffixIndex::find(std::span<const std::int32_t> tail, std::vector<Match>& matches) const {
+  look_up(tail, [&](const Match& match) {
+    if (!matches.empty() && match.alike < matches.front().alike) return;
+    if (!matches.empty() && match.alike > matches.front().alike) matches.clear();
+    matches.push_back(match);
+  });
+}
+
+void SuffixIndex::find_all(std::span<const std::int32_t> tail, std::vector<Match>& matches) const {
+  look_up(tail, [&](const Match& match) { matches.push_back(match); });
 }
 
 void SuffixIndex::keep_last(std::int64_t tokens) {

@@ -27,11 +27,16 @@ class SuffixIndex {
   // Adds the places after which `tail` was, those of the longest match only, to `matches`, whose own are all of one
   // length: all go when a longer one is found.
   void find(std::span<const std::int32_t> tail, std::vector<Match>& matches) const;
+  // Adds all that are looked at, the last one first.
+  void find_all(std::span<const std::int32_t> tail, std::vector<Match>& matches) const;
 
   // Forgets all but the last tokens. O(tokens kept).
   void keep_last(std::int64_t tokens);
 
  private:
+  template <typename Use>
+  void look_up(std::span<const std::int32_t> tail, Use use) const;
+
   std::vector<std::int32_t> tokens_;
   std::vector<std::int32_t> before_;                         // by position: the one before it in its chain, or -1
   std::unordered_map<std::uint64_t, std::int32_t> last_of_;  // by hash of the kGram tokens before

@@ -59,8 +59,7 @@ Engine::StepTime Engine::time_of(const Launched& step, TimePoint last_end) const
   sched::StepWork single;  // rows of one token, and what is drafted to follow on it
   for (const sched::StepRow& row : step.plan.rows) {
     if (row.n_tokens - row.drafted() != 1) continue;
-    single.add(row.n_tokens, row.first);
-    single.samples += row.n_tokens;
+    row.add_to(single);
   }
   time.prompts_ms = std::max(0.0, time.whole_ms - (single.tokens > 0 ? time.scale * cost.milliseconds(single) : 0.0));
   return time;
@@ -123,8 +122,8 @@ void Engine::account(const sched::StepRow& row, const StepTime& step) {
   ++account.spent.steps;
   const double ms = std::max(0.0, milliseconds_between(account.mark, step_end_));
   account.mark = step_end_;
-  sched::StepWork own{.samples = samples ? 1 + row.drafted() : 0};
-  own.add(row.n_tokens, row.first);
+  sched::StepWork own;
+  row.add_to(own);
   const double alone = std::min(ms, step.scale * cost_.cost().milliseconds(own));
   if (decodes) {  // with drafted tokens, or after its admission, which came later than the step's begin
     const double prompts = std::min(step.prompts_ms, ms - alone);
@@ -149,6 +148,8 @@ void Engine::note_rows(const Launched& step) {
          .first = row.first,
          .tokens = row.n_tokens,
          .drafted = row.drafted(),
+         .branches = static_cast<std::int64_t>(row.branches),
+         .branch_tokens = row.branch_tokens(),
          .decode = row.n_tokens - row.drafted() == 1 && row.samples() && running.stats.output_tokens > 0,
          .begins = running.account.spent.steps == 0,
          .arrival = running.arrival,
@@ -183,8 +184,8 @@ void Engine::report(const Launched& step, bool failed) {
   report.commit_ms = milliseconds_between(step_end_, report.end);
   report.sequences = static_cast<std::int64_t>(row_reports_.size());
   for (const RowReport& row : row_reports_) {
-    (row.decode ? report.decode_tokens : report.prefill_tokens) += row.tokens;
-    report.kv_tokens_read += row.first + row.tokens;
+    (row.decode ? report.decode_tokens : report.prefill_tokens) += row.tokens + row.branch_tokens;
+    report.kv_tokens_read += row.first * (1 + row.branches) + row.tokens + row.branch_tokens;
   }
   report.kv_tokens_attended = step.work.kv_tokens;
   report.samples = step.work.samples;
@@ -196,6 +197,7 @@ void Engine::report(const Launched& step, bool failed) {
   report.drafts = counters_.drafts - reported_.drafts;
   report.drafted_tokens = counters_.drafted_tokens - reported_.drafted_tokens;
   report.accepted_tokens = counters_.accepted_tokens - reported_.accepted_tokens;
+  report.accepted_branch_tokens = counters_.accepted_branch_tokens - reported_.accepted_branch_tokens;
   report.swapped = counters_.swaps - reported_.swaps;
   report.numerical_errors = counters_.numerical_errors - reported_.numerical_errors;
   report.refused = counters_.refusals - reported_.refusals;

@@ -104,7 +104,8 @@ grammar::Grammar sums() {
 }
 
 const std::vector<std::string> kGrammars = {"any text", "grammar"};
-const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit"};
+const std::vector<std::string> kSpeculations = {"no speculation", "ngram",      "suffix",
+                                                "draft-model",    "early-exit", "tree"};
 const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted"};
 
 // Which two features were seen together.
@@ -159,7 +160,10 @@ class CombinationTest : public EngineTest {
     config.jump_forward = false;
     auto engine = make(config, kv_tokens, pages_);
     if (speculation == "no speculation") return engine;
-    engine->speculate(std::make_unique<Speculation>(drafter(speculation, pages_), SpeculationConfig{5, false}));
+    const bool tree = speculation == "tree";
+    auto made = tree ? draft::make_drafter("ngram", {.ngram_min = 1}).or_throw() : drafter(speculation, pages_);
+    engine->speculate(std::make_unique<Speculation>(
+        std::move(made), SpeculationConfig{.tokens = 5, .adaptive = false, .chains = tree ? draft::kMostChains : 1}));
     return engine;
   }
 
@@ -188,6 +192,7 @@ class CombinationTest : public EngineTest {
     preemptions_ += tight ? engine->counters().preemptions : 0;
     hits_ += situation == "prefix hit" ? engine->counters().cached_tokens : 0;
     accepted_ += engine->counters().accepted_tokens;
+    on_branches_ += engine->counters().accepted_branch_tokens;
     rejected_ += engine->counters().drafted_tokens - engine->counters().accepted_tokens;
     return answers;
   }
@@ -213,7 +218,7 @@ class CombinationTest : public EngineTest {
   }
 
   backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
-  std::int64_t preemptions_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0;
+  std::int64_t preemptions_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0;
 };
 
 std::vector<std::string> names_of(const std::vector<Choice>& choices) {
@@ -272,6 +277,7 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   EXPECT_GT(hits_, 0);
   EXPECT_GT(accepted_, 0);
   EXPECT_GT(rejected_, 0);
+  EXPECT_GT(on_branches_, 0);
   const std::string table = seen.table(
       {names_of(samplers()), kGrammars, kSpeculations, names_of(scores()), names_of(answers()), kSituations});
   EXPECT_EQ(table.find("no**"), std::string::npos) << table;

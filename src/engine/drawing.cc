@@ -6,6 +6,22 @@
 #include "engine/engine.h"
 
 namespace millrace::engine {
+namespace {
+
+constexpr std::size_t kNoBranch = static_cast<std::size_t>(-1);
+
+// One that begins with what was drawn, `followed` first; kNoBranch where there is none.
+std::size_t right_branch(std::span<const std::vector<std::int32_t>> chains, std::span<const std::int32_t> drawn,
+                         std::size_t followed) {
+  const auto right = [&](const std::vector<std::int32_t>& chain) {
+    return chain.size() >= drawn.size() && std::ranges::equal(std::span(chain).first(drawn.size()), drawn);
+  };
+  if (followed != kNoBranch && right(chains[followed])) return followed;
+  const auto found = std::ranges::find_if(chains, right);
+  return found == chains.end() ? kNoBranch : static_cast<std::size_t>(found - chains.begin());
+}
+
+}  // namespace
 
 // The prompt is computed: the other answers begin with its pages and their own first token.
 void Engine::fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs) {
@@ -27,10 +43,11 @@ void Engine::fork_answers(Running& first, std::span<const float> logits, std::ve
   }
 }
 
-// The token after the sequence's last one, and as long as they are as drafted, those after the drafted ones: each is
-// drawn from the logits that follow on what was drawn before, as if it were the only one of its step.
+// The token after the sequence's last one, and as long as they are as guessed, those after the guessed ones: each is
+// drawn from the logits that follow on what was drawn before, as if it were the only one of its step. Where a branch is
+// right and the drafts are not, the sequence goes on with its pages.
 void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
-                      std::vector<Output>& outputs) {
+                      std::span<BranchRows> branches, std::vector<Output>& outputs) {
   const auto vocabulary = static_cast<std::size_t>(logits.cols());
   const std::span first(logits.row(logit_row), vocabulary);
   if (running.is_beam) {
@@ -42,29 +59,50 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
     draw(running, first, outputs);
     return;
   }
-  running.drafts.clear();
   const bool ahead = drafted > 0 || speculation_->computes();  // pages, of its tokens
-  if (drafted > 0) {
-    ++counters_.drafts;
-    counters_.drafted_tokens += drafted;
-    running.stats.drafted_tokens += drafted;
-  }
-  for (std::int64_t j = 0; j <= drafted; ++j) {
-    const std::span logits_of_it(logits.row(logit_row + j), vocabulary);
-    const auto verdict = speculation_->next(running, logits_of_it, static_cast<std::size_t>(j), j < drafted);
+  count_drafts(running, drafted, branches.size());
+  running.drafts.clear();
+  const auto chains = std::exchange(running.branches, {});
+  const auto computed_page = static_cast<std::size_t>(running.length() / cache_.block_tokens());  // whole ones until it
+  std::size_t branch = kNoBranch;
+  for (std::size_t j = 0;; ++j) {
+    const std::int64_t row = (branch == kNoBranch ? logit_row : branches[branch].first_logits);
+    const std::span logits_of_it(logits.row(row + static_cast<std::int64_t>(j)), vocabulary);
+    const bool guessed = branch == kNoBranch && static_cast<std::int64_t>(j) < drafted;
+    const auto verdict = speculation_->next(running, logits_of_it, j, guessed);
     if (!verdict) {
       fail(running, verdict.error(), outputs);
       return;
     }
     if (!take_drawn(running, verdict->token, logits_of_it, outputs)) return;
-    if (!verdict->accepted) break;
+    if (!verdict->accepted) {
+      const std::size_t right =
+          right_branch(std::span(chains).first(branches.size()), std::span(running.tokens).last(j + 1), branch);
+      if (right == kNoBranch) break;
+      if (right != branch) running.blocks.take_rest(computed_page, branches[right].blocks);
+      branch = right;
+      ++counters_.accepted_branch_tokens;
+    }
     ++running.computed;  // its keys and values are in the pages
     ++running.scheduled;
     ++running.stats.accepted_tokens;
     ++counters_.accepted_tokens;
     scheduler_.accepted(running, view());
   }
+  running.record.forget();
   if (ahead) running.blocks.truncate(running.computed);
+}
+
+// Of a branch, what it does not have in common with the drafts.
+void Engine::count_drafts(Running& running, std::int64_t drafted, std::size_t branches) {
+  if (drafted == 0) return;
+  for (std::size_t i = 0; i < branches; ++i) {
+    const auto [own, draft] = std::ranges::mismatch(running.branches[i], running.drafts);
+    drafted += running.branches[i].end() - own;
+  }
+  ++counters_.drafts;
+  counters_.drafted_tokens += drafted;
+  running.stats.drafted_tokens += drafted;
 }
 
 void Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {

@@ -126,6 +126,10 @@ Result<void> Engine::validate(const Request& request) const {
     return make_error(ErrorCode::kInvalidArgument, "spec_tokens", "spec_tokens is {}: expected 0 to {}",
                       *request.draft_tokens, draft::kMostTokens);
   }
+  if (request.draft_chains.value_or(1) < 1 || request.draft_chains.value_or(1) > draft::kMostChains) {
+    return make_error(ErrorCode::kInvalidArgument, "spec_branches", "spec_branches is {}: expected 1 to {}",
+                      *request.draft_chains, draft::kMostChains);
+  }
   if (request.retention.priority < 0 || request.retention.priority > 100) {
     return make_error(ErrorCode::kInvalidArgument, "retention_priority", "retention_priority is {}: expected 0 to 100",
                       request.retention.priority);
@@ -220,6 +224,8 @@ Result<RequestId> Engine::submit(Request request) {
                                             : "request " + std::to_string(id);
   first.retention = request.retention;
   first.record.most = request.draft_tokens.value_or(draft::kMostTokens);
+  // With steps in flight behind, pages of branches would be short in the next plan.
+  first.record.most_chains = executor_->depth() > 1 ? 1 : request.draft_chains.value_or(draft::kMostChains);
   first.priority = request.priority;
   first.tenant = request.tenant;
   first.ttft_target_ms = request.ttft_target_ms;
@@ -290,6 +296,9 @@ void Engine::check_integrity() const {
     for (const auto& answer : flight.answers) {
       if (answer != nullptr) tables.push_back(&answer->blocks);
     }
+  }
+  for (const Launched& step : launched_) {
+    for (const BranchRows& branch : step.branches) tables.push_back(&branch.blocks);
   }
   sessions_.collect(tables);
   cache_.check_integrity(tables);

@@ -47,6 +47,7 @@ struct EngineCounters {
   std::int64_t queried_tokens = 0, cached_tokens = 0;  // of prompts admitted: all, and found in pages
   std::int64_t preemptions = 0, swaps = 0, refusals = 0, numerical_errors = 0, failed_steps = 0;
   std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // of speculation: rows with drafted tokens, those
+  std::int64_t accepted_branch_tokens = 0;                           // of the accepted, those of branches
 };
 
 // How the pages of running sequences lie, as decode attention profits from.
@@ -126,8 +127,15 @@ class Engine {
     std::optional<TimePoint> deadline;
     std::unique_ptr<BeamRun> beams;  // null: drawn; else one of `answers` for each live beam
   };
+  // A branch of a sequence's drafts while a step computes it: over the sequence's pages, and from the last token's on
+  // over its own.
+  struct BranchRows {
+    kv::BlockTable blocks;
+    std::int64_t first_logits = 0;  // row of logits of the last token
+  };
   struct Launched {
     sched::StepPlan plan;
+    std::vector<BranchRows> branches;         // of the rows, in their order
     std::unique_ptr<PromptRows> prompt_rows;  // null where no prompt is read
     sched::StepWork work;
     TimePoint start{}, scheduled{}, prepared{};
@@ -157,7 +165,9 @@ class Engine {
   sched::StepPlan plan_with_room(const sched::PolicyView& view);
   void preempt(Running& running);
   void admit(const sched::Admission& admission);
-  Launched gather(sched::StepPlan plan, model::BatchInput& input);
+  std::vector<BranchRows> make_branches(sched::StepPlan& plan);
+  Launched gather(sched::StepPlan plan, std::vector<BranchRows> branches, model::BatchInput& input);
+  static void gather_branches(Launched& step, model::BatchInput& input);
   void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
   void draft(const sched::PolicyView& view);
   bool make_room_to_draft(Running& running);
@@ -166,7 +176,8 @@ class Engine {
   // drawing.cc
   void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
   void draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
-                std::vector<Output>& outputs);
+                std::span<BranchRows> branches, std::vector<Output>& outputs);
+  void count_drafts(Running& running, std::int64_t drafted, std::size_t branches);
   void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
   void count_drawn(Running& running);
   bool take_drawn(Running& running, std::int32_t token, std::span<const float> logits, std::vector<Output>& outputs);

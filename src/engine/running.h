@@ -96,6 +96,7 @@ struct Running : sched::Sequence {
     stats = first.stats;
     account = first.account;
     record.most = first.record.most;
+    record.most_chains = first.record.most_chains;
   }
 };
 

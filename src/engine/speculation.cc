@@ -27,6 +27,11 @@ std::int64_t Speculation::most(const Running& running) const noexcept {
   return std::min({config_.tokens, running.record.most, running.most_drafts()});
 }
 
+// Only the draws that would be made anyway can be compared with several guesses.
+int Speculation::most_branches(const Running& running) const noexcept {
+  return config_.rule->same_tokens ? std::min(config_.chains, running.record.most_chains) - 1 : 0;
+}
+
 // Whom to guess for, and how many tokens at most.
 void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost) {
   asked_.clear();
@@ -36,8 +41,8 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
   rates_.resize(std::max(rates_.size(), decoding.size()));
   for (Running* running : decoding) {
     running->drafts.clear();
-    running->record.offered.clear();
-    running->record.distributions.clear();
+    running->branches.clear();
+    running->record.forget();
     const auto n = static_cast<std::size_t>(most(*running));
     if (n == 0) continue;
     if (force(*running, n)) {
@@ -73,8 +78,10 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
                       .pipeline = &running.pipeline,
                       .pages = running.blocks.blocks(),
                       .wants_distributions = !config_.rule->same_tokens,
+                      .most_branches = most_branches(running),
                       .drafts = {},
-                      .distributions = {}});
+                      .distributions = {},
+                      .branches = {}});
   }
   asked_.resize(kept);
 }
@@ -108,9 +115,9 @@ void Speculation::consult(Env& env) {
     DraftRecord& record = asked_[i]->record;
     record.offered = std::move(tasks_[i].drafts);
     record.distributions = std::move(tasks_[i].distributions);
-    if (const auto grammar = asked_[i]->pipeline.grammar()) {
-      record.offered.resize(draft::fitting(*grammar, record.offered));
-    }
+    record.branches = std::move(tasks_[i].branches);
+    if (const auto grammar = asked_[i]->pipeline.grammar())
+      draft::keep_fitting(*grammar, record.offered, record.branches);
   }
   if (drafter_->computes() && rounds > 0) {
     const double ms = milliseconds_between(start, env.now()) / static_cast<double>(rounds);
@@ -126,8 +133,7 @@ void Speculation::choose(const sched::StepWork& work, const sched::StepCost& cos
     rates_[i].clear();
     double reached = 1.0;
     for (const draft::Token& token : record.offered) {
-      const double of_all = acceptance_.rate(token.confidence, static_cast<double>(token.confidence), kPriorWeight);
-      rates_[i].push_back(record.acceptance.rate(token.confidence, of_all, kOwnWeight));
+      rates_[i].push_back(rate(record, token.confidence));
       reached *= rates_[i].back();
       if (reached < kNotWorthLooking && config_.adaptive) break;
     }
@@ -138,6 +144,59 @@ void Speculation::choose(const sched::StepWork& work, const sched::StepCost& cos
     for (std::int64_t j = 0; j < offers_[i].length; ++j) {
       asked_[i]->drafts.push_back(asked_[i]->record.offered[static_cast<std::size_t>(j)].token);
     }
+  }
+  choose_branches(work, cost);
+}
+
+double Speculation::rate(const DraftRecord& record, float confidence) const noexcept {
+  const double of_all = acceptance_.rate(confidence, static_cast<double>(confidence), kPriorWeight);
+  return record.acceptance.rate(confidence, of_all, kOwnWeight);
+}
+
+double Speculation::forking_rate(const DraftRecord& record, float confidence) const noexcept {
+  const double of_all = forking_.rate(confidence, static_cast<double>(confidence), kPriorWeight);
+  return record.forking.rate(confidence, of_all, kOwnWeight);
+}
+
+// How much of the branches to compute, besides the drafts: of those that leave a draft where a token of it is computed.
+void Speculation::choose_branches(sched::StepWork work, const sched::StepCost& cost) {
+  branch_offers_.clear();
+  std::vector<std::pair<Running*, const draft::Branch*>> branches;
+  auto yield = static_cast<double>(work.tokens);
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    Running& running = *asked_[i];
+    std::vector<double> reached = {1.0};  // [j]: the first j tokens of the draft are right
+    for (std::size_t j = 0; j < running.drafts.size(); ++j) {
+      reached.push_back(reached.back() * rate(running.record, running.record.offered[j].confidence));
+      yield += reached.back();
+      work.add(1, running.length() + static_cast<std::int64_t>(j));
+      ++work.samples;
+    }
+    for (const draft::Branch& branch : running.record.branches) {
+      if (branch.from >= std::ssize(running.drafts)) continue;
+      const std::size_t n = branches.size();
+      if (branch_rates_.size() <= n) branch_rates_.emplace_back();
+      branch_rates_[n].clear();
+      for (const draft::Token& token : branch.tokens) {
+        branch_rates_[n].push_back(branch_rates_[n].empty() ? forking_rate(running.record, token.confidence)
+                                                            : rate(running.record, token.confidence));
+      }
+      branches.emplace_back(&running, &branch);
+      branch_offers_.push_back({.reached = reached[static_cast<std::size_t>(branch.from)],
+                                .acceptance = {},
+                                .shared = branch.from,
+                                .position = running.length() - 1,
+                                .length = std::ssize(branch.tokens)});
+    }
+  }
+  for (std::size_t n = 0; n < branches.size(); ++n) branch_offers_[n].acceptance = branch_rates_[n];
+  if (config_.adaptive) sched::choose_draft_branches(branch_offers_, work, yield, cost);
+  for (std::size_t n = 0; n < branches.size(); ++n) {
+    const auto& [running, branch] = branches[n];
+    const auto length = static_cast<std::size_t>(branch_offers_[n].length);
+    if (length == 0) continue;
+    auto& chain = running->branches.emplace_back(running->drafts.begin(), running->drafts.begin() + branch->from);
+    for (std::size_t j = 0; j < length; ++j) chain.push_back(branch->tokens[j].token);
   }
 }
 
@@ -150,15 +209,33 @@ Result<decode::Verdict> Speculation::next(Running& running, std::span<const floa
     if (index < record.distributions.size()) guess->distribution = record.distributions[index];
   }
   auto verdict = config_.rule->next(running.pipeline, logits, running.length(), guess);
-  if (verdict && index < record.offered.size()) {
+  if (verdict) observe(running, index, verdict->token);
+  return verdict;
+}
+
+// What was guessed for that place, as far as what was guessed before it proved right.
+void Speculation::observe(Running& running, std::size_t index, std::int32_t token) {
+  DraftRecord& record = running.record;
+  const auto drawn = std::span(running.tokens).last(index);
+  const auto agree = [](const draft::Token& guess, std::int32_t one) { return guess.token == one; };
+  if (index < record.offered.size() && std::ranges::equal(std::span(record.offered).first(index), drawn, agree)) {
     const draft::Token& offered = record.offered[index];
-    const bool right = offered.token == verdict->token;
+    const bool right = offered.token == token;
     acceptance_.observe(offered.confidence, right);
     record.acceptance.observe(offered.confidence, right);
     mean_.observe(kNoConfidence, right);
     record.mean.observe(kNoConfidence, right);
   }
-  return verdict;
+  for (const draft::Branch& branch : record.branches) {
+    const auto from = static_cast<std::size_t>(branch.from);
+    if (index < from || index - from >= branch.tokens.size()) continue;
+    if (!std::ranges::equal(std::span(record.offered).first(from), drawn.first(from), agree)) continue;
+    const auto own = std::span(branch.tokens).first(index - from + 1);
+    if (!std::ranges::equal(own.first(index - from), drawn.subspan(from), agree)) continue;
+    const bool right = own.back().token == token;
+    (index == from ? forking_ : acceptance_).observe(own.back().confidence, right);
+    (index == from ? record.forking : record.acceptance).observe(own.back().confidence, right);
+  }
 }
 
 void Speculation::ended(const Running& running) {

@@ -8,6 +8,7 @@
 #include "decode/verification.h"
 #include "draft/acceptance.h"
 #include "draft/drafter.h"
+#include "sched/draft_branches.h"
 #include "sched/draft_lengths.h"
 #include "sched/step_cost.h"
 
@@ -23,23 +24,36 @@ struct SpeculationConfig {
   const decode::VerificationRule* rule = nullptr;
   // Where a grammar leaves no choice, what must come is the guess, and nobody is asked for another.
   bool jump_forward = true;
+  // Chains guessed for a sequence at once, the main one included, [1, draft::kMostChains]; more than one only by rules
+  // that give the same tokens.
+  int chains = 1;
 };
 
 // What an answer's drafts have been worth so far.
 struct DraftRecord {
   std::int64_t most = draft::kMostTokens;  // asked for by its request; 0 = none
-  std::vector<draft::Token> offered;       // the last draft, also where none of it was computed
+  int most_chains = draft::kMostChains;    // asked for by its request
+  std::vector<draft::Token> offered;       // the draft for the next step, also where none of it is computed
+  std::vector<draft::Branch> branches;     // and those, likewise
   std::vector<std::vector<decode::TokenProbability>> distributions;  // that it was drawn from, where the rule asks
   draft::Acceptance acceptance{32.0};
-  draft::Acceptance mean{32.0};  // of all confidences
-  std::int64_t skipped = 0;      // steps since a model drafted for it
+  draft::Acceptance forking{32.0};  // of branches' first tokens, where they are reached
+  draft::Acceptance mean{32.0};     // of all confidences
+  std::int64_t skipped = 0;         // steps since a model drafted for it
+
+  void forget() {  // what was guessed
+    offered.clear();
+    branches.clear();
+    distributions.clear();
+  }
 };
 
 // Guesses the next tokens of sequences that decode, so that a step can look at several of each at once
 // (arXiv:2211.17192, arXiv:2302.01318). How many is chosen for each step from how often such guesses proved right, of
 // this answer and of all, and from what they cost as measured. Guesses not computed are compared with what is drawn all
 // the same, so that what is known of them stays true at no cost. Guesses that do not fit an answer's grammar are none.
-// The engine's thread.
+// What an answer may go on with is a tree where a drafter knows several ways: chains from the answer's end on, of which
+// the main one is the draft and the others leave it somewhere. The engine's thread.
 class Speculation {
  public:
   // Without a drafter (null) there are the guesses of grammars alone.
@@ -49,10 +63,10 @@ class Speculation {
   std::int64_t most(const Running& running) const noexcept;
   // Drafting writes keys and values at positions from the last token's on: pages for most() must be there.
   bool computes() const noexcept { return drafter_ != nullptr && drafter_->computes(); }
-  // Sets Sequence::drafts of all that may have some. `work` is what the step computes without drafts.
+  // Sets Sequence::drafts and branches of all that may have some. `work` is what the step computes without drafts.
   void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost, Env& env);
-  // The sequence's next token, the `index`-th of this step, [0, drafts]; `drafted` tells whether one was computed for
-  // it. Errors as LogitsPipeline::sample.
+  // The sequence's next token, the `index`-th of this step; `drafted` tells whether the draft was right so far and one
+  // of it was computed for this place. Errors as LogitsPipeline::sample.
   Result<decode::Verdict> next(Running& running, std::span<const float> logits, std::size_t index, bool drafted);
   void ended(const Running& running);
 
@@ -61,15 +75,22 @@ class Speculation {
   void consult(Env& env);
   void ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
   void choose(const sched::StepWork& work, const sched::StepCost& cost);
+  void choose_branches(sched::StepWork work, const sched::StepCost& cost);
+  int most_branches(const Running& running) const noexcept;
+  double rate(const DraftRecord& record, float confidence) const noexcept;
+  double forking_rate(const DraftRecord& record, float confidence) const noexcept;
+  void observe(Running& running, std::size_t index, std::int32_t token);
 
   std::unique_ptr<draft::Drafter> drafter_;
   SpeculationConfig config_;
-  draft::Acceptance acceptance_{512.0}, mean_{512.0};  // over all answers
-  double round_ms_ = 0.0;                              // of a drafting model, for each token
+  draft::Acceptance acceptance_{512.0}, forking_{512.0}, mean_{512.0};  // over all answers
+  double round_ms_ = 0.0;                                               // of a drafting model, for each token
   std::vector<Running*> asked_, forced_;
   std::vector<draft::Task> tasks_;          // of those
   std::vector<std::vector<double>> rates_;  // by sequence, of its draft's tokens
   std::vector<sched::DraftOffer> offers_;
+  std::vector<std::vector<double>> branch_rates_;  // of all their branches, one after the other
+  std::vector<sched::BranchOffer> branch_offers_;
 };
 
 }  // namespace millrace::engine

@@ -1,106 +1,11 @@
 // Speculation changes how many steps an answer takes, never the answer (law 3).
 
-#include "engine/speculation.h"
+#include "engine/speculation_fixture.h"
 
 #include "backend/cpu/kv_layout.h"
-#include "engine/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {
-
-// Knows what will be drawn, by prompt, and is right about so many tokens in a hundred.
-class Oracle final : public draft::Drafter {
- public:
-  using Answers = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
-  Oracle(Answers answers, unsigned right) : answers_(std::move(answers)), right_(right) {}
-
-  void draft(std::span<draft::Task> tasks) override {
-    for (draft::Task& task : tasks) {
-      const std::vector<std::int32_t> prompt(task.tokens.begin(), task.tokens.begin() + task.prompt_tokens);
-      const auto& answer = answers_.at(prompt);
-      for (std::int64_t j = 0; j < task.most; ++j) {
-        const auto next = static_cast<std::size_t>(std::ssize(task.tokens) - task.prompt_tokens + j);
-        std::int32_t token = next < answer.size() ? answer[next] : 5;
-        if (random_() % 100 >= right_) token = static_cast<std::int32_t>(3 + random_() % 61);
-        task.drafts.push_back({token, 0.9f});
-      }
-    }
-  }
-
- private:
-  Answers answers_;
-  unsigned right_;
-  std::mt19937 random_{7};
-};
-
-class SpeculationTest : public EngineTest {
- protected:
-  struct Mix {
-    std::vector<Request> requests;
-    Config config = {};
-    std::int64_t budget = 512, kv_tokens = 4096;
-    backend::KvPageForm pages = {};
-  };
-
-  std::unique_ptr<Engine> engine_for(const Mix& mix) {
-    Config config = mix.config;
-    config.scheduling.max_batched_tokens = mix.budget;
-    return make(config, mix.kv_tokens, mix.pages);
-  }
-
-  std::map<std::pair<RequestId, int>, Collected> run(Engine& engine, const Mix& mix) {
-    for (const Request& request : mix.requests) engine.submit(request).or_throw();
-    std::map<std::pair<RequestId, int>, Collected> answers;
-    while (!engine.idle()) {
-      for (Output& output : engine.step()) {
-        Collected& r = answers[{output.request, output.choice}];
-        if (output.token) r.tokens.push_back(*output.token);
-        if (output.score) r.scores.push_back(*output.score);
-        r.text += output.text;
-        r.last = output;
-      }
-      engine.check_integrity();
-    }
-    return answers;
-  }
-
-  // The answers alone and without; then speculated on by one who is right so often. Returns tokens accepted.
-  std::int64_t expect_same(const Mix& mix, unsigned right, bool adaptive = false) {
-    const auto plain = engine_for(mix);
-    const auto expected = run(*plain, mix);
-    Oracle::Answers known;
-    for (const auto& [key, answer] : expected) {
-      if (key.second == 0) known[mix.requests[known_index(key.first)].tokens] = answer.tokens;
-    }
-    const auto engine = engine_for(mix);
-    engine->speculate(
-        std::make_unique<Speculation>(std::make_unique<Oracle>(known, right), SpeculationConfig{8, adaptive}));
-    const auto answers = run(*engine, mix);
-    EXPECT_EQ(answers.size(), expected.size());
-    for (const auto& [key, answer] : expected) {
-      const Collected& other = answers.at(key);
-      EXPECT_EQ(other.tokens, answer.tokens) << key.first << "/" << key.second;
-      EXPECT_EQ(other.text, answer.text);
-      EXPECT_EQ(other.scores, answer.scores);
-      EXPECT_EQ(other.last.finish, answer.last.finish);
-      EXPECT_EQ(other.last.stats.output_tokens, answer.last.stats.output_tokens);
-    }
-    EXPECT_EQ(engine->cache().use().used, 0);
-    EXPECT_LE(engine->counters().accepted_tokens, engine->counters().drafted_tokens);
-    if (right == 100) {
-      EXPECT_LT(engine->counters().steps, plain->counters().steps);
-    }
-    return engine->counters().accepted_tokens;
-  }
-  // Requests are numbered in order, two ids each: the request's and its first sequence's.
-  std::size_t known_index(RequestId id) {
-    if (!order_.contains(id)) order_.emplace(id, order_.size());
-    return order_.at(id);
-  }
-
- private:
-  std::map<RequestId, std::size_t> order_;
-};
 
 TEST_F(SpeculationTest, GivesTheSameTokensGreedyAndSampledHoweverOftenItIsRight) {
   for (const unsigned right : {0u, 50u, 90u, 100u}) {

@@ -76,7 +76,8 @@ bool Engine::launch(std::vector<Output>& outputs) {
   });
   const TimePoint scheduled = observer_ ? env_.now() : now.now;
   model::BatchInput input;
-  Launched step = gather(std::move(plan), input);
+  std::vector<BranchRows> branches = make_branches(plan);
+  Launched step = gather(std::move(plan), std::move(branches), input);
   step.start = now.now;
   step.scheduled = scheduled;
   step.after_pause = stalled_;
@@ -143,7 +144,46 @@ void Engine::admit(const sched::Admission& admission) {
   }
 }
 
-Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) {
+// Pages for the branches of rows that have theirs. A branch that gets none is left out, and those after it.
+std::vector<Engine::BranchRows> Engine::make_branches(sched::StepPlan& plan) {
+  std::vector<BranchRows> branches;
+  for (sched::StepRow& row : plan.rows) {
+    const sched::Sequence& s = *row.sequence;
+    const std::int64_t last = s.length() - 1;
+    if (row.first != last || row.drafted() < std::ssize(s.drafts)) row.branches = 0;
+    for (std::size_t i = 0; i < row.branches; ++i) {
+      BranchRows branch{.blocks = cache_.make_table()};
+      branch.blocks.share(s.blocks.blocks().first(s.blocks.pages_for(last)));
+      if (cache_.reserve(branch.blocks, last, s.length() + std::ssize(s.branches[i]))) {
+        branches.push_back(std::move(branch));
+      } else {
+        row.branches = i;
+      }
+    }
+  }
+  return branches;
+}
+
+// After the rows: the last token again, and the branch's, each with its logits.
+void Engine::gather_branches(Launched& step, model::BatchInput& input) {
+  std::size_t next = 0;
+  for (const sched::StepRow& row : step.plan.rows) {
+    const sched::Sequence& sequence = *row.sequence;
+    for (std::size_t i = 0; i < row.branches; ++i) {
+      BranchRows& branch = step.branches[next++];
+      const auto first = static_cast<std::int64_t>(input.tokens.size());
+      branch.first_logits = static_cast<std::int64_t>(input.logit_rows.size());
+      input.tokens.push_back(sequence.tokens.back());
+      input.tokens.insert(input.tokens.end(), sequence.branches[i].begin(), sequence.branches[i].end());
+      const std::int64_t n = static_cast<std::int64_t>(input.tokens.size()) - first;
+      for (std::int64_t j = 0; j < n; ++j) input.logit_rows.push_back(first + j);
+      input.sequences.push_back(
+          {.first_row = first, .n_rows = n, .first_position = sequence.length() - 1, .pages = branch.blocks.blocks()});
+    }
+  }
+}
+
+Engine::Launched Engine::gather(sched::StepPlan plan, std::vector<BranchRows> branches, model::BatchInput& input) {
   Launched step;
   for (const sched::StepRow& row : plan.rows) {
     const auto& sequence = static_cast<const Running&>(*row.sequence);
@@ -170,6 +210,8 @@ Engine::Launched Engine::gather(sched::StepPlan plan, model::BatchInput& input) 
   step.work = sched::work_of(plan);
   step.work.samples += static_cast<std::int64_t>(input.scored_rows.size());
   step.plan = std::move(plan);
+  step.branches = std::move(branches);
+  gather_branches(step, input);
   return step;
 }
 
@@ -190,9 +232,12 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
   scheduler_.committed(step.plan, view());
   if (!logits) ++counters_.failed_steps;
   std::int64_t logit_row = 0;
+  std::span<BranchRows> other_branches = step.branches;
   for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {
     const sched::StepRow& planned = step.plan.rows[i];
     auto& running = static_cast<Running&>(*planned.sequence);
+    const std::span<BranchRows> branches = other_branches.first(planned.branches);
+    other_branches = other_branches.subspan(planned.branches);
     if (planned.n_tokens > 1 || !running.account.continues(time.begin, step_end_, epoch_.step)) account(planned, time);
     if (!logits && running.ending != FinishReason::kNone) {  // ends with end_retired()
       running.ending = FinishReason::kError;
@@ -232,11 +277,12 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       publish(running, false);
     if (!whole) continue;
     if (running.draws) {
-      draw_row(running, *logits, first_logits, drafted, outputs);
+      draw_row(running, *logits, first_logits, drafted, branches, outputs);
     } else {
       finish_reading(running, outputs);
     }
   }
+  step.branches.clear();
   advance_beams(outputs);
   if (observer_) report(step, !logits);
 }

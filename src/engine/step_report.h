@@ -15,7 +15,8 @@ struct RowReport {
   RequestId request = 0;
   int choice = 0;
   std::int64_t first = 0, tokens = 0;
-  std::int64_t drafted = 0;  // of the tokens, the last so many: guessed
+  std::int64_t drafted = 0;                      // of the tokens, the last so many: guessed
+  std::int64_t branches = 0, branch_tokens = 0;  // chains guessed besides, from `first` on, and all their tokens
   bool decode = false;  // the one token drawn last, and what is guessed to follow; else of a prompt, or computed again
                         // after a preemption
   bool begins = false;  // the answer's first row
@@ -51,6 +52,7 @@ struct StepReport {
   std::int64_t preempted = 0, swapped = 0, numerical_errors = 0, refused = 0;
   std::int64_t evicted_pages = 0;
   std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // rows with guesses, those, and the right ones
+  std::int64_t accepted_branch_tokens = 0;                           // of these, those that only a branch had
 
   std::int64_t waiting = 0, running = 0, paused = 0;
   double oldest_wait_ms = 0.0;  // of those waiting for a place

@@ -61,6 +61,14 @@ void BlockTable::share(std::span<const BlockId> blocks) {
   blocks_.insert(blocks_.end(), blocks.begin(), blocks.end());
 }
 
+void BlockTable::take_rest(std::size_t first, BlockTable& other) {
+  truncate(static_cast<std::int64_t>(first) * block_tokens_);
+  if (other.blocks_.size() <= first) return;
+  const auto rest = other.blocks_.begin() + static_cast<std::ptrdiff_t>(first);
+  blocks_.insert(blocks_.end(), rest, other.blocks_.end());
+  other.blocks_.erase(rest, other.blocks_.end());
+}
+
 void BlockTable::replace(std::size_t index, BlockId block) { pool_->release(std::exchange(blocks_[index], block)); }
 
 void BlockTable::rewind(std::int64_t tokens) noexcept {

@@ -43,6 +43,8 @@ class BlockTable {
   // Appends pages that others hold too; adds a reference to each.
   void share(std::span<const BlockId> blocks);
   void adopt(BlockId block) { blocks_.push_back(block); }  // its reference moves to the table
+  // Gives back the pages from `first` on and takes those of a table that is alike until there, which loses them.
+  void take_rest(std::size_t first, BlockTable& other);
   // Page `index` becomes `block`, whose reference moves to the table; the old one is released.
   void replace(std::size_t index, BlockId block);
 

@@ -31,6 +31,9 @@ struct Sequence {
   // Guessed to follow on `tokens` (speculation). Computed together with its last token where a step has room, and kept
   // if they prove right.
   std::vector<std::int32_t> drafts;
+  // Further chains, each an alternative to `drafts` from its first token on. A step with room for all drafts computes
+  // the first so many of them too, each on its own after the last token, over pages that end with the step.
+  std::vector<std::vector<std::int32_t>> branches;
   std::int64_t prompt_tokens = 0;
   std::int64_t computed = 0;   // tokens whose keys and values are in the pages; <= tokens.size()
   std::int64_t max_total = 0;  // tokens it may grow to: prompt and answer

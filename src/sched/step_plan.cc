@@ -1,5 +1,7 @@
 #include "sched/step_plan.h"
 
+#include <iterator>
+
 namespace millrace::sched {
 
 void StepPlan::clear() noexcept {
@@ -9,12 +11,25 @@ void StepPlan::clear() noexcept {
   rows.clear();
 }
 
+std::int64_t StepRow::branch_tokens() const noexcept {
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < branches; ++i) tokens += 1 + std::ssize(sequence->branches[i]);
+  return tokens;
+}
+
+void StepRow::add_to(StepWork& work) const noexcept {
+  work.add(n_tokens, first);
+  work.samples += samples() ? 1 + drafted() : 0;
+  for (std::size_t i = 0; i < branches; ++i) {
+    const std::int64_t rows = 1 + std::ssize(sequence->branches[i]);
+    work.add(rows, sequence->length() - 1);
+    work.samples += rows;
+  }
+}
+
 StepWork work_of(const StepPlan& plan) noexcept {
   StepWork work;
-  for (const StepRow& row : plan.rows) {
-    work.add(row.n_tokens, row.first);
-    work.samples += row.samples() ? 1 + row.drafted() : 0;
-  }
+  for (const StepRow& row : plan.rows) row.add_to(work);
   return work;
 }
 

@@ -15,10 +15,13 @@ namespace millrace::sched {
 struct StepRow {
   Sequence* sequence = nullptr;
   std::int64_t n_tokens = 0;
-  std::int64_t first = 0;                                                           // position of the first of them
+  std::int64_t first = 0;    // position of the first of them
+  std::size_t branches = 0;  // of the sequence's, the first so many: each takes the last token's row once more
   bool samples() const noexcept { return first + n_tokens >= sequence->length(); }  // its last token gets a successor
   // And each of so many drafted ones behind that.
   std::int64_t drafted() const noexcept { return std::max<std::int64_t>(0, first + n_tokens - sequence->length()); }
+  std::int64_t branch_tokens() const noexcept;  // rows that the branches take
+  void add_to(StepWork& work) const noexcept;
 };
 
 struct Admission {

@@ -233,6 +233,23 @@ void StepPlanner::give_drafts() {
   }
 }
 
+// Whole ones only, and only for sequences all of whose drafts are computed. The pages go back with the step.
+void StepPlanner::give_branches() {
+  for (Member& member : members_) {
+    const Sequence& sequence = *member.place.sequence;
+    if (!member.decoding || member.n_tokens != 1 + std::ssize(sequence.drafts)) continue;
+    for (const auto& branch : sequence.branches) {
+      const std::int64_t tokens = 1 + std::ssize(branch);
+      const auto pages =
+          static_cast<std::int32_t>(pages_of(member.start + tokens) - member.start / cache_.block_tokens());
+      if (tokens > budget_ || pages > spare_pages_) break;
+      budget_ -= tokens;
+      spare_pages_ -= pages;
+      ++member.branches;
+    }
+  }
+}
+
 void StepPlanner::share_budget() {
   if (!plan_->admitted.empty()) {
     std::sort(members_.begin(), members_.end(),
@@ -265,8 +282,10 @@ void StepPlanner::share_budget() {
       break;
   }
   give_drafts();
+  give_branches();
   for (const Member& member : members_) {
-    if (member.n_tokens > 0) plan_->rows.push_back({member.place.sequence, member.n_tokens, member.start});
+    if (member.n_tokens > 0)
+      plan_->rows.push_back({member.place.sequence, member.n_tokens, member.start, member.branches});
   }
 }
 

@@ -45,8 +45,9 @@ class StepPlanner {
     std::int32_t held = 0;        // pages it holds once it runs
     std::int32_t first_page = 0;  // pages it takes from the available ones to run and compute one token
     bool decoding = false;
-    bool takes_part = false;  // may have a row
-    bool stays = true;        // is not preempted
+    std::size_t branches = 0;  // computed besides its drafts
+    bool takes_part = false;   // may have a row
+    bool stays = true;         // is not preempted
   };
   // What trying to make room changes.
   struct Account {
@@ -72,6 +73,7 @@ class StepPlanner {
   void give(Member& member, std::int64_t n_tokens);
   void give_in_turn(bool decoding);
   void give_drafts();
+  void give_branches();
   std::int64_t prompt_share(const Member& member) const;
   std::int64_t within_pages(const Member& member, std::int64_t n_tokens) const;
   StepWork decode_work() const;

@@ -253,6 +253,9 @@ void add_serving_fields(GenerationSchema& schema) {
       .integer(
           "spec_tokens", [](Fields& f) -> auto& { return f.spec_tokens; }, 0, draft::kMostTokens,
           "Speculate on at most as many tokens a step, where the server speculates; 0 = not")
+      .integer(
+          "spec_branches", [](Fields& f) -> auto& { return f.spec_branches; }, 1, draft::kMostChains,
+          "And on at most as many ways on at once; no more than the server's --spec-branches")
       .boolean(
           "timings", [](Fields& f) -> auto& { return f.timings; },
           "Times of the request in the answer: queue, prefill, decode, cached tokens, preemptions")

@@ -83,7 +83,7 @@ struct GenerationFields {
   std::optional<double> timeout_seconds;
   double ttft_target_ms = 0.0, tpot_target_ms = 0.0;
   std::int64_t expected_tokens = 0;
-  std::optional<std::int64_t> spec_tokens;
+  std::optional<std::int64_t> spec_tokens, spec_branches;
   bool timings = false, explain = false;
 
   std::optional<decode::BeamOptions> beam_options() const;  // nothing: answers are drawn

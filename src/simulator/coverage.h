@@ -44,6 +44,7 @@ enum class Event : std::size_t {
   kTwoStepsInFlight,
   kDraftAccepted,
   kDraftRejected,
+  kBranchAccepted,
   kBeamsFound,
   kStepFailed,
   kNanRow,

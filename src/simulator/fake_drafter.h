@@ -13,6 +13,7 @@ struct Drafting {
   int right_percent = 0;    // of the guesses
   bool computes = false;    // takes room in the sequences' pages, as a model does
   bool adaptive = true;
+  int chains = 1;  // guessed at once
 };
 
 // Knows what the fake model says next, and tells it as often as the scenario wants.
@@ -35,6 +36,11 @@ class FakeDrafter final : public draft::Drafter {
     FakeText text;
     std::size_t tokens = 0;
   };
+  std::int32_t guess(std::int32_t drawn);
+  void add_branch(draft::Task& task, FakeText text);
+  void extend(const draft::Task& task, FakeText text, decode::LogitsPipeline pipeline,
+              std::vector<draft::Token>& tokens, std::int64_t from);
+
   Drafting drafting_;
   std::int64_t block_tokens_;
   std::vector<float> logits_;

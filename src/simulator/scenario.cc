@@ -39,7 +39,8 @@ Drafting random_drafting(Random& random) {
   return {.tokens = random.in(1, 12),
           .right_percent = static_cast<int>(random.chance(20) ? 100 : random.in(0, 99)),
           .computes = random.chance(50),
-          .adaptive = random.chance(30)};
+          .adaptive = random.chance(30),
+          .chains = static_cast<int>(random.chance(50) ? 1 : random.in(2, draft::kMostChains))};
 }
 
 }  // namespace
@@ -95,11 +96,11 @@ std::string Scenario::text() const {
   return fmt::format(
       "{}, {}, pages of {} tokens, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {} bytes, "
       "preemption "
-      "{}, archive {}, {} drafted tokens, {} requests",
+      "{}, archive {}, {} drafted tokens in {} chains, {} requests",
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
       executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
-      archive ? "on" : "off", drafting.tokens, requests);
+      archive ? "on" : "off", drafting.tokens, drafting.chains, requests);
 }
 
 }  // namespace millrace::simulator

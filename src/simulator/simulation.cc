@@ -74,7 +74,9 @@ class Simulation {
     if (scenario_.drafting.tokens > 0) {
       engine_->speculate(std::make_unique<engine::Speculation>(
           std::make_unique<FakeDrafter>(scenario_.drafting, *executor_, scenario_.seed),
-          engine::SpeculationConfig{.tokens = scenario_.drafting.tokens, .adaptive = scenario_.drafting.adaptive}));
+          engine::SpeculationConfig{.tokens = scenario_.drafting.tokens,
+                                    .adaptive = scenario_.drafting.adaptive,
+                                    .chains = scenario_.drafting.chains}));
     }
     desk_.serve_with(*engine_);
     invariants_.restart();
@@ -111,6 +113,7 @@ class Simulation {
     coverage_.count(Event::kSwappedOut, engine_->counters().swaps);
     coverage_.count(Event::kDraftAccepted, engine_->counters().accepted_tokens);
     coverage_.count(Event::kDraftRejected, engine_->counters().drafted_tokens - engine_->counters().accepted_tokens);
+    coverage_.count(Event::kBranchAccepted, engine_->counters().accepted_branch_tokens);
     coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
     coverage_.count(Event::kEvicted, cache.evicted_pages);
     coverage_.count(Event::kPagesMoved, cache.moved_pages);

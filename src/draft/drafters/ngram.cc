@@ -3,15 +3,13 @@
 
 #include <algorithm>
 
+#include "draft/branching.h"
 #include "draft/drafter.h"
 
 namespace millrace::draft::drafters {
 namespace {
 
-struct Match {
-  std::int64_t next = 0;   // the token after it
-  std::int64_t alike = 0;  // tokens before that are as those before the sequence's end
-};
+constexpr std::size_t kPlaces = 64;  // where the draft may branch off, the last ones
 
 class Ngram final : public Drafter {
  public:
@@ -19,15 +17,19 @@ class Ngram final : public Drafter {
 
   void draft(std::span<Task> tasks) override {
     for (Task& task : tasks) {
-      const Match match = longest_match(task.tokens);
-      if (match.alike >= least_) copy(task, match);
+      places_.clear();
+      const Place match = longest_match(task.tokens, task.most_branches > 0);
+      if (match.alike < least_) continue;
+      copy(task, match);
+      branch_off(task, places_);
     }
   }
 
  private:
-  // The longest, of equal ones the last. O(tokens), and a comparison for each that is as the last one.
-  Match longest_match(std::span<const std::int32_t> tokens) const {
-    Match best;
+  // The longest, of equal ones the last; and into places_ those on the way there that are long enough. O(tokens), and a
+  // comparison for each that is as the last one.
+  Place longest_match(std::span<const std::int32_t> tokens, bool keeps_places) {
+    Place best;
     const auto size = static_cast<std::int64_t>(tokens.size());
     const std::int32_t last = tokens.back();
     for (std::int64_t next = size - 1; next > 0 && best.alike < most_; --next) {
@@ -38,13 +40,14 @@ class Ngram final : public Drafter {
              tokens[static_cast<std::size_t>(next - 1 - alike)] == tokens[static_cast<std::size_t>(size - 1 - alike)]) {
         ++alike;
       }
-      if (alike > best.alike) best = {next, alike};
+      if (alike > best.alike) best = {tokens, next, alike};
+      if (keeps_places && alike >= least_ && places_.size() < kPlaces) places_.push_back({tokens, next, alike});
     }
     return best;
   }
 
   // Where the match reaches the sequence's end it goes on into what was copied: a repetition.
-  static void copy(Task& task, const Match& match) {
+  static void copy(Task& task, const Place& match) {
     const auto size = static_cast<std::int64_t>(task.tokens.size());
     for (std::int64_t j = 0; j < task.most; ++j) {
       const std::int64_t at = match.next + j;
@@ -55,6 +58,7 @@ class Ngram final : public Drafter {
   }
 
   std::int64_t least_, most_;
+  std::vector<Place> places_;
 };
 
 }  // namespace

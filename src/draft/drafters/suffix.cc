@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "draft/branching.h"
 #include "draft/drafter.h"
 #include "draft/suffix_index.h"
 
@@ -13,12 +14,6 @@ namespace millrace::draft::drafters {
 namespace {
 
 constexpr std::int32_t kSeparator = -1;  // between answers; no token
-
-// A place where the sequence's suffix was, and whose text that is.
-struct Place {
-  const SuffixIndex* index = nullptr;
-  std::int64_t next = 0;
-};
 
 class Suffix final : public Drafter {
  public:
@@ -38,9 +33,10 @@ class Suffix final : public Drafter {
       const std::size_t kept = matches_.front().alike > own_length ? 0 : own_matches;
       places_.clear();
       for (std::size_t i = 0; i < matches_.size(); ++i) {
-        places_.push_back({i < kept ? &own : &scope->second.index, matches_[i].next});
+        places_.push_back(place_of(i < kept ? own : scope->second.index, matches_[i]));
       }
       vote(task, matches_.front().alike);
+      if (task.most_branches > 0) branch(task, own, scope == scopes_.end() ? nullptr : &scope->second.index);
     }
   }
 
@@ -63,6 +59,22 @@ class Suffix final : public Drafter {
   }
 
  private:
+  static Place place_of(const SuffixIndex& index, const SuffixIndex::Match& match) {
+    return {index.tokens(), match.next, match.alike};
+  }
+
+  // Where shorter suffixes were speaks for branches too.
+  void branch(Task& task, const SuffixIndex& own, const SuffixIndex* remembered) {
+    places_.clear();
+    for (const SuffixIndex* index : {&own, remembered}) {
+      if (index == nullptr) continue;
+      matches_.clear();
+      index->find_all(task.tokens, matches_);
+      for (const SuffixIndex::Match& match : matches_) places_.push_back(place_of(*index, match));
+    }
+    branch_off(task, places_);
+  }
+
   struct Scope {
     SuffixIndex index;
     std::list<std::string>::iterator place;  // in by_use_
@@ -87,8 +99,7 @@ class Suffix final : public Drafter {
     for (std::int64_t j = 0; j < task.most && !places_.empty(); ++j) {
       const auto token_of = [&](const Place& place) {
         const auto at = static_cast<std::size_t>(place.next + j);
-        const auto tokens = place.index->tokens();
-        return at < tokens.size() ? tokens[at] : kSeparator;
+        return at < place.text.size() ? place.text[at] : kSeparator;
       };
       std::int32_t most_frequent = kSeparator;
       std::int64_t most_votes = 0;

@@ -56,6 +56,7 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       drafts_(counter("vllm:spec_decode_num_drafts_total")),
       draft_tokens_(counter("vllm:spec_decode_num_draft_tokens_total")),
       accepted_tokens_(counter("vllm:spec_decode_num_accepted_tokens_total")),
+      accepted_branch_tokens_(counter("millrace:spec_decode_accepted_branch_tokens_total")),
       corrupted_(counter("vllm:corrupted_requests_total")),
       operations_(counter("vllm:estimated_flops_per_gpu_total")),
       read_bytes_(counter("vllm:estimated_read_bytes_per_gpu_total")),
@@ -144,6 +145,7 @@ void ModelMetrics::step(const engine::StepReport& report) {
   drafts_.Increment(static_cast<double>(report.drafts));
   draft_tokens_.Increment(static_cast<double>(report.drafted_tokens));
   accepted_tokens_.Increment(static_cast<double>(report.accepted_tokens));
+  accepted_branch_tokens_.Increment(static_cast<double>(report.accepted_branch_tokens));
   swapped_.Increment(static_cast<double>(report.swapped));
   corrupted_.Increment(static_cast<double>(report.numerical_errors));
   refused_.Increment(static_cast<double>(report.refused));

@@ -54,7 +54,7 @@ class ModelMetrics {
   Gauge &running_, &waiting_, &waiting_for_place_, &waiting_for_batch_, &kv_usage_;
   Gauge &mbu_, &mfu_, &busy_, &oldest_wait_, &step_age_, &up_, &paused_, &adjacent_, &long_runs_;
   Counter &prompt_tokens_, &generation_tokens_, &cached_tokens_, &queries_, &hits_, &preemptions_, &drafts_,
-      &draft_tokens_, &accepted_tokens_, &corrupted_;
+      &draft_tokens_, &accepted_tokens_, &accepted_branch_tokens_, &corrupted_;
   Counter &operations_, &read_bytes_, &write_bytes_;
   Counter &evicted_, &swapped_, &refused_, &failed_steps_, &prefill_tokens_, &decode_tokens_, &recomputed_;
   Histogram &ttft_, &itl_, &tpot_, &latency_, &queue_, &inference_, &prefill_, &decode_;

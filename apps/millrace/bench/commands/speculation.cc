@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -17,7 +18,7 @@ namespace {
 struct Flags {
   app::ModelFlags model;
   app::EngineFlags serving;
-  std::string methods = "ngram,suffix", rules = "coupled";
+  std::string methods = "ngram,suffix", rules = "coupled", branches = "1";
   std::int64_t output_tokens = 128;
   double temperature = 0.0;
   int runs = 5;
@@ -65,16 +66,32 @@ struct Contender {
 };
 
 Contender make_contender(const ModelRun& model, const Flags& flags, const std::string& method,
-                         const std::string& rule = "coupled") {
+                         const std::string& rule = "coupled", int branches = 1) {
   app::EngineFlags serving = flags.serving;
   serving.speculation.method = method;
   serving.speculation.rule = rule;
+  serving.speculation.branches = branches;
   serving.speculation.options.suffix_tokens = 0;  // each prompt is asked several times: memory would know the answer
-  return {.method = rule == "coupled" ? method : method + ", " + rule,
+  return {.method = method + (rule == "coupled" ? "" : ", " + rule) +
+                    (branches == 1 ? "" : fmt::format(", {} branches", branches)),
           .serving = model.make_engine(serving, kKvTokens),
           .may_differ = flags.temperature > 0.0 && !serving.speculation.config().rule->same_tokens,
           .tpot_ms = {},
           .last = {}};
+}
+
+std::vector<int> branch_counts(const Flags& flags) {
+  std::vector<int> counts;
+  for (const std::string& one : app::split(flags.branches, ',')) {
+    int count = 0;
+    const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), count);
+    if (error != std::errc() || end != one.data() + one.size() || count < 1 || count > draft::kMostChains) {
+      app::throw_load_error(ErrorCode::kInvalidArgument, "branches",
+                            "branches is \"{}\": expected numbers from 1 to {}", flags.branches, draft::kMostChains);
+    }
+    counts.push_back(count);
+  }
+  return counts;
 }
 
 Json result_of(const SpeculationPrompt& prompt, const Contender& one, const Contender& plain) {
@@ -117,7 +134,9 @@ Json compare(const ModelRun& model, const Flags& flags, Table& table) {
   contenders.push_back(make_contender(model, flags, "none"));
   for (const std::string& method : app::split(flags.methods, ',')) {
     for (const std::string& rule : app::split(flags.rules, ',')) {
-      contenders.push_back(make_contender(model, flags, method, rule));
+      for (const int branches : branch_counts(flags)) {
+        contenders.push_back(make_contender(model, flags, method, rule, branches));
+      }
     }
   }
   Json results = Json::array();
@@ -224,6 +243,8 @@ app::Command speculation() {
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
             app.add_option("--methods", flags->methods, "To compare with none, with commas between");
             app.add_option("--rules", flags->rules, "Rules of verification to compare, with commas between");
+            app.add_option("--branches", flags->branches,
+                           "Numbers of ways on (as --spec-branches) to compare, with commas between");
             app.add_option("--output-tokens", flags->output_tokens, "Tokens of an answer, at most")
                 ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
             app.add_option("--temperature", flags->temperature, "Of the answers")->check(CLI::Range(0.0, 10.0));

@@ -1,0 +1,267 @@
+// Trees of guesses: several ways on are computed in one step, and the answer goes on with the pages of the right one.
+
+#include <cstring>
+
+#include "backend/cpu/kv_layout.h"
+#include "engine/speculation_fixture.h"
+
+namespace millrace::engine {
+namespace {
+
+// Compares the rows of logits of a step that computes one sequence, also in several chains: as far as a chain is like
+// the first one from its beginning on, it gives the same bits. Fails where that is wanted.
+class WatchedExecutor final : public Executor {
+ public:
+  explicit WatchedExecutor(std::unique_ptr<LocalExecutor> inner) : inner_(std::move(inner)) {}
+  std::int64_t vocab_size() const noexcept override { return inner_->vocab_size(); }
+  std::int64_t max_length() const noexcept override { return inner_->max_length(); }
+  std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
+  std::int32_t pages() const noexcept override { return inner_->pages(); }
+  kv::PageDevice& device() noexcept override { return inner_->device(); }
+  void launch(model::BatchInput input) override {
+    launched_ = input;
+    inner_->launch(std::move(input));
+  }
+  Result<TensorView> wait() override {
+    auto logits = inner_->wait();
+    if (std::exchange(fails_, false)) return make_error(ErrorCode::kInternal, "", "the device is lost");
+    if (logits) compare(*logits);
+    return logits;
+  }
+  std::int64_t compared() const noexcept { return compared_; }
+  void fail_next() noexcept { fails_ = true; }
+  std::size_t sequences() const noexcept { return launched_.sequences.size(); }  // of the last step
+
+ private:
+  void compare(const TensorView& logits) {
+    if (launched_.logit_rows.size() != launched_.tokens.size()) return;  // a prompt
+    for (std::size_t b = 1; b < launched_.sequences.size(); ++b) {
+      const backend::SequenceRows &main = launched_.sequences[0], &branch = launched_.sequences[b];
+      ASSERT_EQ(main.first_position, branch.first_position);
+      for (std::int64_t j = 0; j < std::min(main.n_rows, branch.n_rows); ++j) {
+        if (token(main.first_row + j) != token(branch.first_row + j)) break;
+        ASSERT_EQ(std::memcmp(logits.row(main.first_row + j), logits.row(branch.first_row + j),
+                              static_cast<std::size_t>(logits.cols()) * sizeof(float)),
+                  0);
+        ++compared_;
+      }
+    }
+  }
+  std::int32_t token(std::int64_t row) const { return launched_.tokens[static_cast<std::size_t>(row)]; }
+
+  std::unique_ptr<LocalExecutor> inner_;
+  model::BatchInput launched_;
+  std::int64_t compared_ = 0;
+  bool fails_ = false;
+};
+
+class BranchesTest : public SpeculationTest {
+ protected:
+  std::pair<std::unique_ptr<Engine>, WatchedExecutor*> watched_engine(const backend::KvPageForm& pages) {
+    auto executor =
+        std::make_unique<WatchedExecutor>(LocalExecutor::create(transformer_, *backend_, pages, 4096).or_throw());
+    WatchedExecutor* watched = executor.get();
+    return {Engine::create(std::move(executor), tokenizer_, Env::system(), Config()).or_throw(), watched};
+  }
+
+  Oracle::Answers answers_to(const Mix& mix) {
+    const auto plain = engine_for(mix);
+    Oracle::Answers known;
+    for (const Request& request : mix.requests) {
+      known[request.tokens] = drain(*plain, plain->submit(request).or_throw())[0].tokens;
+    }
+    return known;
+  }
+
+  // Guesses of which so many in a hundred are right, each with a branch that is where they are not.
+  std::unique_ptr<Speculation> two_ways(const Oracle::Answers& known, unsigned right, std::int64_t tokens) {
+    auto oracle = std::make_unique<Oracle>(known, right);
+    oracle->branch_where_wrong();
+    return std::make_unique<Speculation>(std::move(oracle),
+                                         SpeculationConfig{.tokens = tokens, .adaptive = false, .chains = 2});
+  }
+};
+
+TEST_F(BranchesTest, AreTakenWhereTheDraftIsWrongFromItsFirstTokenOn) {
+  for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 32}}) {
+    for (const unsigned seed : {2u, 3u}) {  // greedy, sampled
+      Mix mix;
+      mix.pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+      mix.requests.push_back(request(29, seed, 61));
+      const auto known = answers_to(mix);
+      const auto engine = engine_for(mix);
+      engine->speculate(two_ways(known, 0, 1));
+      const auto answers = run(*engine, mix);
+      EXPECT_EQ(answers.begin()->second.tokens, known.begin()->second) << block;
+      // The prompt draws one token; each further step draws two, the first of which only the branch has.
+      EXPECT_EQ(engine->counters().steps, 1 + 30) << block;
+      EXPECT_GE(engine->counters().accepted_branch_tokens, 28) << block;  // some guesses are right by chance
+      EXPECT_EQ(engine->cache().use().used, 0);
+    }
+  }
+}
+
+TEST_F(BranchesTest, AreTakenWhereverTheDraftBeginsToBeWrong) {
+  for (const unsigned right : {30u, 70u, 90u}) {
+    Mix mix;
+    for (unsigned i = 0; i < 6; ++i) mix.requests.push_back(request(7 + 23 * i, i, 60));
+    const auto known = answers_to(mix);
+    const auto engine = engine_for(mix), without = engine_for(mix);
+    engine->speculate(two_ways(known, right, 6));
+    without->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, right),
+                                                     SpeculationConfig{.tokens = 6, .adaptive = false}));
+    for (const auto& [key, answer] : run(*engine, mix)) {
+      EXPECT_EQ(answer.tokens, known.at(mix.requests[known_index(key.first)].tokens)) << right;
+    }
+    run(*without, mix);
+    EXPECT_LT(engine->counters().steps, without->counters().steps) << right;
+    EXPECT_GT(engine->counters().accepted_branch_tokens, 50) << right;
+  }
+}
+
+TEST_F(BranchesTest, ChangeNoTokenTextOrScore) {
+  for (const unsigned right : {0u, 40u, 80u}) {
+    Mix mix;
+    for (unsigned i = 0; i < 6; ++i) {
+      mix.requests.push_back(request(5 + 23 * i, i, 40));
+      mix.requests.back().sampling.logprobs = 2;
+      mix.requests.back().sampling.frequency_penalty = i % 3 == 0 ? 0.5 : 0.0;
+    }
+    mix.requests[3].n = 3;
+    mix.requests[4].tokens = mix.requests[5].tokens;
+    expect_same(mix, right, false, 4);
+    EXPECT_GT(accepted_branch_tokens_, 0) << right;
+    expect_same(mix, right, true, 4);
+  }
+}
+
+TEST_F(BranchesTest, TakeNoPagesThatOthersNeed) {
+  for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 64}}) {
+    Mix mix;
+    mix.pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+    mix.kv_tokens = 320;
+    mix.budget = 60;
+    for (unsigned i = 0; i < 8; ++i) mix.requests.push_back(request(20 + 11 * i, i, 60));
+    expect_same(mix, 60, false, 4);
+  }
+}
+
+TEST_F(BranchesTest, ComputeTheSameBitsAsTheDraftAsFarAsTheyAreAlike) {
+  Mix mix;
+  mix.requests.push_back(request(45, 1, 60));
+  const auto known = answers_to(mix);
+  for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 32}}) {
+    const auto pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
+    const auto [engine, watched] = watched_engine(pages);
+    engine->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, 50),
+                                                    SpeculationConfig{.tokens = 6, .adaptive = false, .chains = 4}));
+    run(*engine, mix);
+    EXPECT_GT(watched->compared(), 100);
+  }
+}
+
+TEST_F(BranchesTest, GiveTheirPagesBackWhereTheRequestIsCancelled) {
+  Mix mix;
+  for (unsigned i = 0; i < 4; ++i) mix.requests.push_back(request(20 + i, i, 60));
+  const auto known = answers_to(mix);
+  const auto engine = engine_for(mix);
+  engine->speculate(two_ways(known, 50, 6));
+  std::vector<RequestId> ids;
+  for (const Request& request : mix.requests) ids.push_back(engine->submit(request).or_throw());
+  for (int step = 0; !engine->idle(); ++step) {
+    if (step % 3 == 2 && !ids.empty()) {
+      engine->cancel(ids.back());
+      ids.pop_back();
+    }
+    engine->step();
+    engine->check_integrity();
+  }
+  EXPECT_EQ(engine->cache().use().used, 0);
+}
+
+TEST_F(BranchesTest, GiveTheirPagesBackWhereTheDeviceFailsAndNothingOfThemIsFound) {
+  Mix mix;
+  mix.requests.push_back(request(20, 2, 60));
+  const auto known = answers_to(mix);
+  const auto [engine, watched] = watched_engine({});
+  engine->speculate(two_ways(known, 50, 6));
+  engine->submit(mix.requests[0]).or_throw();
+  while (watched->sequences() < 2) engine->step();  // the next one has a branch as well
+  watched->fail_next();
+  const auto outputs = engine->step();
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_EQ(outputs[0].finish, FinishReason::kError);
+  EXPECT_EQ(watched->sequences(), 2u);
+  EXPECT_EQ(engine->cache().use().used, 0);
+  EXPECT_EQ(engine->cache().use().published, 0);
+  EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second);
+}
+
+TEST_F(BranchesTest, AreNoneWhereARequestWantsNoneAndForRulesThatDrawOtherwise) {
+  Mix mix;
+  mix.requests.push_back(request(20, 2, 40));
+  const auto known = answers_to(mix);
+  mix.requests[0].draft_chains = 1;
+  const auto engine = engine_for(mix);
+  engine->speculate(two_ways(known, 0, 4));
+  run(*engine, mix);
+  EXPECT_EQ(engine->counters().accepted_branch_tokens, 0);
+  mix.requests[0].draft_chains = 5;
+  EXPECT_EQ(engine->submit(mix.requests[0]).error().message, "spec_branches is 5: expected 1 to 4");
+
+  mix.requests[0].draft_chains.reset();
+  for (const char* rule : {"rejection", "google"}) {
+    const auto other = engine_for(mix);
+    auto oracle = std::make_unique<Oracle>(known, 0);
+    oracle->branch_where_wrong();
+    other->speculate(std::make_unique<Speculation>(
+        std::move(oracle),
+        SpeculationConfig{.tokens = 4, .adaptive = false, .rule = decode::find_verification_rule(rule), .chains = 4}));
+    EXPECT_EQ(run(*other, mix).begin()->second.tokens, known.begin()->second) << rule;
+    EXPECT_EQ(other->counters().accepted_branch_tokens, 0) << rule;
+  }
+}
+
+TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
+  Mix mix;
+  mix.budget = 90;
+  for (unsigned i = 0; i < 6; ++i) {
+    mix.requests.push_back(request(30 + 40 * i, i, 60));  // of few letters, so that there is much to be found
+    for (std::int32_t& token : mix.requests.back().tokens) token = 3 + token % 4;
+    mix.requests.back().sampling.allowed_token_ids = {3, 4, 5, 6};
+  }
+  const auto expected = run(*engine_for(mix), mix);
+  for (const char* method : {"ngram", "suffix", "early-exit", "draft-model"}) {
+    const auto engine = engine_for(mix);
+    engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages),
+                                                    SpeculationConfig{.tokens = 6, .adaptive = false, .chains = 4}));
+    const auto answers = run(*engine, mix);
+    for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
+    EXPECT_EQ(engine->cache().use().used, 0);
+    // The draft model is the model itself: it is never wrong.
+    EXPECT_EQ(engine->counters().accepted_branch_tokens > 0, std::string_view(method) != "draft-model") << method;
+  }
+}
+
+TEST_F(BranchesTest, KeepASessionsPagesRight) {
+  const auto plain = make(), engine = make();
+  engine->speculate(std::make_unique<Speculation>(draft::make_drafter("ngram", {.ngram_min = 1}).or_throw(),
+                                                  SpeculationConfig{.tokens = 8, .adaptive = false, .chains = 4}));
+  std::vector<std::vector<std::int32_t>> answers[2];
+  for (int i = 0; i < 2; ++i) {
+    Engine& one = i == 0 ? *plain : *engine;
+    const SessionId session = one.open_session();
+    for (unsigned round = 0; round < 6; ++round) {
+      Request r = request(round == 0 ? 40 : 6, round, 30);
+      r.session = session;
+      r.append_to_session = round > 0;
+      one.submit(r).or_throw();
+      answers[i].push_back(drain(one).begin()->second.tokens);
+    }
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_GT(engine->counters().accepted_branch_tokens, 0);
+}
+
+}  // namespace
+}  // namespace millrace::engine
