@@ -86,8 +86,8 @@ std::vector<int> branch_counts(const Flags& flags) {
     int count = 0;
     const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), count);
     if (error != std::errc() || end != one.data() + one.size() || count < 1 || count > draft::kMostChains) {
-      app::throw_load_error(ErrorCode::kInvalidArgument, "branches",
-                            "branches is \"{}\": expected numbers from 1 to {}", flags.branches, draft::kMostChains);
+      throw_load_error(ErrorCode::kInvalidArgument, "branches", "branches is \"{}\": expected numbers from 1 to {}",
+                       flags.branches, draft::kMostChains);
     }
     counts.push_back(count);
   }
