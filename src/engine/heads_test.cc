@@ -112,6 +112,19 @@ TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {
   }
 }
 
+// The answer goes on from the pages of the chain that was right, and its states lie there.
+TEST_F(RoundTest, EveryGuessIsRightBesideBranchesThatAreWrong) {
+  for (const Method& method : methods_) {
+    SpeculationConfig config{4, false};
+    config.chains = draft::kMostChains;
+    const auto engine = engine_with(method, 64, 4096, config);
+    for (const auto& [key, tokens] : run(*engine, requests(6, 40))) {
+      for (std::size_t i = 1; i < tokens.size(); ++i) ASSERT_EQ(tokens[i], Round::next(tokens[i - 1]));
+    }
+    EXPECT_GE(engine->counters().accepted_tokens, 6 * 25) << method.name;
+  }
+}
+
 // Shows each state one row too late.
 class Late final : public model::StateTap {
  public:
@@ -194,21 +207,38 @@ class RandomHeadsTest : public EngineTest {
     return guesses;
   }
 
+  const RandomHeads heads_{32};
+  const std::vector<Method> methods_ = {{"medusa", heads_.medusa().write("medusa", RandomHeads::medusa_config())},
+                                        {"eagle", heads_.eagle().write("eagle", heads_.eagle_config())},
+                                        {"eagle", heads_.eagle3().write("eagle3", heads_.eagle3_config())},
+                                        {"mtp", ""}};
   backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
   std::int64_t preemptions_ = 0;
 };
 
+TEST_F(RandomHeadsTest, ChangeNoTokenInChainsOrTrees) {
+  std::vector<Request> requests;
+  for (unsigned i = 0; i < 6; ++i) requests.push_back(request(7 + 13 * i, i, 60));
+  requests[2].n = 3;
+  const Answers plain = run(*make(33, 4096, pages_), requests);
+  for (const Method& method : methods_) {
+    for (const int chains : {1, draft::kMostChains}) {
+      SpeculationConfig config{3, false};
+      config.chains = chains;
+      const auto engine = make(33, 352, pages_);
+      engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
+      EXPECT_EQ(run(*engine, requests), plain) << method.heads << " " << chains;
+      EXPECT_GT(engine->counters().drafted_tokens, 100) << method.heads;
+    }
+  }
+}
+
 // Random heads with attention are seldom right, but what they guess after the same tokens is the same however those
 // were computed, but for a row between two pages that others left (feature_drafter.cc).
 TEST_F(RandomHeadsTest, GuessTheSameAloneAndInABatchChunkedSharedOrPreempted) {
-  const RandomHeads heads{32};
-  const std::vector<Method> methods = {{"medusa", heads.medusa().write("medusa", RandomHeads::medusa_config())},
-                                       {"eagle", heads.eagle().write("eagle", heads.eagle_config())},
-                                       {"eagle", heads.eagle3().write("eagle3", heads.eagle3_config())},
-                                       {"mtp", ""}};
   std::vector<Request> requests;
   for (unsigned i = 0; i < 6; ++i) requests.push_back(request(7 + 13 * i, i, 60));
-  for (const Method& method : methods) {
+  for (const Method& method : methods_) {
     SCOPED_TRACE(method.heads);
     Answers answers, others;
     const auto alone =
