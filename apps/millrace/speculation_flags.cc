@@ -28,7 +28,8 @@ void SpeculationFlags::declare(CLI::App& app) {
                "Check only as many guesses as make the answer faster, by what was measured so far");
   app.add_flag("--jump-forward,!--no-jump-forward", jump_forward,
                "Guess what a grammar leaves no choice about; changes no token");
-  app.add_option("--spec-model,--speculative-model", model, "The draft model, a reference as the model's");
+  app.add_option("--spec-model,--speculative-model", model,
+                 "The draft model, a reference as the model's, or the directory of medusa's or eagle's heads");
   app.add_option("--spec-skip-layers", skip_layers,
                  "Layers that early-exit leaves out, e.g. 10-20; default the second half");
   app.add_option("--spec-ngram-min,--prompt-lookup-min", options.ngram_min, "Tokens alike before ngram guesses");
@@ -67,11 +68,16 @@ std::unique_ptr<draft::Drafter> SpeculationFlags::make_drafter(const engine::Loc
                                                                const ModelFlags& flags) const {
   draft::DrafterOptions made = options;
   made.place = {.target = loaded.transformer.get(),
+                .checkpoint = loaded.checkpoint.get(),
                 .store = &executor.store(),
                 .backend = loaded.backend.get(),
                 .form = flags.kv_pages(),
-                .pages = executor.pages()};
-  if (!model.empty()) made.model = load_draft_model(model, flags, *loaded.backend);
+                .pages = executor.pages(),
+                .precision = flags.precision()};
+  const draft::DrafterKind* kind = draft::find_drafter(method);
+  const draft::Needs needs = kind == nullptr ? draft::Needs::kNothing : kind->needs;
+  if (needs == draft::Needs::kHeads && !model.empty()) made.heads = model_path(model, flags.hub);
+  if (needs == draft::Needs::kModel && !model.empty()) made.model = load_draft_model(model, flags, *loaded.backend);
   if (!skip_layers.empty()) made.skip_layers = parse_layers(skip_layers);
   return draft::make_drafter(method, made).or_throw();
 }
@@ -93,6 +99,7 @@ void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& exec
   if (method == "none") return;
   auto drafter = make_drafter(executor, loaded, flags);
   executor.follow_pages(drafter->follower());
+  executor.show_states(drafter->tap());
   engine.speculate(std::make_unique<engine::Speculation>(std::move(drafter), config()));
 }
 

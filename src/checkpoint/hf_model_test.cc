@@ -111,6 +111,9 @@ TEST(HuggingFace, RefusesCodeAndPickles) {
   env.files["d/config.json"].insert(1, R"("auto_map": {"AutoModel": "evil.Model"}, )");
   EXPECT_EQ(outcome(env),
             "d/config.json: auto_map: the model needs Python code from its own repository, which is never run");
+  std::string& config = env.files["d/config.json"];  // of a model whose code does nothing new
+  config.replace(config.find("LlamaForCausalLM"), 16, "MiMoForCausalLM");
+  EXPECT_EQ(outcome(env), "opened");
   env = tiny_directory();
   env.files.erase("d/model.safetensors");
   EXPECT_EQ(outcome(env), "d: neither model.safetensors nor model.safetensors.index.json is there");

@@ -36,20 +36,27 @@ Shape checked_shape(const std::string& file, const SafetensorsEntry& entry) {
   return shape;
 }
 
-RawTensor checked_tensor(const std::string& file, SafetensorsEntry& entry) {
+// 0: not an integer.
+std::int64_t integer_bytes(std::string_view dtype) {
+  return dtype == "I64" ? 8 : dtype == "I32" ? 4 : dtype == "U8" || dtype == "BOOL" ? 1 : 0;
+}
+
+RawTensor checked_tensor(const std::string& file, SafetensorsEntry& entry, bool integers) {
   RawTensor tensor;
   tensor.format = quant::find_safetensors_dtype(*entry.dtype);
-  if (tensor.format == nullptr) {
+  const std::int64_t integer = integers ? integer_bytes(*entry.dtype) : 0;
+  if (tensor.format == nullptr && integer == 0) {
     throw_load_error(ErrorCode::kUnsupported, entry.name, "{}: tensor {}: dtype {} is not supported", file,
                      quote_name(entry.name), quote_name(*entry.dtype));
   }
   tensor.shape = checked_shape(file, entry);
-  const auto expected = checked_mul(static_cast<std::uint64_t>(tensor.shape.elements()),
-                                    static_cast<std::uint64_t>(tensor.format->block_bytes));
+  const auto value_bytes = static_cast<std::uint64_t>(tensor.format != nullptr ? tensor.format->block_bytes : integer);
+  const auto expected = checked_mul(static_cast<std::uint64_t>(tensor.shape.elements()), value_bytes);
   const std::uint64_t begin = (*entry.offsets)[0], end = (*entry.offsets)[1];
   if (!expected || end < begin || end - begin != *expected) {
     fail_tensor(file, entry.name, "data_offsets [{}, {}] do not span the {} bytes of {} {}", begin, end,
-                expected.value_or(0), tensor.format->name, tensor.shape.to_string());
+                expected.value_or(0), tensor.format != nullptr ? tensor.format->name : std::string_view(*entry.dtype),
+                tensor.shape.to_string());
   }
   tensor.offset = begin;
   tensor.bytes = *expected;
@@ -81,7 +88,7 @@ void place(const std::string& file, std::uint64_t data_offset, std::uint64_t dat
 
 }  // namespace
 
-std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file) {
+std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file, std::vector<IntegerTensor>* integers) {
   const std::string& path = file.path();
   BoundedReader in(file, kSafetensorsMaxHeaderBytes + 8);
   const auto header_bytes = in.number<std::uint64_t>("header length");
@@ -94,8 +101,14 @@ std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file) {
   std::vector<SafetensorsEntry> entries = parse_safetensors_header(path, json);
   std::vector<RawTensor> tensors;
   tensors.reserve(entries.size());
-  for (SafetensorsEntry& entry : entries) tensors.push_back(checked_tensor(path, entry));
+  for (SafetensorsEntry& entry : entries) tensors.push_back(checked_tensor(path, entry, integers != nullptr));
   place(path, in.position(), file.size() - in.position(), tensors);
+  std::erase_if(tensors, [&](RawTensor& tensor) {
+    if (tensor.format != nullptr) return false;
+    const std::int64_t value_bytes = static_cast<std::int64_t>(tensor.bytes) / tensor.shape.elements();
+    integers->push_back({std::move(tensor), value_bytes});
+    return true;
+  });
   return tensors;
 }
 

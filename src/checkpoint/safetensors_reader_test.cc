@@ -78,6 +78,17 @@ TEST(Safetensors, RefusesOtherDtypesByName) {
             "m.safetensors: tensor 'a': dtype 'I64' is not supported");
 }
 
+TEST(Safetensors, KeepsIntegersApartFromWeightsWhereTheyAreAskedFor) {
+  MemoryEnv env;
+  env.files["m.safetensors"] = file_of(R"({"ids":{"dtype":"I64","shape":[2],"data_offsets":[24,40]},)" + kA + "}", 40);
+  const auto file = env.open("m.safetensors").or_throw();
+  std::vector<IntegerTensor> integers;
+  EXPECT_EQ(read_safetensors_header(*file, &integers).size(), 1u);
+  ASSERT_EQ(integers.size(), 1u);
+  EXPECT_EQ(integers[0].tensor.name, "ids");
+  EXPECT_EQ(integers[0].value_bytes, 8);
+}
+
 TEST(Safetensors, RefusesDuplicatesAndStrangeFields) {
   EXPECT_EQ(outcome("{" + kA + "," + kA + "}", 24), "m.safetensors: tensor 'a': the name occurs twice");
   EXPECT_EQ(outcome(R"({"a":{"dtype":"F32","dtype":"F32","shape":[],"data_offsets":[0,4]}})", 4),

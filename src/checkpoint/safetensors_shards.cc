@@ -1,5 +1,6 @@
 #include "checkpoint/safetensors_shards.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -45,21 +46,8 @@ TensorsOfShard parse_index(const std::string& file, std::string_view text) {
   return shards;
 }
 
-void add_file(std::unique_ptr<RandomAccessFile> file, Checkpoint& checkpoint) {
-  std::vector<RawTensor> tensors = read_safetensors_header(*file);
-  for (RawTensor& tensor : tensors) {
-    tensor.file = static_cast<int>(checkpoint.files.size());
-    if (!checkpoint.tensor_index.emplace(tensor.name, checkpoint.tensors.size()).second) {
-      throw_load_error(ErrorCode::kBadFile, tensor.name, "{}: tensor {}: stored in another shard too", file->path(),
-                       quote_name(tensor.name));
-    }
-    checkpoint.tensors.push_back(std::move(tensor));
-  }
-  checkpoint.files.push_back(std::move(file));
-}
-
 void open_shards(Env& env, const std::string& directory, const std::string& index_file, const TensorsOfShard& shards,
-                 Checkpoint& checkpoint) {
+                 Checkpoint& checkpoint, std::vector<IntegerTensor>* integers) {
   for (const auto& [shard, tensors] : shards) {
     auto file = env.open(directory + "/" + shard);
     if (!file) {
@@ -67,10 +55,13 @@ void open_shards(Env& env, const std::string& directory, const std::string& inde
                        file.error().message);
     }
     const int number = static_cast<int>(checkpoint.files.size());
-    add_file(*std::move(file), checkpoint);
+    add_safetensors(*std::move(file), checkpoint, integers);
     for (const std::string& name : tensors) {
       const RawTensor* tensor = checkpoint.find(name);
-      if (tensor == nullptr || tensor->file != number) {
+      const bool integer = integers != nullptr && std::ranges::any_of(*integers, [&](const IntegerTensor& one) {
+                             return one.tensor.name == name && one.tensor.file == number;
+                           });
+      if (!integer && (tensor == nullptr || tensor->file != number)) {
         throw_load_error(ErrorCode::kBadFile, name, "{}: tensor {} is not in {}", index_file, quote_name(name),
                          quote_name(shard));
       }
@@ -94,14 +85,33 @@ void open_shards(Env& env, const std::string& directory, const std::string& inde
 
 }  // namespace
 
-void open_safetensors(Env& env, const std::string& directory, Checkpoint& checkpoint) {
+void add_safetensors(std::unique_ptr<RandomAccessFile> file, Checkpoint& checkpoint,
+                     std::vector<IntegerTensor>* integers) {
+  const std::size_t known = integers == nullptr ? 0 : integers->size();
+  std::vector<RawTensor> tensors = read_safetensors_header(*file, integers);
+  for (std::size_t i = known; integers != nullptr && i < integers->size(); ++i) {
+    (*integers)[i].tensor.file = static_cast<int>(checkpoint.files.size());
+  }
+  for (RawTensor& tensor : tensors) {
+    tensor.file = static_cast<int>(checkpoint.files.size());
+    if (!checkpoint.tensor_index.emplace(tensor.name, checkpoint.tensors.size()).second) {
+      throw_load_error(ErrorCode::kBadFile, tensor.name, "{}: tensor {}: stored in another shard too", file->path(),
+                       quote_name(tensor.name));
+    }
+    checkpoint.tensors.push_back(std::move(tensor));
+  }
+  checkpoint.files.push_back(std::move(file));
+}
+
+void open_safetensors(Env& env, const std::string& directory, Checkpoint& checkpoint,
+                      std::vector<IntegerTensor>* integers) {
   auto single = env.open(directory + "/model.safetensors");
-  if (single) return add_file(*std::move(single), checkpoint);
+  if (single) return add_safetensors(*std::move(single), checkpoint, integers);
   if (single.error().code != ErrorCode::kNotFound) throw LoadError(single.error());
   const std::string index_file = directory + "/model.safetensors.index.json";
   const auto index = read_optional_file(env, index_file, kMaxIndexBytes);
   if (!index) refuse_without_safetensors(env, directory);
-  open_shards(env, directory, index_file, parse_index(index_file, *index), checkpoint);
+  open_shards(env, directory, index_file, parse_index(index_file, *index), checkpoint, integers);
 }
 
 }  // namespace millrace::checkpoint

@@ -60,18 +60,19 @@ bool DraftRounds::draw(Active& active, std::span<const float> logits) {
   return std::ssize(task.drafts) < task.most && active.reached >= kHopeless;
 }
 
-void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward) {
+void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward,
+                      std::int64_t lag) {
   model::BatchInput input;
   std::vector<Active> active;
   std::int64_t room = kCatchUpTokens;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks[i];
     if (task.most <= 0) continue;
-    const std::int64_t missing = std::ssize(task.tokens) - computed[i];
+    const std::int64_t missing = std::ssize(task.tokens) - lag - computed[i];
     const std::int64_t n = std::min(missing, room);
-    if (n == 0) continue;
+    if (n <= 0) continue;
     add_rows(input, task, computed[i],
-             task.tokens.subspan(static_cast<std::size_t>(computed[i]), static_cast<std::size_t>(n)));
+             task.tokens.subspan(static_cast<std::size_t>(computed[i] + lag), static_cast<std::size_t>(n)));
     room -= n;
     computed[i] += n;
     if (n < missing) continue;
@@ -86,7 +87,7 @@ void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, c
     input = {};
     for (const Active& one : active) {
       const std::int32_t last = one.task->drafts.back().token;
-      add_rows(input, *one.task, std::ssize(one.task->tokens) + std::ssize(one.task->drafts) - 1, {&last, 1});
+      add_rows(input, *one.task, std::ssize(one.task->tokens) + std::ssize(one.task->drafts) - 1 - lag, {&last, 1});
       want_last_row(input);
     }
   }

@@ -23,8 +23,10 @@ class DraftRounds {
   using Forward = std::function<TensorView(const model::BatchInput&)>;
 
   // `computed[i]`: tokens of tasks[i] whose keys and values the model has; grown by what this call adds, which is all
-  // of them unless more than kCatchUpTokens are missing: then there is no draft.
-  void run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward);
+  // of them unless more than kCatchUpTokens are missing: then there is no draft. With `lag`, the row at a position is
+  // of the token so many behind it, and there are as many rows fewer: for heads, which see a state and the token after
+  // it.
+  void run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward, std::int64_t lag = 0);
 
  private:
   struct Active {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "backend/cpu/kv_layout.h"
+#include "draft/heads/made_heads.h"
 #include "engine/engine_fixture.h"
 
 namespace millrace::engine {
@@ -104,8 +105,8 @@ grammar::Grammar sums() {
 }
 
 const std::vector<std::string> kGrammars = {"any text", "grammar"};
-const std::vector<std::string> kSpeculations = {"no speculation", "ngram",      "suffix",
-                                                "draft-model",    "early-exit", "tree"};
+const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit",
+                                                "medusa",         "eagle", "mtp",    "tree"};
 const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted"};
 
 // Which two features were seen together.
@@ -150,8 +151,18 @@ class Seen {
   int combinations_ = 0;
 };
 
+// The small model with random heads.
+std::string model_with_heads() {
+  draft::MadeFiles files;
+  files.copy(*checkpoint::open_checkpoint(Env::system(), kModel).or_throw());
+  draft::RandomHeads{32}.add_mtp(files);
+  return files.write("combined", draft::made_config("MiMoForCausalLM", 32, 2));
+}
+
 class CombinationTest : public EngineTest {
  protected:
+  CombinationTest() : EngineTest(model_with_heads()) {}
+
   using Answers = std::map<int, Collected>;
 
   std::unique_ptr<Engine> engine_with(const std::string& speculation, std::int64_t kv_tokens) {
@@ -161,7 +172,8 @@ class CombinationTest : public EngineTest {
     auto engine = make(config, kv_tokens, pages_);
     if (speculation == "no speculation") return engine;
     const bool tree = speculation == "tree";
-    auto made = tree ? draft::make_drafter("ngram", {.ngram_min = 1}).or_throw() : drafter(speculation, pages_);
+    const std::string& heads = speculation == "medusa" ? medusa_ : eagle_;
+    auto made = tree ? draft::make_drafter("ngram", {.ngram_min = 1}).or_throw() : drafter(speculation, pages_, heads);
     engine->speculate(std::make_unique<Speculation>(
         std::move(made), SpeculationConfig{.tokens = 5, .adaptive = false, .chains = tree ? draft::kMostChains : 1}));
     return engine;
@@ -218,6 +230,9 @@ class CombinationTest : public EngineTest {
   }
 
   backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
+  const draft::RandomHeads heads_{32};
+  const std::string medusa_ = heads_.medusa().write("combined_medusa", draft::RandomHeads::medusa_config());
+  const std::string eagle_ = heads_.eagle().write("combined_eagle", heads_.eagle_config());
   std::int64_t preemptions_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0;
 };
 

@@ -25,8 +25,8 @@ inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
 
 class EngineTest : public testing::Test {
  protected:
-  EngineTest()
-      : checkpoint_(checkpoint::open_checkpoint(Env::system(), kModel).or_throw()),
+  explicit EngineTest(const std::string& model = kModel)
+      : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
         backend_(backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw()),
         transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 512}),
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
@@ -54,10 +54,13 @@ class EngineTest : public testing::Test {
     return answers;
   }
 
-  // A drafter for the engine made last; where one is a model's, it is the model itself.
-  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvPageForm& pages) {
+  // A drafter for the engine made last; where one is a model's, it is the model itself, and heads are in a directory.
+  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvPageForm& pages,
+                                          const std::string& heads = "") {
     draft::DrafterOptions options;
+    options.heads = heads;
     options.place = {.target = &transformer_,
+                     .checkpoint = checkpoint_.get(),
                      .store = &executor_->store(),
                      .backend = backend_.get(),
                      .form = pages,
@@ -65,6 +68,7 @@ class EngineTest : public testing::Test {
     options.model = {&transformer_, [](model::Transformer*) {}};
     auto made = draft::make_drafter(method, options).or_throw();
     executor_->follow_pages(made->follower());
+    executor_->show_states(made->tap());
     return made;
   }
 

@@ -34,7 +34,12 @@ class LocalExecutor final : public Executor {
   void follow_pages(kv::PageFollower* follower) {
     if (follower != nullptr) followed_.follow(follower);
   }
-  void launch(model::BatchInput input) override { launched_ = std::move(input); }
+  // Who sees the states of the steps launched from now on; null: nobody. Outlives them.
+  void show_states(model::StateTap* tap) { tap_ = tap; }
+  void launch(model::BatchInput input) override {
+    launched_ = std::move(input);
+    launched_.tap = tap_;
+  }
   Result<TensorView> wait() override { return model_.forward(launched_, store_); }
 
  private:
@@ -45,6 +50,7 @@ class LocalExecutor final : public Executor {
   kv::KvStore store_;
   kv::FollowedPages followed_{store_};
   std::int32_t pages_;
+  model::StateTap* tap_ = nullptr;
   model::BatchInput launched_;
   std::jthread populating_;  // ends before the pages do
 };

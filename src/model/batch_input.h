@@ -19,6 +19,19 @@ class RowSink {
   virtual void take_hidden(std::int64_t first, const TensorView& hidden) = 0;
 };
 
+struct BatchInput;
+
+// Sees the states of all rows on their way through the layers: for heads that guess by them. On the engine's thread.
+class StateTap {
+ public:
+  virtual ~StateTap() = default;
+  // The residual stream [T, E] as layer `layer` will find it, or behind the last one, [0, layers]. The backend has not
+  // computed it yet: take it with an operation of the backend, or synchronize.
+  virtual void pass(std::int64_t layer, const TensorView& residual) = 0;
+  // Everything is computed.
+  virtual void computed(const BatchInput& input) = 0;
+};
+
 // What one step computes: T tokens of any mix of sequences, prefill chunks and decode tokens alike.
 struct BatchInput {
   std::vector<std::int32_t> tokens;              // [T], ids below vocab_size
@@ -28,6 +41,7 @@ struct BatchInput {
   std::vector<std::int64_t> hidden_rows;         // rows whose final hidden states go there, ascending
   std::vector<std::int64_t> layers;              // run no others, ascending; empty: all
   RowSink* sink = nullptr;                       // outlives the step; null where nothing goes there
+  StateTap* tap = nullptr;                       // outlives the step; null: nobody wants the states
 };
 
 }  // namespace millrace::model

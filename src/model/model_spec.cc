@@ -15,6 +15,8 @@ std::string known_architectures() {
   return text;
 }
 
+}  // namespace
+
 Result<void> check_dimensions(const ModelSpec& spec) {
   const auto unsupported = [](std::string field, std::int64_t value, std::string_view rule) {
     return make_error(ErrorCode::kUnsupported, field, "{} is {}: must be {}", field, value, rule);
@@ -35,8 +37,6 @@ Result<void> check_dimensions(const ModelSpec& spec) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) {
   const bool gguf = checkpoint.container == checkpoint::Checkpoint::Container::kGguf;

@@ -78,6 +78,9 @@ std::span<const ModelFamily> all_families();  // generated
 // handles.
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint);
 
+// kUnsupported naming a dimension that no kernel handles.
+Result<void> check_dimensions(const ModelSpec& spec);
+
 // What Llama's descendants share; families start here and change what differs.
 ModelSpec llama_spec(const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container);
 

@@ -10,12 +10,11 @@
 #include "checkpoint/checkpoint.h"
 #include "kv/kv_store.h"
 #include "model/batch_input.h"
+#include "model/decoder_layer.h"
 #include "model/model_spec.h"
 #include "model/rope.h"
 
 namespace millrace::model {
-
-class WeightLoader;
 
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
@@ -37,9 +36,14 @@ class Transformer {
   // What a KvStore for this model must be like.
   backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const noexcept;
 
-  // Runs the step, writing keys and values into the store's pages, and gives the sink its rows. Returns logits
-  // [logit_rows, V] f32, valid until the next call.
+  // Runs the step, writing keys and values into the store's pages, and gives the sink its rows and the tap its states.
+  // Returns logits [logit_rows, V] f32, valid until the next call.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
+
+  // What makes logits of the last layer's states, and rows of tokens: for who computes on with those states.
+  backend::Norm final_norm() const noexcept { return final_norm_.view(spec_); }
+  const backend::Linear& head() const noexcept { return head_ ? *head_ : *embedding_; }
+  const backend::Linear& embedding() const noexcept { return *embedding_; }
 
   // Every weight that is multiplied with.
   std::vector<backend::Linear*> linears() const;
@@ -52,18 +56,8 @@ class Transformer {
   std::string description() const;
 
  private:
-  struct NormWeights {
-    std::vector<float> weight, bias;
-    NormWeights() = default;
-    NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec);
-    backend::Norm view(const ModelSpec& spec) const;
-  };
-  struct Layer;
   struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
-  Layer load_layer(WeightLoader& loader, std::int64_t index, const ModelOptions& options);
-  void attention(std::int64_t index, const BatchInput& input, const kv::KvStore& store);
-  void mlp(std::int64_t index);
   void prepare_workspace(const BatchInput& input);
   void logits(std::span<const std::int64_t> rows, TensorView out);
   void feed(const BatchInput& input);
@@ -74,7 +68,7 @@ class Transformer {
   std::unique_ptr<Rope> rope_;                                     // null with learned positions
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
   NormWeights final_norm_;
-  std::vector<Layer> layers_;
+  std::vector<DecoderLayer> layers_;
   std::unique_ptr<Workspace> workspace_;
 
  public:

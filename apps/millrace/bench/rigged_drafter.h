@@ -23,6 +23,7 @@ class RiggedDrafter final : public draft::Drafter {
   }
   bool computes() const noexcept override { return drafter_->computes(); }
   kv::PageFollower* follower() noexcept override { return drafter_->follower(); }
+  model::StateTap* tap() noexcept override { return drafter_->tap(); }
 
  private:
   std::unique_ptr<draft::Drafter> drafter_;

@@ -5,6 +5,7 @@
 #include "base/cpu_quota.h"
 #include "command.h"
 #include "loaded_model.h"
+#include "model/synth/synth_heads.h"
 #include "model/synth/synth_model.h"
 #include "progress.h"
 
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 using checkpoint::Checkpoint;
 
 struct Flags {
-  std::string shape, format, out;
+  std::string shape, format, heads, out;
   std::string tokenizer = "default";
   std::uint64_t seed = 0;
   int threads = 0;
@@ -34,6 +35,11 @@ std::vector<std::string> format_names() {
     if (format.pack != nullptr) names.emplace_back(format.name);
   }
   return names;
+}
+
+std::vector<std::string> head_kinds() {
+  const auto kinds = model::synth_head_kinds();
+  return {kinds.begin(), kinds.end()};
 }
 
 int list_shapes(bool json) {
@@ -89,14 +95,18 @@ int synth(const Flags& flags) {
                      "--list shows the shapes");
   }
   const bool gguf = flags.out.ends_with(".gguf");
+  if (gguf && !flags.heads.empty()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "heads", "{}: heads are written as a directory", flags.out);
+  }
   model::SynthOptions options{.format = quant::find_format(flags.format), .seed = flags.seed, .tokenizer = {}};
   if (flags.tokenizer != "none") {
     options.tokenizer = model::read_synth_tokenizer(Env::system(), app::model_path(flags.tokenizer)).or_throw();
   }
-  const model::SynthModel plan =
-      model::plan_synth(*model::find_synth_shape(flags.shape),
-                        gguf ? Checkpoint::Container::kGguf : Checkpoint::Container::kSafetensors, std::move(options))
-          .or_throw();
+  const model::SynthShape& shape = *model::find_synth_shape(flags.shape);
+  const auto container = gguf ? Checkpoint::Container::kGguf : Checkpoint::Container::kSafetensors;
+  const model::SynthModel plan = (flags.heads.empty() ? model::plan_synth(shape, container, std::move(options))
+                                                      : model::plan_synth_heads(shape, flags.heads, std::move(options)))
+                                     .or_throw();
   check_space(flags.out, plan.bytes());
   const TimePoint start = Env::system().now();
   WorkerTeam team(flags.threads > 0 ? flags.threads : usable_threads());
@@ -133,6 +143,8 @@ app::Command synth() {
         auto flags = std::make_shared<Flags>();
         app.add_option("--shape", flags->shape, "Dimensions")->check(CLI::IsMember(shape_names()));
         app.add_option("--format", flags->format, "Storage of the matrices")->check(CLI::IsMember(format_names()));
+        app.add_option("--heads", flags->heads, "Instead: heads for speculation on a model of that shape, a directory")
+            ->check(CLI::IsMember(head_kinds()));
         app.add_option("out", flags->out, "A .gguf file, or a directory for safetensors (f32, f16, bf16)");
         app.add_option("--seed", flags->seed, "Same seed, same model, whatever format and machine");
         app.add_option("--tokenizer", flags->tokenizer, "A .gguf model whose tokenizer to copy, 'default', or 'none'");

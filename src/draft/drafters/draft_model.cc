@@ -94,7 +94,8 @@ DrafterKind draft_model() {
                                              options.model->kv_geometry(place.form), place.pages);
             if (!store) return store.error();
             return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(place, options.model, *std::move(store)));
-          }};
+          },
+          Needs::kModel};
 }
 
 }  // namespace millrace::draft::drafters

@@ -115,6 +115,7 @@ Result<void> write_text(const fs::path& path, const std::string& text) {
 }
 
 Result<void> write_directory_files(const SynthModel& model, const fs::path& directory) {
+  if (!model.heads_config.empty()) return write_text(directory / "config.json", model.heads_config);
   nlohmann::ordered_json ids = nlohmann::ordered_json::object();
   if (!model.options.tokenizer.entries.empty()) {
     const text::GgufVocabulary vocabulary = vocabulary_of(model.options.tokenizer);

@@ -148,7 +148,8 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
   SynthModel model{.container = container,
                    .config = make_config(shape, family, container, vocab_size),
                    .options = std::move(options),
-                   .tensors = {}};
+                   .tensors = {},
+                   .heads_config = {}};
   Layout(model, family.spec(model.config, container)).build();
   return model;
 }

@@ -44,6 +44,7 @@ struct SynthModel {
   checkpoint::ModelConfig config;
   SynthOptions options;
   std::vector<SynthTensor> tensors;
+  std::string heads_config;  // of heads: their config.json, the only file beside the tensors; `config` is empty then
 
   std::uint64_t bytes() const noexcept;  // of all tensors
   std::int64_t parameters() const noexcept;

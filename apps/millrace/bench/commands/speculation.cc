@@ -177,6 +177,7 @@ Json curve(const ModelRun& model, const Flags& flags, Table& table) {
       auto drafter = serving.speculation.make_drafter(*made.executor, model.loaded(), flags.model);
       auto rigged = std::make_unique<RiggedDrafter>(std::move(drafter), truth.tokens, acceptance);
       made.executor->follow_pages(rigged->follower());
+      made.executor->show_states(rigged->tap());
       made.engine->speculate(std::make_unique<engine::Speculation>(
           std::move(rigged), engine::SpeculationConfig{.tokens = n, .adaptive = false}));
       std::vector<double> ratios;

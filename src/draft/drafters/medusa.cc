@@ -1,0 +1,172 @@
+// Medusa (arXiv:2401.10774): heads on the target's last state, each of which guesses one of the next tokens by itself.
+// Head j is some residual blocks, x + silu(W x + b), and a product with a matrix of the vocabulary.
+
+#include <algorithm>
+#include <cmath>
+
+#include "draft/draft_rounds.h"
+#include "draft/heads/head_files.h"
+#include "draft/heads/row_buffer.h"
+#include "draft/heads/state_pages.h"
+#include "model/weight_loader.h"
+
+namespace millrace::draft::drafters {
+namespace {
+
+constexpr std::int64_t kMostBlocks = 64;  // of a head
+
+struct Block {
+  std::unique_ptr<backend::Linear> weight;  // [E, E]
+  std::vector<float> bias;                  // [E], or empty
+};
+struct Head {
+  std::vector<Block> blocks;
+  std::unique_ptr<backend::Linear> logits;  // [V, E]
+};
+
+// What a file calls the weights of a head's block, and its matrix. {h}, {b} and {l}: numbers of the head, of the block,
+// and of what follows the last block.
+struct Naming {
+  std::string_view block, logits;
+};
+constexpr Naming kNamings[] = {
+    {"medusa_head.{h}.{b}.linear", "medusa_head.{h}.{l}"},  // FasterDecoding's and its descendants'
+    {"{h}.{b}.linear", "{h}.{l}"},                          // the same without the module's name
+    {"blocks.{h}.layers.{b}", "lm_heads.{h}"},              // vLLM's
+    {"medusa_heads.blocks.{h}.layers.{b}", "medusa_heads.lm_heads.{h}"},
+};
+
+std::string name_of(std::string_view pattern, std::int64_t head, std::int64_t block) {
+  std::string name(pattern);
+  for (const auto& [mark, number] : {std::pair{"{h}", head}, {"{b}", block}, {"{l}", block}}) {
+    if (const auto at = name.find(mark); at != std::string::npos) name.replace(at, 3, std::to_string(number));
+  }
+  return name;
+}
+
+class Heads {
+ public:
+  Heads(const HeadFiles& files, const DraftPlace& place)
+      : spec_(place.target->spec()), loader_(files.checkpoint, spec_), files_(files), place_(place) {}
+
+  std::vector<Head> load() {
+    const checkpoint::JsonFields fields = files_.fields();
+    const std::int64_t heads = fields.required_integer({"medusa_num_heads", "num_heads"});
+    const std::int64_t blocks = fields.integer({"medusa_num_layers", "num_hidden_layers"}).value_or(1);
+    check("medusa_num_heads", heads, kMostTokens);
+    check("medusa_num_layers", blocks, kMostBlocks);
+    const Naming* naming = &kNamings[0];
+    for (const Naming& one : kNamings) {
+      if (files_.has(name_of(one.logits, 0, blocks) + ".weight")) naming = &one;
+    }
+    std::vector<Head> all(static_cast<std::size_t>(heads));
+    for (std::int64_t h = 0; h < heads; ++h) {
+      Head& head = all[static_cast<std::size_t>(h)];
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const std::string name = name_of(naming->block, h, b);
+        head.blocks.push_back({linear(name, spec_.hidden_size), {}});
+        if (loader_.has(name + ".bias")) head.blocks.back().bias = loader_.vector(name + ".bias", spec_.hidden_size);
+      }
+      head.logits = linear(name_of(naming->logits, h, blocks), spec_.vocab_size);
+    }
+    loader_.check_all_used();
+    return all;
+  }
+
+ private:
+  void check(std::string_view field, std::int64_t value, std::int64_t most) const {
+    if (value >= 1 && value <= most) return;
+    throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {} is {}: expected 1 to {}", files_.config_file,
+                     field, value, most);
+  }
+  std::unique_ptr<backend::Linear> linear(const std::string& name, std::int64_t rows) {
+    return place_.backend->make_linear({loader_.linear(name + ".weight", rows, spec_.hidden_size)}, place_.precision);
+  }
+
+  model::ModelSpec spec_;
+  model::WeightLoader loader_;
+  const HeadFiles& files_;
+  const DraftPlace& place_;
+};
+
+class Medusa final : public Drafter {
+ public:
+  Medusa(const DraftPlace& place, std::vector<Head> heads, std::unique_ptr<StatePages> states)
+      : backend_(*place.backend),
+        width_(place.target->spec().hidden_size),
+        max_length_(place.target->max_length()),
+        heads_(std::move(heads)),
+        states_(std::move(states)) {}
+
+  bool computes() const noexcept override { return true; }
+  kv::PageFollower* follower() noexcept override { return states_.get(); }
+  model::StateTap* tap() noexcept override { return states_.get(); }
+
+  void draft(std::span<Task> tasks) override {
+    computed_.clear();
+    for (Task& task : tasks) {
+      const std::int64_t length = std::ssize(task.tokens), last = length - 2;  // the state that the last token is of
+      task.most = std::min({task.most, max_length_ - length, std::ssize(heads_)});
+      if (last < 0 || !states_->known(task.pages, last, last + 1)) task.most = 0;
+      computed_.push_back(std::max<std::int64_t>(last, 0));
+    }
+    std::int64_t head = 0;
+    rounds_.run(tasks, computed_, [&](const model::BatchInput& input) { return logits(input, head++); }, 1);
+  }
+
+ private:
+  // Of a row for each sequence, all of which are `head` positions behind its state.
+  TensorView logits(const model::BatchInput& input, std::int64_t head) {
+    const Head& one = heads_[static_cast<std::size_t>(head)];
+    const std::int64_t n = std::ssize(input.sequences);
+    const TensorView x = x_.get(backend_, n, width_), y = y_.get(backend_, n, width_);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const backend::SequenceRows& sequence = input.sequences[static_cast<std::size_t>(i)];
+      states_->read(sequence.pages, sequence.first_position - head, x.row(i));
+    }
+    for (const Block& block : one.blocks) {
+      backend_.linear(*block.weight, {.bias = block.bias.empty() ? nullptr : block.bias.data()}, x, y);
+      backend_.synchronize();
+      for (std::int64_t i = 0; i < n * width_; ++i) x.row(0)[i] += y.row(0)[i] / (1.0f + std::exp(-y.row(0)[i]));
+    }
+    const TensorView out = logits_.get(backend_, n, one.logits->n());
+    backend_.linear(*one.logits, {}, x, out);
+    backend_.synchronize();
+    return out;
+  }
+
+  backend::Backend& backend_;
+  std::int64_t width_, max_length_;
+  std::vector<Head> heads_;
+  std::unique_ptr<StatePages> states_;
+  DraftRounds rounds_;
+  std::vector<std::int64_t> computed_;
+  RowBuffer x_, y_, logits_;
+};
+
+Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
+  if (options.heads.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "spec-model", "medusa needs --spec-model: a directory of its heads");
+  }
+  const DraftPlace& place = options.place;
+  const HeadFiles files = open_head_files(Env::system(), options.heads, "medusa_lm_head.safetensors");
+  std::vector<Head> heads = Heads(files, place).load();
+  const model::ModelSpec& target = place.target->spec();
+  auto states = StatePages::create(
+      place, {.layers = {std::ssize(target.layers)}, .normed = true, .reduce = nullptr, .width = target.hidden_size});
+  if (!states) return states.error();
+  return std::unique_ptr<Drafter>(std::make_unique<Medusa>(place, std::move(heads), *std::move(states)));
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
+}  // namespace
+
+DrafterKind medusa() {
+  return {.name = "medusa",
+          .description = "what heads on the model's last state say, in the directory --spec-model",
+          .make = make,
+          .needs = Needs::kHeads};
+}
+
+}  // namespace millrace::draft::drafters

@@ -1,0 +1,87 @@
+// Multi-token prediction (arXiv:2404.19737, arXiv:2412.19437): a layer in the target's own checkpoint, trained with it
+// to make of a state and the next token the state behind that. Of several the first is used, again and again.
+
+#include "draft/heads/feature_drafter.h"
+#include "model/weight_loader.h"
+
+namespace millrace::draft::drafters {
+namespace {
+
+using model::WeightLoader;
+
+// How a family calls its layer and what it feeds it with. In names, {} is the number of the target's layers. Without a
+// name, embedding and head are the target's.
+struct Naming {
+  std::string_view layer;  // in front of all names
+  std::string_view token_norm, state_norm, projection, final_norm, embedding, head;
+  bool token_first;    // in the projection's input
+  bool normed_states;  // the target's final norm is behind them
+  bool passes_normed;  // so is the layer's, in the next round
+};
+constexpr Naming kNamings[] = {
+    // MiMo (arXiv:2505.07608)
+    {"model.mtp_layers.0.", "token_layernorm", "hidden_layernorm", "input_proj", "final_layernorm", "", "", false, true,
+     true},
+};
+
+FeatureHeadSpec spec_of(const Naming& naming, const model::ModelSpec& target) {
+  const auto name = [&](std::string_view part) {
+    if (part.empty()) return std::string();
+    return WeightLoader::layer_name(std::string(naming.layer) + std::string(part), std::ssize(target.layers));
+  };
+  FeatureHeadSpec spec;
+  spec.model = target;
+  spec.model.layers.resize(1);
+  model::WeightNames& names = spec.model.names;
+  names = {};
+  names.embedding = name(naming.embedding);
+  names.head = name(naming.head);
+  names.final_norm = name(naming.final_norm);
+  names.attention_norm = name("input_layernorm");
+  names.q = name("self_attn.q_proj");
+  names.k = name("self_attn.k_proj");
+  names.v = name("self_attn.v_proj");
+  names.o = name("self_attn.o_proj");
+  names.q_norm = name("self_attn.q_norm");
+  names.k_norm = name("self_attn.k_norm");
+  names.mlp_norm = name("post_attention_layernorm");
+  names.gate = name("mlp.gate_proj");
+  names.up = name("mlp.up_proj");
+  names.down = name("mlp.down_proj");
+  names.ignored = {"*"};  // the target itself
+  spec.head_rows = target.vocab_size;
+  spec.token_norm = name(naming.token_norm);
+  spec.state_norm = name(naming.state_norm);
+  spec.projection = name(naming.projection);
+  spec.token_first = naming.token_first;
+  spec.passes_normed = naming.passes_normed;
+  spec.layers = {std::ssize(target.layers)};
+  spec.normed_states = naming.normed_states;
+  return spec;
+}
+
+Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
+  const DraftPlace& place = options.place;
+  std::string known;
+  for (const Naming& naming : kNamings) {
+    FeatureHeadSpec spec = spec_of(naming, place.target->spec());
+    const std::string projection = spec.projection + ".weight";
+    if (place.checkpoint->find(projection) != nullptr) {
+      return make_feature_drafter(place, std::make_unique<FeatureHead>(*place.checkpoint, std::move(spec), place));
+    }
+    known += (known.empty() ? "" : ", ") + projection;
+  }
+  return make_error(ErrorCode::kUnsupported, "spec-method",
+                    "{}: no layers for multi-token prediction that are known: none of {} is there",
+                    place.checkpoint->path, known);
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
+}  // namespace
+
+DrafterKind mtp() {
+  return {.name = "mtp", .description = "what the model's own layer for multi-token prediction says", .make = make};
+}
+
+}  // namespace millrace::draft::drafters

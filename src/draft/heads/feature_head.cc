@@ -1,0 +1,157 @@
+#include "draft/heads/feature_head.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "model/weight_loader.h"
+
+namespace millrace::draft {
+
+using model::NormWeights;
+using model::WeightLoader;
+
+FeatureHead::FeatureHead(const checkpoint::Checkpoint& checkpoint, FeatureHeadSpec spec, const DraftPlace& place)
+    : spec_(std::move(spec)), target_(*place.target), backend_(*place.backend) {
+  model::check_dimensions(spec_.model).or_throw();
+  load(checkpoint, place);
+}
+
+void FeatureHead::load(const checkpoint::Checkpoint& checkpoint, const DraftPlace& place) {
+  const model::ModelSpec& m = spec_.model;
+  const model::ModelSpec& target = target_.spec();
+  const std::int64_t width = m.hidden_size;
+  const bool reduces = !spec_.reduction.empty();
+  if (width != target.hidden_size && (!reduces || m.names.embedding.empty() || m.names.head.empty())) {
+    throw_load_error(ErrorCode::kInvalidArgument, "spec-model", "{}: hidden_size is {}; the model's is {}",
+                     checkpoint.path, width, target.hidden_size);
+  }
+  WeightLoader loader(checkpoint, m);
+  const auto linear = [&](const std::string& name, std::int64_t rows, std::int64_t cols) {
+    return backend_.make_linear({loader.linear(name + ".weight", rows, cols)}, place.precision);
+  };
+  if (!spec_.token_norm.empty()) token_norm_ = NormWeights(loader, spec_.token_norm, m);
+  if (!spec_.state_norm.empty()) state_norm_ = NormWeights(loader, spec_.state_norm, m);
+  if (!m.names.final_norm.empty()) final_norm_ = NormWeights(loader, m.names.final_norm, m);
+  if (!m.names.embedding.empty()) embedding_ = linear(m.names.embedding, target.vocab_size, width);
+  if (!m.names.head.empty()) head_ = linear(m.names.head, spec_.head_rows, width);
+  if (reduces) reduction_ = linear(spec_.reduction, width, std::ssize(spec_.layers) * target.hidden_size);
+  const bool projects = !spec_.projection.empty();
+  if (projects) {
+    projection_ = linear(spec_.projection, width, 2 * width);
+    if (loader.has(spec_.projection + ".bias")) projection_bias_ = loader.vector(spec_.projection + ".bias", width);
+  }
+  layer_ = std::make_unique<model::DecoderLayer>(loader, m, 0, backend_, place.precision, projects ? width : 2 * width);
+  rope_ = std::make_unique<model::Rope>(m.rope_theta, m.rope_dim, m.rope_scaling, m.context_length,
+                                        target_.max_length(), std::vector<float>{});
+  loader.check_all_used();
+}
+
+StateRecipe FeatureHead::recipe() const {
+  return {.layers = spec_.layers,
+          .normed = spec_.normed_states,
+          .reduce = reduction_.get(),
+          .width = spec_.model.hidden_size};
+}
+
+backend::KvGeometry FeatureHead::kv_geometry(const backend::KvPageForm& form) const {
+  const model::AttentionSpec& a = spec_.model.layers.front().attention;
+  return {.dtype = form.dtype,
+          .kv_heads = a.kv_heads,
+          .head_dim = a.head_dim,
+          .block_tokens = form.block_tokens,
+          .layout = form.layout};
+}
+
+// Tokens and states side by side, each behind its norm, into joined_.
+void FeatureHead::join(const model::BatchInput& input, const StatePages& states) {
+  const auto n = std::ssize(input.tokens);
+  const std::int64_t width = spec_.model.hidden_size;
+  joined_ = joined_rows_.get(backend_, n, 2 * width);
+  const TensorView of_tokens = joined_.columns(spec_.token_first ? 0 : width, width);
+  const TensorView of_states = joined_.columns(spec_.token_first ? width : 0, width);
+  while (std::ssize(all_rows_) < n) all_rows_.push_back(std::ssize(all_rows_));
+  const std::span<const std::int64_t> all = std::span(all_rows_).first(static_cast<std::size_t>(n));
+
+  const backend::Linear& embedding = embedding_ ? *embedding_ : target_.embedding();
+  const TensorView tokens = token_norm_.weight.empty() ? of_tokens : tokens_.get(backend_, n, width);
+  backend_.gather(embedding, input.tokens, false, tokens);
+  if (!token_norm_.weight.empty()) backend_.norm(view(token_norm_), all, tokens, of_tokens);
+
+  const TensorView read = state_norm_.weight.empty() ? of_states : states_.get(backend_, n, width);
+  for (const backend::SequenceRows& sequence : input.sequences) {
+    for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
+      states.read(sequence.pages, sequence.first_position + i, read.row(sequence.first_row + i));
+    }
+  }
+  if (!state_norm_.weight.empty()) backend_.norm(view(state_norm_), all, read, of_states);
+  if (projection_) return;
+  if (spec_.normed_residual) {
+    backend_.norm(view(state_norm_), all, read, rows_.residual);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::memcpy(rows_.residual.row(i), read.row(i), static_cast<std::size_t>(width) * sizeof(float));
+  }
+}
+
+TensorView FeatureHead::forward(const model::BatchInput& input, StatePages& states, const kv::KvStore& store) {
+  const model::ModelSpec& m = spec_.model;
+  const model::AttentionSpec& a = m.layers.front().attention;
+  const auto n = std::ssize(input.tokens), with_logits = std::ssize(input.logit_rows);
+  rows_.residual = residual_.get(backend_, n, m.hidden_size);
+  rows_.qkv = qkv_.get(backend_, n, (a.heads + 2 * a.kv_heads) * a.head_dim);
+  rows_.attended = attended_.get(backend_, n, a.heads * a.head_dim);
+  rows_.cos_sin = cos_sin_.get(backend_, n, m.rope_dim);
+  rows_.sequences = input.sequences;
+  for (const backend::SequenceRows& sequence : input.sequences) {
+    for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
+      rope_->fill(sequence.first_position + i, rows_.cos_sin.row(sequence.first_row + i));
+    }
+  }
+  join(input, states);
+  if (projection_) {
+    const float* bias = projection_bias_.empty() ? nullptr : projection_bias_.data();
+    backend_.linear(*projection_, {.bias = bias}, joined_, rows_.residual);
+  }
+  layer_->run(backend_, m, 0, rows_, projection_ ? rows_.residual : joined_, store.layer(0));
+  if (with_logits == 0) {
+    backend_.synchronize();
+    return {};
+  }
+  const backend::Linear& head = head_ ? *head_ : target_.head();
+  const TensorView logits = logits_.get(backend_, with_logits, head.n());
+  backend_.linear(head, {.norm = view(final_norm_), .rows = input.logit_rows}, rows_.residual, logits);
+  pass_on(input, states);
+  return spec_.head_tokens.empty() ? logits : spread(logits);
+}
+
+// What the rows with logits say of the next state.
+void FeatureHead::pass_on(const model::BatchInput& input, StatePages& states) {
+  TensorView passed;
+  if (spec_.passes_normed) {
+    passed = passed_.get(backend_, std::ssize(input.logit_rows), spec_.model.hidden_size);
+    backend_.norm(view(final_norm_), input.logit_rows, rows_.residual, passed);
+  }
+  backend_.synchronize();
+  std::int64_t at = 0;
+  for (const backend::SequenceRows& sequence : input.sequences) {
+    for (; at < std::ssize(input.logit_rows); ++at) {
+      const std::int64_t row = input.logit_rows[static_cast<std::size_t>(at)], in_sequence = row - sequence.first_row;
+      if (in_sequence >= sequence.n_rows) break;
+      const float* state = spec_.passes_normed ? passed.row(at) : rows_.residual.row(row);
+      states.guess(sequence.pages, sequence.first_position + in_sequence + 1, state);
+    }
+  }
+}
+
+TensorView FeatureHead::spread(TensorView logits) {
+  const TensorView all = spread_.get(backend_, logits.rows(), target_.spec().vocab_size);
+  for (std::int64_t i = 0; i < logits.rows(); ++i) {
+    std::fill_n(all.row(i), all.cols(), -std::numeric_limits<float>::infinity());
+    for (std::size_t t = 0; t < spec_.head_tokens.size(); ++t) all.row(i)[spec_.head_tokens[t]] = logits.row(i)[t];
+  }
+  return all;
+}
+
+}  // namespace millrace::draft

@@ -1,0 +1,70 @@
+#include "draft/heads/head_files.h"
+
+#include <cstring>
+
+#include "checkpoint/safetensors_shards.h"
+
+namespace millrace::draft {
+namespace {
+
+constexpr std::uint64_t kMaxConfigBytes = 4 << 20;
+
+std::int64_t number_at(const std::byte* at, std::int64_t bytes) {
+  if (bytes == 1) return std::to_integer<std::int64_t>(*at);
+  std::int64_t wide = 0;
+  std::int32_t narrow = 0;
+  if (bytes == 8) std::memcpy(&wide, at, sizeof wide);
+  if (bytes == 4) std::memcpy(&narrow, at, sizeof narrow);
+  return bytes == 8 ? wide : narrow;
+}
+
+}  // namespace
+
+std::string HeadFiles::first_of(std::initializer_list<std::string> names, const std::string& rest) const {
+  for (const std::string& name : names) {
+    if (has(name + rest)) return name;
+  }
+  return *names.begin();
+}
+
+std::vector<std::int64_t> HeadFiles::integers_of(const std::string& name, std::int64_t n) const {
+  for (const checkpoint::IntegerTensor& one : integers) {
+    if (one.tensor.name != name) continue;
+    if (one.tensor.shape != Shape{n}) {
+      throw_load_error(ErrorCode::kBadFile, name, "{}: tensor '{}' has shape {}; expected {}", checkpoint.path, name,
+                       one.tensor.shape.to_string(), Shape{n}.to_string());
+    }
+    std::vector<std::byte> raw(one.tensor.bytes);
+    checkpoint.read(one.tensor, 0, raw).or_throw();
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t i = 0; i < n; ++i)
+      numbers.push_back(number_at(raw.data() + i * one.value_bytes, one.value_bytes));
+    return numbers;
+  }
+  return {};
+}
+
+HeadFiles open_head_files(Env& env, const std::string& directory, const std::string& own_name) {
+  HeadFiles files;
+  files.checkpoint.container = checkpoint::Checkpoint::Container::kSafetensors;
+  files.checkpoint.path = directory;
+  files.config_file = directory + "/config.json";
+  const auto text = checkpoint::read_optional_file(env, files.config_file, kMaxConfigBytes);
+  if (!text) {
+    throw_load_error(ErrorCode::kNotFound, "spec-model",
+                     "{}: No such file: --spec-model expects a directory with config.json and safetensors",
+                     files.config_file);
+  }
+  files.config_text = *text;
+  files.config = checkpoint::parse_json_object(files.config_file, files.config_text);
+  if (!own_name.empty()) {
+    if (auto own = env.open(directory + "/" + own_name)) {
+      checkpoint::add_safetensors(*std::move(own), files.checkpoint, &files.integers);
+      return files;
+    }
+  }
+  checkpoint::open_safetensors(env, directory, files.checkpoint, &files.integers);
+  return files;
+}
+
+}  // namespace millrace::draft
