@@ -47,6 +47,12 @@ std::int64_t SequenceBreakers::since_last(std::span<const std::int32_t> backward
   return std::ssize(backwards);
 }
 
+std::size_t SequenceBreakers::memory() const noexcept {
+  std::size_t bytes = sizeof(*this) + alone_.capacity() / 8 + sequences_.capacity() * sizeof(Sequence);
+  for (const Sequence& sequence : sequences_) bytes += sequence.tail.capacity() * sizeof(std::int32_t);
+  return bytes;
+}
+
 std::shared_ptr<const SequenceBreakers> find_sequence_breakers(std::span<const std::string> strings,
                                                                const text::Tokenizer& tokenizer) {
   return std::make_shared<const SequenceBreakers>(

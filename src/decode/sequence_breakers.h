@@ -29,6 +29,7 @@ class SequenceBreakers {
   }
   // How many tokens there are behind the last breaker, the last token first in `backwards`; all if it has none.
   std::int64_t since_last(std::span<const std::int32_t> backwards) const noexcept;
+  std::size_t memory() const noexcept;  // bytes
 
  private:
   struct Sequence {
@@ -41,6 +42,7 @@ class SequenceBreakers {
   std::vector<Sequence> sequences_;  // ascending by head
 };
 
+// See BreakerCache for many requests.
 std::shared_ptr<const SequenceBreakers> find_sequence_breakers(std::span<const std::string> strings,
                                                                const text::Tokenizer& tokenizer);
 

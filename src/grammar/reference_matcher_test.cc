@@ -42,5 +42,31 @@ TEST(ReferenceMatcher, ReadsTheSpellingsOfJsonStrings) {
   EXPECT_FALSE(matcher.matches("\\ud83d/"));
 }
 
+TEST(ReferenceMatcher, KnowsWhatATextMayBegin) {
+  Grammar g;
+  const RuleId endless = g.declare("endless"), sum = g.declare("sum");
+  g.define(endless, g.sequence({g.bytes("x"), g.rule(endless)}));
+  g.define(sum, g.choice({g.sequence({g.rule(sum), g.bytes("+é")}), g.bytes("10"), g.rule(endless)}));
+  g.set_root(g.sequence({g.rule(sum), g.choice({g.bytes("!"), g.rule(g.declare("never"))})}));
+  ReferenceMatcher matcher(g);
+  for (const char* text : {"", "1", "10", "10+", "10+\xC3", "10+é", "10+é+", "10!"})
+    EXPECT_TRUE(matcher.begins(text)) << text;
+  for (const char* text : {"x", "11", "10+\xC2", "10+\xC3!", "10!!", "+"}) EXPECT_FALSE(matcher.begins(text)) << text;
+}
+
+TEST(ReferenceMatcher, KnowsWhichCharactersAreBegun) {
+  Grammar g;
+  g.set_root(g.automaton(CharAutomaton::words({U"é\n", U"😀/"}), Spelling::kJsonString));
+  ReferenceMatcher matcher(g);
+  for (const char* text : {"\\", "\\u", "\\u00", "\\u00E", "\\u00e9\\", "\\uD8", "\\ud83d", "\\ud83d\\", "\\ud83d\\uDe",
+                           "\xF0\x9F", "\xC3"}) {
+    EXPECT_TRUE(matcher.begins(text)) << text;
+  }
+  for (const char* text : {"\\n", "\\u1", "\\u00F", "\\uDc", "\\ud83e", "\\ud83dx", "\\ud83d\\n", "\\ud83d\\u0",
+                           "\xF0\x9E", "\xC2", "a"}) {
+    EXPECT_FALSE(matcher.begins(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace millrace::grammar

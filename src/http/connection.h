@@ -1,25 +1,17 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "http/io_loop.h"
 #include "http/message.h"
 #include "http/server.h"
+#include "http/wire.h"
 
 namespace millrace::http {
-
-using TcpStream = boost::asio::ip::tcp::socket;
-using UnixStream = boost::asio::local::stream_protocol::socket;
-using TlsStream = boost::asio::ssl::stream<TcpStream>;
 
 // What a connection needs of its server; outlives it.
 struct Surroundings {
@@ -30,8 +22,8 @@ struct Surroundings {
   std::shared_ptr<void> counted;  // gives the place among the connections back
 };
 
-// One client: its requests one after the other. Everything happens on the loop's thread, in one coroutine; reading goes
-// on beside it, so that a client who leaves is noticed while nothing is being said.
+// One client: its requests one after the other, and their replies. Everything happens on the loop's thread, in one
+// coroutine.
 template <typename Stream>
 class Connection final : public Timed, public std::enable_shared_from_this<Connection<Stream>> {
  public:
@@ -53,41 +45,29 @@ class Connection final : public Timed, public std::enable_shared_from_this<Conne
   };
 
   boost::asio::awaitable<void> run();
-  boost::asio::awaitable<void> handshake();
   boost::asio::awaitable<bool> serve_one();
   std::string take_head(std::size_t seen);
   boost::asio::awaitable<std::string> read_head();
+  void begin_exchange();
   boost::asio::awaitable<void> read_body(Parser& parser);
   boost::asio::awaitable<bool> answer(Request request);
   boost::asio::awaitable<void> send(Reply reply, bool head_only);
   boost::asio::awaitable<void> send_stream(StreamBody& body);
   boost::asio::awaitable<void> send_error(int status, std::string_view what);
   boost::asio::awaitable<void> write(std::string_view bytes);
-  boost::asio::awaitable<void> linger();
-  boost::asio::awaitable<void> event();
-  boost::asio::awaitable<void> probe();
-  void start_read();
-  void read_failed(const boost::system::error_code& error);
   void await_ping();
-  void notify();
-  void close();
-  Wake make_wake();
-  void set_deadline(double seconds);
-  auto& socket() noexcept { return stream_.lowest_layer(); }
+  void finish_exchange();
+  std::string& in() noexcept { return wire_->unread(); }  // not yet parsed
 
-  Stream stream_;
   Surroundings s_;
-  boost::asio::steady_timer signal_;  // never expires; cancelled to say that something has happened
-  bool pending_ = false, timed_out_ = false, gone_ = false, retiring_ = false, reading_ = false, writing_ = false;
-  bool idle_ = true;     // between two requests
-  bool silent_ = false;  // the client sends nothing more, and may still read
-  bool probed_ = false;  // it was tried whether a silent client is still there
-  TimePoint deadline_ = TimePoint::max(), ping_at_ = TimePoint::max();
-  std::unique_ptr<char[]> piece_;  // being read
-  std::string in_;                 // read and not yet parsed
+  const std::shared_ptr<Wire<Stream>> wire_;
+  bool idle_ = true;  // between two requests
+  bool retiring_ = false;
+  TimePoint ping_at_ = TimePoint::max();
   bool http10_ = false, keep_alive_ = true;
   TimePoint received_{};  // the head of the request being served
   Exchange exchange_;
+  std::uint64_t in_before_ = 0, out_before_ = 0;  // bytes of the wire that are not this exchange's
 };
 
 extern template class Connection<TcpStream>;

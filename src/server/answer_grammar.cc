@@ -15,11 +15,7 @@ class AnswerGrammar {
  public:
   explicit AnswerGrammar(const GenerationTask& task) : task_(task), use_(task.fields.tool_use) {}
 
-  // Where text is free and calls cannot be told from it, there is nothing to say.
-  bool needed() const {
-    return task_.fields.constraint || use_.choice == Choice::kRequired ||
-           (use_.choice == Choice::kAuto && task_.reading.tools != nullptr && !task_.reading.tools->openers.empty());
-  }
+  bool needed() const { return task_.fields.constraint || use_.choice != Choice::kNone; }
   std::string field() const { return task_.fields.constraint ? task_.fields.constraint->field : "tools"; }
 
   std::string key() const {
@@ -51,25 +47,36 @@ class AnswerGrammar {
 
  private:
   Result<ExpressionId> body_of(Grammar& to, tools::CallGrammar& calls, grammar::WorkMeter& meter) const {
-    std::optional<ExpressionId> text, called;
+    std::optional<ExpressionId> text;
     if (task_.fields.constraint) {
       auto added = grammar::add_source(to, task_.fields.constraint->source, meter);
       if (!added) return added;
       const tools::ToolFormat* format = task_.reading.tools;
       text = format != nullptr && format->content != nullptr ? format->content(calls, *added) : *added;
     }
-    if (use_.choice != Choice::kNone) {
-      auto added = task_.reading.tools->calls(calls);
-      if (!added) return added;
-      called = *added;
-    }
-    if (!called) return *text;
-    if (use_.choice == Choice::kRequired) return *called;
-    if (text) return to.choice({*text, *called});
-    std::vector<std::u32string> openers;
-    for (const std::string_view opener : task_.reading.tools->openers) openers.push_back(tools::code_points(opener));
-    const ExpressionId free = to.automaton(grammar::CharAutomaton::without(openers));
-    return to.sequence({free, to.optional(to.sequence({*called, calls.space()}))});
+    if (use_.choice == Choice::kNone) return *text;
+    const tools::ToolFormat& format = *task_.reading.tools;
+    if (use_.choice == Choice::kAuto && !text && format.answer != nullptr) return format.answer(calls);
+    const auto alone = format.calls(calls);
+    if (!alone) return alone;
+    const ExpressionId marked = format.begins_with == 0 ? *alone : with_markers(to, calls, *alone);
+    const ExpressionId called = format.begins_with == 0 ? *alone : to.choice({*alone, marked});
+    if (use_.choice == Choice::kRequired) return called;
+    if (text) return to.choice({*text, called});
+    // Text is free up to what begins a call.
+    const auto free = calls.text_without({format.openers.begin(), format.openers.end()}, format.begins_with);
+    if (!free) return free;
+    const ExpressionId answer = to.sequence({*free, to.optional(to.sequence({marked, calls.space()}))});
+    if (format.begins_with == 0) return answer;
+    return to.choice({answer, to.sequence({calls.space(), *alone, calls.space()})});
+  }
+  ExpressionId with_markers(Grammar& to, tools::CallGrammar& calls, ExpressionId alone) const {
+    const tools::ToolFormat& format = *task_.reading.tools;
+    std::vector<ExpressionId> openers;
+    for (const std::string_view opener : format.openers) openers.push_back(to.special(opener));
+    std::vector<ExpressionId> parts = {to.choice(std::move(openers)), calls.space(), alone};
+    if (!format.closer.empty()) parts.insert(parts.end(), {calls.space(), to.special(format.closer)});
+    return to.sequence(std::move(parts));
   }
   ExpressionId after_reasoning(Grammar& to, tools::CallGrammar& calls, ExpressionId body) const {
     const reasoning::ReasoningFormat* format = task_.reading.reasoning;

@@ -61,10 +61,11 @@ Result<std::optional<decode::ThinkingBudget>> thinking_budget(const GenerationTa
 
 Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens) {
   const GenerationFields& fields = task.fields;
-  const HostedModel& model = *task.model;
+  ModelProfile& model = *task.model;
   if (auto fine = check_vocabulary(fields, model.vocab_size); !fine) return fine;
   const std::uint64_t seed = Env::system().random_seed();
-  const auto breakers = fields.sequence_breakers(*model.tokenizer);
+  const auto breakers =
+      fields.samplers.dry_multiplier > 0.0 ? model.breakers.get(fields.dry_sequence_breakers) : nullptr;
   const auto budget = thinking_budget(task);
   if (!budget) return budget.error();
   const std::vector<std::int32_t> markers = special_markers(task.reading, *model.tokenizer);

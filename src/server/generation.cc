@@ -17,7 +17,7 @@ void submit(const std::shared_ptr<Job>& job) {
   GenerationTask& task = job->task;
   task.sampling = {task.requests[0].sampling};
   for (engine::Request& request : task.requests) {
-    job->streams.push_back(task.model->engine.submit(std::move(request), job->wake));
+    job->streams.push_back(job->model->engine.submit(std::move(request), job->wake));
   }
   job->finish();
   if (job->abandoned) job->cancel_all();
@@ -26,7 +26,7 @@ void submit(const std::shared_ptr<Job>& job) {
 void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model) {
   if (job->abandoned) return;
   GenerationTask& task = job->task;
-  task.model = std::move(model);
+  task.model = job->model = std::move(model);
   task.caller = job->caller;
   task.request_id = job->request_id;
   task.created = unix_time();
@@ -211,6 +211,23 @@ std::unique_ptr<http::Responder> generate(Service& service, const GenerationRout
     job->done = true;
   }
   return std::make_unique<Generation>(std::move(job));
+}
+
+std::unique_ptr<http::Responder> answer_prompt(Service& service, const PromptRoute& route, Call call) {
+  return answer_in_pool(service, std::move(call), [&route](Service& s, const Call& c) {
+    return json_reply(c, [&]() -> Result<Json> {
+      auto body = parse_json(c.request.body);
+      if (!body) return body.error();
+      GenerationTask task;
+      std::vector<std::string> unknown;
+      if (auto fine = route.read(*body, task.fields, unknown); !fine) return fine.error();
+      task.model = s.models().ready(task.fields.model);
+      if (task.model == nullptr) return s.models().absence(task.fields.model);
+      task.created = unix_time();
+      if (auto prepared = route.prepare(task); !prepared) return prepared.error();
+      return route.answer(task);
+    }());
+  });
 }
 
 }  // namespace millrace::server

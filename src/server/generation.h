@@ -12,7 +12,7 @@
 #include "server/api_error.h"
 #include "server/caller.h"
 #include "server/generation_fields.h"
-#include "server/hosted_model.h"
+#include "server/model_profile.h"
 #include "server/route.h"
 
 namespace millrace::server {
@@ -21,7 +21,7 @@ class Service;
 
 // A request ready for the engine: what was asked for, in the model's terms.
 struct GenerationTask {
-  std::shared_ptr<HostedModel> model;
+  std::shared_ptr<ModelProfile> model;
   std::string request_id;
   std::int64_t created = 0;  // Unix time
   std::string route, trace_parent;
@@ -77,25 +77,40 @@ class AnswerFormat {
   virtual Json whole(const std::vector<Answer>& answers) = 0;
 };
 
-// A route that makes text: how its body is read, what its prompts are, how its answers are spelled. Stateless; any
-// thread.
-class GenerationRoute {
+// How the bodies of a route become tasks. Stateless; any thread. Errors name the field.
+class TaskReader {
  public:
-  virtual ~GenerationRoute() = default;
-  virtual Dialect dialect() const noexcept { return Dialect::kOpenAi; }
+  virtual ~TaskReader() = default;
+  // Needs no model. Fields that the route does not know are added to `unknown`.
   virtual Result<void> read(const Json& body, GenerationFields& to, std::vector<std::string>& unknown) const = 0;
   // Fills prompts, prompt_texts and requests of a task whose model and fields are there.
   virtual Result<void> prepare(GenerationTask& task) const = 0;
+};
+
+// A route that makes text, and how its answers are spelled.
+class GenerationRoute : public TaskReader {
+ public:
+  virtual Dialect dialect() const noexcept { return Dialect::kOpenAi; }
   virtual std::unique_ptr<AnswerFormat> format(const GenerationTask& task) const = 0;
+};
+
+// A route that answers with what became of its prompt, and makes nothing: its tasks have no requests.
+class PromptRoute : public TaskReader {
+ public:
+  virtual Json answer(const GenerationTask& task) const = 0;
 };
 
 // Prepares off the IO thread, waits for the model, submits, and answers whole or as a stream.
 std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, Call call);
 
-template <typename RouteKind>
-std::unique_ptr<http::Responder> generate_by(Service& service, Call call) {
+// The same for a prompt alone, whose model must be there.
+std::unique_ptr<http::Responder> answer_prompt(Service& service, const PromptRoute& route, Call call);
+
+// For Route::generation and Route::prompt.
+template <typename Base, typename RouteKind>
+const Base& the_route() {
   static const RouteKind route;
-  return generate(service, route, std::move(call));
+  return route;
 }
 
 // What routes have in common: one engine request per prompt of `task`, from its fields. `default_max_tokens` where

@@ -307,9 +307,4 @@ decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDe
   return out;
 }
 
-std::shared_ptr<const decode::SequenceBreakers> GenerationFields::sequence_breakers(
-    const text::Tokenizer& tokenizer) const {
-  return samplers.dry_multiplier > 0.0 ? decode::find_sequence_breakers(dry_sequence_breakers, tokenizer) : nullptr;
-}
-
 }  // namespace millrace::server

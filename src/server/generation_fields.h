@@ -88,11 +88,9 @@ struct GenerationFields {
 
   std::optional<decode::BeamOptions> beam_options() const;  // nothing: answers are drawn
   // With the model's own defaults for what was not said. `room`: tokens of an answer that fit; `seed` where none was
-  // named. Bad words become sequences of tokens here.
+  // named. Bad words become sequences of tokens here; the texts that break DRY's sequences are left to the caller.
   decode::SamplingParams sampling(const checkpoint::GenerationDefaults& defaults, std::int64_t default_max_tokens,
                                   std::int64_t room, std::uint64_t random_seed, const text::Tokenizer& tokenizer) const;
-  // What sampling() leaves out, as it reads the whole vocabulary: once for all prompts. Null without DRY.
-  std::shared_ptr<const decode::SequenceBreakers> sequence_breakers(const text::Tokenizer& tokenizer) const;
 };
 
 using GenerationSchema = Schema<GenerationFields>;

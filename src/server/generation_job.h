@@ -27,6 +27,7 @@ struct Job {
   std::vector<std::string> unknown;
   std::optional<ApiError> error;
   GenerationTask task;
+  std::shared_ptr<HostedModel> model;                         // the task's, once it is known: whose engine it is
   std::vector<std::shared_ptr<engine::TokenStream>> streams;  // [task.requests]
   std::atomic<bool> done = false;
 
@@ -45,7 +46,7 @@ struct Job {
     finish();
   }
   void cancel_all() {
-    for (const auto& stream : streams) task.model->engine.cancel(stream);
+    for (const auto& stream : streams) model->engine.cancel(stream);
   }
 };
 

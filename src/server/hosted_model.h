@@ -6,11 +6,7 @@
 
 #include "checkpoint/model_config.h"
 #include "engine/engine_thread.h"
-#include "grammar/grammar_cache.h"
-#include "server/reasoning/reasoning_format.h"
-#include "server/tools/tool_format.h"
-#include "text/chat_format.h"
-#include "text/tokenizer.h"
+#include "server/model_profile.h"
 
 namespace millrace::server {
 
@@ -19,9 +15,8 @@ struct ModelParts {
   std::shared_ptr<void> foundation;  // what the engine stands on: weights, backend, archive
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<const text::Tokenizer> tokenizer;
-  std::shared_ptr<const text::ChatFormat> chat;  // null: the model has no template
-  // How it writes calls and reasoning: null where nobody shall look for any. See choose_formats().
-  const tools::ToolFormat* tool_format = nullptr;
+  std::shared_ptr<const text::ChatFormat> chat;    // null: the model has no template
+  const tools::ToolFormat* tool_format = nullptr;  // this and the next: choose_formats()
   const reasoning::ReasoningFormat* reasoning_format = nullptr;
   checkpoint::GenerationDefaults generation;
   std::string path;
@@ -32,21 +27,13 @@ struct ModelParts {
 Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts);
 
 // A model that answers. Whoever holds one keeps it alive.
-class HostedModel {
+class HostedModel final : public ModelProfile {
  public:
   HostedModel(std::string model_name, ModelParts model_parts, Env& env);
 
-  const std::string name;
-  const std::shared_ptr<const text::Tokenizer> tokenizer;
-  const std::shared_ptr<const text::ChatFormat> chat;
-  const tools::ToolFormat* const tool_format;
-  const reasoning::ReasoningFormat* const reasoning_format;
-  const checkpoint::GenerationDefaults generation;
   const std::string path;
-  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, hidden_size;
-  const std::int64_t max_length, vocab_size, kv_bytes;  // tokens, tokens, bytes
-  const std::int64_t created;                           // Unix time of loading
-  grammar::GrammarCache grammars;                       // for its requests alone
+  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes;
+  const std::int64_t created;  // Unix time of loading
 
  private:
   std::shared_ptr<void> foundation_;

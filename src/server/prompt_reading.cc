@@ -63,7 +63,7 @@ Json tools_shape() {
 // What the answer to this prompt is to be read for.
 AnswerReading reading_of(const GenerationTask& task, std::span<const text::TextPiece> prompt, bool calls,
                          bool template_has_tools) {
-  const HostedModel& model = *task.model;
+  const ModelProfile& model = *task.model;
   AnswerReading reading{.parts = true, .id_seed = task.request_id};
   if (model.tool_format != nullptr && model.tool_format->always) {
     reading.tools = model.tool_format;

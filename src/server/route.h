@@ -11,6 +11,8 @@
 
 namespace millrace::server {
 
+class GenerationRoute;  // generation.h
+class PromptRoute;
 class Service;
 
 // What a handler gets.
@@ -26,7 +28,10 @@ struct Route {
   std::string_view method, path;  // "/v1/models/{}": the last part is a parameter
   Scope scope = Scope::kInfer;
   std::string_view summary;
+  // One of these answers.
   std::unique_ptr<http::Responder> (*handle)(Service& service, Call call) = nullptr;
+  const GenerationRoute& (*generation)() = nullptr;
+  const PromptRoute& (*prompt)() = nullptr;
   // Of the body, as JSON Schema; null: there is none.
   Json (*body_schema)() = nullptr;
   bool body_optional = false;

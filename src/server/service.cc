@@ -240,7 +240,10 @@ std::unique_ptr<http::Responder> Service::dispatch(http::Request request, http::
   if (draining_ && route->scope == Scope::kInfer) {
     return refuse_with(ApiError(503, "shutting_down", "", "the server is shutting down"));
   }
-  return route->handle(*this, {std::move(request), *caller, std::move(parameter), std::move(wake)});
+  Call call{std::move(request), *caller, std::move(parameter), std::move(wake)};
+  if (route->generation != nullptr) return generate(*this, route->generation(), std::move(call));
+  if (route->prompt != nullptr) return answer_prompt(*this, route->prompt(), std::move(call));
+  return route->handle(*this, std::move(call));
 }
 
 http::Reply Service::error(int status, std::string_view what) {
@@ -353,11 +356,11 @@ bool Service::engine_failed() {
 }
 
 std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
-                                                http::Reply (*work)(Service&, const Call&)) {
+                                                std::function<http::Reply(Service&, const Call&)> work) {
   const Dialect dialect = dialect_of(call.request.path);
   auto state = std::make_shared<PooledReply::State>();
   state->call = std::move(call);
-  const bool taken = service.prep_pool().run([&service, state, work, dialect] {
+  const bool taken = service.prep_pool().run([&service, state, work = std::move(work), dialect] {
     if (state->abandoned) return;
     try {
       state->reply = work(service, state->call);

@@ -96,7 +96,7 @@ class Service final : public http::Application {
 
 // A reply made by `work` on the prep pool: for what may take milliseconds, or asks the engine.
 std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
-                                                http::Reply (*work)(Service& service, const Call& call));
+                                                std::function<http::Reply(Service& service, const Call& call)> work);
 // Errors are spelled as the route's API has it.
 http::Reply json_reply(const Call& call, const Result<Json>& out);
 // The two together, for a function that makes the object.

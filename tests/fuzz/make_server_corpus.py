@@ -1,4 +1,5 @@
-"""Writes the seed files of corpus/http_request."""
+"""Writes the seed files of corpus/{http_request,request_body,grammar_matcher}."""
+import json
 import pathlib
 
 FUZZ = pathlib.Path(__file__).parent
@@ -18,12 +19,99 @@ HTTP = {
     "too_much": b"POST / HTTP/1.1\r\n" + HOST + b"content-length: 600\r\n\r\n" + b"a" * 600,
 }
 
+# Of request_body: by the number of the route, as request_body_fuzz.cc lists them.
+CHAT, TEXT, RESPONSES, MESSAGES, EMBEDDINGS, TOKENIZE, COUNT = range(7)
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+FUNCTION = {"name": "f", "description": "does", "parameters": SCHEMA, "strict": True}
+ASK = [{"role": "user", "content": "hello"}]
+CALLED = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": \"x\"}"}}
+SAMPLING = {"temperature": 0.5, "top_p": 0.9, "top_k": 4, "min_p": 0.1, "repetition_penalty": 1.1, "presence_penalty": 1, "frequency_penalty": -1,
+            "seed": 7, "logit_bias": {"5": 1.5}, "allowed_token_ids": [1, 2, 3], "bad_words": ["bad"], "stop": ["end", "\n"], "stop_token_ids": [9],
+            "min_tokens": 1, "n": 2, "ignore_eos": True, "dry_multiplier": 1, "dry_sequence_breakers": ["\n", "end"], "mirostat": 0,
+            "typical_p": 0.5, "xtc_probability": 0.1, "samplers": ["top_k", "temperature"], "no_repeat_ngram_size": 3}
+SERVING = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "priority": 1, "cache_salt": "s", "timeout": 5,
+           "ttft_target_ms": 9, "spec_tokens": 2, "timings": True, "explain": True, "prompt_logprobs": 1, "truncate_prompt_tokens": 8}
+BODIES = {
+    "chat": (CHAT, {"messages": [{"role": "system", "content": "be"}] + ASK, "max_tokens": 8} | SERVING),
+    "chat_parts": (CHAT, {"messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}], "logprobs": True, "top_logprobs": 2}),
+    "chat_sampling": (CHAT, {"messages": ASK} | SAMPLING),
+    "chat_tools": (CHAT, {"messages": ASK + [{"role": "assistant", "content": None, "tool_calls": [CALLED]},
+                                             {"role": "tool", "tool_call_id": "call_1", "content": "17"}],
+                          "tools": [{"type": "function", "function": FUNCTION}], "tool_choice": "auto", "parallel_tool_calls": False}),
+    "chat_choice": (CHAT, {"messages": ASK, "tools": [{"type": "function", "function": FUNCTION}],
+                           "tool_choice": {"type": "function", "function": {"name": "f"}}}),
+    "chat_schema": (CHAT, {"messages": ASK, "reasoning_effort": "low", "thinking_token_budget": 4, "response_format":
+                           {"type": "json_schema", "json_schema": {"name": "s", "strict": True, "schema": SCHEMA}}}),
+    "chat_continue": (CHAT, {"messages": ASK + [{"role": "assistant", "content": "so"}], "add_generation_prompt": False,
+                             "continue_final_message": True, "chat_template_kwargs": {"enable_thinking": False}}),
+    "text": (TEXT, {"prompt": "hello", "max_tokens": 4, "echo": True, "logprobs": 2} | SERVING),
+    "text_ids": (TEXT, {"prompt": [[1, 2], [3]], "best_of": 3} | SAMPLING),
+    "text_beams": (TEXT, {"prompt": ["hello", "you"], "use_beam_search": True, "n": 2, "length_penalty": 1}),
+    "text_grammar": (TEXT, {"prompt": "hello", "structured_outputs": {"regex": "[a-z]+"}}),
+    "text_choice": (TEXT, {"prompt": "hello", "guided_choice": ["yes", "no"], "suffix": "x"}),
+    "text_ebnf": (TEXT, {"prompt": "hello", "grammar": "root ::= \"a\" root | \"b\""}),
+    "responses": (RESPONSES, {"input": "hello", "instructions": "be", "max_output_tokens": 4, "temperature": 0} | {"stream": True}),
+    "responses_items": (RESPONSES, {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
+                                              {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+                                              {"type": "function_call_output", "call_id": "c", "output": "17"}],
+                                    "tools": [{"type": "function"} | FUNCTION, {"type": "web_search"}], "tool_choice": "required"}),
+    "responses_format": (RESPONSES, {"input": "hello", "reasoning": {"effort": "high"},
+                                     "text": {"format": {"type": "json_schema", "name": "s", "schema": SCHEMA}}}),
+    "messages": (MESSAGES, {"model": "m", "messages": ASK, "max_tokens": 4, "system": [{"type": "text", "text": "be"}], "stop_sequences": ["x"],
+                            "temperature": 0.5, "top_k": 3, "thinking": {"type": "enabled", "budget_tokens": 5}}),
+    "messages_tools": (MESSAGES, {"max_tokens": 4, "tools": [{"name": "f", "input_schema": SCHEMA}], "tool_choice": {"type": "any"}, "messages": ASK + [
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "tool_use", "id": "t", "name": "f", "input": {"a": "x"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "17"}]}]}]}),
+    "embeddings": (EMBEDDINGS, {"input": ["hello", "you"], "encoding_format": "base64", "dimensions": 8, "pooling": "mean"}),
+    "embeddings_ids": (EMBEDDINGS, {"input": [[1, 2], [3]], "model": "m"}),
+    "tokenize": (TOKENIZE, {"prompt": "hello", "add_special_tokens": True, "return_token_strs": True}),
+    "tokenize_content": (TOKENIZE, {"content": "hello", "add_special": True, "with_pieces": True, "parse_special": False}),
+    "tokenize_chat": (TOKENIZE, {"messages": ASK, "tools": [{"type": "function", "function": FUNCTION}]}),
+    "count": (COUNT, {"messages": ASK, "system": "be", "tools": [{"name": "f", "input_schema": SCHEMA}]}),
+}
+
+# Of grammar_matcher: the number of the grammar and a text of it, offered in pieces of one to three bytes.
+TEXTS = {
+    "arithmetic": (0, "1+(2*34)+5"),
+    "hidden": (1, "xxzyy"),
+    "ambiguous": (2, "abababbabb"),
+    "counted": (3, "\"1é\\naa\"abab"),
+    "spelled": (4, "\\u00e9\\n\"\\ud83d\\ude00]"),
+    "free_text": (5, "the en, end,12!"),
+    "schema": (6, "{\"a\": \"aé\", \"b\": \"\\n\"}"),
+    "lists": (7, "[[], [[]]]"),
+    "regex": (8, "aababbbéend"),
+    "ebnf": (9, "abba(())()ab"),
+}
+
+
+def offered(text):
+    """Steps: pieces, and between them forks, returns, masks and what is forced."""
+    out, others, n = b"", [1, 4, 3, 2], 0
+    data = text.encode()
+    while data:
+        size = 1 + n % 3
+        out += bytes([5 + 8 * (size - 1)]) + data[:size].ljust(size, b"\0")
+        data = data[size:]
+        if n % 2 == 1:
+            out += bytes([others[n // 2 % 4]])
+        n += 1
+    return out
+
+
+def write(folder, name, data):
+    path = FUZZ / "corpus" / folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
 
 def main():
     for name, text in HTTP.items():
-        path = FUZZ / "corpus/http_request" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(bytes([7]) + text)
+        write("http_request", name, bytes([7]) + text)
+    for number, (name, (route, body)) in enumerate(BODIES.items()):
+        write("request_body", name, bytes([route, number % 4]) + json.dumps(body, ensure_ascii=False).encode())
+    for name, (grammar, text) in TEXTS.items():
+        write("grammar_matcher", name, bytes([grammar]) + offered(text))
 
 
 if __name__ == "__main__":

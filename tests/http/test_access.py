@@ -256,6 +256,8 @@ def test_keys_are_read_anew_on_sighup(start, tmp_path):
             reload("second-key-00 tenant=green\nstays-key-000 tenant=blue rpm=1\n")
             assert status("first-key-000") == 401 and status("second-key-00") == 200 and status("master-key-00") == 200
             assert status("stays-key-000") == 429  # what it has used it has used
+            metrics = server.call("GET", "/metrics", headers=bearer("master-key-00")).body.decode()
+            assert 'millrace:tenant_requests_total{outcome="ok",tenant="green"} 1' in metrics  # new, and has its label
             assert events(unchunked(read_all(plug)))[-1] == (None, "[DONE]")  # of the key that is gone
         reload("short\n")
         assert "line 1" in server.text() and status("second-key-00") == 200  # those before stay

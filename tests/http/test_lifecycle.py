@@ -1,5 +1,7 @@
 """Beginning, ending, being reached: signals, ports, TLS, Unix sockets."""
+import contextlib
 import os
+import re
 import signal
 import socket
 import ssl
@@ -9,7 +11,7 @@ import threading
 import time
 
 import pytest
-from running_server import PROGRAM, environment, events, read_all, statuses, unchunked
+from running_server import PROGRAM, environment, events, read_all, request_bytes, statuses, unchunked
 
 TEXT = "/v1/completions"
 LONG = {"prompt": "Count: 1, 2, 3,", "max_tokens": 150, "ignore_eos": True, "temperature": 0, "stream": True}
@@ -155,7 +157,6 @@ def test_tls_serves_streams_refuses_what_is_old_and_reads_its_certificate_anew(s
 
         with connect() as plug:
             assert dict(pair[0] for pair in plug.getpeercert()["subject"])["commonName"] == "first"
-            from running_server import request_bytes
             plug.sendall(request_bytes(TEXT, LONG | {"max_tokens": 50}, ["Connection: close"]))
             assert events(unchunked(read_all(plug)))[-1] == (None, "[DONE]")
         with pytest.raises((ssl.SSLError, OSError)):
@@ -179,6 +180,73 @@ def test_tls_serves_streams_refuses_what_is_old_and_reads_its_certificate_anew(s
         with connect_any(server) as plug:  # keeps the one it has
             plug.sendall(GET)
             assert statuses(read_all(plug)) == [200]
+
+
+class HalfTls:
+    """A TLS client that can close its sending side alone, which Python's SSLSocket cannot."""
+
+    def __init__(self, server):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        self.read, self.written = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls, self.plug = context.wrap_bio(self.read, self.written), server.connect(20)
+        self._until_done(self.tls.do_handshake)
+
+    def _until_done(self, action):
+        while True:
+            try:
+                return action()
+            except ssl.SSLWantReadError:
+                self.flush()
+                piece = self.plug.recv(1 << 16)
+                self.read.write(piece) if piece else self.read.write_eof()
+            finally:
+                self.flush()
+
+    def flush(self):
+        self.plug.sendall(self.written.read())
+
+    def send(self, data):
+        self.tls.write(data)
+        self.flush()
+
+    def say_that_nothing_follows(self):
+        with contextlib.suppress(ssl.SSLWantReadError):  # it would like to hear the same from the server
+            self.tls.unwrap()
+        self.flush()
+
+    def read_all(self):
+        received = b""
+        with contextlib.suppress(ssl.SSLZeroReturnError):
+            while piece := self._until_done(lambda: self.tls.read(1 << 16)):
+                received += piece
+        return received
+
+
+def test_tls_clients_that_close_their_sending_side_are_served_and_those_that_leave_are_noticed(start, tmp_path):
+    make_certificate(tmp_path, "half")
+    with start("--ssl-certfile", tmp_path / "cert.pem", "--ssl-keyfile", tmp_path / "key.pem") as server:
+        for stream in (False, True):
+            client = HalfTls(server)
+            client.send(request_bytes(TEXT, LONG | {"max_tokens": 50, "stream": stream}))
+            client.say_that_nothing_follows()
+            got = client.read_all()
+            assert 200 in statuses(got), got
+            assert b"[DONE]" in got if stream else b'"completion_tokens":50' in got
+            client.plug.close()
+
+        def running():
+            metrics = server.call("GET", "/metrics").body.decode()
+            return float(re.search(r"^vllm:num_requests_running{[^}]*} (\S+)$", metrics, re.M)[1])
+
+        for say in (True, False):  # with a last word and without
+            client = HalfTls(server)
+            client.send(request_bytes(TEXT, LONG | {"max_tokens": 4000, "stream": False}))
+            wait_for(lambda: running() == 1)
+            if say:
+                client.say_that_nothing_follows()
+            client.plug.close()
+            wait_for(lambda: running() == 0)
 
 
 def read_plain(server):

@@ -204,3 +204,18 @@ def test_parsers_have_names(start):
     with start("--tool-call-parser", "none") as server:
         assert server.post(CHAT, SURE | {"tools": [TIME]}).error["param"] == "tools"
         assert server.post(CHAT, SURE | {"tools": [TIME], "tool_choice": "none", "max_tokens": 1}).status == 200
+
+
+def test_where_the_first_word_decides_a_call_that_is_begun_is_finished_and_words_are_free(start):
+    with start("--tool-call-parser", "functionary_v3") as server:
+
+        def begun_with(word, **more):
+            """The answer of a model that likes one token above all."""
+            token = server.post("/tokenize", {"prompt": word, "add_special_tokens": False}).json()["tokens"][0]
+            return chat(server, tools=[WEATHER], tool_choice="auto", parallel_tool_calls=False, logit_bias={str(token): 100}, **more)[0]
+
+        choice = begun_with("get_weather")
+        assert choice["finish_reason"] == "tool_calls"
+        check_weather(json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]))
+        message = begun_with("all", max_tokens=8)["message"]
+        assert message["content"] and "tool_calls" not in message

@@ -16,7 +16,7 @@
 namespace millrace::server::observe {
 namespace {
 
-constexpr std::size_t kMostRoutes = 64, kMostReasons = 32;
+constexpr std::size_t kMostRoutes = 64, kMostReasons = 32, kMostTenants = 256;
 
 std::string method_label(std::string_view method) {
   constexpr std::array<std::string_view, 7> kKnown = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"};
@@ -40,11 +40,12 @@ Metrics::Metrics(const MetricsConfig& config, Env& env)
       env_(env),
       families_(std::make_unique<MetricFamilies>()),
       routes_(std::make_unique<LabelValues>(kMostRoutes)),
-      reasons_(std::make_unique<LabelValues>(kMostReasons)) {
+      reasons_(std::make_unique<LabelValues>(kMostReasons)),
+      tenants_(std::make_unique<LabelValues>(std::max(kMostTenants, config_.tenants.size()))) {
   families_->gauge("millrace:build_info", {{"version", config_.version}}).Set(1.0);
   families_->counter("millrace:auth_failures_total");
   for (const std::string& tenant : config_.tenants) {
-    families_->counter("millrace:tenant_requests_total", {{"tenant", tenant}, {"outcome", "ok"}});
+    families_->counter("millrace:tenant_requests_total", {{"tenant", tenants_->admit(tenant)}, {"outcome", "ok"}});
   }
 }
 
@@ -80,8 +81,7 @@ void Metrics::request(const RequestRecord& record) {
 
 void Metrics::count_tenant(const RequestRecord& record) {
   if (record.tenant.empty()) return;
-  const bool known = std::ranges::find(config_.tenants, record.tenant) != config_.tenants.end();
-  const std::string tenant = known ? record.tenant : "other";
+  const std::string tenant = tenants_->admit(record.tenant);
   const char* outcome = record.status == 499 ? "cancelled" : record.status >= 400 ? "error" : "ok";
   families_->counter("millrace:tenant_requests_total", {{"tenant", tenant}, {"outcome", outcome}}).Increment();
   const std::pair<const char*, std::int64_t> tokens[] = {

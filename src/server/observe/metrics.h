@@ -29,7 +29,7 @@ struct Objective {
 
 struct MetricsConfig {
   std::string version;
-  std::vector<std::string> tenants;  // names that may become labels; others are "other"
+  std::vector<std::string> tenants;  // at the start: those of a later key file get labels too while there is room
   std::vector<Objective> objectives;
   std::vector<std::string> compat;  // servers whose names to use too (metric_aliases.h)
 };
@@ -83,7 +83,7 @@ class Metrics {
   const MetricsConfig config_;
   Env& env_;
   std::unique_ptr<MetricFamilies> families_;
-  std::unique_ptr<LabelValues> routes_, reasons_;
+  std::unique_ptr<LabelValues> routes_, reasons_, tenants_;
   std::mutex models_mutex_;  // of models_; a model stays where it is
   std::vector<std::unique_ptr<ModelMetrics>> models_;
   std::mutex scrape_mutex_;  // one at a time: counters follow totals

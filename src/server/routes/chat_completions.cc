@@ -59,7 +59,7 @@ Route chat_completions() {
   return {.method = "POST",
           .path = "/v1/chat/completions",
           .summary = "Answer a conversation",
-          .handle = generate_by<ChatCompletions>,
+          .generation = the_route<GenerationRoute, ChatCompletions>,
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

@@ -78,7 +78,7 @@ Route completions() {
   return {.method = "POST",
           .path = "/v1/completions",
           .summary = "Continue a text",
-          .handle = generate_by<Completions>,
+          .generation = the_route<GenerationRoute, Completions>,
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

@@ -73,7 +73,7 @@ Route embeddings() {
   return {.method = "POST",
           .path = "/v1/embeddings",
           .summary = "Texts as vectors of length 1",
-          .handle = generate_by<Embeddings>,
+          .generation = the_route<GenerationRoute, Embeddings>,
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -30,7 +30,7 @@ Route messages() {
   return {.method = "POST",
           .path = "/v1/messages",
           .summary = "Answer a conversation, as Anthropic's API has it",
-          .handle = generate_by<Messages>,
+          .generation = the_route<GenerationRoute, Messages>,
           .body_schema = [] { return anthropic_schema(false).json(); },
           .streams = true,
           .anthropic_errors = true};

@@ -2,23 +2,18 @@
 #include "server/generation.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
-#include "server/service.h"
 
 namespace millrace::server::routes {
 namespace {
 
-Result<Json> count(Service& service, const Call& call) {
-  auto body = parse_json(call.request.body);
-  if (!body) return body.error();
-  GenerationTask task;
-  std::vector<std::string> unknown;
-  if (auto fine = read_anthropic(*body, true, task.fields, unknown); !fine) return fine.error();
-  task.model = service.models().ready(task.fields.model);
-  if (task.model == nullptr) return service.models().absence(task.fields.model);
-  task.created = unix_time();
-  if (auto rendered = render_chat(task); !rendered) return rendered.error();
-  return Json{{"input_tokens", task.prompts[0].size()}};
-}
+class CountTokens final : public PromptRoute {
+ public:
+  Result<void> read(const Json& body, GenerationFields& to, std::vector<std::string>& unknown) const override {
+    return read_anthropic(body, true, to, unknown);
+  }
+  Result<void> prepare(GenerationTask& task) const override { return render_chat(task); }
+  Json answer(const GenerationTask& task) const override { return {{"input_tokens", task.prompts[0].size()}}; }
+};
 
 }  // namespace
 
@@ -26,7 +21,7 @@ Route messages_count_tokens() {
   return {.method = "POST",
           .path = "/v1/messages/count_tokens",
           .summary = "The tokens of a conversation, as Anthropic's API counts them",
-          .handle = [](Service& service, Call call) { return answer_json<count>(service, std::move(call)); },
+          .prompt = the_route<PromptRoute, CountTokens>,
           .body_schema = [] { return anthropic_schema(true).json(); },
           .anthropic_errors = true};
 }

@@ -218,7 +218,7 @@ Route responses() {
   return {.method = "POST",
           .path = "/v1/responses",
           .summary = "Answer a conversation, as OpenAI's Responses API has it",
-          .handle = generate_by<Responses>,
+          .generation = the_route<GenerationRoute, Responses>,
           .body_schema = [] { return schema().json(); },
           .streams = true};
 }

@@ -2,7 +2,6 @@
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
-#include "server/service.h"
 
 namespace millrace::server::routes {
 namespace {
@@ -33,31 +32,32 @@ const GenerationSchema& schema() {
   return made;
 }
 
-Result<Json> tokenize_body(Service& service, const Call& call) {
-  auto body = parse_json(call.request.body);
-  if (!body) return body.error();
-  GenerationTask task;
-  std::vector<std::string> unknown;
-  if (auto fine = schema().read(*body, task.fields, unknown); !fine) return fine.error();
-  task.model = service.models().ready(task.fields.model);
-  if (task.model == nullptr) return service.models().absence(task.fields.model);
-  task.created = unix_time();
-  if (!task.fields.messages.is_null()) {
-    if (auto rendered = render_chat(task); !rendered) return rendered.error();
-  } else {
+class Tokenize final : public PromptRoute {
+ public:
+  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
+    if (auto fine = schema().read(body, to, unknown); !fine) return fine;
     // llama-server adds none unless told to; vLLM does.
-    const bool special = task.fields.add_special_tokens.value_or(!body->contains("content"));
-    task.prompts.push_back(task.model->tokenizer->encode(task.fields.text, special, task.fields.parse_special));
+    if (body.contains("content") && !to.add_special_tokens) to.add_special_tokens = false;
+    return {};
   }
-  const std::vector<std::int32_t>& tokens = task.prompts[0];
-  Json out = {{"count", tokens.size()}, {"max_model_len", task.model->max_length}, {"tokens", tokens}};
-  if (task.fields.return_token_strings) {
-    Json texts = Json::array();
-    for (const std::int32_t id : tokens) texts.push_back(std::string(task.model->tokenizer->token_text(id)));
-    out["token_strs"] = std::move(texts);
+  Result<void> prepare(GenerationTask& task) const override {
+    if (!task.fields.messages.is_null()) return render_chat(task);
+    const Fields& fields = task.fields;
+    const bool special = fields.add_special_tokens.value_or(true);
+    task.prompts.push_back(task.model->tokenizer->encode(fields.text, special, fields.parse_special));
+    return {};
   }
-  return out;
-}
+  Json answer(const GenerationTask& task) const override {
+    const std::vector<std::int32_t>& tokens = task.prompts[0];
+    Json out = {{"count", tokens.size()}, {"max_model_len", task.model->max_length}, {"tokens", tokens}};
+    if (task.fields.return_token_strings) {
+      Json texts = Json::array();
+      for (const std::int32_t id : tokens) texts.push_back(std::string(task.model->tokenizer->token_text(id)));
+      out["token_strs"] = std::move(texts);
+    }
+    return out;
+  }
+};
 
 }  // namespace
 
@@ -65,7 +65,7 @@ Route tokenize() {
   return {.method = "POST",
           .path = "/tokenize",
           .summary = "A text, or a conversation, as tokens",
-          .handle = [](Service& service, Call call) { return answer_json<tokenize_body>(service, std::move(call)); },
+          .prompt = the_route<PromptRoute, Tokenize>,
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -26,6 +26,21 @@ CallGrammar::Id CallGrammar::until(std::string_view closer) {
                      to_.sequence({to_.automaton(grammar::CharAutomaton::without({word})), to_.special(closer)})});
 }
 
+Result<CallGrammar::Id> CallGrammar::text_without(const std::vector<std::string>& words, char not_first) {
+  std::vector<std::u32string> points;
+  for (const std::string& word : words) points.push_back(code_points(word));
+  auto text = grammar::CharAutomaton::without(points);
+  if (not_first == 0) return to_.automaton(std::move(text));
+  std::vector<grammar::CharAutomaton::State> begun(2);
+  for (const char32_t c : {U'\t', U'\n', U'\r', U' '}) begun[0].edges.push_back({c, c, 0});
+  const auto first = static_cast<char32_t>(not_first);
+  begun[0].edges.push_back({first, first, 1});
+  begun[1] = {.accepts = true, .edges = {{0, grammar::kLastCodePoint, 1}}};
+  auto others = text.minus(grammar::CharAutomaton(std::move(begun)), meter_);
+  if (!others) return others.error();
+  return to_.automaton(*std::move(others));
+}
+
 Result<CallGrammar::Id> CallGrammar::any(const Spell& spell) {
   std::vector<Id> calls;
   for (const Tool& tool : use_.tools) {

@@ -28,6 +28,8 @@ class CallGrammar {
   Id sequence(std::vector<Id> parts) { return to_.sequence(std::move(parts)); }
   Id space();                         // white space, a little or none
   Id until(std::string_view closer);  // any text up to the first of these, with it
+  // Any text in which none of the words comes and that does not begin with `not_first`, behind white space; 0: it may.
+  Result<Id> text_without(const std::vector<std::string>& words, char not_first = 0);
 
   // One of the tools, as `spell` writes it.
   Result<Id> any(const Spell& spell);

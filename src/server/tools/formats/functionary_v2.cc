@@ -26,6 +26,18 @@ Result<grammar::ExpressionId> calls(CallGrammar& to) {
                     to.sequence({to.bytes("\n"), to.special(kFrom), to.bytes("assistant\n"), to.special(kRecipient)}));
 }
 
+// To everybody, until the next part says that it is from the assistant to a function.
+Result<grammar::ExpressionId> answer(CallGrammar& to) {
+  auto called = calls(to);
+  if (!called) return called;
+  auto text = to.text_without({"\n" + std::string(kFrom)});
+  if (!text) return text;
+  const auto then =
+      to.sequence({to.bytes("\n"), to.special(kFrom), to.bytes("assistant\n"), to.special(kRecipient), *called});
+  return to.grammar().choice(
+      {*called, to.sequence({to.bytes("all\n"), to.special(kContent), *text, to.grammar().optional(then)})});
+}
+
 }  // namespace
 
 ToolFormat functionary_v2() {
@@ -37,7 +49,7 @@ ToolFormat functionary_v2() {
           .always = true,
           .parser = parser,
           .calls = calls,
-          .openers = {}};
+          .answer = answer};
 }
 
 }  // namespace millrace::server::tools::formats

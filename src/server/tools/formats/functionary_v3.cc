@@ -6,6 +6,8 @@
 namespace millrace::server::tools::formats {
 namespace {
 
+constexpr std::int64_t kMostSearch = 50'000;  // edges
+
 int recognise(std::string_view chat_template) { return 3 * (chat_template.find(">>>all") != std::string_view::npos); }
 
 std::unique_ptr<ToolParser> parser(const ToolUse& use, PartWriter& writer) {
@@ -22,6 +24,24 @@ Result<grammar::ExpressionId> calls(CallGrammar& to) {
   return to.several(*call, to.bytes(">>>"));
 }
 
+// To everybody, until ">>>" and the name of a function begin a call. To look for many long names would take more than
+// all the rest: then what comes behind text is free.
+Result<grammar::ExpressionId> answer(CallGrammar& to) {
+  auto called = calls(to);
+  if (!called) return called;
+  std::vector<std::string> begun;
+  std::vector<std::u32string> words;
+  for (const Tool& tool : to.use().tools) {
+    begun.push_back(">>>" + tool.name + "\n");
+    words.push_back(code_points(begun.back()));
+  }
+  if (grammar::CharAutomaton::search_cost(words) > kMostSearch) begun.clear();
+  auto text = to.text_without(begun);
+  if (!text) return text;
+  const auto then = to.grammar().optional(to.sequence({to.bytes(">>>"), *called}));
+  return to.grammar().choice({*called, to.sequence({to.bytes("all\n"), *text, then})});
+}
+
 }  // namespace
 
 ToolFormat functionary_v3() {
@@ -33,7 +53,7 @@ ToolFormat functionary_v3() {
           .always = true,
           .parser = parser,
           .calls = calls,
-          .openers = {}};
+          .answer = answer};
 }
 
 }  // namespace millrace::server::tools::formats

@@ -33,7 +33,8 @@ ToolFormat llama3_json() {
           .markers = {"<|python_tag|>"},
           .parser = parser,
           .calls = calls,
-          .openers = {}};
+          .openers = {"<|python_tag|>"},
+          .begins_with = '{'};
 }
 
 }  // namespace millrace::server::tools::formats

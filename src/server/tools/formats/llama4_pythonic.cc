@@ -25,7 +25,9 @@ ToolFormat llama4_pythonic() {
           .markers = {"<|python_start|>", "<|python_end|>"},
           .parser = parser,
           .calls = pythonic_calls,
-          .openers = {}};
+          .openers = {"<|python_start|>"},
+          .begins_with = '[',
+          .closer = "<|python_end|>"};
 }
 
 }  // namespace millrace::server::tools::formats

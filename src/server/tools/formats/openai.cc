@@ -70,8 +70,8 @@ class Harmony final : public ToolParser {
   // All from a message's beginning to <|message|>.
   void head(char byte) {
     head_ += byte;
-    // An answer that has no head is content.
-    const bool plain = !begun_ && head_[0] != '<';
+    // An answer that has no head is content. The prompt may have begun it: " to=functions.f<|channel|>" then follows.
+    const bool plain = !begun_ && head_[0] != '<' && !std::string_view(" to=").starts_with(head_.substr(0, 4));
     if (plain || head_.size() > kMostHead) {
       reasoning_ = false;
       state_ = State::kText;
@@ -126,6 +126,33 @@ Result<grammar::ExpressionId> calls(CallGrammar& to) {
                       to.grammar().optional(to.special(kCall))});
 }
 
+// Any analysis and any words before a call, each a message of its own; then a call, or the final answer. Whom a message
+// is for stands before its channel or behind it, and what it is in may be left out: the model writes all of these.
+Result<grammar::ExpressionId> answer(CallGrammar& to) {
+  grammar::Grammar& g = to.grammar();
+  const auto channel = to.sequence({to.special(kChannel), g.choice({to.bytes("commentary"), to.bytes("analysis")})});
+  const auto words =
+      to.sequence({channel, to.special(kMessage), to.until(kEnd), to.special(kStart), to.bytes("assistant")});
+  const auto json = g.optional(g.choice(
+      {to.bytes(" json"), to.sequence({g.optional(to.bytes(" ")), to.special(kConstrain), to.bytes("json")})}));
+  auto call = to.any([&](const Tool& tool) -> Result<grammar::ExpressionId> {
+    auto arguments = to.arguments(tool);
+    if (!arguments) return arguments;
+    const auto recipient = to.bytes(" to=functions." + tool.name);
+    const auto head = g.choice({to.sequence({channel, recipient}), to.sequence({recipient, channel})});
+    return to.sequence({head, json, to.special(kMessage), *arguments});
+  });
+  if (!call) return call;
+  std::vector<std::string> ends;
+  for (const std::string_view word : {kStart, kChannel, kEnd, kCall, kReturn}) ends.emplace_back(word);
+  const auto text = to.text_without(ends);
+  if (!text) return text;
+  const auto last = to.sequence(
+      {to.special(kChannel), to.bytes("final"), json, to.special(kMessage), *text, g.optional(to.special(kEnd))});
+  return to.sequence(
+      {g.repeat(words, 0, grammar::kUnlimited), g.choice({last, to.sequence({*call, g.optional(to.special(kCall))})})});
+}
+
 grammar::ExpressionId content(CallGrammar& to, grammar::ExpressionId text) {
   return to.sequence({analysis(to), to.special(kChannel), to.bytes("final"), to.special(kMessage), text});
 }
@@ -142,7 +169,7 @@ ToolFormat openai() {
           .parser = parser,
           .calls = calls,
           .content = content,
-          .openers = {}};
+          .answer = answer};
 }
 
 }  // namespace millrace::server::tools::formats

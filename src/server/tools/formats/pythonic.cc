@@ -19,7 +19,9 @@ ToolFormat pythonic() {
           .markers = {"<function_calls>", "</function_calls>"},
           .parser = parser,
           .calls = pythonic_calls,
-          .openers = {}};
+          .openers = {"<function_calls>"},
+          .begins_with = '[',
+          .closer = "</function_calls>"};
 }
 
 }  // namespace millrace::server::tools::formats

@@ -1,0 +1,167 @@
+// Which answers a request with tools may get, in each way that models spell calls: what the grammar lets through is
+// read back as the calls that it is.
+
+#include "server/answer_grammar.h"
+
+#include <gtest/gtest.h>
+
+#include "grammar/matcher.h"
+#include "server/answer_reader.h"
+#include "text/test_vocabularies.h"
+
+namespace millrace::server {
+namespace {
+
+using Choice = tools::ToolUse::Choice;
+
+// A vocabulary without special tokens for the words of the formats: they are text.
+std::shared_ptr<ModelProfile> profile() {
+  const std::shared_ptr<const text::Tokenizer> tokenizer =
+      text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw();
+  return std::shared_ptr<ModelProfile>(new ModelProfile{.name = "m",
+                                                        .tokenizer = tokenizer,
+                                                        .chat = nullptr,
+                                                        .generation = {},
+                                                        .grammars = grammar::GrammarCache(tokenizer),
+                                                        .breakers = decode::BreakerCache(tokenizer)});
+}
+
+// A call of f(a: string) and of now() may follow, as the choice says.
+class Answers {
+ public:
+  Answers(const std::string& format, Choice choice) {
+    task_.model = profile();
+    task_.reading.parts = true;
+    task_.reading.id_seed = "x";
+    task_.reading.tools = tools::find_tool_format(format).or_throw();
+    task_.fields.tool_use.choice = choice;
+    task_.fields.tool_use.tools = {
+        {.name = "f",
+         .parameters = Json::parse(R"({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
+                                       "additionalProperties": false})")},
+        {.name = "now", .parameters = nullptr}};
+    task_.requests.resize(1);
+    const std::atomic<bool> cancelled = false;
+    const auto refused = add_grammar(task_, cancelled);
+    EXPECT_FALSE(refused.has_value()) << refused->message;
+  }
+
+  bool fit(const std::string& text) const {
+    grammar::Matcher matcher(task_.requests[0].grammar);
+    return matcher.accept_bytes(text) && matcher.may_end();
+  }
+  std::size_t calls_in(const std::string& text) const {
+    AnswerReader reader(task_.reading, task_.fields.tool_use, 0);
+    AnswerParts parts;
+    for (const PartEvent& event : reader.push(text, true)) add_event(parts, event);
+    for (const auto& call : parts.calls) {
+      EXPECT_TRUE(Json::parse(call.arguments, nullptr, false).is_object()) << text;
+    }
+    return parts.calls.size();
+  }
+
+ private:
+  GenerationTask task_;
+};
+
+struct Said {
+  std::string text;
+  std::size_t calls = 0;
+};
+
+void expect_answers(const std::string& format, const std::vector<Said>& fit, const std::vector<std::string>& fail) {
+  SCOPED_TRACE(format);
+  const Answers free(format, Choice::kAuto), demanded(format, Choice::kRequired);
+  for (const Said& one : fit) {
+    EXPECT_TRUE(free.fit(one.text)) << one.text;
+    EXPECT_EQ(free.calls_in(one.text), one.calls) << one.text;
+    EXPECT_TRUE(one.calls > 0 || !demanded.fit(one.text)) << one.text;
+  }
+  for (const std::string& text : fail) {
+    EXPECT_FALSE(free.fit(text)) << text;
+    EXPECT_FALSE(demanded.fit(text)) << text;
+  }
+}
+
+TEST(AnswerGrammar, AWordThatOpensACallIsFollowedByOne) {
+  const std::string call = R"(<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>)";
+  expect_answers("hermes", {{"", 0}, {R"(Hi {"a": 1} [1])", 0}, {call, 1}, {"Well. " + call, 1}},
+                 {"<tool_call>", "<tool_call>Hi", R"(<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>)"});
+}
+
+TEST(AnswerGrammar, ABraceBeginsACallOfLlama) {
+  const std::string call = R"({"name": "f", "parameters": {"a": "x"}})", now = R"({"name": "now", "parameters": {}})";
+  expect_answers("llama3_json",
+                 {{"", 0},
+                  {"Hi", 0},
+                  {" \n", 0},
+                  {R"(As JSON: {"answer": 42})", 0},
+                  {"[1]", 0},
+                  {call, 1},
+                  {" \n" + call, 1},
+                  {call + "; " + now, 2},
+                  {"<|python_tag|>" + now, 1},
+                  {"Let me see. <|python_tag|>" + call + "; " + now, 2}},
+                 {"{", R"({"answer": 42})", R"( {"answer": 42})", call + " and so on", "<|python_tag|>print(1)",
+                  R"({"name": "g", "parameters": {}})", R"({"name": "f", "parameters": {"a": 1}})"});
+}
+
+TEST(AnswerGrammar, ABracketBeginsCallsAsPythonHasThem) {
+  for (const auto& [format, open, close] : {std::tuple{"pythonic", "<function_calls>", "</function_calls>"},
+                                            std::tuple{"llama4_pythonic", "<|python_start|>", "<|python_end|>"}}) {
+    const std::string calls = R"([f(a="x"), now()])";
+    expect_answers(format,
+                   {{"", 0},
+                    {"Hi [1]", 0},
+                    {"{}", 0},
+                    {calls, 2},
+                    {"\n[now()]", 1},
+                    {open + calls + close, 2},
+                    {std::string("Let me see. ") + open + "\n[now()]\n" + close, 1}},
+                   {"[1, 2]", "[", " [x]", "[g()]", "[f(a=1)]", "[now()] and so on", std::string(open) + "Hi"});
+  }
+}
+
+TEST(AnswerGrammar, AFunctionThatIsAddressedIsCalled) {
+  expect_answers("functionary_v3",
+                 {{"all\nHi", 0},
+                  {"all\n>>> print(1)", 0},
+                  {"f\n{\"a\": \"x\"}", 1},
+                  {"f\n{\"a\": \"x\"}>>>now\n{}", 2},
+                  {"all\nHi>>>now\n{}", 1}},
+                 {"", "Hi", "g\n{}", "f\nHi", "f\n{\"a\": 1}", "all\nHi>>>now\nHi"});
+  const std::string next = "\n<|from|>assistant\n<|recipient|>";
+  expect_answers(
+      "functionary_v2",
+      {{"all\n<|content|>Hi", 0},
+       {"f\n<|content|>{\"a\": \"x\"}", 1},
+       {"all\n<|content|>Hi" + next + "now\n<|content|>{}", 1},
+       {"now\n<|content|>{}" + next + "now\n<|content|>{}", 2}},
+      {"", "Hi", "g\n<|content|>{}", "f\n<|content|>Hi", "all\n<|content|>Hi" + next + "now\n<|content|>Hi"});
+}
+
+TEST(AnswerGrammar, AMessageToAFunctionOfHarmonyIsACall) {
+  const std::string thought = "<|channel|>analysis<|message|>Hm<|end|><|start|>assistant";
+  const std::string preamble = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant";
+  const std::string call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"a\": \"x\"}";
+  expect_answers("openai",
+                 {{"<|channel|>final<|message|>Hi", 0},
+                  {thought + "<|channel|>final<|message|>Hi {to=functions.f}", 0},
+                  {call, 1},
+                  {thought + preamble + call + "<|call|>", 1},
+                  {" to=functions.now<|channel|>commentary json<|message|>{}", 1},
+                  {"<|channel|>analysis to=functions.now<|message|>{}", 1}},
+                 {"", "Hi", thought, "<|channel|>commentary to=functions.g<|message|>{}",
+                  "<|channel|>commentary to=functions.f<|message|>{\"a\": 1}", call + "Hi"});
+}
+
+TEST(AnswerGrammar, ADemandedCallIsOneWithItsMarkersOrWithout) {
+  const Answers llama("llama3_json", Choice::kRequired);
+  const std::string now = R"({"name": "now", "parameters": {}})";
+  EXPECT_TRUE(llama.fit(now));
+  EXPECT_TRUE(llama.fit("<|python_tag|>" + now));
+  EXPECT_FALSE(llama.fit("Hi <|python_tag|>" + now));
+}
+
+}  // namespace
+}  // namespace millrace::server

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "checkpoint/model_config.h"
+#include "decode/breaker_cache.h"
+#include "grammar/grammar_cache.h"
+#include "server/reasoning/reasoning_format.h"
+#include "server/tools/tool_format.h"
+#include "text/chat_format.h"
+#include "text/tokenizer.h"
+
+namespace millrace::server {
+
+// All of a model that bodies become requests with, and answers are spelled with; none of it is its engine. Thread-safe.
+struct ModelProfile {
+  const std::string name;
+  const std::shared_ptr<const text::Tokenizer> tokenizer;
+  const std::shared_ptr<const text::ChatFormat> chat;  // null: the model has no template
+  // How it writes calls and reasoning: null where nobody shall look for any. See choose_formats().
+  const tools::ToolFormat* const tool_format = nullptr;
+  const reasoning::ReasoningFormat* const reasoning_format = nullptr;
+  const checkpoint::GenerationDefaults generation;
+  const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;  // tokens, tokens, numbers of an embedding
+  grammar::GrammarCache grammars;                                      // for its requests alone
+  decode::BreakerCache breakers;
+};
+
+}  // namespace millrace::server

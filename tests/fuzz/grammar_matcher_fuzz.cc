@@ -1,0 +1,261 @@
+// A text offered piece by piece to one of a few grammars, which are recursive on the left and in the middle, ambiguous,
+// counted or made of automata: after each piece the matcher says what the definition of the grammar says. The first
+// byte chooses the grammar; of those that follow each chooses a step and what it takes.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "grammar/compiled_grammar.h"
+#include "grammar/language.h"
+#include "grammar/matcher.h"
+#include "grammar/reference_matcher.h"
+#include "text/test_vocabularies.h"
+
+namespace {
+
+using namespace millrace;
+using namespace millrace::grammar;
+
+constexpr std::size_t kMostText = 16;        // bytes: the reference is slow,
+constexpr std::size_t kMostAmbiguous = 7;    // and slowest where a text may be read in many ways
+constexpr std::size_t kMostBytes = 8 << 20;  // of a compiled grammar, before it is begun anew
+constexpr int kMostSteps = 16;
+
+// All bytes, and pieces of what the grammars have, cut at every kind of place.
+std::shared_ptr<Vocabulary> vocabulary() {
+  static const std::shared_ptr<Vocabulary> made = [] {
+    text::GgufVocabulary tokens = text::small_byte_level_vocabulary("gpt2");
+    for (const char* piece :
+         {"aa",    "ab",           "ba",       "bab",      "abb", "1+",  "+1",  "(1",  "1)", "*(",   ")+",      "12",
+          "\"a\"", "\":",          "\",",      "{\"",      "\"}", "],",  "[]",  "tru", "ue", "\\u",  "\\ud83d", "\\ude",
+          "00e9",  "\xc3\xa9\xc3", "\xf0\x9f", "\x98\x80", "en",  "end", "nd,", "((",  "xy", "\n\n", "  "}) {
+      tokens.tokens.push_back(text::spelling_of_bytes(piece));
+      tokens.token_types.push_back(1);
+    }
+    return make_vocabulary(text::load_gguf_tokenizer(std::move(tokens)).or_throw());
+  }();
+  return made;
+}
+
+Grammar from_source(std::string language, std::string text) {
+  Grammar g;
+  WorkMeter meter;
+  std::vector<std::string> ignored;
+  g.set_root(add_source(g, {.language = std::move(language), .text = std::move(text)}, meter, ignored).or_throw());
+  return g;
+}
+
+text::CodePointSet digits() {
+  text::CodePointSet set;
+  set.add('0', '9');
+  return set;
+}
+
+Grammar arithmetic() {  // recursive on the left
+  Grammar g;
+  const RuleId sum = g.declare("sum"), product = g.declare("product"), atom = g.declare("atom");
+  g.define(sum, g.choice({g.sequence({g.rule(sum), g.bytes("+"), g.rule(product)}), g.rule(product)}));
+  g.define(product, g.choice({g.sequence({g.rule(product), g.bytes("*"), g.rule(atom)}), g.rule(atom)}));
+  g.define(atom,
+           g.choice({g.repeat(g.character(digits()), 1, 3), g.sequence({g.bytes("("), g.rule(sum), g.bytes(")")})}));
+  g.set_root(g.rule(sum));
+  return g;
+}
+
+Grammar hidden() {  // begins with itself behind what may be empty
+  Grammar g;
+  const RuleId a = g.declare("a"), b = g.declare("b"), never = g.declare("never");
+  g.define(b, g.optional(g.bytes("x")));
+  g.define(never, g.sequence({g.bytes("y"), g.rule(never)}));
+  g.define(a, g.choice({g.sequence({g.rule(b), g.rule(a), g.bytes("y")}), g.bytes("z"), g.bytes(""), g.rule(never)}));
+  g.set_root(g.rule(a));
+  return g;
+}
+
+Grammar ambiguous() {  // S = S S | a | b S b
+  Grammar g;
+  const RuleId s = g.declare("s");
+  g.define(s, g.choice({g.sequence({g.rule(s), g.rule(s)}), g.bytes("a"),
+                        g.sequence({g.bytes("b"), g.rule(s), g.bytes("b")})}));
+  g.set_root(g.rule(s));
+  return g;
+}
+
+Grammar counted() {
+  Grammar g;
+  text::CodePointSet set = digits();
+  set.add(0xe9, 0x2000);
+  const ExpressionId part = g.choice({g.character(set), g.bytes("\\n"), g.bytes("aa")});
+  g.set_root(g.sequence({g.bytes("\""), g.repeat(part, 2, 5), g.bytes("\""), g.repeat(g.bytes("ab"), 1, kUnlimited)}));
+  return g;
+}
+
+Grammar spelled() {  // characters as JSON strings have them
+  Grammar g;
+  const ExpressionId known = g.automaton(CharAutomaton::words({U"é\n", U"😀/", U"aé"}), Spelling::kJsonString);
+  const ExpressionId any = g.automaton(CharAutomaton::length(0, 3), Spelling::kJsonString);
+  g.set_root(g.sequence({g.choice({known, any}), g.bytes("\""), g.repeat(any, 0, 2), g.bytes("]")}));
+  return g;
+}
+
+Grammar free_text() {  // as answers that may end in a call
+  Grammar g;
+  const ExpressionId call = g.sequence({g.bytes("end,"), g.repeat(g.character(digits()), 1, kUnlimited), g.bytes("!")});
+  g.set_root(g.sequence({g.automaton(CharAutomaton::without({U"end", U"nd,"})), g.optional(call)}));
+  return g;
+}
+
+struct Subject {
+  Grammar grammar;
+  std::size_t most_text;
+  std::shared_ptr<CompiledGrammar> compiled;
+
+  explicit Subject(Grammar from, std::size_t most = kMostText) : grammar(std::move(from)), most_text(most) {
+    WorkMeter meter;
+    compiled = compile(grammar, vocabulary(), meter).or_throw();
+  }
+};
+
+std::span<Subject> subjects() {
+  static std::array all = {
+      Subject(arithmetic()),
+      Subject(hidden()),
+      Subject(ambiguous(), kMostAmbiguous),
+      Subject(counted()),
+      Subject(spelled()),
+      Subject(free_text()),
+      Subject(from_source("json_schema",
+                          R"({"type": "object", "properties": {"a": {"enum": ["aé", 12]}, "b": {"type": "string"}},
+                              "required": ["a"], "additionalProperties": false})")),
+      Subject(from_source("json_schema", R"({"type": "array", "items": {"$ref": "#"}})")),
+      Subject(from_source("regex", "(a|ab)*b{2,3}[^x]é?(end)+")),
+      Subject(from_source("ebnf", "root ::= list | [a-b]+ root [a-b]\nlist ::= \"(\" list? \")\" list | \"\"\n"))};
+  return all;
+}
+
+// Where a text stands, and by which matcher; a copy is a fork.
+struct Place {
+  Matcher matcher;
+  std::string text;
+};
+
+class Run {
+ public:
+  explicit Run(Subject& subject)
+      : reference_(subject.grammar), most_text_(subject.most_text), now_{Matcher(subject.compiled), {}} {}
+
+  // False: the grammar takes more than it may.
+  bool step(std::uint8_t what, std::span<const std::uint8_t>& data) {
+    switch (what % 8) {
+      case 0: return offer_token(static_cast<std::int32_t>(take(data)) + (what / 8 % 2) * 256);
+      case 1: kept_.push_back(now_); break;
+      case 2:
+        if (!kept_.empty()) now_ = kept_[what / 8 % kept_.size()];
+        break;
+      case 3: return check_forced();
+      case 4: return check_mask();
+      default: {
+        const auto bytes = take(data, 1 + what / 8 % 3u);
+        return offer(bytes, now_.matcher.accept_bytes(bytes));
+      }
+    }
+    return check_end();
+  }
+
+ private:
+  static std::uint8_t take(std::span<const std::uint8_t>& data) {
+    if (data.empty()) return 0;
+    const std::uint8_t first = data[0];
+    data = data.subspan(1);
+    return first;
+  }
+  static std::string take(std::span<const std::uint8_t>& data, std::size_t n) {
+    std::string out;
+    while (out.size() < n) out += static_cast<char>(take(data));
+    return out;
+  }
+  static bool is_text(std::int32_t token) {
+    return !vocabulary()->bytes(token).empty() && !vocabulary()->tokenizer().is_special(token);
+  }
+
+  bool failed() const { return now_.matcher.failed(); }
+
+  bool offer_token(std::int32_t token) {
+    if (token >= vocabulary()->tokenizer().vocab_size() || !is_text(token)) return true;
+    const std::string bytes(vocabulary()->bytes(token));
+    return offer(bytes, now_.matcher.accept(token));
+  }
+  bool offer(const std::string& bytes, bool taken) {
+    if (failed()) return false;
+    CHECK_EQ(taken, reference_.begins(now_.text + bytes));
+    if (taken) now_.text += bytes;
+    return now_.text.size() < most_text_ && check_end();
+  }
+  bool check_end() {
+    CHECK_EQ(now_.matcher.may_end(), reference_.matches(now_.text));
+    if (now_.matcher.must_end()) CHECK(now_.matcher.may_end());
+    return !failed();
+  }
+  // What is forced follows, and nowhere in it might the text have ended.
+  bool check_forced() {
+    const std::string forced = now_.matcher.forced(4);
+    if (failed()) return false;
+    CHECK(reference_.begins(now_.text + forced));
+    for (std::size_t n = 0; n < forced.size(); ++n) {
+      const std::string before = now_.text + forced.substr(0, n);
+      CHECK(!reference_.matches(before));
+      for (const char other : {'a', '"', '1', '\\', ' '})
+        CHECK_EQ(other == forced[n], reference_.begins(before + other));
+    }
+    return true;
+  }
+  // The mask has the tokens that a copy takes, and offering the others changes nothing.
+  bool check_mask() {
+    std::vector<std::uint64_t> mask(now_.matcher.mask_words());
+    now_.matcher.fill_mask(mask);
+    if (failed()) return false;
+    Matcher same = now_.matcher;
+    for (std::int32_t token = 0; token < vocabulary()->tokenizer().vocab_size(); ++token) {
+      const bool set = mask[static_cast<std::size_t>(token) / 64] >> (token % 64) & 1;
+      Matcher copy = same;
+      const bool taken = copy.accept(token);
+      if (copy.failed()) return false;
+      CHECK_EQ(set, taken);
+      if (!taken) same = copy;
+    }
+    std::vector<std::uint64_t> again(mask.size());
+    same.fill_mask(again);
+    CHECK(again == mask);
+    return true;
+  }
+
+  ReferenceMatcher reference_;
+  const std::size_t most_text_;
+  Place now_;
+  std::vector<Place> kept_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  if (size < 2) return 0;
+  Subject& subject = subjects()[bytes[0] % subjects().size()];
+  if (subject.compiled->memory() > kMostBytes || subject.compiled->failed())
+    subject.compiled = subject.compiled->renewed();
+  std::span<const std::uint8_t> data(bytes + 1, size - 1);
+  Run run(subject);
+  for (int i = 0; i < kMostSteps && !data.empty(); ++i) {
+    const std::uint8_t what = data[0];
+    data = data.subspan(1);
+    if (!run.step(what, data)) break;
+  }
+  return 0;
+}
