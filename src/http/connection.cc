@@ -310,7 +310,9 @@ asio::awaitable<void> Connection<Stream>::send_error(int status, std::string_vie
 
 template <typename Stream>
 asio::awaitable<void> Connection<Stream>::write(std::string_view bytes) {
-  if (!co_await wire_->write(bytes, s_.limits.write_idle_seconds)) throw Ended{};
+  // A variable of its own: g++ 12 makes a trap of a co_await in a condition that leads to a throw.
+  const bool written = co_await wire_->write(bytes, s_.limits.write_idle_seconds);
+  if (!written) throw Ended{};
 }
 
 template <typename Stream>
