@@ -46,11 +46,8 @@ std::shared_ptr<Vocabulary> vocabulary() {
 }
 
 Grammar from_source(std::string language, std::string text) {
-  Grammar g;
   WorkMeter meter;
-  std::vector<std::string> ignored;
-  g.set_root(add_source(g, {.language = std::move(language), .text = std::move(text)}, meter, ignored).or_throw());
-  return g;
+  return read_grammar({.language = std::move(language), .text = std::move(text)}, meter).or_throw();
 }
 
 text::CodePointSet digits() {
