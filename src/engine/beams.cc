@@ -251,6 +251,7 @@ void Engine::tell_hypothesis(BeamRun& run, const Running& first, std::span<const
     outputs.push_back(std::exchange(output, {.request = first.request, .choice = choice, .stats = output.stats}));
   }
   if (output.finish == FinishReason::kNone) output.finish = FinishReason::kLength;
+  if (output.finish == FinishReason::kStop) predictor_->observe(first.tenant, output.stats.output_tokens);
   tell_rest(detokenizer, stops, output);
   TimeSpent spent = first.account.spent;
   spent.finished = step_end_;

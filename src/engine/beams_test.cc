@@ -125,6 +125,24 @@ TEST_F(BeamsTest, TellScoresOfTheTokensTheyFound) {
   }
 }
 
+TEST_F(BeamsTest, SayHowLongTheNextAnswerWillBeWhereTheyStopped) {
+  const auto engine = make();
+  const auto predicted = [&] {
+    const RequestId id = engine->submit(request(9, 0, 200)).or_throw();
+    const std::int64_t tokens = engine->scheduler().waiting().front()->predicted_output;
+    engine->cancel(id);
+    engine->step();
+    return tokens;
+  };
+  EXPECT_EQ(predicted(), 200);
+  for (unsigned i = 0; i < 10; ++i) {
+    Request r = beam_request(10 + i, i, 3, 2, 60);
+    for (std::int32_t token = 3; token < 40; ++token) r.sampling.stop_token_ids.push_back(token);
+    answered(*engine, r);
+  }
+  EXPECT_LT(predicted(), 60);
+}
+
 TEST_F(BeamsTest, EndAsOneAnswerWhenCancelled) {
   for (const int steps : {0, 1, 4}) {
     const auto engine = make();

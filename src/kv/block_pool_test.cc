@@ -84,6 +84,26 @@ TEST(BlockTable, HoldsWhatItsTokensNeedAndNothingWhenDestroyed) {
   EXPECT_EQ(pool.free(), 8);
 }
 
+TEST(BlockTable, TakesTheRestOfOneThatBeginsAlike) {
+  BlockPool pool(8);
+  BlockTable table(pool, 32);
+  ASSERT_TRUE(table.reserve(32 * 3));
+  BlockTable other(pool, 32);
+  other.share(table.blocks().first(1));
+  ASSERT_TRUE(other.reserve(32 * 4));
+  const std::vector<BlockId> wanted(other.blocks().begin(), other.blocks().end());
+  EXPECT_EQ(pool.used(), 6);
+  table.take_rest(1, other);
+  EXPECT_EQ(std::vector<BlockId>(table.blocks().begin(), table.blocks().end()), wanted);
+  EXPECT_EQ(other.blocks().size(), 1u);
+  EXPECT_EQ(pool.used(), 4);
+  other.truncate(0);
+  EXPECT_EQ(pool.references(wanted[0]), 1);
+  table.truncate(0);
+  EXPECT_EQ(pool.used(), 0);
+  pool.check_integrity();
+}
+
 TEST(BlockTable, CountsTokensInLongRunsOrInOne) {
   BlockPool pool(64);
   BlockTable table(pool, 32);

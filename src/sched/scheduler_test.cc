@@ -329,6 +329,34 @@ TEST(Scheduler, ARunningOneGetsThePagesThatSeveralWereLentTogether) {
   EXPECT_EQ(to_text(world.step()), "1:1 -3 -2");
 }
 
+// A decoding sequence of 16 tokens in pages of 16, with guesses.
+Sequence& guessed(World& world) {
+  Sequence& sequence = world.submit({.id = 1, .prompt = 15, .answer = 40});
+  while (sequence.output_tokens() == 0) world.step();
+  sequence.drafts = {1, 2, 3};
+  sequence.branches = {{4}, {1, 5, 6}, {1, 2, 7}};
+  return sequence;
+}
+
+TEST(Scheduler, ComputesBranchesWhereBudgetAndPagesAreLeft) {
+  for (const auto& [budget, branches] : {std::pair{64, 3}, {13, 2}, {10, 2}, {9, 1}, {6, 1}, {5, 0}, {3, 0}}) {
+    World world({.scheduling = {.max_batched_tokens = budget}});
+    guessed(world);
+    const StepPlan plan = world.scheduler().plan(world.view());
+    ASSERT_EQ(plan.rows.size(), 1u);
+    EXPECT_EQ(plan.rows[0].n_tokens, std::min(budget, 4));
+    EXPECT_EQ(plan.rows[0].branches, static_cast<std::size_t>(branches)) << budget;
+    EXPECT_LE(work_of(plan).tokens, budget);
+    EXPECT_EQ(work_of(plan).tokens, plan.rows[0].n_tokens + plan.rows[0].branch_tokens());
+  }
+  for (const auto& [pages, branches] : {std::pair{8, 3}, {7, 2}, {6, 2}, {5, 1}, {4, 1}, {3, 0}, {2, 0}}) {
+    World world({.scheduling = {.max_batched_tokens = 64}, .pages = pages});
+    guessed(world);  // its last token lies at the end of its first page: a branch copies that, and takes another
+    const StepPlan plan = world.scheduler().plan(world.view());
+    EXPECT_EQ(plan.rows[0].branches, static_cast<std::size_t>(branches)) << pages;
+  }
+}
+
 TEST(Scheduler, APlanIsTheSameWhenMadeAgain) {
   World world({.policy = "mlfq", .pages = 6});
   for (SequenceId id = 1; id <= 4; ++id) world.submit({.id = id, .prompt = 20, .answer = 10, .predicted = 1});

@@ -11,7 +11,7 @@ ASK = {"prompt": COPY, "max_tokens": 40, "timings": True, "ignore_eos": True}
 
 @pytest.fixture(scope="module")
 def guessing(start):
-    with start("--spec-method", "ngram", "--no-spec-adaptive") as running:
+    with start("--spec-method", "ngram", "--no-spec-adaptive", "--spec-branches", "3") as running:
         yield running
 
 
@@ -63,7 +63,8 @@ def test_chat_searches_too(server):
 
 
 @pytest.mark.parametrize("field, value, says", [
-    ("spec_tokens", 65, "expected 0 to 64"), ("num_beams", 65, "expected 1 to 64"), ("early_stopping", "often", "never"),
+    ("spec_tokens", 65, "expected 0 to 64"), ("spec_branches", 5, "expected 1 to 4"), ("num_beams", 65, "expected 1 to 64"),
+    ("early_stopping", "often", "never"),
     ("length_penalty", 11, "expected from -10 to 10"), ("num_beam_groups", 3, "divisor")])
 def test_wrong_values_are_named(server, field, value, says):
     reply = server.post(TEXT, {"prompt": "a", "max_tokens": 2, "use_beam_search": True, "n": 2, field: value})
