@@ -39,7 +39,7 @@ def test_what_is_wrong_with_heads_is_said_in_one_line(ask, heads, tmp_path, tiny
     assert "none of model.mtp_layers.0.input_proj.weight is there" in refused("--spec-method", "mtp")
     assert "eagle needs --spec-model" in refused("--spec-method", "eagle")
     assert "no config.json" in refused("--spec-method", "medusa", "--spec-model", tmp_path)
-    assert "vocab_size is 512; the model's is 49152" in refused("--spec-method", "eagle", "--spec-model", tiny_directory)
+    assert "num_hidden_layers: 2 is not supported" in refused("--spec-method", "eagle", "--spec-model", tiny_directory)
 
 
 def test_heads_are_a_directory(millrace, tmp_path):
