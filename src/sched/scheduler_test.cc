@@ -331,7 +331,7 @@ TEST(Scheduler, ARunningOneGetsThePagesThatSeveralWereLentTogether) {
 
 // A decoding sequence of 16 tokens in pages of 16, with guesses.
 Sequence& guessed(World& world) {
-  Sequence& sequence = world.submit({.id = 1, .prompt = 15, .answer = 40});
+  Sequence& sequence = world.submit({.id = 1, .prompt = 15, .answer = 12});
   while (sequence.output_tokens() == 0) world.step();
   sequence.drafts = {1, 2, 3};
   sequence.branches = {{4}, {1, 5, 6}, {1, 2, 7}};
