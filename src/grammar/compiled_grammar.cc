@@ -33,7 +33,6 @@ std::shared_ptr<CompiledGrammar> CompiledGrammar::renewed() const {
 
 void CompiledGrammar::note_memory() {
   memory_.store(network_->memory() + states_.memory() + masks_bytes_, std::memory_order_relaxed);
-  if (states_.failed()) failed_.store(true, std::memory_order_relaxed);
 }
 
 void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> words, bool ends) {

@@ -40,7 +40,7 @@ class CompiledGrammar {
   // The same grammar that has forgotten what it knew.
   std::shared_ptr<CompiledGrammar> renewed() const;
   std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes, all told
-  bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }         // takes more than kMostBytes
+  bool failed() const noexcept { return states_.failed(); }                                // takes more than kMostBytes
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   // Of work for one mask or token, in ways of ParseStates.
   static constexpr std::int64_t kMostWork = std::int64_t{4} << 20;
@@ -73,7 +73,6 @@ class CompiledGrammar {
   Surroundings surroundings_;
   std::vector<ParseStates::Id> path_;  // of a walk, by depth
   std::atomic<std::size_t> memory_ = 0;
-  std::atomic<bool> failed_ = false;
 };
 
 }  // namespace millrace::grammar

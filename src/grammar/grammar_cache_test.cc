@@ -40,6 +40,36 @@ TEST(GrammarCache, KeepsNoErrors) {
   EXPECT_TRUE(cache.get("a", 0, literal("x")));
 }
 
+TEST(GrammarCache, WhatHasFailedIsBegunAnew) {
+  GrammarCache cache(tokenizer());
+  const auto huge = [](WorkMeter&) -> Result<Grammar> {  // every text is in a state of its own
+    Grammar g;
+    const ExpressionId letter = g.choice({g.bytes("a"), g.bytes("b")});
+    g.set_root(g.sequence({g.repeat(letter, 0, kUnlimited), g.bytes("a"), g.repeat(letter, 1000, 1000)}));
+    return g;
+  };
+  const auto first = cache.get("a", 0, huge).or_throw();
+  Matcher matcher(first);
+  for (unsigned i = 1; !matcher.failed() && i < 1'000'000; ++i) {
+    static_cast<void>(matcher.accept_bytes(i * i / 7 % 2 == 0 ? "a" : "b"));
+  }
+  ASSERT_TRUE(matcher.failed());
+  const auto second = cache.get("a", 0, huge).or_throw();
+  EXPECT_TRUE(second != first);
+  EXPECT_TRUE(Matcher(second).accept_bytes("ab"));
+}
+
+TEST(GrammarCache, WhatWasUsedLastStays) {
+  GrammarCache cache(tokenizer(), {}, 20'000);
+  const auto used = cache.get("used", 0, literal("used")).or_throw();
+  for (int i = 0; i < 100; ++i) {
+    const std::string text = "other" + std::to_string(i);
+    ASSERT_TRUE(cache.get(text, 0, literal(text)));
+    ASSERT_EQ(cache.get("used", 0, literal("used")).or_throw(), used) << i;
+  }
+  EXPECT_GT(cache.counters().evicted, 10);
+}
+
 TEST(GrammarCache, WhoHasMostGivesWay) {
   GrammarCache cache(tokenizer(), {}, 20'000);
   const auto mine = cache.get("mine", 1, literal("mine")).or_throw();

@@ -139,7 +139,7 @@ class Unwinding {
           draft_.at(to).calls.push_back({edge.rule, target});
         }
       }
-      if (original.final && !first) draft_.at(to).empty.push_back(through[static_cast<std::size_t>(rule)]);
+      if (original.final) draft_.at(to).empty.push_back(through[static_cast<std::size_t>(rule)]);
     };
     copy_edges(draft_.rule(rule).start, start, true);
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -67,6 +67,6 @@ std::string Matcher::forced(std::size_t most) {
 
 const text::Tokenizer& Matcher::tokenizer() const noexcept { return grammar_->vocabulary().tokenizer(); }
 
-bool Matcher::failed() const noexcept { return grammar_->failed() || grammar_->states().failed(); }
+bool Matcher::failed() const noexcept { return grammar_->failed(); }
 
 }  // namespace millrace::grammar

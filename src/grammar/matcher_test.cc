@@ -1,11 +1,13 @@
 #include "grammar/matcher.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
 #include "grammar/compiled_grammar.h"
+#include "grammar/language.h"
 #include "grammar/reference_matcher.h"
 #include "grammar/vocabulary.h"
 #include "text/test_vocabularies.h"
@@ -13,7 +15,7 @@
 namespace millrace::grammar {
 namespace {
 
-// Tokens of a byte and of several, two of them alike, one special, and an end of generation.
+// Tokens of a byte and of several, one letter twice, one special, a byte that no text has, and an end of generation.
 std::shared_ptr<const text::Tokenizer> small_tokenizer(const std::string& alphabet, unsigned seed) {
   text::GgufVocabulary vocabulary;
   vocabulary.model = "llama";
@@ -27,6 +29,8 @@ std::shared_ptr<const text::Tokenizer> small_tokenizer(const std::string& alphab
   add("</s>", 3);
   add("<call>", 3);
   for (const char c : alphabet) add(std::string(1, c), 1);
+  add(fmt::format("<0x{:02X}>", alphabet[0]), 6);
+  add("<0xFF>", 6);
   std::mt19937 random(seed);
   for (int i = 0; i < 150; ++i) {
     std::string text;
@@ -187,6 +191,7 @@ TEST(Matcher, ReadsSpecialTokensAndNotTheirText) {
   g.set_root(g.sequence({g.special("<call>"), g.bytes("a")}));
   Matcher matcher(compile(g, make_vocabulary(tokenizer), meter).or_throw());
   EXPECT_FALSE(Matcher(matcher).accept_bytes("<call>"));
+  EXPECT_FALSE(Matcher(matcher).accept(*tokenizer->find("<0xFF>")));  // as which special tokens are read
   EXPECT_FALSE(matcher.accept(*tokenizer->find("a")));
   EXPECT_TRUE(matcher.accept(*tokenizer->find("<call>")));
   EXPECT_TRUE(matcher.accept(*tokenizer->find("a")));
@@ -209,7 +214,47 @@ TEST(Matcher, TellsWhatIsForced) {
   EXPECT_FALSE(kept.may_end());
 }
 
+TEST(Matcher, NothingIsForcedWhereTheTextMayEndOrGoOnOtherwise) {
+  WorkMeter meter;
+  const auto vocabulary = make_vocabulary(small_tokenizer("ab", 1));
+  const auto matcher_of = [&](const char* pattern) {
+    return Matcher(
+        compile(read_grammar({.language = "regex", .text = pattern}, meter).or_throw(), vocabulary, meter).or_throw());
+  };
+  EXPECT_EQ(matcher_of("ab(cd)?").forced(100), "ab");
+  EXPECT_EQ(matcher_of("ab[0-9]c").forced(100), "ab");
+  Matcher open = matcher_of("ab*");
+  ASSERT_TRUE(open.accept_bytes("a"));
+  EXPECT_TRUE(open.may_end());
+  EXPECT_FALSE(open.must_end());
+}
+
 // What a mask says of every token is what reading its bytes says, wherever a text has come to.
+void expect_right_masks(const Grammar& grammar, const std::shared_ptr<Vocabulary>& vocabulary, std::mt19937& random) {
+  WorkMeter meter;
+  const auto compiled = compile(grammar, vocabulary, meter).or_throw();
+  const text::Tokenizer& tokenizer = vocabulary->tokenizer();
+  for (int walk = 0; walk < 40; ++walk) {
+    Matcher matcher(compiled);
+    std::string text;
+    for (int length = 0; length < 10; ++length) {
+      std::vector<std::uint64_t> words(vocabulary->words());
+      matcher.fill_mask(words);
+      std::vector<std::int32_t> allowed;
+      for (std::int32_t token = 0; token < tokenizer.vocab_size(); ++token) {
+        const bool says = words[static_cast<std::size_t>(token) / 64] >> (token % 64) & 1;
+        ASSERT_EQ(says, Matcher(matcher).accept(token))
+            << "'" << tokenizer.token_text(token) << "' after '" << text << "'" << (matcher.failed() ? " failed" : "");
+        if (says && token != 2) allowed.push_back(token);
+      }
+      if (allowed.empty()) break;
+      const std::int32_t chosen = allowed[random() % allowed.size()];
+      ASSERT_TRUE(matcher.accept(chosen));
+      text += tokenizer.token_text(chosen);
+    }
+  }
+}
+
 TEST(Matcher, MasksAreWhatReadingTheTokensWouldSay) {
   const std::vector<std::pair<Grammar, std::string>> grammars = {
       {arithmetic(), "0123+*()"},    {hidden(), "xyz"},
@@ -217,29 +262,35 @@ TEST(Matcher, MasksAreWhatReadingTheTokensWouldSay) {
       {counted(2, 40), "abc\\n\"}"}, {counted(5, kUnlimited), "abc\\n\"}"}};
   std::mt19937 random(7);
   for (const auto& [grammar, alphabet] : grammars) {
-    const auto tokenizer = small_tokenizer(alphabet, 5);
-    const auto vocabulary = make_vocabulary(tokenizer);
+    expect_right_masks(grammar, make_vocabulary(small_tokenizer(alphabet, 5)), random);
+  }
+}
+
+// They share what they have in common through the vocabulary, and are alike in almost all.
+TEST(Matcher, MasksOfGrammarsThatDifferALittleAreTheirOwn) {
+  const auto vocabulary = make_vocabulary(small_tokenizer("abcdefghijkl!", 5));
+  std::mt19937 random(7);
+  for (const char* pattern :
+       {"[a-l]+!", "[a-k]+!", "[a-l]+", "[a-l]*!?", "[a-l]{1,2}!", "[a-l]{1,3}!", "[a-l]{3,4}", "([a-l]{2})+!",
+        "([a-l]{3})+!", "[a-l]+!a", "[a-l]+![a-b]", "([a-l][a-k])+!", "(([a-l]{3,9}!){2,9}a){2,9}b",
+        "(([a-l]{3,9}!){2,9}b){2,9}a", "((([a-l]{8,9}!){8,9}c){8,9}d){8,9}", "(([a-l]{9}){9}!){9}"}) {
+    SCOPED_TRACE(pattern);
     WorkMeter meter;
-    const auto compiled = compile(grammar, vocabulary, meter).or_throw();
-    for (int walk = 0; walk < 40; ++walk) {
-      Matcher matcher(compiled);
-      std::string text;
-      for (int length = 0; length < 10; ++length) {
-        std::vector<std::uint64_t> words(vocabulary->words());
-        matcher.fill_mask(words);
-        std::vector<std::int32_t> allowed;
-        for (std::int32_t token = 0; token < tokenizer->vocab_size(); ++token) {
-          const bool says = words[static_cast<std::size_t>(token) / 64] >> (token % 64) & 1;
-          ASSERT_EQ(says, Matcher(matcher).accept(token)) << "'" << tokenizer->token_text(token) << "' after '" << text
-                                                          << "'" << (matcher.failed() ? " failed" : "");
-          if (says && token != 2) allowed.push_back(token);
-        }
-        if (allowed.empty()) break;
-        const std::int32_t chosen = allowed[random() % allowed.size()];
-        ASSERT_TRUE(matcher.accept(chosen));
-        text += tokenizer->token_text(chosen);
-      }
-    }
+    expect_right_masks(read_grammar({.language = "regex", .text = pattern}, meter).or_throw(), vocabulary, random);
+  }
+}
+
+TEST(Matcher, AllowsTokensThatAreWrittenAlike) {
+  const auto vocabulary = make_vocabulary(small_tokenizer("ab", 1));
+  Grammar g;
+  g.set_root(g.bytes("a"));
+  WorkMeter meter;
+  Matcher matcher(compile(g, vocabulary, meter).or_throw());
+  std::vector<std::uint64_t> words(vocabulary->words());
+  matcher.fill_mask(words);
+  for (const char* token : {"a", "<0x61>"}) {
+    const auto id = static_cast<std::size_t>(*vocabulary->tokenizer().find(token));
+    EXPECT_TRUE(words[id / 64] >> (id % 64) & 1) << token;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -57,7 +58,7 @@ class ParseStates {
   // A frame with nothing but this way in it.
   std::int32_t frame_of(Way way) { return intern_frame({way}); }
 
-  bool failed() const noexcept { return failed_; }
+  bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }  // any thread
   std::size_t memory() const noexcept { return bytes_; }
 
  private:
@@ -91,7 +92,7 @@ class ParseStates {
   Index frame_index_, state_index_;
   std::size_t bytes_ = 0;
   std::int64_t allowed_ = 0;
-  bool failed_ = false;
+  std::atomic<bool> failed_ = false;
 
   // Few of them most of the time.
   class WaySet {
