@@ -11,12 +11,17 @@
 #include "grammar/reference_matcher.h"
 #include "grammar/vocabulary.h"
 #include "text/test_vocabularies.h"
+#include "text/unicode.h"
 
 namespace millrace::grammar {
 namespace {
 
 // Tokens of a byte and of several, one letter twice, one special, a byte that no text has, and an end of generation.
-std::shared_ptr<const text::Tokenizer> small_tokenizer(const std::string& alphabet, unsigned seed) {
+std::shared_ptr<const text::Tokenizer> small_tokenizer(const std::string& letters, unsigned seed) {
+  std::vector<std::string> alphabet;
+  for (std::size_t at = 0; at < letters.size(); at += alphabet.back().size()) {
+    alphabet.push_back(letters.substr(at, text::code_point_at(letters, at).size));
+  }
   text::GgufVocabulary vocabulary;
   vocabulary.model = "llama";
   const auto add = [&](const std::string& text, std::int32_t type) {
@@ -28,8 +33,8 @@ std::shared_ptr<const text::Tokenizer> small_tokenizer(const std::string& alphab
   add("<s>", 3);
   add("</s>", 3);
   add("<call>", 3);
-  for (const char c : alphabet) add(std::string(1, c), 1);
-  add(fmt::format("<0x{:02X}>", alphabet[0]), 6);
+  for (const std::string& letter : alphabet) add(letter, 1);
+  add(fmt::format("<0x{:02X}>", static_cast<unsigned char>(letters[0])), 6);
   add("<0xFF>", 6);
   std::mt19937 random(seed);
   for (int i = 0; i < 150; ++i) {
@@ -274,6 +279,23 @@ TEST(Matcher, MasksOfGrammarsThatDifferALittleAreTheirOwn) {
        {"[a-l]+!", "[a-k]+!", "[a-l]+", "[a-l]*!?", "[a-l]{1,2}!", "[a-l]{1,3}!", "[a-l]{3,4}", "([a-l]{2})+!",
         "([a-l]{3})+!", "[a-l]+!a", "[a-l]+![a-b]", "([a-l][a-k])+!", "(([a-l]{3,9}!){2,9}a){2,9}b",
         "(([a-l]{3,9}!){2,9}b){2,9}a", "((([a-l]{8,9}!){8,9}c){8,9}d){8,9}", "(([a-l]{9}){9}!){9}"}) {
+    SCOPED_TRACE(pattern);
+    WorkMeter meter;
+    expect_right_masks(read_grammar({.language = "regex", .text = pattern}, meter).or_throw(), vocabulary, random);
+  }
+  for (const char* rule : {"[a-l]{2}", "[a-l]{1,2}", "[a-l]{3}", "[a-l]{2,3}", "[a-l]{1,3}", "[a-l]+"}) {
+    SCOPED_TRACE(rule);
+    WorkMeter meter;
+    const std::string text = std::string("root ::= x \"!\"\nx ::= ") + rule;
+    expect_right_masks(read_grammar({.language = "gbnf", .text = text}, meter).or_throw(), vocabulary, random);
+  }
+}
+
+// A letter of two bytes within what is repeated within what is repeated: rules that are parts of rules.
+TEST(Matcher, MasksReachOverTheEndsOfSeveralRules) {
+  const auto vocabulary = make_vocabulary(small_tokenizer("éàa!b", 5));
+  std::mt19937 random(7);
+  for (const char* pattern : {"(([à-ÿ]{1,2}a?!){9,12}b){9,20}a", "(([à-ÿ]a{0,9}){9,12}!){9,20}b"}) {
     SCOPED_TRACE(pattern);
     WorkMeter meter;
     expect_right_masks(read_grammar({.language = "regex", .text = pattern}, meter).or_throw(), vocabulary, random);
