@@ -1,6 +1,7 @@
 // Trees of guesses: several ways on are computed in one step, and the answer goes on with the pages of the right one.
 
 #include <cstring>
+#include <limits>
 
 #include "backend/cpu/kv_layout.h"
 #include "engine/speculation_fixture.h"
@@ -26,10 +27,16 @@ class WatchedExecutor final : public Executor {
     auto logits = inner_->wait();
     if (std::exchange(fails_, false)) return make_error(ErrorCode::kInternal, "", "the device is lost");
     if (logits) compare(*logits);
+    if (logits && breaks_branches_ && launched_.logit_rows.size() == launched_.tokens.size()) {
+      for (std::size_t b = 1; b < launched_.sequences.size(); ++b) {
+        logits->row(launched_.sequences[b].first_row)[0] = std::numeric_limits<float>::quiet_NaN();
+      }
+    }
     return logits;
   }
   std::int64_t compared() const noexcept { return compared_; }
   void fail_next() noexcept { fails_ = true; }
+  void break_branches() noexcept { breaks_branches_ = true; }  // the last token's row comes out as no numbers in each
   std::size_t sequences() const noexcept { return launched_.sequences.size(); }  // of the last step
 
  private:
@@ -52,7 +59,7 @@ class WatchedExecutor final : public Executor {
   std::unique_ptr<LocalExecutor> inner_;
   model::BatchInput launched_;
   std::int64_t compared_ = 0;
-  bool fails_ = false;
+  bool fails_ = false, breaks_branches_ = false;
 };
 
 class BranchesTest : public SpeculationTest {
@@ -195,6 +202,19 @@ TEST_F(BranchesTest, GiveTheirPagesBackWhereTheDeviceFailsAndNothingOfThemIsFoun
   EXPECT_EQ(engine->cache().use().used, 0);
   EXPECT_EQ(engine->cache().use().published, 0);
   EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second);
+}
+
+// The row before the one that was drawn from wrote keys and values too, and the answer would go on with them.
+TEST_F(BranchesTest, AreNotFollowedWhereARowOfTheirsIsNoNumbers) {
+  Mix mix;
+  mix.requests.push_back(request(20, 2, 60));
+  const auto known = answers_to(mix);
+  const auto [engine, watched] = watched_engine({});
+  engine->speculate(two_ways(known, 50, 6));
+  watched->break_branches();
+  EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second);
+  EXPECT_EQ(engine->counters().accepted_branch_tokens, 0);
+  EXPECT_EQ(engine->cache().use().used, 0);
 }
 
 TEST_F(BranchesTest, AreNoneWhereARequestWantsNoneAndForRulesThatDrawOtherwise) {

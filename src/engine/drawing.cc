@@ -1,6 +1,7 @@
 // From rows of logits to tokens of answers, and to their text.
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/engine.h"
@@ -19,6 +20,16 @@ std::size_t right_branch(std::span<const std::vector<std::int32_t>> chains, std:
   if (followed != kNoBranch && right(chains[followed])) return followed;
   const auto found = std::ranges::find_if(chains, right);
   return found == chains.end() ? kNoBranch : static_cast<std::size_t>(found - chains.begin());
+}
+
+// Whether the rows [first, last] are numbers. Nobody draws from a branch's rows before it is followed, and what they
+// wrote into its pages would be kept.
+bool are_numbers(const TensorView& logits, std::int64_t first, std::int64_t last) {
+  for (std::int64_t row = first; row <= last; ++row) {
+    const std::span values(logits.row(row), static_cast<std::size_t>(logits.cols()));
+    if (std::ranges::any_of(values, [](float value) { return std::isnan(value); })) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -79,7 +90,11 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
       const std::size_t right =
           right_branch(std::span(chains).first(branches.size()), std::span(running.tokens).last(j + 1), branch);
       if (right == kNoBranch) break;
-      if (right != branch) running.blocks.take_rest(computed_page, branches[right].blocks);
+      if (right != branch) {
+        const std::int64_t begin = branches[right].first_logits;
+        if (!are_numbers(logits, begin, begin + static_cast<std::int64_t>(j))) break;
+        running.blocks.take_rest(computed_page, branches[right].blocks);
+      }
       branch = right;
       ++counters_.accepted_branch_tokens;
     }

@@ -59,10 +59,10 @@ FaultPlan::Restart FaultPlan::between_steps() {
 void FaultPlan::crash() { env_.crash(random_.chance(50) ? static_cast<std::uint64_t>(random_.in(0, 3000)) : 1u << 30); }
 
 void FaultPlan::damage_pages() {
-  if (!scenario_.faults.damaged_pages || !random_.chance(50)) return;
+  if (!scenario_.faults.damaged_pages) return;
   for (auto& [path, content] : env_.files) {
     if (content.empty() || !random_.chance(50)) continue;
-    for (std::int64_t i = random_.in(1, 16); i > 0; --i) {
+    for (std::int64_t i = random_.in(1, 64); i > 0; --i) {
       const auto at = static_cast<std::size_t>(random_.in(0, static_cast<std::int64_t>(content.size()) - 1));
       content[at] = static_cast<char>(content[at] ^ static_cast<char>(random_.in(1, 255)));
     }

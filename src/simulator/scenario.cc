@@ -16,7 +16,7 @@ FaultRates random_faults(Random& random, bool archive) {
   if (random.chance(20)) faults.clock_jump = static_cast<int>(random.in(50, 300));
   if (random.chance(archive ? 70 : 10)) faults.restart = static_cast<int>(random.in(60, 300));
   if (archive && random.chance(30)) faults.disk = static_cast<int>(random.in(50, 300));
-  faults.damaged_pages = random.chance(archive ? 50 : 20);
+  faults.damaged_pages = random.chance(archive ? 75 : 20);
   if (random.chance(30)) faults.host_memory = static_cast<int>(random.in(2, 20));
   return faults;
 }
