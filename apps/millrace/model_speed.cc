@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "engine/engine.h"
+#include "engine/forwarding_executor.h"
 #include "engine/local_executor.h"
 #include "loadgen/blank_tokenizer.h"
 #include "loadgen/statistics.h"
@@ -20,23 +21,16 @@ constexpr std::uint64_t kMaxProfileBytes = 1 << 20;
 constexpr std::int64_t kSpeedTokens = 4096;  // of the KV cache while measuring
 
 // Passes everything on and remembers what the last step computed.
-class WatchedExecutor final : public engine::Executor {
+class WatchedExecutor final : public engine::ForwardingExecutor {
  public:
   WatchedExecutor(std::unique_ptr<engine::Executor> inner, sched::StepWork& work)
-      : inner_(std::move(inner)), work_(work) {}
-  std::int64_t vocab_size() const noexcept override { return inner_->vocab_size(); }
-  std::int64_t max_length() const noexcept override { return inner_->max_length(); }
-  std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
-  std::int32_t pages() const noexcept override { return inner_->pages(); }
-  kv::PageDevice& device() noexcept override { return inner_->device(); }
+      : ForwardingExecutor(std::move(inner)), work_(work) {}
   void launch(model::BatchInput input) override {
     work_ = simulator::work_of(input);
-    inner_->launch(std::move(input));
+    ForwardingExecutor::launch(std::move(input));
   }
-  Result<TensorView> wait() override { return inner_->wait(); }
 
  private:
-  std::unique_ptr<engine::Executor> inner_;
   sched::StepWork& work_;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/cpu/kv_layout.h"
+#include "engine/forwarding_executor.h"
 #include "engine/speculation_fixture.h"
 
 namespace millrace::engine {
@@ -11,20 +12,15 @@ namespace {
 
 // Compares the rows of logits of a step that computes one sequence, also in several chains: as far as a chain is like
 // the first one from its beginning on, it gives the same bits. Fails where that is wanted.
-class WatchedExecutor final : public Executor {
+class WatchedExecutor final : public ForwardingExecutor {
  public:
-  explicit WatchedExecutor(std::unique_ptr<LocalExecutor> inner) : inner_(std::move(inner)) {}
-  std::int64_t vocab_size() const noexcept override { return inner_->vocab_size(); }
-  std::int64_t max_length() const noexcept override { return inner_->max_length(); }
-  std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
-  std::int32_t pages() const noexcept override { return inner_->pages(); }
-  kv::PageDevice& device() noexcept override { return inner_->device(); }
+  using ForwardingExecutor::ForwardingExecutor;
   void launch(model::BatchInput input) override {
     launched_ = input;
-    inner_->launch(std::move(input));
+    ForwardingExecutor::launch(std::move(input));
   }
   Result<TensorView> wait() override {
-    auto logits = inner_->wait();
+    auto logits = ForwardingExecutor::wait();
     if (std::exchange(fails_, false)) return make_error(ErrorCode::kInternal, "", "the device is lost");
     if (logits) compare(*logits);
     if (logits && breaks_branches_ && launched_.logit_rows.size() == launched_.tokens.size()) {
@@ -56,7 +52,6 @@ class WatchedExecutor final : public Executor {
   }
   std::int32_t token(std::int64_t row) const { return launched_.tokens[static_cast<std::size_t>(row)]; }
 
-  std::unique_ptr<LocalExecutor> inner_;
   model::BatchInput launched_;
   std::int64_t compared_ = 0;
   bool fails_ = false, breaks_branches_ = false;

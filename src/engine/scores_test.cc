@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/engine_fixture.h"
+#include "engine/forwarding_executor.h"
 #include "model/golden_logits.h"
 #include "model/test_runner.h"
 
@@ -400,22 +401,17 @@ TEST_F(ScoresTest, WrongRequestsNameTheirField) {
 }
 
 // An executor whose device computes NaN for one token of the vocabulary.
-class Spoiling final : public Executor, model::RowSink {
+class Spoiling final : public ForwardingExecutor, model::RowSink {
  public:
-  Spoiling(std::unique_ptr<Executor> inner, std::int32_t token) : inner_(std::move(inner)), token_(token) {}
-  std::int64_t vocab_size() const noexcept override { return inner_->vocab_size(); }
-  std::int64_t max_length() const noexcept override { return inner_->max_length(); }
-  std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
-  std::int32_t pages() const noexcept override { return inner_->pages(); }
-  kv::PageDevice& device() noexcept override { return inner_->device(); }
+  Spoiling(std::unique_ptr<Executor> inner, std::int32_t token) : ForwardingExecutor(std::move(inner)), token_(token) {}
   void launch(model::BatchInput input) override {
     input_ = input;
     sink_ = input.sink;
     if (sink_ != nullptr) input.sink = this;
-    inner_->launch(std::move(input));
+    ForwardingExecutor::launch(std::move(input));
   }
   Result<TensorView> wait() override {
-    auto logits = inner_->wait();
+    auto logits = ForwardingExecutor::wait();
     spoil(*logits, input_.logit_rows, 0);
     return logits;
   }
@@ -435,7 +431,6 @@ class Spoiling final : public Executor, model::RowSink {
       if (input_.tokens[row] == token_) values.row(i)[11] = std::numeric_limits<float>::quiet_NaN();
     }
   }
-  std::unique_ptr<Executor> inner_;
   std::int32_t token_;
   model::BatchInput input_;
   model::RowSink* sink_ = nullptr;

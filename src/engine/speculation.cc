@@ -160,6 +160,7 @@ double Speculation::forking_rate(const DraftRecord& record, float confidence) co
 
 // How much of the branches to compute, besides the drafts: of those that leave a draft where a token of it is computed.
 void Speculation::choose_branches(sched::StepWork work, const sched::StepCost& cost) {
+  if (std::ranges::all_of(asked_, [](const Running* one) { return one->record.branches.empty(); })) return;
   branch_offers_.clear();
   std::vector<std::pair<Running*, const draft::Branch*>> branches;
   auto yield = static_cast<double>(work.tokens);

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "engine/executor.h"
+
+namespace millrace::engine {
+
+// Another executor as it is: the base of those that change or watch a part of it.
+class ForwardingExecutor : public Executor {
+ public:
+  explicit ForwardingExecutor(std::unique_ptr<Executor> inner) : inner_(std::move(inner)) {}
+
+  std::int64_t vocab_size() const noexcept override { return inner_->vocab_size(); }
+  std::int64_t max_length() const noexcept override { return inner_->max_length(); }
+  std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
+  std::int32_t pages() const noexcept override { return inner_->pages(); }
+  kv::PageDevice& device() noexcept override { return inner_->device(); }
+  int depth() const noexcept override { return inner_->depth(); }
+  void launch(model::BatchInput input) override { inner_->launch(std::move(input)); }
+  Result<TensorView> wait() override { return inner_->wait(); }
+
+ private:
+  std::unique_ptr<Executor> inner_;
+};
+
+}  // namespace millrace::engine
