@@ -38,7 +38,9 @@ class Millrace:
         return [False] * len(texts)  # nothing fits
 
 
-class OfXGrammar(XGrammar):
+class OfBytes:
+    """A peer of peers.py, asked for whole texts."""
+
     def __init__(self):
         super().__init__(BYTES, 1)
 
@@ -46,19 +48,14 @@ class OfXGrammar(XGrammar):
         self.compile(json.dumps(schema))
         return [self.takes(text) for text in texts]
 
+
+class OfXGrammar(OfBytes, XGrammar):
     def takes(self, text):
         self.matcher.reset()
         return self.matcher.accept_string(text) and self.matcher.is_completed()
 
 
-class OfLLGuidance(LLGuidance):
-    def __init__(self):
-        super().__init__(BYTES, 1)
-
-    def fitting(self, schema, texts):
-        self.compile(json.dumps(schema))
-        return [self.takes(text) for text in texts]
-
+class OfLLGuidance(OfBytes, LLGuidance):
     def takes(self, text):
         matcher = self.matcher.deep_copy()
         return matcher.consume_tokens(list(text.encode())) and matcher.is_accepting()

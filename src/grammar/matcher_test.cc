@@ -9,6 +9,7 @@
 #include "grammar/compiled_grammar.h"
 #include "grammar/language.h"
 #include "grammar/reference_matcher.h"
+#include "grammar/test_grammars.h"
 #include "grammar/vocabulary.h"
 #include "text/test_vocabularies.h"
 #include "text/unicode.h"
@@ -56,42 +57,6 @@ bool fits(const Grammar& grammar, std::string_view text) {
   }
   Matcher matcher(*compiled);
   return matcher.accept_bytes(text) && matcher.may_end();
-}
-
-text::CodePointSet set_of(char32_t first, char32_t last) {
-  text::CodePointSet set;
-  set.add(first, last);
-  return set;
-}
-
-Grammar arithmetic() {  // recursive on the left
-  Grammar g;
-  const RuleId sum = g.declare("sum"), product = g.declare("product"), atom = g.declare("atom");
-  g.define(sum, g.choice({g.sequence({g.rule(sum), g.bytes("+"), g.rule(product)}), g.rule(product)}));
-  g.define(product, g.choice({g.sequence({g.rule(product), g.bytes("*"), g.rule(atom)}), g.rule(atom)}));
-  g.define(atom, g.choice({g.repeat(g.character(set_of('0', '9')), 1, 3),
-                           g.sequence({g.bytes("("), g.rule(sum), g.bytes(")")})}));
-  g.set_root(g.rule(sum));
-  return g;
-}
-
-// The same rule may be empty, and begins with itself behind what may be empty.
-Grammar hidden() {
-  Grammar g;
-  const RuleId a = g.declare("a"), b = g.declare("b");
-  g.define(b, g.optional(g.bytes("x")));
-  g.define(a, g.choice({g.sequence({g.rule(b), g.rule(a), g.bytes("y")}), g.bytes("z"), g.bytes("")}));
-  g.set_root(g.rule(a));
-  return g;
-}
-
-Grammar ambiguous() {  // S = S S | a | b S b
-  Grammar g;
-  const RuleId s = g.declare("s");
-  g.define(s, g.choice({g.sequence({g.rule(s), g.rule(s)}), g.bytes("a"),
-                        g.sequence({g.bytes("b"), g.rule(s), g.bytes("b")})}));
-  g.set_root(g.rule(s));
-  return g;
 }
 
 Grammar counted(std::int64_t least, std::int64_t most) {
@@ -164,16 +129,10 @@ TEST(Matcher, RefusesWhatIsTooMuch) {
   EXPECT_EQ(compile(counted(0, 2000), vocabulary, unwanted).error().code, ErrorCode::kCancelled);
 }
 
-// Any text with an 'a' a thousand characters before its end: every text is in a state of its own, with a way for each
-// 'a'.
 TEST(Matcher, GivesUpOnWhatTakesTooMuchWhileItIsUsed) {
-  Grammar g;
-  const ExpressionId letter = g.character(set_of('a', 'b'));
-  g.set_root(g.sequence({g.repeat(letter, 0, kUnlimited), g.bytes("a"), g.repeat(letter, 1000, 1000)}));
-  const auto tokenizer = small_tokenizer("ab", 1);
-  const auto vocabulary = make_vocabulary(tokenizer);
+  const auto vocabulary = make_vocabulary(small_tokenizer("ab", 1));
   WorkMeter meter;
-  const auto compiled = compile(g, vocabulary, meter).or_throw();
+  const auto compiled = compile(far_from_its_end(), vocabulary, meter).or_throw();
   Matcher matcher(compiled);
   std::mt19937 random(1);
   std::vector<std::uint64_t> words(vocabulary->words());

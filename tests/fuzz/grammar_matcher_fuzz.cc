@@ -17,6 +17,7 @@
 #include "grammar/language.h"
 #include "grammar/matcher.h"
 #include "grammar/reference_matcher.h"
+#include "grammar/test_grammars.h"
 #include "text/test_vocabularies.h"
 
 namespace {
@@ -50,45 +51,9 @@ Grammar from_source(std::string language, std::string text) {
   return read_grammar({.language = std::move(language), .text = std::move(text)}, meter).or_throw();
 }
 
-text::CodePointSet digits() {
-  text::CodePointSet set;
-  set.add('0', '9');
-  return set;
-}
-
-Grammar arithmetic() {  // recursive on the left
-  Grammar g;
-  const RuleId sum = g.declare("sum"), product = g.declare("product"), atom = g.declare("atom");
-  g.define(sum, g.choice({g.sequence({g.rule(sum), g.bytes("+"), g.rule(product)}), g.rule(product)}));
-  g.define(product, g.choice({g.sequence({g.rule(product), g.bytes("*"), g.rule(atom)}), g.rule(atom)}));
-  g.define(atom,
-           g.choice({g.repeat(g.character(digits()), 1, 3), g.sequence({g.bytes("("), g.rule(sum), g.bytes(")")})}));
-  g.set_root(g.rule(sum));
-  return g;
-}
-
-Grammar hidden() {  // begins with itself behind what may be empty
-  Grammar g;
-  const RuleId a = g.declare("a"), b = g.declare("b"), never = g.declare("never");
-  g.define(b, g.optional(g.bytes("x")));
-  g.define(never, g.sequence({g.bytes("y"), g.rule(never)}));
-  g.define(a, g.choice({g.sequence({g.rule(b), g.rule(a), g.bytes("y")}), g.bytes("z"), g.bytes(""), g.rule(never)}));
-  g.set_root(g.rule(a));
-  return g;
-}
-
-Grammar ambiguous() {  // S = S S | a | b S b
-  Grammar g;
-  const RuleId s = g.declare("s");
-  g.define(s, g.choice({g.sequence({g.rule(s), g.rule(s)}), g.bytes("a"),
-                        g.sequence({g.bytes("b"), g.rule(s), g.bytes("b")})}));
-  g.set_root(g.rule(s));
-  return g;
-}
-
 Grammar counted() {
   Grammar g;
-  text::CodePointSet set = digits();
+  text::CodePointSet set = set_of('0', '9');
   set.add(0xe9, 0x2000);
   const ExpressionId part = g.choice({g.character(set), g.bytes("\\n"), g.bytes("aa")});
   g.set_root(g.sequence({g.bytes("\""), g.repeat(part, 2, 5), g.bytes("\""), g.repeat(g.bytes("ab"), 1, kUnlimited)}));
@@ -105,7 +70,8 @@ Grammar spelled() {  // characters as JSON strings have them
 
 Grammar free_text() {  // as answers that may end in a call
   Grammar g;
-  const ExpressionId call = g.sequence({g.bytes("end,"), g.repeat(g.character(digits()), 1, kUnlimited), g.bytes("!")});
+  const ExpressionId call =
+      g.sequence({g.bytes("end,"), g.repeat(g.character(set_of('0', '9')), 1, kUnlimited), g.bytes("!")});
   g.set_root(g.sequence({g.automaton(CharAutomaton::without({U"end", U"nd,"})), g.optional(call)}));
   return g;
 }
