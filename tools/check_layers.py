@@ -7,7 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ORDER = ["base", "tensor", "text", "quant", "grammar", "comm", "checkpoint", "hub", "http", "backend", "kv", "sched", "model", "decode", "draft", "engine",
-         "loadgen", "simulator", "server"]
+         "loadgen", "simulator", "server", "loadtest"]
 # The scheduler and the cache must run without a model (docs/architecture.md).
 FORBIDDEN = {"sched": {"backend", "model", "checkpoint", "text"}}
 

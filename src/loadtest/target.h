@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace::loadtest {
+
+// A server that speaks OpenAI's API, and how to reach it.
+struct Target {
+  std::string url;   // as given, for people
+  std::string host;  // a name or an address, without brackets; "localhost" for a Unix socket
+  int port = 8000;   // [1, 65535]
+  bool tls = false;  // certificates are verified unless `insecure`
+  bool insecure = false;
+  std::string unix_socket;  // path; "" = TCP
+  std::string base_path;    // before "/v1/...": "" or "/proxy", without a slash at its end
+  std::vector<std::pair<std::string, std::string>> headers;  // of every request: authorization and what the user adds
+};
+
+// "http://127.0.0.1:8000", "https://host/base", "host:port" or "unix:/run/millrace.sock"; a trailing "/" or "/v1" is
+// dropped. kInvalidArgument naming `flag` otherwise.
+Result<Target> parse_target(std::string_view flag, std::string_view text);
+
+}  // namespace millrace::loadtest

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "loadgen/workload.h"
+
+namespace millrace::loadtest {
+
+// What a user says next, after all that was said before in the session.
+struct Turn {
+  // Appended to the prompt: token ids (exact, for /v1/completions), or text. One of them is empty.
+  std::vector<std::int32_t> ids;
+  std::string text;
+  std::int64_t output_tokens = 1;  // max_tokens
+  double pause_s = 0.0;            // after the end of the answer before, at least
+  std::string model;               // whom to ask (an adapter); "" = as the others
+  std::string fields;              // more members of the request: R"("response_format":{...})", or ""
+};
+
+// One user: turns in order, each sent when the answer before it has ended. A single request is a session of one turn.
+struct Session {
+  std::optional<double> start_s;  // in the workload's own time, where it has one (a trace)
+  std::vector<Turn> turns;        // at least one
+};
+
+// What is asked. Thread-safe; session i depends on the options and i alone, however many there are.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual Session session(std::uint64_t index) const = 0;
+  // How many there are; none = no end.
+  virtual std::optional<std::uint64_t> sessions() const { return std::nullopt; }
+};
+
+// What the makers of workloads choose from; each reads what concerns it.
+struct WorkloadOptions {
+  std::uint64_t seed = 0;
+  loadgen::TokenRange input{128, 128}, output{64, 64};
+  std::int64_t prefix_tokens = 0;  // shared by those of one prefix
+  std::int64_t prefixes = 1;       // how many shared ones there are
+  std::int64_t turns = 1;
+  double pause_s = 0.0;             // think time between turns
+  std::string path;                 // of a data set or trace
+  std::vector<std::string> models;  // adapters to mix
+  double trace_speed = 1.0;         // 2 = twice as fast as recorded
+  // Ids are below; 0 = nobody knows, or the endpoint takes none: prompts are text.
+  std::int64_t vocabulary = 0;
+};
+
+// A file of workloads/, found by CMake.
+struct WorkloadKind {
+  std::string_view name, summary;
+  Result<std::unique_ptr<Workload>> (*make)(const WorkloadOptions& options);
+};
+std::span<const WorkloadKind> all_workloads();  // generated
+
+// kInvalidArgument listing the names there are.
+Result<std::unique_ptr<Workload>> make_workload(std::string_view name, const WorkloadOptions& options);
+
+}  // namespace millrace::loadtest
