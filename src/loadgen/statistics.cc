@@ -13,15 +13,15 @@ std::vector<double> sorted(std::span<const double> values) {
   return copy;
 }
 
-double quantile_of_sorted(const std::vector<double>& values, double q) {
+}  // namespace
+
+double quantile_of_sorted(std::span<const double> values, double q) {
   if (values.empty()) return 0.0;
   const double at = std::clamp(q, 0.0, 1.0) * static_cast<double>(values.size() - 1);
   const auto low = static_cast<std::size_t>(at);
   const std::size_t high = std::min(low + 1, values.size() - 1);
   return std::lerp(values[low], values[high], at - static_cast<double>(low));
 }
-
-}  // namespace
 
 double quantile(std::span<const double> values, double q) { return quantile_of_sorted(sorted(values), q); }
 

@@ -8,6 +8,8 @@ namespace millrace::loadgen {
 // The q-quantile of the values, 0 <= q <= 1, linear between neighbours (type 7 of Hyndman and Fan 1996, numpy's
 // default); 0 of none.
 double quantile(std::span<const double> values, double q);
+// The same of values that are in ascending order.
+double quantile_of_sorted(std::span<const double> values, double q);
 
 // What repeated runs of the same work gave.
 struct Spread {

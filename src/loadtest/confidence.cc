@@ -1,0 +1,93 @@
+#include "loadtest/confidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/check.h"
+#include "loadgen/statistics.h"
+
+namespace millrace::loadtest {
+namespace {
+
+constexpr double kZ = 1.959963984540054;  // of the normal distribution, 95 % two-sided
+
+double normal_share_below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+// In [0, n), the same with every standard library.
+std::size_t draw_below(std::mt19937_64& random, std::uint64_t n) {
+  return static_cast<std::size_t>(((random() >> 32) * n) >> 32);
+}
+
+}  // namespace
+
+Estimate wilson(std::int64_t good, std::int64_t all) {
+  if (all <= 0) return {0.0, 0.0, 1.0};
+  const auto n = static_cast<double>(all);
+  const double share = static_cast<double>(good) / n;
+  const double z2 = kZ * kZ;
+  const double middle = (share + z2 / (2 * n)) / (1 + z2 / n);
+  const double half = kZ / (1 + z2 / n) * std::sqrt(share * (1 - share) / n + z2 / (4 * n * n));
+  return {share, good == 0 ? 0.0 : std::max(0.0, middle - half), good == all ? 1.0 : std::min(1.0, middle + half)};
+}
+
+double student_t(std::int64_t freedom) {
+  if (freedom <= 0) return std::numeric_limits<double>::infinity();
+  if (freedom == 1) return 12.706204736432095;
+  if (freedom == 2) return 4.302652729911275;
+  const double f = static_cast<double>(freedom), z2 = kZ * kZ;
+  const double first = kZ * (z2 + 1) / 4, second = kZ * (5 * z2 * z2 + 16 * z2 + 3) / 96;
+  const double third = kZ * (3 * z2 * z2 * z2 + 19 * z2 * z2 + 17 * z2 - 15) / 384;
+  return kZ + first / f + second / (f * f) + third / (f * f * f);
+}
+
+void draw_with_replacement(std::int64_t n, int resamples, std::uint64_t seed,
+                           const std::function<void(std::span<const int> times)>& visit) {
+  CHECK(n >= 0 && n < (std::int64_t{1} << 32));
+  std::mt19937_64 random(seed);
+  std::vector<int> times(static_cast<std::size_t>(n));
+  for (int i = 0; i < resamples; ++i) {
+    std::fill(times.begin(), times.end(), 0);
+    for (std::int64_t unit = 0; unit < n; ++unit) ++times[draw_below(random, static_cast<std::uint64_t>(n))];
+    visit(times);
+  }
+}
+
+Estimate percentile_interval(double value, std::vector<double>& drawn, std::int64_t n) {
+  if (drawn.empty() || n < 2) return {value, value, value};
+  const auto units = static_cast<double>(n);
+  const double level = normal_share_below(-std::sqrt(units / (units - 1)) * student_t(n - 1));
+  std::sort(drawn.begin(), drawn.end());
+  // A draw's median may lie on one side of the figure alone; an interval holds its figure.
+  return {value, std::min(value, loadgen::quantile_of_sorted(drawn, level)),
+          std::max(value, loadgen::quantile_of_sorted(drawn, 1 - level))};
+}
+
+Estimate bootstrap(std::int64_t n, const std::function<double(std::span<const int> times)>& figure, int resamples,
+                   std::uint64_t seed) {
+  if (n <= 0) return {};
+  std::vector<double> drawn;
+  if (n > 1) {
+    draw_with_replacement(n, resamples, seed, [&](std::span<const int> times) { drawn.push_back(figure(times)); });
+  }
+  const std::vector<int> once(static_cast<std::size_t>(n), 1);
+  return percentile_interval(figure(once), drawn, n);
+}
+
+Estimate paired_ratio(std::span<const double> a, std::span<const double> b, std::uint64_t seed) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] > 0.0 && b[i] > 0.0) ratios.push_back(b[i] / a[i]);
+  }
+  std::vector<double> drawn;
+  const auto median = [&](std::span<const int> times) {
+    drawn.clear();
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+      drawn.insert(drawn.end(), static_cast<std::size_t>(times[i]), ratios[i]);
+    return loadgen::quantile(drawn, 0.5);
+  };
+  return bootstrap(static_cast<std::int64_t>(ratios.size()), median, 2000, seed);
+}
+
+}  // namespace millrace::loadtest
