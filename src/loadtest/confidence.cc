@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "base/check.h"
@@ -80,14 +81,17 @@ Estimate paired_ratio(std::span<const double> a, std::span<const double> b, std:
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i] > 0.0 && b[i] > 0.0) ratios.push_back(b[i] / a[i]);
   }
-  std::vector<double> drawn;
+  std::sort(ratios.begin(), ratios.end());
+  const auto n = static_cast<std::int64_t>(ratios.size());
   const auto median = [&](std::span<const int> times) {
-    drawn.clear();
-    for (std::size_t i = 0; i < ratios.size(); ++i)
-      drawn.insert(drawn.end(), static_cast<std::size_t>(times[i]), ratios[i]);
-    return loadgen::quantile(drawn, 0.5);
+    std::size_t at = 0;
+    std::int64_t seen = 0;  // ratios of the draw before `at`
+    for (; seen + times[at] <= (n - 1) / 2; ++at) seen += times[at];
+    const double low = ratios[at];
+    for (; seen + times[at] <= n / 2; ++at) seen += times[at];
+    return std::midpoint(low, ratios[at]);
   };
-  return bootstrap(static_cast<std::int64_t>(ratios.size()), median, 2000, seed);
+  return bootstrap(n, median, 1000, seed);
 }
 
 }  // namespace millrace::loadtest

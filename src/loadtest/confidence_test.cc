@@ -136,6 +136,8 @@ TEST(PairedRatio, LeavesOutRoundsWithoutAFigure) {
   EXPECT_DOUBLE_EQ(paired_ratio(a, b).value, 2.0);
   EXPECT_DOUBLE_EQ(paired_ratio(a, b).low, 2.0);
   EXPECT_EQ(paired_ratio({}, {}).value, 0.0);
+  EXPECT_DOUBLE_EQ(paired_ratio(std::vector<double>{1.0, 1.0}, std::vector<double>{4.0, 2.0}).value, 3.0);
+  EXPECT_DOUBLE_EQ(paired_ratio(std::vector<double>{1.0, 1.0, 1.0}, std::vector<double>{4.0, 2.0, 2.5}).value, 2.5);
 }
 
 }  // namespace
