@@ -3,42 +3,76 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-// What is known of a run besides what its client saw (docs/bench_reports.md: `server`, `samples`, `steps`, `phases`). What
-// nobody knows is nullopt or empty.
+#include "loadtest/figures.h"
+#include "loadtest/load_run.h"
+#include "loadtest/noise.h"
 
-namespace millrace::loadtest {
+// What a report says of a run beside its requests (docs/bench_reports.md). Times are seconds from the run's start.
 
-struct ServerFacts {
-  std::optional<std::int64_t> model_bytes, parameters, kv_bytes_per_token, kv_capacity_tokens;
-  std::optional<std::int64_t> resident_peak_bytes;
-  std::optional<double> cpu_seconds;               // of its processes, during the run
-  std::optional<double> mbu_percent, mfu_percent;  // during its steps
-  std::optional<double> read_gb_s, peak_gop_s;     // the limits the two are shares of
-  std::optional<double> energy_joules;             // of the machine's packages
-  std::map<std::string, double> counters;          // increases during the run, by name
+namespace millrace::loadtest::report {
+
+// The load as the user asked for it, and whom it was sent to.
+struct LoadFacts {
+  std::string backend = "openai";       // "openai" or "openai-chat", as vLLM calls the two endpoints
+  std::string label, model, tokenizer;  // "" = none
+  std::optional<double> request_rate;   // none: all at once ("inf"), or a closed loop
+  double burstiness = 1.0;
+  std::optional<std::int64_t> max_concurrency;
+  std::string url;
+  std::string spawned;             // the command of a server that we started; "" = it was there
+  bool closed = false;             // loop
+  std::string workload, arrivals;  // "poisson", "gamma", "constant", "ramp", "trace", "closed"
+  std::int64_t users = 0, sessions = 0, turns = 1, warmup = 0;
+  double think_s = 0.0;
+  std::uint64_t seed = 0;
 };
 
-// Lists of one length; t in seconds of the run's clock.
+// Of the server over the run; absent: nobody knows.
+struct ServerFacts {
+  std::optional<double> model_bytes, kv_bytes_per_token, kv_capacity_tokens, resident_peak_bytes;
+  std::optional<double> cpu_seconds, mbu_percent, mfu_percent;
+  std::optional<double> read_gb_s, peak_gop_s;  // the limits that the two are divided by
+  std::optional<double> energy_joules;
+  std::vector<std::pair<std::string, double>> counters;  // increase during the run
+};
+
+// The server's /metrics over time; all lists have one length. NaN: not known at that moment.
 struct ServerSamples {
   std::vector<double> t, running, waiting, kv_used, prefill_tok_s, decode_tok_s, mbu_percent, resident_bytes;
 };
 
-// One entry a scheduler step; t is its begin in seconds of the run's clock.
+// The scheduler's steps, from the server's trace; all lists have one length.
 struct StepSamples {
   std::vector<double> t, ms;
   std::vector<std::int64_t> prefill_tokens, decode_tokens, sequences, running, waiting, pages_used, pages_free,
       preempted;
 };
 
-// What the server did for one request.
-struct Phase {
+// What one request went through, from the server's trace.
+struct RequestPhase {
   enum class Kind { kQueue, kPrefill, kDecode } kind = Kind::kQueue;
-  double start = 0.0, end = 0.0;  // seconds of the run's clock
+  double start = 0.0, end = 0.0;
   std::int64_t tokens = 0;
 };
-using PhasesById = std::map<std::string, std::vector<Phase>>;  // by the reply's id
+using RequestPhases = std::map<std::int64_t, std::vector<RequestPhase>>;  // by RequestRecord::index
 
-}  // namespace millrace::loadtest
+// All that a report of one run is made of. Borrowed; null: not known.
+struct RunFacts {
+  const LoadRun* run = nullptr;           // never null
+  const Figures* figures = nullptr;       // never null
+  const LoadFacts* load = nullptr;        // never null
+  std::span<const Objective> objectives;  // of `figures`
+  const ServerFacts* server = nullptr;
+  const ServerSamples* samples = nullptr;
+  const StepSamples* steps = nullptr;
+  const RequestPhases* phases = nullptr;
+  const Noise* noise = nullptr;
+};
+
+}  // namespace millrace::loadtest::report

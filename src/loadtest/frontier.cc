@@ -1,0 +1,141 @@
+#include "loadtest/frontier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "loadgen/statistics.h"
+
+namespace millrace::loadtest {
+namespace {
+
+constexpr double kStep = 2.0;
+
+double share_of(const GoodShare& run) {
+  return run.all > 0 ? static_cast<double>(run.good) / static_cast<double>(run.all) : 0.0;
+}
+
+// The runs at one rate.
+struct Place {
+  double rate = 0.0;
+  std::vector<GoodShare> runs;
+  double fitted = 0.0;
+
+  double median() const {
+    std::vector<double> shares;
+    for (const GoodShare& run : runs) shares.push_back(share_of(run));
+    return loadgen::quantile(shares, 0.5);
+  }
+  Estimate together() const {
+    GoodShare sum;
+    for (const GoodShare& run : runs) sum = {sum.good + run.good, sum.all + run.all};
+    return wilson(sum.good, sum.all);
+  }
+  // Two runs that agree, or three.
+  bool believed(double wanted) const {
+    const auto met =
+        std::count_if(runs.begin(), runs.end(), [&](const GoodShare& run) { return share_of(run) >= wanted; });
+    const auto all = std::ssize(runs);
+    return all >= 3 || (all == 2 && (met == 0 || met == 2));
+  }
+};
+
+// Pools neighbours until the shares fall (pool adjacent violators), weighted by runs.
+void fit_falling(std::vector<Place>& places) {
+  struct Block {
+    double sum = 0.0, runs = 0.0;
+    std::size_t places = 0;
+    double mean() const { return sum / runs; }
+  };
+  std::vector<Block> blocks;
+  for (const Place& place : places) {
+    const auto runs = static_cast<double>(place.runs.size());
+    blocks.push_back({place.median() * runs, runs, 1});
+    while (blocks.size() > 1 && blocks[blocks.size() - 2].mean() < blocks.back().mean()) {
+      Block& below = blocks[blocks.size() - 2];
+      below = {below.sum + blocks.back().sum, below.runs + blocks.back().runs, below.places + blocks.back().places};
+      blocks.pop_back();
+    }
+  }
+  std::size_t at = 0;
+  for (const Block& block : blocks) {
+    for (std::size_t i = 0; i < block.places; ++i) places[at++].fitted = block.mean();
+  }
+}
+
+class Search {
+ public:
+  explicit Search(const FrontierSearch& search) : search_(search) {}
+
+  void add(double rate, GoodShare run) {
+    const auto at = std::lower_bound(places_.begin(), places_.end(), rate,
+                                     [](const Place& place, double r) { return place.rate < r; });
+    const bool known = at != places_.end() && at->rate == rate;
+    (known ? at : places_.insert(at, {.rate = rate}))->runs.push_back(run);
+    fit_falling(places_);
+  }
+
+  // The rate to run next; none where the border is known, or lies outside.
+  std::optional<double> next() const {
+    if (places_.empty()) return std::clamp(search_.first, search_.lowest, search_.highest);
+    const std::size_t met = met_places();
+    if (met == 0) return outwards(places_.front(), std::max(places_.front().rate / kStep, search_.lowest));
+    if (met == places_.size()) return outwards(places_.back(), std::min(places_.back().rate * kStep, search_.highest));
+    const Place &low = places_[met - 1], &high = places_[met];
+    if (high.rate / low.rate > 1 + search_.width) return std::sqrt(low.rate * high.rate);
+    for (const Place* side : {&low, &high}) {
+      if (!side->believed(search_.wanted)) return side->rate;
+    }
+    return std::nullopt;
+  }
+
+  Frontier result() const {
+    Frontier frontier;
+    const std::size_t met = met_places();
+    frontier.settled = met > 0 && met < places_.size() && !next();
+    if (met == 0) return frontier;
+    const double value = places_[met - 1].rate;
+    Estimate rate{value, places_.front().rate, places_.back().rate};
+    for (std::size_t i = 0; i < met; ++i) {
+      if (places_[i].together().low >= search_.wanted) rate.low = places_[i].rate;
+    }
+    for (std::size_t i = places_.size(); i-- > met;) {
+      if (places_[i].together().high < search_.wanted) rate.high = places_[i].rate;
+    }
+    frontier.rate = rate;
+    return frontier;
+  }
+
+ private:
+  std::size_t met_places() const {
+    return static_cast<std::size_t>(std::count_if(places_.begin(), places_.end(),
+                                                  [&](const Place& place) { return place.fitted >= search_.wanted; }));
+  }
+  // At the end of what may be tried it is run again until it is believed.
+  std::optional<double> outwards(const Place& outermost, double rate) const {
+    if (rate != outermost.rate) return rate;
+    return outermost.believed(search_.wanted) ? std::nullopt : std::optional(rate);
+  }
+
+  const FrontierSearch& search_;
+  std::vector<Place> places_;  // by rate
+};
+
+}  // namespace
+
+Frontier find_frontier(const FrontierSearch& search, const std::function<GoodShare(double rate)>& run) {
+  Search state(search);
+  std::vector<Frontier::Tried> tried;
+  while (static_cast<int>(tried.size()) < search.most_runs) {
+    const std::optional<double> rate = state.next();
+    if (!rate) break;
+    const GoodShare share = run(*rate);
+    state.add(*rate, share);
+    tried.push_back({*rate, wilson(share.good, share.all), share_of(share) >= search.wanted});
+  }
+  Frontier frontier = state.result();
+  frontier.tried = std::move(tried);
+  return frontier;
+}
+
+}  // namespace millrace::loadtest

@@ -1,0 +1,102 @@
+#include "loadtest/frontier.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace millrace::loadtest {
+namespace {
+
+// A server whose share of good requests falls through 0.9 at `border` requests a second.
+double true_share(double rate, double border) { return 1.0 / (1.0 + std::pow(rate / border, 12.0) / 9.0); }
+
+GoodShare simulate(double rate, double border, std::mt19937_64& random) {
+  return {std::binomial_distribution<std::int64_t>(400, true_share(rate, border))(random), 400};
+}
+
+TEST(Frontier, FindsTheBorderToItsWidth) {
+  for (const double border : {0.07, 3.3, 50.0, 700.0}) {
+    const Frontier frontier = find_frontier({}, [&](double rate) {
+      return GoodShare{static_cast<std::int64_t>(std::lround(1000 * true_share(rate, border))), 1000};
+    });
+    ASSERT_TRUE(frontier.rate) << border;
+    EXPECT_TRUE(frontier.settled);
+    EXPECT_LE(frontier.rate->value, border * 1.01);
+    EXPECT_GE(frontier.rate->value, border / 1.06);
+    EXPECT_LE(frontier.rate->low, frontier.rate->value);
+    EXPECT_GE(frontier.rate->high, frontier.rate->value);
+    EXPECT_LE(frontier.tried.size(), 24u);
+  }
+}
+
+TEST(Frontier, FindsItInRunsThatVary) {
+  int near = 0, held = 0, settled = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    const Frontier frontier = find_frontier({}, [&](double rate) { return simulate(rate, 10.0, random); });
+    ASSERT_TRUE(frontier.rate);
+    near += std::fabs(frontier.rate->value / 10.0 - 1) < 0.08 ? 1 : 0;
+    held += frontier.rate->low <= 10.0 && frontier.rate->high >= 10.0 ? 1 : 0;
+    settled += frontier.settled ? 1 : 0;
+  }
+  EXPECT_GT(near / 200.0, 0.97);
+  EXPECT_GT(held / 200.0, 0.90);
+  EXPECT_GT(settled / 200.0, 0.95);
+}
+
+TEST(Frontier, OneRunOfBadLuckFarBelowTheBorderDoesNotDecide) {
+  for (int unlucky = 0; unlucky < 6; ++unlucky) {
+    int runs = 0;
+    const Frontier frontier = find_frontier({}, [&](double rate) {
+      if (runs++ == unlucky) return GoodShare{200, 400};
+      return GoodShare{static_cast<std::int64_t>(400 * true_share(rate, 40.0)), 400};
+    });
+    ASSERT_TRUE(frontier.rate) << unlucky;
+    EXPECT_NEAR(frontier.rate->value, 40.0, 4.0) << unlucky;
+  }
+}
+
+TEST(Frontier, OneRunOfGoodLuckFarAboveTheBorderDoesNotDecide) {
+  for (int lucky = 3; lucky < 9; ++lucky) {
+    int runs = 0;
+    const Frontier frontier = find_frontier({}, [&](double rate) {
+      if (runs++ == lucky) return GoodShare{400, 400};
+      return GoodShare{static_cast<std::int64_t>(400 * true_share(rate, 6.0)), 400};
+    });
+    ASSERT_TRUE(frontier.rate) << lucky;
+    EXPECT_NEAR(frontier.rate->value, 6.0, 0.6) << lucky;
+  }
+}
+
+TEST(Frontier, WhereNothingDoesThereIsNone) {
+  const FrontierSearch search{.first = 1.0, .lowest = 0.25};
+  const Frontier none = find_frontier(search, [](double) { return GoodShare{10, 100}; });
+  EXPECT_FALSE(none.rate);
+  EXPECT_FALSE(none.settled);
+  EXPECT_EQ(none.tried.size(), 4u);  // 1, 0.5, and 0.25 twice
+  EXPECT_FALSE(find_frontier(search, [](double) { return GoodShare{}; }).rate);
+}
+
+TEST(Frontier, WhereEverythingDoesItIsTheHighestTried) {
+  const FrontierSearch search{.first = 1.0, .highest = 8.0};
+  const Frontier all = find_frontier(search, [](double) { return GoodShare{100, 100}; });
+  ASSERT_TRUE(all.rate);
+  EXPECT_EQ(all.rate->value, 8.0);
+  EXPECT_FALSE(all.settled);
+}
+
+TEST(Frontier, StopsWhenItsRunsAreUsedUp) {
+  int runs = 0;
+  const FrontierSearch search{.width = 1e-9, .most_runs = 7};
+  const Frontier frontier = find_frontier(search, [&](double rate) {
+    ++runs;
+    return GoodShare{rate < 3.0 ? 100 : 0, 100};
+  });
+  EXPECT_EQ(runs, 7);
+  EXPECT_FALSE(frontier.settled);
+  EXPECT_NEAR(frontier.rate->value, 3.0, 1.0);
+}
+
+}  // namespace
+}  // namespace millrace::loadtest

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "loadtest/comparison.h"
+#include "loadtest/confidence.h"
+#include "loadtest/figures.h"
+#include "loadtest/frontier.h"
+#include "loadtest/knee.h"
+#include "loadtest/noise.h"
+
+namespace millrace::loadtest::report {
+
+using Json = nlohmann::ordered_json;
+
+// As docs/bench_reports.md has them. A figure that is absent, or no number at all, is null.
+Json json_of(double value);
+Json json_of(const std::optional<double>& value);
+Json json_of(const Estimate& estimate);         // {"value", "low", "high"}
+Json json_of(const Objective& objective);       // {"ttft_ms", ...}, those that are set
+Json json_of(const Figures::Goodput& goodput);  // {"slo", "share", "requests_s", "tokens_s"}
+Json json_of(const Noise& noise);
+Json json_of(const Comparison& comparison);  // {"verdicts", "verdict", "threshold_percent"}
+Json json_of(const Frontier& frontier, const Objective& objective, double wanted_share);
+Json json_of(const Knee& knee, std::string_view label);
+
+// Reading a report that may lack anything: what is not there, or of another kind, is absent or empty.
+const Json& member(const Json& object, std::string_view name);
+std::optional<double> number(const Json& object, std::string_view name);
+std::string text(const Json& object, std::string_view name);
+std::optional<Estimate> estimate(const Json& object, std::string_view name);
+
+}  // namespace millrace::loadtest::report

@@ -1,0 +1,85 @@
+#include "loadtest/report/request_json.h"
+
+namespace millrace::loadtest::report {
+namespace {
+
+constexpr const char* kPhaseNames[] = {"queue", "prefill", "decode"};
+
+// Times of things that never came are 0 in a record, and so is the moment when a run begins: `came` tells them apart.
+Json time_json(double seconds, bool came) { return came ? json_of(seconds) : Json(nullptr); }
+Json tokens_json(std::int64_t tokens) { return tokens >= 0 ? Json(tokens) : Json(nullptr); }
+Json text_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json phases_json(const RequestPhases* phases, std::int64_t index) {
+  if (phases == nullptr) return nullptr;
+  const auto found = phases->find(index);
+  if (found == phases->end()) return nullptr;
+  Json out = Json::array();
+  for (const RequestPhase& phase : found->second) {
+    out.push_back({{"phase", kPhaseNames[static_cast<int>(phase.kind)]},
+                   {"start", json_of(phase.start)},
+                   {"end", json_of(phase.end)},
+                   {"tokens", phase.tokens}});
+  }
+  return out;
+}
+
+Json request_json(const RequestRecord& record, const RunFacts& facts) {
+  Json good = Json::array();
+  for (std::size_t i = 0; i < facts.objectives.size(); ++i) {
+    if (facts.objectives[i].met(record)) good.push_back(i);
+  }
+  const bool replied = record.status != 0 || !record.events.empty();
+  return {{"index", record.index},
+          {"session", record.session},
+          {"turn", record.turn},
+          {"warmup", record.warmup},
+          {"due", json_of(record.due)},
+          {"sent", time_json(record.sent, replied || record.sent != 0.0)},
+          {"first_byte", time_json(record.first_byte, replied)},
+          {"first_token", record.events.empty() ? Json(nullptr) : json_of(record.events.front())},
+          {"ended", json_of(record.ended)},
+          {"prompt_tokens", tokens_json(record.prompt_tokens)},
+          {"cached_tokens", tokens_json(record.cached_tokens)},
+          {"output_tokens", record.output_tokens()},
+          {"outcome", to_string(record.outcome)},
+          {"status", record.status},
+          {"error", record.error},
+          {"id", text_json(record.id)},
+          {"finish_reason", text_json(record.finish_reason)},
+          {"good", std::move(good)},
+          {"phases", phases_json(facts.phases, record.index)}};
+}
+
+}  // namespace
+
+Json requests_json(const RunFacts& facts) {
+  Json requests = Json::array();
+  for (const RequestRecord& record : facts.run->records) requests.push_back(request_json(record, facts));
+  return requests;
+}
+
+void add_vllm_lists(const LoadRun& run, Json& report) {
+  Json inputs = Json::array(), outputs = inputs, ttfts = inputs, itls = inputs, starts = inputs, errors = inputs;
+  for (const RequestRecord& record : run.records) {
+    if (!counts(record)) continue;
+    Json gaps = Json::array();
+    for (std::size_t i = 1; record.good() && i < record.events.size(); ++i) {
+      gaps.push_back(record.events[i] - record.events[i - 1]);
+    }
+    inputs.push_back(tokens_json(record.prompt_tokens));
+    outputs.push_back(record.good() ? record.output_tokens() : 0);
+    ttfts.push_back(record.good() ? record.ttft() : 0.0);
+    itls.push_back(std::move(gaps));
+    starts.push_back(json_of(record.due));
+    errors.push_back(record.good() || !record.error.empty() ? record.error : std::string(to_string(record.outcome)));
+  }
+  report["input_lens"] = std::move(inputs);
+  report["output_lens"] = std::move(outputs);
+  report["ttfts"] = std::move(ttfts);
+  report["itls"] = std::move(itls);
+  report["start_times"] = std::move(starts);
+  report["errors"] = std::move(errors);
+}
+
+}  // namespace millrace::loadtest::report

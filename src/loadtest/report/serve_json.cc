@@ -1,0 +1,157 @@
+#include "loadtest/report/serve_json.h"
+
+#include <algorithm>
+
+#include "loadtest/itl_heat.h"
+#include "loadtest/report/request_json.h"
+
+namespace millrace::loadtest::report {
+namespace {
+
+Json text_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// vLLM's figures of one metric; null where no request has a value.
+void add_latency(const char* name, const LatencyFigures& figures, bool known, Json& report) {
+  const auto add = [&](const std::string& prefix, double value) {
+    report[prefix + "_" + name + "_ms"] = known ? json_of(value) : Json(nullptr);
+  };
+  add("mean", figures.mean);
+  add("median", figures.median);
+  add("std", figures.deviation);
+  add("p90", figures.p90);
+  add("p95", figures.p95);
+  add("p99", figures.p99);
+}
+
+void add_vllm_figures(const RunFacts& facts, Json& report) {
+  const Figures& figures = *facts.figures;
+  const LoadFacts& load = *facts.load;
+  const auto known = [&](auto tokens) {
+    return std::any_of(facts.run->records.begin(), facts.run->records.end(),
+                       [&](const RequestRecord& r) { return counts(r) && r.good() && r.*tokens >= 0; });
+  };
+  const auto throughput = [&](const char* name) {
+    const Estimate* estimate = figures.find(name);
+    return json_of(estimate != nullptr ? std::optional(estimate->value) : std::nullopt);
+  };
+  report["backend"] = load.backend;
+  report["label"] = text_json(load.label);
+  report["model_id"] = text_json(load.model);
+  report["tokenizer_id"] = text_json(load.tokenizer);
+  report["num_prompts"] = figures.completed + figures.failed;
+  report["request_rate"] = load.request_rate ? json_of(*load.request_rate) : Json("inf");
+  report["burstiness"] = json_of(load.burstiness);
+  report["max_concurrency"] = load.max_concurrency ? Json(*load.max_concurrency) : Json(nullptr);
+  report["duration"] = json_of(figures.seconds);
+  report["completed"] = figures.completed;
+  report["failed"] = figures.failed;
+  report["total_input_tokens"] = known(&RequestRecord::prompt_tokens) ? Json(figures.input_tokens) : Json(nullptr);
+  report["total_output_tokens"] = figures.output_tokens;
+  report["request_throughput"] = throughput("request_throughput");
+  report["request_goodput"] = figures.goodput.empty() ? Json(nullptr) : json_of(figures.goodput[0].requests_s);
+  report["output_throughput"] = throughput("output_throughput");
+  report["total_token_throughput"] = throughput("total_token_throughput");
+  report["max_concurrent_requests"] = figures.most_at_once;
+  add_latency("ttft", figures.ttft, figures.find("median_ttft_ms") != nullptr, report);
+  add_latency("tpot", figures.tpot, figures.find("median_tpot_ms") != nullptr, report);
+  add_latency("itl", figures.itl, figures.find("median_itl_ms") != nullptr, report);
+  add_latency("e2el", figures.latency, figures.find("median_e2el_ms") != nullptr, report);
+  report["total_cached_tokens"] = known(&RequestRecord::cached_tokens) ? Json(figures.cached_tokens) : Json(nullptr);
+}
+
+Json load_json(const RunFacts& facts) {
+  const LoadFacts& load = *facts.load;
+  return {{"kind", load.closed ? "closed" : "open"},
+          {"workload", load.workload},
+          {"arrivals", load.arrivals},
+          {"users", load.users},
+          {"think_s", load.think_s},
+          {"sessions", load.sessions},
+          {"turns", load.turns},
+          {"warmup", load.warmup},
+          {"seed", load.seed},
+          {"stopped", facts.run->stopped}};
+}
+
+Json client_json(const RunFacts& facts) {
+  const loadgen::Distribution& lag = facts.figures->send_lag;
+  const double seconds = facts.run->seconds;
+  return {
+      {"cpu_share", seconds > 0.0 ? json_of(facts.run->client_cpu_s / seconds) : Json(nullptr)},
+      {"cpu_seconds", json_of(facts.run->client_cpu_s)},
+      {"send_lag_ms", {{"mean", lag.mean}, {"p50", lag.p50}, {"p90", lag.p90}, {"p99", lag.p99}, {"max", lag.max}}}};
+}
+
+Json server_json(const ServerFacts* server) {
+  if (server == nullptr) return nullptr;
+  Json counters = Json::object();
+  for (const auto& [name, increase] : server->counters) counters[name] = json_of(increase);
+  return {{"model_bytes", json_of(server->model_bytes)},
+          {"kv_bytes_per_token", json_of(server->kv_bytes_per_token)},
+          {"kv_capacity_tokens", json_of(server->kv_capacity_tokens)},
+          {"resident_peak_bytes", json_of(server->resident_peak_bytes)},
+          {"cpu_seconds", json_of(server->cpu_seconds)},
+          {"mbu_percent", json_of(server->mbu_percent)},
+          {"mfu_percent", json_of(server->mfu_percent)},
+          {"read_gb_s", json_of(server->read_gb_s)},
+          {"peak_gop_s", json_of(server->peak_gop_s)},
+          {"energy_joules", json_of(server->energy_joules)},
+          {"counters", std::move(counters)}};
+}
+
+Json list_json(const std::vector<double>& values) {
+  Json out = Json::array();
+  for (const double value : values) out.push_back(json_of(value));
+  return out;
+}
+
+Json samples_json(const ServerSamples* samples) {
+  if (samples == nullptr) return nullptr;
+  return {{"t", list_json(samples->t)},
+          {"running", list_json(samples->running)},
+          {"waiting", list_json(samples->waiting)},
+          {"kv_used", list_json(samples->kv_used)},
+          {"prefill_tok_s", list_json(samples->prefill_tok_s)},
+          {"decode_tok_s", list_json(samples->decode_tok_s)},
+          {"mbu_percent", list_json(samples->mbu_percent)},
+          {"resident_bytes", list_json(samples->resident_bytes)}};
+}
+
+Json steps_json(const StepSamples* steps) {
+  if (steps == nullptr) return nullptr;
+  return {{"t", list_json(steps->t)},
+          {"ms", list_json(steps->ms)},
+          {"prefill_tokens", steps->prefill_tokens},
+          {"decode_tokens", steps->decode_tokens},
+          {"sequences", steps->sequences},
+          {"running", steps->running},
+          {"waiting", steps->waiting},
+          {"pages_used", steps->pages_used},
+          {"pages_free", steps->pages_free},
+          {"preempted", steps->preempted}};
+}
+
+}  // namespace
+
+Json serve_json(const RunFacts& facts) {
+  Json report = Json::object();
+  add_vllm_figures(facts, report);
+  add_vllm_lists(*facts.run, report);
+  report["target"] = {{"url", facts.load->url}, {"spawned", text_json(facts.load->spawned)}};
+  report["load"] = load_json(facts);
+  report["estimates"] = Json::object();
+  for (const auto& [name, estimate] : facts.figures->estimates) report["estimates"][name] = json_of(estimate);
+  report["goodput"] = Json::array();
+  for (const Figures::Goodput& goodput : facts.figures->goodput) report["goodput"].push_back(json_of(goodput));
+  report["client"] = client_json(facts);
+  report["server"] = server_json(facts.server);
+  report["samples"] = samples_json(facts.samples);
+  report["steps"] = steps_json(facts.steps);
+  report["requests"] = requests_json(facts);
+  const ItlHeat heat = itl_heat(*facts.run);
+  report["itl_heat"] = {{"t", heat.t}, {"ms", heat.ms}, {"counts", heat.counts}};
+  report["noise"] = facts.noise != nullptr ? json_of(*facts.noise) : Json(nullptr);
+  return report;
+}
+
+}  // namespace millrace::loadtest::report

@@ -1,0 +1,114 @@
+#include "loadtest/report/summary_text.h"
+
+#include <fmt/core.h>
+
+#include "loadtest/report/figure_text.h"
+
+namespace millrace::loadtest::report {
+namespace {
+
+constexpr std::size_t kWidth = 64;
+constexpr int kLabelWidth = 40, kFigureWidth = 10;
+
+std::string ruled(const std::string& title, char mark) {
+  const std::size_t rest = kWidth - std::min(kWidth, title.size());
+  return std::string(rest / 2, mark) + title + std::string(rest - rest / 2, mark) + "\n";
+}
+
+std::string line(const std::string& label, const std::string& value, const std::optional<Estimate>& interval = {}) {
+  std::string out = fmt::format("{:<{}} {:<{}}", label, kLabelWidth, value, kFigureWidth);
+  if (interval && interval->low != interval->high) {
+    out += fmt::format(" [{}, {}]", figure_text(interval->low), figure_text(interval->high));
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out + "\n";
+}
+
+std::string whole(const std::optional<double>& value) { return value ? fmt::format("{:.0f}", *value) : "-"; }
+std::string cents(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
+
+struct Latency {
+  const char *name, *label, *title;
+};
+constexpr Latency kLatencies[] = {{"ttft", "TTFT", "Time to First Token"},
+                                  {"tpot", "TPOT", "Time per Output Token (excl. 1st token)"},
+                                  {"itl", "ITL", "Inter-token Latency"},
+                                  {"e2el", "E2EL", "End-to-end Latency"}};
+constexpr std::pair<const char*, const char*> kStatistics[] = {
+    {"mean", "Mean"}, {"median", "Median"}, {"p90", "P90"}, {"p95", "P95"}, {"p99", "P99"}};
+
+std::string latency_block(const Json& report, const Latency& latency) {
+  std::string out = ruled(latency.title, '-');
+  for (const auto& [statistic, label] : kStatistics) {
+    const std::string name = fmt::format("{}_{}_ms", statistic, latency.name);
+    out += line(fmt::format("{} {} (ms):", label, latency.label), cents(number(report, name)),
+                estimate(member(report, "estimates"), name));
+  }
+  return out;
+}
+
+std::string throughput_block(const Json& report) {
+  std::string out;
+  const std::pair<const char*, const char*> counts[] = {{"completed", "Successful requests:"},
+                                                        {"failed", "Failed requests:"},
+                                                        {"max_concurrency", "Maximum request concurrency:"}};
+  for (const auto& [name, label] : counts) {
+    if (const auto value = number(report, name)) out += line(label, whole(value));
+  }
+  if (const auto rate = number(report, "request_rate")) out += line("Request rate configured (RPS):", cents(rate));
+  out += line("Benchmark duration (s):", cents(number(report, "duration")));
+  out += line("Total input tokens:", whole(number(report, "total_input_tokens")));
+  out += line("Total generated tokens:", whole(number(report, "total_output_tokens")));
+  const auto rate_line = [&](const char* name, const char* label) {
+    out += line(label, cents(number(report, name)), estimate(member(report, "estimates"), name));
+  };
+  rate_line("request_throughput", "Request throughput (req/s):");
+  if (number(report, "request_goodput")) rate_line("request_goodput", "Request goodput (req/s):");
+  rate_line("output_throughput", "Output token throughput (tok/s):");
+  out += line("Peak concurrent requests:", whole(number(report, "max_concurrent_requests")));
+  rate_line("total_token_throughput", "Total token throughput (tok/s):");
+  return out;
+}
+
+std::string goodput_block(const Json& report) {
+  std::string out;
+  for (const Json& goodput : member(report, "goodput")) {
+    std::string slo;
+    for (const auto& [name, ms] : member(goodput, "slo").items()) {
+      slo += fmt::format("{}{} {}", slo.empty() ? "" : ", ", name.substr(0, name.find("_ms")),
+                         figure_text(number(member(goodput, "slo"), name)));
+    }
+    auto share = estimate(goodput, "share");
+    if (share) share = Estimate{share->value * 100, share->low * 100, share->high * 100};
+    out += line(fmt::format("{} ms (%):", slo), share ? cents(share->value) : "-", share);
+  }
+  return out.empty() ? out : ruled("Goodput", '-') + out;
+}
+
+std::string machine_block(const Json& report) {
+  const Json &client = member(report, "client"), &server = member(report, "server"), &noise = member(report, "noise");
+  std::string out = ruled("Client and Server", '-');
+  if (const auto share = number(client, "cpu_share")) out += line("Client CPU (% of one core):", cents(*share * 100));
+  out += line("P99 send lag (ms):", cents(number(member(client, "send_lag_ms"), "p99")));
+  const std::pair<const char*, const char*> facts[] = {{"mbu_percent", "Memory bandwidth used (%):"},
+                                                       {"mfu_percent", "Arithmetic used (%):"},
+                                                       {"cpu_seconds", "Server CPU (s):"}};
+  for (const auto& [name, label] : facts) {
+    if (const auto value = number(server, name)) out += line(label, cents(value));
+  }
+  if (noise.is_object()) out += line("Machine:", text(noise, "verdict"));
+  for (const Json& reason : member(noise, "reasons")) {
+    if (reason.is_string()) out += "  " + reason.get<std::string>() + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string summary_text(const Json& report) {
+  std::string out = ruled(" Serving Benchmark Result ", '=') + throughput_block(report);
+  for (const Latency& latency : kLatencies) out += latency_block(report, latency);
+  return out + goodput_block(report) + machine_block(report) + ruled("", '=');
+}
+
+}  // namespace millrace::loadtest::report
