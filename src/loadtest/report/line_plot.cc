@@ -1,0 +1,133 @@
+#include "loadtest/report/line_plot.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "loadtest/report/svg_canvas.h"
+
+namespace millrace::loadtest::report {
+namespace {
+
+using Anchor = SvgCanvas::Anchor;
+
+constexpr double kWidth = 720, kHeight = 400, kLetter = 6.6;
+constexpr double kLeft = 64, kRight = 20, kTop = 68, kBottom = 52;
+constexpr std::size_t kEcdfPoints = 400;
+
+// The rectangle that the data lies in.
+struct Frame {
+  Axis x, y;
+  double right = kWidth - kRight, bottom = kHeight - kBottom;
+
+  double at_x(double value) const { return kLeft + x.place(value) * (right - kLeft); }
+  double at_y(double value) const { return bottom - y.place(value) * (bottom - kTop); }
+  bool holds(const PlotLine::Point& point) const {
+    const auto fits = [](const Axis& axis, double value) {
+      return std::isfinite(value) && (axis.scale == Axis::Scale::kLinear || value > 0.0);
+    };
+    return fits(x, point.x) && fits(y, point.y);
+  }
+};
+
+Frame frame_of(const LinePlot& plot) {
+  std::vector<double> xs, ys;
+  for (const PlotLine& line : plot.lines) {
+    for (const PlotLine::Point& point : line.points) {
+      xs.push_back(point.x);
+      ys.insert(ys.end(), {point.y, point.low, point.high});
+    }
+  }
+  for (const PlotMark& mark : plot.marks) xs.push_back(mark.x);
+  return {axis_for(xs, plot.x_scale), axis_for(ys, plot.y_scale)};
+}
+
+void draw_axes(const LinePlot& plot, const Frame& frame, SvgCanvas& canvas) {
+  for (const Tick& tick : ticks_of(frame.y, 6)) {
+    const double y = frame.at_y(tick.value);
+    canvas.line(kLeft, y, frame.right, y, "grid");
+    canvas.text(kLeft - 8, y + 4, tick.label, Anchor::kEnd, "tick");
+  }
+  for (const Tick& tick : ticks_of(frame.x, 9)) {
+    const double x = frame.at_x(tick.value);
+    canvas.line(x, frame.bottom, x, frame.bottom + 5, "axis");
+    canvas.text(x, frame.bottom + 18, tick.label, Anchor::kMiddle, "tick");
+  }
+  canvas.line(kLeft, frame.bottom, frame.right, frame.bottom, "axis");
+  canvas.text((kLeft + frame.right) / 2, kHeight - 12, plot.x_label, Anchor::kMiddle);
+  canvas.upright_text(18, (kTop + frame.bottom) / 2, plot.y_label);
+}
+
+// The runs of points that nothing interrupts, each with its band beneath.
+void draw_line(const PlotLine& line, std::size_t series, const Frame& frame, SvgCanvas& canvas) {
+  const std::string colour = series_class(series);
+  std::vector<std::pair<double, double>> run, upper, lower;
+  const auto end_run = [&] {
+    upper.insert(upper.end(), lower.rbegin(), lower.rend());
+    if (upper.size() > 3) canvas.path(upper, colour + " band", true);
+    canvas.path(run, colour + " line");
+    run.clear(), upper.clear(), lower.clear();
+  };
+  for (const PlotLine::Point& point : line.points) {
+    if (!frame.holds(point)) {
+      end_run();
+      continue;
+    }
+    const double x = frame.at_x(point.x);
+    run.emplace_back(x, frame.at_y(point.y));
+    upper.emplace_back(x, frame.at_y(std::isfinite(point.high) ? point.high : point.y));
+    lower.emplace_back(x, frame.at_y(std::isfinite(point.low) ? point.low : point.y));
+  }
+  end_run();
+  for (const PlotLine::Point& point : line.points) {
+    if (!line.markers || !frame.holds(point)) continue;
+    canvas.circle(frame.at_x(point.x), frame.at_y(point.y), 4, colour + " dot",
+                  fmt::format("{}: {:.4g} at {:.4g}", line.label, point.y, point.x));
+  }
+}
+
+void draw_legend(const LinePlot& plot, SvgCanvas& canvas) {
+  double x = kLeft;
+  for (std::size_t i = 0; i < plot.lines.size(); ++i) {
+    const std::string& label = plot.lines[i].label;
+    if (label.empty()) continue;
+    canvas.line(x, 46, x + 18, 46, series_class(i) + " line");
+    canvas.text(x + 24, 50, label, Anchor::kStart);
+    x += 44 + kLetter * static_cast<double>(label.size());
+  }
+}
+
+}  // namespace
+
+std::string svg_of(const LinePlot& plot) {
+  const Frame frame = frame_of(plot);
+  SvgCanvas canvas(kWidth, kHeight, plot.title);
+  draw_axes(plot, frame, canvas);
+  for (const PlotMark& mark : plot.marks) {
+    const double x = frame.at_x(mark.x);
+    canvas.line(x, kTop, x, frame.bottom, "mark");
+    const bool left = x > (kLeft + frame.right) / 2;
+    canvas.text(left ? x - 6 : x + 6, kTop + 12, mark.text, left ? Anchor::kEnd : Anchor::kStart, "note");
+  }
+  for (std::size_t i = 0; i < plot.lines.size(); ++i) draw_line(plot.lines[i], i, frame, canvas);
+  draw_legend(plot, canvas);
+  return std::move(canvas).str();
+}
+
+PlotLine ecdf_line(std::string label, std::vector<double> values) {
+  PlotLine line{.label = std::move(label)};
+  std::sort(values.begin(), values.end());
+  const auto n = static_cast<double>(values.size());
+  double before = 0.0;
+  for (std::size_t k = 1; k <= std::min(kEcdfPoints, values.size()); ++k) {
+    const std::size_t rank = values.size() * k / std::min(kEcdfPoints, values.size());
+    const double share = static_cast<double>(rank) / n;
+    line.points.push_back({values[rank - 1], before});
+    line.points.push_back({values[rank - 1], share});
+    before = share;
+  }
+  return line;
+}
+
+}  // namespace millrace::loadtest::report
