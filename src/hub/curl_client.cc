@@ -140,6 +140,14 @@ class CurlClient final : public HttpClient {
     curl_easy_setopt(handle, CURLOPT_USERAGENT, options_.user_agent.c_str());
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options_.connect_seconds));
+    if (!options_.unix_socket.empty()) {
+      curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, options_.unix_socket.c_str());
+    }
+    if (options_.insecure) {
+      curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+      curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    if (!options_.proxies) curl_easy_setopt(handle, CURLOPT_PROXY, "");
     curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
     curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options_.stalled_seconds));
     curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, 256L << 10);

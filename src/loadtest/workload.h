@@ -39,6 +39,8 @@ class Workload {
   virtual std::optional<std::uint64_t> sessions() const { return std::nullopt; }
 };
 
+using MadeWorkload = Result<std::unique_ptr<Workload>>;
+
 // What the makers of workloads choose from; each reads what concerns it.
 struct WorkloadOptions {
   std::uint64_t seed = 0;
@@ -57,11 +59,15 @@ struct WorkloadOptions {
 // A file of workloads/, found by CMake.
 struct WorkloadKind {
   std::string_view name, summary;
-  Result<std::unique_ptr<Workload>> (*make)(const WorkloadOptions& options);
+  // Prompts that mean something: answers end by themselves, and their length says something about the model.
+  bool meaningful = false;
+  MadeWorkload (*make)(const WorkloadOptions& options);
 };
 std::span<const WorkloadKind> all_workloads();  // generated
 
+// Null where there is none of that name.
+const WorkloadKind* find_workload(std::string_view name) noexcept;
 // kInvalidArgument listing the names there are.
-Result<std::unique_ptr<Workload>> make_workload(std::string_view name, const WorkloadOptions& options);
+MadeWorkload make_workload(std::string_view name, const WorkloadOptions& options);
 
 }  // namespace millrace::loadtest

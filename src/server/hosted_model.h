@@ -33,7 +33,8 @@ class HostedModel final : public ModelProfile {
 
   const std::string path;
   const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes;
-  const std::int64_t created;  // Unix time of loading
+  const std::int64_t kv_capacity;  // tokens that kv_bytes hold
+  const std::int64_t created;      // Unix time of loading
 
  private:
   std::shared_ptr<void> foundation_;

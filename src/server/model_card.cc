@@ -1,5 +1,7 @@
 #include "server/model_card.h"
 
+#include <algorithm>
+
 namespace millrace::server {
 
 Json model_card(const ModelStatus& status) {
@@ -13,11 +15,13 @@ Json model_card(const ModelStatus& status) {
   if (status.state == ModelState::kLoading) card["progress"] = status.progress;
   if (status.model == nullptr) return card;
   card["max_model_len"] = status.model->max_length;
-  card["meta"] = {{"n_params", status.model->parameters},
-                  {"size", status.model->weight_bytes},
-                  {"n_vocab", status.model->vocab_size},
-                  {"n_ctx_train", status.model->trained_length},
-                  {"n_embd", status.model->hidden_size}};
+  card["meta"] = {
+      {"n_params", status.model->parameters},
+      {"size", status.model->weight_bytes},
+      {"n_vocab", status.model->vocab_size},
+      {"n_ctx_train", status.model->trained_length},
+      {"n_embd", status.model->hidden_size},
+      {"kv_bytes_per_token", status.model->kv_bytes / std::max<std::int64_t>(1, status.model->kv_capacity)}};
   return card;
 }
 

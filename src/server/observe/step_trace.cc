@@ -139,7 +139,12 @@ void StepTrace::run() {
     const std::lock_guard lock(mutex_);
     full_ = true;
   };
-  Result<void> result = append("[\n");
+  // Where the trace's time 0 lies on the machine's steady clock, for whoever lays it beside what another process saw.
+  Result<void> result =
+      append(fmt::format("[\n"
+                         R"({{"ph":"M","pid":0,"tid":0,"name":"trace_start","args":{{"steady_us":{:.3f}}}}},)"
+                         "\n",
+                         milliseconds_between(TimePoint{}, start_) * 1e3));
   for (bool ending = false; result && !ending;) {
     ending = queue_.closed();
     for (const std::string& events : queue_.take(kWait)) {

@@ -1,0 +1,53 @@
+#include "loadtest/watch/http_get.h"
+
+#include <fmt/core.h>
+
+#include "hub/curl_client.h"
+
+namespace millrace::loadtest {
+namespace {
+
+constexpr std::size_t kMostBytes = 64 << 20;
+constexpr int kSeconds = 5;
+
+class Body final : public hub::HttpSink {
+ public:
+  bool begin(const hub::HttpResponse&) override { return true; }
+  bool write(std::span<const std::byte> bytes) override {
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text.size() <= kMostBytes;
+  }
+  std::string text;
+};
+
+}  // namespace
+
+Getter::Getter(const Target& target)
+    : target_(target),
+      client_(hub::make_curl_client({.user_agent = "millrace-bench",
+                                     .ca_file = {},
+                                     .connect_seconds = kSeconds,
+                                     .stalled_seconds = kSeconds,
+                                     .unix_socket = target.unix_socket,
+                                     .insecure = target.insecure,
+                                     .proxies = false})) {}
+
+Result<std::string> Getter::get(std::string_view path) {
+  const bool v6 = target_.host.find(':') != std::string::npos;
+  hub::HttpRequest request;
+  request.url = fmt::format("{}://{}{}{}:{}{}{}", target_.tls ? "https" : "http", v6 ? "[" : "", target_.host,
+                            v6 ? "]" : "", target_.port, path.starts_with("/v1/") ? target_.base_path : "", path);
+  for (const auto& [name, value] : target_.headers) request.headers.add(name, value);
+  Body body;
+  const auto outcome = client_->exchange(request, body);
+  if (const auto* failure = std::get_if<hub::HttpFailure>(&outcome)) {
+    return make_error(ErrorCode::kUnavailable, "url", "{}: {}", request.url, failure->message);
+  }
+  if (const int status = std::get<hub::HttpResponse>(outcome).status; status != 200) {
+    return make_error(status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable, "url", "{}: status {}",
+                      request.url, status);
+  }
+  return std::move(body.text);
+}
+
+}  // namespace millrace::loadtest

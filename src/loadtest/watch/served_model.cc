@@ -1,0 +1,48 @@
+#include "loadtest/watch/served_model.h"
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::loadtest {
+namespace {
+
+using Json = nlohmann::json;
+
+std::int64_t number(const Json& object, const char* name) {
+  const auto it = object.is_object() ? object.find(name) : object.end();
+  return it != object.end() && it->is_number() ? it->get<std::int64_t>() : 0;
+}
+
+std::int64_t vocabulary_of_tokenizer(Getter& getter) {
+  const auto text = getter.get("/tokenizer_info");
+  return text ? number(Json::parse(*text, nullptr, false), "vocab_size") : 0;
+}
+
+}  // namespace
+
+Result<ServedModel> read_served_model(Getter& getter, std::string_view wanted) {
+  const auto text = getter.get("/v1/models");
+  if (!text) return text.error();
+  const Json json = Json::parse(*text, nullptr, false);
+  if (!json.is_object() || !json.contains("data") || !json["data"].is_array()) {
+    return make_error(ErrorCode::kNotFound, "url", "/v1/models: no list of models came");
+  }
+  std::string names;
+  for (const Json& card : json["data"]) {
+    if (!card.is_object() || !card.contains("id") || !card["id"].is_string()) continue;
+    const auto id = card["id"].get<std::string>();
+    names += (names.empty() ? "" : ", ") + id;
+    if (!wanted.empty() && id != wanted) continue;
+    const Json meta = card.value("meta", Json::object());
+    ServedModel model{.id = id,
+                      .vocabulary = number(meta, "n_vocab"),
+                      .parameters = number(meta, "n_params"),
+                      .weight_bytes = number(meta, "size"),
+                      .kv_bytes_per_token = number(meta, "kv_bytes_per_token"),
+                      .max_length = number(card, "max_model_len")};
+    if (model.vocabulary == 0) model.vocabulary = vocabulary_of_tokenizer(getter);
+    return model;
+  }
+  return make_error(ErrorCode::kNotFound, "model", "model: '{}' is none of those served: {}", wanted, names);
+}
+
+}  // namespace millrace::loadtest
