@@ -12,7 +12,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr double kMostSteal = 2.0, kMostOthers = 5.0, kMostThrottledShare = 0.01, kMostBandwidthChange = 0.15;
+constexpr double kMostSteal = 2.0, kMostOthers = 5.0, kMostThrottledSeconds = 0.1, kMostBandwidthChange = 0.15;
 constexpr std::chrono::seconds kBetweenReadings{1};
 
 double percent(std::int64_t part, std::int64_t all) {
@@ -64,7 +64,7 @@ void judge(Noise& noise) {
     noise.reasons.push_back(fmt::format("Other processes took {:.1f} % of the processors' time (limit {:g} %).",
                                         *noise.other_cpu_percent, kMostOthers));
   }
-  if (noise.throttled_s.value_or(0.0) > kMostThrottledShare) {
+  if (noise.throttled_s.value_or(0.0) > kMostThrottledSeconds) {
     noise.reasons.push_back(
         fmt::format("The control group stopped the client's threads for {:.2f} s.", *noise.throttled_s));
   }

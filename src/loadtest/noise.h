@@ -30,8 +30,8 @@ struct Noise {
 Noise noise_of(std::span<const MachineReading> readings);
 
 // Says what is noisy, into `noisy` and `reasons`, from the figures alone: more than 2 % stolen, more than 5 % taken by
-// others, threads stopped, a bandwidth that changed by more than 15 %. A processor that clocks itself down is no
-// reason: an idle one does.
+// others, threads stopped for more than 0.1 s, a bandwidth that changed by more than 15 %. A processor that clocks
+// itself down is no reason: an idle one does.
 void judge(Noise& noise);
 
 // Reads once a second on a thread of its own, until stop().

@@ -21,6 +21,7 @@ double round_step(double range, int most) {
 // "1.5k" where figures get long.
 std::string label_of(double value) {
   const double size = std::fabs(value);
+  if (size == 0.0) return "0";  // also where rounding left a minus
   if (size >= 1e9) return fmt::format("{:.4g}G", value / 1e9);
   if (size >= 1e6) return fmt::format("{:.4g}M", value / 1e6);
   if (size >= 1e4) return fmt::format("{:.4g}k", value / 1e3);
@@ -58,7 +59,7 @@ Axis axis_for(const std::vector<double>& values, Axis::Scale scale) {
   }
   low = std::min(low, 0.0);
   if (high <= low) high = low + 1.0;
-  const double step = round_step(high - low, 6);
+  const double step = round_step(high - low, 12);
   return {scale, step * std::floor(low / step + 1e-9), step * std::ceil(high / step - 1e-9)};
 }
 

@@ -13,16 +13,17 @@ namespace {
 using Anchor = SvgCanvas::Anchor;
 
 constexpr double kWidth = 720, kHeight = 400, kLetter = 6.6;
-constexpr double kLeft = 64, kRight = 20, kTop = 68, kBottom = 52;
+constexpr double kLeft = 64, kRight = 20, kTop = 48, kBottom = 52, kLegendRow = 20;
 constexpr std::size_t kEcdfPoints = 400;
 
 // The rectangle that the data lies in.
 struct Frame {
   Axis x, y;
-  double right = kWidth - kRight, bottom = kHeight - kBottom;
+  double top;
+  double right = kWidth - kRight, bottom = top + kHeight - kTop - kBottom;
 
   double at_x(double value) const { return kLeft + x.place(value) * (right - kLeft); }
-  double at_y(double value) const { return bottom - y.place(value) * (bottom - kTop); }
+  double at_y(double value) const { return bottom - y.place(value) * (bottom - top); }
   bool holds(const PlotLine::Point& point) const {
     const auto fits = [](const Axis& axis, double value) {
       return std::isfinite(value) && (axis.scale == Axis::Scale::kLinear || value > 0.0);
@@ -31,7 +32,7 @@ struct Frame {
   }
 };
 
-Frame frame_of(const LinePlot& plot) {
+Frame frame_of(const LinePlot& plot, double top) {
   std::vector<double> xs, ys;
   for (const PlotLine& line : plot.lines) {
     for (const PlotLine::Point& point : line.points) {
@@ -40,7 +41,7 @@ Frame frame_of(const LinePlot& plot) {
     }
   }
   for (const PlotMark& mark : plot.marks) xs.push_back(mark.x);
-  return {axis_for(xs, plot.x_scale), axis_for(ys, plot.y_scale)};
+  return {axis_for(xs, plot.x_scale), axis_for(ys, plot.y_scale), top};
 }
 
 void draw_axes(const LinePlot& plot, const Frame& frame, SvgCanvas& canvas) {
@@ -55,8 +56,8 @@ void draw_axes(const LinePlot& plot, const Frame& frame, SvgCanvas& canvas) {
     canvas.text(x, frame.bottom + 18, tick.label, Anchor::kMiddle, "tick");
   }
   canvas.line(kLeft, frame.bottom, frame.right, frame.bottom, "axis");
-  canvas.text((kLeft + frame.right) / 2, kHeight - 12, plot.x_label, Anchor::kMiddle);
-  canvas.upright_text(18, (kTop + frame.bottom) / 2, plot.y_label);
+  canvas.text((kLeft + frame.right) / 2, frame.bottom + kBottom - 12, plot.x_label, Anchor::kMiddle);
+  canvas.upright_text(18, (frame.top + frame.bottom) / 2, plot.y_label);
 }
 
 // The runs of points that nothing interrupts, each with its band beneath.
@@ -87,31 +88,43 @@ void draw_line(const PlotLine& line, std::size_t series, const Frame& frame, Svg
   }
 }
 
-void draw_legend(const LinePlot& plot, SvgCanvas& canvas) {
-  double x = kLeft;
+struct LegendEntry {
+  std::size_t series;
+  double x, y;
+};
+
+// Where each label goes: as many a row as there is room.
+std::vector<LegendEntry> legend_of(const LinePlot& plot) {
+  std::vector<LegendEntry> entries;
+  double x = kLeft, y = kTop;
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
-    const std::string& label = plot.lines[i].label;
-    if (label.empty()) continue;
-    canvas.line(x, 46, x + 18, 46, series_class(i) + " line");
-    canvas.text(x + 24, 50, label, Anchor::kStart);
-    x += 44 + kLetter * static_cast<double>(label.size());
+    if (plot.lines[i].label.empty()) continue;
+    const double width = 44 + kLetter * static_cast<double>(plot.lines[i].label.size());
+    if (x > kLeft && x + width > kWidth) x = kLeft, y += kLegendRow;
+    entries.push_back({i, x, y});
+    x += width;
   }
+  return entries;
 }
 
 }  // namespace
 
 std::string svg_of(const LinePlot& plot) {
-  const Frame frame = frame_of(plot);
-  SvgCanvas canvas(kWidth, kHeight, plot.title);
+  const std::vector<LegendEntry> legend = legend_of(plot);
+  const Frame frame = frame_of(plot, legend.empty() ? kTop : legend.back().y + kLegendRow);
+  SvgCanvas canvas(kWidth, frame.bottom + kBottom, plot.title);
   draw_axes(plot, frame, canvas);
   for (const PlotMark& mark : plot.marks) {
     const double x = frame.at_x(mark.x);
-    canvas.line(x, kTop, x, frame.bottom, "mark");
+    canvas.line(x, frame.top, x, frame.bottom, "mark");
     const bool left = x > (kLeft + frame.right) / 2;
-    canvas.text(left ? x - 6 : x + 6, kTop + 12, mark.text, left ? Anchor::kEnd : Anchor::kStart, "note");
+    canvas.text(left ? x - 6 : x + 6, frame.top + 12, mark.text, left ? Anchor::kEnd : Anchor::kStart, "note");
   }
   for (std::size_t i = 0; i < plot.lines.size(); ++i) draw_line(plot.lines[i], i, frame, canvas);
-  draw_legend(plot, canvas);
+  for (const LegendEntry& entry : legend) {
+    canvas.line(entry.x, entry.y, entry.x + 18, entry.y, series_class(entry.series) + " line");
+    canvas.text(entry.x + 24, entry.y + 4, plot.lines[entry.series].label, Anchor::kStart);
+  }
   return std::move(canvas).str();
 }
 

@@ -31,8 +31,8 @@ struct LinePlot {
   std::vector<PlotMark> marks;
 };
 
-// Lines with bands of their intervals, 720 x 400 pixels. Axes hold all points and intervals; what cannot lie on a
-// logarithmic axis is left out.
+// Lines with bands of their intervals, 720 pixels wide and 400 high, and higher with a legend. Axes hold all points and
+// intervals; what cannot lie on a logarithmic axis is left out.
 std::string svg_of(const LinePlot& plot);
 
 // The share of values up to each: steps thinned to about 400 places.

@@ -1,12 +1,17 @@
 #include "loadtest/report/request_json.h"
 
+#include <cmath>
+
 namespace millrace::loadtest::report {
 namespace {
 
 constexpr const char* kPhaseNames[] = {"queue", "prefill", "decode"};
 
+// To the microsecond: a report of many tokens is half as long.
+Json seconds_json(double seconds) { return json_of(std::round(seconds * 1e6) / 1e6); }
+
 // Times of things that never came are 0 in a record, and so is the moment when a run begins: `came` tells them apart.
-Json time_json(double seconds, bool came) { return came ? json_of(seconds) : Json(nullptr); }
+Json time_json(double seconds, bool came) { return came ? seconds_json(seconds) : Json(nullptr); }
 Json tokens_json(std::int64_t tokens) { return tokens >= 0 ? Json(tokens) : Json(nullptr); }
 Json text_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -17,8 +22,8 @@ Json phases_json(const RequestPhases* phases, std::int64_t index) {
   Json out = Json::array();
   for (const RequestPhase& phase : found->second) {
     out.push_back({{"phase", kPhaseNames[static_cast<int>(phase.kind)]},
-                   {"start", json_of(phase.start)},
-                   {"end", json_of(phase.end)},
+                   {"start", seconds_json(phase.start)},
+                   {"end", seconds_json(phase.end)},
                    {"tokens", phase.tokens}});
   }
   return out;
@@ -34,11 +39,11 @@ Json request_json(const RequestRecord& record, const RunFacts& facts) {
           {"session", record.session},
           {"turn", record.turn},
           {"warmup", record.warmup},
-          {"due", json_of(record.due)},
+          {"due", seconds_json(record.due)},
           {"sent", time_json(record.sent, replied || record.sent != 0.0)},
           {"first_byte", time_json(record.first_byte, replied)},
-          {"first_token", record.events.empty() ? Json(nullptr) : json_of(record.events.front())},
-          {"ended", json_of(record.ended)},
+          {"first_token", record.events.empty() ? Json(nullptr) : seconds_json(record.events.front())},
+          {"ended", seconds_json(record.ended)},
           {"prompt_tokens", tokens_json(record.prompt_tokens)},
           {"cached_tokens", tokens_json(record.cached_tokens)},
           {"output_tokens", record.output_tokens()},
@@ -65,13 +70,13 @@ void add_vllm_lists(const LoadRun& run, Json& report) {
     if (!counts(record)) continue;
     Json gaps = Json::array();
     for (std::size_t i = 1; record.good() && i < record.events.size(); ++i) {
-      gaps.push_back(record.events[i] - record.events[i - 1]);
+      gaps.push_back(seconds_json(record.events[i] - record.events[i - 1]));
     }
     inputs.push_back(tokens_json(record.prompt_tokens));
     outputs.push_back(record.good() ? record.output_tokens() : 0);
-    ttfts.push_back(record.good() ? record.ttft() : 0.0);
+    ttfts.push_back(seconds_json(record.good() ? record.ttft() : 0.0));
     itls.push_back(std::move(gaps));
-    starts.push_back(json_of(record.due));
+    starts.push_back(seconds_json(record.due));
     errors.push_back(record.good() || !record.error.empty() ? record.error : std::string(to_string(record.outcome)));
   }
   report["input_lens"] = std::move(inputs);
