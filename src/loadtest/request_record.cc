@@ -1,0 +1,18 @@
+#include "loadtest/request_record.h"
+
+namespace millrace::loadtest {
+
+std::string_view to_string(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::kWhole: return "whole";
+    case Outcome::kRefused: return "refused";
+    case Outcome::kFailed: return "failed";
+    case Outcome::kCut: return "cut";
+    case Outcome::kTimeout: return "timeout";
+    case Outcome::kAbandoned: return "abandoned";
+    case Outcome::kStopped: return "stopped";
+  }
+  return "";
+}
+
+}  // namespace millrace::loadtest
