@@ -19,8 +19,10 @@ struct Arrivals {
   std::uint64_t seed = 0;
 };
 
-// Seconds from the start of each of `count` requests: ascending, the first at 0. The gaps are scaled so that the last
-// is due when the mean rate has it, as vLLM does: two seeds are the same load in total.
+// Seconds from the start of each of `count` requests: ascending, the first at 0. Gap i follows the rate of request i.
+// Without a ramp the gaps are scaled so that the last request is due at (count - 1) / rate: two seeds are the same load
+// in total, as in vLLM, which only waits one gap more before the first. The same on every machine for a seed. Rates and
+// burstiness are > 0; an infinite rate is all at once.
 std::vector<double> schedule(const Arrivals& arrivals, std::int64_t count);
 
 }  // namespace millrace::loadtest

@@ -22,7 +22,9 @@ struct LoadPlan {
                             // who waits for that is sent late, and its latency counts from when it was due
   double think_s = 0.0;     // closed loop: a user rests so long between two sessions
   double seconds = 0.0;     // begin no session after that; 0 = no limit
-  std::int64_t warmup = 0;  // sessions before, `users` at a time (or 1), marked as such; the clock starts after them
+  // Sessions before, `users` at a time (or 1), marked as such; the clock starts after them. They are those of the
+  // workload that follow on the counted ones, so that these are the same whatever the warm-up is.
+  std::int64_t warmup = 0;
   double request_timeout_s = 6 * 3600.0;
   double abandon = 0.0;    // share of the requests whose client leaves at a random token, [0, 1]
   std::uint64_t seed = 0;  // of abandoning
@@ -32,7 +34,7 @@ struct LoadPlan {
 struct Progress {
   double seconds = 0.0;
   std::int64_t sent = 0, in_flight = 0, ended = 0, failed = 0,
-               total = 0;  // requests; total = sessions' first known turns
+               total = 0;  // requests; total = the turns of the sessions begun so far
   std::int64_t events = 0;
   bool warmup = false;
   const std::vector<RequestRecord>* records = nullptr;  // those that ended

@@ -19,7 +19,8 @@ enum class Outcome {
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
-// One request as its client saw it. Times are seconds since the run began, by the client's clock; latencies count from
+// One request as its client saw it. Times are seconds since the run began (of a warm-up below 0), by the client's clock;
+// what never came is 0 with status 0. Latencies count from
 // `due`, so that what a slow client or server puts off is not left out (coordinated omission).
 struct RequestRecord {
   std::int64_t index = 0;    // in the order of sending, from 0
@@ -28,7 +29,7 @@ struct RequestRecord {
   bool warmup = false;       // counts for nothing
 
   double due = 0.0;         // when the schedule wanted it sent
-  double sent = 0.0;        // its first byte went out; sent - due is the client's own lag
+  double sent = 0.0;        // the client set about it: asked for a connection or wrote; sent - due is its own lag
   double first_byte = 0.0;  // of the reply
   double ended = 0.0;
   // When what brought text arrived, one entry an event of the stream; an event may carry several tokens.

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct ssl_st;
+struct ssl_ctx_st;
+
+namespace millrace::loadtest {
+
+struct Target;
+
+// What all TLS connections to a target share: which certificates are believed, and in which name.
+class TlsContext {
+ public:
+  explicit TlsContext(const Target& target);  // throws LoadError
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+  ssl_st* connect(int fd) const;  // the caller frees it
+
+ private:
+  ssl_ctx_st* context_ = nullptr;
+  const std::string host_;
+  const bool verify_;
+};
+
+// The bytes of one connected or connecting socket, which it owns and never waits for: plain, or under TLS. The
+// greetings of TLS happen inside of the first write.
+class ByteStream {
+ public:
+  struct Moved {
+    enum class Kind { kBytes, kWait, kEnd } kind = Kind::kWait;
+    std::size_t bytes = 0;
+  };
+
+  ByteStream(int fd, const TlsContext* tls);
+  ~ByteStream();
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+
+  Moved read(std::span<char> into);
+  Moved write(std::string_view bytes);
+  int fd() const noexcept { return fd_; }
+  // The last read or the last write waits for the socket to take bytes: under TLS it may be either.
+  bool wants_write() const noexcept { return read_blocked_ || write_blocked_; }
+  const std::string& problem() const noexcept { return problem_; }  // of the first kEnd; "" = closed in order
+  // The other end has closed or sent something that nobody asked for: no request should go this way any more.
+  bool stale() const;
+
+ private:
+  Moved tls_result(int result, bool& blocked);
+  Moved socket_result(ssize_t result);
+
+  const int fd_;
+  ssl_st* tls_ = nullptr;
+  bool read_blocked_ = false, write_blocked_ = false;
+  std::string problem_;
+};
+
+}  // namespace millrace::loadtest

@@ -1,0 +1,132 @@
+#include "loadtest/client/reply_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace millrace::loadtest {
+namespace {
+
+struct Read {
+  ReplyReader reader;
+  std::string body, rest;
+};
+
+// The pieces one after the other; what is left of the last one is `rest`.
+Read read(const std::vector<std::string_view>& pieces) {
+  Read out;
+  for (std::string_view piece : pieces) {
+    while (!piece.empty() && !out.reader.over()) out.body += out.reader.take(piece);
+    out.rest += piece;
+  }
+  return out;
+}
+
+// Whole, cut in two at every place, and byte by byte: all must be alike.
+void expect(std::string_view text, ReplyReader::State state, std::string_view body, bool keeps_alive, int status = 200,
+            std::string_view rest = "") {
+  std::vector<std::vector<std::string_view>> cuts = {{text}, {}};
+  for (std::size_t i = 0; i < text.size(); ++i) cuts[1].push_back(text.substr(i, 1));
+  for (std::size_t i = 1; i < text.size(); ++i) cuts.push_back({text.substr(0, i), text.substr(i)});
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const Read got = read(cuts[i]);
+    ASSERT_EQ(got.reader.state(), state) << i << " of " << text << ": " << got.reader.problem();
+    ASSERT_EQ(got.body, body) << i << " of " << text;
+    ASSERT_EQ(got.reader.status(), status) << i << " of " << text;
+    ASSERT_EQ(got.reader.keeps_alive(), keeps_alive) << i << " of " << text;
+    if (state == ReplyReader::State::kWhole) {
+      ASSERT_EQ(got.rest, rest) << i << " of " << text;
+    }
+  }
+}
+
+constexpr auto kWhole = ReplyReader::State::kWhole, kBody = ReplyReader::State::kBody;
+constexpr auto kHead = ReplyReader::State::kHead, kBroken = ReplyReader::State::kBroken;
+
+TEST(ReplyReader, TakesABodyWithALength) {
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", kWhole, "hello", true);
+  expect("HTTP/1.1 200\r\ncontent-length:5 \r\n\r\nhelloHTTP", kWhole, "hello", true, 200, "HTTP");
+  expect("HTTP/1.1 429 Too Many\r\nContent-Length: 0\r\n\r\n", kWhole, "", true, 429);
+  expect("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", kWhole, "ok", true);
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello", kBody, "hello", false);
+  expect("HTTP/1.1 204 No Content\r\n\r\n", kWhole, "", true, 204);
+}
+
+TEST(ReplyReader, TakesChunksAndTrailers) {
+  expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=\"y\"\r\n0123456789\r\n0\r\n\r\n",
+         kWhole, "hello0123456789", true);
+  expect("HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n1\r\n\n\r\n0\r\nx: y\r\nz: w\r\n\r\nmore", kWhole, "\n",
+         true, 200, "more");
+  expect("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", kBody, "hello", false);
+  // A length beside it is not believed (RFC 9112, 6.3).
+  expect("HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", kWhole,
+         "hello", true);
+}
+
+TEST(ReplyReader, SaysWhetherTheConnectionMayBeUsedAgain) {
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx", kWhole, "x", false);
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: x, CLOSE\r\n\r\nx", kWhole, "x", false);
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\nx", kWhole, "x", true);
+  expect("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", kWhole, "x", false);
+}
+
+TEST(ReplyReader, PassesOverInterimReplies) {
+  expect(
+      "HTTP/1.1 100 Continue\r\nContent-Length: 7\r\n\r\nHTTP/1.1 103 Hints\r\nlink: a\r\n\r\nHTTP/1.1 200 OK\r\n"
+      "Content-Length: 2\r\n\r\nok",
+      kWhole, "ok", true);
+  expect("HTTP/1.1 100 Continue\r\n\r\n", kHead, "", false, 0);
+}
+
+TEST(ReplyReader, IsBrokenByWhatIsNoReply) {
+  for (const char* text :
+       {"SSH-2.0-x\r\n", "HTTP/2 200\r\n", "HTTP/1.1 20 OK\r\n", "HTTP/1.1 2000\r\n", "HTTP/1.1 099 x\r\n", "\r\n"}) {
+    EXPECT_EQ(read({text}).reader.state(), kBroken) << text;
+  }
+  const std::string ok = "HTTP/1.1 200 OK\r\n";
+  expect(ok + "no colon\r\n", kBroken, "", false);
+  expect(ok + ": x\r\n", kBroken, "", false);
+  expect(ok + "content-length: -1\r\n", kBroken, "", false);
+  expect(ok + "content-length: 1\r\ncontent-length: 2\r\n", kBroken, "", false);
+  expect(ok + "content-length: 99999999999999999999\r\n", kBroken, "", false);
+  expect(ok + "transfer-encoding: gzip, chunked\r\n", kBroken, "", false);
+  expect(ok + "transfer-encoding: chunked\r\n\r\nx\r\n", kBroken, "", false);
+  expect(ok + "transfer-encoding: chunked\r\n\r\n11111111111111111\r\n", kBroken, "", false);
+  expect(ok + "transfer-encoding: chunked\r\n\r\n1\r\nab\r\n", kBroken, "a", false);
+}
+
+TEST(ReplyReader, HoldsNoMoreThanAHead) {
+  const std::string start = "HTTP/1.1 200 OK\r\nx: ", end = "\r\ncontent-length: 1\r\n\r\nx";
+  const std::size_t room = ReplyReader::kHeadBytes - start.size() - end.size() + 1;
+  EXPECT_EQ(read({start + std::string(room, 'a') + end}).reader.state(), kWhole);
+  EXPECT_EQ(read({start + std::string(room + 1, 'a') + end}).reader.state(), kBroken);
+  // Trailers and the line of a chunk's size count too.
+  const std::string chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+  const std::string extension = "1;" + std::string(ReplyReader::kHeadBytes, 'x');
+  EXPECT_EQ(read({chunked, extension}).reader.state(), kBroken);
+  std::string trailers = chunked + "0\r\n";
+  while (trailers.size() < 2 * ReplyReader::kHeadBytes) trailers += "a: b\r\n";
+  EXPECT_EQ(read({trailers}).reader.state(), kBroken);
+  // Many chunks are no long head.
+  std::string chunks = chunked;
+  while (chunks.size() < 3 * ReplyReader::kHeadBytes) chunks += "1\r\na\r\n";
+  EXPECT_EQ(read({chunks + "0\r\n\r\n"}).reader.state(), kWhole);
+}
+
+TEST(ReplyReader, KnowsAnEndThatComesTooEarly) {
+  const auto closed = [](std::string_view text) {
+    Read got = read({text});
+    got.reader.close();
+    return got;
+  };
+  EXPECT_EQ(closed("HTTP/1.1 200 OK\r\n\r\nall of it").reader.state(), kWhole);
+  EXPECT_EQ(closed("HTTP/1.1 200 OK\r\n\r\nall of it").body, "all of it");
+  EXPECT_FALSE(closed("HTTP/1.1 200 OK\r\n\r\nall of it").reader.keeps_alive());
+  EXPECT_EQ(closed("").reader.problem(), "the connection ended without a reply");
+  EXPECT_EQ(closed("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhell").reader.state(), kBroken);
+  EXPECT_EQ(closed("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n").reader.problem(),
+            "the connection ended inside the reply");
+}
+
+}  // namespace
+}  // namespace millrace::loadtest

@@ -1,0 +1,94 @@
+#include "loadtest/target.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::loadtest {
+namespace {
+
+Target parsed(std::string_view text) {
+  auto target = parse_target("--url", text);
+  EXPECT_TRUE(target.ok()) << text << ": " << (target.ok() ? "" : target.error().message);
+  return target.ok() ? *target : Target{};
+}
+
+TEST(Target, TakesUrls) {
+  const Target plain = parsed("http://127.0.0.1:8123");
+  EXPECT_EQ(plain.host, "127.0.0.1");
+  EXPECT_EQ(plain.port, 8123);
+  EXPECT_FALSE(plain.tls);
+  EXPECT_EQ(plain.base_path, "");
+  EXPECT_EQ(plain.url, "http://127.0.0.1:8123");
+  const Target secure = parsed("https://models.example/base/path");
+  EXPECT_EQ(secure.host, "models.example");
+  EXPECT_EQ(secure.port, 443);
+  EXPECT_TRUE(secure.tls);
+  EXPECT_FALSE(secure.insecure);
+  EXPECT_EQ(secure.base_path, "/base/path");
+  EXPECT_EQ(parsed("http://a").port, 80);
+}
+
+TEST(Target, TakesHostsWithoutScheme) {
+  EXPECT_EQ(parsed("box").port, 8000);
+  EXPECT_EQ(parsed("box:1").port, 1);
+  EXPECT_EQ(parsed("box:65535/x").base_path, "/x");
+}
+
+TEST(Target, DropsSlashesAndVersionAtTheEnd) {
+  for (const char* text : {"http://a:1", "http://a:1/", "http://a:1/v1", "http://a:1/v1/", "a:1/v1//"}) {
+    EXPECT_EQ(parsed(text).base_path, "") << text;
+  }
+  for (const char* text : {"http://a:1/b", "http://a:1/b/", "http://a:1/b/v1", "http://a:1/b/v1/"}) {
+    EXPECT_EQ(parsed(text).base_path, "/b") << text;
+  }
+  EXPECT_EQ(parsed("a/bv1").base_path, "/bv1");
+}
+
+TEST(Target, TakesAddressesOfIpv6InBrackets) {
+  EXPECT_EQ(parsed("http://[::1]:8000").host, "::1");
+  EXPECT_EQ(parsed("[fe80::2]").port, 8000);
+  EXPECT_EQ(parsed("https://[2001:db8::7]/v1").port, 443);
+}
+
+TEST(Target, TakesUnixSockets) {
+  const Target target = parsed("unix:/run/millrace.sock");
+  EXPECT_EQ(target.unix_socket, "/run/millrace.sock");
+  EXPECT_EQ(target.host, "localhost");
+  EXPECT_EQ(parsed("unix:///run/v1").unix_socket, "/run/v1");
+  EXPECT_EQ(parsed("unix:local.sock").unix_socket, "local.sock");
+}
+
+TEST(Target, SaysWhatItDoesNotUnderstand) {
+  const std::string long_path = "unix:/" + std::string(107, 'x');
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "host is missing"},
+      {"http://", "host is missing"},
+      {":80", "host is missing"},
+      {"http://a:0", "from 1 to 65535"},
+      {"http://a:65536", "from 1 to 65535"},
+      {"http://a:", "from 1 to 65535"},
+      {"http://a:8x", "from 1 to 65535"},
+      {"http://a:-1", "from 1 to 65535"},
+      {"http://::1", "brackets"},
+      {"http://[::1", "']'"},
+      {"http://[::1]8000", "after ']'"},
+      {"http://[]:1", "host is missing"},
+      {"http://me:secret@a", "user"},
+      {"ftp://a", "expected http://"},
+      {"http://a/?x=1", "query"},
+      {"http://a#b", "query"},
+      {"http://a b", "spaces"},
+      {"http://a\r\nx: y", "spaces"},
+      {"unix:", "bytes"},
+      {long_path, "1 to 107 bytes"},
+  };
+  for (const auto& [text, why] : cases) {
+    const auto target = parse_target("--url", text);
+    ASSERT_FALSE(target.ok()) << text;
+    EXPECT_EQ(target.error().param, "--url");
+    EXPECT_EQ(target.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(target.error().message.find(why), std::string::npos) << text << ": " << target.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::loadtest
