@@ -29,7 +29,9 @@ export function isNumber(value: unknown): value is number {
 
 function decimals(value: number, digits: number): number {
   if (value === 0) return 0;
-  return Math.min(6, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-9)));
+  // Of the rounded value: 9.996 has two decimals less than it seems, as it is written 10.0.
+  const rounded = Math.abs(Number(value.toPrecision(digits)));
+  return Math.min(6, Math.max(0, digits - 1 - Math.floor(Math.log10(rounded) + 1e-9)));
 }
 
 function grouped(text: string): string {
@@ -65,7 +67,7 @@ export interface Quantity {
   interval: string; // "801 to 903", or "" where there is none
 }
 
-// A figure with its unit and interval in that unit. `percent` takes shares of 1 as "share".
+// A figure with its unit and interval in that unit; "share" is of 1 and shown in percent.
 export function quantity(value: unknown, unit: string, low?: unknown, high?: unknown): Quantity {
   if (!isNumber(value)) return { text: UNKNOWN, unit: '', interval: '' };
   if (unit === 'share') {
@@ -90,6 +92,13 @@ export function withUnit(value: unknown, unit: string): string {
   const { text, unit: shown } = quantity(value, unit);
   if (!shown) return text;
   return shown === '%' ? `${text}${THIN}%` : `${text}${THIN}${shown}`;
+}
+
+// A round figure as it was set, or a tick of an axis: 60 -> "60 ms", 1500 -> "1.5 s"; without the zeros that would claim precision.
+export function tidy(value: unknown, unit = ''): string {
+  const { text, unit: shown } = quantity(value, unit);
+  const short = text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+  return short === '0' || !shown ? short : `${short}${THIN}${shown}`;
 }
 
 export const ms = (value: unknown): string => withUnit(value, 'ms');
@@ -162,8 +171,8 @@ export function metric(name: string): MetricName {
 
 export function slo(objective: { ttft_ms?: number; tpot_ms?: number; e2el_ms?: number }): string {
   const parts: string[] = [];
-  if (isNumber(objective.ttft_ms)) parts.push(`TTFT ≤ ${ms(objective.ttft_ms)}`);
-  if (isNumber(objective.tpot_ms)) parts.push(`TPOT ≤ ${ms(objective.tpot_ms)}`);
-  if (isNumber(objective.e2el_ms)) parts.push(`latency ≤ ${ms(objective.e2el_ms)}`);
+  if (isNumber(objective.ttft_ms)) parts.push(`TTFT ≤ ${tidy(objective.ttft_ms, 'ms')}`);
+  if (isNumber(objective.tpot_ms)) parts.push(`TPOT ≤ ${tidy(objective.tpot_ms, 'ms')}`);
+  if (isNumber(objective.e2el_ms)) parts.push(`latency ≤ ${tidy(objective.e2el_ms, 'ms')}`);
   return parts.join(', ') || 'answered';
 }

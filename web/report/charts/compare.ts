@@ -1,7 +1,7 @@
-import { change, escapeHtml, isNumber, metric, withUnit } from '../../shared/format';
+import { change, escapeHtml, isNumber, metric, tidy, withUnit } from '../../shared/format';
 import { faded, type Palette } from '../../shared/theme';
 import type { CompareReport, Estimate, Figure, Round, Verdict } from '../schema';
-import { axis, frame, whiskers, yAxis, type Option, type RenderApi, type Shape } from './frame';
+import { axis, frame, whiskers, yAxis, within, type Option, type RenderApi, type Shape } from './frame';
 
 export function verdictColour(p: Palette, verdict: string): string {
   if (verdict === 'B better') return p.good;
@@ -31,7 +31,7 @@ export function forest(p: Palette, report: CompareReport): Option {
   }
   return {
     ...base,
-    grid: { left: 8, right: 24, top: 8, bottom: 26, containLabel: true },
+    grid: within({ right: 24, top: 8, bottom: 26 }),
     yAxis: axis(p, '', {
       type: 'category',
       inverse: true,
@@ -39,7 +39,7 @@ export function forest(p: Palette, report: CompareReport): Option {
       axisLabel: { color: p.text, interval: 0 },
       splitLine: { show: true, interval: 0, lineStyle: { color: p.grid } },
     }),
-    xAxis: axis(p, 'B against A', { min: -limit, max: limit, axisLabel: { formatter: (v: number) => change(1 + v / 100) } }),
+    xAxis: axis(p, 'B against A', { min: -limit, max: limit, axisLabel: { formatter: (v: number) => `${v > 0 ? '+' : v < 0 ? '−' : ''}${tidy(Math.abs(v), '%')}` } }),
     tooltip: {
       ...(base.tooltip as object),
       formatter: ({ dataIndex }: { dataIndex: number }) => {
@@ -100,13 +100,13 @@ export function rounds(p: Palette, report: CompareReport, name: string): Option 
   const [a, b] = report.sides.map((s) => s.name);
   return {
     ...base,
-    grid: { left: 8, right: 16, top: 10, bottom: 26, containLabel: true },
+    grid: within({ top: 10, bottom: 26 }),
     xAxis: axis(p, 'round and its order; * = noisy', {
       type: 'category',
       data: all.map((r, i) => `${i + 1} ${r.order}${noisy(r) ? '*' : ''}`),
       splitLine: { show: false },
     }),
-    yAxis: yAxis(p, { scale: true, axisLabel: { formatter: (v: number) => withUnit(v, unit) } }),
+    yAxis: yAxis(p, { scale: true, axisLabel: { formatter: (v: number) => tidy(v, unit) } }),
     tooltip: {
       ...(base.tooltip as object),
       trigger: 'axis',

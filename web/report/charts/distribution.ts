@@ -1,7 +1,7 @@
-import { ms, percent, plural, quantity } from '../../shared/format';
+import { ms, percent, plural, quantity, tidy } from '../../shared/format';
 import { DASHES, type Palette } from '../../shared/theme';
 import { ascending, ecdf, logHistogram, quantile } from '../stats';
-import { frame, logAxis, yAxis, type Option } from './frame';
+import { frame, logAxis, yAxis, within, type Option } from './frame';
 
 export interface Distribution {
   values: number[]; // ms
@@ -10,17 +10,18 @@ export interface Distribution {
 
 const MARKS = [0.5, 0.9, 0.99];
 
-function lines(p: Palette, of: Distribution): Record<string, unknown> {
+function lines(p: Palette, of: Distribution, at: 'insideStartTop' | 'insideEndTop'): Record<string, unknown> {
   const sorted = ascending(of.values);
   const marks = MARKS.map((share, i) => ({
     xAxis: quantile(sorted, share)!,
     lineStyle: { color: p.text, type: DASHES[i], width: 1 },
-    label: { formatter: `p${share * 100}`, color: p.text, position: 'end', fontSize: 10 },
+    // p90 and p99 may stand close together: their names lean apart.
+    label: { formatter: `p${share * 100}`, color: p.text, position: 'end', fontSize: 10, offset: [[0, -8, 8][i], 0] },
   }));
   const limits = of.objectives.map((limit) => ({
     xAxis: limit,
     lineStyle: { color: p.bad, type: 'solid', width: 1.5 },
-    label: { formatter: `≤ ${ms(limit)}`, color: p.bad, position: 'insideEndTop', fontSize: 10 },
+    label: { formatter: `≤ ${tidy(limit, 'ms')}`, color: p.bad, position: at, fontSize: 10, backgroundColor: p.panel, padding: [0, 2] },
   }));
   return { silent: true, symbol: 'none', data: [...marks, ...limits] };
 }
@@ -31,9 +32,9 @@ export function cumulative(p: Palette, of: Distribution): Option {
   const base = frame(p);
   return {
     ...base,
-    grid: { left: 8, right: 20, top: 22, bottom: 6, containLabel: true },
+    grid: within({ right: 20, top: 22, bottom: 6 }),
     xAxis: logAxis(p, '', 'ms', [...of.values, ...of.objectives], false),
-    yAxis: yAxis(p, { min: 0, max: 100, interval: 25, axisLabel: { formatter: (v: number) => percent(v) } }),
+    yAxis: yAxis(p, { min: 0, max: 100, interval: 25, axisLabel: { formatter: (v: number) => tidy(v, '%') } }),
     tooltip: {
       ...(base.tooltip as object),
       trigger: 'axis',
@@ -52,7 +53,7 @@ export function cumulative(p: Palette, of: Distribution): Option {
         data: points.map(([value, share]) => [value, share * 100]),
         lineStyle: { color: p.accent, width: 2 },
         itemStyle: { color: p.accent },
-        markLine: lines(p, of),
+        markLine: lines(p, of, 'insideStartTop'),
       },
     ],
   };
@@ -63,7 +64,7 @@ export function histogram(p: Palette, of: Distribution, bins = 32): Option {
   const base = frame(p);
   return {
     ...base,
-    grid: { left: 8, right: 20, top: 22, bottom: 6, containLabel: true },
+    grid: within({ right: 20, top: 22, bottom: 6 }),
     xAxis: logAxis(p, '', 'ms', [...of.values, ...of.objectives], false),
     yAxis: yAxis(p, { minInterval: 1 }),
     tooltip: {
@@ -86,7 +87,7 @@ export function histogram(p: Palette, of: Distribution, bins = 32): Option {
             style: { fill: p.accent },
           };
         },
-        markLine: lines(p, of),
+        markLine: lines(p, of, 'insideEndTop'),
       },
     ],
   };

@@ -1,5 +1,5 @@
 import type { EChartsCoreOption } from 'echarts/core';
-import { ms, number, share, withUnit } from '../../shared/format';
+import { tidy } from '../../shared/format';
 import type { Palette } from '../../shared/theme';
 
 export type Option = EChartsCoreOption;
@@ -7,12 +7,17 @@ export type Axis = Record<string, unknown>;
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
+// The place of a chart's axes: as large as leaves room for their labels within the margins given, px.
+export function within(margins: { left?: number; right?: number; top?: number; bottom?: number }): Record<string, unknown> {
+  return { left: 8, right: 16, ...margins, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' };
+}
+
 // What all charts have in common.
 export function frame(p: Palette): Option {
   return {
     animation: false,
     textStyle: { fontFamily: FONT, fontSize: 11, color: p.quiet },
-    grid: { left: 8, right: 16, top: 14, bottom: 22, containLabel: true },
+    grid: within({ top: 14, bottom: 22 }),
     tooltip: {
       confine: true,
       transitionDuration: 0,
@@ -46,14 +51,11 @@ export function yAxis(p: Palette, more: Axis = {}): Axis {
 }
 
 export function formatter(unit: string): (value: number) => string {
-  if (unit === 'ms') return ms;
-  if (unit === 'share') return share;
-  if (unit === '' || unit === '1/s') return (value) => number(value);
-  return (value) => withUnit(value, unit);
+  return (value) => tidy(value, unit === '1/s' ? '' : unit);
 }
 
-// Values 1, 2 and 5 times powers of ten within [low, high]; powers of ten alone where those would be more than eight.
-export function logTicks(low: number, high: number): number[] {
+// Values 1, 2 and 5 times powers of ten within [low, high]; powers of ten alone where those would be more than `most`.
+export function logTicks(low: number, high: number, most = 8): number[] {
   const ticks: number[] = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e) {
     for (const m of [1, 2, 5]) {
@@ -61,11 +63,11 @@ export function logTicks(low: number, high: number): number[] {
       if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
     }
   }
-  return ticks.length > 8 ? ticks.filter((tick) => Number.isInteger(Number(Math.log10(tick).toFixed(6)))) : ticks;
+  return ticks.length > most ? ticks.filter((tick) => Number.isInteger(Number(Math.log10(tick).toFixed(6)))) : ticks;
 }
 
 // A logarithmic axis over the positive ones of `values`, ending at the next 1, 2 or 5 outside; ECharts alone labels powers of ten only.
-export function logScale(values: number[]): Axis {
+export function logScale(values: number[], most = 8): Axis {
   let low = Infinity;
   let high = -Infinity;
   for (const value of values) {
@@ -78,7 +80,7 @@ export function logScale(values: number[]): Axis {
   const above = (value: number) => Math.min(...[1, 2, 5, 10].map((m) => m * 10 ** Math.floor(Math.log10(value))).filter((x) => x >= value * 0.9999));
   const min = below(low);
   const max = above(high) > min ? above(high) : min * 2;
-  const ticks = logTicks(min, max);
+  const ticks = logTicks(min, max, most);
   return {
     type: 'log',
     min,
@@ -91,7 +93,7 @@ export function logScale(values: number[]): Axis {
 
 // `logScale` merged into `axis`, keeping the colours of its grid.
 export function logAxis(p: Palette, name: string, unit: string, values: number[], vertical: boolean): Axis {
-  const scale = logScale(values);
+  const scale = logScale(values, vertical ? 10 : 8);
   const made = (vertical ? yAxis : (palette: Palette, more: Axis) => axis(palette, name, more))(p, scale);
   return {
     ...made,

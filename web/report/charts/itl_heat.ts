@@ -1,7 +1,7 @@
-import { integer, ms, percent, runTime } from '../../shared/format';
+import { integer, ms, percent, runTime, tidy } from '../../shared/format';
 import { shade, type Palette } from '../../shared/theme';
 import type { Heat } from '../schema';
-import { axis, frame, logTicks, yAxis, type Option, type RenderApi, type Shape } from './frame';
+import { axis, frame, logTicks, yAxis, within, type Option, type RenderApi, type Shape } from './frame';
 
 // Counts are coloured by their logarithm: one long gap among ten thousand short ones must be seen.
 export function heatShare(count: number, most: number): number {
@@ -25,13 +25,13 @@ export function itlHeat(p: Palette, heat: Heat): Option {
   const base = frame(p);
   return {
     ...base,
-    grid: { left: 8, right: 16, top: 10, bottom: 26, containLabel: true },
+    grid: within({ top: 10, bottom: 26 }),
     xAxis: axis(p, 'seconds since the start', { min: heat.t[0], max: heat.t[columns], splitLine: { show: false }, axisLabel: { formatter: integer } }),
     yAxis: yAxis(p, {
       type: 'log',
       min: low,
       max: high,
-      axisLabel: { formatter: ms, customValues: logTicks(low, high) },
+      axisLabel: { formatter: (v: number) => tidy(v, 'ms'), customValues: logTicks(low, high, 10) },
       splitLine: { show: false },
     }),
     tooltip: {

@@ -1,7 +1,7 @@
-import { escapeHtml, isNumber, metric, times } from '../../shared/format';
+import { escapeHtml, isNumber, metric, tidy, times } from '../../shared/format';
 import { SHAPES, type Palette } from '../../shared/theme';
 import type { Estimate, PeersReport } from '../schema';
-import { axis, frame, logAxis, whiskers, type Option } from './frame';
+import { axis, frame, logAxis, whiskers, within, type Option } from './frame';
 
 export interface Advantage {
   metric: string;
@@ -35,15 +35,17 @@ export function peerBars(p: Palette, report: PeersReport, workload: string): Opt
   const base = frame(p);
   const all = advantages(report, workload);
   const peers = [...new Set(report.results.map((r) => r.peer))];
-  const reach = Math.max(2, ...all.flatMap((a) => [a.value, a.low, a.high].filter(isNumber).flatMap((v) => [v, 1 / v])));
+  // The same axis for every workload: bars of two charts can be laid side by side.
+  const every = [...new Set(report.results.map((r) => r.workload))].flatMap((name) => advantages(report, name));
+  const reach = Math.max(2, ...every.flatMap((a) => [a.value, a.low, a.high].filter(isNumber).flatMap((v) => [v, 1 / v])));
   const categories = all.map((a) => `${metric(a.metric).name}, ${a.peer}`);
   return {
     ...base,
-    grid: { left: 8, right: 52, top: 8, bottom: 26, containLabel: true },
+    grid: within({ right: 52, top: 8, bottom: 26 }),
     yAxis: axis(p, '', { type: 'category', inverse: true, data: categories, axisLabel: { color: p.text, interval: 0, hideOverlap: false }, splitLine: { show: false } }),
     xAxis: {
       ...logAxis(p, 'times as good as the peer', '', [1 / reach, reach], false),
-      axisLabel: { ...(logAxis(p, '', '', [1 / reach, reach], false).axisLabel as object), formatter: times },
+      axisLabel: { ...(logAxis(p, '', '', [1 / reach, reach], false).axisLabel as object), formatter: (v: number) => `${tidy(v)}×` },
     },
     tooltip: {
       ...(base.tooltip as object),

@@ -2,7 +2,7 @@ import { integer, isNumber, ms, runTime } from '../../shared/format';
 import { SHAPES, type Palette } from '../../shared/theme';
 import type { Measured } from '../derive';
 import { ascending, quantile } from '../stats';
-import { axis, frame, logAxis, type Option } from './frame';
+import { axis, frame, logAxis, within, type Option } from './frame';
 
 export type Figure = 'ttft' | 'tpot' | 'latency';
 
@@ -28,7 +28,7 @@ export function overTime(p: Palette, requests: Measured[], figure: Figure): Opti
   const base = frame(p);
   return {
     ...base,
-    grid: { left: 8, right: 16, top: 10, bottom: 26, containLabel: true },
+    grid: within({ top: 10, bottom: 26 }),
     xAxis: axis(p, 'due, seconds since the start', { min: 0, max: end || 1, axisLabel: { formatter: (v: number) => integer(v) } }),
     yAxis: y,
     tooltip: {
@@ -67,7 +67,7 @@ export function againstPrompt(p: Palette, requests: Measured[]): Option {
   const base = frame(p);
   return {
     ...base,
-    grid: { left: 8, right: 16, top: 10, bottom: 26, containLabel: true },
+    grid: within({ top: 10, bottom: 26 }),
     xAxis: logAxis(p, 'prompt, tokens', '', good.map((r) => r.row.prompt_tokens!), false),
     yAxis: logAxis(p, '', 'ms', good.map((r) => r.ttft!), true),
     tooltip: {

@@ -1,14 +1,14 @@
-import { escapeHtml, isNumber, metric, number, percent, quantity, share, slo, withUnit } from '../../shared/format';
+import { escapeHtml, isNumber, metric, quantity, slo, tidy, withUnit } from '../../shared/format';
 import { DASHES, SHAPES, faded, type Palette } from '../../shared/theme';
 import type { Estimate, Plot, Slo, SweepPoint, SweepReport } from '../schema';
-import { axis, formatter, frame, logAxis, whiskers, yAxis, type Option, type RenderApi, type Shape } from './frame';
+import { axis, formatter, frame, logAxis, whiskers, yAxis, within, type Option, type RenderApi, type Shape } from './frame';
 
 function xAxisOf(p: Palette, report: SweepReport): Record<string, unknown> {
   const { axis: x, series } = report;
   const name = x.unit && !x.label.includes(x.unit) && x.unit !== '1/s' ? `${x.label} (${x.unit})` : x.label;
   const values = series.flatMap((s) => s.points.map((point) => point.x));
   if (x.scale === 'log') return logAxis(p, name, x.unit === '1/s' ? '' : x.unit, values, false);
-  return axis(p, name, { scale: true, axisLabel: { formatter: (v: number) => number(v) } });
+  return axis(p, name, { scale: true, axisLabel: { formatter: (v: number) => tidy(v) } });
 }
 
 function interval(unit: string, e: Estimate): string {
@@ -79,7 +79,7 @@ export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
   const y = plot.scale === 'log' ? logAxis(p, '', plot.unit, values, true) : yAxis(p, { min: 0, axisLabel: { formatter: formatter(plot.unit) } });
   return {
     ...base,
-    grid: { left: 8, right: 16, top: 10, bottom: 26, containLabel: true },
+    grid: within({ top: 10, bottom: 26 }),
     xAxis: xAxisOf(p, report),
     yAxis: y,
     tooltip: {
@@ -89,7 +89,7 @@ export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
         const s = report.series[Math.floor(pair / plot.metrics.length)]!;
         const name = plot.metrics[pair % plot.metrics.length]!;
         const point = s.points.filter((q) => isNumber(q.metrics[name]?.value))[dataIndex]!;
-        return `${escapeHtml(s.label)} at ${number(point.x)}<br>${metric(name).name} ${interval(plot.unit, point.metrics[name]!)}${remarks(point)}`;
+        return `${escapeHtml(s.label)} at ${tidy(point.x)}<br>${metric(name).name} ${interval(plot.unit, point.metrics[name]!)}${remarks(point)}`;
       },
     },
     series,
@@ -121,15 +121,15 @@ export function goodput(p: Palette, report: SweepReport, objective: Slo): Option
     });
   return {
     ...base,
-    grid: { left: 8, right: 16, top: 12, bottom: 26, containLabel: true },
+    grid: within({ top: 12, bottom: 26 }),
     xAxis: xAxisOf(p, report),
-    yAxis: yAxis(p, { min: 0, max: 100, interval: 25, axisLabel: { formatter: (v: number) => percent(v) } }),
+    yAxis: yAxis(p, { min: 0, max: 100, interval: 25, axisLabel: { formatter: (v: number) => tidy(v, '%') } }),
     tooltip: {
       ...(base.tooltip as object),
       formatter: ({ seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }) => {
         const i = Math.floor(seriesIndex / 2);
         const { point, one } = of(i)[dataIndex]!;
-        return `${escapeHtml(report.series[i]!.label)} at ${number(point.x)}<br>${slo(objective)}: ${interval('share', one)}${remarks(point)}`;
+        return `${escapeHtml(report.series[i]!.label)} at ${tidy(point.x)}<br>${slo(objective)}: ${interval('share', one)}${remarks(point)}`;
       },
     },
     series: report.series.flatMap((_, i) => {
@@ -152,7 +152,7 @@ export function goodput(p: Palette, report: SweepReport, objective: Slo): Option
                     {
                       yAxis: wanted.wanted_share * 100,
                       lineStyle: { color: p.text, type: 'dashed' },
-                      label: { formatter: `wanted: ${share(wanted.wanted_share)}`, position: 'insideStartBottom', color: p.text, fontSize: 10 },
+                      label: { formatter: `wanted: ${tidy(wanted.wanted_share, 'share')}`, position: 'insideStartBottom', color: p.text, fontSize: 10 },
                     },
                   ],
                 },
@@ -185,20 +185,32 @@ export function paretoPoints(report: SweepReport): ParetoPoint[] {
   return all;
 }
 
+// Those points whose names fit beside them: none closer than a few hundredths of either axis to one named before, the best first.
+function apart(points: ParetoPoint[]): Set<ParetoPoint> {
+  const width = Math.max(...points.map((q) => q.tpot)) - Math.min(...points.map((q) => q.tpot)) || 1;
+  const height = Math.max(...points.map((q) => q.tokens)) || 1;
+  const named: ParetoPoint[] = [];
+  for (const a of points.toSorted((x, y) => Number(y.best) - Number(x.best))) {
+    if (!named.some((b) => Math.abs(a.tpot - b.tpot) / width < 0.06 && Math.abs(a.tokens - b.tokens) / height < 0.05)) named.push(a);
+  }
+  return new Set(named);
+}
+
 // What a second of the server gives against how long each user waits for a token. Up and to the left is better.
 export function pareto(p: Palette, report: SweepReport): Option {
   const base = frame(p);
   const all = paretoPoints(report);
+  const named = apart(all);
   return {
     ...base,
-    grid: { left: 8, right: 20, top: 14, bottom: 26, containLabel: true },
-    xAxis: axis(p, 'median TPOT', { scale: true, axisLabel: { formatter: (v: number) => withUnit(v, 'ms') } }),
-    yAxis: yAxis(p, { min: 0, axisLabel: { formatter: (v: number) => withUnit(v, 'tok/s') } }),
+    grid: within({ right: 20, top: 14, bottom: 26 }),
+    xAxis: axis(p, 'median TPOT', { scale: true, axisLabel: { formatter: (v: number) => tidy(v, 'ms') } }),
+    yAxis: yAxis(p, { min: 0, axisLabel: { formatter: (v: number) => tidy(v, 'tok/s') } }),
     tooltip: {
       ...(base.tooltip as object),
       formatter: ({ seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }) => {
         const point = all.filter((q) => q.series === seriesIndex)[dataIndex]!;
-        return `${escapeHtml(report.series[seriesIndex]!.label)} at ${number(point.x)}: <b>${withUnit(point.tokens, 'tok/s')}</b>, a token each <b>${withUnit(point.tpot, 'ms')}</b>`;
+        return `${escapeHtml(report.series[seriesIndex]!.label)} at ${tidy(point.x)}: <b>${withUnit(point.tokens, 'tok/s')}</b>, a token each <b>${withUnit(point.tpot, 'ms')}</b>`;
       },
     },
     series: report.series.map((s, i) => ({
@@ -207,14 +219,13 @@ export function pareto(p: Palette, report: SweepReport): Option {
       symbol: SHAPES[i % SHAPES.length],
       lineStyle: { color: p.series[i % p.series.length], width: 1.2, opacity: 0.5 },
       itemStyle: { color: p.series[i % p.series.length] },
-      labelLayout: { hideOverlap: true },
       data: all
         .filter((point) => point.series === i)
         .map((point) => ({
           value: [point.tpot, point.tokens],
           symbolSize: point.best ? 10 : 6,
           itemStyle: point.best ? {} : { color: p.panel, borderColor: p.series[i % p.series.length], borderWidth: 1.5 },
-          label: { show: true, position: 'right', formatter: number(point.x), color: p.quiet, fontSize: 10 },
+          label: { show: named.has(point), position: 'right', formatter: tidy(point.x), color: p.quiet, fontSize: 10 },
         })),
     })),
   };

@@ -1,4 +1,4 @@
-import { integer, isNumber, ms, number, plural, runTime, share, withUnit } from '../../shared/format';
+import { escapeHtml, integer, isNumber, ms, number, plural, runTime, tidy, withUnit } from '../../shared/format';
 import { faded, type Palette } from '../../shared/theme';
 import { why } from '../reasons';
 import type { Measured } from '../derive';
@@ -22,7 +22,7 @@ export interface Panel {
   title: string;
   lines: Line[];
   max?: number;
-  format: (value: number) => string;
+  unit: string;
 }
 
 // What the server told over time, each in a panel of its own below the requests; what it did not tell has none.
@@ -34,7 +34,7 @@ export function panels(report: ServeReport, requests: Measured[]): Panel[] {
     all.push({
       id: 'composition',
       title: 'Tokens a scheduler step',
-      format: (v) => number(v),
+      unit: '',
       lines: [
         { name: 'decode', t: steps.t, values: steps.decode_tokens, colour: (p) => p.decode, stack: true },
         { name: 'prefill', t: steps.t, values: steps.prefill_tokens, colour: (p) => p.prefill, stack: true },
@@ -43,7 +43,7 @@ export function panels(report: ServeReport, requests: Measured[]): Panel[] {
     all.push({
       id: 'steps',
       title: 'Step time',
-      format: ms,
+      unit: 'ms',
       lines: [{ name: 'step', t: steps.t, values: steps.ms, colour: (p) => p.series[3]! }],
     });
   }
@@ -52,7 +52,7 @@ export function panels(report: ServeReport, requests: Measured[]): Panel[] {
     all.push({
       id: 'queue',
       title: 'Sequences running and waiting',
-      format: (v) => number(v),
+      unit: '',
       lines: [
         { name: 'running', t: queue.t, values: queue.running ?? [], colour: (p) => p.accent },
         { name: 'waiting', t: queue.t, values: queue.waiting ?? [], colour: (p) => p.bad, dashed: true },
@@ -63,20 +63,20 @@ export function panels(report: ServeReport, requests: Measured[]): Panel[] {
     all.push({
       id: 'flight',
       title: 'Requests in flight, as the client saw them',
-      format: (v) => number(v),
+      unit: '',
       lines: [{ name: 'in flight', t: own.t, values: own.values, colour: (p) => p.accent }],
     });
   }
   const kv = steps?.t.length ? { t: steps.t, values: kvUsed(steps) } : samples && known(samples.kv_used) ? { t: samples.t, values: samples.kv_used! } : null;
   if (kv) {
-    all.push({ id: 'kv', title: 'KV cache in use', max: 1, format: share, lines: [{ name: 'in use', ...kv, colour: (p) => p.good }] });
+    all.push({ id: 'kv', title: 'KV cache in use', max: 1, unit: 'share', lines: [{ name: 'in use', ...kv, colour: (p) => p.good }] });
   }
   if (samples && known(samples.mbu_percent)) {
     all.push({
       id: 'mbu',
       title: 'Memory bandwidth used (MBU)',
       max: 100,
-      format: (v) => withUnit(v, '%'),
+      unit: '%',
       lines: [{ name: 'MBU', t: samples.t, values: samples.mbu_percent!, colour: (p) => p.series[4]! }],
     });
   }
@@ -114,6 +114,7 @@ export interface Timeline {
   kinds: Kind[]; // that occur
   window(from: number, to: number): Window;
   each(from: number, to: number): number; // scheduler steps behind one point
+  point(kind: string | null, index: number): void; // at a rectangle of a request: the tooltip then tells of it
   option(p: Palette): Option;
   // What changes when the window does; for ECharts' setOption.
   zoomed(p: Palette, from: number, to: number): Option;
@@ -126,6 +127,7 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
   const present = new Set(window(0, end).bars.map((bar) => bar.kind));
   const height = TOP + REQUESTS + below.length * (PANEL + GAP) + 66;
   let shown = window(0, end);
+  let pointed: Measured | null = null;
 
   const requestSeries = (p: Palette) =>
     KINDS.filter((kind) => present.has(kind)).map((kind) => ({
@@ -192,8 +194,16 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
       const values = panel.lines
         .map((line) => items.find((item) => item.seriesId === `${panel.id}-${line.name}`))
         .filter((item) => item && isNumber(item.value[1]))
-        .map((item) => `${item!.seriesName} <b>${panel.format(item!.value[1]!)}</b>`);
+        .map((item) => `${item!.seriesName} <b>${withUnit(item!.value[1]!, panel.unit)}</b>`);
       if (values.length) lines.push(values.length > 1 ? `${panel.title}: ${values.join(', ')}` : `${panel.title}: ${values[0]!.replace(/^[^<]*/, '')}`);
+    }
+    if (pointed) {
+      const r = pointed;
+      const reason = why(r, 'end');
+      lines.unshift(
+        `<b>request ${r.row.index}</b>: ${r.whole ? `TTFT ${ms(r.ttft)}, TPOT ${ms(r.tpot)}, latency ${ms(r.latency)}` : escapeHtml(`${r.row.outcome}: ${r.row.error}`)}`,
+        `${integer(r.row.prompt_tokens)} tokens in, ${integer(r.row.output_tokens)} out${reason ? `; ${reason}` : ''}`,
+      );
     }
     return `<b>${runTime(t)}</b><br>${lines.join('<br>')}`;
   };
@@ -204,6 +214,10 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
     kinds: KINDS.filter((kind) => present.has(kind)),
     window,
     each: (from, to) => Math.max(1, ...below.flatMap((panel) => panel.lines.map((line) => lane(line.t, line.values, from, to, MOST_POINTS).each))),
+    point(kind, index) {
+      const bar = kind ? shown.bars.filter((b) => b.kind === kind)[index] : undefined;
+      pointed = bar ? shown.shown[bar.row]! : null;
+    },
     option(p) {
       shown = window(0, end);
       const base = frame(p);
@@ -214,7 +228,7 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
           min: 0,
           max: end,
           splitLine: { show: true, lineStyle: { color: p.grid } },
-          axisLabel: { show: last, formatter: (v: number) => runTime(v) },
+          axisLabel: { show: last, formatter: (v: number) => tidy(v, 's') },
           axisPointer: { label: { show: last, formatter: ({ value }: { value: number }) => runTime(value) } },
         });
       const titles = ['One row a request, in the order they were due', ...below.map((panel) => panel.title)];
@@ -242,7 +256,7 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
             nameTextStyle: { color: p.text, fontSize: 11.5, fontWeight: 600, align: 'left', padding: [0, 0, 0, -48] },
             splitNumber: 2,
             splitLine: { show: i > 0, lineStyle: { color: p.grid } },
-            axisLabel: i === 0 ? { show: false } : { formatter: below[i - 1]!.format },
+            axisLabel: i === 0 ? { show: false } : { formatter: (v: number) => tidy(v, below[i - 1]!.unit) },
           }),
           ...(i === 0 ? { ...rowsAxis(), inverse: true, nameLocation: 'start' } : {}),
           ...(i > 0 && below[i - 1]!.max ? { max: below[i - 1]!.max, interval: below[i - 1]!.max! / 2 } : {}),
@@ -258,6 +272,7 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
             right: 16,
             height: 18,
             showDetail: false,
+            showDataShadow: false,
             borderColor: p.line,
             fillerColor: faded(p.accent, 0.18),
             handleStyle: { color: p.panel, borderColor: p.accent },

@@ -1,10 +1,10 @@
-import { ms, plural } from '../../shared/format';
+import { ms, plural, tidy } from '../../shared/format';
 import type { Palette } from '../../shared/theme';
 import { PART_NAMES, PARTS, type Group, type Part } from '../derive';
-import { axis, frame, type Option } from './frame';
+import { axis, frame, within, type Option } from './frame';
 
 export function partColour(p: Palette, part: Part): string {
-  return { lag: p.bad, queue: p.queue, prefill: p.prefill, decode: p.decode, other: p.other }[part];
+  return { lag: p.text, queue: p.queue, prefill: p.prefill, decode: p.decode, other: p.other }[part];
 }
 
 // The requests in groups from the fastest to the slowest, one bar a group, one stack a part.
@@ -13,9 +13,9 @@ export function whereTimeGoes(p: Palette, groups: Group[]): Option {
   const parts = PARTS.filter((part) => groups.some((g) => g.split[part] > 0));
   return {
     ...base,
-    grid: { left: 8, right: 16, top: 8, bottom: 26, containLabel: true },
+    grid: within({ top: 8, bottom: 26 }),
     yAxis: axis(p, '', { type: 'category', inverse: true, data: groups.map((g) => g.label), splitLine: { show: false } }),
-    xAxis: axis(p, 'mean of the group', { axisLabel: { formatter: ms } }),
+    xAxis: axis(p, 'mean of the group', { axisLabel: { formatter: (v: number) => tidy(v, 'ms') } }),
     tooltip: {
       ...(base.tooltip as object),
       trigger: 'axis',
