@@ -1,0 +1,232 @@
+import { escapeHtml, isNumber, metric, quantity, slo, tidy, withUnit } from '../../shared/format';
+import { DASHES, SHAPES, faded, type Palette } from '../../shared/theme';
+import type { Estimate, Plot, Slo, SweepPoint, SweepReport } from '../schema';
+import { axis, formatter, frame, logAxis, whiskers, yAxis, within, type Option, type RenderApi, type Shape } from './frame';
+
+function xAxisOf(p: Palette, report: SweepReport): Record<string, unknown> {
+  const { axis: x, series } = report;
+  const name = x.unit && !x.label.includes(x.unit) && x.unit !== '1/s' ? `${x.label} (${x.unit})` : x.label;
+  const values = series.flatMap((s) => s.points.map((point) => point.x));
+  if (x.scale === 'log') return logAxis(p, name, x.unit === '1/s' ? '' : x.unit, values, false);
+  return axis(p, name, { scale: true, axisLabel: { formatter: (v: number) => tidy(v) } });
+}
+
+function interval(unit: string, e: Estimate): string {
+  const q = quantity(e.value, unit, e.low, e.high);
+  return `<b>${q.text} ${q.unit}</b>${q.interval ? ` (${q.interval})` : ''}`;
+}
+
+// The band between low and high, as one polygon.
+function band(colour: string, points: [number, Estimate][]): Record<string, unknown> {
+  const known = points.filter(([, e]) => isNumber(e.low) && isNumber(e.high));
+  return {
+    type: 'custom',
+    silent: true,
+    z: 1,
+    clip: true,
+    data: known.length > 1 ? [[known[0]![0], known[0]![1].value]] : [],
+    renderItem: (_: unknown, api: RenderApi): Shape => ({
+      type: 'polygon',
+      shape: { points: [...known.map(([x, e]) => api.coord([x, e.low!])), ...known.toReversed().map(([x, e]) => api.coord([x, e.high!]))] },
+      style: { fill: faded(colour, 0.16) },
+    }),
+  };
+}
+
+function remarks(point: SweepPoint): string {
+  return `${point.noise === 'noisy' ? '<br>the machine was noisy' : ''}${point.stopped ? '<br>stopped before its end' : ''}`;
+}
+
+// One of `plots`: each metric of each series with its interval. Colour and shape tell the series, the dash tells the metric.
+export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
+  const base = frame(p);
+  const values: number[] = [];
+  const series = report.series.flatMap((s, i) => {
+    const colour = p.series[i % p.series.length]!;
+    const knee = report.knee?.find((k) => k.label === s.label);
+    return plot.metrics.flatMap((name, j) => {
+      const points = s.points.filter((point) => isNumber(point.metrics[name]?.value));
+      const estimates = points.map((point): [number, Estimate] => [point.x, point.metrics[name]!]);
+      for (const [, e] of estimates) values.push(e.value, ...[e.low, e.high].filter(isNumber));
+      return [
+        band(colour, estimates),
+        {
+          type: 'line',
+          name: `${s.label}, ${metric(name).name}`,
+          z: 3,
+          symbol: SHAPES[i % SHAPES.length],
+          symbolSize: 6,
+          data: points.map((point) => ({
+            value: [point.x, point.metrics[name]!.value],
+            // Hollow: not to be trusted as the others.
+            itemStyle: point.noise === 'noisy' || point.stopped ? { color: p.panel, borderColor: colour, borderWidth: 1.5 } : { color: colour },
+          })),
+          lineStyle: { color: colour, width: 1.8, type: DASHES[j % DASHES.length] },
+          itemStyle: { color: colour },
+          ...(knee && j === 0
+            ? {
+                markLine: {
+                  silent: true,
+                  symbol: 'none',
+                  data: [{ xAxis: knee.x, lineStyle: { color: colour, type: 'dotted', width: 1.4 }, label: { show: false } }],
+                },
+              }
+            : {}),
+        },
+      ];
+    });
+  });
+  const y = plot.scale === 'log' ? logAxis(p, '', plot.unit, values, true) : yAxis(p, { min: 0, axisLabel: { formatter: formatter(plot.unit) } });
+  return {
+    ...base,
+    grid: within({ top: 10, bottom: 26 }),
+    xAxis: xAxisOf(p, report),
+    yAxis: y,
+    tooltip: {
+      ...(base.tooltip as object),
+      formatter: ({ seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }) => {
+        const pair = Math.floor(seriesIndex / 2);
+        const s = report.series[Math.floor(pair / plot.metrics.length)]!;
+        const name = plot.metrics[pair % plot.metrics.length]!;
+        const point = s.points.filter((q) => isNumber(q.metrics[name]?.value))[dataIndex]!;
+        return `${escapeHtml(s.label)} at ${tidy(point.x)}<br>${metric(name).name} ${interval(plot.unit, point.metrics[name]!)}${remarks(point)}`;
+      },
+    },
+    series,
+  };
+}
+
+
+export function sameSlo(a: Slo, b: Slo): boolean {
+  return a.ttft_ms === b.ttft_ms && a.tpot_ms === b.tpot_ms && a.e2el_ms === b.e2el_ms;
+}
+
+// The objectives of a sweep, each once.
+export function objectives(report: SweepReport): Slo[] {
+  const all: Slo[] = [];
+  for (const point of report.series.flatMap((s) => s.points)) {
+    for (const { slo: one } of point.goodput ?? []) if (!all.some((other) => sameSlo(one, other))) all.push(one);
+  }
+  return all;
+}
+
+// The share of good requests against x, with Wilson's interval and the share that is wanted.
+export function goodput(p: Palette, report: SweepReport, objective: Slo): Option {
+  const base = frame(p);
+  const wanted = report.frontier?.find((f) => sameSlo(f.slo, objective));
+  const of = (i: number) =>
+    report.series[i]!.points.flatMap((point) => {
+      const one = point.goodput?.find((g) => sameSlo(g.slo, objective))?.share;
+      return one ? [{ point, one }] : [];
+    });
+  return {
+    ...base,
+    grid: within({ top: 12, bottom: 26 }),
+    xAxis: xAxisOf(p, report),
+    yAxis: yAxis(p, { min: 0, max: 100, interval: 25, axisLabel: { formatter: (v: number) => tidy(v, '%') } }),
+    tooltip: {
+      ...(base.tooltip as object),
+      formatter: ({ seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }) => {
+        const i = Math.floor(seriesIndex / 2);
+        const { point, one } = of(i)[dataIndex]!;
+        return `${escapeHtml(report.series[i]!.label)} at ${tidy(point.x)}<br>${slo(objective)}: ${interval('share', one)}${remarks(point)}`;
+      },
+    },
+    series: report.series.flatMap((_, i) => {
+      const colour = p.series[i % p.series.length]!;
+      return [
+        {
+          type: 'line',
+          name: report.series[i]!.label,
+          symbol: SHAPES[i % SHAPES.length],
+          symbolSize: 6,
+          data: of(i).map(({ point, one }) => [point.x, one.value * 100]),
+          lineStyle: { color: colour, width: 1.6 },
+          itemStyle: { color: colour },
+          ...(i === 0 && wanted
+            ? {
+                markLine: {
+                  silent: true,
+                  symbol: 'none',
+                  data: [
+                    {
+                      yAxis: wanted.wanted_share * 100,
+                      lineStyle: { color: p.text, type: 'dashed' },
+                      label: { formatter: `wanted: ${tidy(wanted.wanted_share, 'share')}`, position: 'insideStartBottom', color: p.text, fontSize: 10 },
+                    },
+                  ],
+                },
+              }
+            : {}),
+        },
+        whiskers({ colour }, of(i).filter(({ one }) => isNumber(one.low) && isNumber(one.high)).map(({ point, one }) => [point.x, one.low! * 100, one.high! * 100])),
+      ];
+    }),
+  };
+}
+
+export interface ParetoPoint {
+  series: number;
+  x: number; // of the sweep
+  tpot: number;
+  tokens: number;
+  best: boolean; // no other point has both more tokens a second and a lower TPOT
+}
+
+export function paretoPoints(report: SweepReport): ParetoPoint[] {
+  const all = report.series.flatMap((s, series) =>
+    s.points.flatMap((point): ParetoPoint[] => {
+      const tpot = point.metrics.median_tpot_ms?.value;
+      const tokens = point.metrics.output_throughput?.value;
+      return isNumber(tpot) && isNumber(tokens) ? [{ series, x: point.x, tpot, tokens, best: false }] : [];
+    }),
+  );
+  for (const a of all) a.best = !all.some((b) => b !== a && b.tpot <= a.tpot && b.tokens >= a.tokens && (b.tpot < a.tpot || b.tokens > a.tokens));
+  return all;
+}
+
+// Those points whose names fit beside them: none closer than a few hundredths of either axis to one named before, the best first.
+function apart(points: ParetoPoint[]): Set<ParetoPoint> {
+  const width = Math.max(...points.map((q) => q.tpot)) - Math.min(...points.map((q) => q.tpot)) || 1;
+  const height = Math.max(...points.map((q) => q.tokens)) || 1;
+  const named: ParetoPoint[] = [];
+  for (const a of points.toSorted((x, y) => Number(y.best) - Number(x.best))) {
+    if (!named.some((b) => Math.abs(a.tpot - b.tpot) / width < 0.06 && Math.abs(a.tokens - b.tokens) / height < 0.05)) named.push(a);
+  }
+  return new Set(named);
+}
+
+// What a second of the server gives against how long each user waits for a token. Up and to the left is better.
+export function pareto(p: Palette, report: SweepReport): Option {
+  const base = frame(p);
+  const all = paretoPoints(report);
+  const named = apart(all);
+  return {
+    ...base,
+    grid: within({ right: 20, top: 14, bottom: 26 }),
+    xAxis: axis(p, 'median TPOT', { scale: true, axisLabel: { formatter: (v: number) => tidy(v, 'ms') } }),
+    yAxis: yAxis(p, { min: 0, axisLabel: { formatter: (v: number) => tidy(v, 'tok/s') } }),
+    tooltip: {
+      ...(base.tooltip as object),
+      formatter: ({ seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }) => {
+        const point = all.filter((q) => q.series === seriesIndex)[dataIndex]!;
+        return `${escapeHtml(report.series[seriesIndex]!.label)} at ${tidy(point.x)}: <b>${withUnit(point.tokens, 'tok/s')}</b>, a token each <b>${withUnit(point.tpot, 'ms')}</b>`;
+      },
+    },
+    series: report.series.map((s, i) => ({
+      type: 'line',
+      name: s.label,
+      symbol: SHAPES[i % SHAPES.length],
+      lineStyle: { color: p.series[i % p.series.length], width: 1.2, opacity: 0.5 },
+      itemStyle: { color: p.series[i % p.series.length] },
+      data: all
+        .filter((point) => point.series === i)
+        .map((point) => ({
+          value: [point.tpot, point.tokens],
+          symbolSize: point.best ? 10 : 6,
+          itemStyle: point.best ? {} : { color: p.panel, borderColor: p.series[i % p.series.length], borderWidth: 1.5 },
+          label: { show: named.has(point), position: 'right', formatter: tidy(point.x), color: p.quiet, fontSize: 10 },
+        })),
+    })),
+  };
+}

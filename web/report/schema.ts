@@ -1,0 +1,234 @@
+// The JSON of docs/bench_reports.md as the page reads it. Everything below a report's top may be missing or null.
+export interface Estimate {
+  value: number;
+  low: number | null;
+  high: number | null;
+}
+export type Figure = number | null | undefined;
+export type Metrics = Record<string, Estimate | null | undefined>;
+
+export interface Slo {
+  ttft_ms?: number;
+  tpot_ms?: number;
+  e2el_ms?: number;
+}
+export interface Goodput {
+  slo: Slo;
+  share: Estimate | null;
+  requests_s: number | null;
+  tokens_s: number | null;
+}
+export interface Phase {
+  phase: 'queue' | 'prefill' | 'decode';
+  start: number;
+  end: number;
+  tokens: number | null;
+}
+export interface RequestRow {
+  index: number;
+  session: number;
+  turn: number;
+  warmup: boolean;
+  due: number;
+  sent: number | null;
+  first_byte: number | null;
+  first_token: number | null;
+  last_token?: number | null;
+  ended: number | null;
+  prompt_tokens: number | null;
+  cached_tokens: number | null;
+  output_tokens: number | null;
+  outcome: string;
+  status: number;
+  error: string;
+  id: string;
+  finish_reason: string;
+  good: number[];
+  phases: Phase[] | null;
+}
+export interface Noise {
+  steal_percent: Figure;
+  other_cpu_percent: Figure;
+  load_average: Figure;
+  frequency_mhz: { min: number; median: number; max: number } | null;
+  throttled_s: Figure;
+  read_gb_s_before: Figure;
+  read_gb_s_after: Figure;
+  verdict: string;
+  reasons: string[];
+}
+export interface Samples {
+  t: number[];
+  running?: (number | null)[];
+  waiting?: (number | null)[];
+  kv_used?: (number | null)[];
+  prefill_tok_s?: (number | null)[];
+  decode_tok_s?: (number | null)[];
+  mbu_percent?: (number | null)[];
+  resident_bytes?: (number | null)[];
+}
+export interface Steps {
+  t: number[];
+  ms: number[];
+  prefill_tokens: number[];
+  decode_tokens: number[];
+  sequences: number[];
+  running: number[];
+  waiting: number[];
+  pages_used: number[];
+  pages_free: number[];
+  preempted: number[];
+}
+export interface Heat {
+  t: number[];
+  ms: number[];
+  counts: number[][];
+}
+export interface Server {
+  model_bytes: Figure;
+  kv_bytes_per_token: Figure;
+  kv_capacity_tokens: Figure;
+  resident_peak_bytes: Figure;
+  cpu_seconds: Figure;
+  mbu_percent: Figure;
+  mfu_percent: Figure;
+  read_gb_s: Figure;
+  peak_gop_s: Figure;
+  energy_joules: Figure;
+  counters: Record<string, number> | null;
+}
+
+interface Common {
+  schema: string;
+  schema_version: number;
+  millrace?: { version?: string; commit?: string; build?: string } | null;
+  machine?: Record<string, unknown> | null;
+  command?: string[] | null;
+  date?: string | null;
+}
+
+type Statistic = 'mean' | 'median' | 'std' | 'p90' | 'p95' | 'p99';
+type Latency = 'ttft' | 'tpot' | 'itl' | 'e2el';
+
+export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Latency}_ms`, Figure>> {
+  schema: 'millrace.bench.serve';
+  backend?: string | null;
+  label?: string | null;
+  model_id?: string | null;
+  tokenizer_id?: string | null;
+  num_prompts?: Figure;
+  request_rate?: number | string | null;
+  burstiness?: Figure;
+  max_concurrency?: Figure;
+  duration?: Figure;
+  completed?: Figure;
+  failed?: Figure;
+  total_input_tokens?: Figure;
+  total_output_tokens?: Figure;
+  request_throughput?: Figure;
+  request_goodput?: Figure;
+  output_throughput?: Figure;
+  total_token_throughput?: Figure;
+  max_concurrent_requests?: Figure;
+  itls?: number[][] | null;
+  target?: { url?: string | null; spawned?: string[] | string | null } | null;
+  load?: {
+    kind?: string | null;
+    workload?: string | null;
+    arrivals?: string | null;
+    users?: Figure;
+    think_s?: Figure;
+    sessions?: Figure;
+    turns?: Figure;
+    warmup?: Figure;
+    seed?: Figure;
+    stopped?: boolean | null;
+  } | null;
+  estimates?: Metrics | null;
+  goodput?: Goodput[] | null;
+  client?: {
+    cpu_share?: Figure;
+    cpu_seconds?: Figure;
+    send_lag_ms?: Partial<Record<'mean' | 'p50' | 'p90' | 'p99' | 'max', number | null>> | null;
+  } | null;
+  server?: Partial<Server> | null;
+  samples?: Samples | null;
+  steps?: Steps | null;
+  requests?: RequestRow[] | null;
+  itl_heat?: Heat | null;
+  noise?: Partial<Noise> | null;
+}
+
+export interface SweepPoint {
+  x: number;
+  stopped?: boolean | null;
+  runs?: Figure;
+  metrics: Metrics;
+  goodput?: Goodput[] | null;
+  noise?: string | null;
+}
+export interface SweepSeries {
+  label: string;
+  points: SweepPoint[];
+}
+export interface Plot {
+  title: string;
+  metrics: string[];
+  unit: string;
+  scale: 'log' | 'linear';
+}
+export interface SweepReport extends Common {
+  schema: 'millrace.bench.sweep';
+  axis: { name: string; unit: string; label: string; scale: 'log' | 'linear' };
+  series: SweepSeries[];
+  plots?: Plot[] | null;
+  knee?: { label: string; x: number; why: string }[] | null;
+  frontier?:
+    | {
+        slo: Slo;
+        wanted_share: number;
+        rate: Estimate | null;
+        tried: { rate: number; share: Estimate; met: boolean }[];
+      }[]
+    | null;
+}
+
+export interface Verdict {
+  metric: string;
+  unit: string;
+  better: 'lower' | 'higher';
+  a: Figure;
+  b: Figure;
+  ratio: Estimate | null;
+  noise_ratio: Figure;
+  verdict: string;
+  why: string;
+}
+export interface Round {
+  order: string;
+  a: Record<string, Figure | Estimate>;
+  b: Record<string, Figure | Estimate>;
+  noise?: Partial<Noise> | string | null;
+}
+export interface CompareReport extends Common {
+  schema: 'millrace.bench.compare';
+  sides: { name: string; target?: string | { url?: string | null } | null; millrace_version?: string | null }[];
+  rounds?: Round[] | null;
+  verdicts?: Verdict[] | null;
+  verdict?: string | null;
+  threshold_percent?: Figure;
+}
+
+export interface PeersReport extends Common {
+  schema: 'millrace.bench.peers';
+  peers: { name: string; version?: string | null; model?: string | null; weights?: string | null; command?: string[] | string | null }[];
+  workloads?: { name: string; description?: string | null; flags?: string[] | string | null }[] | null;
+  results: {
+    peer: string;
+    workload: string;
+    rounds?: { millrace: Record<string, Figure | Estimate>; peer: Record<string, Figure | Estimate> }[] | null;
+    ratios: Metrics;
+  }[];
+}
+
+export type Report = ServeReport | SweepReport | CompareReport | PeersReport;

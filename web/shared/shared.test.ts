@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { csv } from './download';
+import { parsePlace, placeHash } from './location';
+import { DARK, LIGHT, shade } from './theme';
+
+it('writes csv that spreadsheets read as text', () => {
+  expect(csv(['a', 'b'], [['x,"y"', 1], ['=1+1', null], ['two\nlines', 0.5]])).toBe(`a,b\r\n"x,""y""",1\r\n'=1+1,\r\n"two\nlines",0.5\r\n`);
+});
+
+it('reads and writes places', () => {
+  expect(parsePlace('#timeline?theme=dark')).toEqual({ id: 'timeline', theme: 'dark' });
+  expect(parsePlace('#timeline?theme=pink')).toEqual({ id: 'timeline', theme: null });
+  expect(parsePlace('')).toEqual({ id: '', theme: null });
+  expect(parsePlace(placeHash({ id: 'over-time', theme: 'light' }))).toEqual({ id: 'over-time', theme: 'light' });
+});
+
+const luminance = (colour: string) => {
+  const channel = (shift: number) => {
+    const c = ((parseInt(colour.slice(1), 16) >> shift) & 255) / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * channel(16) + 0.7152 * channel(8) + 0.0722 * channel(0);
+};
+const contrast = (a: string, b: string) => {
+  const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+};
+
+it.each([['light', LIGHT], ['dark', DARK]] as const)('has contrast enough in the %s palette (WCAG 2.2: 4.5 of text, 3 of lines but the lightest)', (_, p) => {
+  for (const text of [p.text, p.quiet, p.accent, p.good, p.bad, p.warn]) {
+    expect(contrast(text, p.panel)).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(text, p.background)).toBeGreaterThanOrEqual(4.5);
+  }
+  for (const line of p.series.slice(0, 5)) expect(contrast(line, p.panel)).toBeGreaterThanOrEqual(3);
+});
+
+it('shades between the colours of a scale', () => {
+  expect(shade(['#000000', '#ffffff'], 0.5)).toBe('rgb(128, 128, 128)');
+  expect(shade(['#000000', '#ffffff'], 9)).toBe('rgb(255, 255, 255)');
+});
