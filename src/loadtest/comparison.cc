@@ -56,6 +56,50 @@ void judge(MetricVerdict& verdict, std::size_t rounds, double threshold) {
   }
 }
 
+std::vector<std::string> metrics_of(std::span<const ComparedRound> rounds) {
+  std::vector<std::string> metrics;
+  for (const ComparedRound& round : rounds) {
+    for (const auto* side : {&round.a, &round.b}) {
+      for (const auto& [name, value] : *side) {
+        if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.push_back(name);
+      }
+    }
+  }
+  return metrics;
+}
+
+MetricVerdict verdict_of(const std::string& metric, std::span<const ComparedRound> rounds, double threshold) {
+  MetricVerdict verdict{.metric = metric,
+                        .unit = std::string(unit_of(metric)),
+                        .lower_is_better = lower_is_better(metric),
+                        .ratio = {NAN, NAN, NAN},
+                        .noise_ratio = NAN};
+  std::vector<double> a, b;
+  std::size_t whole = 0, zero = 0;  // rounds with a figure above 0 on both sides, and with 0 on both
+  for (const ComparedRound& round : rounds) {
+    const double *of_a = find(round.a, metric), *of_b = find(round.b, metric);
+    if (of_a != nullptr) a.push_back(*of_a);
+    if (of_b != nullptr) b.push_back(*of_b);
+    if (of_a == nullptr || of_b == nullptr) continue;
+    if (*of_a > 0.0 && *of_b > 0.0) ++whole;
+    if (*of_a == 0.0 && *of_b == 0.0) ++zero;
+  }
+  verdict.a = loadgen::quantile(a, 0.5);
+  verdict.b = loadgen::quantile(b, 0.5);
+  if (zero == rounds.size()) {
+    verdict.kind = MetricVerdict::Kind::kEqual;
+    verdict.why = "Both are 0 in every round.";
+  } else if (whole < rounds.size()) {
+    verdict.why =
+        fmt::format("{} of {} rounds lack a figure above 0 on one side or both.", rounds.size() - whole, rounds.size());
+  } else {
+    verdict.ratio = paired_ratio(a, b);
+    verdict.noise_ratio = noise_ratio(a, b);
+    judge(verdict, rounds.size(), threshold);
+  }
+  return verdict;
+}
+
 }  // namespace
 
 std::string_view to_string(MetricVerdict::Kind kind) noexcept {
@@ -94,25 +138,8 @@ std::string_view unit_of(std::string_view metric) noexcept {
 
 Comparison compare(std::span<const ComparedRound> rounds, double threshold_percent) {
   Comparison comparison{.threshold_percent = threshold_percent};
-  if (rounds.empty()) return comparison;
-  for (const auto& [metric, first] : rounds[0].a) {
-    std::vector<double> a, b;
-    for (const ComparedRound& round : rounds) {
-      const double *of_a = find(round.a, metric), *of_b = find(round.b, metric);
-      if (of_a == nullptr || of_b == nullptr || !(*of_a > 0.0) || !(*of_b > 0.0)) break;
-      a.push_back(*of_a);
-      b.push_back(*of_b);
-    }
-    if (a.size() != rounds.size()) continue;
-    MetricVerdict verdict{.metric = metric,
-                          .unit = std::string(unit_of(metric)),
-                          .lower_is_better = lower_is_better(metric),
-                          .a = loadgen::quantile(a, 0.5),
-                          .b = loadgen::quantile(b, 0.5),
-                          .ratio = paired_ratio(a, b),
-                          .noise_ratio = noise_ratio(a, b)};
-    judge(verdict, rounds.size(), threshold_percent / 100);
-    comparison.verdicts.push_back(std::move(verdict));
+  for (const std::string& metric : metrics_of(rounds)) {
+    comparison.verdicts.push_back(verdict_of(metric, rounds, threshold_percent / 100));
   }
   const auto any = [&](MetricVerdict::Kind kind) {
     return std::any_of(comparison.verdicts.begin(), comparison.verdicts.end(),

@@ -13,7 +13,7 @@ namespace millrace::loadtest {
 // The same load on two servers, one right after the other: what the machine does for minutes, both get.
 struct ComparedRound {
   std::string order;                                 // "AB" or "BA"
-  std::vector<std::pair<std::string, double>> a, b;  // metrics by name; what one side lacks is not compared
+  std::vector<std::pair<std::string, double>> a, b;  // metrics by name
   std::string noise;                                 // "quiet" or "noisy"
 };
 
@@ -41,10 +41,11 @@ std::string_view to_string(Comparison::Kind kind) noexcept;  // "regression", "n
 bool lower_is_better(std::string_view metric) noexcept;
 std::string_view unit_of(std::string_view metric) noexcept;  // "ms", "req/s", "tok/s", "%", "B" or ""
 
-// One verdict for each metric that both sides have in every round, in the order of the first. B ranks before or behind
-// A only where five rounds or more agree on it (the 95 % interval of the ratio leaves out 1), the change is above
-// `threshold_percent`, and it is larger than what a side differs from itself. "equal": the interval lies within the
-// threshold. All else is undecided. One metric that is worse is a regression; none is where nothing is undecided.
+// One verdict for each metric of any round, in the order they come. B ranks before or behind A only where five rounds
+// or more agree on it (the 95 % interval of the ratio leaves out 1), the change is above `threshold_percent`, and it is
+// larger than what a side differs from itself. "equal": the interval lies within the threshold. All else is undecided,
+// also where a side has no figure above 0 in some round: a ratio says nothing there (it is NaN). One metric that is
+// worse is a regression; none is where nothing is undecided.
 Comparison compare(std::span<const ComparedRound> rounds, double threshold_percent);
 
 }  // namespace millrace::loadtest

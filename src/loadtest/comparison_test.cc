@@ -109,13 +109,25 @@ TEST(Comparison, FewRoundsRankNothingHoweverFarApart) {
   EXPECT_EQ(compare(rounds, 3.0).verdicts[0].kind, Kind::kWorse);
 }
 
-TEST(Comparison, AMetricThatARoundLacksIsNotCompared) {
-  std::vector<ComparedRound> rounds(6, {"AB", {{"x_ms", 1.0}, {"y_ms", 1.0}}, {{"x_ms", 1.0}, {"y_ms", 1.0}}, "quiet"});
+TEST(Comparison, AServerThatHasNoFigureInARoundIsNeverFineThere) {
+  const ComparedRound round{
+      "AB", {{"x_ms", 1.0}, {"request_goodput", 5.0}}, {{"x_ms", 1.0}, {"request_goodput", 5.0}}, "quiet"};
+  std::vector<ComparedRound> rounds(6, round);
+  EXPECT_EQ(compare(rounds, 3.0).kind, Comparison::Kind::kNoRegression);
   rounds[3].b.pop_back();
-  const Comparison comparison = compare(rounds, 3.0);
-  ASSERT_EQ(comparison.verdicts.size(), 1u);
-  EXPECT_EQ(comparison.verdicts[0].metric, "x_ms");
+  EXPECT_EQ(compare(rounds, 3.0).verdicts[1].kind, Kind::kUndecided);
+  EXPECT_EQ(compare(rounds, 3.0).kind, Comparison::Kind::kUndecided);
+  rounds[3].b.emplace_back("request_goodput", 0.0);
+  EXPECT_EQ(compare(rounds, 3.0).kind, Comparison::Kind::kUndecided);
+  EXPECT_TRUE(std::isnan(compare(rounds, 3.0).verdicts[1].ratio.value));
+  rounds[2].b.emplace_back("only_b_ms", 1.0);
+  EXPECT_EQ(compare(rounds, 3.0).verdicts.at(2).metric, "only_b_ms");
   EXPECT_EQ(compare({}, 3.0).kind, Comparison::Kind::kUndecided);
+}
+
+TEST(Comparison, WhatIsZeroOnBothSidesIsEqual) {
+  const std::vector<ComparedRound> rounds(6, {"AB", {{"request_goodput", 0.0}}, {{"request_goodput", 0.0}}, "quiet"});
+  EXPECT_EQ(compare(rounds, 3.0).kind, Comparison::Kind::kNoRegression);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr double kStep = 2.0;
+constexpr double kStep = 2.0, kAbove = 1.41;
 
 double share_of(const GoodShare& run) {
   return run.all > 0 ? static_cast<double>(run.good) / static_cast<double>(run.all) : 0.0;
@@ -19,7 +19,6 @@ double share_of(const GoodShare& run) {
 struct Place {
   double rate = 0.0;
   std::vector<GoodShare> runs;
-  double fitted = 0.0;
 
   double median() const {
     std::vector<double> shares;
@@ -40,29 +39,6 @@ struct Place {
   }
 };
 
-// Pools neighbours until the shares fall (pool adjacent violators), weighted by runs.
-void fit_falling(std::vector<Place>& places) {
-  struct Block {
-    double sum = 0.0, runs = 0.0;
-    std::size_t places = 0;
-    double mean() const { return sum / runs; }
-  };
-  std::vector<Block> blocks;
-  for (const Place& place : places) {
-    const auto runs = static_cast<double>(place.runs.size());
-    blocks.push_back({place.median() * runs, runs, 1});
-    while (blocks.size() > 1 && blocks[blocks.size() - 2].mean() < blocks.back().mean()) {
-      Block& below = blocks[blocks.size() - 2];
-      below = {below.sum + blocks.back().sum, below.runs + blocks.back().runs, below.places + blocks.back().places};
-      blocks.pop_back();
-    }
-  }
-  std::size_t at = 0;
-  for (const Block& block : blocks) {
-    for (std::size_t i = 0; i < block.places; ++i) places[at++].fitted = block.mean();
-  }
-}
-
 class Search {
  public:
   explicit Search(const FrontierSearch& search) : search_(search) {}
@@ -71,8 +47,7 @@ class Search {
     const auto at = std::lower_bound(places_.begin(), places_.end(), rate,
                                      [](const Place& place, double r) { return place.rate < r; });
     const bool known = at != places_.end() && at->rate == rate;
-    (known ? at : places_.insert(at, {.rate = rate}))->runs.push_back(run);
-    fit_falling(places_);
+    (known ? at : places_.insert(at, Place{rate, {}}))->runs.push_back(run);
   }
 
   // The rate to run next; none where the border is known, or lies outside.
@@ -82,10 +57,14 @@ class Search {
     if (met == 0) return outwards(places_.front(), std::max(places_.front().rate / kStep, search_.lowest));
     if (met == places_.size()) return outwards(places_.back(), std::min(places_.back().rate * kStep, search_.highest));
     const Place &low = places_[met - 1], &high = places_[met];
+    const bool top = met + 1 == places_.size();
+    if (top && !high.believed(search_.wanted)) return high.rate;  // or all that follows is in vain
     if (high.rate / low.rate > 1 + search_.width) return std::sqrt(low.rate * high.rate);
     for (const Place* side : {&low, &high}) {
       if (!side->believed(search_.wanted)) return side->rate;
     }
+    // A server that does not at this rate does not above it either: one more rate must say so.
+    if (top && high.rate < search_.highest) return std::min(high.rate * kAbove, search_.highest);
     return std::nullopt;
   }
 
@@ -107,14 +86,16 @@ class Search {
   }
 
  private:
+  // Those up to the highest rate that does: one below it that does not had bad luck.
   std::size_t met_places() const {
-    return static_cast<std::size_t>(std::count_if(places_.begin(), places_.end(),
-                                                  [&](const Place& place) { return place.fitted >= search_.wanted; }));
+    std::size_t met = places_.size();
+    while (met > 0 && places_[met - 1].median() < search_.wanted) --met;
+    return met;
   }
-  // At the end of what may be tried it is run again until it is believed.
+  // A rate that does not is run again before lower ones are tried, one that does only at the end of what may be tried.
   std::optional<double> outwards(const Place& outermost, double rate) const {
-    if (rate != outermost.rate) return rate;
-    return outermost.believed(search_.wanted) ? std::nullopt : std::optional(rate);
+    if (rate <= outermost.rate && !outermost.believed(search_.wanted)) return outermost.rate;
+    return rate == outermost.rate ? std::nullopt : std::optional(rate);
   }
 
   const FrontierSearch& search_;

@@ -37,10 +37,10 @@ struct Frontier {
 };
 
 // Doubles (or halves) the rate until one does and one does not, then bisects between them (geometric mean). One run
-// that had bad or good luck must not decide: the share over rates is fitted as one that only falls (isotonic
-// regression: Ayer and others 1955), from the median of the runs at each rate, so that neighbours outvote a run out of
-// line; and both sides of the border are measured again, a third time where two runs disagree, before it is believed.
-// Where that moves the border, the search goes on from there. Calls `run` at most `most_runs` times.
+// that had bad or good luck must not decide: the rate that bounds the search and both sides of the border are run
+// again, a third time where two runs disagree (the median of a rate's runs counts), and a rate above the border must
+// fail too. Where that moves the border, the search goes on from there: it is always the highest rate that does. Calls
+// `run` at most `most_runs` times.
 Frontier find_frontier(const FrontierSearch& search, const std::function<GoodShare(double rate)>& run);
 
 }  // namespace millrace::loadtest

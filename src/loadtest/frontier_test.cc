@@ -45,6 +45,20 @@ TEST(Frontier, FindsItInRunsThatVary) {
   EXPECT_GT(settled / 200.0, 0.95);
 }
 
+TEST(Frontier, FindsItThoughEveryTenthRunIsDisturbed) {
+  int far = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    const Frontier frontier = find_frontier({}, [&](double rate) {
+      const bool disturbed = std::bernoulli_distribution(0.1)(random);
+      const GoodShare run = simulate(rate, 10.0, random);
+      return disturbed ? GoodShare{run.good * 6 / 10, run.all} : run;
+    });
+    far += !frontier.rate || std::fabs(std::log(frontier.rate->value / 10.0)) > 0.1 ? 1 : 0;
+  }
+  EXPECT_LT(far / 300.0, 0.08);
+}
+
 TEST(Frontier, OneRunOfBadLuckFarBelowTheBorderDoesNotDecide) {
   for (int unlucky = 0; unlucky < 6; ++unlucky) {
     int runs = 0;
@@ -74,7 +88,7 @@ TEST(Frontier, WhereNothingDoesThereIsNone) {
   const Frontier none = find_frontier(search, [](double) { return GoodShare{10, 100}; });
   EXPECT_FALSE(none.rate);
   EXPECT_FALSE(none.settled);
-  EXPECT_EQ(none.tried.size(), 4u);  // 1, 0.5, and 0.25 twice
+  EXPECT_EQ(none.tried.size(), 6u);  // 1, 0.5 and 0.25, each twice
   EXPECT_FALSE(find_frontier(search, [](double) { return GoodShare{}; }).rate);
 }
 

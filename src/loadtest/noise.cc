@@ -104,8 +104,6 @@ struct NoiseWatch::State {
 
 NoiseWatch::NoiseWatch(std::vector<std::int64_t> processes, ReadText read) : state_(std::make_unique<State>()) {
   processes.push_back(getpid());
-  std::sort(processes.begin(), processes.end());
-  processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
   state_->processes = std::move(processes);
   state_->read = std::move(read);
   state_->readings.push_back(read_machine(state_->processes, state_->read));
