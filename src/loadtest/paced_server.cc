@@ -60,10 +60,16 @@ class Loop {
   }
 
  private:
+  // A stream's next event. The heap holds one a stream, so that it stays small.
   struct Due {
-    std::int64_t at, stream, event;
-    int fd;
+    std::int64_t at = 0, stream = 0, event = 0;
+    int fd = -1;
     bool operator>(const Due& other) const noexcept { return at > other.at; }
+  };
+  struct Stream {
+    std::int64_t arrived = 0;
+    std::vector<double> script;
+    std::string token;  // the chunk of each of its events
   };
 
   void watch(int fd) {
@@ -102,34 +108,46 @@ class Loop {
     return value;
   }
   void begin(int fd, std::int64_t stream) {
+    if (stream >= pace_.streams) return;
     const std::int64_t now = nanoseconds(Clock::now());
     note(stream, 0) = now;
-    std::int64_t event = 0;
-    for (const double at : script_of(pace_, stream)) {
-      due_.push({now + static_cast<std::int64_t>(at * 1e9), stream, event++, fd});
-    }
+    streams_[stream] = {
+        now, script_of(pace_, stream),
+        chunk(fmt::format(R"({{"id":"{}","object":"text_completion","created":1700000000,"model":"paced",)"
+                          R"("choices":[{{"index":0,"text":"a","logprobs":null,"finish_reason":null}}]}})",
+                          stream))};
+    push_next({.stream = stream, .event = 0, .fd = fd});
+  }
+  void push_next(Due due) {
+    const Stream& stream = streams_[due.stream];
+    due.at = stream.arrived + static_cast<std::int64_t>(1e9 * stream.script[static_cast<std::size_t>(due.event)]);
+    due_.push(due);
   }
   std::int64_t& note(std::int64_t stream, std::int64_t entry) {
-    return notes_[static_cast<std::size_t>(std::min(stream, pace_.streams - 1) * (pace_.events + 1) + entry)];
+    return notes_[static_cast<std::size_t>(stream * (pace_.events + 1) + entry)];
   }
   void write_due(std::int64_t now) {
     while (!due_.empty() && due_.top().at <= now) {
       const Due due = due_.top();
       due_.pop();
-      std::string text = due.event == 0 ? std::string(kHead) : "";
-      text += chunk(fmt::format(
-          R"({{"id":"{}","object":"text_completion","created":1700000000,"model":"paced","choices":[{{"index":0,"text":"a","logprobs":null,"finish_reason":null}}]}})",
-          due.stream));
-      if (due.event + 1 == pace_.events) {
-        text += chunk(fmt::format(
-            R"({{"id":"{}","choices":[],"usage":{{"prompt_tokens":1,"completion_tokens":{},"total_tokens":{}}}}})",
-            due.stream, pace_.events, pace_.events + 1));
-        text += chunk("[DONE]") + "0\r\n\r\n";
-      }
+      const bool last = due.event + 1 == pace_.events;
+      text_ = due.event == 0 ? kHead : "";
+      text_ += streams_[due.stream].token;
+      if (last) text_ += end_of(due.stream);
       // These few bytes fit into the buffer of any socket whose client reads; one that does not is out of the game.
       note(due.stream, due.event + 1) = nanoseconds(Clock::now());
-      if (::send(due.fd, text.data(), text.size(), MSG_NOSIGNAL) < 0) ::shutdown(due.fd, SHUT_RDWR);
+      if (::send(due.fd, text_.data(), text_.size(), MSG_NOSIGNAL) < 0) {
+        ::shutdown(due.fd, SHUT_RDWR);
+      } else if (!last) {
+        push_next({.stream = due.stream, .event = due.event + 1, .fd = due.fd});
+      }
     }
+  }
+  std::string end_of(std::int64_t stream) const {
+    return chunk(fmt::format(
+               R"({{"id":"{}","choices":[],"usage":{{"prompt_tokens":1,"completion_tokens":{},"total_tokens":{}}}}})",
+               stream, pace_.events, pace_.events + 1)) +
+           chunk("[DONE]") + "0\r\n\r\n";
   }
 
   const Pace pace_;
@@ -137,6 +155,8 @@ class Loop {
   const int listener_, epoll_;
   std::array<char, 65536> buffer_;
   std::unordered_map<int, std::string> unread_;
+  std::unordered_map<std::int64_t, Stream> streams_;
+  std::string text_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
 };
 

@@ -33,7 +33,9 @@ void print(const loadtest::SelfCheck& check, double limit_percent) {
   fmt::print("events read after they were written {}\n", in_ms(check.client_delay_ms));
   fmt::print("events written after they were due  {} (the server's own)\n", in_ms(check.server_late_ms));
   fmt::print("client: {:.1f} % of a processor{}\n", 100.0 * check.client_cpu_share,
-             check.client_is_bottleneck() ? "; it was the bottleneck" : "");
+             check.client_is_full()   ? "; it was the bottleneck"
+             : check.sends_are_late() ? "; others kept it from sending in time"
+                                      : "");
   fmt::print("largest error {:.3f} %, allowed {:g} %\n", check.worst_percent, limit_percent);
 }
 
@@ -46,7 +48,8 @@ Json json_of_check(const loadtest::SelfCheck& check) {
               {"client_delay_ms", json_of(check.client_delay_ms)},
               {"server_late_ms", json_of(check.server_late_ms)},
               {"client_cpu_share", check.client_cpu_share},
-              {"client_is_bottleneck", check.client_is_bottleneck()},
+              {"client_is_full", check.client_is_full()},
+              {"sends_are_late", check.sends_are_late()},
               {"worst_percent", check.worst_percent},
               {"figures", Json::array()}};
   for (const loadtest::CheckedFigure& f : check.figures) {
