@@ -18,10 +18,10 @@ struct LoadPlan {
   std::int64_t sessions = 1000;
   // Open loop: seconds at which session i begins, one each. Empty: closed loop, `users` of them at a time.
   std::vector<double> starts;
-  std::int64_t users = 0;   // closed loop: sessions at a time, at least 1. Open loop: most at a time, 0 = no limit;
-                            // who waits for that is sent late, and its latency counts from when it was due
-  double think_s = 0.0;     // closed loop: a user rests so long between two sessions
-  double seconds = 0.0;     // begin no session after that; 0 = no limit
+  std::int64_t users = 0;  // closed loop: sessions at a time, at least 1. Open loop: most at a time, 0 = no limit;
+                           // who waits for that is sent late, and its latency counts from when it was due
+  double think_s = 0.0;    // closed loop: a user rests so long between two sessions
+  double seconds = 0.0;    // begin no session after that; 0 = no limit
   // Sessions before, `users` at a time (or 1), marked as such; the clock starts after them. They are those of the
   // workload that follow on the counted ones, so that these are the same whatever the warm-up is.
   std::int64_t warmup = 0;

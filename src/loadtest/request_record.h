@@ -19,9 +19,9 @@ enum class Outcome {
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
-// One request as its client saw it. Times are seconds since the run began (of a warm-up below 0), by the client's clock;
-// what never came is 0 with status 0. Latencies count from
-// `due`, so that what a slow client or server puts off is not left out (coordinated omission).
+// One request as its client saw it. Times are seconds since the run began (of a warm-up below 0), by the client's
+// clock; what never came is 0 with status 0. Latencies count from `due`, so that what a slow client or server puts off
+// is not left out (coordinated omission).
 struct RequestRecord {
   std::int64_t index = 0;    // in the order of sending, from 0
   std::int64_t session = 0;  // whose turn it is

@@ -1,4 +1,4 @@
-"""Writes the seed files of corpus/{http_request,request_body,grammar_matcher}."""
+"""Writes the seed files of corpus/{http_request,reply_reader,request_body,grammar_matcher}."""
 import json
 import pathlib
 
@@ -17,6 +17,27 @@ HTTP = {
     "smuggled": b"POST /x HTTP/1.1\r\n" + HOST + b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /y HTTP/1.1\r\n\r\n",
     "too_long": b"GET / HTTP/1.1\r\n" + HOST + b"x: " + b"a" * 1100 + b"\r\n\r\n",
     "too_much": b"POST / HTTP/1.1\r\n" + HOST + b"content-length: 600\r\n\r\n" + b"a" * 600,
+}
+
+# Of reply_reader: what servers say to a client.
+STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+TOKEN = b'data: {"id":"c1","choices":[{"index":0,"text":"a","finish_reason":null}]}\n\n'
+USAGE = (b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":1}}}\n\n'
+         b"data: [DONE]\n\n")
+
+
+def chunked(*pieces):
+    return b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in (*pieces, b""))
+
+
+REPLIES = {
+    "stream": STREAM + chunked(TOKEN, TOKEN, USAGE),
+    "chat": STREAM + chunked(b'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\r\n\r\n: so\n\n'
+                             b'data: {"choices":[{"delta":{"content":"hi","tool_calls":[{}]},"finish_reason":"stop"}]}\n\n'),
+    "refused": b'HTTP/1.1 429 No\r\ncontent-length: 40\r\n\r\n{"error":{"message":"too\\nmany\\u001b[0m"}}',
+    "error": STREAM + chunked(TOKEN, b'data: {"error":{"message":"lost"}}\n\n'),
+    "until_close": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\nconnection: close\r\n\r\n" + TOKEN + b"data: [DONE]\n\n",
+    "trailers": STREAM + b"5;x=y\r\ndata:\r\n3\r\n{}\n\r\n1\r\n\n\r\n0\r\na: b\r\n\r\nHTTP/1.1 408 x\r\n\r\n",
 }
 
 # Of request_body: by the number of the route, as request_body_fuzz.cc lists them.
@@ -108,6 +129,8 @@ def write(folder, name, data):
 def main():
     for name, text in HTTP.items():
         write("http_request", name, bytes([7]) + text)
+    for name, text in REPLIES.items():
+        write("reply_reader", name, bytes([28]) + text)
     for number, (name, (route, body)) in enumerate(BODIES.items()):
         write("request_body", name, bytes([route, number % 4]) + json.dumps(body, ensure_ascii=False).encode())
     for name, (grammar, text) in TEXTS.items():
