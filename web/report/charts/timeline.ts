@@ -1,4 +1,4 @@
-import { escapeHtml, integer, isNumber, ms, number, plural, runTime, tidy, withUnit } from '../../shared/format';
+import { escapeHtml, integer, isNumber, ms, plural, runTime, tidy, withUnit } from '../../shared/format';
 import { faded, type Palette } from '../../shared/theme';
 import { why } from '../reasons';
 import type { Measured } from '../derive';
@@ -234,9 +234,10 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
       const titles = ['One row a request, in the order they were due', ...below.map((panel) => panel.title)];
       return {
         ...base,
+        // Outer bounds would make the panel with the labels narrower than the others: one moment must stand below itself.
         grid: [
-          { left: 56, right: 16, top: TOP, height: REQUESTS },
-          ...below.map((_, i) => ({ left: 56, right: 16, top: top(i), height: PANEL })),
+          { left: 56, right: 16, top: TOP, height: REQUESTS, outerBoundsMode: 'none' },
+          ...below.map((_, i) => ({ left: 56, right: 16, top: top(i), height: PANEL, outerBoundsMode: 'none' })),
         ],
         axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: p.text, width: 1, type: 'solid' }, label: { backgroundColor: p.text, color: p.panel } },
         tooltip: {
@@ -298,7 +299,7 @@ export function coverage(made: Timeline, from: number, to: number): string {
   const rows =
     shown.length === inside
       ? `All ${plural(inside, 'request')} of this window are drawn.`
-      : `${integer(shown.length)} of ${integer(inside)} requests are drawn: the slowest, those that failed, and of the others every ${number((inside - shown.length) / shown.length + 1, 2)}th or so; zoom in to see each.`;
+      : `${integer(shown.length)} of ${integer(inside)} requests are drawn: the slowest, those that failed, and of the others one in ${integer(Math.max(2, inside / shown.length))} or so; zoom in to see each.`;
   return each > 1 ? `${rows} A point below is the mean of ${each} scheduler steps.` : rows;
 }
 
