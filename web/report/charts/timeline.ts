@@ -123,7 +123,16 @@ export interface Timeline {
 export function timeline(report: ServeReport, requests: Measured[]): Timeline {
   const below = panels(report, requests);
   const end = requests.reduce((most, r) => Math.max(most, r.row.last_token ?? r.row.ended ?? r.row.due), 0) || 1;
-  const window = (from: number, to: number) => requestsWithin(requests, from, to, MOST_ROWS);
+  // Of one window at a time: the picture, its caption and the buttons all ask for it.
+  let last: { from: number; to: number; window: Window; each: number } | null = null;
+  const look = (from: number, to: number) => {
+    if (last?.from !== from || last.to !== to) {
+      const each = Math.max(1, ...below.flatMap((panel) => panel.lines.map((line) => lane(line.t, line.values, from, to, MOST_POINTS).each)));
+      last = { from, to, window: requestsWithin(requests, from, to, MOST_ROWS), each };
+    }
+    return last;
+  };
+  const window = (from: number, to: number) => look(from, to).window;
   const present = new Set(window(0, end).bars.map((bar) => bar.kind));
   const height = TOP + REQUESTS + below.length * (PANEL + GAP) + 66;
   let shown = window(0, end);
@@ -213,7 +222,7 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
     end,
     kinds: KINDS.filter((kind) => present.has(kind)),
     window,
-    each: (from, to) => Math.max(1, ...below.flatMap((panel) => panel.lines.map((line) => lane(line.t, line.values, from, to, MOST_POINTS).each))),
+    each: (from, to) => look(from, to).each,
     point(kind, index) {
       const bar = kind ? shown.bars.filter((b) => b.kind === kind)[index] : undefined;
       pointed = bar ? shown.shown[bar.row]! : null;
