@@ -28,12 +28,15 @@ async function open(file, { hash = '', width = 1280, scheme = 'light', reducedMo
   return { page, seen };
 }
 
-// Shapes of an SVG, or pixels of a canvas that differ from nothing.
+// Shapes of an SVG, or pixels of a canvas that differ from nothing; 0 where the drawing does not fill its place.
 const drawn = (page) =>
   page.$$eval('figure[data-chart]', (figures) =>
     Object.fromEntries(
       figures.map((figure) => {
         const canvas = figure.querySelector('canvas');
+        const picture = figure.querySelector('.picture');
+        const [wide] = [...picture.querySelectorAll('svg, canvas')].map((e) => e.getBoundingClientRect().width);
+        if (Math.abs(wide - picture.clientWidth) > 1) return [figure.dataset.chart, 0];
         if (!canvas) return [figure.dataset.chart, figure.querySelectorAll('svg path, svg text, svg polyline').length];
         // Read from a copy: reading makes a canvas slow from then on, and Chromium complains.
         const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height }).getContext('2d', { willReadFrequently: true });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { csv } from './download';
+import { framedSvg } from './framed_svg';
 import { parsePlace, placeHash } from './location';
 import { DARK, LIGHT, shade } from './theme';
 
@@ -32,6 +33,15 @@ it.each([['light', LIGHT], ['dark', DARK]] as const)('has contrast enough in the
     expect(contrast(text, p.background)).toBeGreaterThanOrEqual(4.5);
   }
   for (const line of p.series.slice(0, 5)) expect(contrast(line, p.panel)).toBeGreaterThanOrEqual(3);
+});
+
+it('frames a saved chart with its title and key, and keeps its text text', () => {
+  const svg = framedSvg('<svg width="300" height="100"></svg>', 300, 100, 'a < b', [{ name: 'first', colour: '#ff0000' }, { name: 'x'.repeat(60), colour: '#00ff00', mark: 'dashed' }], LIGHT);
+  expect(svg).toContain('a &#60; b');
+  expect(svg).toContain('stroke-dasharray');
+  expect(svg).toContain('translate(12 59)'); // the second key does not fit beside the first
+  expect(svg).toContain('<svg y="73" width="300"');
+  expect(svg.match(/height="173"/g)).toHaveLength(2);
 });
 
 it('shades between the colours of a scale', () => {

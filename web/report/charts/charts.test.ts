@@ -10,8 +10,10 @@ import { logScale, logTicks, type Option } from './frame';
 import { heatShare, itlHeat } from './itl_heat';
 import { advantage, advantages, peerBars } from './peers';
 import { againstPrompt, medians, overTime } from './scatter';
-import { curves, goodput, objectives, pareto, paretoPoints } from './sweep';
-import { coverage, panels, timeline } from './timeline';
+import { pareto, paretoPoints } from './pareto';
+import { curves, goodput, objectives } from './sweep';
+import { coverage, timeline } from './timeline';
+import { panels } from './timeline_panels';
 import { bars, inFlight, kvUsed, lane, requestsWithin } from './timeline_rows';
 import { whereTimeGoes } from './where_time_goes';
 

@@ -84,7 +84,7 @@ export function histogram(p: Palette, of: Distribution, bins = 32): Option {
           return {
             type: 'rect',
             shape: { x: x + 0.5, y, width: Math.max(0.5, right - x - 1), height: bottom - y },
-            style: { fill: p.accent },
+            style: { fill: p.accent, opacity: 0.65 },
           };
         },
         markLine: lines(p, of, 'insideEndTop'),

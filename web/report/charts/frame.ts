@@ -5,7 +5,8 @@ import type { Palette } from '../../shared/theme';
 export type Option = EChartsCoreOption;
 export type Axis = Record<string, unknown>;
 
-export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+// Without quotes: the library puts it into an attribute of the SVG as it stands.
+const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif';
 
 // The place of a chart's axes: as large as leaves room for their labels within the margins given, px.
 export function within(margins: { left?: number; right?: number; top?: number; bottom?: number }): Record<string, unknown> {

@@ -1,87 +1,14 @@
-import { escapeHtml, integer, isNumber, ms, number, plural, runTime, tidy, withUnit } from '../../shared/format';
+import { escapeHtml, integer, isNumber, ms, plural, runTime, tidy, withUnit } from '../../shared/format';
 import { faded, type Palette } from '../../shared/theme';
 import { why } from '../reasons';
 import type { Measured } from '../derive';
 import type { ServeReport } from '../schema';
 import { axis, frame, yAxis, type Area, type Option, type RenderApi, type Shape } from './frame';
-import { inFlight, kvUsed, lane, requestsWithin, type Kind, type Window } from './timeline_rows';
+import { panels } from './timeline_panels';
+import { lane, requestsWithin, type Kind, type Window } from './timeline_rows';
 
 const MOST_ROWS = 400;
 const MOST_POINTS = 700;
-
-interface Line {
-  name: string;
-  t: number[];
-  values: (number | null)[];
-  colour: (p: Palette) => string;
-  stack?: boolean;
-  dashed?: boolean;
-}
-export interface Panel {
-  id: string;
-  title: string;
-  lines: Line[];
-  max?: number;
-  unit: string;
-}
-
-// What the server told over time, each in a panel of its own below the requests; what it did not tell has none.
-export function panels(report: ServeReport, requests: Measured[]): Panel[] {
-  const { steps, samples } = report;
-  const all: Panel[] = [];
-  const known = (values?: (number | null)[] | null) => !!values?.some(isNumber);
-  if (steps?.t.length) {
-    all.push({
-      id: 'composition',
-      title: 'Tokens a scheduler step',
-      unit: '',
-      lines: [
-        { name: 'decode', t: steps.t, values: steps.decode_tokens, colour: (p) => p.decode, stack: true },
-        { name: 'prefill', t: steps.t, values: steps.prefill_tokens, colour: (p) => p.prefill, stack: true },
-      ],
-    });
-    all.push({
-      id: 'steps',
-      title: 'Step time',
-      unit: 'ms',
-      lines: [{ name: 'step', t: steps.t, values: steps.ms, colour: (p) => p.series[3]! }],
-    });
-  }
-  const queue = steps?.t.length ? steps : samples;
-  if (queue && (known(queue.running) || known(queue.waiting))) {
-    all.push({
-      id: 'queue',
-      title: 'Sequences running and waiting',
-      unit: '',
-      lines: [
-        { name: 'running', t: queue.t, values: queue.running ?? [], colour: (p) => p.accent },
-        { name: 'waiting', t: queue.t, values: queue.waiting ?? [], colour: (p) => p.bad, dashed: true },
-      ],
-    });
-  } else {
-    const own = inFlight(requests);
-    all.push({
-      id: 'flight',
-      title: 'Requests in flight, as the client saw them',
-      unit: '',
-      lines: [{ name: 'in flight', t: own.t, values: own.values, colour: (p) => p.accent }],
-    });
-  }
-  const kv = steps?.t.length ? { t: steps.t, values: kvUsed(steps) } : samples && known(samples.kv_used) ? { t: samples.t, values: samples.kv_used! } : null;
-  if (kv) {
-    all.push({ id: 'kv', title: 'KV cache in use', max: 1, unit: 'share', lines: [{ name: 'in use', ...kv, colour: (p) => p.good }] });
-  }
-  if (samples && known(samples.mbu_percent)) {
-    all.push({
-      id: 'mbu',
-      title: 'Memory bandwidth used (MBU)',
-      max: 100,
-      unit: '%',
-      lines: [{ name: 'MBU', t: samples.t, values: samples.mbu_percent!, colour: (p) => p.series[4]! }],
-    });
-  }
-  return all;
-}
 
 export function kindColour(p: Palette, kind: Kind): string {
   return {
@@ -123,7 +50,16 @@ export interface Timeline {
 export function timeline(report: ServeReport, requests: Measured[]): Timeline {
   const below = panels(report, requests);
   const end = requests.reduce((most, r) => Math.max(most, r.row.last_token ?? r.row.ended ?? r.row.due), 0) || 1;
-  const window = (from: number, to: number) => requestsWithin(requests, from, to, MOST_ROWS);
+  // Of one window at a time: the picture, its caption and the buttons all ask for it.
+  let last: { from: number; to: number; window: Window; each: number } | null = null;
+  const look = (from: number, to: number) => {
+    if (last?.from !== from || last.to !== to) {
+      const each = Math.max(1, ...below.flatMap((panel) => panel.lines.map((line) => lane(line.t, line.values, from, to, MOST_POINTS).each)));
+      last = { from, to, window: requestsWithin(requests, from, to, MOST_ROWS), each };
+    }
+    return last;
+  };
+  const window = (from: number, to: number) => look(from, to).window;
   const present = new Set(window(0, end).bars.map((bar) => bar.kind));
   const height = TOP + REQUESTS + below.length * (PANEL + GAP) + 66;
   let shown = window(0, end);
@@ -213,7 +149,7 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
     end,
     kinds: KINDS.filter((kind) => present.has(kind)),
     window,
-    each: (from, to) => Math.max(1, ...below.flatMap((panel) => panel.lines.map((line) => lane(line.t, line.values, from, to, MOST_POINTS).each))),
+    each: (from, to) => look(from, to).each,
     point(kind, index) {
       const bar = kind ? shown.bars.filter((b) => b.kind === kind)[index] : undefined;
       pointed = bar ? shown.shown[bar.row]! : null;
@@ -234,9 +170,10 @@ export function timeline(report: ServeReport, requests: Measured[]): Timeline {
       const titles = ['One row a request, in the order they were due', ...below.map((panel) => panel.title)];
       return {
         ...base,
+        // Outer bounds would make the panel with the labels narrower than the others: one moment must stand below itself.
         grid: [
-          { left: 56, right: 16, top: TOP, height: REQUESTS },
-          ...below.map((_, i) => ({ left: 56, right: 16, top: top(i), height: PANEL })),
+          { left: 56, right: 16, top: TOP, height: REQUESTS, outerBoundsMode: 'none' },
+          ...below.map((_, i) => ({ left: 56, right: 16, top: top(i), height: PANEL, outerBoundsMode: 'none' })),
         ],
         axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: p.text, width: 1, type: 'solid' }, label: { backgroundColor: p.text, color: p.panel } },
         tooltip: {
@@ -298,7 +235,7 @@ export function coverage(made: Timeline, from: number, to: number): string {
   const rows =
     shown.length === inside
       ? `All ${plural(inside, 'request')} of this window are drawn.`
-      : `${integer(shown.length)} of ${integer(inside)} requests are drawn: the slowest, those that failed, and of the others every ${number((inside - shown.length) / shown.length + 1, 2)}th or so; zoom in to see each.`;
+      : `${integer(shown.length)} of ${integer(inside)} requests are drawn: the slowest, those that failed, and of the others one in ${integer(Math.max(2, inside / shown.length))} or so; zoom in to see each.`;
   return each > 1 ? `${rows} A point below is the mean of ${each} scheduler steps.` : rows;
 }
 

@@ -66,6 +66,7 @@ class Server:
         while used > PAGES and len(self.running) > 1:
             victim = self.running.pop()
             used -= -(-(victim["done"] + victim["made"]) // PAGE_TOKENS)
+            victim["phases"][-1][2] = self.now
             victim["phases"].append(["queue", self.now, None, 0])
             victim["done"] = 0
             self.waiting.insert(0, victim)
