@@ -2,10 +2,10 @@
 """Measures everything docs/performance.md shows and writes the page (./dev docs). Run it when nothing else runs.
 
     bench/performance_page.py                     measure, then write
-    bench/performance_page.py --only latency      measure what begins with this, then write from all that was ever measured
+    bench/performance_page.py --only sweep        measure what begins with this, then write from all that was ever measured
     bench/performance_page.py --render            write only
 
-Reports lie in build/performance, one JSON file a measurement; each is made by one command, which the page shows.
+The reports, one JSON file a measurement, lie in docs/performance with their plots; each is made by the one command that the page shows.
 """
 import argparse
 import json
@@ -14,99 +14,73 @@ import shlex
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-MILLRACE = ROOT / "build/release/bin/millrace"
-REPORTS = ROOT / "build/performance"
+from measured_models import MILLRACE, ROOT, fill, shown
 
-# Random models that stand for published ones: file or directory name -> shape and format.
-MODELS = {f"1b.{storage}.gguf": ("llama-1b", storage) for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")} | {
-    "135m.q4_0.gguf": ("llama-135m", "q4_0"), "1b-bf16": ("llama-1b", "bf16"), "135m-bf16": ("llama-135m", "bf16")}
+REPORTS = ROOT / "docs/performance"
+TWO_GOALS = "--goodput ttft:200,tpot:25/ttft:1000,tpot:150"
 
-THROUGHPUT_OF_LONG_TAILS = ("throughput default --requests 48 --concurrency 48 --max-num-seqs 8 --input-tokens 16-64 "
-                            "--output-tokens 8-512:long ")
-# name of the report -> arguments of `millrace bench` before --json; {NAME} is the path of a model above.
-BENCHES = {
-    "kernels-linear": "kernels --op linear --format all --rows 1,4,16,512 --min-time 0.1 --repeats 2",
-    "kernels-avx2-linear": "kernels --op linear --format all --cpu-isa avx2 --rows 1,4,16,512 --min-time 0.1 --repeats 2",
-    "kernels-blocks": "kernels --op mlp,project_attention --format q4_0,q4_k,q8_0,bf16 --shape 16384x2048 --rows 1,8,32,512 --min-time 0.1 --repeats 2",
-    "kernels-attention": "kernels --op attention --rows 1,8,512 --context 512,4096 --kv-cache-dtype {KV} --min-time 0.1 --repeats 2",
-    "kernels-attention-128": "kernels --op attention --heads 32:8:128 --rows 1,8192 --context 8192,16384 --kv-cache-dtype bf16,int8 --min-time 0.3 --repeats 3",
-    "kernels-attention-64": "kernels --op attention --heads 32:8:64 --rows 1,8192 --context 8192,16384 --kv-cache-dtype bf16,int8 --min-time 0.3 --repeats 3",
-    "kernels-rest": "kernels --op norm,activation,rope,quantize --rows 1,32,512 --min-time 0.05 --repeats 1",
-    "latency-smollm2": "latency default --batch 1,8,32 --prompt-tokens 128 --output-tokens 128 --runs 3",
-    "latency-smollm2-long": "latency default --prompt-tokens 2048 --output-tokens 64 --runs 3",
-    "latency-1b-q4_0": "latency {1b.q4_0.gguf} --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
-    **{f"latency-1b-long-{storage}": f"latency {{1b.{storage}.gguf}} --prompt-tokens 512 --output-tokens 32 --runs 3"
-       for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")},
-    "latency-smollm2-512": "latency default --prompt-tokens 512 --output-tokens 64 --runs 3",
-    "latency-avx2-smollm2": "latency default --cpu-isa avx2 --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
-    "latency-avx2-1b-q4_0": "latency {1b.q4_0.gguf} --cpu-isa avx2 --batch 1,8 --prompt-tokens 128 --output-tokens 32 --runs 2",
-    "latency-avx2-1b-bf16": "latency {1b.bf16.gguf} --cpu-isa avx2 --prompt-tokens 128 --output-tokens 32 --runs 2",
-    "throughput-long-continuous": THROUGHPUT_OF_LONG_TAILS + "--batching continuous",
-    "throughput-long-dynamic": THROUGHPUT_OF_LONG_TAILS + "--batching dynamic",
-    "throughput-long-static": THROUGHPUT_OF_LONG_TAILS + "--batching static",
-    "throughput-smollm2": "throughput default --requests 96 --concurrency 32 --input-tokens 32-256 --output-tokens 16-128",
+# Section -> name of the report -> arguments of `millrace bench`. Those with --report leave plots beside it.
+SWEEPS = {
+    "Load": {
+        "sweep-rate": f"sweep --spawn default --axis request-rate --values 0.5,1,2,4,8,12,16,24 --point-seconds 15 --input-len 128 --output-len 64 {TWO_GOALS} --frontier 0.9",
+        "sweep-rate-1b": f"sweep --spawn {{1b.q4_0.gguf}} --axis request-rate --values 0.25,0.5,1,2,3,4 --point-seconds 30 --input-len 128 --output-len 64 {TWO_GOALS}"},
+    "Batch size": {"sweep-batch": "sweep --spawn default --axis batch-size --values 1,2,4,8,16,32 --input-len 128 --output-len 64"},
+    "Length of the prompt": {"sweep-prompt": "sweep --spawn default --axis prompt-length --num-prompts 8 --num-warmups 1 --output-len 8"},
+    "Length of the answer": {"sweep-output": "sweep --spawn default --axis output-length --num-prompts 4 --num-warmups 1 --input-len 128"},
+    "Static, dynamic and continuous batching": {
+        "sweep-batching": "sweep --spawn default --axis request-rate --values 1,4,8,12 --point-seconds 15 --series batching "
+                          "--serve-args '--max-num-seqs 8' --input-len 16-64 --output-len 8-256:long"},
+    "Scheduling policies": {
+        "sweep-policies": f"sweep --spawn default --axis request-rate --values 8,12 --point-seconds 15 --series policies --input-len 32-1024:long --output-len 8-128:long {TWO_GOALS}"},
+    "Prefix cache": {
+        "sweep-prefix": "sweep --spawn default --axis request-rate --values 2,4,8 --point-seconds 15 --series prefix-caching --dataset-name shared-prefix --prefix-len 512 --num-prefixes 4 --input-len 32 --output-len 32"},
+    "Speculation, one user whose answer is in the prompt": {
+        "sweep-speculation": "sweep --spawn default --axis batch-size --values 1,4 --series speculation --dataset-name copy-heavy --backend openai-chat --input-len 80 --output-len 128"},
 }
-# name -> arguments of bench/peers/compare before --peer, and the peers.
-ONE_SEQUENCE = "--shape prefill512 --shape decode64 --rounds 3"
-COMPARISONS = {
-    "peer-smollm2": ("{default} --rounds 3", ("llama.cpp", "openvino")),
-    "peer-135m": ("{135m.q4_0.gguf} --rounds 3", ("llama.cpp", "openvino")),
-    "peer-135m-bf16": (f"{{135m-bf16}} {ONE_SEQUENCE} --shape batch8", ("vllm", "transformers")),
-    "peer-1b-q4_0": ("{1b.q4_0.gguf} --rounds 3", ("llama.cpp", "openvino")),
-    "peer-1b-q8_0": (f"{{1b.q8_0.gguf}} {ONE_SEQUENCE}", ("llama.cpp", "openvino")),
-    "peer-1b-q4_k": (f"{{1b.q4_k.gguf}} {ONE_SEQUENCE}", ("llama.cpp",)),
-    "peer-1b-bf16": (f"{{1b.bf16.gguf}} {ONE_SEQUENCE}", ("llama.cpp",)),
-    "peer-1b-bf16-directory": (f"{{1b-bf16}} {ONE_SEQUENCE}", ("vllm", "transformers")),
+COMPARES = {
+    "compare-bits": "compare '{millrace} serve {1b.bf16.gguf} --port {port}' '{millrace} serve {1b.q4_0.gguf} --port {port}' --names bf16 Q4_0 --users 1 "
+                    "--num-prompts 3 --num-warmups 1 --input-len 64 --output-len 64 --rounds 6"}
+DIRECT = "--shape prefill512 --shape decode64 --shape batch8 --rounds 3"
+PEERS = {
+    "peers-smollm2": f"peers {{default}} --peer llama.cpp --peer openvino {DIRECT}",
+    "peers-135m-bf16": f"peers {{135m-bf16}} --peer vllm --peer transformers {DIRECT}",
+    "peers-1b-q4_0": f"peers {{1b.q4_0.gguf}} --peer llama.cpp --peer openvino {DIRECT}",
+    "peers-1b-bf16": f"peers {{1b-bf16}} --peer vllm --peer transformers {DIRECT}",
+    "peers-serving-smollm2": "peers {default} --peer llama.cpp --peer openvino --workload one-user --workload eight-users --workload offline --rounds 3",
+    "peers-serving-135m-bf16": "peers {135m-bf16} --peer vllm --workload one-user --workload eight-users --workload offline --rounds 3",
+    "peers-one-at-a-time": "peers {135m.q4_0.gguf} --peer transformers --peer-model transformers={135m-bf16} --workload offline --rounds 2",
+    "peers-one-at-a-time-bf16": "peers {135m-bf16} --peer transformers --workload offline --rounds 2",
 }
+CHECK = {"self-check": "self-check"}
 
 
-def kv_dtypes():
-    """Those this build knows, from its own help."""
-    text = subprocess.run([MILLRACE, "bench", "kernels", "--op", "norm", "--kv-cache-dtype", "none"], capture_output=True, text=True).stderr
-    return text.split("expected some of ")[1].strip().replace(" ", "")
-
-
-def default_model():
-    """The path of the model that `default` means: peers know no such name."""
-    shown = subprocess.run([MILLRACE, "show", "default", "--json"], check=True, capture_output=True, text=True).stdout
-    return json.loads(shown)["path"]
-
-
-def fill(arguments):
-    """Replaces {NAME} by the model's path, made now if it is not there."""
-    for name, (shape, storage) in MODELS.items():
-        if f"{{{name}}}" not in arguments:
-            continue
-        path = REPORTS / "models" / name
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run([MILLRACE, "synth", "--shape", shape, "--format", storage, path, "--no-progress"], check=True, stdout=sys.stderr)
-        arguments = arguments.replace(f"{{{name}}}", str(path))
-    arguments = arguments.replace("{default}", default_model()) if "{default}" in arguments else arguments
-    return arguments.replace("{KV}", kv_dtypes()) if "{KV}" in arguments else arguments
+def all_commands():
+    for reports in SWEEPS.values():
+        yield from reports.items()
+    for reports in (COMPARES, PEERS, CHECK):
+        yield from reports.items()
 
 
 def measure(only, prefix):
     REPORTS.mkdir(parents=True, exist_ok=True)
-    commands = {"doctor": ([MILLRACE, "doctor", "--json"], True)}
-    for name, arguments in BENCHES.items():
-        commands[name] = ([MILLRACE, "bench", *shlex.split(fill(arguments) if name.startswith(only) else arguments)], False)
-    for name, (arguments, peers) in COMPARISONS.items():
-        for peer in peers:
-            if (ROOT / "build/peers" / peer / "requirements.stamp").exists():
-                full = f"{name}-{peer}"
-                filled = fill(arguments) if full.startswith(only) else arguments
-                commands[full] = ([ROOT / "bench/peers/compare", *shlex.split(filled), "--peer", peer], False)
-    for name, (command, to_stdout) in commands.items():
+    for name, arguments in all_commands():
         if not name.startswith(only):
             continue
-        print(f"==> {name}: {shlex.join(map(str, command))}", file=sys.stderr)
-        report = REPORTS / f"{name}.json"
-        if to_stdout:
-            report.write_text(subprocess.run([*prefix, *command], check=True, capture_output=True, text=True).stdout)
-        else:
-            subprocess.run([*prefix, *command, "--json", report], check=True, stdout=sys.stderr)
+        words = shlex.split(fill(arguments.replace("{millrace}", str(MILLRACE))))
+        flag = "--json" if name in PEERS or name in CHECK else "--output"
+        page = ROOT / "build/performance" / f"{name}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        command = [*prefix, MILLRACE, "bench", *words, flag, REPORTS / f"{name}.json"]
+        if name not in CHECK and name not in PEERS:
+            command += ["--report", page, "--no-progress"]
+        print(f"==> {name}: {shlex.join(map(str, command))}", file=sys.stderr, flush=True)
+        subprocess.run([str(word) for word in command], check=True, stdout=sys.stderr)
+        for plot in page.parent.glob(f"{name}.*.svg"):
+            (REPORTS / plot.name).write_bytes(plot.read_bytes())
+        for points in REPORTS.glob(f"{name}.json.points/*"):
+            points.unlink()
+        for folder in REPORTS.glob(f"{name}.json.points"):
+            folder.rmdir()
 
 
 def load(name):
@@ -115,152 +89,108 @@ def load(name):
 
 
 def figure(value):
-    if not value:
+    if value is None:
         return "-"
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def spread(s):
-    return f"{figure(s['median'])} ({figure(s['min'])}-{figure(s['max'])})"
-
-
-def percent(s):
-    return f"{s['median']:.0f}" if s else "-"
+def estimate(e):
+    return f"{figure(e['value'])} ({figure(e['low'])}-{figure(e['high'])})" if e else "-"
 
 
 def table(headers, rows):
     return ["| " + " | ".join(headers) + " |", "|" + "---|" * len(headers), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
 
 
-def limits_line(report):
-    units = {"read_gb_s": "read {} GB/s", "f32_gflop_s": "f32 {} GFLOP/s", "int8_gop_s": "int8 {} GOP/s", "bf16_gflop_s": "bf16 {} GFLOP/s"}
-    return "Limits meanwhile, median (min-max): " + ", ".join(
-        text.format(spread(report["limits"][name])) for name, text in units.items() if report["limits"][name]) + "."
+def command_line(arguments):
+    return f"`millrace bench {shown(arguments.replace('{port}', 'PORT'))}`"
 
 
-def machine_section(doctor):
-    if not doctor:
+def sweep(name, arguments):
+    if not (report := load(name)):
         return []
-    cpu, memory = doctor["cpu"], doctor["memory"]
-    rows = [(m["threads"], figure(m["read_gb_s"]), figure(m["f32_gflop_s"]), figure(m["int8_gop_s"]), figure(m["bf16_gflop_s"]))
-            for m in doctor["limits"]]
-    return ["## The machine (`millrace doctor`)", "",
-            f"{cpu['model']}, {cpu['usable_cpus']} processors, L2 {cpu['l2_bytes'] >> 10} KiB a core, L3 {cpu['l3_bytes'] >> 20} MiB, "
-            f"{memory['total_bytes'] / 2**30:.0f} GiB of memory; kernels {cpu['isa']}.", "",
-            *table(["threads", "read GB/s", "f32 GFLOP/s", "int8 GOP/s", "bf16 GFLOP/s"], rows)]
+    columns = [("TTFT p50 ms", "median_ttft_ms"), ("p99", "p99_ttft_ms"), ("TPOT p50 ms", "median_tpot_ms"), ("p99", "p99_tpot_ms"),
+               ("latency p50 ms", "median_e2el_ms"), ("requests/s", "request_throughput"), ("output tok/s", "output_throughput"), ("MBU %", "mbu_percent")]
+    rows = []
+    for series in report["series"]:
+        for point in series["points"]:
+            metrics = point["metrics"]
+            shares = [f"{100 * g['share']['value']:.0f} %" for g in point["goodput"] or []]
+            rows.append((series["label"], figure(point["x"]), *(figure((metrics.get(m) or {}).get("value")) for _, m in columns), *shares, point["noise"]))
+    goals = [f"within {' '.join(f'{k[:-3]} {v:g}' for k, v in g['slo'].items())} ms" for g in report["series"][0]["points"][0]["goodput"] or []]
+    out = [command_line(arguments), "", *table(["", report["axis"]["label"].lower(), *(c for c, _ in columns), *goals, "machine"], rows)]
+    for knee in report["knee"] or []:
+        out += [f"**{knee['label']}** bends at {figure(knee['x'])}: {knee['why']}", ""]
+    for found in report["frontier"] or []:
+        rate = f"up to **{estimate(found['rate'])} requests/s**" if found["rate"] else "at no rate that was tried"
+        out += [f"{100 * found['wanted_share']:.0f} % of the requests are within {found['objective']} {rate} ({len(found['tried'])} runs).", ""]
+    return out + [f"![]({'performance/' + plot.name})" for plot in sorted(REPORTS.glob(f"{name}.*.svg"))] + [""]
 
 
-def command_line(name, arguments):
-    return f"`millrace bench {arguments.replace('{', '').replace('}', '')}`" if name in BENCHES else f"`bench/peers/compare {arguments}`"
-
-
-def latency_section():
+def compares():
     out = []
-    for name in (n for n in BENCHES if n.startswith("latency")):
+    for name, arguments in COMPARES.items():
         if not (report := load(name)):
             continue
-        rows = [(r["batch"], spread(r["ttft_ms"]), figure(r["prefill_tok_s"]["median"]), percent(r["prefill_mfu_percent"]),
-                 spread(r["tpot_ms"]), figure(r["decode_tok_s"]["median"]), percent(r["mbu_percent"]), percent(r["decode_mfu_percent"]),
-                 figure(1000 * r["outside_ms"]["median"]),
-                 figure(r["memory"]["resident_bytes"] / 1e6),
-                 figure((r["memory"]["packed_weight_bytes"] + r["memory"]["kv_pool_bytes"]) / 1e6)) for r in report["results"]]
-        model, options = report["model"], report["options"]
-        out += [f"### {pathlib.Path(model['path']).name}, {options['prompt_tokens']} prompt and {options['output_tokens']} output tokens", "",
-                f"{command_line(name, BENCHES[name])}; {model['weights']}, cache in {model['kv_cache_dtype']}", "",
-                *table(["batch", "TTFT ms", "prefill tok/s", "prefill MFU %", "TPOT ms", "decode tok/s", "MBU %", "decode MFU %", "outside us", "resident MB",
-                        "weights and pages MB"], rows), limits_line(report), ""]
-    return ["## Latency", "", *out] if out else []
+        a, b = (side["name"] for side in report["sides"])
+        rows = [(v["metric"], figure(v["a"]), figure(v["b"]), estimate(v["ratio"]), v["verdict"]) for v in report["verdicts"]]
+        out += [command_line(arguments), "", *table(["", a, b, f"{b} / {a} (95 %)", "verdict"], rows)]
+    return ["## 4 bits against 16, one user", "", *out] if out else []
 
 
-def throughput_section():
+def peers():
     out = []
-    for name in (n for n in BENCHES if n.startswith("throughput")):
+    for name, arguments in PEERS.items():
         if not (report := load(name)):
             continue
-        r = report["results"]
-        rows = [(label, *(figure(r[key][q]) for q in ("mean", "p50", "p90", "p99", "max")))
-                for label, key in (("TTFT ms", "ttft_ms"), ("TPOT ms", "tpot_ms"), ("latency ms", "latency_ms"))]
-        out += [f"{command_line(name, BENCHES[name])}", "",
-                f"{r['requests']} requests, {r['input_tokens']} input and {r['output_tokens']} output tokens in {r['seconds']:.1f} s: "
-                f"**{figure(r['total_tok_s'])} tok/s**, {figure(r['output_tok_s'])} of them output; MFU {r['mfu_percent']:.0f} %; {r['steps']} steps of "
-                f"{figure(r['mean_step_tokens'])} tokens.", "", *table(["", "mean", "p50", "p90", "p99", "max"], rows), limits_line(report), ""]
-    return ["## Throughput", "", *out] if out else []
+        versions = {p["name"]: f"{p['name']} ({p['version']}, {p['weights']})" for p in report["peers"]}
+        rows = []
+        for r in report["results"]:
+            metrics = [r["metric"]] + [m for m in ("median_ttft_ms", "median_tpot_ms") if m in r["ratios"] and m != r["metric"]]
+            for m in metrics:
+                rows.append((r["peer"], r["workload"], m, *(figure(r["medians"][side][m]) for side in ("millrace", "peer")),
+                             estimate(r["ratios"][m]), len(r["rounds"])))
+        out += [f"### {pathlib.Path(report['model']).name} beside {', '.join(versions.values())}", "",
+                command_line(arguments) + f", {report['threads']} threads", "",
+                *table(["peer", "workload", "figure", "millrace", "peer", "millrace / peer (min-max)", "rounds"], rows)]
+        if notes := {r["workload"]: r["description"] for r in report["results"] if r.get("flags")}:
+            out += [" ".join(f"`{w}`: {d}." for w, d in notes.items()), ""]
+    return ["## Peers", "", "The same weights, the same threads, one run of each in turn. `prefillN`, `decodeN` and `batchN` call both engines directly; the named "
+            "workloads go to their servers over HTTP. How each is set up: [bench.md](bench.md).", "", *out] if out else []
 
 
-def linear_tables(report):
-    """A row a format; for each number of rows the share of the nearer limit: bandwidth at few rows, arithmetic at many."""
-    counts = sorted({r["rows"] for r in report["results"]})
-    formats = list(dict.fromkeys(r["format"] for r in report["results"]))
-    cell = {(r["format"], r["rows"]): r for r in report["results"]}
-
-    def text(r):
-        read, peak = (r[key]["median"] if r[key] else 0 for key in ("read_percent", "peak_percent"))
-        return f"{figure(r['gb_s']['median'])} GB/s, {read:.0f} %" if read >= peak else f"{figure(r['gop_s']['median'])} GOP/s, {peak:.0f} %"
-
-    rows = [(f, cell[f, counts[0]]["arithmetic"], *(text(cell[f, n]) for n in counts)) for f in formats]
-    return table(["format", "arithmetic", *(f"{n} row{'s' if n > 1 else ''}" for n in counts)], rows)
+def self_check():
+    report = load("self-check")
+    if not report:
+        return []
+    rows = [(e["metric"], figure(e["scripted"]), figure(e["measured"]), f"{e['error_percent']:.3f} %") for e in report["errors"]]
+    s = report["streams"]
+    return ["## The generator itself", "", command_line(CHECK["self-check"]) + ": a server that answers at times known beforehand", "",
+            *table(["", "scripted", "measured", "error"], rows),
+            f"{s['streams']} streams at once: {figure(s['events_s'])} events/s, sent late by {figure(s['send_lag_ms']['p99'])} ms at p99, "
+            f"{100 * s['client_cpu_share']:.0f} % of a processor.", ""]
 
 
-def kernels_section():
-    out = []
-    for name in ("kernels-linear", "kernels-avx2-linear"):
-        if not (report := load(name)):
-            continue
-        shape = report["results"][0]["shape"]
-        out += [f"### Products with weights of {shape}", "", f"{command_line(name, BENCHES[name])}; of the two limits the one that "
-                "is nearer", "", *linear_tables(report), limits_line(report), ""]
-    if report := load("kernels-blocks"):
-        rows = [(r["op"], r["format"], r["rows"], figure(r["microseconds"]["median"]), figure(r["gb_s"]["median"]), percent(r["read_percent"]),
-                 figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"]) for r in report["results"]]
-        out += ["### Blocks of a layer, with what they are fused with", "", command_line("kernels-blocks", BENCHES["kernels-blocks"]), "",
-                *table(["block", "format", "rows", "us", "GB/s", "of read %", "GOP/s", "of peak %", "peak of"], rows), limits_line(report), ""]
-    for name in (n for n in BENCHES if n.startswith("kernels-attention")):
-        if not (report := load(name)):
-            continue
-        rows = [(r["op"].removeprefix("attention_"), r["kv_cache_dtype"], r["context"], r["rows"], figure(r["microseconds"]["median"]),
-                 figure(r["gb_s"]["median"]), percent(r["read_percent"]), figure(r["gop_s"]["median"]), percent(r["peak_percent"]), r["arithmetic"])
-                for r in report["results"] if r["op"] != "attention_prefill" or r["rows"] > 8]
-        r = report["results"][0]
-        out += [f"### Attention, {r['heads']} query and {r['kv_heads']} key heads of {r['head_dim']}", "",
-                command_line(name, BENCHES[name].replace("{KV}", kv_in(report))), "",
-                *table(["", "keys", "context", "rows", "us", "GB/s", "of read %", "GOP/s", "of peak %", "peak of"], rows), limits_line(report), ""]
-    if report := load("kernels-rest"):
-        rows = [(r["op"], r["rows"], figure(r["microseconds"]["median"]), figure(r["gb_s"]["median"])) for r in report["results"]]
-        out += ["### The rest, operands in cache", "", command_line("kernels-rest", BENCHES["kernels-rest"]), "",
-                *table(["operation", "rows", "us", "GB/s in"], rows)]
-    return ["## Kernels", "", *out] if out else []
-
-
-def kv_in(report):
-    return ",".join(dict.fromkeys(r["kv_cache_dtype"] for r in report["results"]))
-
-
-def peers_section():
-    out = []
-    for name, (arguments, peers) in COMPARISONS.items():
-        for peer in peers:
-            if not (report := load(f"{name}-{peer}")):
-                continue
-            rows = []
-            for r in report["results"]:
-                metric = r["metric"]
-                rows.append((r["shape"], metric.removesuffix("_tok_s"), figure(r["millrace"][metric]), figure(r["peer"][metric]),
-                             spread(r["ratio"][metric]), len(r["rounds"])))
-            out += [f"### {report['peer']['peer']} ({report['peer']['version']}), {pathlib.Path(report['model']).name}", "",
-                    f"`bench/peers/compare {arguments.replace('{', '').replace('}', '')} --peer {peer}`, {report['threads']} threads", "",
-                    *table(["shape", "phase", "millrace tok/s", f"{peer} tok/s", "ratio (min-max)", "rounds"], rows)]
-    return ["## Peers", "", "The same file, the same threads, one run of each in turn; the ratio is millrace's speed over the peer's in neighbouring runs. "
-            "Setup and shapes: [bench.md](bench.md).", "", *out] if out else []
+def machine():
+    report = next((r for name, _ in all_commands() if (r := load(name)) and r.get("machine")), None)
+    if not report:
+        return []
+    m = report["machine"]
+    return [f"{m['processor']}, {m['usable_cpus']} processors, {m['memory_bytes'] / 2**30:.0f} GiB of memory; kernels {m['isa']}.", ""]
 
 
 def render():
-    commits = {json.loads(p.read_text()).get("millrace", {}).get("commit") for p in REPORTS.glob("*.json")} - {None}
+    commits = {(load(name) or {}).get("millrace", {}).get("commit") for name, _ in all_commands() if load(name)} - {None}
     out = ["# Performance", "",
-           "Written by `./dev docs` (`bench/performance_page.py`) from the reports of the commands shown; do not edit. Every share is of what this machine",
-           "gave in the same process within seconds of the figure: bandwidth of shared hosts moves by half, so **read shares and ratios, not absolute",
-           "figures**. What each figure means, and how to measure it yourself: [bench.md](bench.md).", "",
-           f"Commit{'s' if len(commits) > 1 else ''} measured: {', '.join(sorted(commits)) or 'unknown'} (`+`: with changes).", "",
-           *machine_section(load("doctor")), *latency_section(), *throughput_section(), *kernels_section(), *peers_section()]
+           "Written by `./dev docs` (`bench/performance_page.py`) from the reports in [performance/](performance), each made by the command shown; do not edit.",
+           "The machine is a shared host whose bandwidth moves by half: **read ratios and shapes of curves, not absolute figures**. In brackets: intervals.",
+           "The engine alone, its kernels and their shares of the machine's limits: [kernel_performance.md](kernel_performance.md). What each figure means: "
+           "[loadtest.md](loadtest.md).", "", *machine(),
+           f"Commit{'s' if len(commits) > 1 else ''} measured: {', '.join(sorted(commits)) or 'unknown'} (`+`: with changes).", "", *peers(), *compares()]
+    for title, reports in SWEEPS.items():
+        lines = [line for name, arguments in reports.items() for line in sweep(name, arguments)]
+        out += [f"## {title}", "", *lines] if lines else []
+    out += self_check()
     (ROOT / "docs/performance.md").write_text("\n".join(out).rstrip() + "\n")
 
 

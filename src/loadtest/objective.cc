@@ -67,6 +67,11 @@ Result<std::vector<Objective>> parse_objectives(std::string_view flag, std::span
   Objective current;
   bool begun = false;
   for (const std::string& word : words) {
+    if (word == "/" && begun) {
+      objectives.push_back(std::exchange(current, {}));
+      begun = false;
+      continue;
+    }
     std::string_view rest = word;
     // An empty word, or an empty part of one, is no pair: add() says what was expected.
     do {

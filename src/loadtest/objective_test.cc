@@ -26,6 +26,15 @@ TEST(Objective, WordsAreOneObjectiveAndASlashBeginsTheNext) {
   EXPECT_TRUE(parse_objectives("goodput", {})->empty());
 }
 
+TEST(Objective, ASlashMayBeAWordOfItsOwn) {
+  const auto two = parse_objectives("goodput", std::vector<std::string>{"ttft:200", "tpot:50", "/", "ttft:1000"});
+  ASSERT_TRUE(two);
+  ASSERT_EQ(two->size(), 2u);
+  EXPECT_EQ((*two)[0].tpot_ms, 50.0);
+  EXPECT_EQ((*two)[1].ttft_ms, 1000.0);
+  EXPECT_FALSE(parse_objectives("goodput", std::vector<std::string>{"/", "ttft:1000"}));
+}
+
 TEST(Objective, WhatIsNoObjectiveIsRefusedNamingTheFlag) {
   for (const char* text : {"", "ttft", "ttft:", "ttft:x", "ttft:-1", "ttft:0", "ttft:5ms", "itl:5", "ttft:nan",
                            "ttft:inf", "ttft:5,,tpot:5", "ttft:5//tpot:5", "/ttft:5", "ttft:5,ttft:6"}) {

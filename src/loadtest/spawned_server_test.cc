@@ -47,13 +47,13 @@ TEST(SpawnedServer, OneThatCannotBeStartedOrDoesNotAnswer) {
 }
 
 TEST(ProcessReading, OurselvesAndNobody) {
-  const ProcessReading us = read_process(::getpid());
+  const ProcessReading us = read_processes(family_of(::getpid()));
   EXPECT_GT(us.resident_bytes, 1 << 20);
   EXPECT_GE(us.resident_peak_bytes, us.resident_bytes / 2);
   ASSERT_FALSE(us.pids.empty());
   EXPECT_EQ(us.pids.front(), ::getpid());
-  EXPECT_TRUE(read_process(0).pids.empty());
-  EXPECT_TRUE(read_process(1 << 30).pids.empty());
+  EXPECT_TRUE(family_of(0).empty());
+  EXPECT_TRUE(read_processes({1 << 30}).pids.empty());
   EXPECT_EQ(find_listener("192.0.2.1", 80), 0);
 }
 

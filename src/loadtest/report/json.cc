@@ -52,7 +52,7 @@ Json json_of(const Comparison& comparison) {
                         {"a", json_of(verdict.a)},
                         {"b", json_of(verdict.b)},
                         {"ratio", json_of(verdict.ratio)},
-                        {"noise_ratio", json_of(verdict.noise_ratio)},
+                        {"noise_ratio", json_of(verdict.noise_ratio - 1.0)},
                         {"verdict", to_string(verdict.kind)},
                         {"why", verdict.why}});
   }

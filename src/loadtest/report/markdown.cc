@@ -140,6 +140,10 @@ std::string sweep_markdown(const Json& report) {
   return out;
 }
 
+std::string percent_text(std::optional<double> share) {
+  return share ? figure_text(*share * 100.0) + " %" : figure_text(share);
+}
+
 std::string compare_markdown(const Json& report) {
   const Json& sides = member(report, "sides");
   const auto side = [&](std::size_t i) {
@@ -151,7 +155,7 @@ std::string compare_markdown(const Json& report) {
   for (const Json& verdict : member(report, "verdicts")) {
     table.line({with_unit(metric_label(text(verdict, "metric")), text(verdict, "unit")),
                 figure_text(number(verdict, "a")), figure_text(number(verdict, "b")),
-                interval_text(estimate(verdict, "ratio")), figure_text(number(verdict, "noise_ratio")),
+                interval_text(estimate(verdict, "ratio")), percent_text(number(verdict, "noise_ratio")),
                 text(verdict, "verdict")});
   }
   return out + std::move(table).text();

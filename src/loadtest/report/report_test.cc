@@ -250,14 +250,14 @@ Knee of a: 1.5. It bends.
   EXPECT_EQ(
       markdown_of(Json::parse(R"({"schema": "millrace.bench.compare", "verdict": "regression", "threshold_percent": 3,
     "sides": [{"name": "old|er"}, {"name": "new"}], "rounds": [{}, {}], "verdicts": [{"metric": "median_ttft_ms",
-    "unit": "ms", "a": 100, "b": 110, "ratio": {"value": 1.1, "low": 1.08, "high": 1.12}, "noise_ratio": 1.01, "verdict": "B worse"}]})")),
+    "unit": "ms", "a": 100, "b": 110, "ratio": {"value": 1.1, "low": 1.08, "high": 1.12}, "noise_ratio": 0.01, "verdict": "B worse"}]})")),
       R"(## millrace bench compare
 
 **regression** over 2 rounds; changes below 3 % are equal.
 
 | Metric | A: old\|er | B: new | B / A [95 %] | Noise | Verdict |
 |---|---:|---:|---:|---:|---:|
-| Median TTFT (ms) | 100 | 110 | 1.1 [1.08, 1.12] | 1.01 | B worse |
+| Median TTFT (ms) | 100 | 110 | 1.1 [1.08, 1.12] | 1 % | B worse |
 
 )");
 }

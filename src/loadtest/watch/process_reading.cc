@@ -80,9 +80,14 @@ std::vector<std::string> listening_inodes(int port) {
 
 }  // namespace
 
-ProcessReading read_process(pid_t root) {
+ProcessReading read_processes(const std::vector<pid_t>& pids) {
   ProcessReading sum;
-  if (root <= 0) return sum;
+  for (const pid_t pid : pids) add(pid, sum);
+  return sum;
+}
+
+std::vector<pid_t> family_of(pid_t root) {
+  if (root <= 0) return {};
   std::vector<std::pair<pid_t, pid_t>> parents;  // process, parent
   for (const std::string& name : names_in("/proc")) {
     const pid_t pid = number(name);
@@ -95,8 +100,7 @@ ProcessReading read_process(pid_t root) {
       if (parent == family[i] && std::ranges::find(family, pid) == family.end()) family.push_back(pid);
     }
   }
-  for (const pid_t pid : family) add(pid, sum);
-  return sum;
+  return family;
 }
 
 pid_t find_listener(const std::string& host, int port) {

@@ -15,6 +15,7 @@ using report::ServerSamples;
 using server::observe::MetricsReading;
 
 constexpr std::chrono::milliseconds kInterval{500};
+constexpr std::size_t kReadingsOfAFamily = 20;
 
 // Counters whose increase says what the run did, by the name they have in reports.
 struct Counter {
@@ -68,7 +69,8 @@ ServerWatch::Reading ServerWatch::read() {
     if (!text && text.error().code == ErrorCode::kNotFound) metrics_ = false;  // it has none: not asked again
   }
   if (process_ > 0) {
-    reading.process = read_process(process_);
+    if (readings_.size() % kReadingsOfAFamily == 0) family_ = family_of(process_);
+    reading.process = read_processes(family_);
     if (!reading.process.pids.empty()) last_process_ = reading.process;
     reading.energy_joules = package_energy_joules();
   }

@@ -53,6 +53,7 @@ class ServerWatch {
 
   Getter getter_;
   pid_t process_;
+  std::vector<pid_t> family_;  // of process_, as of some seconds ago
   bool metrics_ = true;
   ProcessReading last_process_;
   std::vector<Reading> readings_;  // of the thread's until it ended

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "bench/load/live_line.h"
+#include "bench/load/output_flags.h"
+#include "bench/load/subject.h"
+#include "bench/table.h"
+#include "command.h"
+#include "loadtest/comparison.h"
+#include "loadtest/report/json.h"
+#include "printable.h"
+
+namespace millrace::bench::commands {
+namespace {
+
+constexpr int kRegression = 5;  // exit code
+
+struct Flags {
+  std::vector<std::string> sides;
+  std::vector<std::string> names{"A", "B"};
+  SubjectFlags subject;  // what both sides share
+  LoadFlags load;
+  OutputFlags output;
+  int rounds = 8;
+  double threshold = 3.0;
+};
+
+// A URL, a millrace to start (its path), or a server's command line with {port}.
+SubjectFlags side(const SubjectFlags& shared, const std::string& text) {
+  SubjectFlags flags = shared;
+  if (text.find("{port}") != std::string::npos) {
+    flags.spawn.clear();
+    flags.spawn_command = text;
+  } else if (std::filesystem::is_regular_file(text)) {
+    flags.program = text;
+    if (flags.spawn.empty()) flags.spawn = "default";
+  } else {
+    flags.spawn.clear();
+    flags.url = text;
+  }
+  return flags;
+}
+
+std::vector<std::pair<std::string, double>> metrics_of(const MeasuredRun& measured) {
+  std::vector<std::pair<std::string, double>> metrics;
+  for (const auto& [name, estimate] : measured.figures.estimates) metrics.emplace_back(name, estimate.value);
+  return metrics;
+}
+
+Json json_of_metrics(const std::vector<std::pair<std::string, double>>& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = value;
+  return json;
+}
+
+Json report_of(const Flags& flags, const std::vector<std::unique_ptr<Subject>>& subjects,
+               const std::vector<loadtest::ComparedRound>& rounds, const loadtest::Comparison& comparison) {
+  Json report;
+  report["sides"] = Json::array();
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    report["sides"].push_back({{"name", flags.names[i]},
+                               {"target", flags.sides[i]},
+                               {"model_id", subjects[i]->model().id},
+                               {"spawned", subjects[i]->command()}});
+  }
+  report["rounds"] = Json::array();
+  for (const loadtest::ComparedRound& round : rounds) {
+    report["rounds"].push_back({{"order", round.order},
+                                {"a", json_of_metrics(round.a)},
+                                {"b", json_of_metrics(round.b)},
+                                {"noise", round.noise}});
+  }
+  report.update(loadtest::report::json_of(comparison));
+  return report;
+}
+
+void print_table(const Flags& flags, const loadtest::Comparison& comparison) {
+  Table table({{"metric", true}, {flags.names[0]}, {flags.names[1]}, {"B / A"}, {"95 %"}, {"verdict", true}});
+  for (const loadtest::MetricVerdict& v : comparison.verdicts) {
+    table.add({v.metric, figure(v.a), figure(v.b), fmt::format("{:.3f}", v.ratio.value),
+               fmt::format("{:.3f}-{:.3f}", v.ratio.low, v.ratio.high), std::string(loadtest::to_string(v.kind))});
+  }
+  fmt::print("{}\n", table.str());
+  for (const loadtest::MetricVerdict& v : comparison.verdicts) fmt::print("{}: {}\n", v.metric, v.why);
+  fmt::print("\n{} (changes below {:g} % count as none)\n", loadtest::to_string(comparison.kind),
+             comparison.threshold_percent);
+}
+
+int compare(const Flags& flags) {
+  flags.output.check_writable();
+  LiveLine live(flags.output.quiet ? "" : "A");
+  std::vector<std::unique_ptr<Subject>> subjects;
+  for (const std::string& text : flags.sides) {
+    subjects.push_back(std::make_unique<Subject>(side(flags.subject, text), flags.load.model, LiveLine::interrupted));
+  }
+  std::vector<loadtest::ComparedRound> rounds;
+  bool stopped = false;
+  for (int i = 0; i < flags.rounds && !stopped; ++i) {
+    loadtest::ComparedRound& round = rounds.emplace_back();
+    round.order = i % 2 == 0 ? "AB" : "BA";
+    round.noise = "quiet";
+    LoadFlags load = flags.load;
+    load.seed += static_cast<std::uint64_t>(i);  // both sides get the same requests, each round others
+    for (const char which : round.order) {
+      live.name(fmt::format("round {}/{} {}", i + 1, flags.rounds, which));
+      const MeasuredRun measured = subjects[which == 'A' ? 0 : 1]->measure(load, live.hooks());
+      stopped = stopped || measured.run.stopped;
+      if (measured.figures.completed == 0 && !stopped) {
+        throw_load_error(ErrorCode::kUnavailable, "compare", "side {}: no request was answered", which);
+      }
+      (which == 'A' ? round.a : round.b) = metrics_of(measured);
+      if (measured.noise.noisy) round.noise = "noisy";
+    }
+  }
+  if (stopped) rounds.pop_back();
+  const loadtest::Comparison comparison = loadtest::compare(rounds, flags.threshold);
+  const Json report = flags.output.complete("compare", report_of(flags, subjects, rounds, comparison));
+  if (flags.output.table()) print_table(flags, comparison);
+  flags.output.write("compare", report);
+  if (stopped) return 130;
+  return comparison.regression() ? kRegression : 0;
+}
+
+}  // namespace
+
+app::Command compare() {
+  return {.name = "compare",
+          .summary = "Two servers, or two builds of millrace, under the same load in turn: is B better, equal or worse",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<Flags>();
+            app.add_option("sides", flags->sides, "A and B: a URL, a millrace program, or a command line with {port}")
+                ->required()
+                ->expected(2);
+            app.add_option("--names", flags->names, "What A and B are called")->expected(2);
+            app.add_option("--rounds", flags->rounds, "Rounds of one run of each, A B, B A, A B ...")
+                ->check(CLI::Range(1, 1000));
+            app.add_option("--threshold", flags->threshold, "Percent below which a change is none")
+                ->check(CLI::Range(0.0, 100.0));
+            flags->subject.declare_shared(app);
+            flags->load.declare(app);
+            flags->output.declare(app);
+            app.footer("Exit code 5: B is worse.");
+            return [flags] { return compare(*flags); };
+          }};
+}
+
+}  // namespace millrace::bench::commands

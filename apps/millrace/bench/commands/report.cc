@@ -1,0 +1,40 @@
+#include <fstream>
+
+#include "base/error.h"
+#include "bench/load/output_flags.h"
+#include "command.h"
+
+namespace millrace::bench::commands {
+namespace {
+
+struct Flags {
+  std::string file;
+  OutputFlags output;
+};
+
+int report(const Flags& flags) {
+  std::ifstream stream(flags.file);
+  const Json json = Json::parse(stream, nullptr, false);
+  const std::string schema = json.is_object() ? json.value("schema", "") : "";
+  if (!schema.starts_with("millrace.bench.")) {
+    throw_load_error(ErrorCode::kBadFile, "file", "{}: no report of `millrace bench`", flags.file);
+  }
+  flags.output.check_writable();
+  flags.output.write(schema, json);
+  return 0;
+}
+
+}  // namespace
+
+app::Command report() {
+  return {.name = "report",
+          .summary = "The page, SVG, CSV and Markdown of a JSON report that is there already",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<Flags>();
+            app.add_option("file", flags->file, "JSON of bench serve, sweep, compare or peers")->required();
+            app.add_option("--report", flags->output.report, "Write the page to this file (.html)")->required();
+            return [flags] { return report(*flags); };
+          }};
+}
+
+}  // namespace millrace::bench::commands

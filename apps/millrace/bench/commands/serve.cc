@@ -1,0 +1,48 @@
+#include <cmath>
+
+#include "bench/load/live_line.h"
+#include "bench/load/output_flags.h"
+#include "bench/load/run_report.h"
+#include "bench/load/subject.h"
+#include "command.h"
+#include "loadtest/report/summary_text.h"
+#include "printable.h"
+
+namespace millrace::bench::commands {
+namespace {
+
+struct Flags {
+  SubjectFlags subject;
+  LoadFlags load;
+  OutputFlags output;
+};
+
+int serve(const Flags& flags) {
+  flags.output.check_writable();
+  static_cast<void>(flags.load.objectives());  // says what is wrong before a server is started
+  LiveLine live(flags.output.quiet ? "" : "load");
+  Subject subject(flags.subject, flags.load.model, LiveLine::interrupted);
+  const MeasuredRun measured = subject.measure(flags.load, live.hooks());
+  const Json report = flags.output.complete("serve", run_report(flags.load, measured));
+  if (flags.output.table()) fmt::print("{}", app::printable_lines(loadtest::report::summary_text(report)));
+  flags.output.write("serve", report);
+  if (measured.run.stopped) return 130;
+  return measured.figures.completed > 0 ? 0 : 1;
+}
+
+}  // namespace
+
+app::Command serve() {
+  return {
+      .name = "serve",
+      .summary = "Load on a server that speaks OpenAI's API: TTFT, TPOT, latency, throughput, goodput, MBU, and why",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        auto flags = std::make_shared<Flags>();
+        flags->subject.declare(app);
+        flags->load.declare(app);
+        flags->output.declare(app);
+        return [flags] { return serve(*flags); };
+      }};
+}
+
+}  // namespace millrace::bench::commands

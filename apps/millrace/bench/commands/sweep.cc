@@ -1,0 +1,94 @@
+#include "bench/load/live_line.h"
+#include "bench/load/sweep_run.h"
+#include "bench/table.h"
+#include "command.h"
+#include "printable.h"
+
+namespace millrace::bench::commands {
+namespace {
+
+std::string names_of_axes() {
+  std::string text;
+  for (const SweepAxis& axis : all_sweep_axes()) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", axis.name, axis.summary);
+  }
+  return text;
+}
+
+std::string cell(const Json& metrics, const char* name) {
+  return metrics.contains(name) && !metrics[name].is_null() ? figure(metrics[name]["value"].get<double>()) : "-";
+}
+
+void print_table(const Json& report) {
+  Table table({{"series", true},
+               {report["axis"]["name"].get<std::string>()},
+               {"TTFT p50 ms"},
+               {"p99"},
+               {"TPOT p50 ms"},
+               {"p99"},
+               {"latency p50 ms"},
+               {"requests/s"},
+               {"output tok/s"},
+               {"machine", true}});
+  for (const Json& series : report["series"]) {
+    for (const Json& point : series["points"]) {
+      const Json& m = point["metrics"];
+      table.add({app::printable(series["label"].get<std::string>()), figure(point["x"].get<double>()),
+                 cell(m, "median_ttft_ms"), cell(m, "p99_ttft_ms"), cell(m, "median_tpot_ms"), cell(m, "p99_tpot_ms"),
+                 cell(m, "median_e2el_ms"), cell(m, "request_throughput"), cell(m, "output_throughput"),
+                 point["noise"].get<std::string>()});
+    }
+  }
+  fmt::print("{}\n", table.str());
+  for (const Json& knee : report.value("knee", Json::array())) {
+    fmt::print("{}: bends at {}: {}\n", app::printable(knee["label"].get<std::string>()),
+               knee["x"].is_null() ? std::string("-") : figure(knee["x"].get<double>()),
+               knee["why"].get<std::string>());
+  }
+  for (const Json& found : report.value("frontier", Json::array())) {
+    fmt::print("{}: {} by {:.0f} % of the requests up to {} requests/s\n",
+               app::printable(found["label"].get<std::string>()), found["objective"].get<std::string>(),
+               100.0 * found["wanted_share"].get<double>(),
+               found["rate"].is_null() ? std::string("no rate tried, so less than the lowest")
+                                       : figure(found["rate"]["value"].get<double>()));
+  }
+}
+
+int sweep(const SweepFlags& flags) {
+  flags.output.check_writable();
+  SweepRun run(flags);
+  run.measure();
+  const Json report = flags.output.complete("sweep", run.report());
+  if (flags.output.table()) print_table(report);
+  flags.output.write("sweep", report);
+  return run.stopped() ? 130 : 0;
+}
+
+}  // namespace
+
+app::Command sweep() {
+  return {.name = "sweep",
+          .summary = "The same load at many rates, batch sizes or lengths, on one server or several kinds of it",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<SweepFlags>();
+            flags->subject.declare(app);
+            app.add_option("--axis", flags->axis, "What varies: " + names_of_axes())->capture_default_str();
+            app.add_option("--values", flags->values, "Values along the axis, with commas")->delimiter(',');
+            app.add_option("--series", flags->series,
+                           "Lines to compare: LABEL=ARGUMENTS of `millrace serve`, or a set: batching, policies, "
+                           "prefix-caching, speculation, kv-dtypes");
+            app.add_option("--runs", flags->runs, "Runs of each point, the series in turn")->check(CLI::Range(1, 1000));
+            app.add_option("--point-seconds", flags->point_seconds, "About how long a point of a rate lasts")
+                ->check(CLI::Range(0.1, 86400.0));
+            app.add_flag("--resume", flags->resume, "Take the points that --output has from an earlier, stopped sweep");
+            app.add_option("--frontier", flags->frontier,
+                           "Search the highest rate at which this share of the requests keeps --goodput, e.g. 0.9")
+                ->check(CLI::Range(0.01, 0.999));
+            app.add_option("--highest-rate", flags->highest_rate, "Of the search")->check(CLI::Range(1e-3, 1e6));
+            flags->load.declare(app);
+            flags->output.declare(app);
+            return [flags] { return sweep(*flags); };
+          }};
+}
+
+}  // namespace millrace::bench::commands

@@ -1,0 +1,191 @@
+#include "bench/load/load_flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace millrace::bench {
+namespace {
+
+constexpr double kMostSeconds = 7 * 24 * 3600.0;
+
+std::string names_of_workloads() {
+  std::string text;
+  for (const auto& kind : loadtest::all_workloads()) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kind.name, kind.summary);
+  }
+  return text;
+}
+
+// The length range that --random-range-ratio spreads around a single length, as vLLM has it.
+loadgen::TokenRange spread(loadgen::TokenRange range, double ratio) {
+  if (range.min != range.max) return range;
+  const double length = static_cast<double>(range.min);
+  range.min = std::max<std::int64_t>(1, std::llround(length * (1.0 - ratio)));
+  range.max = std::llround(length * (1.0 + ratio));
+  return range;
+}
+
+// Members of a JSON object without its braces.
+std::string members_of(const std::string& text) {
+  if (text.empty()) return "";
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "extra-body", "extra-body: '{}' is no JSON object", text);
+  }
+  const std::string dumped = json.dump();
+  return dumped.substr(1, dumped.size() - 2);
+}
+
+}  // namespace
+
+void LoadFlags::declare(CLI::App& app) {
+  const CLI::Range count(std::int64_t{0}, std::int64_t{1} << 30), seconds(0.0, kMostSeconds);
+  app.add_option("--backend", backend, "openai: /v1/completions; openai-chat: /v1/chat/completions")
+      ->check(CLI::IsMember({"openai", "openai-chat"}));
+  app.add_option("--model", model, "Model as the server calls it (default: the first it lists)");
+  app.add_option("--dataset-name", dataset, "What is asked: " + names_of_workloads())->capture_default_str();
+  app.add_option("--dataset-path", dataset_path, "File of a data set or trace");
+  app.add_option("--input-len,--random-input-len", input, "Tokens of a prompt: N, MIN-MAX, or MIN-MAX:long (long tail)")
+      ->capture_default_str();
+  app.add_option("--output-len,--random-output-len", output, "Tokens of an answer, likewise")->capture_default_str();
+  app.add_option("--random-range-ratio", range_ratio, "Spreads single lengths N over N*(1-r) to N*(1+r)")
+      ->check(CLI::Range(0.0, 0.99));
+  app.add_option("--prefix-len,--random-prefix-len", prefix, "Tokens that prompts begin with alike")->check(count);
+  app.add_option("--num-prefixes", prefixes, "How many such beginnings, or documents, there are")->check(count);
+  app.add_option("--turns", turns, "Turns of a conversation (multi-turn)")->check(CLI::Range(1, 1 << 16));
+  app.add_option("--turn-pause", turn_pause, "Seconds between an answer and the next turn")->check(seconds);
+  app.add_option("--trace-speed", trace_speed, "Replays a trace so many times as fast")->check(CLI::Range(1e-3, 1e6));
+  app.add_option("--lora-modules", adapters, "Models or adapters to ask (adapters)");
+  app.add_option("--vocab-size", vocabulary, "Ids of prompts are below (default: as the server says)")->check(count);
+
+  app.add_option("--num-prompts", prompts, "Requests; of conversations, how many")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--request-rate", request_rate,
+                 "Requests a second, whatever the server makes of them; inf: all at once")
+      ->capture_default_str();
+  app.add_option("--burstiness", burstiness, "Of the gaps: 1 Poisson, less burstier, more steadier, inf constant");
+  app.add_option("--ramp-up-strategy", ramp, "The rate grows from --ramp-up-start-rps to --ramp-up-end-rps")
+      ->check(CLI::IsMember({"linear", "exponential"}));
+  app.add_option("--ramp-up-start-rps", ramp_start, "Requests a second at the beginning");
+  app.add_option("--ramp-up-end-rps", ramp_end, "Requests a second at the end");
+  app.add_option("--max-concurrency", max_concurrency, "Most requests at a time; later ones are sent late")
+      ->check(count);
+  app.add_option("--users", users, "Closed loop instead: so many users, each sends when its answer has ended")
+      ->check(count);
+  app.add_option("--think-time", think_time, "Seconds a user of the closed loop rests")->check(seconds);
+  app.add_option("--duration", duration, "Begin no request after so many seconds")->check(seconds);
+  app.add_option("--num-warmups", warmups, "Requests before that count for nothing")->check(count);
+  app.add_option("--request-timeout", request_timeout, "Seconds after which a request has failed")
+      ->check(CLI::Range(0.001, kMostSeconds));
+  app.add_option("--abandon", abandon, "Share of the clients that leave before the end")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--seed", seed, "Of prompts, lengths and arrivals");
+
+  app.add_option(
+         "--goodput", goodput,
+         "Objectives a request must keep to count as good, in ms: ttft:1000 tpot:150 e2el:5000; / between several")
+      ->expected(1, -1);
+  app.add_option("--temperature", temperature, "Of the requests; below 0: the server's own");
+  app.add_flag("--ignore-eos", ignore_eos,
+               "Answers have exactly the length asked for (default where prompts mean nothing)");
+  app.add_flag("--no-ignore-eos", no_ignore_eos, "Answers end by themselves (default where prompts mean something)");
+  app.add_option("--extra-body", extra_body, "JSON object with more members of each request");
+}
+
+std::unique_ptr<loadtest::Workload> LoadFlags::workload(std::int64_t server_vocabulary) const {
+  loadtest::WorkloadOptions options;
+  options.seed = seed;
+  options.input = spread(loadgen::parse_token_range("input-len", input).or_throw(), range_ratio);
+  options.output = spread(loadgen::parse_token_range("output-len", output).or_throw(), range_ratio);
+  options.prefix_tokens = prefix;
+  options.prefixes = prefixes;
+  options.turns = turns;
+  options.pause_s = turn_pause;
+  options.path = dataset_path;
+  options.models = adapters;
+  options.trace_speed = trace_speed;
+  if (backend == "openai") options.vocabulary = vocabulary > 0 ? vocabulary : server_vocabulary;
+  return loadtest::make_workload(dataset, options).or_throw();
+}
+
+loadtest::RequestStyle LoadFlags::style(const std::string& served_model) const {
+  const loadtest::WorkloadKind* const kind = loadtest::find_workload(dataset);
+  loadtest::RequestStyle style;
+  style.endpoint =
+      backend == "openai" ? loadtest::RequestStyle::Endpoint::kCompletions : loadtest::RequestStyle::Endpoint::kChat;
+  style.model = served_model;
+  style.ignore_eos = ignore_eos || (!no_ignore_eos && kind != nullptr && !kind->meaningful);
+  style.temperature = temperature;
+  style.extra = members_of(extra_body);
+  return style;
+}
+
+std::vector<loadtest::Objective> LoadFlags::objectives() const {
+  return loadtest::parse_objectives("goodput", goodput).or_throw();
+}
+
+double LoadFlags::rate() const {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(request_rate.data(), request_rate.data() + request_rate.size(), value);
+  if (error != std::errc() || end != request_rate.data() + request_rate.size() || !(value > 0.0) || value > 1e6) {
+    throw_load_error(ErrorCode::kInvalidArgument, "request-rate",
+                     "request-rate is '{}': expected inf or a number above 0, up to 1e6", request_rate);
+  }
+  return value;
+}
+
+std::string LoadFlags::arrivals(const loadtest::Workload& load) const {
+  if (users > 0) return "closed";
+  if (!ramp.empty()) return "ramp";
+  if (unlimited_rate() && load.session(0).start_s) return "trace";
+  if (unlimited_rate()) return "all at once";
+  if (std::isinf(burstiness)) return "constant";
+  return burstiness == 1.0 ? "poisson" : "gamma";
+}
+
+loadtest::LoadPlan LoadFlags::plan(const loadtest::Workload& load) const {
+  loadtest::LoadPlan plan;
+  plan.sessions = static_cast<std::int64_t>(std::min(
+      static_cast<std::uint64_t>(prompts), load.sessions().value_or(std::numeric_limits<std::int64_t>::max())));
+  plan.users = users > 0 ? users : max_concurrency;
+  plan.think_s = think_time;
+  plan.seconds = duration;
+  plan.warmup = warmups;
+  plan.request_timeout_s = request_timeout;
+  plan.abandon = abandon;
+  plan.seed = seed;
+  const std::string kind = arrivals(load);
+  if (kind == "closed") return plan;
+  if (kind == "trace" || kind == "all at once") {
+    for (std::int64_t i = 0; i < plan.sessions; ++i) {
+      plan.starts.push_back(load.session(static_cast<std::uint64_t>(i)).start_s.value_or(0.0));
+    }
+    return plan;
+  }
+  loadtest::Arrivals arrivals{.burstiness = burstiness, .seed = seed};
+  if (kind == "ramp") {
+    if (!(ramp_start > 0.0) || !(ramp_end > 0.0)) {
+      throw_load_error(ErrorCode::kInvalidArgument, "ramp-up-start-rps",
+                       "ramp-up-start-rps and ramp-up-end-rps are {} and {}: a ramp wants both above 0", ramp_start,
+                       ramp_end);
+    }
+    arrivals.ramp = ramp == "linear" ? loadtest::Arrivals::Ramp::kLinear : loadtest::Arrivals::Ramp::kExponential;
+    arrivals.start_rate = ramp_start;
+    arrivals.end_rate = ramp_end;
+  } else {
+    arrivals.rate = rate();
+  }
+  if (!(burstiness > 0.0)) {
+    throw_load_error(ErrorCode::kInvalidArgument, "burstiness", "burstiness is {}: expected a number above 0",
+                     burstiness);
+  }
+  plan.starts = loadtest::schedule(arrivals, plan.sessions);
+  return plan;
+}
+
+}  // namespace millrace::bench

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loadtest/arrivals.h"
+#include "loadtest/load_run.h"
+#include "loadtest/objective.h"
+#include "loadtest/request_body.h"
+#include "loadtest/workload.h"
+
+// The flags of a load on a server, which serve, sweep, compare and peers share. Names and meanings as `vllm bench
+// serve` has them, where it has them.
+
+namespace millrace::bench {
+
+struct LoadFlags {
+  std::string backend = "openai";
+  std::string model;  // as the server calls it; "" = its first
+  std::string dataset = "random", dataset_path;
+  std::string input = "128", output = "64";
+  double range_ratio = 0.0;
+  std::int64_t prefix = 0, prefixes = 1, turns = 1;
+  double turn_pause = 0.0, trace_speed = 1.0;
+  std::vector<std::string> adapters;
+  std::int64_t vocabulary = 0;  // 0 = as the server says
+
+  std::int64_t prompts = 100;
+  std::string request_rate = "inf";
+  double burstiness = 1.0;
+  std::string ramp;
+  double ramp_start = 0.0, ramp_end = 0.0;
+  std::int64_t max_concurrency = 0, users = 0, warmups = 0;
+  double think_time = 0.0, duration = 0.0, request_timeout = 6 * 3600.0, abandon = 0.0;
+  std::uint64_t seed = 0;
+
+  std::vector<std::string> goodput;
+  double temperature = 0.0;
+  bool ignore_eos = false, no_ignore_eos = false;
+  std::string extra_body;
+
+  void declare(CLI::App& app);
+
+  // All throw LoadError naming the flag.
+  std::unique_ptr<loadtest::Workload> workload(std::int64_t server_vocabulary) const;
+  loadtest::RequestStyle style(const std::string& served_model) const;
+  std::vector<loadtest::Objective> objectives() const;
+  // How the sessions of `load` are sent. Times that a trace brings count where no rate is given.
+  loadtest::LoadPlan plan(const loadtest::Workload& load) const;
+  // "poisson", "gamma", "constant", "ramp", "trace" or "closed".
+  std::string arrivals(const loadtest::Workload& load) const;
+  bool unlimited_rate() const { return request_rate == "inf"; }
+  double rate() const;  // of --request-rate; throws where that is no number > 0
+};
+
+}  // namespace millrace::bench

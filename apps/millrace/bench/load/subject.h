@@ -1,0 +1,87 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/load/load_flags.h"
+#include "loadtest/figures.h"
+#include "loadtest/load_run.h"
+#include "loadtest/noise.h"
+#include "loadtest/report/run_facts.h"
+#include "loadtest/spawned_server.h"
+#include "loadtest/watch/served_model.h"
+
+namespace millrace::bench {
+
+// Which server is measured: one that runs, or one that is started for it.
+struct SubjectFlags {
+  std::string url;
+  std::string spawn;          // a model, for `millrace serve`; "" = none
+  std::string spawn_command;  // any server's command line, with {port}
+  std::string serve_args;     // more arguments of `millrace serve`
+  std::string program;        // the millrace to start; "" = this one
+  std::string server_trace;   // a trace file that the server writes on this machine
+  std::string api_key;
+  std::vector<std::string> headers;  // "Name: value"
+  bool insecure = false, no_probe = false;
+  double ready_seconds = 600.0;
+
+  void declare(CLI::App& app);
+  void declare_shared(CLI::App& app);  // without whom to measure
+};
+
+// The path of this program.
+std::string own_path();
+
+// All that is known of one run.
+struct MeasuredRun {
+  loadtest::LoadRun run;
+  loadtest::Figures figures;
+  loadtest::report::LoadFacts load;
+  loadtest::report::ServerFacts server;
+  loadtest::report::ServerSamples samples;
+  loadtest::report::StepSamples steps;
+  loadtest::report::RequestPhases phases;
+  loadtest::Noise noise;
+};
+
+// The server under test. Runs of it come one after the other.
+class Subject {
+ public:
+  // Starts the server where the flags say so, and asks which model it serves. Throws LoadError.
+  Subject(const SubjectFlags& flags, const std::string& wanted_model, const std::function<bool()>& stop);
+
+  MeasuredRun measure(const LoadFlags& load, const loadtest::LoadHooks& hooks);
+
+  const loadtest::ServedModel& model() const noexcept { return model_; }
+  const loadtest::Target& target() const noexcept { return target_; }
+  // The command it was started with; empty where it ran already.
+  std::vector<std::string> command() const;
+  bool local() const noexcept { return process_ > 0; }
+
+ private:
+  loadtest::Target start(const std::function<bool()>& stop);
+  loadtest::report::LoadFacts facts_of(const LoadFlags& load, const loadtest::Workload& workload,
+                                       const loadtest::LoadPlan& plan) const;
+  void read_steps(MeasuredRun& measured) const;
+  double read_bandwidth()
+      const;  // GB/s of this machine now; 0 where the server is elsewhere or nothing shall be probed
+
+  SubjectFlags flags_;
+  std::string trace_, scratch_;
+  std::optional<loadtest::SpawnedServer> spawned_;
+  loadtest::Target target_;
+  pid_t process_ = 0;
+  loadtest::ServedModel model_;
+
+  struct RemoveScratch {
+    const std::string& path;
+    ~RemoveScratch();
+  } remove_scratch_{scratch_};
+};
+
+}  // namespace millrace::bench

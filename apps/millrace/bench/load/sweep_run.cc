@@ -1,0 +1,256 @@
+#include "bench/load/sweep_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "bench/load/live_line.h"
+#include "bench/load/run_report.h"
+#include "loadgen/statistics.h"
+#include "loadtest/knee.h"
+#include "loadtest/report/json.h"
+
+namespace millrace::bench {
+namespace {
+
+constexpr const char* kKneeMetric = "median_ttft_ms";
+
+std::string file_part(const std::string& text) {
+  std::string part;
+  for (const char c : text) part += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' ? c : '_';
+  return part;
+}
+
+// The command line without what changes nothing about the points.
+std::string key_of_command() {
+  std::string key;
+  for (const std::string& word : command_line()) {
+    if (word == "--resume" || word == "--no-progress" || word == "--disable-tqdm") continue;
+    key += word + '\n';
+  }
+  return key;
+}
+
+// Several runs of one point: the median of each metric between the least and the greatest; one run: its own interval.
+Json merged(const std::vector<Json>& runs, const std::string& name) {
+  std::vector<double> values;
+  for (const Json& run : runs) {
+    const Json& estimates = run["estimates"];
+    if (estimates.contains(name) && !estimates[name].is_null()) values.push_back(estimates[name]["value"]);
+  }
+  if (values.empty()) return nullptr;
+  if (runs.size() == 1) return runs.front()["estimates"][name];
+  const loadgen::Spread spread = loadgen::spread_of(values);
+  return {{"value", spread.median}, {"low", spread.min}, {"high", spread.max}};
+}
+
+Json merged_fact(const std::vector<Json>& runs, const char* name) {
+  std::vector<double> values;
+  for (const Json& run : runs) {
+    const Json& server = run["server"];
+    if (server.is_object() && server.contains(name) && server[name].is_number()) values.push_back(server[name]);
+  }
+  if (values.empty()) return nullptr;
+  const loadgen::Spread spread = loadgen::spread_of(values);
+  return {{"value", spread.median}, {"low", spread.min}, {"high", spread.max}};
+}
+
+}  // namespace
+
+SweepRun::SweepRun(const SweepFlags& flags)
+    : flags_(flags), axis_(find_sweep_axis(flags.axis)), key_(key_of_command()) {
+  if (axis_ == nullptr) {
+    std::string names;
+    for (const SweepAxis& axis : all_sweep_axes()) names += (names.empty() ? "" : ", ") + std::string(axis.name);
+    throw_load_error(ErrorCode::kInvalidArgument, "axis", "axis: '{}' is none of {}", flags.axis, names);
+  }
+  if (flags_.values.empty()) flags_.values = axis_->values;
+  for (const double value : flags_.values) {
+    if (!(value > 0.0) || value > 1e7) {
+      throw_load_error(ErrorCode::kInvalidArgument, "values", "values: {} is not above 0 and up to 1e7", value);
+    }
+  }
+  std::vector<SweepSeries> series = parse_series(flags.series);
+  if (!series.empty() && flags.subject.spawn.empty()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "series", "series: other arguments of a server need --spawn");
+  }
+  if (series.empty()) series.push_back({flags.output.label.empty() ? "server" : flags.output.label, ""});
+  for (SweepSeries& line : series) {
+    Line& made = lines_.emplace_back(Line{.series = std::move(line), .points = {}, .frontier = Json::array()});
+    for (const double x : flags_.values) made.points.push_back({.x = x, .runs = {}});
+  }
+  if (flags_.frontier > 0.0 && flags_.load.objectives().empty()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "frontier",
+                     "frontier: the search needs --goodput to say what is good");
+  }
+  const std::string json = flags_.output.json_path("sweep");
+  if (flags_.resume && (json.empty() || json == "-" || flags_.output.output.empty())) {
+    throw_load_error(ErrorCode::kInvalidArgument, "resume",
+                     "resume: the points of a sweep are kept beside --output FILE");
+  }
+}
+
+void SweepRun::measure() {
+  for (int run = 0; run < flags_.runs && !stopped_; ++run) {
+    for (Line& line : lines_) {
+      measure_line(line, run);
+      stopped_ = stopped_ || LiveLine::interrupted();
+      if (stopped_) return;
+    }
+  }
+}
+
+void SweepRun::measure_line(Line& line, int run) {
+  SubjectFlags subject_flags = flags_.subject;
+  if (!line.series.serve_args.empty()) subject_flags.serve_args += " " + line.series.serve_args;
+  std::optional<Subject> subject;  // started when the first point is to be measured
+  LiveLine live(flags_.output.quiet ? "" : line.series.label);
+  const auto started = [&]() -> Subject& {
+    if (!subject) subject.emplace(subject_flags, flags_.load.model, LiveLine::interrupted);
+    return *subject;
+  };
+  for (Point& point : line.points) {
+    const std::string file = point_file(line, point.x, run);
+    if (auto before = measured_before(file)) {
+      point.runs.push_back(*std::move(before));
+      continue;
+    }
+    LoadFlags load = flags_.load;
+    axis_->apply(load, point.x, flags_.point_seconds);
+    live.name(fmt::format("{} {} {:g}", line.series.label, axis_->name, point.x));
+    const MeasuredRun measured = started().measure(load, live.hooks());
+    point.runs.push_back(run_report(load, measured));
+    if (measured.run.stopped) {
+      stopped_ = true;
+      return;
+    }
+    keep(file, point.runs.back());
+  }
+  if (flags_.frontier > 0.0 && run == 0) search_frontier(line, started());
+}
+
+void SweepRun::search_frontier(Line& line, Subject& subject) {
+  const std::vector<loadtest::Objective> objectives = flags_.load.objectives();
+  LiveLine live(flags_.output.quiet ? "" : line.series.label);
+  for (const loadtest::Objective& objective : objectives) {
+    const auto run = [&](double rate) {
+      LoadFlags load = flags_.load;
+      find_sweep_axis("request-rate")->apply(load, rate, flags_.point_seconds);
+      live.name(fmt::format("{} frontier at {:.3g}/s", line.series.label, rate));
+      loadtest::GoodShare share;
+      if (LiveLine::interrupted()) return share;
+      for (const loadtest::RequestRecord& record : subject.measure(load, live.hooks()).run.records) {
+        if (!loadtest::counts(record)) continue;
+        ++share.all;
+        if (objective.met(record)) ++share.good;
+      }
+      return share;
+    };
+    const loadtest::Frontier found = loadtest::find_frontier(
+        {.first = *std::ranges::min_element(flags_.values), .highest = flags_.highest_rate, .wanted = flags_.frontier},
+        run);
+    Json frontier = loadtest::report::json_of(found, objective, flags_.frontier);
+    frontier["label"] = line.series.label;
+    frontier["objective"] = objective.str();
+    line.frontier.push_back(frontier);
+    if (LiveLine::interrupted()) return;
+  }
+}
+
+Json SweepRun::json_of(const Point& point) const {
+  Json metrics = Json::object();
+  for (const auto& [name, value] : point.runs.front()["estimates"].items()) metrics[name] = merged(point.runs, name);
+  for (const char* name : {"mbu_percent", "mfu_percent", "resident_peak_bytes"}) {
+    metrics[name] = merged_fact(point.runs, name);
+  }
+  bool stopped = false, noisy = false;
+  for (const Json& run : point.runs) {
+    stopped = stopped || run["load"]["stopped"].get<bool>();
+    noisy = noisy || run["noise"]["verdict"] != "quiet";
+  }
+  return {{"x", point.x},
+          {"stopped", stopped},
+          {"runs", point.runs.size()},
+          {"metrics", metrics},
+          {"goodput", point.runs.back()["goodput"]},
+          {"noise", noisy ? "noisy" : "quiet"}};
+}
+
+Json SweepRun::json_of_knees() const {
+  Json knees = Json::array();
+  if (!axis_->rises) return nullptr;
+  for (const Line& line : lines_) {
+    std::vector<loadtest::CurvePoint> curve;
+    for (const Point& point : line.points) {
+      if (point.runs.empty()) continue;
+      const Json value = merged(point.runs, kKneeMetric);
+      if (!value.is_null()) curve.push_back({point.x, value["value"].get<double>()});
+    }
+    if (const auto knee = loadtest::find_knee(curve)) {
+      knees.push_back(loadtest::report::json_of(*knee, line.series.label));
+    }
+  }
+  return knees.empty() ? Json(nullptr) : knees;
+}
+
+Json SweepRun::json_of_frontier() const {
+  Json all = Json::array();
+  for (const Line& line : lines_) all.insert(all.end(), line.frontier.begin(), line.frontier.end());
+  return all.empty() ? Json(nullptr) : all;
+}
+
+Json SweepRun::report() const {
+  Json report;
+  report["axis"] = {{"name", axis_->name},
+                    {"unit", axis_->unit},
+                    {"label", axis_->label},
+                    {"scale", axis_->logarithmic ? "log" : "linear"}};
+  report["series"] = Json::array();
+  for (const Line& line : lines_) {
+    Json points = Json::array();
+    for (const Point& point : line.points) {
+      if (!point.runs.empty()) points.push_back(json_of(point));
+    }
+    report["series"].push_back(
+        {{"label", line.series.label}, {"serve_args", line.series.serve_args}, {"points", points}});
+  }
+  report["plots"] = Json::array();
+  for (const SweepAxis::Plot& plot : axis_->plots) {
+    report["plots"].push_back({{"title", plot.title},
+                               {"metrics", plot.metrics},
+                               {"unit", plot.unit},
+                               {"scale", plot.logarithmic ? "log" : "linear"}});
+  }
+  report["knee"] = json_of_knees();
+  report["frontier"] = json_of_frontier();
+  return report;
+}
+
+std::string SweepRun::point_file(const Line& line, double x, int run) const {
+  const std::string& json = flags_.output.output;
+  if (json.empty() || json == "-") return "";
+  return fmt::format("{}.points/{}-{}-{:g}-{}.json", json, file_part(line.series.label), axis_->name, x, run);
+}
+
+std::optional<Json> SweepRun::measured_before(const std::string& file) const {
+  if (!flags_.resume || !std::filesystem::exists(file)) return std::nullopt;
+  std::ifstream stream(file);
+  Json kept = Json::parse(stream, nullptr, false);
+  if (kept.is_object() && kept.value("key", "") == key_ && kept.contains("report")) return kept["report"];
+  log::warn("{}: is of another command; measured anew", file);
+  return std::nullopt;
+}
+
+void SweepRun::keep(const std::string& file, const Json& report) const {
+  if (file.empty()) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  Json small = report;
+  for (const char* large : {"itls", "requests", "steps", "samples", "itl_heat"}) small.erase(large);
+  write_report({.json = file + ".part"}, {{"key", key_}, {"report", small}});
+  std::filesystem::rename(file + ".part", file, ignored);
+}
+
+}  // namespace millrace::bench

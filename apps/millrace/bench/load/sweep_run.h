@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/load/load_flags.h"
+#include "bench/load/output_flags.h"
+#include "bench/load/subject.h"
+#include "bench/load/sweep_axis.h"
+#include "loadtest/frontier.h"
+
+namespace millrace::bench {
+
+struct SweepFlags {
+  SubjectFlags subject;
+  LoadFlags load;
+  OutputFlags output;
+  std::string axis = "request-rate";
+  std::vector<double> values;       // none = the axis's own
+  std::vector<std::string> series;  // none = one, with no arguments of its own
+  int runs = 1;
+  double point_seconds = 30.0;
+  bool resume = false;
+  double frontier = 0.0;  // wanted share of good requests; 0 = none is searched
+  double highest_rate = 1024.0;
+};
+
+// The points of a sweep, each a run of the load; what `bench sweep` writes (docs/bench_reports.md).
+class SweepRun {
+ public:
+  // Throws LoadError where a flag is wrong.
+  explicit SweepRun(const SweepFlags& flags);
+
+  // Measures what is not there yet, the series in turn for each of the `runs`. Ends early at Ctrl-C.
+  void measure();
+  Json report() const;
+  bool stopped() const noexcept { return stopped_; }
+
+ private:
+  struct Point {
+    double x = 0.0;
+    std::vector<Json> runs;  // reports as of `bench serve`
+  };
+  struct Line {
+    SweepSeries series;
+    std::vector<Point> points;
+    Json frontier;  // a list, of one objective each
+  };
+  void measure_line(Line& line, int run);
+  void search_frontier(Line& line, Subject& subject);
+  Json json_of(const Point& point) const;
+  Json json_of_frontier() const;
+  Json json_of_knees() const;
+  std::string point_file(const Line& line, double x, int run) const;
+  std::optional<Json> measured_before(const std::string& file) const;
+  void keep(const std::string& file, const Json& report) const;
+
+  SweepFlags flags_;
+  const SweepAxis* axis_;
+  std::vector<Line> lines_;
+  std::string key_;  // what points of another command have not
+  bool stopped_ = false;
+};
+
+}  // namespace millrace::bench

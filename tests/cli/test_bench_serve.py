@@ -1,0 +1,184 @@
+"""millrace bench serve, sweep, compare and report on a real server: reports agree with themselves and with what was asked. No time is asserted."""
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+from conftest import PROGRAM
+
+SMALL = ["--input-len", "20", "--output-len", "6", "--no-probe", "--no-progress"]
+
+
+@pytest.fixture(scope="module")
+def server(real_model):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
+    process = subprocess.Popen([PROGRAM, "serve", real_model, "--port", "0", "--disable-log-requests", "--kv-cache-tokens", "8192"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    url = re.search(r"http://\S+", process.stdout.readline()).group(0)
+    while True:
+        try:
+            urllib.request.urlopen(url + "/ready")
+            break
+        except OSError:
+            assert process.poll() is None
+            time.sleep(0.05)
+    yield url
+    process.terminate()
+    process.wait()
+
+
+def bench(*arguments, code=0):
+    done = subprocess.run([str(word) for word in (PROGRAM, "bench", *arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def serve_report(*arguments):
+    return json.loads(bench("serve", *arguments, *SMALL, "--output", "-").stdout)
+
+
+def test_a_report_agrees_with_itself(server):
+    report = serve_report(server, "--request-rate", "40", "--num-prompts", "20", "--num-warmups", "2", "--goodput", "ttft:60000", "tpot:60000", "/", "ttft:0.001")
+    assert report["schema"] == "millrace.bench.serve" and report["completed"] == 20 and report["failed"] == 0
+    assert report["total_input_tokens"] == 400 and report["total_output_tokens"] == 120
+    counted = [r for r in report["requests"] if not r["warmup"]]
+    assert len(counted) == 20 and len(report["requests"]) == 22
+    for r, ttft, gaps in zip(counted, report["ttfts"], report["itls"]):
+        assert r["first_token"] - r["due"] == pytest.approx(ttft, abs=3e-6)
+        assert r["prompt_tokens"] == 20 and r["output_tokens"] == 6
+        latency = ttft + sum(gaps)
+        assert r["due"] + latency <= r["ended"] + 1e-6 and r["sent"] >= r["due"] - 1e-9
+    assert report["median_ttft_ms"] == pytest.approx(1000 * statistics.median(report["ttfts"]))
+    assert report["mean_itl_ms"] == pytest.approx(1000 * statistics.fmean(g for gaps in report["itls"] for g in gaps), rel=1e-6)
+    for name, e in report["estimates"].items():
+        assert e["low"] <= e["value"] <= e["high"], name
+    easy, impossible = report["goodput"]
+    assert easy["share"]["value"] == 1.0 and impossible["share"]["value"] == 0.0
+    assert easy["requests_s"] == pytest.approx(report["request_throughput"])
+    assert report["server"]["counters"]["generation_tokens"] >= 120
+    assert report["server"]["model_bytes"] > 5e7 and report["server"]["resident_peak_bytes"] > report["server"]["model_bytes"] / 2
+
+
+def test_the_schedule_of_an_open_loop_is_of_its_seed(server):
+    def schedule(seed):
+        report = serve_report(server, "--request-rate", "50", "--num-prompts", "12", "--seed", seed)
+        return [round(r["due"], 9) for r in report["requests"]]
+
+    assert schedule(3) == schedule(3) != schedule(4)
+    assert schedule(3)[0] == 0.0 and schedule(3) == sorted(schedule(3))
+
+
+def test_users_of_a_closed_loop_wait_for_their_answers(server):
+    report = serve_report(server, "--users", "2", "--num-prompts", "8")
+    assert report["load"]["kind"] == "closed" and report["max_concurrent_requests"] == 2 and report["completed"] == 8
+
+
+def test_turns_of_a_conversation_follow_on_what_was_said(server):
+    report = serve_report(server, "--users", "2", "--num-prompts", "3", "--dataset-name", "multi-turn", "--turns", "3", "--backend", "openai-chat")
+    assert report["completed"] == 9
+    for session in range(3):
+        turns = sorted((r for r in report["requests"] if r["session"] == session), key=lambda r: r["turn"])
+        lengths = [r["prompt_tokens"] for r in turns]
+        assert lengths == sorted(set(lengths)), "prompts grow from turn to turn"
+        assert all(b["due"] >= a["ended"] - 1e-3 for a, b in zip(turns, turns[1:]))
+
+
+@pytest.mark.parametrize("workload", [["json"], ["copy-heavy"], ["shared-prefix", "--prefix-len", "64"], ["long-context"], ["sharegpt"]])
+def test_workloads_are_answered(server, workload):
+    report = serve_report(server, "--users", "4", "--num-prompts", "4", "--dataset-name", *workload)
+    assert report["completed"] == 4 and report["failed"] == 0
+
+
+def test_what_a_server_refuses_is_counted_and_quoted(server):
+    done = bench("serve", server, "--users", "1", "--num-prompts", "2", "--extra-body", '{"top_p": 99}', *SMALL, "--output", "-", code=1)
+    report = json.loads(done.stdout)
+    assert report["failed"] == 2 and report["completed"] == 0 and all("top_p" in e for e in report["errors"])
+
+
+@pytest.mark.parametrize("flags, named", [
+    (["--request-rate", "0"], "request-rate"), (["--dataset-name", "nothing"], "dataset-name"), (["--goodput", "ttft"], "goodput"),
+    (["--input-len", "0"], "input-len"), (["--extra-body", "[]"], "extra-body"), (["--model", "unheard-of"], "unheard-of"),
+    (["--ramp-up-strategy", "linear"], "ramp-up-start-rps"), (["--output", "/no/such/folder/x.json"], "output"), (["--header", "none"], "header")])
+def test_wrong_flags_are_named(server, flags, named):
+    done = subprocess.run([PROGRAM, "bench", "serve", server, "--num-prompts", "1", *SMALL, *flags], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and named in done.stderr
+
+
+def test_nobody_there_is_said_at_once():
+    done = subprocess.run([PROGRAM, "bench", "serve", "http://127.0.0.1:9", "--num-prompts", "1"], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "127.0.0.1:9" in done.stderr
+
+
+def test_ctrl_c_still_writes_the_report(server, tmp_path):
+    out = tmp_path / "r.json"
+    process = subprocess.Popen([PROGRAM, "bench", "serve", server, "--request-rate", "2", "--num-prompts", "1000", *SMALL, "--output", out],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    report = json.loads(out.read_text())
+    assert report["load"]["stopped"] and 0 < report["completed"] < 1000
+
+
+def test_a_spawned_server_shows_its_steps(real_model, tmp_path):
+    out, page = tmp_path / "r.json", tmp_path / "r.html"
+    bench("serve", "--spawn", real_model, "--serve-args", "--max-num-seqs 3", "--users", "4", "--num-prompts", "8", *SMALL, "--output", out, "--report", page)
+    report = json.loads(out.read_text())
+    assert max(report["steps"]["running"]) <= 3 and sum(report["steps"]["decode_tokens"]) >= 8 * 5
+    phases = {p["phase"] for r in report["requests"] for p in r["phases"] or []}
+    assert phases == {"queue", "prefill", "decode"}
+    for r in report["requests"]:
+        assert all(r["due"] - 1e-3 <= p["start"] <= p["end"] <= r["ended"] + 1e-3 for p in r["phases"])
+    assert "MILLRACE_REPORT" not in page.read_text() and (tmp_path / "r.md").exists() and (tmp_path / "r.csv").exists()
+    assert list(tmp_path.glob("r.*.svg"))
+
+
+def test_a_sweep_goes_on_where_it_stopped(server, tmp_path):
+    out = tmp_path / "s.json"
+    command = ["sweep", server, "--axis", "batch-size", "--values", "1,2", "--output", out, "--label", "x", *SMALL]
+    bench(*command)
+    first = json.loads(out.read_text())
+    assert [p["x"] for p in first["series"][0]["points"]] == [1, 2]
+    kept = sorted((tmp_path / "s.json.points").iterdir())
+    assert len(kept) == 2
+    kept[1].unlink()
+    bench(*command, "--resume")
+    again = json.loads(out.read_text())
+    before, after = first["series"][0]["points"], again["series"][0]["points"]
+    assert after[0] == before[0] and after[1]["metrics"] != before[1]["metrics"]
+
+
+def test_sweeps_that_make_no_sense_are_refused(server):
+    for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--frontier", "0.9"], "goodput"),
+                         (["--resume"], "output")):
+        done = subprocess.run([PROGRAM, "bench", "sweep", server, *flags, *SMALL], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and named in done.stderr, flags
+
+
+def test_a_server_beside_itself_is_no_regression_and_a_slower_one_is(server, real_model, tmp_path):
+    out = tmp_path / "c.json"
+    done = subprocess.run([PROGRAM, "bench", "compare", server, server, "--users", "1", "--num-prompts", "2", "--rounds", "3", *SMALL, "--output", out],
+                          capture_output=True, text=True, timeout=300)
+    report = json.loads(out.read_text())
+    assert done.returncode == 0 and report["verdict"] != "regression"
+    assert [r["order"] for r in report["rounds"]] == ["AB", "BA", "AB"]
+    # Six users at a time on one place wait for one another: nothing of speed is needed to see it.
+    slow = f"{PROGRAM} serve {real_model} --port {{port}} --max-num-seqs 1 --disable-log-requests"
+    done = subprocess.run([PROGRAM, "bench", "compare", server, slow, "--users", "6", "--num-prompts", "12", "--rounds", "6", "--input-len", "8", "--output-len", "24",
+                           "--no-probe", "--no-progress", "--output", out], capture_output=True, text=True, timeout=300)
+    report = json.loads(out.read_text())
+    assert done.returncode == 5 and report["verdict"] == "regression", done.stdout
+    assert {v["metric"]: v["verdict"] for v in report["verdicts"]}["median_ttft_ms"] == "B worse"
+
+
+def test_a_report_that_is_none_is_refused(tmp_path):
+    file = tmp_path / "x.json"
+    file.write_text("{}")
+    done = subprocess.run([PROGRAM, "bench", "report", file, "--report", tmp_path / "x.html"], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "no report" in done.stderr
