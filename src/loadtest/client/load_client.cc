@@ -177,7 +177,8 @@ void LoadClient::ready(Connection& c, std::uint32_t what) {
   if (c.state == Connection::State::kConnecting && !finish_connect(c)) return;
   if (!c.out.empty()) flush(c);
   // What is only writable has nothing to read; under TLS either may stand for the other.
-  if ((what & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0 || tls_ != nullptr || c.deaf) read(c);
+  if ((what & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0 || tls_ != nullptr || c.deaf) return read(c);
+  watch(c);  // a socket that stays writable would wake us for ever
 }
 
 bool LoadClient::finish_connect(Connection& c) {
