@@ -18,7 +18,7 @@ METRICS = ("prefill_tok_s", "decode_tok_s")
 
 
 def fail(text):
-    sys.exit(f"bench/peers/compare: {text}")
+    sys.exit(f"millrace bench peers: {text}")
 
 
 def parse_shape(text):

@@ -85,12 +85,12 @@ SpawnedServer::SpawnedServer(Command command, const std::function<bool()>& stop)
   while (!is_ready(getter)) {
     if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
       pid_ = -1;
-      throw_load_error(ErrorCode::kUnavailable, "spawn", "{} ended before it was ready:\n{}", command_.argv[0],
+      throw_load_error(ErrorCode::kUnavailable, "spawn", "{} ended before it was ready: {}", command_.argv[0],
                        last_lines());
     }
     if (Clock::now() > patience || (stop && stop())) {
       end();
-      throw_load_error(ErrorCode::kUnavailable, "spawn", "{} was not ready after {:.0f} s:\n{}", command_.argv[0],
+      throw_load_error(ErrorCode::kUnavailable, "spawn", "{} was not ready after {:.0f} s: {}", command_.argv[0],
                        command_.ready_seconds, last_lines());
     }
     std::this_thread::sleep_for(kLook);
@@ -115,10 +115,20 @@ void SpawnedServer::end() {
 }
 
 std::string SpawnedServer::last_lines() const {
-  constexpr std::size_t kLast = 2000;
+  constexpr std::size_t kLines = 3;
   const auto text = read_file(Env::system(), command_.log, std::uint64_t{64} << 20);
   if (!text) return text.error().message;
-  return text->size() > kLast ? text->substr(text->size() - kLast) : *text;
+  std::string_view rest = *text;
+  std::string lines;
+  for (std::size_t i = 0; i < kLines && !rest.empty();) {
+    const std::size_t at = rest.rfind('\n');
+    const std::string_view line = at == std::string_view::npos ? rest : rest.substr(at + 1);
+    rest = rest.substr(0, at == std::string_view::npos ? 0 : at);
+    if (line.empty()) continue;
+    lines = std::string(line) + (lines.empty() ? "" : " | ") + lines;
+    ++i;
+  }
+  return lines;
 }
 
 Result<std::vector<std::string>> split_command(std::string_view flag, std::string_view text) {

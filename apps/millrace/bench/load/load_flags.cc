@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -45,8 +46,9 @@ std::string members_of(const std::string& text) {
 
 void LoadFlags::declare(CLI::App& app) {
   const CLI::Range count(std::int64_t{0}, std::int64_t{1} << 30), seconds(0.0, kMostSeconds);
-  app.add_option("--backend", backend, "openai: /v1/completions; openai-chat: /v1/chat/completions")
-      ->check(CLI::IsMember({"openai", "openai-chat"}));
+  app.add_option("--backend", backend, "openai (vllm): /v1/completions; openai-chat: /v1/chat/completions")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, std::string>{
+          {"openai", "openai"}, {"vllm", "openai"}, {"openai-chat", "openai-chat"}}));
   app.add_option("--model", model, "Model as the server calls it (default: the first it lists)");
   app.add_option("--dataset-name", dataset, "What is asked: " + names_of_workloads())->capture_default_str();
   app.add_option("--dataset-path", dataset_path, "File of a data set or trace");

@@ -40,6 +40,8 @@ std::string own_path() {
 
 void SubjectFlags::declare(CLI::App& app) {
   app.add_option("url,--base-url", url, "Server: http://HOST:PORT, https://..., HOST:PORT or unix:PATH");
+  app.add_option("--host", host, "Host of a server instead of its URL")->capture_default_str();
+  app.add_option("--port", port, "Port of it")->check(CLI::Range(1, 65535))->capture_default_str();
   app.add_option("--spawn-command", spawn_command, "Start this server instead; {port} becomes a free port");
   app.add_option("--server-trace", server_trace, "The file that the server's --trace-file names, on this machine");
   declare_shared(app);
@@ -87,7 +89,9 @@ Subject::Subject(const SubjectFlags& flags, const std::string& wanted_model, con
 
 loadtest::Target Subject::start(const std::function<bool()>& stop) {
   if (flags_.spawn.empty() && flags_.spawn_command.empty()) {
-    return loadtest::parse_target("url", flags_.url.empty() ? "http://127.0.0.1:8000" : flags_.url).or_throw();
+    return loadtest::parse_target("url",
+                                  flags_.url.empty() ? fmt::format("{}:{}", flags_.host, flags_.port) : flags_.url)
+        .or_throw();
   }
   if (!flags_.spawn.empty() && !flags_.spawn_command.empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "spawn-command",

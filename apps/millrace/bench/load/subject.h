@@ -20,6 +20,8 @@ namespace millrace::bench {
 // Which server is measured: one that runs, or one that is started for it.
 struct SubjectFlags {
   std::string url;
+  std::string host = "127.0.0.1";  // of a server whose URL is not named
+  int port = 8000;
   std::string spawn;          // a model, for `millrace serve`; "" = none
   std::string spawn_command;  // any server's command line, with {port}
   std::string serve_args;     // more arguments of `millrace serve`
