@@ -20,8 +20,8 @@ WORKLOADS = {
                  "--users 1 --num-prompts 6 --num-warmups 1 --input-len 128 --output-len 64"),
     "eight-users": ("eight users at a time, 128 and 64 tokens", "output_throughput",
                     "--users 8 --num-prompts 32 --num-warmups 2 --input-len 128 --output-len 64"),
-    "offline": ("64 requests at once, 32 to 256 tokens of prompt, 16 to 128 of answer", "total_token_throughput",
-                "--request-rate inf --num-prompts 64 --num-warmups 2 --input-len 32-256 --output-len 16-128"),
+    "offline": ("48 requests at once, 32 to 256 tokens of prompt, 16 to 128 of answer", "total_token_throughput",
+                "--request-rate inf --num-prompts 48 --num-warmups 2 --input-len 32-256 --output-len 16-128"),
     "chat": ("two requests a second by Poisson, lengths as ShareGPT's, at most 256 tokens of answer", "median_e2el_ms",
              "--request-rate 2 --num-prompts 40 --num-warmups 2 --input-len 16-512:long --output-len 16-256:long"),
 }

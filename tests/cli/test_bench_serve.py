@@ -53,9 +53,9 @@ def test_a_report_agrees_with_itself(server):
         assert r["first_token"] - r["due"] == pytest.approx(ttft, abs=3e-6)
         assert r["prompt_tokens"] == 20 and r["output_tokens"] == 6
         latency = ttft + sum(gaps)
-        assert r["due"] + latency <= r["ended"] + 1e-6 and r["sent"] >= r["due"] - 1e-9
-    assert report["median_ttft_ms"] == pytest.approx(1000 * statistics.median(report["ttfts"]))
-    assert report["mean_itl_ms"] == pytest.approx(1000 * statistics.fmean(g for gaps in report["itls"] for g in gaps), rel=1e-6)
+        assert r["due"] + latency <= r["ended"] + 2e-5 and r["sent"] >= r["due"] - 1e-9
+    assert report["median_ttft_ms"] == pytest.approx(1000 * statistics.median(report["ttfts"]), rel=1e-3)
+    assert report["mean_itl_ms"] == pytest.approx(1000 * statistics.fmean(g for gaps in report["itls"] for g in gaps), rel=1e-3)
     for name, e in report["estimates"].items():
         assert e["low"] <= e["value"] <= e["high"], name
     easy, impossible = report["goodput"]
@@ -152,6 +152,14 @@ def test_a_sweep_goes_on_where_it_stopped(server, tmp_path):
     again = json.loads(out.read_text())
     before, after = first["series"][0]["points"], again["series"][0]["points"]
     assert after[0] == before[0] and after[1]["metrics"] != before[1]["metrics"]
+
+
+def test_no_point_of_a_sweep_finds_its_prompts_in_a_cache(server, tmp_path):
+    out = tmp_path / "s.json"
+    bench("sweep", server, "--axis", "batch-size", "--values", "1,2", "--input-len", "40", "--output-len", "2", "--seed", "77", "--no-probe", "--no-progress",
+          "--output", out)
+    kept = [json.loads(p.read_text())["report"] for p in (tmp_path / "s.json.points").iterdir()]
+    assert len(kept) == 2 and all(r["server"]["counters"]["cached_tokens"] == 0 for r in kept)
 
 
 def test_sweeps_that_make_no_sense_are_refused(server):

@@ -102,6 +102,13 @@ void SweepRun::measure() {
   }
 }
 
+LoadFlags SweepRun::load_at(const SweepAxis& axis, double x, std::uint64_t run) const {
+  LoadFlags load = flags_.load;
+  axis.apply(load, x, flags_.point_seconds);
+  load.seed += run;
+  return load;
+}
+
 void SweepRun::measure_line(Line& line, int run) {
   SubjectFlags subject_flags = flags_.subject;
   if (!line.series.serve_args.empty()) subject_flags.serve_args += " " + line.series.serve_args;
@@ -111,14 +118,14 @@ void SweepRun::measure_line(Line& line, int run) {
     if (!subject) subject.emplace(subject_flags, flags_.load.model, LiveLine::interrupted);
     return *subject;
   };
+  auto next_run = static_cast<std::uint64_t>(run) * line.points.size();
   for (Point& point : line.points) {
+    const LoadFlags load = load_at(*axis_, point.x, next_run++);
     const std::string file = point_file(line, point.x, run);
     if (auto before = measured_before(file)) {
       point.runs.push_back(*std::move(before));
       continue;
     }
-    LoadFlags load = flags_.load;
-    axis_->apply(load, point.x, flags_.point_seconds);
     live.name(fmt::format("{} {} {:g}", line.series.label, axis_->name, point.x));
     const MeasuredRun measured = started().measure(load, live.hooks());
     point.runs.push_back(run_report(load, measured));
@@ -134,10 +141,10 @@ void SweepRun::measure_line(Line& line, int run) {
 void SweepRun::search_frontier(Line& line, Subject& subject) {
   const std::vector<loadtest::Objective> objectives = flags_.load.objectives();
   LiveLine live(flags_.output.quiet ? "" : line.series.label);
+  auto next_run = static_cast<std::uint64_t>(flags_.runs) * line.points.size();
   for (const loadtest::Objective& objective : objectives) {
     const auto run = [&](double rate) {
-      LoadFlags load = flags_.load;
-      find_sweep_axis("request-rate")->apply(load, rate, flags_.point_seconds);
+      const LoadFlags load = load_at(*find_sweep_axis("request-rate"), rate, next_run++);
       live.name(fmt::format("{} frontier at {:.3g}/s", line.series.label, rate));
       loadtest::GoodShare share;
       if (LiveLine::interrupted()) return share;
@@ -148,9 +155,11 @@ void SweepRun::search_frontier(Line& line, Subject& subject) {
       }
       return share;
     };
-    const loadtest::Frontier found = loadtest::find_frontier(
-        {.first = *std::ranges::min_element(flags_.values), .highest = flags_.highest_rate, .wanted = flags_.frontier},
-        run);
+    const loadtest::Frontier found =
+        loadtest::find_frontier({.first = flags_.values[flags_.values.size() / 2],  // a low rate takes long to try
+                                 .highest = flags_.highest_rate,
+                                 .wanted = flags_.frontier},
+                                run);
     Json frontier = loadtest::report::json_of(found, objective, flags_.frontier);
     frontier["label"] = line.series.label;
     frontier["objective"] = objective.str();

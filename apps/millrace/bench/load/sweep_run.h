@@ -49,6 +49,9 @@ class SweepRun {
     Json frontier;  // a list, of one objective each
   };
   void measure_line(Line& line, int run);
+  // Each run of a server asks other things, so that none finds its prompts in a cache; the n-th run of each line the
+  // same.
+  LoadFlags load_at(const SweepAxis& axis, double x, std::uint64_t run) const;
   void search_frontier(Line& line, Subject& subject);
   Json json_of(const Point& point) const;
   Json json_of_frontier() const;
