@@ -47,6 +47,20 @@ Target target_of(const ScriptedServer& server) { return target_of(server.url());
 // The body of a request as the server got it.
 std::string body_of(const std::string& request) { return request.substr(request.find("\r\n\r\n") + 4); }
 
+TEST(LoadRun, AKeptConnectionThatTheServerClosesIsNotItsFailure) {
+  std::atomic<int> connections = 0;
+  ScriptedServer server([&](Peer& peer) {
+    ++connections;
+    if (peer.request().empty()) return;
+    peer.write(kAnswer);
+    static_cast<void>(peer.request());  // takes the next one, and is gone without a word
+  });
+  const LoadRun run =
+      run_load(target_of(server), kStyle, Sessions({{.text = "x", .output_tokens = 2}}), {.sessions = 4, .users = 1});
+  for (const RequestRecord& record : run.records) EXPECT_TRUE(record.good()) << record.error;
+  EXPECT_GE(connections, 4);
+}
+
 TEST(LoadRun, AnswersEachRequestOfAClosedLoop) {
   ScriptedServer server(ScriptedServer::each([](Peer& peer, const std::string&) { peer.write(kAnswer); }));
   const LoadRun run =

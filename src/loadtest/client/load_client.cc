@@ -45,6 +45,8 @@ struct LoadClient::Connection {
   enum class State { kWaiting, kConnecting, kOpen } state = State::kOpen;
   std::string out;  // of the request, from `written` on still to be sent
   std::size_t written = 0;
+  // The whole request, where the connection served another before and no byte of the reply has come.
+  std::string again;
   bool deaf = false;  // the server takes no more of the request; it may have said why
   std::uint32_t watched = 0;
   std::optional<StreamedAnswer> answer;
@@ -136,6 +138,7 @@ void LoadClient::send(Outgoing request) {
   request.record.sent = seconds(now);
   std::string problem;
   Connection* c = idle_connection(now);
+  const bool kept = c != nullptr;
   if (c == nullptr) c = new_connection(problem);
   if (c == nullptr) {
     StreamedAnswer never(std::move(request.record), false, 0);
@@ -147,6 +150,7 @@ void LoadClient::send(Outgoing request) {
                        fixed_headers_, request.body.size());
   c->out += request.body;
   c->written = 0;
+  c->again = kept ? c->out : std::string();
   c->number = sent_++;
   c->answer.emplace(std::move(request.record), request.keep_text, request.leave_after);
   active_.emplace(c->number, c);
@@ -199,6 +203,8 @@ void LoadClient::read(Connection& c) {
     const auto moved = c.stream.read(buffer_);
     if (moved.kind == ByteStream::Moved::Kind::kWait && !c.deaf) break;
     if (!c.answer) return close(c);  // idle: nothing should come but its end
+    if (moved.kind != ByteStream::Moved::Kind::kBytes && !c.again.empty()) return send_again(c);
+    c.again.clear();
     const double now = seconds(Clock::now());
     const std::int64_t before = c.answer->events();
     if (moved.kind == ByteStream::Moved::Kind::kBytes) {
@@ -213,6 +219,26 @@ void LoadClient::read(Connection& c) {
     if (moved.bytes < buffer_.size() && tls_ == nullptr) break;
   }
   watch(c);
+}
+
+// A server may close a connection it had kept at any moment, also while the next request is on its way: that one it
+// never saw, and it goes out once more on a new connection (RFC 9112, 9.3.1). Not a retry: nothing of a reply had come.
+void LoadClient::send_again(Connection& old) {
+  std::string problem;
+  Connection* const c = new_connection(problem);
+  if (c == nullptr) {
+    old.again.clear();
+    old.answer->close(seconds(Clock::now()), problem, parser_);
+    return settle(old);
+  }
+  c->out = std::exchange(old.again, {});
+  c->number = old.number;
+  c->answer.emplace(std::move(*old.answer));
+  old.answer.reset();
+  active_[c->number] = c;
+  close(old);
+  if (c->state == Connection::State::kOpen) flush(*c);
+  watch(*c);
 }
 
 // After the end of an answer: its connection is kept or closed.

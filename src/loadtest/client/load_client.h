@@ -28,7 +28,8 @@ struct Outgoing {
 };
 
 // Any number of streamed requests to one server on the calling thread, over as many connections as there are requests
-// at a time. Connections are kept and used again. Nothing here waits but poll(). Never retries.
+// at a time. Connections are kept and used again. Nothing here waits but poll(). Never retries, but
+// for a request whose kept connection the server closed before it saw it.
 class LoadClient {
  public:
   // Looks the target up and makes sure that it takes connections; throws LoadError. Lets the process have as many
@@ -65,6 +66,7 @@ class LoadClient {
   bool finish_connect(Connection& c);
   void flush(Connection& c);
   void read(Connection& c);
+  void send_again(Connection& old);
   void settle(Connection& c);
   void end_request(Connection& c);
   void close(Connection& c);
