@@ -71,7 +71,9 @@ TEST(WorkerTeam, AnOfferDoesNotWaitForAWorkerThatIsHeldUp) {
   held.let_go = true;
   for (Patience patience; !held.idle();) patience.wait();
   int calls = 0;
-  team.run([&](int worker) { calls += worker == 2; });
+  team.run([&](int worker) {
+    if (worker == 2) ++calls;
+  });
   EXPECT_EQ(calls, 1);
 }
 
