@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "checkpoint/quote_name.h"
+#include "hub/text_sink.h"
 
 namespace millrace::hub {
 namespace {
@@ -35,26 +36,6 @@ class LastResponse final : public HttpSink {
   HttpSink& inner_;
   bool redirect_ = false;
   std::uint64_t dropped_ = 0;
-};
-
-// A text of at most `limit` bytes.
-class TextSink final : public HttpSink {
- public:
-  explicit TextSink(std::uint64_t limit) : limit_(limit) {}
-  bool begin(const HttpResponse&) override {
-    text_.clear();
-    return true;
-  }
-  bool write(std::span<const std::byte> body) override {
-    if (body.size() > limit_ - text_.size()) return false;
-    text_.append(reinterpret_cast<const char*>(body.data()), body.size());
-    return true;
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::uint64_t limit_;
-  std::string text_;
 };
 
 HttpFailure protocol_failure(std::string message) {

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "hub/curl_client.h"
+#include "hub/text_sink.h"
 #include "printable.h"
 #include "server/observe/dashboard.h"
 
@@ -30,16 +31,6 @@ struct Flags {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-class Body final : public hub::HttpSink {
- public:
-  bool begin(const hub::HttpResponse&) override { return true; }
-  bool write(std::span<const std::byte> bytes) override {
-    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return text.size() <= kMostBytes;
-  }
-  std::string text;
-};
-
 std::string metrics_url(std::string url) {
   if (url.find("://") == std::string::npos) url = "http://" + url;
   const std::size_t path = url.find('/', url.find("://") + 3);
@@ -51,7 +42,7 @@ Result<MetricsReading> read_metrics(hub::HttpClient& client, const Flags& flags)
   hub::HttpRequest request{.url = metrics_url(flags.url)};
   if (!flags.api_key.empty()) request.headers.add("Authorization", "Bearer " + flags.api_key);
   request.cancelled = [] { return interrupted != 0; };
-  Body body;
+  hub::TextSink body(kMostBytes);
   const auto outcome = client.exchange(request, body);
   if (const auto* failure = std::get_if<hub::HttpFailure>(&outcome)) {
     return make_error(ErrorCode::kNotFound, "url", "{}: {}", app::printable(request.url), failure->message);
@@ -60,7 +51,7 @@ Result<MetricsReading> read_metrics(hub::HttpClient& client, const Flags& flags)
     return make_error(ErrorCode::kNotFound, "url", "{}: status {}{}", app::printable(request.url), status,
                       status == 401 ? ": --api-key is missing or wrong" : "");
   }
-  auto reading = MetricsReading::parse(body.text);
+  auto reading = MetricsReading::parse(body.take());
   if (!reading) return reading.error();
   reading->taken_unix_seconds =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

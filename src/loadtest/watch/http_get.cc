@@ -3,22 +3,13 @@
 #include <fmt/core.h>
 
 #include "hub/curl_client.h"
+#include "hub/text_sink.h"
 
 namespace millrace::loadtest {
 namespace {
 
-constexpr std::size_t kMostBytes = 64 << 20;
+constexpr std::uint64_t kMostBytes = 64 << 20;
 constexpr int kSeconds = 5;
-
-class Body final : public hub::HttpSink {
- public:
-  bool begin(const hub::HttpResponse&) override { return true; }
-  bool write(std::span<const std::byte> bytes) override {
-    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return text.size() <= kMostBytes;
-  }
-  std::string text;
-};
 
 }  // namespace
 
@@ -38,7 +29,7 @@ Result<std::string> Getter::get(std::string_view path) {
   request.url = fmt::format("{}://{}{}{}:{}{}{}", target_.tls ? "https" : "http", v6 ? "[" : "", target_.host,
                             v6 ? "]" : "", target_.port, path.starts_with("/v1/") ? target_.base_path : "", path);
   for (const auto& [name, value] : target_.headers) request.headers.add(name, value);
-  Body body;
+  hub::TextSink body(kMostBytes);
   const auto outcome = client_->exchange(request, body);
   if (const auto* failure = std::get_if<hub::HttpFailure>(&outcome)) {
     return make_error(ErrorCode::kUnavailable, "url", "{}: {}", request.url, failure->message);
@@ -47,7 +38,7 @@ Result<std::string> Getter::get(std::string_view path) {
     return make_error(status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable, "url", "{}: status {}",
                       request.url, status);
   }
-  return std::move(body.text);
+  return body.take();
 }
 
 }  // namespace millrace::loadtest
