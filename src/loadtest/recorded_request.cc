@@ -16,10 +16,13 @@ class Replay final : public Workload {
       : prompts_(options), speed_(options.trace_speed), recorded_(std::move(recorded)) {}
 
   std::optional<std::uint64_t> sessions() const override { return recorded_.size(); }
+  std::optional<double> start_s(std::uint64_t index) const override {
+    return recorded_[index % recorded_.size()].at_s / speed_;
+  }
 
   Session session(std::uint64_t index) const override {
     const RecordedRequest& request = recorded_[index % recorded_.size()];
-    Session session{.start_s = request.at_s / speed_, .turns = {}};
+    Session session;
     Turn& turn = session.turns.emplace_back();
     std::int64_t left = request.input_tokens;
     for (std::size_t i = 0; i < request.blocks.size() && left > 0; ++i) {
@@ -60,6 +63,35 @@ std::vector<std::string> fields_of_line(std::string_view text, std::size_t& at) 
   return fields;
 }
 
+// The columns of `names` of a CSV text with a header, a row a line (RFC 4180 quoting); kBadFile naming the line and the
+// column that is missing.
+Result<std::vector<std::vector<std::string>>> read_columns(std::string_view path, std::string_view text,
+                                                           const std::vector<std::string_view>& names) {
+  std::size_t at = 0;
+  const std::vector<std::string> header = fields_of_line(text, at);
+  std::vector<std::size_t> columns;
+  for (const std::string_view name : names) {
+    const auto it = std::ranges::find(header, name);
+    if (it == header.end()) {
+      return make_error(ErrorCode::kBadFile, "dataset-path", "{}: line 1 has no column '{}'", path, name);
+    }
+    columns.push_back(static_cast<std::size_t>(it - header.begin()));
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (std::int64_t line = 2; at < text.size(); ++line) {
+    const std::vector<std::string> fields = fields_of_line(text, at);
+    if (fields.size() == 1 && fields.front().empty()) continue;
+    std::vector<std::string>& row = rows.emplace_back();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i] >= fields.size()) {
+        return make_error(ErrorCode::kBadFile, "dataset-path", "{}: line {} has no column '{}'", path, line, names[i]);
+      }
+      row.push_back(fields[columns[i]]);
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 MadeWorkload replay_file(const WorkloadOptions& options, std::string_view dataset, TraceReader& read) {
@@ -98,31 +130,25 @@ Result<std::string> read_dataset(const WorkloadOptions& options, std::string_vie
   return read_file(Env::system(), options.path, kMostBytes);
 }
 
-Result<std::vector<std::vector<std::string>>> read_columns(std::string_view path, std::string_view text,
-                                                           const std::vector<std::string_view>& names) {
-  std::size_t at = 0;
-  const std::vector<std::string> header = fields_of_line(text, at);
-  std::vector<std::size_t> columns;
-  for (const std::string_view name : names) {
-    const auto it = std::ranges::find(header, name);
-    if (it == header.end()) {
-      return make_error(ErrorCode::kBadFile, "dataset-path", "{}: line 1 has no column '{}'", path, name);
+Result<std::vector<RecordedRequest>> read_csv_trace(const CsvTrace& trace, std::string_view path,
+                                                    std::string_view text) {
+  const auto rows = read_columns(path, text, {trace.time, trace.input, trace.output});
+  if (!rows) return rows.error();
+  std::vector<RecordedRequest> recorded;
+  for (const auto& row : *rows) {
+    const auto at = trace.seconds(path, trace.time, row[0]);
+    const auto input = trace_number(path, trace.input, row[1]);
+    const auto output = trace_number(path, trace.output, row[2]);
+    for (const auto* number : {&at, &input, &output}) {
+      if (!*number) return number->error();
     }
-    columns.push_back(static_cast<std::size_t>(it - header.begin()));
+    if (*input < 1.0 || *output < 1.0) continue;
+    recorded.push_back({.at_s = *at,
+                        .input_tokens = static_cast<std::int64_t>(*input),
+                        .output_tokens = static_cast<std::int64_t>(*output),
+                        .blocks = {}});
   }
-  std::vector<std::vector<std::string>> rows;
-  for (std::int64_t line = 2; at < text.size(); ++line) {
-    const std::vector<std::string> fields = fields_of_line(text, at);
-    if (fields.size() == 1 && fields.front().empty()) continue;
-    std::vector<std::string>& row = rows.emplace_back();
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i] >= fields.size()) {
-        return make_error(ErrorCode::kBadFile, "dataset-path", "{}: line {} has no column '{}'", path, line, names[i]);
-      }
-      row.push_back(fields[columns[i]]);
-    }
-  }
-  return rows;
+  return recorded;
 }
 
 }  // namespace millrace::loadtest

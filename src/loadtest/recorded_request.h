@@ -34,9 +34,13 @@ Result<std::string> read_dataset(const WorkloadOptions& options, std::string_vie
 // A number of a trace that is finite and at least 0; kBadFile naming file and field.
 Result<double> trace_number(std::string_view path, std::string_view field, std::string_view text);
 
-// The columns of `names` of a CSV text with a header, a row a line (RFC 4180 quoting); kBadFile naming the line and the
-// column that is missing.
-Result<std::vector<std::vector<std::string>>> read_columns(std::string_view path, std::string_view text,
-                                                           const std::vector<std::string_view>& names);
+// A trace in CSV with one column each for the time, prompt tokens and answer tokens; a request without tokens of either
+// is one that failed. `seconds` reads a time; kBadFile naming what is wrong.
+struct CsvTrace {
+  std::string_view time, input, output;  // names of columns
+  Result<double> (*seconds)(std::string_view path, std::string_view field, const std::string& text);
+};
+Result<std::vector<RecordedRequest>> read_csv_trace(const CsvTrace& trace, std::string_view path,
+                                                    std::string_view text);
 
 }  // namespace millrace::loadtest

@@ -26,8 +26,7 @@ struct Turn {
 
 // One user: turns in order, each sent when the answer before it has ended. A single request is a session of one turn.
 struct Session {
-  std::optional<double> start_s;  // in the workload's own time, where it has one (a trace)
-  std::vector<Turn> turns;        // at least one
+  std::vector<Turn> turns;  // at least one
 };
 
 // What is asked. Thread-safe; session i depends on the options and i alone, however many there are.
@@ -35,6 +34,8 @@ class Workload {
  public:
   virtual ~Workload() = default;
   virtual Session session(std::uint64_t index) const = 0;
+  // When session i begins, in seconds of the workload's own time where it has one (a trace). Costs no prompt.
+  virtual std::optional<double> start_s(std::uint64_t) const { return std::nullopt; }
   // How many there are; none = no end.
   virtual std::optional<std::uint64_t> sessions() const { return std::nullopt; }
 };

@@ -176,8 +176,8 @@ TEST(Workloads, BurstGptTraces) {
   options.trace_speed = 2.0;
   const auto workload = made("burstgpt", options);
   ASSERT_EQ(workload->sessions(), 2u);  // one that failed is none
-  EXPECT_EQ(workload->session(0).start_s, 0.0);
-  EXPECT_EQ(workload->session(1).start_s, 20.25);
+  EXPECT_EQ(workload->start_s(0), 0.0);
+  EXPECT_EQ(workload->start_s(1), 20.25);
   EXPECT_EQ(workload->session(1).turns[0].ids.size(), 1087u);
   EXPECT_EQ(workload->session(1).turns[0].output_tokens, 230);
 }
@@ -186,7 +186,7 @@ TEST(Workloads, AzureTraces) {
   const DataSet file(
       "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.5000000,374,44\n2023-11-17 00:00:01,396,109\n");
   const auto workload = made("azure", file.options());
-  EXPECT_DOUBLE_EQ(*workload->session(1).start_s, 1.5);
+  EXPECT_DOUBLE_EQ(*workload->start_s(1), 1.5);
   EXPECT_EQ(workload->session(0).turns[0].ids.size(), 374u);
 }
 
@@ -196,7 +196,7 @@ TEST(Workloads, MooncakeTracesShareBlocks) {
 )");
   const auto workload = made("mooncake", file.options());
   const auto a = workload->session(0).turns[0].ids, b = workload->session(1).turns[0].ids;
-  EXPECT_EQ(*workload->session(1).start_s, 3.0);
+  EXPECT_EQ(*workload->start_s(1), 3.0);
   ASSERT_EQ(a.size(), 1100u);
   ASSERT_EQ(b.size(), 600u);
   EXPECT_TRUE(std::equal(a.begin(), a.begin() + 512, b.begin()));

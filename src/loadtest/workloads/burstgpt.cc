@@ -3,25 +3,13 @@
 namespace millrace::loadtest::workloads {
 namespace {
 
-// BurstGPT (Wang et al. 2024, arXiv:2401.17644): CSV with Timestamp in seconds; a response of 0 tokens is a failure.
+Result<double> seconds_of(std::string_view path, std::string_view field, const std::string& text) {
+  return trace_number(path, field, text);
+}
+
+// BurstGPT (Wang et al. 2024, arXiv:2401.17644).
 Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_view text) {
-  auto rows = read_columns(path, text, {"Timestamp", "Request tokens", "Response tokens"});
-  if (!rows) return rows.error();
-  std::vector<RecordedRequest> recorded;
-  for (const auto& row : *rows) {
-    const auto at = trace_number(path, "Timestamp", row[0]);
-    const auto input = trace_number(path, "Request tokens", row[1]);
-    const auto output = trace_number(path, "Response tokens", row[2]);
-    for (const auto* number : {&at, &input, &output}) {
-      if (!*number) return number->error();
-    }
-    if (*input < 1.0 || *output < 1.0) continue;
-    recorded.push_back({.at_s = *at,
-                        .input_tokens = static_cast<std::int64_t>(*input),
-                        .output_tokens = static_cast<std::int64_t>(*output),
-                        .blocks = {}});
-  }
-  return recorded;
+  return read_csv_trace({"Timestamp", "Request tokens", "Response tokens", seconds_of}, path, text);
 }
 
 }  // namespace

@@ -10,9 +10,7 @@ namespace {
 class Custom final : public Workload {
  public:
   explicit Custom(std::vector<Turn> turns) : turns_(std::move(turns)) {}
-  Session session(std::uint64_t index) const override {
-    return {.start_s = std::nullopt, .turns = {turns_[index % turns_.size()]}};
-  }
+  Session session(std::uint64_t index) const override { return {.turns = {turns_[index % turns_.size()]}}; }
 
  private:
   std::vector<Turn> turns_;
