@@ -5,20 +5,15 @@
     bench/kernel_page.py --only latency      measure what begins with this, then write from all that was ever measured
     bench/kernel_page.py --render            write only
 
-Reports lie in build/performance, one JSON file a measurement; each is made by one command, which the page shows.
+The reports, one JSON file a measurement, lie in docs/performance; each is made by the one command that the page shows.
 """
-import argparse
-import json
 import pathlib
 import shlex
 import subprocess
-import sys
 
-import measured_models
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-MILLRACE = ROOT / "build/release/bin/millrace"
-REPORTS = ROOT / "build/performance"
+import measured_page
+from measured_models import MILLRACE, fill, shown
+from measured_page import REPORTS, load, table
 
 THROUGHPUT_OF_LONG_TAILS = ("throughput default --requests 48 --concurrency 48 --max-num-seqs 8 --input-tokens 16-64 "
                             "--output-tokens 8-512:long ")
@@ -52,36 +47,19 @@ def kv_dtypes():
     return text.split("expected some of ")[1].strip().replace(" ", "")
 
 
-def filled(arguments):
-    arguments = measured_models.fill(arguments)
-    return arguments.replace("{KV}", kv_dtypes()) if "{KV}" in arguments else arguments
-
-
 def measure(only, prefix):
-    REPORTS.mkdir(parents=True, exist_ok=True)
-    commands = {"doctor": ([MILLRACE, "doctor", "--json"], True)}
+    if "doctor".startswith(only):
+        measured_page.kept("doctor", measured_page.measure("doctor", [MILLRACE, "doctor", "--json"], prefix))
     for name, arguments in BENCHES.items():
-        commands[name] = ([MILLRACE, "bench", *shlex.split(filled(arguments) if name.startswith(only) else arguments)], False)
-    for name, (command, to_stdout) in commands.items():
         if not name.startswith(only):
             continue
-        print(f"==> {name}: {shlex.join(map(str, command))}", file=sys.stderr)
-        report = REPORTS / f"{name}.json"
-        if to_stdout:
-            report.write_text(subprocess.run([*prefix, *command], check=True, capture_output=True, text=True).stdout)
-        else:
-            subprocess.run([*prefix, *command, "--json", report], check=True, stdout=sys.stderr)
-
-
-def load(name):
-    path = REPORTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else None
+        arguments = fill(arguments.replace("{KV}", kv_dtypes()) if "{KV}" in arguments else arguments)
+        measured_page.measure(name, [MILLRACE, "bench", *shlex.split(arguments), "--json", REPORTS / f"{name}.json"], prefix)
+        measured_page.kept(name)
 
 
 def figure(value):
-    if not value:
-        return "-"
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return measured_page.figure(value or None)
 
 
 def spread(s):
@@ -90,10 +68,6 @@ def spread(s):
 
 def percent(s):
     return f"{s['median']:.0f}" if s else "-"
-
-
-def table(headers, rows):
-    return ["| " + " | ".join(headers) + " |", "|" + "---|" * len(headers), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
 
 
 def limits_line(report):
@@ -115,7 +89,7 @@ def machine_section(doctor):
 
 
 def command_line(arguments):
-    return f"`millrace bench {measured_models.shown(arguments)}`"
+    return f"`millrace bench {shown(arguments)}`"
 
 
 def latency_section():
@@ -199,27 +173,14 @@ def kv_in(report):
     return ",".join(dict.fromkeys(r["kv_cache_dtype"] for r in report["results"]))
 
 
-def render():
-    commits = {json.loads(p.read_text()).get("millrace", {}).get("commit") for p in REPORTS.glob("*.json")} - {None}
-    out = ["# Performance of the engine and its kernels", "",
+def lines():
+    return ["# Performance of the engine and its kernels", "",
            "Written by `./dev docs` (`bench/kernel_page.py`) from the reports of the commands shown; do not edit. Every share is of what this machine",
            "gave in the same process within seconds of the figure: bandwidth of shared hosts moves by half, so **read shares and ratios, not absolute",
            "figures**. What each figure means, and how to measure it yourself: [bench.md](bench.md).", "",
-           f"Commit{'s' if len(commits) > 1 else ''} measured: {', '.join(sorted(commits)) or 'unknown'} (`+`: with changes).", "",
+           measured_page.commits(BENCHES), "",
            *machine_section(load("doctor")), *latency_section(), *throughput_section(), *kernels_section()]
-    (ROOT / "docs/kernel_performance.md").write_text("\n".join(out).rstrip() + "\n")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="measure only what begins with this")
-    parser.add_argument("--render", action="store_true", help="measure nothing")
-    parser.add_argument("--prefix", default="", help="run each measurement under this command, as in 'taskset -c 0,1'")
-    args = parser.parse_args()
-    if not args.render:
-        measure(args.only, shlex.split(args.prefix))
-    render()
 
 
 if __name__ == "__main__":
-    main()
+    measured_page.main(__doc__, measure, lines, "docs/kernel_performance.md")

@@ -7,18 +7,14 @@
 
 The reports, one JSON file a measurement, lie in docs/performance with their plots; each is made by the one command that the page shows.
 """
-import argparse
-import json
 import pathlib
-import re
 import shlex
 import shutil
-import subprocess
-import sys
 
-from measured_models import FOLDER, MILLRACE, ROOT, fill, shown
+import measured_page
+from measured_models import MILLRACE, ROOT, fill, shown
+from measured_page import REPORTS, figure, load, table
 
-REPORTS = ROOT / "docs/performance"
 TWO_GOALS = "--goodput ttft:200,tpot:25/ttft:1000,tpot:150"
 
 # Section -> name of the report -> arguments of `millrace bench`. Those with --report leave plots beside it.
@@ -65,7 +61,6 @@ def all_commands():
 
 
 def measure(only, prefix):
-    REPORTS.mkdir(parents=True, exist_ok=True)
     for name, arguments in all_commands():
         if not name.startswith(only):
             continue
@@ -73,43 +68,17 @@ def measure(only, prefix):
         flag = "--json" if name in PEERS or name in CHECK else "--output"
         page = ROOT / "build/performance" / f"{name}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        command = [*prefix, MILLRACE, "bench", *words, flag, REPORTS / f"{name}.json"]
-        if name not in CHECK and name not in PEERS:
-            command += ["--report", page, "--no-progress"]
-        print(f"==> {name}: {shlex.join(map(str, command))}", file=sys.stderr, flush=True)
-        subprocess.run([str(word) for word in command], check=True, stdout=sys.stderr)
+        with_page = [] if flag == "--json" else ["--report", page, "--no-progress"]
+        measured_page.measure(name, [MILLRACE, "bench", *words, flag, REPORTS / f"{name}.json", *with_page], prefix)
         for plot in page.parent.glob(f"{name}.*.svg"):
             (REPORTS / plot.name).write_bytes(plot.read_bytes())
         for folder in REPORTS.glob("*.points"):
             shutil.rmtree(folder)
-        forget_paths(REPORTS / f"{name}.json")
-
-
-def forget_paths(report):
-    """Where this machine keeps its files is nobody's business."""
-    text = report.read_text()
-    for path, name in ((MILLRACE, "millrace"), (f"{FOLDER}/", ""), (f"{ROOT}/", ""), (pathlib.Path.home(), "~")):
-        text = text.replace(str(path), name)
-    report.write_text(re.sub(r"/tmp/millrace-bench-\w+/", "", text))
-
-
-def load(name):
-    path = REPORTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def figure(value):
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+        measured_page.kept(name)
 
 
 def estimate(e):
     return f"{figure(e['value'])} ({figure(e['low'])}-{figure(e['high'])})" if e else "-"
-
-
-def table(headers, rows):
-    return ["| " + " | ".join(headers) + " |", "|" + "---|" * len(headers), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
 
 
 def command_line(arguments):
@@ -190,31 +159,18 @@ def machine():
     return [f"{m['processor']}, {m['usable_cpus']} processors, {m['memory_bytes'] / 2**30:.0f} GiB of memory; kernels {m['isa']}.", ""]
 
 
-def render():
-    commits = {(load(name) or {}).get("millrace", {}).get("commit") for name, _ in all_commands() if load(name)} - {None}
+def lines():
     out = ["# Performance", "",
            "Written by `./dev docs` (`bench/performance_page.py`) from the reports in [performance/](performance), each made by the command shown; do not edit.",
            "The machine is a shared host whose bandwidth moves by half: **read ratios and shapes of curves, not absolute figures**. In brackets: intervals.",
            "The engine alone, its kernels and their shares of the machine's limits: [kernel_performance.md](kernel_performance.md). What each figure means: "
            "[loadtest.md](loadtest.md).", "", *machine(),
-           f"Commit{'s' if len(commits) > 1 else ''} measured: {', '.join(sorted(commits)) or 'unknown'} (`+`: with changes).", "", *peers(), *compares()]
+           measured_page.commits(name for name, _ in all_commands()), "", *peers(), *compares()]
     for title, reports in SWEEPS.items():
         lines = [line for name, arguments in reports.items() for line in sweep(name, arguments)]
         out += [f"## {title}", "", *lines] if lines else []
-    out += self_check()
-    (ROOT / "docs/performance.md").write_text("\n".join(out).rstrip() + "\n")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="measure only what begins with this")
-    parser.add_argument("--render", action="store_true", help="measure nothing")
-    parser.add_argument("--prefix", default="", help="run each measurement under this command, as in 'taskset -c 0,1'")
-    args = parser.parse_args()
-    if not args.render:
-        measure(args.only, shlex.split(args.prefix))
-    render()
+    return out + self_check()
 
 
 if __name__ == "__main__":
-    main()
+    measured_page.main(__doc__, measure, lines, "docs/performance.md")
