@@ -8,8 +8,8 @@
 #include "bench/report.h"
 #include "bench/table.h"
 #include "engine/local_executor.h"
-#include "goodput.h"
 #include "loadgen/blank_tokenizer.h"
+#include "loadgen/objective.h"
 #include "loadgen/statistics.h"
 #include "model_speed.h"
 #include "simulator/service_run.h"
@@ -31,7 +31,7 @@ struct Summary {
   std::int64_t cached_tokens = 0;
 };
 
-Summary summary_of(const ServiceRun& run, const Goodput& goodput) {
+Summary summary_of(const ServiceRun& run, const loadgen::Objective& objective) {
   Summary summary;
   std::vector<double> ttft, tpot, latency;
   std::int64_t good = 0, tokens = 0;
@@ -41,10 +41,7 @@ Summary summary_of(const ServiceRun& run, const Goodput& goodput) {
     latency.push_back(served.latency_ms);
     tokens += served.output_tokens;
     summary.cached_tokens += served.cached_tokens;
-    good += (goodput.ttft_ms == 0.0 || served.ttft_ms <= goodput.ttft_ms) &&
-                    (goodput.tpot_ms == 0.0 || served.tpot_ms <= goodput.tpot_ms)
-                ? 1
-                : 0;
+    if (objective.met(served.ttft_ms, served.tpot_ms, served.latency_ms)) ++good;
   }
   summary.ttft = loadgen::distribution_of(ttft);
   summary.tpot = loadgen::distribution_of(tpot);
@@ -135,18 +132,25 @@ void ServicePlanFlags::declare(CLI::App& app) {
                  "Or that of a CSV or JSONL file: arrival_s, prompt_tokens, output_tokens[, tenant, "
                  "prefix_group[, prefix_tokens]]")
       ->excludes(spec);
-  app.add_option("--policy", policies, "Policies to compare, with commas between; default --scheduling-policy");
+  app.add_option("--policy", policies, "Policies to compare, with commas between; default --scheduling-policy")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--model-speed", model_speed, "What `millrace doctor --model-speed MODEL` has printed");
   app.add_option("--request-rate", request_rate, "Requests a second instead of the load's own times")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--goodput", goodput, "What counts as good, in ms: ttft:500,tpot:50");
+  app.add_option("--goodput", goodput, "What counts as good, in ms: ttft:500,tpot:50,e2el:5000");
   app.add_option("--block-size", block_size, "Tokens of a page")->check(CLI::Range(1, 1024));
   app.add_option("--against", against, "Run the load on this model too, in real time, and compare");
   serving.declare(app);
 }
 
 int plan_service(const ServicePlanFlags& flags, bool json) {
-  const Goodput goodput = parse_goodput(flags.goodput);
+  const std::vector<loadgen::Objective> objectives = loadgen::parse_objectives("goodput", flags.goodput).or_throw();
+  if (objectives.size() > 1) {
+    throw_load_error(ErrorCode::kInvalidArgument, "goodput", "goodput: {} objectives; one is compared",
+                     objectives.size());
+  }
+  const loadgen::Objective objective = objectives.empty() ? loadgen::Objective{} : objectives.front();
   const std::vector<Arrival> arrivals = arrivals_of(flags);
   std::optional<LoadedModel> loaded;
   ModelFlags model;
@@ -158,7 +162,7 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
   }
   const sched::StepCost machine =
       flags.model_speed.empty() ? measure_model_speed(*loaded, model).cost : read_model_speed(flags.model_speed);
-  std::vector<std::string> policies = split(flags.policies, ',');
+  std::vector<std::string> policies = flags.policies;
   if (policies.empty()) policies.push_back(flags.serving.scheduling_policy);
   bench::Table table({{"policy", true},
                       {"TTFT p50"},
@@ -181,12 +185,12 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
         .engine = one.serving.config(), .kv_cache_tokens = kv_tokens(flags), .block_tokens = flags.block_size};
     plan.engine.max_waiting = static_cast<std::int64_t>(arrivals.size());
     const ServiceRun run = simulator::predict_service(plan, machine, arrivals);
-    const Summary summary = summary_of(run, goodput);
+    const Summary summary = summary_of(run, objective);
     table.add(table_row(policy, run, summary));
     out["policies"][policy] = json_of(run, summary);
     if (!loaded) continue;
     const ServiceRun real = serve_really(one, *loaded, model, arrivals);
-    const Summary measured = summary_of(real, goodput);
+    const Summary measured = summary_of(real, objective);
     table.add(table_row("  really", real, measured));
     out["policies"][policy]["really"] = json_of(real, measured);
     out["policies"][policy]["error"] = errors_of(summary, measured);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine_flags.h"
 
@@ -8,7 +9,8 @@ namespace millrace::app {
 
 // `simulate` as a planning tool: what policies do with a load on a machine whose speed `doctor --model-speed` measured.
 struct ServicePlanFlags {
-  std::string workload, trace, policies, model_speed, goodput, against;
+  std::string workload, trace, model_speed, against;
+  std::vector<std::string> policies, goodput;
   double request_rate = 0.0;
   std::int64_t block_size = 32;
   EngineFlags serving;

@@ -1,4 +1,4 @@
-#include "loadtest/objective.h"
+#include "loadgen/objective.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace millrace::loadtest {
+namespace millrace::loadgen {
 namespace {
 
 struct Part {
@@ -47,10 +47,9 @@ Result<void> add(std::string_view flag, std::string_view pair, Objective& object
 
 }  // namespace
 
-bool Objective::met(const RequestRecord& record) const noexcept {
-  if (!record.good()) return false;
-  const auto within = [](double seconds, double ms) { return ms == 0.0 || seconds * 1000 <= ms; };
-  return within(record.ttft(), ttft_ms) && within(record.tpot(), tpot_ms) && within(record.latency(), latency_ms);
+bool Objective::met(double ttft, double tpot, double latency) const noexcept {
+  const auto within = [](double ms, double limit) { return limit == 0.0 || ms <= limit; };
+  return within(ttft, ttft_ms) && within(tpot, tpot_ms) && within(latency, latency_ms);
 }
 
 std::string Objective::str() const {
@@ -91,4 +90,4 @@ Result<std::vector<Objective>> parse_objectives(std::string_view flag, std::span
   return objectives;
 }
 
-}  // namespace millrace::loadtest
+}  // namespace millrace::loadgen

@@ -135,7 +135,7 @@ Figures::Goodput goodput_of(const LoadRun& run, const Objective& objective) {
   for (const RequestRecord& record : run.records) {
     if (!counts(record)) continue;
     ++all;
-    if (!objective.met(record)) continue;
+    if (!met(objective, record)) continue;
     ++good;
     tokens += record.output_tokens();
   }
@@ -152,6 +152,10 @@ Figures::Goodput goodput_of(const LoadRun& run, const Objective& objective) {
 const Estimate* Figures::find(std::string_view name) const noexcept {
   const auto found = std::find_if(estimates.begin(), estimates.end(), [&](const auto& e) { return e.first == name; });
   return found == estimates.end() ? nullptr : &found->second;
+}
+
+bool met(const Objective& objective, const RequestRecord& record) noexcept {
+  return record.good() && objective.met(record.ttft() * 1000, record.tpot() * 1000, record.latency() * 1000);
 }
 
 Figures figures_of(const LoadRun& run, std::span<const Objective> objectives) {

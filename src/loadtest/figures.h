@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "loadgen/objective.h"
 #include "loadgen/statistics.h"
 #include "loadtest/confidence.h"
 #include "loadtest/load_run.h"
-#include "loadtest/objective.h"
 
 namespace millrace::loadtest {
 
@@ -18,6 +18,10 @@ namespace millrace::loadtest {
 inline bool counts(const RequestRecord& record) noexcept {
   return !record.warmup && record.outcome != Outcome::kAbandoned && record.outcome != Outcome::kStopped;
 }
+
+using loadgen::Objective;
+// Never by one that failed.
+bool met(const Objective& objective, const RequestRecord& record) noexcept;
 
 // Mean, median, standard deviation (over n, as numpy's) and percentiles of one metric over the good requests that
 // count, in milliseconds; zeros where there is none.

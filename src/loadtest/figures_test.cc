@@ -90,6 +90,19 @@ TEST(Figures, WarmUpAndWhatWeLeftCountForNothingAndFailuresAlone) {
   EXPECT_NEAR(figures.goodput[0].tokens_s, 2.0, 1e-9);
 }
 
+TEST(Figures, AnObjectiveIsMetByWholeAnswersAlone) {
+  RequestRecord record = answered(1.0, {1.5, 1.6, 1.7});  // ttft 500 ms, tpot 100 ms, latency 700 ms
+  EXPECT_TRUE(met({.ttft_ms = 501, .tpot_ms = 101, .latency_ms = 701}, record));
+  EXPECT_FALSE(met({.ttft_ms = 499}, record));
+  EXPECT_FALSE(met({.tpot_ms = 99}, record));
+  EXPECT_FALSE(met({.latency_ms = 699}, record));
+  record.outcome = Outcome::kCut;
+  EXPECT_FALSE(met({}, record));
+  record.outcome = Outcome::kWhole;
+  record.events.clear();
+  EXPECT_FALSE(met({}, record));
+}
+
 TEST(Figures, OneTokenHasNoTimePerToken) {
   const Figures figures = figures_of(run_of({answered(0.0, {0.1}), answered(0.0, {0.1, 0.2})}, 1.0), {});
   EXPECT_NEAR(figures.tpot.mean, 100.0, 1e-9);

@@ -187,6 +187,7 @@ def test_a_server_beside_itself_is_no_regression_and_a_slower_one_is(server, rea
 
 def test_a_report_that_is_none_is_refused(tmp_path):
     file = tmp_path / "x.json"
-    file.write_text("{}")
-    done = subprocess.run([PROGRAM, "bench", "report", file, "--report", tmp_path / "x.html"], capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0 and "no report" in done.stderr
+    for text in ("{}", "[", '{"schema": "millrace.bench.kernels"}'):
+        file.write_text(text)
+        done = subprocess.run([PROGRAM, "bench", "report", file, "--report", tmp_path / "x.html"], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "no JSON of" in done.stderr and not (tmp_path / "x.html").exists()

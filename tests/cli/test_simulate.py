@@ -62,6 +62,7 @@ def test_says_what_is_wrong_with_a_trace(millrace, profile, tmp_path, text, name
 
 @pytest.mark.parametrize("flags, named", [(["--workload", "requests=0"], "requests"), (["--workload", "colour=1"], "colour"),
                                           (["--workload", "requests=1", "--goodput", "ttft:x"], "goodput"),
+                                          (["--workload", "requests=1", "--goodput", "ttft:1/tpot:1"], "goodput"),
                                           (["--workload", "requests=1", "--policy", "best"], "best")])
 def test_says_what_is_wrong_with_a_flag(millrace, profile, flags, named):
     outcome = millrace("simulate", *flags, "--model-speed", profile, ok=False)

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/Validators.hpp>
-#include <sstream>
 
 #include "decode/processor.h"
 
@@ -13,13 +12,6 @@ namespace {
 // For chatting with a model whose authors ship no defaults: lively, but without the tail that small models get lost in.
 constexpr double kTemperature = 0.7, kTopP = 0.95, kMinP = 0.05;
 constexpr std::int64_t kMaxTokens = 2048;
-
-std::vector<std::string> split(const std::string& names) {
-  std::vector<std::string> out;
-  std::istringstream in(names);
-  for (std::string name; std::getline(in, name, ';');) out.push_back(name);
-  return out;
-}
 
 // Names of llama.cpp, where it has the flag.
 void declare_others(CLI::App& app, decode::SamplingParams& p) {
@@ -61,6 +53,8 @@ void SamplingFlags::declare(CLI::App& app) {
       ->allow_extra_args(false)
       ->group("Samplers");
   app.add_option("--samplers", samplers, fmt::format("In which order: {}", fmt::join(decode::sampler_names(), ";")))
+      ->delimiter(';')
+      ->allow_extra_args(false)
       ->group("Samplers");
   app.add_flag("--ignore-eos", ignore_eos, "Go on past the model's end of text, to the length limit");
 }
@@ -80,7 +74,7 @@ decode::SamplingParams SamplingFlags::resolve(const checkpoint::GenerationDefaul
   params.max_tokens = max_tokens.value_or(kMaxTokens);
   params.stop = stop;
   params.ignore_eos = ignore_eos;
-  params.samplers = split(samplers);
+  params.samplers = samplers;
   if (tokenizer != nullptr && params.dry_multiplier > 0.0) {
     params.dry_sequence_breakers = decode::find_sequence_breakers(dry_sequence_breakers, *tokenizer);
   }

@@ -20,8 +20,8 @@ struct SamplingFlags {
   std::optional<std::int64_t> max_tokens;
   std::vector<std::string> stop;
   bool ignore_eos = false;
-  decode::SamplingParams others;  // of which no model has defaults: as they are
-  std::string samplers;           // names with ';' between them
+  decode::SamplingParams others;      // of which no model has defaults: as they are
+  std::vector<std::string> samplers;  // in this order
   std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
 
   void declare(CLI::App& app);

@@ -3,7 +3,7 @@
 #include <CLI/Validators.hpp>
 #include <cstdlib>
 
-#include "goodput.h"
+#include "loadgen/objective.h"
 #include "server/observe/metric_aliases.h"
 
 namespace millrace::app {
@@ -56,7 +56,8 @@ void ServeFlags::declare(CLI::App& app) {
   app.add_option("--otlp-traces-endpoint", otlp_endpoint,
                  "Send spans to this OpenTelemetry collector (OTLP over HTTP)");
   app.add_option("--metrics-compat", metrics_compat, "Names of metrics: vllm, and with commas sglang, llamacpp");
-  app.add_option("--goodput", goodput, "What /metrics counts as good, in ms: ttft:500,tpot:50; may be repeated")
+  app.add_option("--goodput", goodput,
+                 "What /metrics counts as good, in ms: ttft:500,tpot:50,e2el:5000; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--max-body-bytes", limits.body_bytes, "Of a request")->transform(CLI::AsSizeValue(false));
   app.add_option("--max-connections", limits.connections, "At once; 0 = any number")->check(CLI::Range(0, 1 << 20));
@@ -112,9 +113,9 @@ server::ObserverConfig ServeFlags::observers(std::vector<std::string> tenants) c
   config.metrics.version = MILLRACE_VERSION;
   config.metrics.tenants = std::move(tenants);
   config.metrics.compat = server::observe::parse_metrics_compat(metrics_compat).or_throw();
-  for (const std::string& pair : goodput) {
-    const Goodput good = parse_goodput(pair);
-    config.metrics.objectives.push_back({good.ttft_ms, good.tpot_ms});
+  for (const std::string& one : goodput) {  // each is an objective of its own
+    const auto objectives = loadgen::parse_objectives("goodput", std::span(&one, 1)).or_throw();
+    config.metrics.objectives.insert(config.metrics.objectives.end(), objectives.begin(), objectives.end());
   }
   return config;
 }

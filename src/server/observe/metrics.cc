@@ -29,9 +29,12 @@ std::string status_label(int status) { return status >= 100 && status <= 599 ? s
 
 std::string label_of(const Objective& objective) {
   std::string label;
-  if (objective.ttft_ms > 0.0) label += fmt::format("ttft<={:g}ms", objective.ttft_ms);
-  if (objective.ttft_ms > 0.0 && objective.tpot_ms > 0.0) label += ",";
-  if (objective.tpot_ms > 0.0) label += fmt::format("tpot<={:g}ms", objective.tpot_ms);
+  const auto add = [&](std::string_view name, double ms) {
+    if (ms > 0.0) label += fmt::format("{}{}<={:g}ms", label.empty() ? "" : ",", name, ms);
+  };
+  add("ttft", objective.ttft_ms);
+  add("tpot", objective.tpot_ms);
+  add("e2el", objective.latency_ms);
   return label;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/step_report.h"
 #include "http/message.h"
+#include "loadgen/objective.h"
 #include "server/observe/request_record.h"
 #include "server/observe/step_meter.h"
 
@@ -22,10 +23,7 @@ class LabelValues;
 class MetricFamilies;
 class ModelMetrics;
 
-// What a request must keep to count as good; 0 = no limit. Of several answers, each must.
-struct Objective {
-  double ttft_ms = 0.0, tpot_ms = 0.0;
-};
+using loadgen::Objective;  // of several answers, each must keep it
 
 struct MetricsConfig {
   std::string version;

@@ -45,7 +45,7 @@ class MetricsTest : public testing::Test {
   void observe(ObservedRun& run) {
     metrics_.emplace(MetricsConfig{.version = "1.2",
                                    .tenants = {"red", "blue"},
-                                   .objectives = {{.ttft_ms = 1000.0}, {.ttft_ms = 1.0, .tpot_ms = 1.0}},
+                                   .objectives = {{.ttft_ms = 1000.0}, {.ttft_ms = 1.0, .tpot_ms = 1.0}, {.latency_ms = 1e6}},
                                    .compat = {"sglang", "llamacpp"}},
                      run.env);
     metrics_->add_model(tiny_model());
@@ -77,9 +77,10 @@ TEST_F(MetricsTest, CountsWhatAnEngineDid) {
   EXPECT_EQ(reading.sum("vllm:num_requests_running", {{"model_name", "tiny"}, {"engine", "0"}}), 0);
   EXPECT_EQ(reading.sum("vllm:cache_config_info", {{"block_size", "8"}, {"num_gpu_blocks", "64"}}), 1);
   EXPECT_EQ(reading.sum("millrace:kv_pages"), 64);
-  EXPECT_EQ(reading.sum("millrace:slo_requests_total"), 6);
+  EXPECT_EQ(reading.sum("millrace:slo_requests_total"), 9);
   EXPECT_EQ(reading.sum("millrace:slo_attained_total", {{"slo", "ttft<=1000ms"}}), 3);
   EXPECT_EQ(reading.sum("millrace:slo_attained_total", {{"slo", "ttft<=1ms,tpot<=1ms"}}), 0);
+  EXPECT_EQ(reading.sum("millrace:slo_attained_total", {{"slo", "e2el<=1e+06ms"}}), 3);
   EXPECT_NEAR(reading.sum("millrace:request_time_seconds_total"), reading.sum("vllm:e2e_request_latency_seconds_sum"),
               1e-9);
   EXPECT_GT(reading.sum("millrace:request_time_seconds_total", {{"cause", "queue"}}), 0.0);

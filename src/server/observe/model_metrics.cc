@@ -250,8 +250,7 @@ void ModelMetrics::count_objectives(const RequestRecord& record) {
   for (const Objective& objective : objectives_) {
     const auto good = [&](const AnswerRecord& answer) {
       const bool whole = answer.finish == FinishReason::kStop || answer.finish == FinishReason::kLength;
-      return whole && (objective.ttft_ms <= 0.0 || answer.stats.ttft_ms() <= objective.ttft_ms) &&
-             (objective.tpot_ms <= 0.0 || answer.stats.tpot_ms() <= objective.tpot_ms);
+      return whole && objective.met(answer.stats.ttft_ms(), answer.stats.tpot_ms(), answer.spent.total_ms());
     };
     const auto of_it = labels({{"slo", label_of(objective)}});
     families_.counter("millrace:slo_requests_total", of_it).Increment();

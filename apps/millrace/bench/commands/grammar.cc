@@ -6,7 +6,6 @@
 #include "bench/table.h"
 #include "chat/conversation.h"
 #include "command.h"
-#include "goodput.h"
 #include "grammar/grammar_cache.h"
 #include "grammar/language.h"
 #include "printable.h"
@@ -17,7 +16,8 @@ namespace {
 struct Flags {
   app::ModelFlags model;
   app::EngineFlags serving;
-  std::string users = "1,16", method = "ngram";
+  std::vector<std::int64_t> users = {1, 16};
+  std::string method = "ngram";
   std::int64_t output_tokens = 96;
   int runs = 5;
   ReportFlags report;
@@ -97,10 +97,10 @@ Json slowdown(const ModelRun& model, const Flags& flags, grammar::GrammarCache& 
   const auto plain = engine_of(model, flags.serving, false, "none");
   const auto jumping = engine_of(model, flags.serving, true, "none");
   Json results = Json::array();
-  for (const std::string& users : app::split(flags.users, ',')) {
+  for (const std::int64_t users : flags.users) {
     for (const double temperature : {0.0, 1.0}) {
       const Load load{.prompt = conversation.prompt().or_throw(),
-                      .users = std::stoll(users),
+                      .users = users,
                       .output_tokens = flags.output_tokens,
                       .temperature = temperature,
                       .to_the_end = true};
@@ -120,8 +120,9 @@ Json slowdown(const ModelRun& model, const Flags& flags, grammar::GrammarCache& 
                          {"tpot_ms", json_of(base)},
                          {"under_grammar", json_of(ratio)},
                          {"jumping_forward", json_of(jump_ratio)}});
-      table.add({users, fmt::format("{}", temperature), figure(base.median), fmt::format("{:.3f}", ratio.median),
-                 range_of(ratio), fmt::format("{:.3f}", jump_ratio.median), range_of(jump_ratio)});
+      table.add({fmt::format("{}", users), fmt::format("{}", temperature), figure(base.median),
+                 fmt::format("{:.3f}", ratio.median), range_of(ratio), fmt::format("{:.3f}", jump_ratio.median),
+                 range_of(jump_ratio)});
     }
   }
   return results;
@@ -196,7 +197,10 @@ app::Command grammar() {
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<Flags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("--users", flags->users, "Side by side, with commas between");
+            app.add_option("--users", flags->users, "Side by side, with commas between")
+                ->delimiter(',')
+                ->allow_extra_args(false)
+                ->check(CLI::Range(1, 4096));
             app.add_option("--method", flags->method, "Of guessing");
             app.add_option("--output-tokens", flags->output_tokens, "Tokens of an answer")
                 ->check(CLI::Range(std::int64_t{8}, std::int64_t{2048}));

@@ -1,3 +1,7 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
 #include <fstream>
 
 #include "base/error.h"
@@ -16,8 +20,10 @@ int report(const Flags& flags) {
   std::ifstream stream(flags.file);
   const Json json = Json::parse(stream, nullptr, false);
   const std::string schema = json.is_object() ? json.value("schema", "") : "";
-  if (!schema.starts_with("millrace.bench.")) {
-    throw_load_error(ErrorCode::kBadFile, "file", "{}: no report of `millrace bench`", flags.file);
+  const auto is_its = [&](std::string_view command) { return schema == fmt::format("millrace.bench.{}", command); };
+  if (std::ranges::none_of(std::array{"serve", "sweep", "compare", "peers"}, is_its)) {
+    throw_load_error(ErrorCode::kBadFile, "file", "{}: no JSON of `millrace bench serve`, sweep, compare or peers",
+                     flags.file);
   }
   flags.output.check_writable();
   flags.output.write(schema, json);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -9,7 +8,6 @@
 #include "bench/table.h"
 #include "chat/conversation.h"
 #include "command.h"
-#include "goodput.h"
 #include "printable.h"
 
 namespace millrace::bench::commands {
@@ -18,7 +16,8 @@ namespace {
 struct Flags {
   app::ModelFlags model;
   app::EngineFlags serving;
-  std::string methods = "ngram,suffix", rules = "coupled", branches = "1";
+  std::vector<std::string> methods = {"ngram", "suffix"}, rules = {"coupled"};
+  std::vector<int> branches = {1};
   std::int64_t output_tokens = 128;
   double temperature = 0.0;
   int runs = 5;
@@ -80,20 +79,6 @@ Contender make_contender(const ModelRun& model, const Flags& flags, const std::s
           .last = {}};
 }
 
-std::vector<int> branch_counts(const Flags& flags) {
-  std::vector<int> counts;
-  for (const std::string& one : app::split(flags.branches, ',')) {
-    int count = 0;
-    const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), count);
-    if (error != std::errc() || end != one.data() + one.size() || count < 1 || count > draft::kMostChains) {
-      throw_load_error(ErrorCode::kInvalidArgument, "branches", "branches is \"{}\": expected numbers from 1 to {}",
-                       flags.branches, draft::kMostChains);
-    }
-    counts.push_back(count);
-  }
-  return counts;
-}
-
 Json result_of(const SpeculationPrompt& prompt, const Contender& one, const Contender& plain) {
   const auto spread = loadgen::spread_of(one.tpot_ms);
   std::vector<double> ratios;
@@ -132,9 +117,9 @@ std::vector<std::string> row_of(const Json& result) {
 Json compare(const ModelRun& model, const Flags& flags, Table& table) {
   std::vector<Contender> contenders;
   contenders.push_back(make_contender(model, flags, "none"));
-  for (const std::string& method : app::split(flags.methods, ',')) {
-    for (const std::string& rule : app::split(flags.rules, ',')) {
-      for (const int branches : branch_counts(flags)) {
+  for (const std::string& method : flags.methods) {
+    for (const std::string& rule : flags.rules) {
+      for (const int branches : flags.branches) {
         contenders.push_back(make_contender(model, flags, method, rule, branches));
       }
     }
@@ -242,10 +227,17 @@ app::Command speculation() {
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<Flags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("--methods", flags->methods, "To compare with none, with commas between");
-            app.add_option("--rules", flags->rules, "Rules of verification to compare, with commas between");
+            app.add_option("--methods", flags->methods, "To compare with none, with commas between")
+                ->delimiter(',')
+                ->allow_extra_args(false);
+            app.add_option("--rules", flags->rules, "Rules of verification to compare, with commas between")
+                ->delimiter(',')
+                ->allow_extra_args(false);
             app.add_option("--branches", flags->branches,
-                           "Numbers of ways on (as --spec-branches) to compare, with commas between");
+                           "Numbers of ways on (as --spec-branches) to compare, with commas between")
+                ->delimiter(',')
+                ->allow_extra_args(false)
+                ->check(CLI::Range(1, draft::kMostChains));
             app.add_option("--output-tokens", flags->output_tokens, "Tokens of an answer, at most")
                 ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
             app.add_option("--temperature", flags->temperature, "Of the answers")->check(CLI::Range(0.0, 10.0));

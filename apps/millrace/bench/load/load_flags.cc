@@ -93,9 +93,9 @@ void LoadFlags::declare(CLI::App& app) {
          "Objectives a request must keep to count as good, in ms: ttft:1000 tpot:150 e2el:5000; / between several")
       ->expected(1, -1);
   app.add_option("--temperature", temperature, "Of the requests; below 0: the server's own");
-  app.add_flag("--ignore-eos", ignore_eos,
-               "Answers have exactly the length asked for (default where prompts mean nothing)");
-  app.add_flag("--no-ignore-eos", no_ignore_eos, "Answers end by themselves (default where prompts mean something)");
+  app.add_flag("--ignore-eos,!--no-ignore-eos", ignore_eos,
+               "Answers have exactly the length asked for, or end by themselves (default: exact where prompts mean "
+               "nothing)");
   app.add_option("--extra-body", extra_body, "JSON object with more members of each request");
 }
 
@@ -121,14 +121,14 @@ loadtest::RequestStyle LoadFlags::style(const std::string& served_model) const {
   style.endpoint =
       backend == "openai" ? loadtest::RequestStyle::Endpoint::kCompletions : loadtest::RequestStyle::Endpoint::kChat;
   style.model = served_model;
-  style.ignore_eos = ignore_eos || (!no_ignore_eos && kind != nullptr && !kind->meaningful);
+  style.ignore_eos = ignore_eos.value_or(kind != nullptr && !kind->meaningful);
   style.temperature = temperature;
   style.extra = members_of(extra_body);
   return style;
 }
 
-std::vector<loadtest::Objective> LoadFlags::objectives() const {
-  return loadtest::parse_objectives("goodput", goodput).or_throw();
+std::vector<loadgen::Objective> LoadFlags::objectives() const {
+  return loadgen::parse_objectives("goodput", goodput).or_throw();
 }
 
 double LoadFlags::rate() const {
@@ -144,7 +144,7 @@ double LoadFlags::rate() const {
 std::string LoadFlags::arrivals(const loadtest::Workload& load) const {
   if (users > 0) return "closed";
   if (!ramp.empty()) return "ramp";
-  if (unlimited_rate() && load.session(0).start_s) return "trace";
+  if (unlimited_rate() && load.start_s(0)) return "trace";
   if (unlimited_rate()) return "all at once";
   if (std::isinf(burstiness)) return "constant";
   return burstiness == 1.0 ? "poisson" : "gamma";
@@ -165,7 +165,7 @@ loadtest::LoadPlan LoadFlags::plan(const loadtest::Workload& load) const {
   if (kind == "closed") return plan;
   if (kind == "trace" || kind == "all at once") {
     for (std::int64_t i = 0; i < plan.sessions; ++i) {
-      plan.starts.push_back(load.session(static_cast<std::uint64_t>(i)).start_s.value_or(0.0));
+      plan.starts.push_back(load.start_s(static_cast<std::uint64_t>(i)).value_or(0.0));
     }
     return plan;
   }

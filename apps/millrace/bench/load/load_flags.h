@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "loadgen/objective.h"
 #include "loadtest/arrivals.h"
 #include "loadtest/load_run.h"
-#include "loadtest/objective.h"
 #include "loadtest/request_body.h"
 #include "loadtest/workload.h"
 
@@ -39,7 +39,7 @@ struct LoadFlags {
 
   std::vector<std::string> goodput;
   double temperature = 0.0;
-  bool ignore_eos = false, no_ignore_eos = false;
+  std::optional<bool> ignore_eos;  // none: where prompts mean nothing
   std::string extra_body;
 
   void declare(CLI::App& app);
@@ -47,7 +47,7 @@ struct LoadFlags {
   // All throw LoadError naming the flag.
   std::unique_ptr<loadtest::Workload> workload(std::int64_t server_vocabulary) const;
   loadtest::RequestStyle style(const std::string& served_model) const;
-  std::vector<loadtest::Objective> objectives() const;
+  std::vector<loadgen::Objective> objectives() const;
   // How the sessions of `load` are sent. Times that a trace brings count where no rate is given.
   loadtest::LoadPlan plan(const loadtest::Workload& load) const;
   // "poisson", "gamma", "constant", "ramp", "trace" or "closed".

@@ -151,7 +151,7 @@ void SweepRun::search_frontier(Line& line, Subject& subject) {
       for (const loadtest::RequestRecord& record : subject.measure(load, live.hooks()).run.records) {
         if (!loadtest::counts(record)) continue;
         ++share.all;
-        if (objective.met(record)) ++share.good;
+        if (loadtest::met(objective, record)) ++share.good;
       }
       return share;
     };
