@@ -1,44 +1,51 @@
-// What a step costs besides the model: 256 decoding sequences on an executor that computes nothing. Scheduling, pages,
-// gathering, greedy sampling over a small vocabulary, stop rules, text, outputs.
+// What serving costs besides the model, on an executor that computes nothing: scheduling, pages, gathering, greedy
+// sampling over a small vocabulary, stop rules, text, outputs. Of a step of 256 decoding sequences, and of whole
+// requests none of which finds anything in the prefix cache: the difference is what the cache costs those it does not
+// help.
 
 #include "engine/engine.h"
 
 #include <benchmark/benchmark.h>
 
 #include "loadgen/blank_tokenizer.h"
+#include "loadgen/throughput_run.h"
 #include "no_device.h"
 
 namespace millrace::engine {
 namespace {
 
-constexpr std::int64_t kVocabulary = 64, kSequences = 256;
+constexpr std::int64_t kSequences = 256;
 
 class NoExecutor final : public Executor {
  public:
-  std::int64_t vocab_size() const noexcept override { return kVocabulary; }
+  NoExecutor(std::int32_t pages, std::int64_t vocabulary) : pages_(pages), vocabulary_(vocabulary) {}
+  std::int64_t vocab_size() const noexcept override { return vocabulary_; }
   std::int64_t max_length() const noexcept override { return 1 << 20; }
   std::int64_t block_tokens() const noexcept override { return 32; }
-  std::int32_t pages() const noexcept override { return 1 << 18; }
+  std::int32_t pages() const noexcept override { return pages_; }
   kv::PageDevice& device() noexcept override { return device_; }
   void launch(model::BatchInput input) override { rows_ = static_cast<std::int64_t>(input.logit_rows.size()); }
   Result<TensorView> wait() override {
-    logits_.resize(static_cast<std::size_t>(rows_ * kVocabulary), 1.0f);
-    return TensorView(logits_.data(), DType::kF32, {rows_, kVocabulary});
+    logits_.resize(static_cast<std::size_t>(rows_ * vocabulary_), 1.0f);
+    return TensorView(logits_.data(), DType::kF32, {rows_, vocabulary_});
   }
 
  private:
+  const std::int32_t pages_;
+  const std::int64_t vocabulary_;
   kv::NoDevice device_;
   std::int64_t rows_ = 0;
   std::vector<float> logits_;
 };
 
 void BM_EngineStep(benchmark::State& state) {
+  constexpr std::int64_t kVocabulary = 64;
   Config config;
   config.scheduling = {.max_batched_tokens = 4096, .max_sequences = kSequences};
   config.prefix_caching = state.range(0) != 0;
-  const auto engine =
-      Engine::create(std::make_unique<NoExecutor>(), loadgen::blank_tokenizer(kVocabulary), Env::system(), config)
-          .or_throw();
+  const auto engine = Engine::create(std::make_unique<NoExecutor>(1 << 18, kVocabulary),
+                                     loadgen::blank_tokenizer(kVocabulary), Env::system(), config)
+                          .or_throw();
   for (std::int64_t i = 0; i < kSequences; ++i) {
     Request request;
     request.tokens.assign(100, static_cast<std::int32_t>(i % kVocabulary));
@@ -55,7 +62,29 @@ void BM_EngineStep(benchmark::State& state) {
       static_cast<double>(engine->counters().output_tokens - before) / static_cast<double>(state.iterations());
   state.SetLabel(state.range(0) != 0 ? "prefixes cached" : "no prefix cache");
 }
+
+// Few enough pages that every request takes those of an earlier one, and so many tokens that few prompts begin alike.
+void BM_RequestsWithoutHits(benchmark::State& state) {
+  constexpr std::int64_t kVocabulary = 8192;
+  Config config;
+  config.scheduling = {.max_batched_tokens = 512, .max_sequences = 32};
+  config.prefix_caching = state.range(0) != 0;
+  const auto engine = Engine::create(std::make_unique<NoExecutor>(1024, kVocabulary),
+                                     loadgen::blank_tokenizer(kVocabulary), Env::system(), config)
+                          .or_throw();
+  loadgen::ThroughputLoad load{.requests = 256, .concurrency = 32, .input = {128, 512}, .output = {64, 64}};
+  for (auto _ : state) {
+    ++load.seed;
+    benchmark::DoNotOptimize(loadgen::run_throughput(*engine, Env::system(), kVocabulary, load));
+  }
+  const engine::EngineCounters& counters = engine->counters();
+  if (counters.cached_tokens * 1000 > counters.prompt_tokens) state.SkipWithError("prompts were found in the cache");
+  state.counters["requests"] = static_cast<double>(load.requests);
+  state.SetLabel(state.range(0) != 0 ? "prefixes cached" : "no prefix cache");
+}
+
 BENCHMARK(BM_EngineStep)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond)->Iterations(10000);
+BENCHMARK(BM_RequestsWithoutHits)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace millrace::engine

@@ -1,5 +1,7 @@
 #include "loadtest/figures.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,6 +29,9 @@ struct Latencies {
     for (std::size_t i = 1; i < record.events.size(); ++i) {
       itl.add(session, (record.events[i] - record.events[i - 1]) * 1000);
     }
+  }
+  const SessionSample& named(std::string_view metric) const {
+    return metric == "ttft" ? ttft : metric == "tpot" ? tpot : metric == "itl" ? itl : latency;
   }
   void sort() {
     for (SessionSample* sample : {&ttft, &tpot, &itl, &latency}) sample->sort();
@@ -158,7 +163,7 @@ bool met(const Objective& objective, const RequestRecord& record) noexcept {
   return record.good() && objective.met(record.ttft() * 1000, record.tpot() * 1000, record.latency() * 1000);
 }
 
-Figures figures_of(const LoadRun& run, std::span<const Objective> objectives) {
+Figures figures_of(const LoadRun& run, std::span<const Objective> objectives, const MorePercentiles& more) {
   Figures figures{.seconds = run.seconds};
   std::vector<double> lags;
   for (const RequestRecord& record : run.records) {
@@ -180,6 +185,13 @@ Figures figures_of(const LoadRun& run, std::span<const Objective> objectives) {
   figures.tpot = figures_of_sample(latencies.tpot);
   figures.itl = figures_of_sample(latencies.itl);
   figures.latency = figures_of_sample(latencies.latency);
+  for (const std::string& metric : more.metrics) {
+    const SessionSample& sample = latencies.named(metric);
+    for (const double level : more.levels) {
+      if (sample.empty()) continue;
+      figures.percentiles.emplace_back(fmt::format("p{:g}_{}_ms", level, metric), sample.quantile(level / 100));
+    }
+  }
   estimate_latencies(latencies, figures);
   estimate_throughput(run, figures);
   for (const Objective& objective : objectives) figures.goodput.push_back(goodput_of(run, objective));

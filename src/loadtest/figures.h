@@ -46,13 +46,20 @@ struct Figures {
     double requests_s = 0.0, tokens_s = 0.0;
   };
   std::vector<Goodput> goodput;
-  loadgen::Distribution send_lag;  // due to sent, ms, of those that were sent
+  std::vector<std::pair<std::string, double>> percentiles;  // those asked for besides: "p99.9_ttft_ms"
+  loadgen::Distribution send_lag;                           // due to sent, ms, of those that were sent
   const Estimate* find(std::string_view name) const noexcept;
+};
+
+// Percentiles besides those that every run has: levels in (0, 100) of metrics "ttft", "tpot", "itl", "e2el".
+struct MorePercentiles {
+  std::vector<std::string> metrics;
+  std::vector<double> levels;
 };
 
 // Latencies: bootstrap over sessions; the gaps between tokens, of which there may be millions, by Woodruff's interval
 // over sessions; throughput: bootstrap over slices of time (docs/loadtest.md, Figures). A fixed seed: the same records
 // give the same figures. Cost: about a second for 20,000 requests of 200 events.
-Figures figures_of(const LoadRun& run, std::span<const Objective> objectives);
+Figures figures_of(const LoadRun& run, std::span<const Objective> objectives, const MorePercentiles& more = {});
 
 }  // namespace millrace::loadtest

@@ -65,6 +65,16 @@ def test_a_report_agrees_with_itself(server):
     assert report["server"]["model_bytes"] > 5e7 and report["server"]["resident_peak_bytes"] > report["server"]["model_bytes"] / 2
 
 
+def test_percentiles_that_are_asked_for(server):
+    report = serve_report(server, "--request-rate", "inf", "--num-prompts", "12", "--metric-percentiles", "25,99.9", "--percentile-metrics", "ttft,e2el")
+    ttfts = sorted(report["ttfts"])
+    assert report["p25_ttft_ms"] == pytest.approx(1000 * (0.25 * ttfts[2] + 0.75 * ttfts[3]), rel=1e-3)
+    assert report["p99_ttft_ms"] < report["p99.9_ttft_ms"] <= 1000 * ttfts[-1] + 1e-3
+    assert "p25_e2el_ms" in report and "p25_tpot_ms" not in report
+    shown = bench("serve", server, *SMALL, "--num-prompts", "4", "--metric-percentiles", "25,99.9").stdout
+    assert shown.index("P25 TTFT") < shown.index("P90 TTFT") < shown.index("P99.9 TTFT")
+
+
 def test_the_schedule_of_an_open_loop_is_of_its_seed(server):
     def schedule(seed):
         report = serve_report(server, "--request-rate", "50", "--num-prompts", "12", "--seed", seed)
@@ -103,6 +113,7 @@ def test_what_a_server_refuses_is_counted_and_quoted(server):
 
 @pytest.mark.parametrize("flags, named", [
     (["--request-rate", "0"], "request-rate"), (["--dataset-name", "nothing"], "dataset-name"), (["--goodput", "ttft"], "goodput"),
+    (["--metric-percentiles", "101"], "metric-percentiles"), (["--percentile-metrics", "mbu"], "percentile-metrics"),
     (["--input-len", "0"], "input-len"), (["--extra-body", "[]"], "extra-body"), (["--model", "unheard-of"], "unheard-of"),
     (["--ramp-up-strategy", "linear"], "ramp-up-start-rps"), (["--output", "/no/such/folder/x.json"], "output"), (["--header", "none"], "header")])
 def test_wrong_flags_are_named(server, flags, named):

@@ -56,6 +56,7 @@ void add_vllm_figures(const RunFacts& facts, Json& report) {
   add_latency("tpot", figures.tpot, figures.find("median_tpot_ms") != nullptr, report);
   add_latency("itl", figures.itl, figures.find("median_itl_ms") != nullptr, report);
   add_latency("e2el", figures.latency, figures.find("median_e2el_ms") != nullptr, report);
+  for (const auto& [name, value] : figures.percentiles) report[name] = json_of(value);
   report["total_cached_tokens"] = known(&RequestRecord::cached_tokens) ? Json(figures.cached_tokens) : Json(nullptr);
 }
 

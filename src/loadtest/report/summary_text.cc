@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
+#include <map>
+
 #include "loadtest/report/figure_text.h"
 
 namespace millrace::loadtest::report {
@@ -34,16 +37,30 @@ constexpr Latency kLatencies[] = {{"ttft", "TTFT", "Time to First Token"},
                                   {"tpot", "TPOT", "Time per Output Token (excl. 1st token)"},
                                   {"itl", "ITL", "Inter-token Latency"},
                                   {"e2el", "E2EL", "End-to-end Latency"}};
-constexpr std::pair<const char*, const char*> kStatistics[] = {
-    {"mean", "Mean"}, {"median", "Median"}, {"p90", "P90"}, {"p95", "P95"}, {"p99", "P99"}};
+
+// Of "p99.9_ttft_ms" and metric "ttft" 99.9; none for any other name.
+std::optional<double> level_of(std::string_view name, std::string_view metric) {
+  const std::string ending = fmt::format("_{}_ms", metric);
+  if (!name.starts_with('p') || !name.ends_with(ending)) return std::nullopt;
+  name = name.substr(1, name.size() - 1 - ending.size());
+  double level = 0.0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), level);
+  return error == std::errc() && end == name.data() + name.size() ? std::optional(level) : std::nullopt;
+}
 
 std::string latency_block(const Json& report, const Latency& latency) {
   std::string out = ruled(latency.title, '-');
-  for (const auto& [statistic, label] : kStatistics) {
-    const std::string name = fmt::format("{}_{}_ms", statistic, latency.name);
+  const auto add = [&](const std::string& label, const std::string& name) {
     out += line(fmt::format("{} {} (ms):", label, latency.label), cents(number(report, name)),
                 estimate(member(report, "estimates"), name));
+  };
+  add("Mean", fmt::format("mean_{}_ms", latency.name));
+  add("Median", fmt::format("median_{}_ms", latency.name));
+  std::map<double, std::string> percentiles;
+  for (const auto& [name, value] : report.items()) {
+    if (const auto level = level_of(name, latency.name)) percentiles.emplace(*level, name);
   }
+  for (const auto& [level, name] : percentiles) add(fmt::format("P{:g}", level), name);
   return out;
 }
 

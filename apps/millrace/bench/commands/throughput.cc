@@ -93,6 +93,7 @@ int throughput(const Flags& flags) {
     ThroughputLoad warmup = load;
     warmup.requests = std::min(load.requests, load.concurrency);
     warmup.output = {2, 2};
+    warmup.seed = load.seed + 1 + static_cast<std::uint64_t>(i);  // prompts that the load will not find in the cache
     run_throughput(*engine, Env::system(), model.vocabulary(), warmup);
   }
   ThroughputRun run;

@@ -92,6 +92,15 @@ void LoadFlags::declare(CLI::App& app) {
          "--goodput", goodput,
          "Objectives a request must keep to count as good, in ms: ttft:1000 tpot:150 e2el:5000; / between several")
       ->expected(1, -1);
+  app.add_option("--metric-percentiles", metric_percentiles,
+                 "Percentiles to report besides 50, 90, 95 and 99, with commas: 25,99.9")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0.0, 100.0));
+  app.add_option("--percentile-metrics", percentile_metrics, "Of which metrics: ttft,tpot,itl,e2el")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"ttft", "tpot", "itl", "e2el"}));
   app.add_option("--temperature", temperature, "Of the requests; below 0: the server's own");
   app.add_flag("--ignore-eos,!--no-ignore-eos", ignore_eos,
                "Answers have exactly the length asked for, or end by themselves (default: exact where prompts mean "

@@ -38,6 +38,8 @@ struct LoadFlags {
   std::uint64_t seed = 0;
 
   std::vector<std::string> goodput;
+  std::vector<std::string> percentile_metrics{"ttft", "tpot", "itl", "e2el"};
+  std::vector<double> metric_percentiles;
   double temperature = 0.0;
   std::optional<bool> ignore_eos;  // none: where prompts mean nothing
   std::string extra_body;

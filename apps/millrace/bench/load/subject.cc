@@ -194,7 +194,7 @@ MeasuredRun Subject::measure(const LoadFlags& load, const loadtest::LoadHooks& h
     std::tie(measured.server, measured.samples) = watch.finish(measured.run.started, model_, 0.5 * (before + after));
   }
   read_steps(measured);
-  measured.figures = loadtest::figures_of(measured.run, objectives);
+  measured.figures = loadtest::figures_of(measured.run, objectives, {load.percentile_metrics, load.metric_percentiles});
   return measured;
 }
 
