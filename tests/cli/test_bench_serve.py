@@ -5,6 +5,7 @@ import re
 import signal
 import statistics
 import subprocess
+import sys
 import time
 import urllib.request
 
@@ -137,6 +138,36 @@ def test_a_spawned_server_shows_its_steps(real_model, tmp_path):
         assert all(r["due"] - 1e-3 <= p["start"] <= p["end"] <= r["ended"] + 1e-3 for p in r["phases"])
     assert "MILLRACE_REPORT" not in page.read_text() and (tmp_path / "r.md").exists() and (tmp_path / "r.csv").exists()
     assert list(tmp_path.glob("r.*.svg"))
+
+
+# Serves a model that answers nothing, and notes at its end whether its log is still there.
+FORLORN = """
+import http.server, os, pathlib, signal, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'{"data": [{"id": "m", "meta": {"n_vocab": 100}}]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+def end(*_):
+    log = os.readlink("/proc/self/fd/1")
+    pathlib.Path(sys.argv[2]).write_text(f"{os.path.exists(log)} {log}")
+    os._exit(0)
+
+signal.signal(signal.SIGTERM, end)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_what_a_spawned_server_writes_into_goes_after_it(tmp_path):
+    script, last_words = tmp_path / "forlorn.py", tmp_path / "last_words"
+    script.write_text(FORLORN)
+    bench("serve", "--spawn-command", f"{sys.executable} {script} {{port}} {last_words}", "--num-prompts", "1", *SMALL, code=1)
+    there, log = last_words.read_text().split(" ", 1)
+    assert there == "True" and not os.path.exists(os.path.dirname(log))
 
 
 def test_a_sweep_goes_on_where_it_stopped(server, tmp_path):

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include "backend/cpu/probe.h"
@@ -21,14 +20,6 @@ constexpr double kProbeSeconds = 0.1;
 // A server's trace is written by a thread that wakes twice a second.
 constexpr std::chrono::milliseconds kTraceDelay{1200};
 constexpr std::uint64_t kMostTrace = std::uint64_t{1} << 30;
-
-std::string make_scratch() {
-  std::string path = (std::filesystem::temp_directory_path() / "millrace-bench-XXXXXX").string();
-  if (::mkdtemp(path.data()) == nullptr) {
-    throw_load_error(ErrorCode::kResourceExhausted, "spawn", "{}: cannot be made", path);
-  }
-  return path;
-}
 
 }  // namespace
 
@@ -57,11 +48,6 @@ void SubjectFlags::declare_shared(CLI::App& app) {
   app.add_flag("--insecure", insecure, "Take any certificate");
   app.add_flag("--no-probe", no_probe,
                "Do not measure this machine's bandwidth before and after: MBU is not known then");
-}
-
-Subject::RemoveScratch::~RemoveScratch() {
-  std::error_code ignored;
-  if (!path.empty()) std::filesystem::remove_all(path, ignored);
 }
 
 Subject::Subject(const SubjectFlags& flags, const std::string& wanted_model, const std::function<bool()>& stop)
@@ -101,10 +87,10 @@ loadtest::Target Subject::start(const std::function<bool()>& stop) {
     throw_load_error(ErrorCode::kInvalidArgument, "url", "url is '{}': a server is started, so none can be named",
                      flags_.url);
   }
-  scratch_ = make_scratch();
+  scratch_.emplace();
   std::vector<std::string> argv;
   if (!flags_.spawn.empty()) {
-    if (trace_.empty()) trace_ = scratch_ + "/steps.json";
+    if (trace_.empty()) trace_ = scratch_->file("steps.json");
     argv = {flags_.program.empty() ? own_path() : flags_.program,
             "serve",
             flags_.spawn,
@@ -125,7 +111,7 @@ loadtest::Target Subject::start(const std::function<bool()>& stop) {
   }
   spawned_.emplace(
       loadtest::SpawnedServer::Command{
-          .argv = argv, .log = scratch_ + "/server.log", .ready_seconds = flags_.ready_seconds},
+          .argv = argv, .log = scratch_->file("server.log"), .ready_seconds = flags_.ready_seconds},
       stop);
   return spawned_->target();
 }

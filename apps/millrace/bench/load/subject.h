@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/load/load_flags.h"
+#include "bench/load/scratch_folder.h"
 #include "loadtest/figures.h"
 #include "loadtest/load_run.h"
 #include "loadtest/noise.h"
@@ -74,16 +75,12 @@ class Subject {
       const;  // GB/s of this machine now; 0 where the server is elsewhere or nothing shall be probed
 
   SubjectFlags flags_;
-  std::string trace_, scratch_;
+  std::string trace_;
+  std::optional<ScratchFolder> scratch_;  // what a started server writes into until its end: outlives it
   std::optional<loadtest::SpawnedServer> spawned_;
   loadtest::Target target_;
   pid_t process_ = 0;
   loadtest::ServedModel model_;
-
-  struct RemoveScratch {
-    const std::string& path;
-    ~RemoveScratch();
-  } remove_scratch_{scratch_};
 };
 
 }  // namespace millrace::bench
