@@ -47,9 +47,10 @@ TEST(ServedModel, OfVllmGetsItsVocabularyFromTheTokenizer) {
 }
 
 TEST(ServedModel, WhatAServerDoesNotSayIsZero) {
-  for (const char* card : {R"({"id": "m"})", R"({"id": "m", "meta": null, "max_model_len": null})",
-                           R"({"id": "m", "meta": [1], "max_model_len": "many"})",
-                           R"({"id": "m", "meta": {"n_vocab": -3, "size": 1e300}, "max_model_len": -1})"}) {
+  for (const char* card :
+       {R"({"id": "m"})", R"({"id": "m", "meta": null, "max_model_len": null})",
+        R"({"id": "m", "meta": [1], "max_model_len": "many"})",
+        R"({"id": "m", "meta": {"n_vocab": -3, "n_params": 2.5, "size": 1e300}, "max_model_len": -1})"}) {
     const ServedModel model =
         served({{"/v1/models", fmt::format(R"({{"data": [{}]}})", card)}, {"/tokenizer_info", "<html>"}}).or_throw();
     EXPECT_EQ(model.id, "m");
