@@ -193,6 +193,24 @@ def test_no_point_of_a_sweep_finds_its_prompts_in_a_cache(server, tmp_path):
     assert len(kept) == 2 and all(r["server"]["counters"]["cached_tokens"] == 0 for r in kept)
 
 
+def test_only_serve_asks_a_server_for_its_steps(server, real_model, tmp_path):
+    out = tmp_path / "s.json"
+    bench("sweep", "--spawn", real_model, "--axis", "batch-size", "--values", "1", *SMALL, "--output", out)
+    [point] = [json.loads(p.read_text())["report"] for p in (tmp_path / "s.json.points").iterdir()]
+    assert "--trace-file" not in point["target"]["spawned"] and " serve " in point["target"]["spawned"]
+    for command in (["sweep", server], ["compare", server, server]):
+        done = subprocess.run([PROGRAM, "bench", *command, "--server-trace", "x", *SMALL], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "--server-trace" in done.stderr
+
+
+def test_a_trace_that_a_running_server_writes_is_read(real_model, tmp_path):
+    """What `bench serve --server-trace` is told to read is what the server's --trace-file names."""
+    out, trace = tmp_path / "r.json", tmp_path / "steps.json"
+    command = f"{PROGRAM} serve {real_model} --port {{port}} --disable-log-requests --trace-file {trace}"
+    bench("serve", "--spawn-command", command, "--server-trace", trace, "--users", "2", "--num-prompts", "4", *SMALL, "--output", out)
+    assert sum(json.loads(out.read_text())["steps"]["decode_tokens"]) >= 4 * 5
+
+
 def test_sweeps_that_make_no_sense_are_refused(server):
     for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--frontier", "0.9"], "goodput"),
                          (["--resume"], "output")):

@@ -34,7 +34,6 @@ void SubjectFlags::declare(CLI::App& app) {
   app.add_option("--host", host, "Host of a server instead of its URL")->capture_default_str();
   app.add_option("--port", port, "Port of it")->check(CLI::Range(1, 65535))->capture_default_str();
   app.add_option("--spawn-command", spawn_command, "Start this server instead; {port} becomes a free port");
-  app.add_option("--server-trace", server_trace, "The file that the server's --trace-file names, on this machine");
   declare_shared(app);
 }
 
@@ -48,6 +47,10 @@ void SubjectFlags::declare_shared(CLI::App& app) {
   app.add_flag("--insecure", insecure, "Take any certificate");
   app.add_flag("--no-probe", no_probe,
                "Do not measure this machine's bandwidth before and after: MBU is not known then");
+}
+
+void SubjectFlags::declare_steps(CLI::App& app) {
+  app.add_option("--server-trace", server_trace, "The file that the server's --trace-file names, on this machine");
 }
 
 Subject::Subject(const SubjectFlags& flags, const std::string& wanted_model, const std::function<bool()>& stop)
@@ -90,15 +93,16 @@ loadtest::Target Subject::start(const std::function<bool()>& stop) {
   scratch_.emplace();
   std::vector<std::string> argv;
   if (!flags_.spawn.empty()) {
-    if (trace_.empty()) trace_ = scratch_->file("steps.json");
     argv = {flags_.program.empty() ? own_path() : flags_.program,
             "serve",
             flags_.spawn,
             "--port",
             "{port}",
-            "--disable-log-requests",
-            "--trace-file",
-            trace_};
+            "--disable-log-requests"};
+    if (flags_.steps) {
+      if (trace_.empty()) trace_ = scratch_->file("steps.json");
+      argv.insert(argv.end(), {"--trace-file", trace_});
+    }
     for (std::string& word : loadtest::split_command("serve-args", flags_.serve_args).or_throw()) {
       argv.push_back(std::move(word));
     }
