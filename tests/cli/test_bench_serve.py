@@ -178,6 +178,11 @@ def test_a_sweep_goes_on_where_it_stopped(server, tmp_path):
     assert [p["x"] for p in first["series"][0]["points"]] == [1, 2]
     kept = sorted((tmp_path / "s.json.points").iterdir())
     assert len(kept) == 2
+    for file in kept:  # nothing there grows with the requests
+        report = json.loads(file.read_text())["report"]
+        assert {"estimates", "server", "noise", "load", "goodput"} <= set(report)
+        assert not {"itls", "ttfts", "errors", "requests", "steps", "samples", "itl_heat"} & set(report)
+        assert [name for name, value in report.items() if isinstance(value, list)] == ["goodput"]
     kept[1].unlink()
     bench(*command, "--resume")
     again = json.loads(out.read_text())
