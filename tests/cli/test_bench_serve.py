@@ -239,6 +239,21 @@ def test_a_server_beside_itself_is_no_regression_and_a_slower_one_is(server, rea
     assert {v["metric"]: v["verdict"] for v in report["verdicts"]}["median_ttft_ms"] == "B worse"
 
 
+def cached_tokens(url):
+    metrics = urllib.request.urlopen(url + "/metrics").read().decode()
+    return sum(float(value) for value in re.findall(r"^vllm:prefix_cache_hits_total(?:{.*?})? (\S+)", metrics, re.M))
+
+
+def test_a_server_beside_itself_finds_no_prompt_of_the_other_side_in_its_cache(server):
+    before = cached_tokens(server)
+    long_prompts = ["--users", "1", "--num-prompts", "2", "--input-len", "40", "--output-len", "2", "--no-probe", "--no-progress"]
+    bench("compare", server, server.replace("127.0.0.1", "localhost") + "/v1", *long_prompts, "--rounds", "2", "--seed", "9100")
+    assert cached_tokens(server) == before
+    for _ in range(2):  # the figure would have told: the second of these finds the prompts of the first
+        bench("serve", server, *long_prompts, "--seed", "9200")
+    assert cached_tokens(server) > before
+
+
 def test_a_report_that_is_none_is_refused(tmp_path):
     file = tmp_path / "x.json"
     file.write_text("{}")
