@@ -3,6 +3,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 
@@ -77,7 +78,18 @@ Result<void> parse_authority(std::string_view flag, std::string_view text, std::
   return {};
 }
 
+// Names are the same in capitals; "localhost" and "::1" are 127.0.0.1.
+std::string canonical_host(std::string host) {
+  std::ranges::transform(host, host.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return host == "localhost" || host == "::1" ? "127.0.0.1" : host;
+}
+
 }  // namespace
+
+bool same_server(const Target& a, const Target& b) {
+  if (!a.unix_socket.empty() || !b.unix_socket.empty()) return a.unix_socket == b.unix_socket;
+  return a.port == b.port && canonical_host(a.host) == canonical_host(b.host);
+}
 
 Result<Target> parse_target(std::string_view flag, std::string_view text) {
   if (std::ranges::any_of(text, [](unsigned char c) { return c <= ' ' || c == 0x7f; })) {

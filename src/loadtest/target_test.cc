@@ -57,6 +57,23 @@ TEST(Target, TakesUnixSockets) {
   EXPECT_EQ(parsed("unix:local.sock").unix_socket, "local.sock");
 }
 
+TEST(Target, KnowsWhichNameOneServer) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    EXPECT_EQ(same_server(parsed(a), parsed(b)), same_server(parsed(b), parsed(a)));
+    return same_server(parsed(a), parsed(b));
+  };
+  EXPECT_TRUE(same("http://127.0.0.1:8000", "127.0.0.1:8000/v1"));
+  EXPECT_TRUE(same("http://localhost:1", "http://[::1]:1"));
+  EXPECT_TRUE(same("localhost:1", "127.0.0.1:1"));
+  EXPECT_TRUE(same("http://Box/a", "http://box:80/b"));
+  EXPECT_TRUE(same("unix:/run/a", "unix:/run/a"));
+  EXPECT_FALSE(same("127.0.0.1:8000", "127.0.0.1:8001"));
+  EXPECT_FALSE(same("a:1", "b:1"));
+  EXPECT_FALSE(same("http://a", "https://a"));
+  EXPECT_FALSE(same("unix:/run/a", "unix:/run/b"));
+  EXPECT_FALSE(same("unix:/run/a", "localhost:8000"));
+}
+
 TEST(Target, SaysWhatItDoesNotUnderstand) {
   const std::string long_path = "unix:/" + std::string(107, 'x');
   const std::pair<std::string, std::string> cases[] = {

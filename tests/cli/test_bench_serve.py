@@ -5,6 +5,7 @@ import re
 import signal
 import statistics
 import subprocess
+import sys
 import time
 import urllib.request
 
@@ -150,6 +151,36 @@ def test_a_spawned_server_shows_its_steps(real_model, tmp_path):
     assert list(tmp_path.glob("r.*.svg"))
 
 
+# Serves a model that answers nothing, and notes at its end whether its log is still there.
+FORLORN = """
+import http.server, os, pathlib, signal, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'{"data": [{"id": "m", "meta": {"n_vocab": 100}}]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+def end(*_):
+    log = os.readlink("/proc/self/fd/1")
+    pathlib.Path(sys.argv[2]).write_text(f"{os.path.exists(log)} {log}")
+    os._exit(0)
+
+signal.signal(signal.SIGTERM, end)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_what_a_spawned_server_writes_into_goes_after_it(tmp_path):
+    script, last_words = tmp_path / "forlorn.py", tmp_path / "last_words"
+    script.write_text(FORLORN)
+    bench("serve", "--spawn-command", f"{sys.executable} {script} {{port}} {last_words}", "--num-prompts", "1", *SMALL, code=1)
+    there, log = last_words.read_text().split(" ", 1)
+    assert there == "True" and not os.path.exists(os.path.dirname(log))
+
+
 def test_a_sweep_goes_on_where_it_stopped(server, tmp_path):
     out = tmp_path / "s.json"
     command = ["sweep", server, "--axis", "batch-size", "--values", "1,2", "--output", out, "--label", "x", *SMALL]
@@ -158,6 +189,11 @@ def test_a_sweep_goes_on_where_it_stopped(server, tmp_path):
     assert [p["x"] for p in first["series"][0]["points"]] == [1, 2]
     kept = sorted((tmp_path / "s.json.points").iterdir())
     assert len(kept) == 2
+    for file in kept:  # nothing there grows with the requests
+        report = json.loads(file.read_text())["report"]
+        assert {"estimates", "server", "noise", "load", "goodput"} <= set(report)
+        assert not {"itls", "ttfts", "errors", "requests", "steps", "samples", "itl_heat"} & set(report)
+        assert [name for name, value in report.items() if isinstance(value, list)] == ["goodput"]
     kept[1].unlink()
     bench(*command, "--resume")
     again = json.loads(out.read_text())
@@ -171,6 +207,24 @@ def test_no_point_of_a_sweep_finds_its_prompts_in_a_cache(server, tmp_path):
           "--output", out)
     kept = [json.loads(p.read_text())["report"] for p in (tmp_path / "s.json.points").iterdir()]
     assert len(kept) == 2 and all(r["server"]["counters"]["cached_tokens"] == 0 for r in kept)
+
+
+def test_only_serve_asks_a_server_for_its_steps(server, real_model, tmp_path):
+    out = tmp_path / "s.json"
+    bench("sweep", "--spawn", real_model, "--axis", "batch-size", "--values", "1", *SMALL, "--output", out)
+    [point] = [json.loads(p.read_text())["report"] for p in (tmp_path / "s.json.points").iterdir()]
+    assert "--trace-file" not in point["target"]["spawned"] and " serve " in point["target"]["spawned"]
+    for command in (["sweep", server], ["compare", server, server]):
+        done = subprocess.run([PROGRAM, "bench", *command, "--server-trace", "x", *SMALL], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "--server-trace" in done.stderr
+
+
+def test_a_trace_that_a_running_server_writes_is_read(real_model, tmp_path):
+    """What `bench serve --server-trace` is told to read is what the server's --trace-file names."""
+    out, trace = tmp_path / "r.json", tmp_path / "steps.json"
+    command = f"{PROGRAM} serve {real_model} --port {{port}} --disable-log-requests --trace-file {trace}"
+    bench("serve", "--spawn-command", command, "--server-trace", trace, "--users", "2", "--num-prompts", "4", *SMALL, "--output", out)
+    assert sum(json.loads(out.read_text())["steps"]["decode_tokens"]) >= 4 * 5
 
 
 def test_sweeps_that_make_no_sense_are_refused(server):
@@ -194,6 +248,21 @@ def test_a_server_beside_itself_is_no_regression_and_a_slower_one_is(server, rea
     report = json.loads(out.read_text())
     assert done.returncode == 5 and report["verdict"] == "regression", done.stdout
     assert {v["metric"]: v["verdict"] for v in report["verdicts"]}["median_ttft_ms"] == "B worse"
+
+
+def cached_tokens(url):
+    metrics = urllib.request.urlopen(url + "/metrics").read().decode()
+    return sum(float(value) for value in re.findall(r"^vllm:prefix_cache_hits_total(?:{.*?})? (\S+)", metrics, re.M))
+
+
+def test_a_server_beside_itself_finds_no_prompt_of_the_other_side_in_its_cache(server):
+    before = cached_tokens(server)
+    long_prompts = ["--users", "1", "--num-prompts", "2", "--input-len", "40", "--output-len", "2", "--no-probe", "--no-progress"]
+    bench("compare", server, server.replace("127.0.0.1", "localhost") + "/v1", *long_prompts, "--rounds", "2", "--seed", "9100")
+    assert cached_tokens(server) == before
+    for _ in range(2):  # the figure would have told: the second of these finds the prompts of the first
+        bench("serve", server, *long_prompts, "--seed", "9200")
+    assert cached_tokens(server) > before
 
 
 def test_a_report_that_is_none_is_refused(tmp_path):

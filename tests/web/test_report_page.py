@@ -203,6 +203,10 @@ def test_knee_and_frontier(found, reports):
     for knee in reports["sweep"]["knee"]:
         assert knee["why"] in text
     assert "not even the lowest" in text and "8.00 req/s" in text and "7.60 to 8.50" in text
+    # Each row, and the rates behind it, say whose they are.
+    assert re.search(r"fcfs\s.*8\.00 req/s", text) and re.search(r"fair\s.*7\.20 req/s", text) and re.search(r"prefill-first\s.*not even the lowest", text)
+    for found_one in reports["sweep"]["frontier"]:
+        assert f"Rates tried on {found_one['label']} for " in text
 
 
 def test_thousands_of_requests_are_thinned_and_that_is_said(found):

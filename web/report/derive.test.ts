@@ -86,9 +86,12 @@ describe('findings', () => {
     expect(texts({ load: { stopped: true } })).toContain('stopped before its end');
   });
   it('sees a queue that never empties, and none in one that does', () => {
-    const queue = (waiting: number[]) => texts({ samples: { t: waiting.map((_, i) => i), waiting }, load: { kind: 'open' } });
+    const queue = (waiting: (number | null)[]) => texts({ samples: { t: waiting.map((_, i) => i), waiting }, load: { kind: 'open' } });
     expect(queue(Array.from({ length: 40 }, (_, i) => i))).toContain('The queue grew');
     expect(queue(Array.from({ length: 40 }, (_, i) => (i > 15 && i < 25 ? 30 : 1)))).not.toContain('The queue grew');
+    expect(queue(Array.from({ length: 40 }, (_, i) => (i < 10 ? null : i < 26 ? 5 : 8))), 'how it began is not known').not.toContain('The queue grew');
+    const told = { steps: { ...report.steps!, waiting: Array.from({ length: 40 }, (_, i) => i) }, load: { kind: 'open' } };
+    expect(texts({ ...told, samples: { t: [0, 1], waiting: [null, null] } }), 'the trace knows it').toContain('The queue grew');
   });
   it('says nothing of a report that holds nothing', () => expect(findings({ schema: 'millrace.bench.serve', schema_version: 1 }, [])).toEqual([]));
 });

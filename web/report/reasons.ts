@@ -67,11 +67,11 @@ export function findings(report: ServeReport, requests: Measured[]): Finding[] {
     add('note', 'why', `In the slowest tenth by TTFT, ${PART_NAMES[first.part]} takes ${share(first.share)} of the time to the first token.`);
   }
   // The backlog at the end against that in the middle: an open load above what the server can do never settles.
-  const waiting = report.samples?.waiting ?? report.steps?.waiting;
+  const waiting = report.samples?.waiting?.some(isNumber) ? report.samples.waiting : report.steps?.waiting;
   if (waiting && waiting.length >= 20 && report.load?.kind === 'open') {
-    const part = (from: number, to: number) => mean(waiting.slice(Math.floor(waiting.length * from), Math.floor(waiting.length * to)).filter(isNumber)) ?? 0;
+    const part = (from: number, to: number) => mean(waiting.slice(Math.floor(waiting.length * from), Math.floor(waiting.length * to)).filter(isNumber));
     const [early, middle, late] = [part(0, 0.2), part(0.4, 0.6), part(0.7, 0.9)];
-    if (late > 4 && late > 1.5 * middle && middle > 1.5 * early) {
+    if (isNumber(early) && isNumber(middle) && isNumber(late) && late > 4 && late > 1.5 * middle && middle > 1.5 * early) {
       add('warning', 'timeline', 'The queue grew throughout the run: the load is above what the server can do, and a longer run would show longer latencies.');
     }
   }

@@ -185,6 +185,7 @@ export interface SweepReport extends Common {
   knee?: { label: string; x: number; why: string }[] | null;
   frontier?:
     | {
+        label?: string | null; // of the series
         slo: Slo;
         wanted_share: number;
         rate: Estimate | null;

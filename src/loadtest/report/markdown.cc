@@ -130,9 +130,9 @@ std::string sweep_markdown(const Json& report) {
         fmt::format("Knee of {}: {}. {}\n\n", text(knee, "label"), figure_text(number(knee, "x")), text(knee, "why"));
   }
   if (const Json& frontier = member(report, "frontier"); !frontier.empty()) {
-    Table table({"Objective", "Share wanted", "Highest rate (req/s)"});
+    Table table({"Series", "Objective", "Share wanted", "Highest rate (req/s)"});
     for (const Json& one : frontier) {
-      table.line({slo_text(member(one, "slo")), figure_text(number(one, "wanted_share")),
+      table.line({text(one, "label"), slo_text(member(one, "slo")), figure_text(number(one, "wanted_share")),
                   interval_text(estimate(one, "rate"))});
     }
     out += std::move(table).text();

@@ -230,7 +230,7 @@ TEST(Markdown, OfSweepAndCompareIsTables) {
       {"x": 1, "metrics": {"median_ttft_ms": {"value": 10, "low": 9, "high": 11}}},
       {"x": 2, "metrics": {"output_throughput": {"value": 99, "low": 90, "high": 100}}}]}],
     "knee": [{"label": "a", "x": 1.5, "why": "It bends."}],
-    "frontier": [{"slo": {"e2el_ms": 1000}, "wanted_share": 0.9, "rate": null}]})")),
+    "frontier": [{"label": "a", "slo": {"e2el_ms": 1000}, "wanted_share": 0.9, "rate": null}]})")),
             R"(## millrace bench sweep
 
 ### a
@@ -242,9 +242,9 @@ TEST(Markdown, OfSweepAndCompareIsTables) {
 
 Knee of a: 1.5. It bends.
 
-| Objective | Share wanted | Highest rate (req/s) |
-|---|---:|---:|
-| e2el 1000 ms | 0.9 | - |
+| Series | Objective | Share wanted | Highest rate (req/s) |
+|---|---:|---:|---:|
+| a | e2el 1000 ms | 0.9 | - |
 
 )");
   EXPECT_EQ(

@@ -1,5 +1,6 @@
 #include "loadtest/watch/served_model.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace millrace::loadtest {
@@ -9,7 +10,7 @@ using Json = nlohmann::json;
 
 std::int64_t number(const Json& object, const char* name) {
   const auto it = object.is_object() ? object.find(name) : object.end();
-  return it != object.end() && it->is_number() ? it->get<std::int64_t>() : 0;
+  return it != object.end() && it->is_number_integer() ? std::max<std::int64_t>(0, it->get<std::int64_t>()) : 0;
 }
 
 std::int64_t vocabulary_of_tokenizer(Getter& getter) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <cmath>
 #include <span>
 
 #include "loadtest/watch/energy.h"
+#include "server/observe/metrics_reading.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -14,64 +15,61 @@ using report::ServerFacts;
 using report::ServerSamples;
 using server::observe::MetricsReading;
 
-constexpr std::chrono::milliseconds kInterval{500};
 constexpr std::size_t kReadingsOfAFamily = 20;
+constexpr double kUnknown = WatchedMetrics::kUnknown;
 
 // Counters whose increase says what the run did, by the name they have in reports.
 struct Counter {
-  const char *name, *metric;
+  const char* name;
+  double WatchedMetrics::* member;
 };
-constexpr std::array<Counter, 8> kCounters = {{{"prompt_tokens", "vllm:prompt_tokens_total"},
-                                               {"generation_tokens", "vllm:generation_tokens_total"},
-                                               {"cached_tokens", "vllm:prefix_cache_hits_total"},
-                                               {"preemptions", "vllm:num_preemptions_total"},
-                                               {"drafts", "vllm:spec_decode_num_drafts_total"},
-                                               {"draft_tokens", "vllm:spec_decode_num_draft_tokens_total"},
-                                               {"accepted_tokens", "vllm:spec_decode_num_accepted_tokens_total"},
-                                               {"recomputed_tokens", "millrace:recomputed_tokens_total"}}};
-constexpr const char* kReadBytes = "vllm:estimated_read_bytes_per_gpu_total";
-constexpr const char* kBandwidthShare = "millrace:memory_bandwidth_utilization";
-constexpr const char* kComputeShare = "millrace:compute_utilization";
-constexpr const char* kStepSeconds = "millrace:step_phase_seconds_sum";
+constexpr std::array<Counter, 8> kCounters = {{{"prompt_tokens", &WatchedMetrics::prompt_tokens},
+                                               {"generation_tokens", &WatchedMetrics::generation_tokens},
+                                               {"cached_tokens", &WatchedMetrics::cached_tokens},
+                                               {"preemptions", &WatchedMetrics::preemptions},
+                                               {"drafts", &WatchedMetrics::drafts},
+                                               {"draft_tokens", &WatchedMetrics::draft_tokens},
+                                               {"accepted_tokens", &WatchedMetrics::accepted_tokens},
+                                               {"recomputed_tokens", &WatchedMetrics::recomputed_tokens}}};
 
-double increase(const MetricsReading& before, const MetricsReading& after, const char* name) {
-  return std::max(0.0, after.sum(name) - before.sum(name));
+// NaN where it is not there any more. One that was not there yet has counted nothing; a server that began anew counts
+// from 0 again: no decrease.
+double increase(const WatchedMetrics& before, const WatchedMetrics& after, double WatchedMetrics::* member) {
+  const double had = std::isnan(before.*member) ? 0.0 : before.*member;
+  const double change = after.*member - had;
+  return change < 0.0 ? 0.0 : change;
 }
 
-// Of the tokens that the pages of all its models hold.
-std::optional<double> kv_capacity(const MetricsReading& metrics) {
-  const auto it = metrics.samples().find("vllm:cache_config_info");
-  if (it == metrics.samples().end()) return std::nullopt;
-  double tokens = 0.0;
-  for (const auto& sample : it->second) {
-    const auto block = sample.labels.find("block_size"), blocks = sample.labels.find("num_gpu_blocks");
-    if (block == sample.labels.end() || blocks == sample.labels.end()) continue;
-    tokens += std::strtod(block->second.c_str(), nullptr) * std::strtod(blocks->second.c_str(), nullptr);
-  }
-  return tokens > 0.0 ? std::optional(tokens) : std::nullopt;
-}
+std::optional<double> where_positive(double value) { return value > 0.0 ? std::optional(value) : std::nullopt; }
 
 }  // namespace
 
-ServerWatch::ServerWatch(const Target& target, pid_t process) : getter_(target), process_(process) {
+ServerWatch::ServerWatch(const Target& target, pid_t process, std::chrono::milliseconds interval)
+    : interval_(interval), getter_(target), process_(process) {
   readings_.push_back(read());
+  processes_ = last_process_.pids;
   thread_ = std::thread([this] { run(); });
 }
 
 ServerWatch::~ServerWatch() { end(); }
 
 ServerWatch::Reading ServerWatch::read() {
-  Reading reading{.at = Clock::now()};
+  Reading reading{.at = Clock::now(), .metrics = {}, .resident_bytes = {}, .cpu_seconds = {}, .energy_joules = {}};
   if (metrics_) {
     const auto text = getter_.get("/metrics");
-    auto parsed = text ? MetricsReading::parse(*text) : Result<MetricsReading>(text.error());
-    if (parsed) reading.metrics = *std::move(parsed);
+    if (const auto parsed = text ? MetricsReading::parse(*text) : Result<MetricsReading>(text.error()); parsed) {
+      reading.metrics = watched_metrics(*parsed);
+      if (!kv_capacity_) kv_capacity_ = kv_capacity_tokens(*parsed);
+    }
     if (!text && text.error().code == ErrorCode::kNotFound) metrics_ = false;  // it has none: not asked again
   }
   if (process_ > 0) {
     if (readings_.size() % kReadingsOfAFamily == 0) family_ = family_of(process_);
-    reading.process = read_processes(family_);
-    if (!reading.process.pids.empty()) last_process_ = reading.process;
+    if (ProcessReading process = read_processes(family_); !process.pids.empty()) {
+      reading.resident_bytes = static_cast<double>(process.resident_bytes);
+      reading.cpu_seconds = process.cpu_seconds;
+      last_process_ = std::move(process);
+    }
     reading.energy_joules = package_energy_joules();
   }
   return reading;
@@ -79,7 +77,7 @@ ServerWatch::Reading ServerWatch::read() {
 
 void ServerWatch::run() {
   std::unique_lock lock(mutex_);
-  while (!woken_.wait_for(lock, kInterval, [this] { return ending_; })) {
+  while (!woken_.wait_for(lock, interval_, [this] { return ending_; })) {
     lock.unlock();
     readings_.push_back(read());
     lock.lock();
@@ -101,32 +99,37 @@ std::size_t ServerWatch::first_of(TimePoint started) const {
 }
 
 void ServerWatch::add_processes(const Reading& first, const Reading& last, ServerFacts& facts) const {
-  if (process_ <= 0 || last_process_.pids.empty()) return;
+  if (last_process_.pids.empty()) return;
   facts.resident_peak_bytes = static_cast<double>(last_process_.resident_peak_bytes);
-  facts.cpu_seconds = last_process_.cpu_seconds - first.process.cpu_seconds;
-  const double joules = last.energy_joules.value_or(0.0) - first.energy_joules.value_or(0.0);
-  if (joules > 0.0) facts.energy_joules = joules;
+  if (first.cpu_seconds) facts.cpu_seconds = last_process_.cpu_seconds - *first.cpu_seconds;
+  if (first.energy_joules && last.energy_joules) {
+    facts.energy_joules = where_positive(*last.energy_joules - *first.energy_joules);
+  }
 }
 
 ServerSamples ServerWatch::samples_from(std::size_t first, TimePoint started, double read_gb_s) const {
   ServerSamples samples;
-  const Reading* before = &readings_[first];
-  for (const Reading& now : std::span(readings_).subspan(first + 1)) {
-    if (!now.metrics || !before->metrics) continue;
-    const double seconds = milliseconds_between(before->at, now.at) * 1e-3;
-    const auto rate = [&](const char* name) { return increase(*before->metrics, *now.metrics, name) / seconds; };
-    samples.t.push_back(milliseconds_between(started, now.at) * 1e-3);
-    samples.running.push_back(now.metrics->sum("vllm:num_requests_running"));
-    samples.waiting.push_back(now.metrics->sum("vllm:num_requests_waiting"));
-    samples.kv_used.push_back(now.metrics->sum("vllm:kv_cache_usage_perc"));
-    samples.prefill_tok_s.push_back(rate("vllm:prompt_tokens_total"));
-    samples.decode_tok_s.push_back(rate("vllm:generation_tokens_total"));
-    samples.mbu_percent.push_back(read_gb_s > 0.0 ? 100.0 * rate(kReadBytes) * 1e-9 / read_gb_s
-                                                  : 100.0 * now.metrics->sum(kBandwidthShare));
-    samples.resident_bytes.push_back(static_cast<double>(now.process.resident_bytes));
-    before = &now;
+  bool known = false;
+  const Reading* before = readings_[first].metrics ? &readings_[first] : nullptr;  // that found /metrics
+  for (const Reading& reading : std::span(readings_).subspan(first + 1)) {
+    const WatchedMetrics now = reading.metrics.value_or(WatchedMetrics());
+    const auto rate = [&](double WatchedMetrics::* member) {
+      if (before == nullptr) return kUnknown;
+      return increase(*before->metrics, now, member) / (milliseconds_between(before->at, reading.at) * 1e-3);
+    };
+    samples.t.push_back(milliseconds_between(started, reading.at) * 1e-3);
+    samples.running.push_back(now.running);
+    samples.waiting.push_back(now.waiting);
+    samples.kv_used.push_back(now.kv_used);
+    samples.prefill_tok_s.push_back(rate(&WatchedMetrics::prompt_tokens));
+    samples.decode_tok_s.push_back(rate(&WatchedMetrics::generation_tokens));
+    samples.mbu_percent.push_back(read_gb_s > 0.0 ? 100.0 * rate(&WatchedMetrics::read_bytes) * 1e-9 / read_gb_s
+                                                  : 100.0 * now.bandwidth_share);
+    samples.resident_bytes.push_back(reading.resident_bytes.value_or(kUnknown));
+    known = known || reading.metrics || reading.resident_bytes;
+    if (reading.metrics) before = &reading;
   }
-  return samples;
+  return known ? samples : ServerSamples();
 }
 
 std::pair<ServerFacts, ServerSamples> ServerWatch::finish(TimePoint started, const ServedModel& model,
@@ -134,28 +137,32 @@ std::pair<ServerFacts, ServerSamples> ServerWatch::finish(TimePoint started, con
   end();
   readings_.push_back(read());
   ServerFacts facts;
-  if (model.weight_bytes > 0) facts.model_bytes = static_cast<double>(model.weight_bytes);
-  if (model.kv_bytes_per_token > 0) facts.kv_bytes_per_token = static_cast<double>(model.kv_bytes_per_token);
+  facts.model_bytes = where_positive(static_cast<double>(model.weight_bytes));
+  facts.kv_bytes_per_token = where_positive(static_cast<double>(model.kv_bytes_per_token));
+  facts.kv_capacity_tokens = kv_capacity_;
   const std::size_t first_index = first_of(started);
   const Reading &first = readings_[first_index], &last = readings_.back();
   add_processes(first, last, facts);
-  if (!first.metrics || !last.metrics) return {facts, {}};
+  ServerSamples samples = samples_from(first_index, started, read_gb_s);
+  if (!first.metrics || !last.metrics) return {std::move(facts), std::move(samples)};
 
-  const MetricsReading &before = *first.metrics, &after = *last.metrics;
+  const WatchedMetrics &before = *first.metrics, &after = *last.metrics;
   for (const Counter& counter : kCounters) {
-    if (after.has(counter.metric)) facts.counters.emplace_back(counter.name, increase(before, after, counter.metric));
+    const double change = increase(before, after, counter.member);
+    if (!std::isnan(change)) facts.counters.emplace_back(counter.name, change);
   }
-  facts.kv_capacity_tokens = kv_capacity(after);
-  const double busy = increase(before, after, kStepSeconds);
-  if (read_gb_s > 0.0 && busy > 0.0) {
+  const double busy = increase(before, after, &WatchedMetrics::step_seconds);
+  if (!(busy > 0.0)) return {std::move(facts), std::move(samples)};
+  if (read_gb_s > 0.0) {
     facts.read_gb_s = read_gb_s;
-    facts.mbu_percent = 100.0 * increase(before, after, kReadBytes) * 1e-9 / busy / read_gb_s;
-  } else if (busy > 0.0 && after.has(kBandwidthShare)) {
-    facts.mbu_percent = 100.0 * after.sum(kBandwidthShare);
+    facts.mbu_percent =
+        where_positive(100.0 * increase(before, after, &WatchedMetrics::read_bytes) * 1e-9 / busy / read_gb_s);
+  } else {
+    facts.mbu_percent = where_positive(100.0 * after.bandwidth_share);
   }
-  // The server knows with which arithmetic it multiplies; of the last ten seconds of its steps.
-  if (busy > 0.0 && after.has(kComputeShare)) facts.mfu_percent = 100.0 * after.sum(kComputeShare);
-  return {facts, samples_from(first_index, started, read_gb_s)};
+  // Only the server knows with which arithmetic it multiplies.
+  facts.mfu_percent = where_positive(100.0 * after.compute_share);
+  return {std::move(facts), std::move(samples)};
 }
 
 }  // namespace millrace::loadtest

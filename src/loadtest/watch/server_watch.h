@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -14,34 +15,37 @@
 #include "loadtest/target.h"
 #include "loadtest/watch/process_reading.h"
 #include "loadtest/watch/served_model.h"
-#include "server/observe/metrics_reading.h"
+#include "loadtest/watch/watched_metrics.h"
 
 namespace millrace::loadtest {
 
 // What a server says of itself while it is under load: /metrics twice a second and, where its process is this
 // machine's, /proc. On a thread of its own, on a connection of its own. A server without /metrics is watched by /proc
-// alone.
+// alone. Keeps some two hundred bytes a reading.
 class ServerWatch {
  public:
+  static constexpr std::chrono::milliseconds kInterval{500};
+
   // `process` 0: none to be seen. Takes the first reading before it returns.
-  ServerWatch(const Target& target, pid_t process);
+  ServerWatch(const Target& target, pid_t process, std::chrono::milliseconds interval = kInterval);
   ~ServerWatch();
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
 
-  // Takes the last reading and ends watching. Times of the samples count from `started`, which cuts off what was
-  // before. `read_gb_s`: what this machine's memory gave around the run, 0 = not measured: then MBU is what the server
-  // says.
+  // Takes the last reading and ends watching; once. Times of the samples count from `started`, which cuts off what was
+  // before; what a reading did not find is NaN in its sample. Increases over the run are known where the first and the
+  // last reading found /metrics. `read_gb_s`: what this machine's memory gave around the run, 0 = not measured: then
+  // MBU is what the server says.
   std::pair<report::ServerFacts, report::ServerSamples> finish(TimePoint started, const ServedModel& model,
                                                                double read_gb_s);
-  std::vector<pid_t> processes() const { return last_process_.pids; }
+  // The server's when watching began.
+  const std::vector<pid_t>& processes() const noexcept { return processes_; }
 
  private:
   struct Reading {
     TimePoint at{};
-    std::optional<server::observe::MetricsReading> metrics;
-    ProcessReading process;
-    std::optional<double> energy_joules;
+    std::optional<WatchedMetrics> metrics;
+    std::optional<double> resident_bytes, cpu_seconds, energy_joules;
   };
   Reading read();
   void run();
@@ -51,12 +55,17 @@ class ServerWatch {
   void add_processes(const Reading& first, const Reading& last, report::ServerFacts& facts) const;
   report::ServerSamples samples_from(std::size_t first, TimePoint started, double read_gb_s) const;
 
+  const std::chrono::milliseconds interval_;
   Getter getter_;
   pid_t process_;
+  std::vector<pid_t> processes_;
+  // The thread's until it ended:
   std::vector<pid_t> family_;  // of process_, as of some seconds ago
   bool metrics_ = true;
-  ProcessReading last_process_;
-  std::vector<Reading> readings_;  // of the thread's until it ended
+  std::optional<double> kv_capacity_;
+  ProcessReading last_process_;  // that found one
+  std::vector<Reading> readings_;
+
   std::mutex mutex_;
   std::condition_variable woken_;
   bool ending_ = false;

@@ -113,6 +113,20 @@ describe('timeline', () => {
     expect(lane([0, 5, 6], [1, 2, 3], 5.5, 7, 10).points).toEqual([[5, 2], [6, 3]]);
     expect(lane([], [], 0, 1, 10)).toEqual({ points: [], each: 1 });
   });
+  it('leaves gaps where the server said nothing', () => {
+    const gap = (values?: (number | null)[]) => values?.map((v, i, all) => (i > all.length * 0.4 && i < all.length * 0.6 ? null : v));
+    const samples = serve.samples!;
+    const strokes = (mbu_percent: (number | null)[] | undefined) => {
+      const made = timeline({ ...serve, steps: null, samples: { ...samples, mbu_percent } }, requests);
+      const path = drawn(made.option(LIGHT), made.height).match(new RegExp(`<path d="([^"]*)"[^>]*stroke="${LIGHT.series[4]}"`));
+      return path?.[1]?.match(/M/g)?.length;
+    };
+    expect(strokes(samples.mbu_percent)).toBe(1);
+    expect(strokes(gap(samples.mbu_percent))).toBe(2);
+    const unknown = samples.t.map(() => null);
+    const silent = { ...samples, running: unknown, waiting: unknown, kv_used: unknown, mbu_percent: unknown };
+    expect(panels({ ...serve, steps: null, samples: silent }, requests).map((p) => p.id)).toEqual(['flight']);
+  });
   it('counts requests in flight', () => {
     const { values } = inFlight(requests);
     expect(Math.min(...values)).toBeGreaterThanOrEqual(0);

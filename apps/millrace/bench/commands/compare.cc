@@ -86,6 +86,13 @@ void print_table(const Flags& flags, const loadtest::Comparison& comparison) {
              comparison.threshold_percent);
 }
 
+// Both sides get the same requests, each round others. A server beside itself gets others each time: the second to be
+// asked the same would find it all in its prefix cache.
+std::uint64_t seed_of(const Flags& flags, bool same_server, int round, char which) {
+  const auto r = static_cast<std::uint64_t>(round);
+  return flags.load.seed + (same_server ? 2 * r + (which == 'B' ? 1 : 0) : r);
+}
+
 int compare(const Flags& flags) {
   flags.output.check_writable();
   LiveLine live(flags.output.quiet ? "" : "A");
@@ -93,6 +100,7 @@ int compare(const Flags& flags) {
   for (const std::string& text : flags.sides) {
     subjects.push_back(std::make_unique<Subject>(side(flags.subject, text), flags.load.model, LiveLine::interrupted));
   }
+  const bool same_server = loadtest::same_server(subjects[0]->target(), subjects[1]->target());
   std::vector<loadtest::ComparedRound> rounds;
   bool stopped = false;
   for (int i = 0; i < flags.rounds && !stopped; ++i) {
@@ -100,9 +108,9 @@ int compare(const Flags& flags) {
     round.order = i % 2 == 0 ? "AB" : "BA";
     round.noise = "quiet";
     LoadFlags load = flags.load;
-    load.seed += static_cast<std::uint64_t>(i);  // both sides get the same requests, each round others
     for (const char which : round.order) {
       live.name(fmt::format("round {}/{} {}", i + 1, flags.rounds, which));
+      load.seed = seed_of(flags, same_server, i, which);
       const MeasuredRun measured = subjects[which == 'A' ? 0 : 1]->measure(load, live.hooks());
       stopped = stopped || measured.run.stopped;
       if (measured.figures.completed == 0 && !stopped) {

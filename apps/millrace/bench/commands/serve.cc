@@ -38,7 +38,9 @@ app::Command serve() {
       .summary = "Load on a server that speaks OpenAI's API: TTFT, TPOT, latency, throughput, goodput, MBU, and why",
       .configure = [](CLI::App& app) -> std::function<int()> {
         auto flags = std::make_shared<Flags>();
+        flags->subject.steps = true;
         flags->subject.declare(app);
+        flags->subject.declare_steps(app);
         flags->load.declare(app);
         flags->output.declare(app);
         return [flags] { return serve(*flags); };

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include "backend/cpu/probe.h"
@@ -22,14 +21,6 @@ constexpr double kProbeSeconds = 0.1;
 constexpr std::chrono::milliseconds kTraceDelay{1200};
 constexpr std::uint64_t kMostTrace = std::uint64_t{1} << 30;
 
-std::string make_scratch() {
-  std::string path = (std::filesystem::temp_directory_path() / "millrace-bench-XXXXXX").string();
-  if (::mkdtemp(path.data()) == nullptr) {
-    throw_load_error(ErrorCode::kResourceExhausted, "spawn", "{}: cannot be made", path);
-  }
-  return path;
-}
-
 }  // namespace
 
 std::string own_path() {
@@ -43,7 +34,6 @@ void SubjectFlags::declare(CLI::App& app) {
   app.add_option("--host", host, "Host of a server instead of its URL")->capture_default_str();
   app.add_option("--port", port, "Port of it")->check(CLI::Range(1, 65535))->capture_default_str();
   app.add_option("--spawn-command", spawn_command, "Start this server instead; {port} becomes a free port");
-  app.add_option("--server-trace", server_trace, "The file that the server's --trace-file names, on this machine");
   declare_shared(app);
 }
 
@@ -59,9 +49,8 @@ void SubjectFlags::declare_shared(CLI::App& app) {
                "Do not measure this machine's bandwidth before and after: MBU is not known then");
 }
 
-Subject::RemoveScratch::~RemoveScratch() {
-  std::error_code ignored;
-  if (!path.empty()) std::filesystem::remove_all(path, ignored);
+void SubjectFlags::declare_steps(CLI::App& app) {
+  app.add_option("--server-trace", server_trace, "The file that the server's --trace-file names, on this machine");
 }
 
 Subject::Subject(const SubjectFlags& flags, const std::string& wanted_model, const std::function<bool()>& stop)
@@ -101,18 +90,19 @@ loadtest::Target Subject::start(const std::function<bool()>& stop) {
     throw_load_error(ErrorCode::kInvalidArgument, "url", "url is '{}': a server is started, so none can be named",
                      flags_.url);
   }
-  scratch_ = make_scratch();
+  scratch_.emplace();
   std::vector<std::string> argv;
   if (!flags_.spawn.empty()) {
-    if (trace_.empty()) trace_ = scratch_ + "/steps.json";
     argv = {flags_.program.empty() ? own_path() : flags_.program,
             "serve",
             flags_.spawn,
             "--port",
             "{port}",
-            "--disable-log-requests",
-            "--trace-file",
-            trace_};
+            "--disable-log-requests"};
+    if (flags_.steps) {
+      if (trace_.empty()) trace_ = scratch_->file("steps.json");
+      argv.insert(argv.end(), {"--trace-file", trace_});
+    }
     for (std::string& word : loadtest::split_command("serve-args", flags_.serve_args).or_throw()) {
       argv.push_back(std::move(word));
     }
@@ -125,7 +115,7 @@ loadtest::Target Subject::start(const std::function<bool()>& stop) {
   }
   spawned_.emplace(
       loadtest::SpawnedServer::Command{
-          .argv = argv, .log = scratch_ + "/server.log", .ready_seconds = flags_.ready_seconds},
+          .argv = argv, .log = scratch_->file("server.log"), .ready_seconds = flags_.ready_seconds},
       stop);
   return spawned_->target();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/load/load_flags.h"
+#include "bench/load/scratch_folder.h"
 #include "loadtest/figures.h"
 #include "loadtest/load_run.h"
 #include "loadtest/noise.h"
@@ -26,7 +27,8 @@ struct SubjectFlags {
   std::string spawn_command;  // any server's command line, with {port}
   std::string serve_args;     // more arguments of `millrace serve`
   std::string program;        // the millrace to start; "" = this one
-  std::string server_trace;   // a trace file that the server writes on this machine
+  bool steps = false;         // a started millrace writes the trace of its steps, and each run reads and tells them
+  std::string server_trace;   // with `steps`: the trace file that the server writes on this machine
   std::string api_key;
   std::vector<std::string> headers;  // "Name: value"
   bool insecure = false, no_probe = false;
@@ -34,6 +36,7 @@ struct SubjectFlags {
 
   void declare(CLI::App& app);
   void declare_shared(CLI::App& app);  // without whom to measure
+  void declare_steps(CLI::App& app);
 };
 
 // The path of this program.
@@ -57,6 +60,7 @@ class Subject {
   // Starts the server where the flags say so, and asks which model it serves. Throws LoadError.
   Subject(const SubjectFlags& flags, const std::string& wanted_model, const std::function<bool()>& stop);
 
+  // With `steps` it takes a second longer than the run, and as long as reading all of the trace so far.
   MeasuredRun measure(const LoadFlags& load, const loadtest::LoadHooks& hooks);
 
   const loadtest::ServedModel& model() const noexcept { return model_; }
@@ -74,16 +78,12 @@ class Subject {
       const;  // GB/s of this machine now; 0 where the server is elsewhere or nothing shall be probed
 
   SubjectFlags flags_;
-  std::string trace_, scratch_;
+  std::string trace_;
+  std::optional<ScratchFolder> scratch_;  // what a started server writes into until its end: outlives it
   std::optional<loadtest::SpawnedServer> spawned_;
   loadtest::Target target_;
   pid_t process_ = 0;
   loadtest::ServedModel model_;
-
-  struct RemoveScratch {
-    const std::string& path;
-    ~RemoveScratch();
-  } remove_scratch_{scratch_};
 };
 
 }  // namespace millrace::bench

@@ -33,6 +33,16 @@ std::string key_of_command() {
   return key;
 }
 
+// What a sweep keeps of a run: not what grows with the requests, or hours of points would fill the memory.
+Json small_report(const LoadFlags& load, const MeasuredRun& measured) {
+  Json report = run_report(load, measured);
+  for (const char* large : {"itls", "input_lens", "output_lens", "ttfts", "start_times", "errors", "requests", "steps",
+                            "samples", "itl_heat"}) {
+    report.erase(large);
+  }
+  return report;
+}
+
 // Several runs of one point: the median of each metric between the least and the greatest; one run: its own interval.
 Json merged(const std::vector<Json>& runs, const std::string& name) {
   std::vector<double> values;
@@ -128,7 +138,7 @@ void SweepRun::measure_line(Line& line, int run) {
     }
     live.name(fmt::format("{} {} {:g}", line.series.label, axis_->name, point.x));
     const MeasuredRun measured = started().measure(load, live.hooks());
-    point.runs.push_back(run_report(load, measured));
+    point.runs.push_back(small_report(load, measured));
     if (measured.run.stopped) {
       stopped_ = true;
       return;
@@ -256,9 +266,7 @@ void SweepRun::keep(const std::string& file, const Json& report) const {
   if (file.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
-  Json small = report;
-  for (const char* large : {"itls", "requests", "steps", "samples", "itl_heat"}) small.erase(large);
-  write_report({.json = file + ".part"}, {{"key", key_}, {"report", small}});
+  write_report({.json = file + ".part"}, {{"key", key_}, {"report", report}});
   std::filesystem::rename(file + ".part", file, ignored);
 }
 

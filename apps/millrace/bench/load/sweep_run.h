@@ -41,7 +41,7 @@ class SweepRun {
  private:
   struct Point {
     double x = 0.0;
-    std::vector<Json> runs;  // reports as of `bench serve`
+    std::vector<Json> runs;  // reports as of `bench serve`, without lists of requests or moments
   };
   struct Line {
     SweepSeries series;
