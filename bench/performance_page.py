@@ -44,6 +44,7 @@ PEERS = {
     "peers-smollm2": f"peers {{default}} --peer llama.cpp --peer openvino {DIRECT}",
     "peers-135m-bf16": f"peers {{135m-bf16}} --peer vllm --peer transformers {DIRECT}",
     "peers-1b-q4_0": f"peers {{1b.q4_0.gguf}} --peer llama.cpp --peer openvino {DIRECT}",
+    **{f"peers-1b-{storage}": f"peers {{1b.{storage}.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for storage in ("q8_0", "q4_k")},
     "peers-1b-bf16": f"peers {{1b-bf16}} --peer vllm --peer transformers {DIRECT}",
     "peers-serving-smollm2": "peers {default} --peer llama.cpp --peer openvino --workload one-user --workload eight-users --workload offline --rounds 3",
     "peers-serving-135m-bf16": "peers {135m-bf16} --peer vllm --workload one-user --workload eight-users --workload offline --rounds 3",
