@@ -150,6 +150,7 @@ void EngineThread::wait_for_work() {
   } else {
     wake_.wait_for(lock, kIdleTick, ready);
   }
+  last_round_ns_ = nanoseconds(env_.now());  // before anybody takes the time it slept for that of a step
   busy_ = true;
 }
 
