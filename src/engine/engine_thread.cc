@@ -30,7 +30,10 @@ EngineThread::EngineThread(std::unique_ptr<Engine> engine, Env& env, const Threa
     : engine_(std::move(engine)), env_(env), config_(config), thread_([this] { run(); }) {}
 
 EngineThread::~EngineThread() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);  // else it may have looked already and sleep after this
+    stopping_ = true;
+  }
   wake_.notify_one();
   thread_.join();
 }

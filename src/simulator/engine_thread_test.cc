@@ -191,5 +191,12 @@ TEST_F(EngineThreadTest, TheTimeItSleptIsNeverTakenForThatOfAStep) {
   EXPECT_LT(clock.oldest_ms, 3'600'000.0);
 }
 
+TEST_F(EngineThreadTest, EndsAtWhateverMomentItIsTold) {
+  for (int i = 0; i < 400; ++i) {
+    const auto engine = start();
+    for (int spin = 0; spin < i % 100 * 500; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+}
+
 }  // namespace
 }  // namespace millrace::engine
