@@ -55,6 +55,7 @@ std::optional<double> kv_capacity(const MetricsReading& metrics) {
 
 ServerWatch::ServerWatch(const Target& target, pid_t process) : getter_(target), process_(process) {
   readings_.push_back(read());
+  processes_ = last_process_.pids;
   thread_ = std::thread([this] { run(); });
 }
 

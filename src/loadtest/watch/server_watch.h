@@ -34,7 +34,8 @@ class ServerWatch {
   // says.
   std::pair<report::ServerFacts, report::ServerSamples> finish(TimePoint started, const ServedModel& model,
                                                                double read_gb_s);
-  std::vector<pid_t> processes() const { return last_process_.pids; }
+  // Those of the server, as of the first reading. Any time.
+  const std::vector<pid_t>& processes() const noexcept { return processes_; }
 
  private:
   struct Reading {
@@ -54,6 +55,7 @@ class ServerWatch {
   Getter getter_;
   pid_t process_;
   std::vector<pid_t> family_;  // of process_, as of some seconds ago
+  std::vector<pid_t> processes_;
   bool metrics_ = true;
   ProcessReading last_process_;
   std::vector<Reading> readings_;  // of the thread's until it ended
