@@ -30,7 +30,10 @@ EngineThread::EngineThread(std::unique_ptr<Engine> engine, Env& env, const Threa
     : engine_(std::move(engine)), env_(env), config_(config), thread_([this] { run(); }) {}
 
 EngineThread::~EngineThread() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);  // else it may have looked already and sleep after this
+    stopping_ = true;
+  }
   wake_.notify_one();
   thread_.join();
 }
@@ -150,6 +153,7 @@ void EngineThread::wait_for_work() {
   } else {
     wake_.wait_for(lock, kIdleTick, ready);
   }
+  last_round_ns_ = nanoseconds(env_.now());  // before anybody takes the time it slept for that of a step
   busy_ = true;
 }
 

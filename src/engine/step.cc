@@ -300,8 +300,9 @@ void Engine::draft(const sched::PolicyView& view) {
       if (speculation_->computes() && !make_room_to_draft(*running)) continue;
       decoding.push_back(running);
     } else {
-      const std::int64_t room = config_.scheduling.max_batched_tokens - work.tokens;
-      work.add(std::clamp<std::int64_t>(sequence->remaining(), 0, room), sequence->scheduled);
+      // None where those that decode are more than a step takes.
+      const std::int64_t room = std::max<std::int64_t>(0, config_.scheduling.max_batched_tokens - work.tokens);
+      work.add(std::min(sequence->remaining(), room), sequence->scheduled);
     }
   }
   if (!decoding.empty()) speculation_->draft(decoding, work, view.cost, env_);

@@ -125,14 +125,17 @@ class Generation final : public http::Responder {
   ~Generation() override {
     if (collector_ != nullptr || answered_) return;
     job_->abandoned = true;
-    if (job_->done.load(std::memory_order_acquire)) job_->cancel_all();
+    if (job_->done) job_->cancel_all();
   }
 
   std::optional<http::Reply> poll() override {
     if (!job_->done.load(std::memory_order_acquire)) {
       if (!job_->service.alarm().raised()) return std::nullopt;
       job_->abandoned = true;
-      return finished(engine_failure().reply(job_->route.dialect()));
+      answered_ = true;
+      http::Reply reply = engine_failure().reply(job_->route.dialect());
+      reply.headers.add("x-request-id", job_->request_id);  // no more: a preparing thread may be writing the rest
+      return reply;
     }
     if (job_->error) return finished(job_->error->reply(job_->route.dialect()));
     if (collector_ == nullptr) collector_ = std::make_unique<Collector>(job_);

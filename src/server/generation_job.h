@@ -38,7 +38,7 @@ struct Job {
   Job& operator=(const Job&) = delete;
 
   void finish() {
-    done.store(true, std::memory_order_release);
+    done = true;  // in one order with `abandoned`: submit() or ~Generation() sees both, and cancels
     wake();
   }
   void fail(ApiError why) {

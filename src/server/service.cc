@@ -309,9 +309,8 @@ void Service::finished(const GenerationTask& task, const std::vector<Answer>& an
   observers_.request(record);
 }
 
-std::string Service::metrics_text() {
-  observe::Snapshot snapshot;
-  if (connections_) snapshot.connections = connections_();
+std::string Service::metrics_text(std::int64_t connections) {
+  observe::Snapshot snapshot{.connections = connections};
   for (const ModelStatus& status : models_.list()) {
     if (status.model == nullptr) continue;
     const engine::Heartbeat beat = status.model->engine.heartbeat();

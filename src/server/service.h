@@ -57,7 +57,9 @@ class Service final : public http::Application {
   bool strict_params() const noexcept { return config_.strict_params; }
   // The client's X-Request-Id where it is one, else a new one.
   std::string request_id(const http::Request& request);
-  std::string metrics_text();
+  // How many there are now. Connections' threads only: it may be asked as long as there are any.
+  std::int64_t connections() const { return connections_ ? connections_() : 0; }
+  std::string metrics_text(std::int64_t connections);
   // A request to a model has ended, one way or another.
   void finished(const GenerationTask& task, const std::vector<Answer>& answers, const std::optional<ApiError>& error);
 

@@ -12,7 +12,7 @@ namespace {
 
 class EngineThreadTest : public testing::Test {
  protected:
-  std::unique_ptr<EngineThread> start(const ThreadConfig& config = {}) {
+  std::unique_ptr<EngineThread> start(const ThreadConfig& config = {}, Env& env = Env::system()) {
     auto executor =
         std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{.pages = 512},
                                                   [this](const model::BatchInput&, std::span<float>) -> Result<void> {
@@ -23,7 +23,7 @@ class EngineThreadTest : public testing::Test {
     Config settings;
     settings.scheduling.max_sequences = 32;
     auto engine = Engine::create(std::move(executor), loadgen::blank_tokenizer(61), Env::system(), settings).or_throw();
-    return std::make_unique<EngineThread>(std::move(engine), Env::system(), config);
+    return std::make_unique<EngineThread>(std::move(engine), env, config);
   }
 
   static Request request(std::int32_t first, std::int64_t answer) {
@@ -152,6 +152,50 @@ TEST_F(EngineThreadTest, BringsPagesTogetherBeforeItSleeps) {
   read(*engine->submit(request(1, 40)));
   while (engine->heartbeat().last_step_age_ms > 0.0) std::this_thread::yield();
   EXPECT_FALSE(engine->call([](Engine& e) { return e.untidy(); }));
+}
+
+// A clock that the test moves; whoever asks it for the time has a look at the engine first.
+class LookingClock final : public Env {
+ public:
+  TimePoint now() const override {
+    static thread_local bool looking = false;
+    if (const EngineThread* engine = watched; engine != nullptr && !looking) {
+      looking = true;
+      const double age = engine->heartbeat().last_step_age_ms;
+      looking = false;
+      for (double most = oldest_ms; age > most && !oldest_ms.compare_exchange_weak(most, age);) {
+      }
+    }
+    return TimePoint{} + std::chrono::milliseconds(ms.load());
+  }
+  std::uint64_t random_seed() override { return 1; }
+  Result<std::unique_ptr<RandomAccessFile>> open(const std::string&) override { return Error{}; }
+  std::vector<std::string> list(const std::string&) override { return {}; }
+
+  std::atomic<const EngineThread*> watched = nullptr;
+  std::atomic<std::int64_t> ms = 1;
+  mutable std::atomic<double> oldest_ms = 0.0;  // step that anybody saw
+};
+
+TEST_F(EngineThreadTest, TheTimeItSleptIsNeverTakenForThatOfAStep) {
+  LookingClock clock;
+  const auto engine = start({}, clock);
+  clock.watched = engine.get();
+  for (int round = 0; round < 20; ++round) {
+    read(*engine->submit(request(1, 2)));
+    ++clock.ms;
+    while (engine->heartbeat().last_step_age_ms > 0.0) std::this_thread::yield();  // until it sleeps
+    clock.ms += 3'600'000;
+  }
+  clock.watched = nullptr;
+  EXPECT_LT(clock.oldest_ms, 3'600'000.0);
+}
+
+TEST_F(EngineThreadTest, EndsAtWhateverMomentItIsTold) {
+  for (int i = 0; i < 400; ++i) {
+    const auto engine = start();
+    for (int spin = 0; spin < i % 100 * 500; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 namespace millrace::server::routes {
 namespace {
 
-http::Reply text(Service& service, const Call&) {
-  return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = service.metrics_text()};
+std::unique_ptr<http::Responder> text(Service& service, Call call) {
+  return answer_in_pool(service, std::move(call), [connections = service.connections()](Service& s, const Call&) {
+    return http::Reply{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = s.metrics_text(connections)};
+  });
 }
 
 }  // namespace
@@ -15,7 +17,7 @@ Route metrics() {
           .path = "/metrics",
           .scope = Scope::kMetrics,
           .summary = "Counts and gauges for Prometheus",
-          .handle = [](Service& service, Call call) { return answer_in_pool(service, std::move(call), text); },
+          .handle = text,
           .reply_type = "text/plain"};
 }
 
