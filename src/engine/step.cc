@@ -304,7 +304,7 @@ void Engine::draft(const sched::PolicyView& view) {
       work.add(std::clamp<std::int64_t>(sequence->remaining(), 0, room), sequence->scheduled);
     }
   }
-  if (!decoding.empty()) speculation_->draft(decoding, work, view.cost, env_);
+  if (!decoding.empty()) speculation_->draft(decoding, work, view.cost, *executor_, env_);
 }
 
 // Only out of pages that nobody waits for.

@@ -150,6 +150,14 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   return failure.error();
 }
 
+Result<std::size_t> page_bytes(const DrafterOptions& options) try {
+  if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
+  const HeadFiles files = open_head_files(Env::system(), options.heads);
+  return feature_page_bytes(spec_of(files, options.place.target->spec()), options.place.form);
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
 }  // namespace
 
 DrafterKind eagle() {
@@ -157,7 +165,8 @@ DrafterKind eagle() {
       .name = "eagle",
       .description = "what a layer on the model's states makes of them, in the directory --spec-model (EAGLE, EAGLE-3)",
       .make = make,
-      .needs = Needs::kHeads};
+      .needs = Needs::kHeads,
+      .page_bytes = page_bytes};
 }
 
 }  // namespace millrace::draft::drafters
