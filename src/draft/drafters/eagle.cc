@@ -26,9 +26,18 @@ model::WeightNames layer_names(const std::string& layer) {
   return names;
 }
 
+// Of the layer: what speculators' files nest, or the whole.
+std::string layer_config(const HeadFiles& files) {
+  const auto nested = files.config.find("transformer_layer_config");
+  if (nested == files.config.end() || !nested->is_object()) return files.config_text;
+  nlohmann::json layer = *nested;
+  if (!layer.contains("architectures")) layer["architectures"] = {"LlamaForCausalLM"};
+  return layer.dump();
+}
+
 FeatureHeadSpec layer_spec(const HeadFiles& files, const model::ModelSpec& target) {
   FeatureHeadSpec spec;
-  const auto config = checkpoint::parse_hf_config(files.config_file, files.config_text);
+  const auto config = checkpoint::parse_hf_config(files.config_file, layer_config(files));
   if (config.n_layers != 1) {
     files.fields().unsupported("num_hidden_layers",
                                fmt::format("{} is not supported, only heads of one layer", config.n_layers));
