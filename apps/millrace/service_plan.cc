@@ -146,6 +146,10 @@ void ServicePlanFlags::declare(CLI::App& app) {
 }
 
 int plan_service(const ServicePlanFlags& flags, bool json) {
+  if (flags.serving.kv_cache_bytes > 0) {
+    throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
+                     "a plan knows no bytes of a token: it needs --kv-cache-tokens");
+  }
   const Goodput goodput = parse_goodput(flags.goodput);
   const std::vector<Arrival> arrivals = arrivals_of(flags);
   std::optional<LoadedModel> loaded;

@@ -186,8 +186,9 @@ class HeadsTest : public testing::Test {
     }
   }
 
-  Task draft(Drafter& drafter, std::int64_t n, const decode::LogitsPipeline& pipeline) {
+  Task draft(Drafter& drafter, std::int64_t n, const decode::LogitsPipeline& pipeline, std::int64_t most_branches = 0) {
     Task task;
+    task.most_branches = most_branches;
     task.tokens = std::span(tokens_).first(static_cast<std::size_t>(n));
     task.most = kDrafts;
     task.pipeline = &pipeline;
@@ -319,6 +320,27 @@ TEST_F(HeadsTest, OfMedusaEachGuessATokenOfTheSameState) {
     most = std::max(most, task.drafts.size());
   }
   EXPECT_EQ(most, 3u);  // as many as there are heads
+}
+
+// Heads look at no token: behind another first token they say the same.
+TEST_F(HeadsTest, OfMedusaBranchWithWhatLaterHeadsSay) {
+  const std::string directory = heads_.medusa().write("branching_medusa", RandomHeads::medusa_config());
+  const auto drafter = make_drafter("medusa", options(directory)).or_throw();
+  show(*drafter->tap(), 0, 39, 5);
+  std::size_t longest = 0;
+  for (const std::int64_t n : {2, 9, 34, 40}) {
+    const Task task = draft(*drafter, n, decode::LogitsPipeline({}, kVocabulary), 3);
+    EXPECT_FALSE(task.branches.empty());
+    for (const Branch& branch : task.branches) {
+      ASSERT_EQ(branch.from + std::ssize(branch.tokens), std::ssize(task.drafts));
+      EXPECT_NE(branch.tokens[0].token, task.drafts[static_cast<std::size_t>(branch.from)].token);
+      for (std::size_t j = 1; j < branch.tokens.size(); ++j) {
+        EXPECT_EQ(branch.tokens[j].token, task.drafts[static_cast<std::size_t>(branch.from) + j].token);
+      }
+      longest = std::max(longest, branch.tokens.size());
+    }
+  }
+  EXPECT_EQ(longest, 3u);
 }
 
 // The names and fields that published heads have beside those above.
