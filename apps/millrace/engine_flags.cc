@@ -39,6 +39,22 @@ std::unique_ptr<kv::PageArchive> open_archive(const LoadedModel& loaded, const M
   return archive;
 }
 
+// Of the cache: as the flags say, or else `otherwise`.
+std::int64_t cache_tokens(const LoadedModel& loaded, const ModelFlags& model, const EngineFlags& flags,
+                          std::size_t drafting_page_bytes, std::int64_t otherwise) {
+  if (flags.kv_cache_tokens > 0) return flags.kv_cache_tokens;
+  if (flags.kv_cache_bytes == 0) return otherwise;
+  const backend::KvGeometry geometry = loaded.transformer->kv_geometry(model.kv_pages());
+  const std::size_t page = geometry.page_bytes() * loaded.transformer->spec().layers.size() + drafting_page_bytes;
+  const auto pages = static_cast<std::int64_t>(flags.kv_cache_bytes / page);
+  if (pages == 0) {
+    throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
+                     "kv-cache-memory-bytes is {}: a page of {} tokens takes {}", flags.kv_cache_bytes,
+                     geometry.block_tokens, page);
+  }
+  return pages * geometry.block_tokens;
+}
+
 }  // namespace
 
 void EngineFlags::declare(CLI::App& app) {
@@ -63,8 +79,13 @@ void EngineFlags::declare(CLI::App& app) {
       ->check(CLI::IsMember({"continuous", "dynamic", "static"}));
   app.add_option("--batch-wait-ms", batch_wait_ms, "How long a dynamic or static batch waits to become full")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--kv-cache-tokens", kv_cache_tokens, "Tokens that the KV cache holds; 0 = chosen by the command")
-      ->check(at_least(0));
+  auto* tokens =
+      app.add_option("--kv-cache-tokens", kv_cache_tokens, "Tokens that the KV cache holds; 0 = chosen by the command")
+          ->check(at_least(0));
+  app.add_option("--kv-cache-memory-bytes", kv_cache_bytes,
+                 "Or what it takes with the pages of a draft model or of heads, e.g. 4GB")
+      ->transform(CLI::AsSizeValue(false))
+      ->excludes(tokens);
   app.add_flag("--prefix-caching,!--no-prefix-caching", prefix_caching,
                "Share the pages of what prompts begin with alike");
   app.add_option("--swap-space", swap_space, "Host memory for the pages of preempted sequences, e.g. 4GB")
@@ -104,9 +125,11 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
                           const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens,
                           const std::shared_ptr<engine::FairTurn>& turn) {
   const engine::Config config = flags.config();
-  auto executor = engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, model.kv_pages(),
-                                                flags.kv_cache_tokens > 0 ? flags.kv_cache_tokens : kv_cache_tokens)
-                      .or_throw();
+  draft::DrafterOptions drafter = flags.speculation.prepare(loaded, model, config.scheduling);
+  const std::int64_t tokens =
+      cache_tokens(loaded, model, flags, flags.speculation.page_bytes(drafter), kv_cache_tokens);
+  auto executor =
+      engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, model.kv_pages(), tokens).or_throw();
   ServingEngine made;
   made.executor = executor.get();
   made.archive = open_archive(loaded, model, flags, *executor, executor->device().page_bytes());
@@ -116,7 +139,7 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
       engine::Engine::create(std::move(computing), std::move(tokenizer), Env::system(), config, made.archive.get())
           .or_throw();
   if (made.archive != nullptr) made.engine->warm_up().or_throw();
-  flags.speculation.apply(*made.engine, *made.executor, loaded, model);
+  made.drafting = flags.speculation.apply(*made.engine, *made.executor, std::move(drafter));
   made.executor->populate();
   return made;
 }

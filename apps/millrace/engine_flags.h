@@ -23,6 +23,7 @@ struct EngineFlags {
   std::string scheduling_policy = "decode-first", batching = "continuous", preemption_mode = "auto";
   double batch_wait_ms = 50.0, tpot_target_ms = 0.0;
   bool prefix_caching = true, refuse_late = false;
+  std::uint64_t kv_cache_bytes = 0;  // instead of kv_cache_tokens, with what drafting keeps beside; 0 = not said
   std::uint64_t swap_space = 0;
   std::string kv_archive = "off";
   std::uint64_t kv_archive_limit = std::uint64_t{8} << 30;
@@ -37,9 +38,10 @@ struct ServingEngine {
   std::unique_ptr<kv::PageArchive> archive;   // null: none
   engine::LocalExecutor* executor = nullptr;  // the engine's
   std::unique_ptr<engine::Engine> engine;
+  draft::DraftMemory drafting;
 };
-// `kv_cache_tokens` where the flags name none; 0 = one sequence of the model's greatest length. `turn`, if any, is
-// shared with the other engines of the process. Throws LoadError.
+// `kv_cache_tokens` where the flags name neither tokens nor bytes; 0 = one sequence of the model's greatest length.
+// `turn`, if any, is shared with the other engines of the process. Throws LoadError.
 ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
                           const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens,
                           const std::shared_ptr<engine::FairTurn>& turn = nullptr);

@@ -151,6 +151,10 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
                      objectives.size());
   }
   const loadgen::Objective objective = objectives.empty() ? loadgen::Objective{} : objectives.front();
+  if (flags.serving.kv_cache_bytes > 0) {
+    throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
+                     "a plan knows no bytes of a token: it needs --kv-cache-tokens");
+  }
   const std::vector<Arrival> arrivals = arrivals_of(flags);
   std::optional<LoadedModel> loaded;
   ModelFlags model;

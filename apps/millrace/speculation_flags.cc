@@ -63,23 +63,33 @@ std::shared_ptr<model::Transformer> load_draft_model(const std::string& referenc
 
 }  // namespace
 
-std::unique_ptr<draft::Drafter> SpeculationFlags::make_drafter(const engine::LocalExecutor& executor,
-                                                               const LoadedModel& loaded,
-                                                               const ModelFlags& flags) const {
+draft::DrafterOptions SpeculationFlags::prepare(const LoadedModel& loaded, const ModelFlags& flags,
+                                                const sched::Config& steps) const {
   draft::DrafterOptions made = options;
   made.place = {.target = loaded.transformer.get(),
                 .checkpoint = loaded.checkpoint.get(),
-                .store = &executor.store(),
                 .backend = loaded.backend.get(),
                 .form = flags.kv_pages(),
-                .pages = executor.pages(),
-                .precision = flags.precision()};
+                .precision = flags.precision(),
+                .step_tokens = steps.max_batched_tokens,
+                .sequences = steps.max_sequences};
   const draft::DrafterKind* kind = draft::find_drafter(method);
   const draft::Needs needs = kind == nullptr ? draft::Needs::kNothing : kind->needs;
   if (needs == draft::Needs::kHeads && !model.empty()) made.heads = model_path(model, flags.hub);
   if (needs == draft::Needs::kModel && !model.empty()) made.model = load_draft_model(model, flags, *loaded.backend);
   if (!skip_layers.empty()) made.skip_layers = parse_layers(skip_layers);
-  return draft::make_drafter(method, made).or_throw();
+  return made;
+}
+
+std::unique_ptr<draft::Drafter> SpeculationFlags::make_drafter(const engine::LocalExecutor& executor,
+                                                               draft::DrafterOptions prepared) const {
+  prepared.place.store = &executor.store();
+  prepared.place.pages = executor.pages();
+  return draft::make_drafter(method, prepared).or_throw();
+}
+
+std::size_t SpeculationFlags::page_bytes(const draft::DrafterOptions& prepared) const {
+  return method == "none" ? 0 : draft::page_bytes(method, prepared).or_throw();
 }
 
 engine::SpeculationConfig SpeculationFlags::config() const {
@@ -94,13 +104,15 @@ engine::SpeculationConfig SpeculationFlags::config() const {
   return {.tokens = tokens, .adaptive = adaptive, .rule = found, .jump_forward = jump_forward, .chains = branches};
 }
 
-void SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
-                             const ModelFlags& flags) const {
-  if (method == "none") return;
-  auto drafter = make_drafter(executor, loaded, flags);
+draft::DraftMemory SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor,
+                                           draft::DrafterOptions prepared) const {
+  if (method == "none") return {};
+  auto drafter = make_drafter(executor, std::move(prepared));
+  const draft::DraftMemory memory = drafter->memory();
   executor.follow_pages(drafter->follower());
   executor.show_states(drafter->tap());
   engine.speculate(std::make_unique<engine::Speculation>(std::move(drafter), config()));
+  return memory;
 }
 
 }  // namespace millrace::app

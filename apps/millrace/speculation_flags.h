@@ -19,13 +19,18 @@ struct SpeculationFlags {
   draft::DrafterOptions options;
 
   void declare(CLI::App& app);
-  // The executor runs `loaded`, which outlives it. Throws LoadError.
-  std::unique_ptr<draft::Drafter> make_drafter(const engine::LocalExecutor& executor, const LoadedModel& loaded,
-                                               const ModelFlags& flags) const;
+  // What a drafter beside `loaded`, which outlives it, is made from, before there are pages: loads the draft model, if
+  // there is one. Throws LoadError.
+  draft::DrafterOptions prepare(const LoadedModel& loaded, const ModelFlags& flags, const sched::Config& steps) const;
+  // Bytes that it will keep beside each of the model's pages. Throws LoadError.
+  std::size_t page_bytes(const draft::DrafterOptions& prepared) const;
+  // For an engine of that executor. Throws LoadError.
+  std::unique_ptr<draft::Drafter> make_drafter(const engine::LocalExecutor& executor,
+                                               draft::DrafterOptions prepared) const;
   engine::SpeculationConfig config() const;  // throws LoadError
-  // Lets the engine of that executor speculate as the flags say.
-  void apply(engine::Engine& engine, engine::LocalExecutor& executor, const LoadedModel& loaded,
-             const ModelFlags& flags) const;
+  // Lets the engine of that executor speculate as the flags say. Returns what that takes. Throws LoadError.
+  draft::DraftMemory apply(engine::Engine& engine, engine::LocalExecutor& executor,
+                           draft::DrafterOptions prepared) const;
 };
 
 }  // namespace millrace::app

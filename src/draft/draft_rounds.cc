@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace millrace::draft {
@@ -23,19 +24,32 @@ void want_last_row(model::BatchInput& input) { input.logit_rows.push_back(std::s
 
 }  // namespace
 
-// What the first token may be instead.
-void DraftRounds::branch(const Active& active, std::span<const float> logits, std::int32_t drawn) {
+// What the draft's next token may be instead. It is drawn only where it may be likelier than the branches so far: what
+// was not drawn has no more than the rest of the probability.
+void DraftRounds::branch(Active& active, std::span<const float> logits, Token drawn) {
   Task& task = *active.task;
+  const std::int64_t from = std::ssize(task.drafts);
   decode::LogitsPipeline pipeline = active.pipeline;  // which rows it saw may count for what it draws next
+  double rest = 1.0;
   others_.assign(logits.begin(), logits.end());
-  while (std::ssize(task.branches) < task.most_branches) {
-    others_[static_cast<std::size_t>(drawn)] = -std::numeric_limits<float>::infinity();
-    const auto next = pipeline.sample(others_, std::ssize(task.tokens));
+  for (std::int64_t tried = 0; tried < task.most_branches; ++tried) {
+    rest -= static_cast<double>(drawn.confidence);
+    const bool full = std::ssize(task.branches) == task.most_branches;
+    if (rest <= 0.0 || (full && active.reached * rest <= active.branches_reached.back())) return;
+    others_[static_cast<std::size_t>(drawn.token)] = -std::numeric_limits<float>::infinity();
+    const auto next = pipeline.sample(others_, std::ssize(task.tokens) + from);
     if (!next) return;
     const auto score = scorer_.score(logits, *next, 0);
     if (!score) return;
-    task.branches.push_back({.from = 0, .tokens = {{*next, std::exp(score->chosen.logprob)}}});
-    drawn = *next;
+    drawn = {*next, std::exp(score->chosen.logprob)};
+    const double reached = active.reached * static_cast<double>(drawn.confidence);
+    const auto at = std::ranges::upper_bound(active.branches_reached, reached, std::ranges::greater());
+    task.branches.insert(task.branches.begin() + (at - active.branches_reached.begin()),
+                         {.from = from, .tokens = {drawn}});
+    active.branches_reached.insert(at, reached);
+    if (!full) continue;
+    task.branches.pop_back();
+    active.branches_reached.pop_back();
   }
 }
 
@@ -53,11 +67,19 @@ bool DraftRounds::draw(Active& active, std::span<const float> logits) {
     if (!from) return false;
     task.distributions.emplace_back(from->begin(), from->end());
   }
-  if (task.drafts.empty() && task.most_branches > 0) branch(active, logits, *token);
+  if (task.most_branches > 0) branch(active, logits, {*token, confidence});
   active.pipeline.accept(*token);
   task.drafts.push_back({*token, confidence});
   active.reached *= static_cast<double>(confidence);
   return std::ssize(task.drafts) < task.most && active.reached >= kHopeless;
+}
+
+// Operations that are recorded before one fails are done while what they point to is there.
+TensorView DraftRounds::pass(const Forward& forward, const model::BatchInput& input) try {
+  return forward(input);
+} catch (...) {
+  backend_.synchronize();
+  throw;
 }
 
 void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward,
@@ -67,7 +89,7 @@ void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, c
   std::int64_t room = kCatchUpTokens;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks[i];
-    if (task.most <= 0) continue;
+    if (task.most <= 0 || std::ssize(active) == most_) continue;
     const std::int64_t missing = std::ssize(task.tokens) - lag - computed[i];
     const std::int64_t n = std::min(missing, room);
     if (n <= 0) continue;
@@ -77,10 +99,10 @@ void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, c
     computed[i] += n;
     if (n < missing) continue;
     want_last_row(input);
-    active.push_back({&task, *task.pipeline});
+    active.push_back({.task = &task, .pipeline = *task.pipeline, .branches_reached = {}});
   }
   while (!input.tokens.empty()) {
-    const TensorView logits = forward(input);
+    const TensorView logits = pass(forward, input);
     std::int64_t row = 0;
     std::erase_if(
         active, [&](Active& one) { return !draw(one, {logits.row(row++), static_cast<std::size_t>(logits.cols())}); });

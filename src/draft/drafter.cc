@@ -9,14 +9,29 @@ const DrafterKind* find_drafter(std::string_view name) noexcept {
   return nullptr;
 }
 
-Result<std::unique_ptr<Drafter>> make_drafter(std::string_view name, const DrafterOptions& options) {
-  if (const DrafterKind* kind = find_drafter(name)) return kind->make(options);
+namespace {
+
+Error unknown_drafter(std::string_view name) {
   std::string names;
   for (const DrafterKind& kind : all_drafters()) {
     names += (names.empty() ? "" : ", ") + std::string(kind.name);
   }
   return make_error(ErrorCode::kInvalidArgument, "spec-method", "no drafter is called \"{}\"; there are {}", name,
                     names);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> make_drafter(std::string_view name, const DrafterOptions& options) {
+  if (const DrafterKind* kind = find_drafter(name)) return kind->make(options);
+  return unknown_drafter(name);
+}
+
+Result<std::size_t> page_bytes(std::string_view name, const DrafterOptions& options) {
+  const DrafterKind* kind = find_drafter(name);
+  if (kind == nullptr) return unknown_drafter(name);
+  if (kind->page_bytes == nullptr) return std::size_t{0};
+  return kind->page_bytes(options);
 }
 
 }  // namespace millrace::draft

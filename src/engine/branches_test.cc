@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/cpu/kv_layout.h"
+#include "draft/heads/made_heads.h"
 #include "engine/forwarding_executor.h"
 #include "engine/speculation_fixture.h"
 
@@ -237,6 +238,82 @@ TEST_F(BranchesTest, AreNoneWhereARequestWantsNoneAndForRulesThatDrawOtherwise) 
   }
 }
 
+// Proposes of another's branches those at the root, or those that leave the draft later.
+class SomeBranches final : public draft::Drafter {
+ public:
+  SomeBranches(std::unique_ptr<draft::Drafter> inner, bool at_root) : inner_(std::move(inner)), at_root_(at_root) {}
+  bool computes() const noexcept override { return inner_->computes(); }
+  void draft(std::span<draft::Task> tasks) override {
+    inner_->draft(tasks);
+    for (draft::Task& task : tasks) {
+      std::erase_if(task.branches, [&](const draft::Branch& branch) { return (branch.from == 0) != at_root_; });
+    }
+  }
+  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
+    inner_->ended(sequence, scope, tokens);
+  }
+
+ private:
+  std::unique_ptr<draft::Drafter> inner_;
+  bool at_root_;
+};
+
+// The model of the tests, surer of itself, and with some noise on its weights.
+std::string sure_model(const std::string& name, float noise) {
+  const auto model = checkpoint::open_checkpoint(Env::system(), kModel).or_throw();
+  draft::MadeFiles files, random;
+  files.copy(*model);
+  for (const checkpoint::RawTensor& tensor : model->tensors) {
+    const auto& added = random.random(tensor.name, tensor.shape, noise);
+    auto values = files.values(tensor.name);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = (values[i] + added[i]) * (tensor.name == "lm_head.weight" ? 6.0f : 1.0f);
+    }
+    files.add(tensor.name, tensor.shape, std::move(values));
+  }
+  return files.write(name, draft::made_config("LlamaForCausalLM", 32, 2));
+}
+
+class SecondBestTest : public SpeculationTest {
+ protected:
+  SecondBestTest() : SpeculationTest(sure_model("sure", 0.0f)) {}
+};
+
+// What the model draws is often the draft model's second choice.
+TEST_F(SecondBestTest, BranchesAreRightAtTheRootAndWithinTheDraft) {
+  const auto files = checkpoint::open_checkpoint(Env::system(), sure_model("noisy", 0.015f)).or_throw();
+  const auto noisy = std::make_shared<model::Transformer>(*files, model::make_spec(*files).or_throw(), *backend_,
+                                                          model::ModelOptions{.max_length = 512});
+  Mix mix;
+  mix.budget = 90;
+  for (unsigned i = 0; i < 8; ++i) mix.requests.push_back(request(20 + 17 * i, i, 60));
+  const auto expected = run(*engine_for(mix), mix);
+  struct Run {
+    std::int64_t steps, accepted, of_branches;
+  };
+  const auto run_with = [&](int chains, std::optional<bool> at_root, bool adaptive) {
+    const auto engine = engine_for(mix);
+    draft::DrafterOptions options = drafter_options(mix.pages);
+    options.model = noisy;
+    auto drafter = drafter_of("draft-model", options);
+    if (at_root) drafter = std::make_unique<SomeBranches>(std::move(drafter), *at_root);
+    engine->speculate(std::make_unique<Speculation>(
+        std::move(drafter), SpeculationConfig{.tokens = 6, .adaptive = adaptive, .chains = chains}));
+    for (const auto& [key, answer] : run(*engine, mix)) EXPECT_EQ(answer.tokens, expected.at(key).tokens);
+    EXPECT_EQ(engine->cache().use().used, 0);
+    const EngineCounters& counters = engine->counters();
+    return Run{counters.steps, counters.accepted_tokens, counters.accepted_branch_tokens};
+  };
+  const Run chain = run_with(1, {}, false);
+  EXPECT_GT(chain.accepted, 60);  // it is a draft model,
+  EXPECT_EQ(chain.of_branches, 0);
+  const Run tree = run_with(4, {}, false), root = run_with(4, true, false), later = run_with(4, false, false);
+  EXPECT_GT(root.of_branches, 10);
+  EXPECT_GT(later.of_branches, 10);
+  EXPECT_LT(tree.steps, chain.steps);
+  run_with(4, {}, true);
+}
+
 TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
   Mix mix;
   mix.budget = 90;
@@ -246,9 +323,14 @@ TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
     mix.requests.back().sampling.allowed_token_ids = {3, 4, 5, 6};
   }
   const auto expected = run(*engine_for(mix), mix);
-  for (const char* method : {"ngram", "suffix", "early-exit", "draft-model"}) {
+  const draft::RandomHeads random{32};
+  const std::map<std::string_view, std::string> heads = {
+      {"medusa", random.medusa().write("medusa", draft::RandomHeads::medusa_config())},
+      {"eagle", random.eagle().write("eagle", random.eagle_config())}};
+  for (const char* method : {"ngram", "suffix", "early-exit", "draft-model", "medusa", "eagle"}) {
     const auto engine = engine_for(mix);
-    engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages),
+    const std::string directory = heads.contains(method) ? heads.at(method) : "";
+    engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages, directory),
                                                     SpeculationConfig{.tokens = 6, .adaptive = false, .chains = 4}));
     const auto answers = run(*engine, mix);
     for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;

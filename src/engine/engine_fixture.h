@@ -25,9 +25,11 @@ inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
 
 class EngineTest : public testing::Test {
  protected:
-  explicit EngineTest(const std::string& model = kModel)
+  explicit EngineTest(
+      const std::string& model = kModel,
+      std::unique_ptr<backend::Backend> backend = backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
-        backend_(backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw()),
+        backend_(std::move(backend)),
         transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 512}),
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
@@ -54,9 +56,9 @@ class EngineTest : public testing::Test {
     return answers;
   }
 
-  // A drafter for the engine made last; where one is a model's, it is the model itself, and heads are in a directory.
-  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvPageForm& pages,
-                                          const std::string& heads = "") {
+  // What drafters for the engine made last are made from; where one is a model's, it is the model itself, and heads are
+  // in a directory.
+  draft::DrafterOptions drafter_options(const backend::KvPageForm& pages, const std::string& heads = "") {
     draft::DrafterOptions options;
     options.heads = heads;
     options.place = {.target = &transformer_,
@@ -66,10 +68,17 @@ class EngineTest : public testing::Test {
                      .form = pages,
                      .pages = executor_->pages()};
     options.model = {&transformer_, [](model::Transformer*) {}};
+    return options;
+  }
+  std::unique_ptr<draft::Drafter> drafter_of(std::string_view method, const draft::DrafterOptions& options) {
     auto made = draft::make_drafter(method, options).or_throw();
     executor_->follow_pages(made->follower());
     executor_->show_states(made->tap());
     return made;
+  }
+  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvPageForm& pages,
+                                          const std::string& heads = "") {
+    return drafter_of(method, drafter_options(pages, heads));
   }
 
   Request request(std::size_t prompt, unsigned seed, std::int64_t answer = 20) {

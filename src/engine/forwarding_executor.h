@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,7 @@ class ForwardingExecutor : public Executor {
   kv::PageDevice& device() noexcept override { return inner_->device(); }
   int depth() const noexcept override { return inner_->depth(); }
   void launch(model::BatchInput input) override { inner_->launch(std::move(input)); }
+  void between_steps(const std::function<void()>& work) override { inner_->between_steps(work); }
   Result<TensorView> wait() override { return inner_->wait(); }
 
  private:

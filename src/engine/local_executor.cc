@@ -24,7 +24,15 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
   const auto layers = static_cast<std::int64_t>(model.spec().layers.size());
   auto store = kv::KvStore::create(backend, layers, geometry, static_cast<std::int32_t>(pages));
   if (!store) return store.error();
-  return std::unique_ptr<LocalExecutor>(new LocalExecutor(model, std::move(*store), static_cast<std::int32_t>(pages)));
+  return std::unique_ptr<LocalExecutor>(
+      new LocalExecutor(model, backend, std::move(*store), static_cast<std::int32_t>(pages)));
+}
+
+Result<TensorView> LocalExecutor::wait() try {
+  return model_.forward(launched_, store_);
+} catch (const LoadError& failure) {
+  backend_.synchronize();  // of what was recorded nothing stays behind for the next step
+  return failure.error();
 }
 
 void LocalExecutor::populate() {

@@ -40,13 +40,15 @@ class LocalExecutor final : public Executor {
     launched_ = std::move(input);
     launched_.tap = tap_;
   }
-  Result<TensorView> wait() override { return model_.forward(launched_, store_); }
+  // Fails where the step wants memory that there is not.
+  Result<TensorView> wait() override;
 
  private:
-  LocalExecutor(model::Transformer& model, kv::KvStore store, std::int32_t pages)
-      : model_(model), store_(std::move(store)), pages_(pages) {}
+  LocalExecutor(model::Transformer& model, backend::Backend& backend, kv::KvStore store, std::int32_t pages)
+      : model_(model), backend_(backend), store_(std::move(store)), pages_(pages) {}
 
   model::Transformer& model_;
+  backend::Backend& backend_;
   kv::KvStore store_;
   kv::FollowedPages followed_{store_};
   std::int32_t pages_;

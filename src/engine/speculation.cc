@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "draft/forced_tokens.h"
+#include "engine/executor.h"
 #include "engine/running.h"
 
 namespace millrace::engine {
@@ -87,9 +89,9 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
 }
 
 void Speculation::draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
-                        Env& env) {
+                        Executor& executor, Env& env) {
   ask(decoding, work, cost);
-  if (!asked_.empty()) consult(env);
+  if (!asked_.empty()) consult(executor, env);
   asked_.insert(asked_.end(), forced_.begin(), forced_.end());
   if (!asked_.empty()) choose(work, cost);
 }
@@ -106,9 +108,29 @@ bool Speculation::force(Running& running, std::size_t most) const {
   return !offered.empty();
 }
 
-void Speculation::consult(Env& env) {
-  const TimePoint start = env.now();
-  drafter_->draft(tasks_);
+// Who drafts may want memory that there is not; what it had guessed is lost then.
+void Speculation::ask_drafter() {
+  try {
+    drafter_->draft(tasks_);
+    failed_ = false;
+  } catch (const LoadError& failure) {
+    if (!std::exchange(failed_, true)) log::warn("nothing is guessed: {}", failure.error().message);
+    for (draft::Task& task : tasks_) {
+      task.drafts.clear();
+      task.distributions.clear();
+      task.branches.clear();
+    }
+  }
+}
+
+void Speculation::consult(Executor& executor, Env& env) {
+  double spent_ms = 0.0;  // not waiting for its turn
+  const auto work = [&] {
+    const TimePoint start = env.now();
+    ask_drafter();
+    spent_ms = milliseconds_between(start, env.now());
+  };
+  drafter_->computes() ? executor.between_steps(work) : work();
   std::int64_t rounds = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     rounds = std::max<std::int64_t>(rounds, std::ssize(tasks_[i].drafts));
@@ -120,7 +142,7 @@ void Speculation::consult(Env& env) {
       draft::keep_fitting(*grammar, record.offered, record.branches);
   }
   if (drafter_->computes() && rounds > 0) {
-    const double ms = milliseconds_between(start, env.now()) / static_cast<double>(rounds);
+    const double ms = spent_ms / static_cast<double>(rounds);
     round_ms_ = round_ms_ == 0.0 ? ms : round_ms_ + 0.1 * (ms - round_ms_);
   }
 }

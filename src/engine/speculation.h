@@ -14,6 +14,7 @@
 
 namespace millrace::engine {
 
+class Executor;
 struct Running;
 
 struct SpeculationConfig {
@@ -63,8 +64,10 @@ class Speculation {
   std::int64_t most(const Running& running) const noexcept;
   // Drafting writes keys and values at positions from the last token's on: pages for most() must be there.
   bool computes() const noexcept { return drafter_ != nullptr && drafter_->computes(); }
-  // Sets Sequence::drafts and branches of all that may have some. `work` is what the step computes without drafts.
-  void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost, Env& env);
+  // Sets Sequence::drafts and branches of all that may have some. `work` is what the step computes without drafts. A
+  // model drafts between the executor's steps; where it has no memory for that, there are no guesses.
+  void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
+             Executor& executor, Env& env);
   // The sequence's next token, the `index`-th of this step; `drafted` tells whether the draft was right so far and one
   // of it was computed for this place. Errors as LogitsPipeline::sample.
   Result<decode::Verdict> next(Running& running, std::span<const float> logits, std::size_t index, bool drafted);
@@ -72,7 +75,8 @@ class Speculation {
 
  private:
   bool force(Running& running, std::size_t most) const;
-  void consult(Env& env);
+  void consult(Executor& executor, Env& env);
+  void ask_drafter();
   void ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
   void choose(const sched::StepWork& work, const sched::StepCost& cost);
   void choose_branches(sched::StepWork work, const sched::StepCost& cost);
@@ -85,6 +89,7 @@ class Speculation {
   SpeculationConfig config_;
   draft::Acceptance acceptance_{512.0}, forking_{512.0}, mean_{512.0};  // over all answers
   double round_ms_ = 0.0;                                               // of a drafting model, for each token
+  bool failed_ = false;                                                 // the last time it was asked
   std::vector<Running*> asked_, forced_;
   std::vector<draft::Task> tasks_;          // of those
   std::vector<std::vector<double>> rates_;  // by sequence, of its draft's tokens

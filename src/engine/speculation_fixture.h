@@ -63,6 +63,8 @@ class Oracle final : public draft::Drafter {
 
 class SpeculationTest : public EngineTest {
  protected:
+  using EngineTest::EngineTest;
+
   struct Mix {
     std::vector<Request> requests;
     Config config = {};

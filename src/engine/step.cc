@@ -305,7 +305,7 @@ void Engine::draft(const sched::PolicyView& view) {
       work.add(std::min(sequence->remaining(), room), sequence->scheduled);
     }
   }
-  if (!decoding.empty()) speculation_->draft(decoding, work, view.cost, env_);
+  if (!decoding.empty()) speculation_->draft(decoding, work, view.cost, *executor_, env_);
 }
 
 // Only out of pages that nobody waits for.

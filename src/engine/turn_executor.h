@@ -8,26 +8,32 @@
 
 namespace millrace::engine {
 
-// Computes when it is its turn: for executors that do so while they are waited for, on processors that other engines
-// share.
+// Computes when it is its turn, steps and what is done between them alike: for executors that do so while they are
+// waited for, on processors that other engines share.
 class TurnExecutor final : public ForwardingExecutor {
  public:
   TurnExecutor(std::unique_ptr<Executor> inner, std::shared_ptr<FairTurn> turn)
       : ForwardingExecutor(std::move(inner)), turn_(std::move(turn)), member_(*turn_) {}
 
+  void between_steps(const std::function<void()>& work) override {
+    const Turn turn(member_);
+    ForwardingExecutor::between_steps(work);
+  }
   Result<TensorView> wait() override {
-    struct Turn {
-      FairTurn::Member& member;
-      explicit Turn(FairTurn::Member& m) : member(m) { member.begin(); }
-      ~Turn() { member.end(); }
-      Turn(const Turn&) = delete;
-      Turn& operator=(const Turn&) = delete;
-    } const turn(member_);
+    const Turn turn(member_);
     return ForwardingExecutor::wait();
   }
   const FairTurn::Member& turns() const noexcept { return member_; }
 
  private:
+  struct Turn {
+    FairTurn::Member& member;
+    explicit Turn(FairTurn::Member& m) : member(m) { member.begin(); }
+    ~Turn() { member.end(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+  };
+
   std::shared_ptr<FairTurn> turn_;
   FairTurn::Member member_;
 };

@@ -13,6 +13,8 @@ namespace {
 // vocabulary of 49,152.
 constexpr std::int64_t kSinkRows = 64;
 
+constexpr std::int64_t padded(std::int64_t columns) { return (columns + 15) / 16 * 16; }  // to cache lines
+
 }  // namespace
 
 // Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
@@ -84,40 +86,40 @@ backend::KvGeometry Transformer::kv_geometry(const backend::KvPageForm& form) co
           .layout = form.layout};
 }
 
+// What a row of a step takes of the workspace, in the order of its parts: residual, qkv, attended, cos_sin.
+std::array<std::int64_t, 4> Transformer::row_columns() const noexcept {
+  const AttentionSpec& a = spec_.layers.front().attention;
+  return {spec_.hidden_size, (a.heads + 2 * a.kv_heads) * a.head_dim, a.heads * a.head_dim,
+          std::max<std::int64_t>(1, spec_.rope_dim)};
+}
+
+std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
+  Workspace& w = *workspace_;
+  const auto grow = [&](Buffer& memory, std::int64_t& capacity, std::int64_t wanted, std::int64_t columns) {
+    if (wanted <= capacity) return;
+    memory = backend_.allocate(static_cast<std::size_t>(wanted * columns) * sizeof(float)).or_throw();
+    capacity = wanted;
+  };
+  std::int64_t columns = 0;
+  for (const std::int64_t part : row_columns()) columns += padded(part);
+  grow(w.memory, w.rows, rows, columns);
+  grow(w.logits_memory, w.logit_rows, logit_rows, padded(spec_.vocab_size));
+  return w.memory.size() + w.logits_memory.size();
+}
+
 void Transformer::prepare_workspace(const BatchInput& input) {
   Workspace& w = *workspace_;
   const auto rows = static_cast<std::int64_t>(input.tokens.size());
   const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
-  const AttentionSpec& a = spec_.layers.front().attention;
-  struct Part {
-    TensorView* view;
-    std::int64_t columns;
-  };
-  const auto lay_out = [&](Buffer& memory, std::int64_t capacity, std::int64_t used, std::initializer_list<Part> parts,
-                           bool grow) {
-    const auto padded = [](std::int64_t columns) { return (columns + 15) / 16 * 16; };
-    if (grow) {
-      std::int64_t columns = 0;
-      for (const Part& part : parts) columns += padded(part.columns);
-      memory = backend_.allocate(static_cast<std::size_t>(capacity * columns) * sizeof(float)).or_throw();
-    }
-    auto* at = memory.as<float>();
-    for (const Part& part : parts) {
-      *part.view = TensorView(at, DType::kF32, {used, part.columns});
-      at += capacity * padded(part.columns);
-    }
-  };
-  const bool grow = rows > w.rows;
-  w.rows = std::max(w.rows, rows);
-  lay_out(w.memory, w.rows, rows,
-          {{&w.layer.residual, spec_.hidden_size},
-           {&w.layer.qkv, (a.heads + 2 * a.kv_heads) * a.head_dim},
-           {&w.layer.attended, a.heads * a.head_dim},
-           {&w.layer.cos_sin, std::max<std::int64_t>(1, spec_.rope_dim)}},
-          grow);
-  const bool grow_logits = logit_rows > w.logit_rows;
-  w.logit_rows = std::max(w.logit_rows, logit_rows);
-  lay_out(w.logits_memory, w.logit_rows, logit_rows, {{&w.logits, spec_.vocab_size}}, grow_logits);
+  reserve(rows, logit_rows);
+  const std::array views = {&w.layer.residual, &w.layer.qkv, &w.layer.attended, &w.layer.cos_sin};
+  const auto columns = row_columns();
+  auto* at = w.memory.as<float>();
+  for (std::size_t part = 0; part < views.size(); ++part) {
+    *views[part] = TensorView(at, DType::kF32, {rows, columns[part]});
+    at += w.rows * padded(columns[part]);
+  }
+  w.logits = TensorView(w.logits_memory.as<float>(), DType::kF32, {logit_rows, spec_.vocab_size});
   if (!rope_) w.layer.cos_sin.data = nullptr;
   w.layer.sequences = input.sequences;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,8 +37,12 @@ class Transformer {
   // What a KvStore for this model must be like.
   backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const noexcept;
 
+  // Has memory for steps of so many rows, and of so many with logits, so that they need not allocate any. Returns the
+  // bytes. Throws LoadError (kResourceExhausted).
+  std::size_t reserve(std::int64_t rows, std::int64_t logit_rows);
   // Runs the step, writing keys and values into the store's pages, and gives the sink its rows and the tap its states.
-  // Returns logits [logit_rows, V] f32, valid until the next call.
+  // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) where there is
+  // no memory for so many rows; a smaller step may go well after that.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
 
   // What makes logits of the last layer's states, and rows of tokens: for who computes on with those states.
@@ -58,6 +63,7 @@ class Transformer {
  private:
   struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
+  std::array<std::int64_t, 4> row_columns() const noexcept;
   void prepare_workspace(const BatchInput& input);
   void logits(std::span<const std::int64_t> rows, TensorView out);
   void feed(const BatchInput& input);

@@ -49,6 +49,7 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
       weight_bytes_per_step(parts.weight_bytes_per_step),
       trained_length(parts.trained_length),
       kv_bytes(static_cast<std::int64_t>(parts.engine->kv_bytes())),
+      drafting_bytes(parts.drafting_bytes),
       kv_capacity(parts.engine->kv_capacity_tokens()),
       created(unix_time()),
       foundation_(std::move(parts.foundation)),

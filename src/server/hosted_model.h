@@ -21,6 +21,7 @@ struct ModelParts {
   checkpoint::GenerationDefaults generation;
   std::string path;
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
+  std::int64_t drafting_bytes = 0;  // of a draft model or heads, with their pages
 };
 
 // Formats by name; "auto": what the chat template says, "none": none. kInvalidArgument for other names.
@@ -32,9 +33,11 @@ class HostedModel final : public ModelProfile {
   HostedModel(std::string model_name, ModelParts model_parts, Env& env);
 
   const std::string path;
-  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes;
+  const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes, drafting_bytes;
   const std::int64_t kv_capacity;  // tokens that kv_bytes hold
   const std::int64_t created;      // Unix time of loading
+
+  std::int64_t memory_bytes() const noexcept { return weight_bytes + kv_bytes + drafting_bytes; }
 
  private:
   std::shared_ptr<void> foundation_;

@@ -121,7 +121,7 @@ std::vector<std::shared_ptr<HostedModel>> ModelHost::take_idle(std::uint64_t nee
   std::uint64_t used = needed;
   for (Slot& slot : slots_) {
     if (slot.model == nullptr) continue;
-    used += static_cast<std::uint64_t>(slot.model->weight_bytes + slot.model->kv_bytes);
+    used += static_cast<std::uint64_t>(slot.model->memory_bytes());
     if (&slot != keep && slot.model.use_count() == 1) idle.push_back(&slot);
   }
   std::ranges::sort(idle, {}, &Slot::last_use);
@@ -131,7 +131,7 @@ std::vector<std::shared_ptr<HostedModel>> ModelHost::take_idle(std::uint64_t nee
         config_.idle_seconds > 0.0 && milliseconds_between(slot->last_use, env_.now()) > config_.idle_seconds * 1000.0;
     const bool in_the_way = needed > 0 && config_.memory_cap > 0 && used > config_.memory_cap;
     if (!old && !in_the_way) continue;
-    used -= static_cast<std::uint64_t>(slot->model->weight_bytes + slot->model->kv_bytes);
+    used -= static_cast<std::uint64_t>(slot->model->memory_bytes());
     log::info("{}: unloaded", slot->entry.name);
     gone.push_back(std::move(slot->model));
     slot->model = nullptr;
@@ -143,7 +143,10 @@ std::vector<std::shared_ptr<HostedModel>> ModelHost::take_idle(std::uint64_t nee
 
 void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
   slot.progress = 0.0;
-  auto gone = take_idle(slot.entry.expected_bytes, &slot);
+  lock.unlock();
+  const std::uint64_t expected = config_.memory_cap > 0 && slot.entry.expected_bytes ? slot.entry.expected_bytes() : 0;
+  lock.lock();
+  auto gone = take_idle(expected, &slot);
   lock.unlock();
   gone.clear();
   Result<std::shared_ptr<HostedModel>> loaded = Error{};

@@ -19,7 +19,8 @@ struct ModelEntry {
   std::string name;
   std::vector<std::string> aliases;  // further names that requests may use
   std::function<ModelParts(const std::function<void(double share)>& progress)> load;
-  std::uint64_t expected_bytes = 0;  // of memory, as far as known before loading
+  // Of memory, as far as known before loading; asked on the host's thread. Empty: unknown.
+  std::function<std::uint64_t()> expected_bytes;
 };
 
 struct HostConfig {

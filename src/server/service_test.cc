@@ -304,5 +304,36 @@ TEST_F(ServiceTest, WhatStillRunsAtTheEndOfADrainIsToldSo) {
   EXPECT_FALSE(reply->headers.get("retry-after").empty());
 }
 
+// What a draft model or heads take counts.
+TEST_F(ServiceTest, IdleModelsGoWhereOthersWouldNotFitBesideThem) {
+  for (const std::int64_t drafting : {0, 500}) {
+    std::vector<ModelEntry> entries(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      entries[i].name = i == 0 ? "first" : "second";
+      entries[i].expected_bytes = [] { return std::uint64_t{1000}; };
+      entries[i].load = [this, drafting](const std::function<void(double)>&) {
+        ModelParts parts = load({});
+        parts.weight_bytes = 1000;
+        parts.drafting_bytes = drafting;
+        return parts;
+      };
+    }
+    const std::uint64_t kv = load({}).engine->kv_bytes();
+    ModelHost host(std::move(entries), {.memory_cap = kv + 2200, .load_at_start = false}, Env::system());
+    const auto get = [&](const char* name) {
+      std::promise<void> ready;
+      host.acquire(name, [&](Result<std::shared_ptr<HostedModel>> model) {
+        EXPECT_TRUE(model);
+        ready.set_value();
+      });
+      ready.get_future().get();
+    };
+    get("first");
+    get("second");
+    EXPECT_EQ(host.ready("first") != nullptr, drafting == 0);
+    EXPECT_NE(host.ready("second"), nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace millrace::server

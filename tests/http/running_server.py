@@ -39,7 +39,8 @@ class RunningServer:
 
     def __init__(self, model, log, *flags, env=None, wait=True):
         self.log = pathlib.Path(log)
-        flags = [*(word for pair in SMALL.items() if pair[0] not in flags for word in pair), *map(str, flags)]
+        small = {k: v for k, v in SMALL.items() if k not in flags and not (k == "--kv-cache-tokens" and "--kv-cache-memory-bytes" in flags)}
+        flags = [*(word for pair in small.items() for word in pair), *map(str, flags)]
         self.uds = flags[flags.index("--uds") + 1] if "--uds" in flags else None
         with open(self.log, "wb") as out:
             self.process = subprocess.Popen([PROGRAM, "serve", model, "--port", "0", "--served-model-name", "m", *flags],

@@ -101,9 +101,10 @@ class Runner {
     auto executor =
         engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_pages(), 0).or_throw();
     engine::LocalExecutor& place = *executor;
+    const engine::Config config;
     auto engine =
-        engine::Engine::create(std::move(executor), loaded_.checkpoint->tokenizer, Env::system(), {}).or_throw();
-    flags.speculation.apply(*engine, place, loaded_, flags.model);
+        engine::Engine::create(std::move(executor), loaded_.checkpoint->tokenizer, Env::system(), config).or_throw();
+    flags.speculation.apply(*engine, place, flags.speculation.prepare(loaded_, flags.model, config.scheduling));
     return engine;
   }
   std::string description() const {

@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "backend/cpu/probe.h"
+#include "base/log.h"
+#include "base/readable_bytes.h"
 #include "chat/conversation.h"
 #include "engine/fair_turn.h"
+#include "model/memory_plan.h"
 
 namespace millrace::app {
 namespace {
 
-constexpr std::int64_t kKvBytes = std::int64_t{1} << 30;  // of cached keys and values, unless told otherwise
-constexpr double kProbeSeconds = 0.02;                    // for each of the machine's limits
+constexpr std::uint64_t kKvBytes = std::uint64_t{1} << 30;  // of cached keys and values, unless told otherwise
+constexpr double kProbeSeconds = 0.02;                      // for each of the machine's limits
 
 struct Foundation {
   LoadedModel loaded;
@@ -25,17 +28,59 @@ std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
 
 // What metrics need to know of a model, and of the machine: bytes and operations of a step, and what could be.
 server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded, const EngineFlags& flags,
-                                      const engine::Engine& engine) {
+                                      const ServingEngine& made) {
+  const engine::Engine& engine = *made.engine;
   const auto limits = backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), kProbeSeconds);
   return {.name = name,
           .block_tokens = engine.cache().block_tokens(),
           .pages = engine.cache().total_pages(),
+          .weight_bytes = loaded.transformer->weight_bytes(),
+          .kv_bytes = engine.kv_bytes(),
+          .drafting_bytes = made.drafting.total(),
           .batches = flags.batching != "continuous",
           .meter = server::observe::StepMeter(loaded.transformer->spec(),
                                               static_cast<double>(loaded.transformer->weight_bytes_per_token()),
                                               static_cast<double>(engine.kv_bytes_per_token())),
           .peak_read_gb_s = limits.read_gb_s,
           .peak_gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+}
+
+// What the server holds for a model, beside what the machine has left before pages are filled.
+void log_memory(const std::string& name, const LoadedModel& loaded, const ServingEngine& made) {
+  const auto readable = [](std::size_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
+  const std::size_t kv = made.engine->kv_bytes(), drafting = made.drafting.total();
+  const auto available = static_cast<std::size_t>(cpu_info().memory_available_bytes);
+  log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting; {} available", name,
+            readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->kv_capacity_tokens(),
+            readable(drafting), readable(available));
+  if (available > 0 && kv + made.drafting.pages > available) {
+    log::warn("{}: pages of {} do not fit into that: lower --kv-cache-memory-bytes", name,
+              readable(kv + made.drafting.pages));
+  }
+}
+
+// Before it is loaded, from the headers of its files. Weights of heads are not counted, and nothing is where the files
+// cannot be read: loading says why.
+std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine) {
+  try {
+    const auto checkpoint = open_model(flags.model, flags.hub);
+    const auto backend = backend::make_cpu_backend({.threads = 1, .isa = flags.cpu_isa}).or_throw();
+    const auto weights = [&](const checkpoint::Checkpoint& files, std::int64_t tokens) {
+      const auto plan = model::plan_memory(files, model::make_spec(files).or_throw(), *backend,
+                                           {.precision = flags.precision(), .kv = flags.kv_pages(), .length = tokens});
+      return plan.weights + plan.kv;
+    };
+    std::uint64_t bytes = weights(*checkpoint, engine.kv_cache_tokens);
+    if (engine.kv_cache_tokens == 0) bytes += engine.kv_cache_bytes > 0 ? engine.kv_cache_bytes : kKvBytes;
+    const SpeculationFlags& speculation = engine.speculation;
+    const draft::DrafterKind* kind = draft::find_drafter(speculation.method);
+    if (kind != nullptr && kind->needs == draft::Needs::kModel && !speculation.model.empty()) {
+      bytes += weights(*open_model(speculation.model, flags.hub), engine.kv_cache_tokens);
+    }
+    return bytes;
+  } catch (const LoadError&) {
+    return 0;
+  }
 }
 
 server::ModelParts load(const std::string& name, const ModelFlags& flags, const EngineFlags& engine_flags,
@@ -47,16 +92,14 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   if (loaded.checkpoint->tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", loaded.checkpoint->path);
   }
-  const auto layers = static_cast<std::int64_t>(loaded.transformer->spec().layers.size());
-  const auto geometry = loaded.transformer->kv_geometry(flags.kv_pages());
-  const std::int64_t token_bytes =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(geometry.page_bytes()) * layers / geometry.block_tokens);
-  ServingEngine made =
-      make_engine(loaded, loaded.checkpoint->tokenizer, flags, engine_flags, kKvBytes / token_bytes, turn);
+  EngineFlags serving = engine_flags;
+  if (serving.kv_cache_tokens == 0 && serving.kv_cache_bytes == 0) serving.kv_cache_bytes = kKvBytes;
+  ServingEngine made = make_engine(loaded, loaded.checkpoint->tokenizer, flags, serving, 0, turn);
+  log_memory(name, loaded, made);
   made.engine->warm_up().or_throw();
   foundation->archive = std::move(made.archive);
   server::ModelParts parts;
-  observers.attach(*made.engine, observed(name, loaded, engine_flags, *made.engine));
+  observers.attach(*made.engine, observed(name, loaded, engine_flags, made));
   parts.engine = std::move(made.engine);
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = load_chat_format(*loaded.checkpoint);
@@ -65,6 +108,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.path = loaded.checkpoint->path;
   parts.parameters = parameters_of(*loaded.checkpoint);
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
+  parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
   parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes_per_token());
   parts.trained_length = loaded.checkpoint->config.context_length;
   parts.hidden_size = loaded.checkpoint->config.hidden_size;
@@ -79,6 +123,7 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
   entry.load = [name, model, engine, parsers, turn, &observers](const std::function<void(double)>& progress) {
     return load(name, model, engine, parsers, turn, observers, progress);
   };
+  entry.expected_bytes = [model, engine] { return expected_bytes(model, engine); };
   entry.name = std::move(name);
   return entry;
 }

@@ -14,7 +14,11 @@ namespace {
 class DraftModel final : public Drafter, public kv::PageFollower {
  public:
   DraftModel(const DraftPlace& place, std::shared_ptr<model::Transformer> model, kv::KvStore store)
-      : model_(std::move(model)), store_(std::move(store)), coverage_(place.pages, place.form.block_tokens) {}
+      : model_(std::move(model)),
+        store_(std::move(store)),
+        coverage_(place.pages, place.form.block_tokens),
+        rounds_(place),
+        workspace_(model_->reserve(kCatchUpTokens, DraftRounds::sequences(place))) {}
 
   bool computes() const noexcept override { return true; }
   kv::PageFollower* follower() noexcept override { return this; }
@@ -23,6 +27,9 @@ class DraftModel final : public Drafter, public kv::PageFollower {
     coverage_.copied(from, to);
   }
   void rewritten(kv::BlockId page) override { coverage_.forget(page); }
+  DraftMemory memory() const noexcept override {
+    return {.weights = model_->weight_bytes(), .pages = store_.bytes(), .workspace = workspace_};
+  }
 
   void draft(std::span<Task> tasks) override {
     computed_.clear();
@@ -73,29 +80,39 @@ class DraftModel final : public Drafter, public kv::PageFollower {
   PageCoverage coverage_;
   DraftRounds rounds_;
   std::unordered_map<std::uint64_t, Known> known_;
+  std::size_t workspace_;
   std::vector<std::int64_t> computed_;
 };
+
+Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
+  if (!options.model) return make_error(ErrorCode::kInvalidArgument, "spec-model", "draft-model needs --spec-model");
+  const DraftPlace& place = options.place;
+  const std::int64_t own = options.model->spec().vocab_size, targets = place.target->spec().vocab_size;
+  if (own != targets) {
+    return make_error(ErrorCode::kInvalidArgument, "spec-model",
+                      "the draft model has a vocabulary of {} tokens, the model one of {}", own, targets);
+  }
+  auto store = kv::KvStore::create(*place.backend, std::ssize(options.model->spec().layers),
+                                   options.model->kv_geometry(place.form), place.pages);
+  if (!store) return store.error();
+  return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(place, options.model, *std::move(store)));
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
+Result<std::size_t> page_bytes(const DrafterOptions& options) {
+  if (!options.model) return std::size_t{0};  // make() says what is wrong
+  return options.model->kv_geometry(options.place.form).page_bytes() * options.model->spec().layers.size();
+}
 
 }  // namespace
 
 DrafterKind draft_model() {
-  return {"draft-model", "what a smaller model of the same vocabulary draws, named by --spec-model",
-          [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
-            if (!options.model) {
-              return make_error(ErrorCode::kInvalidArgument, "spec-model", "draft-model needs --spec-model");
-            }
-            const DraftPlace& place = options.place;
-            const std::int64_t own = options.model->spec().vocab_size, targets = place.target->spec().vocab_size;
-            if (own != targets) {
-              return make_error(ErrorCode::kInvalidArgument, "spec-model",
-                                "the draft model has a vocabulary of {} tokens, the model one of {}", own, targets);
-            }
-            auto store = kv::KvStore::create(*place.backend, std::ssize(options.model->spec().layers),
-                                             options.model->kv_geometry(place.form), place.pages);
-            if (!store) return store.error();
-            return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(place, options.model, *std::move(store)));
-          },
-          Needs::kModel};
+  return {.name = "draft-model",
+          .description = "what a smaller model of the same vocabulary draws, named by --spec-model",
+          .make = make,
+          .needs = Needs::kModel,
+          .page_bytes = page_bytes};
 }
 
 }  // namespace millrace::draft::drafters

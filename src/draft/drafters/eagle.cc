@@ -26,9 +26,18 @@ model::WeightNames layer_names(const std::string& layer) {
   return names;
 }
 
+// Of the layer: what speculators' files nest, or the whole.
+std::string layer_config(const HeadFiles& files) {
+  const auto nested = files.config.find("transformer_layer_config");
+  if (nested == files.config.end() || !nested->is_object()) return files.config_text;
+  nlohmann::json layer = *nested;
+  if (!layer.contains("architectures")) layer["architectures"] = {"LlamaForCausalLM"};
+  return layer.dump();
+}
+
 FeatureHeadSpec layer_spec(const HeadFiles& files, const model::ModelSpec& target) {
   FeatureHeadSpec spec;
-  const auto config = checkpoint::parse_hf_config(files.config_file, files.config_text);
+  const auto config = checkpoint::parse_hf_config(files.config_file, layer_config(files));
   if (config.n_layers != 1) {
     files.fields().unsupported("num_hidden_layers",
                                fmt::format("{} is not supported, only heads of one layer", config.n_layers));
@@ -150,6 +159,14 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   return failure.error();
 }
 
+Result<std::size_t> page_bytes(const DrafterOptions& options) try {
+  if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
+  const HeadFiles files = open_head_files(Env::system(), options.heads);
+  return feature_page_bytes(spec_of(files, options.place.target->spec()), options.place.form);
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
 }  // namespace
 
 DrafterKind eagle() {
@@ -157,7 +174,8 @@ DrafterKind eagle() {
       .name = "eagle",
       .description = "what a layer on the model's states makes of them, in the directory --spec-model (EAGLE, EAGLE-3)",
       .make = make,
-      .needs = Needs::kHeads};
+      .needs = Needs::kHeads,
+      .page_bytes = page_bytes};
 }
 
 }  // namespace millrace::draft::drafters

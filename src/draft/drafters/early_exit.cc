@@ -13,7 +13,9 @@ namespace {
 class EarlyExit final : public Drafter {
  public:
   EarlyExit(const DraftPlace& place, std::vector<std::int64_t> layers)
-      : target_(*place.target), store_(*place.store), layers_(std::move(layers)) {}
+      : target_(*place.target), store_(*place.store), layers_(std::move(layers)), rounds_(place) {
+    target_.reserve(kCatchUpTokens, DraftRounds::sequences(place));
+  }
 
   bool computes() const noexcept override { return true; }
   void draft(std::span<Task> tasks) override {
@@ -23,9 +25,9 @@ class EarlyExit final : public Drafter {
       computed_.push_back(std::ssize(task.tokens) - 1);
     }
     rounds_.run(tasks, computed_, [&](const model::BatchInput& input) {
-      model::BatchInput part = input;
-      part.layers = layers_;
-      return target_.forward(part, store_);
+      part_ = input;
+      part_.layers = layers_;
+      return target_.forward(part_, store_);
     });
   }
 
@@ -34,27 +36,32 @@ class EarlyExit final : public Drafter {
   const kv::KvStore& store_;
   std::vector<std::int64_t> layers_;
   DraftRounds rounds_;
+  model::BatchInput part_;
   std::vector<std::int64_t> computed_;
 };
+
+Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
+  const std::int64_t layers = std::ssize(options.place.target->spec().layers);
+  const auto [begin, end] = options.skip_layers.value_or(std::pair{layers / 2, layers});
+  if (begin < 0 || begin >= end || end > layers || end - begin == layers) {
+    return make_error(ErrorCode::kInvalidArgument, "spec-skip-layers",
+                      "spec-skip-layers is {}-{}: expected a range within 0-{} that leaves some", begin, end, layers);
+  }
+  std::vector<std::int64_t> kept;
+  for (std::int64_t i = 0; i < layers; ++i) {
+    if (i < begin || i >= end) kept.push_back(i);
+  }
+  return std::unique_ptr<Drafter>(std::make_unique<EarlyExit>(options.place, std::move(kept)));
+} catch (const LoadError& failure) {
+  return failure.error();
+}
 
 }  // namespace
 
 DrafterKind early_exit() {
-  return {"early-exit", "what the model itself draws without --spec-skip-layers of its layers",
-          [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
-            const std::int64_t layers = std::ssize(options.place.target->spec().layers);
-            const auto [begin, end] = options.skip_layers.value_or(std::pair{layers / 2, layers});
-            if (begin < 0 || begin >= end || end > layers || end - begin == layers) {
-              return make_error(ErrorCode::kInvalidArgument, "spec-skip-layers",
-                                "spec-skip-layers is {}-{}: expected a range within 0-{} that leaves some", begin, end,
-                                layers);
-            }
-            std::vector<std::int64_t> kept;
-            for (std::int64_t i = 0; i < layers; ++i) {
-              if (i < begin || i >= end) kept.push_back(i);
-            }
-            return std::unique_ptr<Drafter>(std::make_unique<EarlyExit>(options.place, std::move(kept)));
-          }};
+  return {.name = "early-exit",
+          .description = "what the model itself draws without --spec-skip-layers of its layers",
+          .make = make};
 }
 
 }  // namespace millrace::draft::drafters

@@ -96,11 +96,27 @@ class Medusa final : public Drafter {
         width_(place.target->spec().hidden_size),
         max_length_(place.target->max_length()),
         heads_(std::move(heads)),
-        states_(std::move(states)) {}
+        states_(std::move(states)),
+        rounds_(place) {
+    const std::int64_t rows = DraftRounds::sequences(place);
+    x_.reserve(backend_, rows, width_);
+    y_.reserve(backend_, rows, width_);
+    logits_.reserve(backend_, rows, place.target->spec().vocab_size);
+  }
 
   bool computes() const noexcept override { return true; }
   kv::PageFollower* follower() noexcept override { return states_.get(); }
   model::StateTap* tap() noexcept override { return states_.get(); }
+
+  DraftMemory memory() const noexcept override {
+    DraftMemory memory{.pages = states_->bytes(),
+                       .workspace = states_->workspace_bytes() + x_.bytes() + y_.bytes() + logits_.bytes()};
+    for (const Head& head : heads_) {
+      for (const Block& block : head.blocks) memory.weights += block.weight->packed_bytes();
+      memory.weights += head.logits->packed_bytes();
+    }
+    return memory;
+  }
 
   void draft(std::span<Task> tasks) override {
     computed_.clear();
@@ -112,6 +128,11 @@ class Medusa final : public Drafter {
     }
     std::int64_t head = 0;
     rounds_.run(tasks, computed_, [&](const model::BatchInput& input) { return logits(input, head++); }, 1);
+    for (Task& task : tasks) {
+      for (Branch& branch : task.branches) {  // later heads say the same whatever comes before
+        branch.tokens.insert(branch.tokens.end(), task.drafts.begin() + branch.from + 1, task.drafts.end());
+      }
+    }
   }
 
  private:
@@ -119,7 +140,7 @@ class Medusa final : public Drafter {
   TensorView logits(const model::BatchInput& input, std::int64_t head) {
     const Head& one = heads_[static_cast<std::size_t>(head)];
     const std::int64_t n = std::ssize(input.sequences);
-    const TensorView x = x_.get(backend_, n, width_), y = y_.get(backend_, n, width_);
+    const TensorView x = x_.get(n, width_), y = y_.get(n, width_);
     for (std::int64_t i = 0; i < n; ++i) {
       const backend::SequenceRows& sequence = input.sequences[static_cast<std::size_t>(i)];
       states_->read(sequence.pages, sequence.first_position - head, x.row(i));
@@ -129,7 +150,7 @@ class Medusa final : public Drafter {
       backend_.synchronize();
       for (std::int64_t i = 0; i < n * width_; ++i) x.row(0)[i] += y.row(0)[i] / (1.0f + std::exp(-y.row(0)[i]));
     }
-    const TensorView out = logits_.get(backend_, n, one.logits->n());
+    const TensorView out = logits_.get(n, one.logits->n());
     backend_.linear(*one.logits, {}, x, out);
     backend_.synchronize();
     return out;
@@ -160,13 +181,18 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   return failure.error();
 }
 
+Result<std::size_t> page_bytes(const DrafterOptions& options) {
+  return StatePages::page_bytes(options.place.form, options.place.target->spec().hidden_size);
+}
+
 }  // namespace
 
 DrafterKind medusa() {
   return {.name = "medusa",
           .description = "what heads on the model's last state say, in the directory --spec-model",
           .make = make,
-          .needs = Needs::kHeads};
+          .needs = Needs::kHeads,
+          .page_bytes = page_bytes};
 }
 
 }  // namespace millrace::draft::drafters

@@ -78,10 +78,18 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   return failure.error();
 }
 
+// The same for all families: the layer is of the target's dimensions.
+Result<std::size_t> page_bytes(const DrafterOptions& options) {
+  return feature_page_bytes(spec_of(kNamings[0], options.place.target->spec()), options.place.form);
+}
+
 }  // namespace
 
 DrafterKind mtp() {
-  return {.name = "mtp", .description = "what the model's own layer for multi-token prediction says", .make = make};
+  return {.name = "mtp",
+          .description = "what the model's own layer for multi-token prediction says",
+          .make = make,
+          .page_bytes = page_bytes};
 }
 
 }  // namespace millrace::draft::drafters

@@ -19,7 +19,8 @@ class FeatureDrafter final : public Drafter, public kv::PageFollower {
         store_(std::move(store)),
         coverage_(place.pages, place.form.block_tokens),
         block_tokens_(place.form.block_tokens),
-        max_length_(place.target->max_length()) {}
+        max_length_(place.target->max_length()),
+        rounds_(place) {}
 
   bool computes() const noexcept override { return true; }
   kv::PageFollower* follower() noexcept override { return this; }
@@ -32,6 +33,12 @@ class FeatureDrafter final : public Drafter, public kv::PageFollower {
   void rewritten(kv::BlockId page) override {
     states_->rewritten(page);
     coverage_.forget(page);
+  }
+
+  DraftMemory memory() const noexcept override {
+    return {.weights = head_->weight_bytes(),
+            .pages = states_->bytes() + store_.bytes(),
+            .workspace = states_->workspace_bytes() + head_->workspace_bytes()};
   }
 
   void draft(std::span<Task> tasks) override {
@@ -102,10 +109,14 @@ class FeatureDrafter final : public Drafter, public kv::PageFollower {
 
 }  // namespace
 
+std::size_t feature_page_bytes(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept {
+  return StatePages::page_bytes(form, spec.model.hidden_size) + kv_geometry(spec, form).page_bytes();
+}
+
 Result<std::unique_ptr<Drafter>> make_feature_drafter(const DraftPlace& place, std::unique_ptr<FeatureHead> head) {
   auto states = StatePages::create(place, head->recipe());
   if (!states) return states.error();
-  auto store = kv::KvStore::create(*place.backend, 1, head->kv_geometry(place.form), place.pages);
+  auto store = kv::KvStore::create(*place.backend, 1, kv_geometry(head->spec(), place.form), place.pages);
   if (!store) return store.error();
   return std::unique_ptr<Drafter>(
       std::make_unique<FeatureDrafter>(place, std::move(head), *std::move(states), *std::move(store)));

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
+#include "draft/draft_rounds.h"
 #include "model/weight_loader.h"
 
 namespace millrace::draft {
@@ -15,6 +17,7 @@ FeatureHead::FeatureHead(const checkpoint::Checkpoint& checkpoint, FeatureHeadSp
     : spec_(std::move(spec)), target_(*place.target), backend_(*place.backend) {
   model::check_dimensions(spec_.model).or_throw();
   load(checkpoint, place);
+  reserve(place);
 }
 
 void FeatureHead::load(const checkpoint::Checkpoint& checkpoint, const DraftPlace& place) {
@@ -54,8 +57,8 @@ StateRecipe FeatureHead::recipe() const {
           .width = spec_.model.hidden_size};
 }
 
-backend::KvGeometry FeatureHead::kv_geometry(const backend::KvPageForm& form) const {
-  const model::AttentionSpec& a = spec_.model.layers.front().attention;
+backend::KvGeometry kv_geometry(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept {
+  const model::AttentionSpec& a = spec.model.layers.front().attention;
   return {.dtype = form.dtype,
           .kv_heads = a.kv_heads,
           .head_dim = a.head_dim,
@@ -63,22 +66,58 @@ backend::KvGeometry FeatureHead::kv_geometry(const backend::KvPageForm& form) co
           .layout = form.layout};
 }
 
+std::size_t FeatureHead::weight_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const backend::Linear* linear : layer_->linears()) bytes += linear->packed_bytes();
+  for (const auto* linear : {&embedding_, &projection_, &reduction_, &head_}) {
+    if (*linear) bytes += (*linear)->packed_bytes();
+  }
+  return bytes;
+}
+
+std::size_t FeatureHead::workspace_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const RowBuffer* rows :
+       {&residual_, &qkv_, &attended_, &cos_sin_, &tokens_, &states_, &joined_rows_, &logits_, &spread_, &passed_}) {
+    bytes += rows->bytes();
+  }
+  return bytes;
+}
+
+// For the longest pass.
+void FeatureHead::reserve(const DraftPlace& place) {
+  const model::ModelSpec& m = spec_.model;
+  const model::AttentionSpec& a = m.layers.front().attention;
+  const std::int64_t rows = kCatchUpTokens, with_logits = DraftRounds::sequences(place), width = m.hidden_size;
+  residual_.reserve(backend_, rows, width);
+  qkv_.reserve(backend_, rows, (a.heads + 2 * a.kv_heads) * a.head_dim);
+  attended_.reserve(backend_, rows, a.heads * a.head_dim);
+  cos_sin_.reserve(backend_, rows, m.rope_dim);
+  joined_rows_.reserve(backend_, rows, 2 * width);
+  if (!token_norm_.weight.empty()) tokens_.reserve(backend_, rows, width);
+  if (!state_norm_.weight.empty()) states_.reserve(backend_, rows, width);
+  logits_.reserve(backend_, with_logits, (head_ ? *head_ : target_.head()).n());
+  if (!spec_.head_tokens.empty()) spread_.reserve(backend_, with_logits, target_.spec().vocab_size);
+  if (spec_.passes_normed) passed_.reserve(backend_, with_logits, width);
+  all_rows_.resize(static_cast<std::size_t>(rows));
+  std::iota(all_rows_.begin(), all_rows_.end(), 0);
+}
+
 // Tokens and states side by side, each behind its norm, into joined_.
 void FeatureHead::join(const model::BatchInput& input, const StatePages& states) {
   const auto n = std::ssize(input.tokens);
   const std::int64_t width = spec_.model.hidden_size;
-  joined_ = joined_rows_.get(backend_, n, 2 * width);
+  joined_ = joined_rows_.get(n, 2 * width);
   const TensorView of_tokens = joined_.columns(spec_.token_first ? 0 : width, width);
   const TensorView of_states = joined_.columns(spec_.token_first ? width : 0, width);
-  while (std::ssize(all_rows_) < n) all_rows_.push_back(std::ssize(all_rows_));
   const std::span<const std::int64_t> all = std::span(all_rows_).first(static_cast<std::size_t>(n));
 
   const backend::Linear& embedding = embedding_ ? *embedding_ : target_.embedding();
-  const TensorView tokens = token_norm_.weight.empty() ? of_tokens : tokens_.get(backend_, n, width);
+  const TensorView tokens = token_norm_.weight.empty() ? of_tokens : tokens_.get(n, width);
   backend_.gather(embedding, input.tokens, false, tokens);
   if (!token_norm_.weight.empty()) backend_.norm(view(token_norm_), all, tokens, of_tokens);
 
-  const TensorView read = state_norm_.weight.empty() ? of_states : states_.get(backend_, n, width);
+  const TensorView read = state_norm_.weight.empty() ? of_states : states_.get(n, width);
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
       states.read(sequence.pages, sequence.first_position + i, read.row(sequence.first_row + i));
@@ -99,10 +138,10 @@ TensorView FeatureHead::forward(const model::BatchInput& input, StatePages& stat
   const model::ModelSpec& m = spec_.model;
   const model::AttentionSpec& a = m.layers.front().attention;
   const auto n = std::ssize(input.tokens), with_logits = std::ssize(input.logit_rows);
-  rows_.residual = residual_.get(backend_, n, m.hidden_size);
-  rows_.qkv = qkv_.get(backend_, n, (a.heads + 2 * a.kv_heads) * a.head_dim);
-  rows_.attended = attended_.get(backend_, n, a.heads * a.head_dim);
-  rows_.cos_sin = cos_sin_.get(backend_, n, m.rope_dim);
+  rows_.residual = residual_.get(n, m.hidden_size);
+  rows_.qkv = qkv_.get(n, (a.heads + 2 * a.kv_heads) * a.head_dim);
+  rows_.attended = attended_.get(n, a.heads * a.head_dim);
+  rows_.cos_sin = cos_sin_.get(n, m.rope_dim);
   rows_.sequences = input.sequences;
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
@@ -120,7 +159,7 @@ TensorView FeatureHead::forward(const model::BatchInput& input, StatePages& stat
     return {};
   }
   const backend::Linear& head = head_ ? *head_ : target_.head();
-  const TensorView logits = logits_.get(backend_, with_logits, head.n());
+  const TensorView logits = logits_.get(with_logits, head.n());
   backend_.linear(head, {.norm = view(final_norm_), .rows = input.logit_rows}, rows_.residual, logits);
   pass_on(input, states);
   return spec_.head_tokens.empty() ? logits : spread(logits);
@@ -130,7 +169,7 @@ TensorView FeatureHead::forward(const model::BatchInput& input, StatePages& stat
 void FeatureHead::pass_on(const model::BatchInput& input, StatePages& states) {
   TensorView passed;
   if (spec_.passes_normed) {
-    passed = passed_.get(backend_, std::ssize(input.logit_rows), spec_.model.hidden_size);
+    passed = passed_.get(std::ssize(input.logit_rows), spec_.model.hidden_size);
     backend_.norm(view(final_norm_), input.logit_rows, rows_.residual, passed);
   }
   backend_.synchronize();
@@ -146,7 +185,7 @@ void FeatureHead::pass_on(const model::BatchInput& input, StatePages& states) {
 }
 
 TensorView FeatureHead::spread(TensorView logits) {
-  const TensorView all = spread_.get(backend_, logits.rows(), target_.spec().vocab_size);
+  const TensorView all = spread_.get(logits.rows(), target_.spec().vocab_size);
   for (std::int64_t i = 0; i < logits.rows(); ++i) {
     std::fill_n(all.row(i), all.cols(), -std::numeric_limits<float>::infinity());
     for (std::size_t t = 0; t < spec_.head_tokens.size(); ++t) all.row(i)[spec_.head_tokens[t]] = logits.row(i)[t];

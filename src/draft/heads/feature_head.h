@@ -34,7 +34,11 @@ struct FeatureHeadSpec {
   std::vector<std::int32_t> head_tokens;  // that those rows stand for; empty: 0, 1, 2 ...
 };
 
-// Its weights, beside the target that it serves. Const after load; one call at a time.
+// What a KvStore for its layer must be like.
+backend::KvGeometry kv_geometry(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept;
+
+// Its weights, beside the target that it serves, and memory for the passes of DraftRounds. Const after load; one call
+// at a time.
 class FeatureHead {
  public:
   // Throws LoadError naming tensor, expected and found.
@@ -42,7 +46,8 @@ class FeatureHead {
 
   const FeatureHeadSpec& spec() const noexcept { return spec_; }
   StateRecipe recipe() const;
-  backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const;
+  std::size_t weight_bytes() const noexcept;
+  std::size_t workspace_bytes() const noexcept;
 
   // The row at position i is of the token at i + 1, and the state at i is read from `states`. Keys and values go into
   // `store`; what the rows of `logit_rows` make of the next state becomes a guess at their position + 1. Returns logits
@@ -51,6 +56,7 @@ class FeatureHead {
 
  private:
   void load(const checkpoint::Checkpoint& checkpoint, const DraftPlace& place);
+  void reserve(const DraftPlace& place);
   void join(const model::BatchInput& input, const StatePages& states);
   void pass_on(const model::BatchInput& input, StatePages& states);
   TensorView spread(TensorView logits);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "draft/drafter.h"
 #include "draft/heads/made_heads.h"
@@ -73,11 +74,11 @@ class Layer {
   // `x`: the residual; `seen`: what attention looks at.
   Vector next(Vector x, const Vector& seen) {
     const auto position = std::ssize(keys_);
-    Vector q = times(weight("self_attn.q_proj"), seen), k = times(weight("self_attn.k_proj"), seen);
+    Vector q = projected("self_attn.q_proj", seen), k = projected("self_attn.k_proj", seen);
     for (std::int64_t h = 0; h < kHeads; ++h) rotate(q.data() + h * kHeadDim, position);
     for (std::int64_t h = 0; h < kKvHeads; ++h) rotate(k.data() + h * kHeadDim, position);
     keys_.push_back(k);
-    values_.push_back(times(weight("self_attn.v_proj"), seen));
+    values_.push_back(projected("self_attn.v_proj", seen));
     Vector attended(kHeads * kHeadDim);
     for (std::int64_t h = 0; h < kHeads; ++h) attend(q.data() + h * kHeadDim, h / 2, attended.data() + h * kHeadDim);
     x = plus(x, times(weight("self_attn.o_proj"), attended));
@@ -90,6 +91,12 @@ class Layer {
   const Values& weight(const std::string& name) const { return files_.values(prefix_ + name + ".weight"); }
 
  private:
+  Vector projected(const std::string& name, const Vector& x) const {
+    Vector y = times(weight(name), x);
+    const std::string bias = prefix_ + name + ".bias";
+    for (std::size_t i = 0; files_.has(bias) && i < y.size(); ++i) y[i] += static_cast<double>(files_.values(bias)[i]);
+    return y;
+  }
   void attend(const double* q, std::int64_t kv_head, double* out) const {
     Vector weights;
     for (const Vector& key : keys_) {
@@ -179,8 +186,9 @@ class HeadsTest : public testing::Test {
     }
   }
 
-  Task draft(Drafter& drafter, std::int64_t n, const decode::LogitsPipeline& pipeline) {
+  Task draft(Drafter& drafter, std::int64_t n, const decode::LogitsPipeline& pipeline, std::int64_t most_branches = 0) {
     Task task;
+    task.most_branches = most_branches;
     task.tokens = std::span(tokens_).first(static_cast<std::size_t>(n));
     task.most = kDrafts;
     task.pipeline = &pipeline;
@@ -312,6 +320,101 @@ TEST_F(HeadsTest, OfMedusaEachGuessATokenOfTheSameState) {
     most = std::max(most, task.drafts.size());
   }
   EXPECT_EQ(most, 3u);  // as many as there are heads
+}
+
+// Heads look at no token: behind another first token they say the same.
+TEST_F(HeadsTest, OfMedusaBranchWithWhatLaterHeadsSay) {
+  const std::string directory = heads_.medusa().write("branching_medusa", RandomHeads::medusa_config());
+  const auto drafter = make_drafter("medusa", options(directory)).or_throw();
+  show(*drafter->tap(), 0, 39, 5);
+  std::size_t longest = 0;
+  for (const std::int64_t n : {2, 9, 34, 40}) {
+    const Task task = draft(*drafter, n, decode::LogitsPipeline({}, kVocabulary), 3);
+    EXPECT_FALSE(task.branches.empty());
+    for (const Branch& branch : task.branches) {
+      ASSERT_EQ(branch.from + std::ssize(branch.tokens), std::ssize(task.drafts));
+      EXPECT_NE(branch.tokens[0].token, task.drafts[static_cast<std::size_t>(branch.from)].token);
+      for (std::size_t j = 1; j < branch.tokens.size(); ++j) {
+        EXPECT_EQ(branch.tokens[j].token, task.drafts[static_cast<std::size_t>(branch.from) + j].token);
+      }
+      longest = std::max(longest, branch.tokens.size());
+    }
+  }
+  EXPECT_EQ(longest, 3u);
+}
+
+// The names and fields that published heads have beside those above.
+TEST_F(HeadsTest, ReadTheLayoutsInWhichHeadsArePublished) {
+  const decode::LogitsPipeline pipeline({}, kVocabulary);
+  const auto guesses = [&](const char* method, const std::string& directory) {
+    const auto drafter = make_drafter(method, options(directory)).or_throw();
+    show(*drafter->tap(), 0, 35, 35);
+    std::vector<std::int32_t> tokens;
+    for (const Token& token : draft(*drafter, 36, pipeline).drafts) tokens.push_back(token.token);
+    EXPECT_FALSE(tokens.empty()) << directory;
+    return tokens;
+  };
+  // EAGLE-3 as speculators writes it: the layer's fields nested, the layer numbered, the vocabularies' maps both there.
+  MadeFiles eagle3 = heads_.eagle3();
+  const auto own = guesses("eagle", eagle3.write("own_eagle3", heads_.eagle3_config()));
+  eagle3.integers("t2d", std::vector<std::int64_t>(kVocabulary, 1));
+  EXPECT_EQ(guesses("eagle", eagle3.write("t2d_eagle3", heads_.eagle3_config())), own);
+  eagle3.rename("midlayer.", "layers.0.");
+  auto layer = nlohmann::json::parse(made_config("", kHidden, 1));
+  layer.erase("architectures");
+  const nlohmann::json nested = {{"architectures", {"Eagle3Speculator"}},
+                                 {"speculators_model_type", "eagle3"},
+                                 {"draft_vocab_size", 44},
+                                 {"norm_before_residual", false},
+                                 {"eagle_aux_hidden_state_layer_ids", {0, 1, 2}},
+                                 {"transformer_layer_config", layer}};
+  EXPECT_EQ(guesses("eagle", eagle3.write("speculators_eagle3", nested.dump())), own);
+
+  // Medusa's without the module's name, as its own code saves them, and as vLLM calls them.
+  MadeFiles medusa = heads_.medusa();
+  const auto said = guesses("medusa", medusa.write("own_medusa", RandomHeads::medusa_config()));
+  medusa.rename("medusa_head.", "");
+  EXPECT_EQ(guesses("medusa", medusa.write("bare_medusa", R"({"medusa_num_heads": 3, "medusa_num_layers": 2,
+      "base_model_name_or_path": "lmsys/vicuna-7b-v1.3", "transformers_version": "4.31.0"})",
+                                           "medusa_lm_head.safetensors")),
+            said);
+  for (const std::string head : {"0", "1", "2"}) {
+    medusa.rename(head + ".2.", "lm_heads." + head + ".");
+    for (const std::string block : {"0", "1"}) {
+      medusa.rename(head + "." + block + ".linear.", "blocks." + head + ".layers." + block + ".");
+    }
+  }
+  EXPECT_EQ(guesses("medusa", medusa.write("vllm_medusa", R"({"architectures": ["MedusaModel"], "model_type": "medusa",
+      "num_heads": 3, "num_hidden_layers": 2, "truncated_vocab_size": null})")),
+            said);
+}
+
+// What is said before there are pages is what is taken for them.
+TEST_F(HeadsTest, TakeForPagesWhatTheySaid) {
+  for (const auto& [method, directory] :
+       {std::pair("eagle", heads_.eagle().write("pages_eagle", heads_.eagle_config())),
+        {"eagle", heads_.eagle3().write("pages_eagle3", heads_.eagle3_config())},
+        {"medusa", heads_.medusa().write("pages_medusa", RandomHeads::medusa_config())},
+        {"mtp", std::string()},
+        {"draft-model", std::string()},
+        {"early-exit", std::string()},
+        {"ngram", std::string()}}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      DrafterOptions how = options(directory);
+      how.model = {target_.get(), [](model::Transformer*) {}};
+      how.place.form.dtype = dtype;
+      how.place.pages = 0;
+      const std::size_t of_a_page = page_bytes(method, how).or_throw();
+      how.place.pages = kPages;
+      const DraftMemory memory = make_drafter(method, how).or_throw()->memory();
+      EXPECT_EQ(memory.pages, of_a_page * kPages) << method;
+      const bool computes_beside = std::string_view(method) != "early-exit" && std::string_view(method) != "ngram";
+      EXPECT_EQ(of_a_page > 0, computes_beside) << method;
+      EXPECT_EQ(memory.weights > 0, computes_beside) << method;
+      EXPECT_EQ(memory.workspace > 0, computes_beside) << method;
+    }
+  }
+  EXPECT_EQ(page_bytes("oracle", {}).error().param, "spec-method");
 }
 
 // Pages whose states are not the target's have no guess, until the target computes them again.

@@ -41,6 +41,15 @@ class MadeFiles {
   }
   void integers(const std::string& name, std::vector<std::int64_t> values) { integers_[name] = std::move(values); }
   void remove(const std::string& name) { values_.erase(name), shapes_.erase(name); }
+  void rename(const std::string& from, const std::string& to) {  // all whose names begin so
+    const auto values = values_;
+    for (const auto& [name, of_it] : values) {
+      if (!name.starts_with(from)) continue;
+      add(to + name.substr(from.size()), Shape(shapes_.at(name)), of_it);
+      remove(name);
+    }
+  }
+  bool has(const std::string& name) const { return values_.contains(name); }
   const Values& values(const std::string& name) const { return values_.at(name); }
   const Shape& shape(const std::string& name) const { return shapes_.at(name); }
 
@@ -168,6 +177,9 @@ struct RandomHeads {
   void add_mtp(MadeFiles& files) const {
     const std::string prefix = "model.mtp_layers.0.";
     add_layer(files, prefix, hidden, hidden, true);
+    files.random(prefix + "self_attn.q_proj.bias", Shape{64});
+    files.random(prefix + "self_attn.k_proj.bias", Shape{32});
+    files.random(prefix + "self_attn.v_proj.bias", Shape{32});
     for (const char* norm : {"token_layernorm", "hidden_layernorm", "final_layernorm"}) {
       for (float& v : files.random(prefix + norm + ".weight", Shape{hidden}, 0.1f)) v += 1.0f;
     }

@@ -26,13 +26,17 @@ struct StateRecipe {
 // states behind an answer's last token lie there too, until the target writes its own.
 class StatePages final : public model::StateTap, public kv::PageFollower {
  public:
+  // kResourceExhausted where the machine has not the memory.
   static Result<std::unique_ptr<StatePages>> create(const DraftPlace& place, StateRecipe recipe);
+  // Of one page.
+  static std::size_t page_bytes(const backend::KvPageForm& form, std::int64_t width) noexcept;
 
   // Whether the target computed the states at positions [from, to) since their pages were last written from outside.
   bool known(std::span<const kv::BlockId> pages, std::int64_t from, std::int64_t to) const;
   void read(std::span<const kv::BlockId> pages, std::int64_t position, float* state) const;  // [width]
   void guess(std::span<const kv::BlockId> pages, std::int64_t position, const float* state);
   std::size_t bytes() const noexcept { return memory_.size(); }
+  std::size_t workspace_bytes() const noexcept { return streams_.bytes() + states_.bytes(); }
 
   void pass(std::int64_t layer, const TensorView& residual) override;
   void computed(const model::BatchInput& input) override;
@@ -53,7 +57,7 @@ class StatePages final : public model::StateTap, public kv::PageFollower {
   std::vector<std::int32_t> known_;  // of each page, how many tokens from its first on have a state of the target's
   RowBuffer streams_, states_;
   std::vector<std::int64_t> rows_;  // 0, 1, 2 ...
-  TensorView taken_;                // [T, width], of the step under way
+  TensorView taken_;                // [T, width], of the step under way; without data where it is too long
 };
 
 }  // namespace millrace::draft

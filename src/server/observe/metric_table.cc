@@ -158,6 +158,13 @@ constexpr std::array kMetrics = {
         {},
         "MFU: operations of the steps of the last 10 seconds over what arithmetic could do in their time, 0 to 1"},
     MetricInfo{"millrace:busy_ratio", kGauge, "model_name,engine", {}, "Share of the last 10 seconds that steps took"},
+    MetricInfo{
+        "millrace:memory_bytes",
+        kGauge,
+        "model_name,engine,kind",
+        {},
+        "Memory taken for a model: weights, kv_cache, and drafting: a draft model's or heads' weights, pages and "
+        "workspace"},
     MetricInfo{"millrace:kv_pages",
                kGauge,
                "model_name,engine,state",

@@ -36,6 +36,7 @@ struct MetricsConfig {
 struct ServedModel {
   std::string name;
   std::int64_t block_tokens = 0, pages = 0;
+  std::size_t weight_bytes = 0, kv_bytes = 0, drafting_bytes = 0;
   bool batches = false;                           // requests join when a batch begins, not at any step
   std::optional<StepMeter> meter;                 // nothing: no MBU and MFU
   double peak_read_gb_s = 0.0, peak_gop_s = 0.0;  // of the machine, as `doctor` measures them; 0: unknown

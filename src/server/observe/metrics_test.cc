@@ -35,6 +35,9 @@ ServedModel tiny_model() {
   return {.name = "tiny",
           .block_tokens = 8,
           .pages = 64,
+          .weight_bytes = 1000,
+          .kv_bytes = 200,
+          .drafting_bytes = 30,
           .meter = StepMeter(tiny_spec(), 1e6, 256.0),
           .peak_read_gb_s = 1.0,
           .peak_gop_s = 1.0};
@@ -43,11 +46,12 @@ ServedModel tiny_model() {
 class MetricsTest : public testing::Test {
  protected:
   void observe(ObservedRun& run) {
-    metrics_.emplace(MetricsConfig{.version = "1.2",
-                                   .tenants = {"red", "blue"},
-                                   .objectives = {{.ttft_ms = 1000.0}, {.ttft_ms = 1.0, .tpot_ms = 1.0}, {.latency_ms = 1e6}},
-                                   .compat = {"sglang", "llamacpp"}},
-                     run.env);
+    metrics_.emplace(
+        MetricsConfig{.version = "1.2",
+                      .tenants = {"red", "blue"},
+                      .objectives = {{.ttft_ms = 1000.0}, {.ttft_ms = 1.0, .tpot_ms = 1.0}, {.latency_ms = 1e6}},
+                      .compat = {"sglang", "llamacpp"}},
+        run.env);
     metrics_->add_model(tiny_model());
     run.engine->observe([this](const engine::StepReport& report) { metrics_->step("tiny", report); });
     run.on_end = [this](const RequestRecord& record) { metrics_->request(record); };
@@ -77,6 +81,8 @@ TEST_F(MetricsTest, CountsWhatAnEngineDid) {
   EXPECT_EQ(reading.sum("vllm:num_requests_running", {{"model_name", "tiny"}, {"engine", "0"}}), 0);
   EXPECT_EQ(reading.sum("vllm:cache_config_info", {{"block_size", "8"}, {"num_gpu_blocks", "64"}}), 1);
   EXPECT_EQ(reading.sum("millrace:kv_pages"), 64);
+  EXPECT_EQ(reading.sum("millrace:memory_bytes", {{"kind", "drafting"}}), 30);
+  EXPECT_EQ(reading.sum("millrace:memory_bytes"), 1230);
   EXPECT_EQ(reading.sum("millrace:slo_requests_total"), 9);
   EXPECT_EQ(reading.sum("millrace:slo_attained_total", {{"slo", "ttft<=1000ms"}}), 3);
   EXPECT_EQ(reading.sum("millrace:slo_attained_total", {{"slo", "ttft<=1ms,tpot<=1ms"}}), 0);

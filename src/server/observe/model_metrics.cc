@@ -123,6 +123,10 @@ void ModelMetrics::set_model(ServedModel model) {
       .gauge("vllm:cache_config_info", labels({{"block_size", std::to_string(model.block_tokens)},
                                                {"num_gpu_blocks", std::to_string(model.pages)}}))
       .Set(1.0);
+  for (const auto& [kind, bytes] :
+       {std::pair{"weights", model.weight_bytes}, {"kv_cache", model.kv_bytes}, {"drafting", model.drafting_bytes}}) {
+    families_.gauge("millrace:memory_bytes", labels({{"kind", kind}})).Set(static_cast<double>(bytes));
+  }
   pages_[2]->Set(static_cast<double>(model.pages));
   up_.Set(1.0);
   batches_ = model.batches;

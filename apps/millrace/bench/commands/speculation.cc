@@ -159,7 +159,8 @@ Json curve(const ModelRun& model, const Flags& flags, Table& table) {
       serving.speculation.method = "none";
       app::ServingEngine made = model.make_engine(serving, kKvTokens);
       serving.speculation.method = "draft-model";
-      auto drafter = serving.speculation.make_drafter(*made.executor, model.loaded(), flags.model);
+      auto drafter = serving.speculation.make_drafter(
+          *made.executor, serving.speculation.prepare(model.loaded(), flags.model, serving.config().scheduling));
       auto rigged = std::make_unique<RiggedDrafter>(std::move(drafter), truth.tokens, acceptance);
       made.executor->follow_pages(rigged->follower());
       made.executor->show_states(rigged->tap());
