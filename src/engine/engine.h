@@ -139,6 +139,7 @@ class Engine {
     std::unique_ptr<PromptRows> prompt_rows;  // null where no prompt is read
     sched::StepWork work;
     TimePoint start{}, scheduled{}, prepared{};
+    double drafting_ms = 0.0;  // of it, before anything was computed
     bool after_pause = false;  // nothing was being computed before it
   };
   // The time of a step, and the rates at which its rows share in it.

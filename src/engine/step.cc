@@ -64,7 +64,11 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
 bool Engine::launch(std::vector<Output>& outputs) {
   const sched::PolicyView now = view();
   park_beams();
-  if (speculation_) draft(now);
+  double drafting_ms = 0.0;
+  if (speculation_) {
+    draft(now);
+    drafting_ms = milliseconds_between(now.now, env_.now());
+  }
   sched::StepPlan plan = plan_with_room(now);
   for (sched::Sequence* sequence : plan.preempted) preempt(static_cast<Running&>(*sequence));
   for (const sched::Admission& admission : plan.admitted) admit(admission);
@@ -80,6 +84,7 @@ bool Engine::launch(std::vector<Output>& outputs) {
   Launched step = gather(std::move(plan), std::move(branches), input);
   step.start = now.now;
   step.scheduled = scheduled;
+  step.drafting_ms = drafting_ms;
   step.after_pause = stalled_;
   scheduler_.launched(step.plan, now);
   for (sched::Sequence* sequence : step.plan.preempted) {
@@ -221,7 +226,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
   const TimePoint last_end = std::exchange(step_end_, env_.now());
   outputs.reserve(outputs.size() + step.plan.rows.size());
   if (logits) {
-    cost_.observe(step.work, milliseconds_between(step.start, step_end_));
+    cost_.observe(step.work, milliseconds_between(step.start, step_end_) - step.drafting_ms);
     if (cost_.observations() >= kStepsBeforeTrust) {
       cache_.set_recompute_ms_per_page(cost_.cost().token_ms * static_cast<double>(cache_.block_tokens()));
     }

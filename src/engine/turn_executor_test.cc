@@ -70,6 +70,13 @@ TEST_F(TurnExecutorTest, APassOfADraftingModelIsPartOfItsEnginesTime) {
   EXPECT_DOUBLE_EQ(member.milliseconds(), static_cast<double>(kStep.count() * steps + kDraft.count() * calls_));
 }
 
+// Whoever chooses lengths of drafts adds what drafting takes to what steps take.
+TEST_F(TurnExecutorTest, WhatDraftingTakesIsNoPartOfWhatAStepTakes) {
+  run(true);
+  const sched::StepWork step{.tokens = 2, .kv_tokens = 40, .samples = 2};
+  EXPECT_NEAR(engine_->step_cost().milliseconds(step), static_cast<double>(kStep.count()), 1.0);
+}
+
 TEST_F(TurnExecutorTest, LookingIntoTheTextIsNot) {
   const FairTurn::Member& member = run(false);
   const std::int64_t steps = engine_->counters().steps;
