@@ -71,7 +71,9 @@ void StreamedAnswer::note(const AnswerEvent& event, double now) {
   if (event.cached_tokens >= 0) record_.cached_tokens = event.cached_tokens;
   if (event.completion_tokens >= 0) record_.completion_tokens = event.completion_tokens;
   if (keep_text_) record_.text += event.text;
-  if (!event.token) return;
+  // Of an answer without text (special tokens alone, or an end at once) its end is the first that anybody hears.
+  const bool nothing_but_its_end = !event.finish_reason.empty() && record_.events.empty();
+  if (!event.token && !nothing_but_its_end) return;
   if (record_.events.empty())
     record_.events.reserve(
         static_cast<std::size_t>(std::clamp(record_.asked_tokens, std::int64_t{0}, std::int64_t{4096})));

@@ -96,7 +96,6 @@ TEST(StreamedAnswer, CountsWhatTheModelMade) {
   EXPECT_EQ(events(text_event("x")), 1u);
   EXPECT_EQ(events(text_event("")), 1u);  // the first bytes of a character
   EXPECT_EQ(events(R"({"choices":[{"text":"x","finish_reason":"stop"}]})"), 1u);
-  EXPECT_EQ(events(R"({"choices":[{"text":"","finish_reason":"stop"}]})"), 0u);
   EXPECT_EQ(events(R"({"choices":[{"text":"","finish_reason":null}],"usage":{"prompt_tokens":1}})"), 0u);
   EXPECT_EQ(events(R"({"choices":[{"text":"","finish_reason":null}],"usage":null})"), 1u);
   EXPECT_EQ(events(R"({"choices":[]})"), 0u);
@@ -109,6 +108,17 @@ TEST(StreamedAnswer, CountsWhatTheModelMade) {
   EXPECT_EQ(events(R"({"choices":[{"delta":{"reasoning":"so"}}]})"), 1u);
   EXPECT_EQ(events(R"({"choices":[{"delta":{"tool_calls":[{"index":0}]}}]})"), 1u);
   EXPECT_EQ(events(R"({"choices":[{"delta":{"tool_calls":[]}}]})"), 0u);
+}
+
+TEST(StreamedAnswer, WithoutTextIsHeardOfByItsEnd) {
+  const std::string end = R"({"choices":[{"text":"","finish_reason":"length"}]})";
+  Reader reader;
+  reader.read(kHead + "\r\n", 1.0)
+      .read("data: " + end + "\n\n", 2.0)
+      .read("data: " + kUsage + "\n\ndata: [DONE]\n\n", 3.0);
+  EXPECT_EQ(reader.closed(4.0).events, Times{2.0});
+  EXPECT_TRUE(reader.record().good());
+  EXPECT_EQ(whole({text_event("x"), end, "[DONE]"}).events.size(), 1u);
 }
 
 TEST(StreamedAnswer, KeepsOnlyTheAnswersOwnText) {
