@@ -23,6 +23,9 @@ SWEEPS = {
         "sweep-rate": f"sweep --spawn default --axis request-rate --values 1,2,4,6,8,10,12,16 --point-seconds 8 --num-warmups 2 --input-len 128 --output-len 64 {TWO_GOALS}",
         "sweep-frontier": "sweep --spawn default --axis request-rate --values 8,16 --point-seconds 5 --num-warmups 2 --input-len 128 --output-len 64 --goodput ttft:200,tpot:25 --frontier 0.9",
         "sweep-rate-1b": f"sweep --spawn {{1b.q4_0.gguf}} --axis request-rate --values 0.25,0.5,1,2,3,4 --point-seconds 30 --input-len 128 --output-len 64 {TWO_GOALS}"},
+    "At half of saturation: chunks, targets, policies": {
+        "sweep-half": "sweep --spawn default --axis request-rate --values 0.5,2,4 --point-seconds 15 --num-warmups 2 --input-len 128 --output-len 64 --series default= "
+                      "'chunks of 32=--max-num-batched-tokens 32' 'TPOT target 6 ms=--tpot-target-ms 6' 'prefill first=--scheduling-policy prefill-first'"},
     "Batch size": {"sweep-batch": "sweep --spawn default --axis batch-size --values 1,2,4,8,16,32 --input-len 128 --output-len 64"},
     "Length of the prompt": {"sweep-prompt": "sweep --spawn default --axis prompt-length --num-prompts 8 --num-warmups 1 --output-len 8"},
     "Length of the answer": {"sweep-output": "sweep --spawn default --axis output-length --num-prompts 4 --num-warmups 1 --input-len 128"},
