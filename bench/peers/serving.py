@@ -1,4 +1,6 @@
 """Both engines behind their servers, under the loads of `millrace bench serve`."""
+import atexit
+import contextlib
 import json
 import os
 import pathlib
@@ -36,7 +38,7 @@ def free_port():
 
 
 class Server:
-    """A server in a process group of its own; ready when made."""
+    """A server in a process group of its own; ready when made. The group ends with this process, however that ends, or when it is closed."""
 
     def __init__(self, name, command, threads):
         self.name, self.port = name, free_port()
@@ -44,6 +46,7 @@ class Server:
         self.log = open(ROOT / "build/peers" / f"{name}-server.log", "w+")
         self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log, start_new_session=True, cwd=ROOT,
                                         env=os.environ | {"THREADS": str(threads)})
+        atexit.register(self.close)
         deadline = time.monotonic() + READY_SECONDS
         self.models = None
         while not (self.ready() and (models := self.get("/v1/models"))):
@@ -73,11 +76,12 @@ class Server:
         try:
             os.killpg(self.process.pid, signal.SIGTERM)
             self.process.wait(30)
-        except ProcessLookupError:
+        except (ProcessLookupError, subprocess.TimeoutExpired):
             pass
-        except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):  # vLLM's workers outlive it
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        self.process.wait()
+        atexit.unregister(self.close)
 
 
 def run(program, server, flags, vocabulary, seed):

@@ -1,9 +1,12 @@
 """bench/peers without a peer installed: what is refused, and how rounds become a ratio."""
+import contextlib
 import importlib
 import json
+import pathlib
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 import pytest
@@ -90,6 +93,43 @@ def test_each_side_begins_every_other_round_and_gets_the_same_requests(library, 
     result, _ = serving.measure("millrace", "us", "them", "one-user", 2, 1000)
     assert calls == [("us", 1), ("them", 1), ("them", 2), ("us", 2)]
     assert result["ratios"]["output_throughput"] == {"value": 1.5, "low": 1.0, "high": 2.0}
+
+
+def test_no_server_outlives_a_comparison_that_fails(tmp_path):
+    server = tmp_path / "server.py"
+    server.write_text("""
+import http.server, subprocess, sys
+class Any(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(b'{"data": 1}')
+subprocess.Popen(["sleep", "600"])
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Any).serve_forever()
+""")
+    script = f"""
+import sys; sys.path.insert(0, {str(PEERS)!r})
+import serving; (serving.ROOT / "build/peers").mkdir(parents=True, exist_ok=True)
+print(serving.Server("unknown", [sys.executable, {str(server)!r}, "{{port}}"], 1).process.pid, flush=True)
+serving.fail("it did")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "it did" in done.stderr
+    group = done.stdout.strip()
+    for _ in range(100):  # until init has buried the killed
+        if not alive_in(group):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"processes {alive_in(group)} are left")
+
+
+def alive_in(group):
+    """Processes of a group that are no zombies."""
+    alive = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            state, _, pgid = stat.read_text().rsplit(")", 1)[1].split()[:3]
+            if pgid == group and state != "Z":
+                alive.append(stat.parent.name)
+    return alive
 
 
 def test_shapes_and_workloads_do_not_mix():
