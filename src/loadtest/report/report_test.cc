@@ -105,6 +105,9 @@ TEST(ServeJson, WhatNobodyKnowsIsNull) {
     EXPECT_TRUE(report[key].is_null()) << key;
   }
   EXPECT_TRUE(report["requests"][3]["first_token"].is_null());
+  EXPECT_TRUE(report["requests"][3]["last_token"].is_null());
+  EXPECT_GE(report["requests"][0]["last_token"], report["requests"][0]["first_token"]);
+  EXPECT_LE(report["requests"][0]["last_token"], report["requests"][0]["ended"]);
   EXPECT_TRUE(report["requests"][3]["prompt_tokens"].is_null());
   EXPECT_TRUE(report["requests"][2]["phases"].is_null());
   const LoadRun nothing;

@@ -43,6 +43,7 @@ Json request_json(const RequestRecord& record, const RunFacts& facts) {
           {"sent", time_json(record.sent, replied || record.sent != 0.0)},
           {"first_byte", time_json(record.first_byte, replied)},
           {"first_token", record.events.empty() ? Json(nullptr) : seconds_json(record.events.front())},
+          {"last_token", record.events.empty() ? Json(nullptr) : seconds_json(record.events.back())},
           {"ended", seconds_json(record.ended)},
           {"prompt_tokens", tokens_json(record.prompt_tokens)},
           {"cached_tokens", tokens_json(record.cached_tokens)},
