@@ -49,13 +49,12 @@ def kv_dtypes():
 
 def measure(only, prefix):
     if "doctor".startswith(only):
-        measured_page.kept("doctor", measured_page.measure("doctor", [MILLRACE, "doctor", "--json"], prefix))
+        measured_page.measure("doctor", [MILLRACE, "doctor", "--json"], prefix, to_stdout=True)
     for name, arguments in BENCHES.items():
         if not name.startswith(only):
             continue
         arguments = fill(arguments.replace("{KV}", kv_dtypes()) if "{KV}" in arguments else arguments)
         measured_page.measure(name, [MILLRACE, "bench", *shlex.split(arguments), "--json", REPORTS / f"{name}.json"], prefix)
-        measured_page.kept(name)
 
 
 def figure(value):

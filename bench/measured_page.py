@@ -12,21 +12,21 @@ from measured_models import FOLDER, MILLRACE, ROOT
 REPORTS = ROOT / "docs/performance"
 
 
-def measure(name, command, prefix):
-    """Runs a command; what it writes to REPORTS under this name must then be kept()."""
+def measure(name, command, prefix, to_stdout=False):
+    """Runs a command whose report goes to the file REPORTS/NAME.json (the command names it itself, or writes to stdout) and is kept there."""
     REPORTS.mkdir(parents=True, exist_ok=True)
     command = [str(word) for word in [*prefix, *command]]
     print(f"==> {name}: {shlex.join(command)}", file=sys.stderr, flush=True)
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE if "--json" in command[-1:] else sys.stderr, text=True).stdout
-
-
-def kept(name, report=None):
-    """Where this machine keeps its files is nobody's business."""
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE if to_stdout else sys.stderr, text=True)
     file = REPORTS / f"{name}.json"
-    text = file.read_text() if report is None else report
+    file.write_text(without_paths(done.stdout if to_stdout else file.read_text()))
+
+
+def without_paths(text):
+    """Where this machine keeps its files is nobody's business."""
     for path, shown in ((MILLRACE, "millrace"), (f"{FOLDER}/", ""), (f"{ROOT}/", ""), (pathlib.Path.home(), "~")):
         text = text.replace(str(path), shown)
-    file.write_text(re.sub(r"/tmp/millrace-bench-\w+/", "", text))
+    return re.sub(r"/tmp/millrace-bench-\w+/", "", text)
 
 
 def load(name):

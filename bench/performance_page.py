@@ -78,7 +78,6 @@ def measure(only, prefix):
             (REPORTS / plot.name).write_bytes(plot.read_bytes())
         for folder in REPORTS.glob("*.points"):
             shutil.rmtree(folder)
-        measured_page.kept(name)
 
 
 def estimate(e):
