@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 namespace millrace::draft {
 namespace {
@@ -29,15 +30,18 @@ void want_last_row(model::BatchInput& input) { input.logit_rows.push_back(std::s
 void DraftRounds::branch(Active& active, std::span<const float> logits, Token drawn) {
   Task& task = *active.task;
   const std::int64_t from = std::ssize(task.drafts);
-  decode::LogitsPipeline pipeline = active.pipeline;  // which rows it saw may count for what it draws next
+  std::optional<decode::LogitsPipeline> pipeline;  // a copy: which rows it saw may count for what it draws next
   double rest = 1.0;
-  others_.assign(logits.begin(), logits.end());
   for (std::int64_t tried = 0; tried < task.most_branches; ++tried) {
     rest -= static_cast<double>(drawn.confidence);
     const bool full = std::ssize(task.branches) == task.most_branches;
     if (rest <= 0.0 || (full && active.reached * rest <= active.branches_reached.back())) return;
+    if (!pipeline) {
+      pipeline = active.pipeline;
+      others_.assign(logits.begin(), logits.end());
+    }
     others_[static_cast<std::size_t>(drawn.token)] = -std::numeric_limits<float>::infinity();
-    const auto next = pipeline.sample(others_, std::ssize(task.tokens) + from);
+    const auto next = pipeline->sample(others_, std::ssize(task.tokens) + from);
     if (!next) return;
     const auto score = scorer_.score(logits, *next, 0);
     if (!score) return;

@@ -1,6 +1,7 @@
 // A backend that gives no more memory: who drafts has taken its own at the start, a step that wants more fails alone.
 
 #include "backend/cpu/kv_layout.h"
+#include "backend/forwarding_backend.h"
 #include "base/log.h"
 #include "draft/heads/made_heads.h"
 #include "engine/speculation_fixture.h"
@@ -8,53 +9,17 @@
 namespace millrace::engine {
 namespace {
 
-using backend::Backend;
-
 // As many allocations as are left go well.
-class MeagreBackend final : public Backend {
+class MeagreBackend final : public backend::ForwardingBackend {
  public:
-  explicit MeagreBackend(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
+  using ForwardingBackend::ForwardingBackend;
   std::int64_t left = 1 << 20, refused = 0;
 
   Result<Buffer> allocate(std::size_t bytes) override {
-    if (left-- > 0) return inner_->allocate(bytes);
+    if (left-- > 0) return ForwardingBackend::allocate(bytes);
     ++refused;
     return make_error(ErrorCode::kResourceExhausted, "memory", "cannot allocate {} bytes of memory", bytes);
   }
-  std::string description() const override { return inner_->description(); }
-  int threads() const noexcept override { return inner_->threads(); }
-  std::unique_ptr<backend::Linear> make_linear(std::vector<backend::WeightSource> sources,
-                                               backend::MatmulPrecision precision) override {
-    return inner_->make_linear(std::move(sources), precision);
-  }
-  std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
-                           backend::MatmulPrecision precision) const override {
-    return inner_->packed_bytes(format, rows, cols, precision);
-  }
-  std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override {
-    return inner_->workspace_bytes(rows, hidden, ffn);
-  }
-  void finish_loading() override { inner_->finish_loading(); }
-  void gather(const backend::Linear& weight, std::span<const std::int32_t> ids, bool accumulate,
-              TensorView out) override {
-    inner_->gather(weight, ids, accumulate, out);
-  }
-  void norm(const backend::Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) override {
-    inner_->norm(norm, rows, x, out);
-  }
-  void linear(const backend::Linear& weight, const backend::LinearOptions& options, TensorView x,
-              TensorView out) override {
-    inner_->linear(weight, options, x, out);
-  }
-  void project_attention(const backend::AttentionInputs& inputs, TensorView x, TensorView qkv) override {
-    inner_->project_attention(inputs, x, qkv);
-  }
-  void attend(const backend::AttendArgs& args, TensorView out) override { inner_->attend(args, out); }
-  void mlp(const backend::Mlp& mlp, TensorView x) override { inner_->mlp(mlp, x); }
-  void synchronize() override { inner_->synchronize(); }
-
- private:
-  std::unique_ptr<Backend> inner_;
 };
 
 struct Method {

@@ -51,7 +51,7 @@ struct Figures {
   const Estimate* find(std::string_view name) const noexcept;
 };
 
-// Percentiles besides those that every run has: levels in (0, 100) of metrics "ttft", "tpot", "itl", "e2el".
+// Percentiles besides those that every run has: levels in [0, 100] of metrics "ttft", "tpot", "itl", "e2el".
 struct MorePercentiles {
   std::vector<std::string> metrics;
   std::vector<double> levels;

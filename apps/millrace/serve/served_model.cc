@@ -65,17 +65,17 @@ std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine)
   try {
     const auto checkpoint = open_model(flags.model, flags.hub);
     const auto backend = backend::make_cpu_backend({.threads = 1, .isa = flags.cpu_isa}).or_throw();
-    const auto weights = [&](const checkpoint::Checkpoint& files, std::int64_t tokens) {
+    const auto planned = [&](const checkpoint::Checkpoint& files, std::int64_t tokens) {
       const auto plan = model::plan_memory(files, model::make_spec(files).or_throw(), *backend,
                                            {.precision = flags.precision(), .kv = flags.kv_pages(), .length = tokens});
       return plan.weights + plan.kv;
     };
-    std::uint64_t bytes = weights(*checkpoint, engine.kv_cache_tokens);
+    std::uint64_t bytes = planned(*checkpoint, engine.kv_cache_tokens);
     if (engine.kv_cache_tokens == 0) bytes += engine.kv_cache_bytes > 0 ? engine.kv_cache_bytes : kKvBytes;
     const SpeculationFlags& speculation = engine.speculation;
     const draft::DrafterKind* kind = draft::find_drafter(speculation.method);
     if (kind != nullptr && kind->needs == draft::Needs::kModel && !speculation.model.empty()) {
-      bytes += weights(*open_model(speculation.model, flags.hub), engine.kv_cache_tokens);
+      bytes += planned(*open_model(speculation.model, flags.hub), engine.kv_cache_tokens);
     }
     return bytes;
   } catch (const LoadError&) {
