@@ -74,25 +74,26 @@ struct Weights {
 struct Input {
   std::vector<float> f32;
   std::vector<std::uint16_t> bf16;
-  std::vector<std::int8_t> q;
   std::vector<Int8Group> groups;
   Activations view;
 
   explicit Input(std::int64_t rows)
-      : f32(static_cast<std::size_t>(rows * kIn)), bf16(f32.size()), q(f32.size()), groups(f32.size() / kGroup) {
+      : f32(static_cast<std::size_t>(rows * kIn)), bf16(f32.size()), groups(f32.size() / kGroup) {
     std::mt19937 random(3);
     for (float& v : f32) v = static_cast<float>(static_cast<int>(random() % 2001) - 1000) * 1e-3f;
     for (std::int64_t r = 0; r < rows; ++r) {
       kernels().to_bf16(f32.data() + r * kIn, kIn, bf16.data() + r * kIn);
-      kernels().quantize(f32.data() + r * kIn, kIn, q.data() + r * kIn, groups.data() + r * (kIn / kGroup));
     }
-    view.rows = rows;
+    view.rows = view.stored_rows = rows;
     view.k = kIn;
+    view.groups = groups.data();
+    for (std::int64_t r = 0; r < rows; ++r) {
+      Int8Group* row = groups.data() + (view.int8_row(r) - view.groups);
+      kernels().quantize(f32.data() + r * kIn, kIn, row, view.int8_step(r));
+    }
     view.f32 = f32.data();
     view.f32_stride = kIn;
     view.bf16 = bf16.data();
-    view.q = q.data();
-    view.groups = groups.data();
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/check.h"
+
 namespace millrace::backend::cpu {
 namespace {
 
@@ -25,52 +27,53 @@ class Layout {
 }  // namespace
 
 ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept
-    : k_(weight.k()) {
+    : k_(weight.k()), rows_(rows) {
   Layout layout(memory);
   if (weight.wants(ActivationType::kF32)) f32_ = layout.take<float>(rows * k_);
   if (weight.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
   if (weight.wants(ActivationType::kInt8)) {
-    codes_ = layout.take<std::int8_t>(rows * k_);
     groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
-    if (weight.wants_remainder()) {
-      remainder_codes_ = layout.take<std::int8_t>(rows * k_);
-      remainder_groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
-    }
+    if (weight.wants_remainder()) remainder_ = layout.take<Int8Group>(rows * (k_ / kGroup));
   }
   bytes_ = layout.used();
 }
 
 void ActivationRows::store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
                            std::int64_t n) const noexcept {
-  const std::int64_t at = row * k_ + column, group = row * (k_ / kGroup) + column / kGroup;
+  const std::int64_t at = row * k_ + column;
   if (f32_ != nullptr) std::memcpy(f32_ + at, x, static_cast<std::size_t>(n) * sizeof(float));
   if (bf16_ != nullptr) kernels.to_bf16(x, n, bf16_ + at);
-  if (codes_ == nullptr) return;
-  kernels.quantize(x, n, codes_ + at, groups_ + group);
-  if (remainder_codes_ == nullptr) return;
-  kernels.quantize_remainder(x, n, codes_ + at, groups_ + group, remainder_codes_ + at, remainder_groups_ + group);
+  if (groups_ == nullptr) return;
+  const Activations all = int8_view(groups_, 0, rows_);
+  const std::int64_t step = all.int8_step(row), group = all.int8_row(row) - groups_ + column / kGroup * step;
+  kernels.quantize(x, n, groups_ + group, step);
+  if (remainder_ != nullptr) kernels.quantize_remainder(x, n, groups_ + group, remainder_ + group, step);
+}
+
+Activations ActivationRows::int8_view(const Int8Group* groups, std::int64_t first_row,
+                                      std::int64_t rows) const noexcept {
+  const std::int64_t tile = first_row / kTileRows * kTileRows;
+  DCHECK(first_row == tile || first_row + rows <= tile + kTileRows);
+  Activations view;
+  view.rows = rows;
+  view.k = k_;
+  view.groups = groups;
+  if (groups != nullptr) view.groups = view.int8_row(first_row);
+  view.stored_rows = rows_ - tile;
+  return view;
 }
 
 Activations ActivationRows::view(std::int64_t first_row, std::int64_t rows) const noexcept {
   const auto from = [](auto* array, std::int64_t offset) { return array == nullptr ? nullptr : array + offset; };
-  Activations view;
-  view.rows = rows;
-  view.k = k_;
+  Activations view = int8_view(groups_, first_row, rows);
   view.f32 = from(f32_, first_row * k_);
   view.f32_stride = k_;
   view.bf16 = from(bf16_, first_row * k_);
-  view.q = from(codes_, first_row * k_);
-  view.groups = from(groups_, first_row * (k_ / kGroup));
   return view;
 }
 
 Activations ActivationRows::remainder(std::int64_t first_row, std::int64_t rows) const noexcept {
-  Activations view;
-  view.rows = rows;
-  view.k = k_;
-  view.q = remainder_codes_ + first_row * k_;
-  view.groups = remainder_groups_ + first_row * (k_ / kGroup);
-  return view;
+  return int8_view(remainder_, first_row, rows);
 }
 
 }  // namespace millrace::backend::cpu

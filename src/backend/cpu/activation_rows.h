@@ -38,19 +38,19 @@ class ActivationRows {
   // is n.
   void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
              std::int64_t n) const noexcept;
+  // first_row is a multiple of kTileRows, or all rows are of one tile.
   Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
   // What int8 rounding left of x, as int8 again; only when the weight wants_remainder().
   Activations remainder(std::int64_t first_row, std::int64_t rows) const noexcept;
 
  private:
-  std::int64_t k_;
+  Activations int8_view(const Int8Group* groups, std::int64_t first_row, std::int64_t rows) const noexcept;
+
+  std::int64_t k_, rows_;
   std::size_t bytes_ = 0;
   float* f32_ = nullptr;  // null: no segment wants this type
   std::uint16_t* bf16_ = nullptr;
-  std::int8_t* codes_ = nullptr;
-  Int8Group* groups_ = nullptr;
-  std::int8_t* remainder_codes_ = nullptr;
-  Int8Group* remainder_groups_ = nullptr;
+  Int8Group *groups_ = nullptr, *remainder_ = nullptr;
 };
 
 }  // namespace millrace::backend::cpu

@@ -7,7 +7,6 @@
 namespace millrace::backend::cpu {
 namespace {
 
-constexpr std::int64_t kTileRows = 16;      // that the kernels keep in registers
 constexpr std::int64_t kMaxBlockTiles = 4;  // a panel stays in L1 for so many tiles
 // Up to so many rows each worker prepares all of them for itself: cheaper than waiting for each other.
 constexpr std::int64_t kOwnRows = 2;

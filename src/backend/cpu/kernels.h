@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,28 +22,41 @@ namespace millrace::backend::cpu {
 inline constexpr int kPanelRows = 16;
 // Activations are quantized in groups of this many values.
 inline constexpr int kGroup = 32;
+// Rows of activations that lie together, and that products keep in registers at most.
+inline constexpr std::int64_t kTileRows = 16;
 
 enum class ActivationType {
   kF32,   // as they are
   kBf16,  // rounded to bf16, as pairs
-  kInt8,  // s8[k] and an Int8Group for every 32
+  kInt8,  // an Int8Group for every 32
 };
 
-// A group of 32 int8 activations: x = q * scale.
-struct Int8Group {
+// A group of 32 int8 activations: x = code * scale.
+struct alignas(16) Int8Group {
+  std::int8_t codes[kGroup];
   float scale;
-  std::int32_t minus_sum;          // of q, negated: weights with a zero point start their dot products from it
+  std::int32_t minus_sum;          // of codes, negated: weights with a zero point start their dot products from it
   std::int32_t minus_half_sum[2];  // of the first 16 and of the second
 };
 
-// One matrix of activations [rows, k] in the form a kernel wants. Rows of q are `k` bytes, of `groups` k/32 entries.
+// One matrix of activations [rows, k] in the form a kernel wants.
 struct Activations {
   std::int64_t rows = 0, k = 0;
   const float* f32 = nullptr;  // row stride f32_stride
   std::int64_t f32_stride = 0;
   const std::uint16_t* bf16 = nullptr;  // row stride k
-  const std::int8_t* q = nullptr;
-  const Int8Group* groups = nullptr;
+  // Int8 rows lie in tiles of kTileRows, the last one of what is left, and a tile's rows side by side, group by group:
+  // what a kernel reads for a tile is one linear stream. Rows of 2 to 8 KB each would share few sets of the first cache.
+  const Int8Group* groups = nullptr;  // of the first row here, which begins a tile unless all are of one tile
+  std::int64_t stored_rows = 0;       // from the beginning of its tile on
+
+  // Group g of row r is int8_row(r)[g * int8_step(r)].
+  const Int8Group* int8_row(std::int64_t r) const noexcept {
+    return groups + r / kTileRows * kTileRows * (k / kGroup) + r % kTileRows;
+  }
+  std::int64_t int8_step(std::int64_t r) const noexcept {
+    return std::min(kTileRows, stored_rows - r / kTileRows * kTileRows);
+  }
 };
 
 struct LinearArgs {
@@ -115,10 +129,11 @@ struct KernelSet {
   // a NaN or infinity makes the scale NaN.
   void (*to_f16)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   void (*to_int8)(const float* x, std::int64_t n, std::int8_t* codes, float* scale) = nullptr;
-  void (*quantize)(const float* x, std::int64_t k, std::int8_t* q, Int8Group* groups) = nullptr;
+  // Group g goes to groups[g * step].
+  void (*quantize)(const float* x, std::int64_t k, Int8Group* groups, std::int64_t step) = nullptr;
   // What that left of x, x - scale * code, quantized in turn.
-  void (*quantize_remainder)(const float* x, std::int64_t k, const std::int8_t* q, const Int8Group* groups,
-                             std::int8_t* left, Int8Group* left_groups) = nullptr;
+  void (*quantize_remainder)(const float* x, std::int64_t k, const Int8Group* groups, Int8Group* left,
+                             std::int64_t step) = nullptr;
   void (*to_bf16)(const float* x, std::int64_t k, std::uint16_t* out) = nullptr;
   void (*rms_norm)(const float* x, std::int64_t n, const float* weight, float eps, float* out) = nullptr;
   void (*layer_norm)(const float* x, std::int64_t n, const float* weight, const float* bias, float eps,

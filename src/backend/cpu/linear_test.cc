@@ -107,41 +107,46 @@ struct Weight {
 
 // Activations in every form, f32 rows apart by a gap of NaN that no kernel may read.
 struct Input {
-  std::int64_t k, stride;
+  std::int64_t k, count, stride;
   std::vector<float> f32;
   std::vector<std::uint16_t> bf16;
-  std::vector<std::int8_t> q;
-  std::vector<Int8Group> groups;
+  std::vector<Int8Group> groups;  // in tiles
 
-  Input(std::vector<float> x, std::int64_t columns) : k(columns), stride(columns + 3) {
-    f32.assign(static_cast<std::size_t>(kRows * stride), kNan);
-    bf16.resize(static_cast<std::size_t>(kRows * k));
-    q.resize(bf16.size());
-    groups.resize(static_cast<std::size_t>(kRows * (k / kGroup)));
+  Input(const std::vector<float>& x, std::int64_t columns)
+      : k(columns), count(std::ssize(x) / k), stride(columns + 3) {
+    f32.assign(static_cast<std::size_t>(count * stride), kNan);
+    bf16.resize(static_cast<std::size_t>(count * k));
+    groups.resize(static_cast<std::size_t>(count * (k / kGroup)));
     const KernelSet scalar = select_kernels(Isa::kScalar);
-    for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t r = 0; r < count; ++r) {
       const float* row = x.data() + r * k;
       std::copy(row, row + k, f32.data() + r * stride);
       scalar.to_bf16(row, k, bf16.data() + r * k);
-      scalar.quantize(row, k, q.data() + r * k, groups.data() + r * (k / kGroup));
+      const Activations all = rows(0, count);
+      scalar.quantize(row, k, groups.data() + (all.int8_row(r) - groups.data()), all.int8_step(r));
     }
   }
-  Activations rows(std::int64_t first, std::int64_t count) const {
-    return {.rows = count,
+  // first is a multiple of kTileRows, or all rows are of one tile.
+  Activations rows(std::int64_t first, std::int64_t n) const {
+    const std::int64_t tile = first / kTileRows * kTileRows;
+    return {.rows = n,
             .k = k,
             .f32 = f32.data() + first * stride,
             .f32_stride = stride,
             .bf16 = bf16.data() + first * k,
-            .q = q.data() + first * k,
-            .groups = groups.data() + first * (k / kGroup)};
+            .groups = groups.data() + tile * (k / kGroup) + first % kTileRows,
+            .stored_rows = count - tile};
   }
   // What the kernel is given for x[r][i].
   double seen(ActivationType type, std::int64_t r, std::int64_t i) const {
-    const auto at = static_cast<std::size_t>(r * k + i);
+    const Activations all = rows(0, count);
     switch (type) {
       case ActivationType::kF32: return f32[static_cast<std::size_t>(r * stride + i)];
-      case ActivationType::kBf16: return bf16_to_f32(bf16[at]);
-      case ActivationType::kInt8: return static_cast<double>(groups[at / kGroup].scale) * q[at];
+      case ActivationType::kBf16: return bf16_to_f32(bf16[static_cast<std::size_t>(r * k + i)]);
+      case ActivationType::kInt8: {
+        const Int8Group& group = all.int8_row(r)[i / kGroup * all.int8_step(r)];
+        return static_cast<double>(group.scale) * group.codes[i % kGroup];
+      }
     }
     return 0.0;
   }
@@ -263,13 +268,19 @@ TEST_P(LinearKernels, ComputeARowAloneAsAmongOthers) {
   const Case& c = GetParam();
   for (const std::int64_t k : depths(c)) {
     const Weight weight(c, k);
-    const Input input(pattern("random", k), k);
+    const std::vector<float> x = pattern("random", k);
+    const Input input(x, k);
     const std::vector<float> full = run(c, weight, input);
     for (const std::int64_t rows : {1, 2, 3, 5, 8, 16, 17, 33, 64}) {
       const std::int64_t first = kRows - rows;
+      const Input last(std::vector<float>(x.begin() + first * k, x.begin() + kRows * k), k);
+      EXPECT_TRUE(same_bits(run(c, weight, last, {.rows = rows}), rows_of(full, first, rows, kOutputs)))
+          << rows << " rows, k " << k;
+    }
+    for (const auto& [first, rows] : {std::pair(16, 49), std::pair(48, 17), std::pair(21, 1), std::pair(37, 11)}) {
       EXPECT_TRUE(
           same_bits(run(c, weight, input, {.first_row = first, .rows = rows}), rows_of(full, first, rows, kOutputs)))
-          << rows << " rows, k " << k;
+          << rows << " rows from " << first << ", k " << k;
     }
     for (const std::int64_t outputs : {1, 15, 16, 17, 48}) {
       EXPECT_TRUE(same_bits(run(c, weight, input, {.rows = 9, .outputs = outputs}), rows_of(full, 0, 9, outputs)))

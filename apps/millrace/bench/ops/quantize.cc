@@ -1,30 +1,9 @@
-#include <tuple>
-
 #include "bench/row_kernels.h"
 
 namespace millrace::bench::ops {
 namespace {
 
 using backend::cpu::kGroup;
-
-// Beside codes the kernel writes what it keeps of a group: arrays of up to two entries each.
-template <typename... Kept>
-std::function<void()> quantize_rows(RowKernels& rows_of,
-                                    void (*quantize)(const float*, std::int64_t, std::int8_t*, Kept*...),
-                                    const Buffer& x, std::int64_t rows, std::int64_t k) {
-  const auto codes = std::make_shared<std::vector<std::int8_t>>(static_cast<std::size_t>(rows * k));
-  const auto kept = std::make_shared<std::tuple<std::vector<Kept>...>>(
-      std::vector<Kept>(static_cast<std::size_t>(2 * rows * k / kGroup))...);
-  return [&rows_of, quantize, &x, rows, k, codes, kept] {
-    rows_of.run(rows, [&](std::int64_t r) {
-      std::apply(
-          [&](auto&... arrays) {
-            quantize(x.as<float>() + r * k, k, codes->data() + r * k, (arrays.data() + 2 * r * k / kGroup)...);
-          },
-          *kept);
-    });
-  };
-}
 
 // What products of quantized weights do first: activations to int8 in groups of 32.
 void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
@@ -41,7 +20,13 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
       c.what = fmt::format("int8 {}", shape.k);
       c.rows = rows;
       c.bytes = 4.0 * static_cast<double>(rows * shape.k);
-      c.run = quantize_rows(rows_of, rows_of.kernels().quantize, x, rows, shape.k);
+      const auto groups = std::make_shared<std::vector<backend::cpu::Int8Group>>(
+          static_cast<std::size_t>(rows * shape.k / kGroup));
+      c.run = [&rows_of, &x, rows, k = shape.k, groups] {
+        rows_of.run(rows, [&](std::int64_t r) {
+          rows_of.kernels().quantize(x.as<float>() + r * k, k, groups->data() + r * (k / kGroup), 1);
+        });
+      };
       visit(std::move(c));
     }
   }
