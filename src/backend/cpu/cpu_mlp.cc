@@ -8,12 +8,18 @@
 namespace millrace::backend::cpu {
 namespace {
 
-constexpr std::int64_t kChunkPanels = 4;  // a multiple of a group of columns
-constexpr std::int64_t kChunkColumns = kChunkPanels * kPanelRows;
+// Gate and up are computed a chunk of columns at a time: as many as stay in the first cache, as memory is read from
+// another place after each, and at least so many.
+constexpr std::int64_t kLeastChunkColumns = 64;  // a multiple of a group of columns
+constexpr std::int64_t kChunkValues = 2048;
 constexpr std::int64_t kGrain = kGroup / kPanelRows;  // panels: a group of columns belongs to one worker
 
-std::size_t chunk_bytes(const Mlp& mlp, std::int64_t rows) {
-  return static_cast<std::size_t>(rows * kChunkColumns * (mlp.gated ? 2 : 1)) * sizeof(float);
+std::int64_t chunk_columns(std::int64_t rows) {
+  return std::max(kLeastChunkColumns, kChunkValues / rows / kLeastChunkColumns * kLeastChunkColumns);
+}
+
+std::size_t chunk_bytes(std::int64_t rows) {
+  return static_cast<std::size_t>(2 * rows * chunk_columns(rows)) * sizeof(float);
 }
 
 const PackedLinear& packed(const Linear* linear) { return static_cast<const PackedLinear&>(*linear); }
@@ -23,8 +29,8 @@ const PackedLinear& packed(const Linear* linear) { return static_cast<const Pack
 // Inputs of both products, as f32 at the widest, and a chunk of gate and up: the most that one operation keeps.
 std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept {
   const std::int64_t block = row_block(rows), together = block > 0 ? std::min(rows, block * threads()) : rows;
-  const std::size_t row = row_bytes(hidden) + row_bytes(ffn) + row_bytes(2 * kChunkColumns);
-  return static_cast<std::size_t>(together) * row;
+  const std::size_t row = row_bytes(hidden) + row_bytes(ffn) + row_bytes(2 * kLeastChunkColumns);
+  return static_cast<std::size_t>(together) * row + static_cast<std::size_t>(threads()) * chunk_bytes(1);
 }
 
 void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
@@ -32,16 +38,17 @@ void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64
   const PackedLinear& up = packed(mlp.up);
   const std::int64_t width = packed(mlp.down).k();
   const std::int64_t gate_panels = mlp.gated ? up.panels() / 2 : 0;
-  float* gate = mlp.gated ? chunk + rows * kChunkColumns : nullptr;
-  for (std::int64_t panel = first; panel < last; panel += kChunkPanels) {
-    const std::int64_t end = std::min(last, panel + kChunkPanels);
+  const std::int64_t stride = chunk_columns(rows), panels = stride / kPanelRows;
+  float* gate = mlp.gated ? chunk + rows * stride : nullptr;
+  for (std::int64_t panel = first; panel < last; panel += panels) {
+    const std::int64_t end = std::min(last, panel + panels);
     const std::int64_t column = panel * kPanelRows, columns = std::min(width, end * kPanelRows) - column;
-    if (mlp.gated) up.multiply(panel, end, {input, 0, rows, mlp.up_bias, false, gate, kChunkColumns});
-    up.multiply(gate_panels + panel, gate_panels + end, {input, 0, rows, mlp.up_bias, false, chunk, kChunkColumns});
+    if (mlp.gated) up.multiply(panel, end, {input, 0, rows, mlp.up_bias, false, gate, stride});
+    up.multiply(gate_panels + panel, gate_panels + end, {input, 0, rows, mlp.up_bias, false, chunk, stride});
     for (std::int64_t r = 0; r < rows; ++r) {
-      float* x = chunk + r * kChunkColumns;
+      float* x = chunk + r * stride;
       if (mlp.gated) {
-        kernels_.activate(mlp.activation, gate + r * kChunkColumns, x, columns, x);
+        kernels_.activate(mlp.activation, gate + r * stride, x, columns, x);
       } else {
         kernels_.activate(mlp.activation, x, nullptr, columns, x);
       }
@@ -61,7 +68,7 @@ void CpuBackend::mlp(const Mlp& mlp, TensorView x) {
   hidden_.reserve(ActivationRows(down, rows, nullptr).bytes());
   // Behind what open_input puts there.
   const std::size_t own = row_bytes(up.k()) + ActivationRows(up, rows, nullptr).bytes();
-  reserve_workers(own + chunk_bytes(mlp, rows));
+  reserve_workers(own + chunk_bytes(rows));
   program_->add_split((down.k() + kPanelRows - 1) / kPanelRows, kGrain,
                       [this, mlp, input, own](std::int64_t begin, std::int64_t end, int worker) {
                         const std::int64_t n = input.source.rows();
@@ -82,7 +89,7 @@ void CpuBackend::mlp_blocks(const Mlp& mlp, TensorView x, std::int64_t block) {
   const std::size_t input_at = row_bytes(up.k());
   const std::size_t hidden_at = input_at + ActivationRows(up, block, nullptr).bytes();
   const std::size_t chunk_at = hidden_at + ActivationRows(down, block, nullptr).bytes();
-  reserve_workers(chunk_at + chunk_bytes(mlp, block));
+  reserve_workers(chunk_at + chunk_bytes(block));
   const RowSource source(x, mlp.norm);
   program_->add_tasks((x.rows() + block - 1) / block, [=, this](std::int64_t i, int worker) {
     const std::int64_t first = i * block, rows = std::min(block, x.rows() - first);
