@@ -125,7 +125,7 @@ def peers():
     for name, arguments in PEERS.items():
         if not (report := load(name)):
             continue
-        versions = {p["name"]: f"{p['name']} ({p['version']}, {p['weights']})" for p in report["peers"]}
+        versions = {p["name"]: f"{p['name']} ({', '.join(filter(None, (p['version'], p['weights'])))})" for p in report["peers"]}
         rows = []
         for r in report["results"]:
             metrics = [r["metric"]] + [m for m in ("median_ttft_ms", "median_tpot_ms") if m in r["ratios"] and m != r["metric"]]

@@ -62,6 +62,13 @@ class Server:
         except (urllib.error.URLError, OSError, ValueError):
             return None
 
+    def version(self):
+        """As vLLM and millrace say it, or llama-server."""
+        for path, key in (("/version", "version"), ("/props", "build_info")):
+            if said := (self.get(path) or {}).get(key):
+                return said
+        return ""
+
     def ready(self):
         """While a model loads, millrace's /ready and llama-server's /health say 503; who knows neither path is ready when it answers."""
         path = "/ready" if self.name == "millrace" else "/health"

@@ -138,6 +138,14 @@ def test_shapes_and_workloads_do_not_mix():
     assert done.returncode == 2 and "one of them" in done.stderr
 
 
+@pytest.mark.parametrize("answers, version", [({"/version": {"version": "0.32.0"}, "/props": {}}, "0.32.0"),
+                                              ({"/props": {"build_info": "b6000-abc"}}, "b6000-abc"), ({}, "")])
+def test_a_server_says_its_version_in_one_of_two_places(serving, answers, version):
+    server = object.__new__(serving.Server)
+    server.get = answers.get
+    assert server.version() == version
+
+
 COUNTING_SERVER = """
 import sys
 sys.path.insert(0, {peers!r})
