@@ -33,6 +33,7 @@ class ActivationRows {
   // `memory` has the bytes() of a view made without any.
   ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept;
   std::size_t bytes() const noexcept { return bytes_; }
+  std::int64_t rows() const noexcept { return rows_; }
 
   // Converts n values of row `row`, from column `column` on: a multiple of kGroup unless it is the end of the row, as
   // is n.

@@ -63,7 +63,7 @@ void CpuBackend::multiply_rows(const RowSource& source, const PackedLinear& weig
   std::byte* memory = memory_of(worker) + row_bytes(weight.k());
   const ActivationRows x(weight, rows, memory);
   source.store(kernels_, first, rows, x, normed_row(worker));
-  weight.multiply(0, weight.panels(), {x, 0, rows, bias, accumulate, out.row(first), out.row_stride()});
+  weight.multiply(0, weight.panels(), {x, bias, accumulate, out.row(first), out.row_stride()});
 }
 
 void CpuBackend::multiply_columns(const RowSource& source, const PackedLinear& weight, const float* bias,
@@ -73,7 +73,7 @@ void CpuBackend::multiply_columns(const RowSource& source, const PackedLinear& w
       weight.panels(), kGrain, [this, input, bias, accumulate, out](std::int64_t begin, std::int64_t end, int worker) {
         const ActivationRows x = open_input(input, worker);
         float* to = out.row(0) + input.weight->column(begin);
-        input.weight->multiply(begin, end, {x, 0, input.source.rows(), bias, accumulate, to, out.row_stride()});
+        input.weight->multiply(begin, end, {x, bias, accumulate, to, out.row_stride()});
       });
 }
 

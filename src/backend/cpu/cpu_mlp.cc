@@ -43,8 +43,8 @@ void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64
   for (std::int64_t panel = first; panel < last; panel += panels) {
     const std::int64_t end = std::min(last, panel + panels);
     const std::int64_t column = panel * kPanelRows, columns = std::min(width, end * kPanelRows) - column;
-    if (mlp.gated) up.multiply(panel, end, {input, 0, rows, mlp.up_bias, false, gate, stride});
-    up.multiply(gate_panels + panel, gate_panels + end, {input, 0, rows, mlp.up_bias, false, chunk, stride});
+    if (mlp.gated) up.multiply(panel, end, {input, mlp.up_bias, false, gate, stride});
+    up.multiply(gate_panels + panel, gate_panels + end, {input, mlp.up_bias, false, chunk, stride});
     for (std::int64_t r = 0; r < rows; ++r) {
       float* x = chunk + r * stride;
       if (mlp.gated) {
@@ -79,8 +79,7 @@ void CpuBackend::mlp(const Mlp& mlp, TensorView x) {
   program_->add_split(down.panels(), kGrain, [this, mlp, x](std::int64_t begin, std::int64_t end, int) {
     const PackedLinear& weight = packed(mlp.down);
     const ActivationRows hidden(weight, x.rows(), hidden_.data());
-    weight.multiply(begin, end,
-                    {hidden, 0, x.rows(), mlp.down_bias, true, x.row(0) + weight.column(begin), x.row_stride()});
+    weight.multiply(begin, end, {hidden, mlp.down_bias, true, x.row(0) + weight.column(begin), x.row_stride()});
   });
 }
 
@@ -99,7 +98,7 @@ void CpuBackend::mlp_blocks(const Mlp& mlp, TensorView x, std::int64_t block) {
     source.store(kernels_, first, rows, input, normed_row(worker));
     activate_columns(mlp, 0, (weight.k() + kPanelRows - 1) / kPanelRows, input, rows, hidden,
                      reinterpret_cast<float*>(memory + chunk_at));
-    weight.multiply(0, weight.panels(), {hidden, 0, rows, mlp.down_bias, true, x.row(first), x.row_stride()});
+    weight.multiply(0, weight.panels(), {hidden, mlp.down_bias, true, x.row(first), x.row_stride()});
   });
 }
 

@@ -160,7 +160,7 @@ void PackedLinear::set_two_terms(std::string_view name) {
 void PackedLinear::count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept {
   constexpr float kMovedSquared = 1.0f / (64.0f * 64.0f);
   float whole[kTwoTermPanels * kPanelRows] = {}, moved[kTwoTermPanels * kPanelRows] = {};
-  for (std::int64_t r = product.first_row; r < product.first_row + product.rows; ++r) {
+  for (std::int64_t r = 0; r < product.x.rows(); ++r) {
     run(panels, product.x.view(r, 1), nullptr, false, whole, std::size(whole));
     run(panels, product.x.remainder(r, 1), nullptr, false, moved, std::size(moved));
     for (std::int64_t p = 0; p < panels.end - panels.begin; ++p) {
@@ -189,10 +189,9 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
         count_rounding(panels, product, census_[&segment - segments_.data()]);
       }
       float* out = product.out + (segment.first_row + p * kPanelRows - first_column);
-      run(panels, product.x.view(product.first_row, product.rows), product.bias, product.accumulate, out,
-          product.out_stride);
+      run(panels, product.x.view(0, product.x.rows()), product.bias, product.accumulate, out, product.out_stride);
       if (!segment.two_terms) continue;
-      run(panels, product.x.remainder(product.first_row, product.rows), nullptr, true, out, product.out_stride);
+      run(panels, product.x.remainder(0, product.x.rows()), nullptr, true, out, product.out_stride);
     }
   }
 }

@@ -61,8 +61,7 @@ class PackedLinear final : public Linear {
   std::int64_t column(std::int64_t panel) const noexcept;
   struct Product {
     const ActivationRows& x;
-    std::int64_t first_row, rows;  // of x
-    const float* bias;             // [n] or null
+    const float* bias;  // [n] or null
     bool accumulate;
     float* out;  // of the first row of x and the first column computed
     std::int64_t out_stride;
