@@ -17,11 +17,14 @@ class ActivationRowsTest : public testing::Test {
   }
 
   static std::vector<WeightSource> sources() {
+    const auto zeros = [](std::int64_t, std::int64_t, std::span<std::byte> out) {
+      std::ranges::fill(out, std::byte{0});
+    };
     return {{.name = "weight",
              .format = quant::find_format("q4_0"),
              .rows = kPanelRows,
              .cols = kWidth,
-             .read = [](std::int64_t, std::int64_t, std::span<std::byte> out) { std::ranges::fill(out, std::byte{0}); }}};
+             .read = zeros}};
   }
 
   WorkerTeam team_{1};

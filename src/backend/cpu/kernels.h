@@ -46,7 +46,8 @@ struct Activations {
   std::int64_t f32_stride = 0;
   const std::uint16_t* bf16 = nullptr;  // row stride k
   // Int8 rows lie in tiles of kTileRows, the last one of what is left, and a tile's rows side by side, group by group:
-  // what a kernel reads for a tile is one linear stream. Rows of 2 to 8 KB each would share few sets of the first cache.
+  // what a kernel reads for a tile is one linear stream. Rows of 2 to 8 KB each would share few sets of the nearest
+  // cache.
   const Int8Group* groups = nullptr;  // of the first row here, which begins a tile unless all are of one tile
   std::int64_t stored_rows = 0;       // from the beginning of its tile on
 
