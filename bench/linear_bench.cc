@@ -88,8 +88,7 @@ struct Input {
     view.k = kIn;
     view.groups = groups.data();
     for (std::int64_t r = 0; r < rows; ++r) {
-      Int8Group* row = groups.data() + (view.int8_row(r) - view.groups);
-      kernels().quantize(f32.data() + r * kIn, kIn, row, view.int8_step(r));
+      kernels().quantize(f32.data() + r * kIn, kIn, groups.data() + view.int8_at(r), view.int8_step(r));
     }
     view.f32 = f32.data();
     view.f32_stride = kIn;

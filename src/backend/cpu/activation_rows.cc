@@ -45,7 +45,7 @@ void ActivationRows::store(const KernelSet& kernels, std::int64_t row, std::int6
   if (bf16_ != nullptr) kernels.to_bf16(x, n, bf16_ + at);
   if (groups_ == nullptr) return;
   const Activations all = int8_view(groups_, 0, rows_);
-  const std::int64_t step = all.int8_step(row), group = all.int8_row(row) - groups_ + column / kGroup * step;
+  const std::int64_t step = all.int8_step(row), group = all.int8_at(row) + column / kGroup * step;
   kernels.quantize(x, n, groups_ + group, step);
   if (remainder_ != nullptr) kernels.quantize_remainder(x, n, groups_ + group, remainder_ + group, step);
 }
@@ -58,7 +58,7 @@ Activations ActivationRows::int8_view(const Int8Group* groups, std::int64_t firs
   view.rows = rows;
   view.k = k_;
   view.groups = groups;
-  if (groups != nullptr) view.groups = view.int8_row(first_row);
+  if (groups != nullptr) view.groups += view.int8_at(first_row);
   view.stored_rows = rows_ - tile;
   return view;
 }

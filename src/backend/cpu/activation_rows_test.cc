@@ -54,9 +54,10 @@ TEST_F(ActivationRowsTest, EveryViewHasTheGroupsOfEachRow) {
         kernels_.quantize(row, kWidth, alone, 1);
         kernels_.quantize_remainder(row, kWidth, alone, alone_left, 1);
         for (std::int64_t g = 0; g < kWidth / kGroup; ++g) {
-          EXPECT_TRUE(same(view.int8_row(r)[g * view.int8_step(r)], alone[g]))
+          EXPECT_TRUE(same(view.groups[view.int8_at(r) + g * view.int8_step(r)], alone[g]))
               << rows << " rows, " << n << " from " << first << ": row " << r << ", group " << g;
-          EXPECT_TRUE(same(left.int8_row(r)[g * left.int8_step(r)], alone_left[g])) << rows << " rows, " << first;
+          EXPECT_TRUE(same(left.groups[left.int8_at(r) + g * left.int8_step(r)], alone_left[g]))
+              << rows << " rows, " << first;
         }
       }
     };

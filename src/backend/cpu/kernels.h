@@ -51,9 +51,9 @@ struct Activations {
   const Int8Group* groups = nullptr;  // of the first row here, which begins a tile unless all are of one tile
   std::int64_t stored_rows = 0;       // from the beginning of its tile on
 
-  // Group g of row r is int8_row(r)[g * int8_step(r)].
-  const Int8Group* int8_row(std::int64_t r) const noexcept {
-    return groups + r / kTileRows * kTileRows * (k / kGroup) + r % kTileRows;
+  // Group g of row r is groups[int8_at(r) + g * int8_step(r)].
+  std::int64_t int8_at(std::int64_t r) const noexcept {
+    return r / kTileRows * kTileRows * (k / kGroup) + r % kTileRows;
   }
   std::int64_t int8_step(std::int64_t r) const noexcept {
     return std::min(kTileRows, stored_rows - r / kTileRows * kTileRows);

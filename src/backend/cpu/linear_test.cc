@@ -123,7 +123,7 @@ struct Input {
       std::copy(row, row + k, f32.data() + r * stride);
       scalar.to_bf16(row, k, bf16.data() + r * k);
       const Activations all = rows(0, count);
-      scalar.quantize(row, k, groups.data() + (all.int8_row(r) - groups.data()), all.int8_step(r));
+      scalar.quantize(row, k, groups.data() + all.int8_at(r), all.int8_step(r));
     }
   }
   // first is a multiple of kTileRows, or all rows are of one tile.
@@ -144,7 +144,7 @@ struct Input {
       case ActivationType::kF32: return f32[static_cast<std::size_t>(r * stride + i)];
       case ActivationType::kBf16: return bf16_to_f32(bf16[static_cast<std::size_t>(r * k + i)]);
       case ActivationType::kInt8: {
-        const Int8Group& group = all.int8_row(r)[i / kGroup * all.int8_step(r)];
+        const Int8Group& group = all.groups[all.int8_at(r) + i / kGroup * all.int8_step(r)];
         return static_cast<double>(group.scale) * group.codes[i % kGroup];
       }
     }
