@@ -26,6 +26,8 @@ SWEEPS = {
     "At half of saturation: chunks, targets, policies": {
         "sweep-half": "sweep --spawn default --axis request-rate --values 0.5,2,4 --point-seconds 15 --num-warmups 2 --input-len 128 --output-len 64 --series default= "
                       "'chunks of 32=--max-num-batched-tokens 32' 'TPOT target 6 ms=--tpot-target-ms 6' 'prefill first=--scheduling-policy prefill-first'"},
+    "The same load with short answers": {
+        "sweep-half-short": "sweep --spawn default --axis request-rate --values 0.5,3,6,9,12,15 --point-seconds 12 --num-warmups 2 --input-len 128 --output-len 8"},
     "Batch size": {"sweep-batch": "sweep --spawn default --axis batch-size --values 1,2,4,8,16,32 --input-len 128 --output-len 64"},
     "Length of the prompt": {"sweep-prompt": "sweep --spawn default --axis prompt-length --num-prompts 8 --num-warmups 1 --output-len 8"},
     "Length of the answer": {"sweep-output": "sweep --spawn default --axis output-length --num-prompts 4 --num-warmups 1 --input-len 128"},
@@ -47,8 +49,10 @@ PEERS = {
     "peers-smollm2": f"peers {{default}} --peer llama.cpp --peer openvino {DIRECT}",
     "peers-135m-bf16": f"peers {{135m-bf16}} --peer vllm --peer transformers {DIRECT}",
     "peers-1b-q4_0": f"peers {{1b.q4_0.gguf}} --peer llama.cpp --peer openvino {DIRECT}",
-    **{f"peers-1b-{storage}": f"peers {{1b.{storage}.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for storage in ("q8_0", "q4_k")},
-    "peers-1b-bf16": f"peers {{1b-bf16}} --peer vllm --peer transformers {DIRECT}",
+    **{f"peers-1b-{storage}": f"peers {{1b.{storage}.gguf}} --peer llama.cpp --shape prefill512 --shape decode64 --rounds 3" for storage in ("q8_0", "q4_k", "bf16")},
+    "peers-batch32-smollm2": "peers {default} --peer llama.cpp --shape batch32 --rounds 2",
+    "peers-batch32-1b-q4_0": "peers {1b.q4_0.gguf} --peer llama.cpp --peer openvino --shape batch32 --rounds 2",
+    "peers-1b-directory-bf16": f"peers {{1b-bf16}} --peer vllm --peer transformers {DIRECT}",
     "peers-serving-smollm2": "peers {default} --peer llama.cpp --peer openvino --workload one-user --workload eight-users --workload offline --rounds 3",
     "peers-serving-135m-bf16": "peers {135m-bf16} --peer vllm --workload one-user --workload eight-users --workload offline --rounds 3",
     "peers-one-at-a-time": "peers {135m.q4_0.gguf} --peer transformers --peer-model transformers={135m-bf16} --workload offline --rounds 2",
