@@ -70,9 +70,9 @@ def percent(s):
 
 
 def limits_line(report):
-    units = {"read_gb_s": "read {} GB/s", "f32_gflop_s": "f32 {} GFLOP/s", "int8_gop_s": "int8 {} GOP/s", "bf16_gflop_s": "bf16 {} GFLOP/s"}
+    units = {"read_gb_s": "read {} GB/s", "read_sustained_gb_s": "{} sustained", "f32_gflop_s": "f32 {} GFLOP/s", "int8_gop_s": "int8 {} GOP/s", "bf16_gflop_s": "bf16 {} GFLOP/s"}
     return "Limits meanwhile, median (min-max): " + ", ".join(
-        text.format(spread(report["limits"][name])) for name, text in units.items() if report["limits"][name]) + "."
+        text.format(spread(report["limits"][name])) for name, text in units.items() if report["limits"].get(name)) + "."
 
 
 def machine_section(doctor):

@@ -42,6 +42,7 @@ MachineLimits MachineProbe::measure() {
 
 MachineLimits MachineProbe::mean(const MachineLimits& a, const MachineLimits& b) {
   return {.read_gb_s = (a.read_gb_s + b.read_gb_s) / 2,
+          .read_sustained_gb_s = (a.read_sustained_gb_s + b.read_sustained_gb_s) / 2,
           .f32_gflop_s = (a.f32_gflop_s + b.f32_gflop_s) / 2,
           .int8_gop_s = (a.int8_gop_s + b.int8_gop_s) / 2,
           .bf16_gflop_s = (a.bf16_gflop_s + b.bf16_gflop_s) / 2};

@@ -23,9 +23,10 @@ def check_report(report, command):
     assert machine["threads"] == 2 and machine["isa"] in ("scalar", "avx2", "avx512_vnni", "avx512_bf16")
     limits = report["limits"]
     assert limits["measurements"] >= 2
-    for name in ("read_gb_s", "f32_gflop_s", "int8_gop_s", "bf16_gflop_s"):
+    for name in ("read_gb_s", "read_sustained_gb_s", "f32_gflop_s", "int8_gop_s", "bf16_gflop_s"):
         if limits[name] is not None:
             check_spread(limits[name])
+    assert limits["read_sustained_gb_s"]["median"] <= limits["read_gb_s"]["median"]
     assert limits["read_gb_s"] and limits["f32_gflop_s"]
 
 

@@ -20,6 +20,7 @@ struct Limit {
   double MachineLimits::* value;
 };
 constexpr Limit kLimits[] = {{"read_gb_s", "read", "GB/s", &MachineLimits::read_gb_s},
+                             {"read_sustained_gb_s", "sustained", "GB/s", &MachineLimits::read_sustained_gb_s},
                              {"f32_gflop_s", "f32", "GFLOP/s", &MachineLimits::f32_gflop_s},
                              {"int8_gop_s", "int8", "GOP/s", &MachineLimits::int8_gop_s},
                              {"bf16_gflop_s", "bf16", "GFLOP/s", &MachineLimits::bf16_gflop_s}};

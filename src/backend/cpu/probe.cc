@@ -19,17 +19,25 @@ constexpr double kPassSeconds = 2e-3;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// The best rate of passes repeated for `seconds`, two at least; pass() returns the amount done.
+struct Rate {
+  double best = 0.0, sustained = 0.0;  // of a pass, of all together
+};
+
+// Of passes repeated for `seconds`, two at least; pass() returns the amount done.
 template <typename Pass>
-double best_rate(double seconds, Pass pass) {
-  double best = 0.0;
+Rate measure_rate(double seconds, Pass pass) {
+  Rate rate;
+  double done = 0.0, passing = 0.0;
   const Clock::time_point start = Clock::now();
   for (int i = 0; i < 2 || seconds_since(start) < seconds; ++i) {
     const Clock::time_point begin = Clock::now();
-    const double amount = pass();
-    best = std::max(best, amount / seconds_since(begin));
+    const double amount = pass(), took = seconds_since(begin);
+    rate.best = std::max(rate.best, amount / took);
+    done += amount;
+    passing += took;
   }
-  return best;
+  rate.sustained = done / passing;
+  return rate;
 }
 
 double measure_arithmetic(WorkerTeam& team, double (*peak)(std::int64_t), double seconds) {
@@ -40,11 +48,12 @@ double measure_arithmetic(WorkerTeam& team, double (*peak)(std::int64_t), double
     peak(steps);
     took = seconds_since(begin);
   }
-  return best_rate(seconds, [&] {
+  const auto pass = [&] {
     std::atomic<double> total{0.0};
     team.run([&](int) { total.fetch_add(peak(steps)); });
     return total.load();
-  });
+  };
+  return measure_rate(seconds, pass).best;
 }
 
 std::size_t stream_bytes(const CpuInfo& info) {
@@ -54,14 +63,14 @@ std::size_t stream_bytes(const CpuInfo& info) {
   return static_cast<std::size_t>(bytes);
 }
 
-double measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds) {
+Rate measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds) {
   // Pieces of 512 KB dealt in order: each thread reads long runs, and one that was interrupted does not hold up the
   // others.
   constexpr std::size_t kPiece = std::size_t{512} << 10;
   Result<Buffer> buffer = Buffer::allocate(stream_bytes(cpu_info()));
-  if (!buffer) return 0.0;
+  if (!buffer) return {};
   const std::size_t pieces = buffer->size() / kPiece;
-  if (pieces == 0) return 0.0;
+  if (pieces == 0) return {};
   // Written first: pages never touched would all be the one page of zeros.
   team.split(static_cast<std::int64_t>(pieces), 4, [&](std::int64_t begin, std::int64_t end) {
     std::memset(buffer->data() + static_cast<std::size_t>(begin) * kPiece, 0x3f,
@@ -70,7 +79,7 @@ double measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds) 
   // A pass reads the next 32 MB at most, around and around: what it left in the cache is gone when it comes by again.
   const std::size_t pass_pieces = std::clamp<std::size_t>(pieces / 4, 1, 64);
   std::size_t first = 0;
-  return best_rate(seconds, [&] {
+  return measure_rate(seconds, [&] {
     std::atomic<std::size_t> next{0};
     team.run([&](int) {
       for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < pass_pieces;) {
@@ -87,7 +96,9 @@ double measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds) 
 MachineLimits measure_limits(int threads, Isa isa, double seconds_per_probe) {
   WorkerTeam team(threads);
   const KernelSet kernels = select_kernels(isa);
-  return {.read_gb_s = measure_read(team, kernels, seconds_per_probe) * 1e-9,
+  const Rate read = measure_read(team, kernels, seconds_per_probe);
+  return {.read_gb_s = read.best * 1e-9,
+          .read_sustained_gb_s = read.sustained * 1e-9,
           .f32_gflop_s = measure_arithmetic(team, kernels.peak_f32, seconds_per_probe) * 1e-9,
           .int8_gop_s = measure_arithmetic(team, kernels.peak_int8, seconds_per_probe) * 1e-9,
           .bf16_gflop_s = measure_arithmetic(team, kernels.peak_bf16, seconds_per_probe) * 1e-9};
@@ -95,7 +106,7 @@ MachineLimits measure_limits(int threads, Isa isa, double seconds_per_probe) {
 
 double measure_read_bandwidth(int threads, Isa isa, double seconds) {
   WorkerTeam team(threads);
-  return measure_read(team, select_kernels(isa), seconds) * 1e-9;
+  return measure_read(team, select_kernels(isa), seconds).best * 1e-9;
 }
 
 }  // namespace millrace::backend::cpu

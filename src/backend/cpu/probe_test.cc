@@ -18,6 +18,8 @@ TEST(Probe, MeasuresEveryLimitThatTheProcessorHas) {
     // outside.
     EXPECT_GT(limits.read_gb_s, 0.05);
     EXPECT_LT(limits.read_gb_s, 1e3);
+    EXPECT_LE(limits.read_sustained_gb_s, limits.read_gb_s);
+    EXPECT_GT(limits.read_sustained_gb_s, limits.read_gb_s / 1e3);
     EXPECT_GT(limits.f32_gflop_s, 0.01);
     EXPECT_LT(limits.f32_gflop_s, 1e3);
     EXPECT_GT(limits.int8_gop_s, 0.01);
