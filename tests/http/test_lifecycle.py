@@ -343,3 +343,25 @@ def test_two_busy_models_share_the_machine(start, model):
         busy = {line.split('model_name="')[1].split('"')[0] for line in server.call("GET", "/metrics").body.decode().splitlines()
                 if line.startswith("millrace:step_phase_seconds_count") and 'phase="send"' in line and not line.endswith(" 0")}
         assert busy == {"m", "other"}
+
+
+def states(server):
+    return {card["id"]: card["status"] for card in server.call("GET", "/v1/models").json()["data"]}
+
+
+def test_models_that_nobody_asks_for_go_and_come_back(start, model):
+    """The idle ones, and one in the way of another; what was measured of them stays."""
+    with start("--model", f"other={model}", "--model-idle-timeout", "0.2") as server:
+        ask = {"prompt": "Count: 1, 2, 3,", "max_tokens": 4, "temperature": 0}
+        first = server.post(TEXT, ask | {"model": "other"}).json()["choices"][0]["text"]
+        wait_for(lambda: set(states(server).values()) == {"unloaded"}, 60)
+        assert 'model_name="other"' in server.call("GET", "/metrics").body.decode()
+        assert server.post(TEXT, ask | {"model": "other"}).json()["choices"][0]["text"] == first
+    with start("--model", f"other={model}", "--model-memory", "1") as server:  # no room for two
+        assert server.post(TEXT, ask | {"model": "other"}).json()["choices"][0]["text"] == first
+        assert states(server) == {"m": "unloaded", "other": "ready"}
+        with server.open_stream(TEXT, LONG | {"max_tokens": 3500}) as plug:
+            plug.recv(1, socket.MSG_PEEK)
+            assert states(server) == {"m": "ready", "other": "unloaded"}
+            assert server.post(TEXT, ask | {"model": "other"}).status == 200
+            assert states(server) == {"m": "ready", "other": "ready"}  # one that is busy stays

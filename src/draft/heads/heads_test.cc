@@ -391,6 +391,9 @@ TEST_F(HeadsTest, ReadTheLayoutsInWhichHeadsArePublished) {
 
 // What is said before there are pages is what is taken for them.
 TEST_F(HeadsTest, TakeForPagesWhatTheySaid) {
+  const kv::KvStore store = kv::KvStore::create(*backend_, std::ssize(target_->spec().layers),
+                                                target_->kv_geometry({.dtype = DType::kF32}), kPages)
+                                .or_throw();
   for (const auto& [method, directory] :
        {std::pair("eagle", heads_.eagle().write("pages_eagle", heads_.eagle_config())),
         {"eagle", heads_.eagle3().write("pages_eagle3", heads_.eagle3_config())},
@@ -402,6 +405,7 @@ TEST_F(HeadsTest, TakeForPagesWhatTheySaid) {
     for (const DType dtype : {DType::kF32, DType::kBF16}) {
       DrafterOptions how = options(directory);
       how.model = {target_.get(), [](model::Transformer*) {}};
+      how.place.store = &store;  // early-exit keeps a reference
       how.place.form.dtype = dtype;
       how.place.pages = 0;
       const std::size_t of_a_page = page_bytes(method, how).or_throw();
