@@ -1,5 +1,6 @@
 #include "checkpoint/bounded_reader.h"
 
+#include "base/check.h"
 #include "base/error.h"
 
 namespace millrace::checkpoint {
@@ -8,13 +9,27 @@ constexpr std::size_t kBufferBytes = 256 << 10;
 }
 
 BoundedReader::BoundedReader(const RandomAccessFile& file, std::uint64_t limit_bytes)
-    : file_(file), end_(std::min(file.size(), limit_bytes)), buffer_(std::min<std::uint64_t>(kBufferBytes, end_)) {}
+    : file_(file),
+      end_(std::min(file.size(), limit_bytes)),
+      end_is_(end_ < file.size() ? " of the size a header may have" : ""),
+      buffer_(std::min<std::uint64_t>(kBufferBytes, end_)) {}
+
+BoundedReader::BoundedReader(const RandomAccessFile& file, std::uint64_t offset, std::uint64_t bytes)
+    : file_(file),
+      end_(offset + bytes),
+      position_(offset),
+      end_is_(" of this part of the file"),
+      buffer_(std::min<std::uint64_t>(kBufferBytes, bytes)),
+      buffer_start_(offset) {
+  CHECK_LE(offset, file.size());
+  CHECK_LE(bytes, file.size() - offset);
+}
 
 void BoundedReader::require(std::uint64_t count, std::uint64_t item_bytes, std::string_view field) const {
   if (count <= remaining() / item_bytes) return;
   throw_load_error(ErrorCode::kBadFile, std::string(field),
                    "{}: {}: {} items of {} bytes or more expected, {} bytes left{}", path(), field, count, item_bytes,
-                   remaining(), end_ < file_.size() ? " of the size a header may have" : "");
+                   remaining(), end_is_);
 }
 
 void BoundedReader::refill() {

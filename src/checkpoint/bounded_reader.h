@@ -17,11 +17,14 @@ namespace millrace::checkpoint {
 static_assert(std::endian::native == std::endian::little,
               "both file formats are little-endian and are read as they lie");
 
-// Reads a file's header front to back through a buffer and never past min(file size, limit). What would not fit is a
-// LoadError that names file and field, before anything is allocated for it. One thread; borrows the file.
+// Reads a file's header, or a part within the file, front to back through a buffer and never past its end. What would
+// not fit is a LoadError that names file and field, before anything is allocated for it. One thread; borrows the file.
 class BoundedReader {
  public:
+  // The first bytes of the file: at most `limit_bytes`.
   BoundedReader(const RandomAccessFile& file, std::uint64_t limit_bytes);
+  // The `bytes` at `offset`, which lie inside the file: what was not checked against its size does not come here.
+  BoundedReader(const RandomAccessFile& file, std::uint64_t offset, std::uint64_t bytes);
 
   std::uint64_t position() const noexcept { return position_; }
   std::uint64_t remaining() const noexcept { return end_ - position_; }
@@ -55,7 +58,8 @@ class BoundedReader {
 
   const RandomAccessFile& file_;
   std::uint64_t end_;
-  std::uint64_t position_ = 0;
+  std::uint64_t position_ = 0;  // in the file
+  std::string_view end_is_;     // what the end is of, in messages; empty = of the file
   std::vector<std::byte> buffer_;
   std::uint64_t buffer_start_ = 0;  // offset in the file of the buffer's first byte
   std::size_t buffer_end_ = 0;      // bytes of the buffer that hold data

@@ -4,6 +4,15 @@
 
 namespace millrace::checkpoint {
 
+std::string_view to_string(Checkpoint::Container container) noexcept {
+  switch (container) {
+    case Checkpoint::Container::kGguf: return "gguf";
+    case Checkpoint::Container::kSafetensors: return "safetensors";
+    case Checkpoint::Container::kTorch: return "torch";
+  }
+  return "";
+}
+
 const RawTensor* Checkpoint::find(const std::string& name) const {
   const auto it = tensor_index.find(name);
   return it == tensor_index.end() ? nullptr : &tensors[it->second];

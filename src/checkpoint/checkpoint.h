@@ -30,7 +30,7 @@ struct RawTensor {
 // A model's files, opened and checked: configuration, tensor directory, tokenizer, template, sampling defaults. Tensor
 // data are read on demand with pread, never mapped. Immutable after opening; read() is thread-safe.
 struct Checkpoint {
-  enum class Container { kGguf, kSafetensors };
+  enum class Container { kGguf, kSafetensors, kTorch };  // both latter with Hugging Face's configuration and names
   Container container = Container::kGguf;
   std::string path;  // the .gguf file or the directory
   ModelConfig config;
@@ -46,8 +46,10 @@ struct Checkpoint {
   Result<void> read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const;
 };
 
-// Opens a .gguf file or a directory with config.json and safetensors. Errors name file, field or tensor, expected and
-// found.
+std::string_view to_string(Checkpoint::Container container) noexcept;  // "gguf", "safetensors", "torch"
+
+// Opens a .gguf file or a directory with config.json and safetensors or files of torch. Errors name file, field or
+// tensor, expected and found.
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path);
 
 }  // namespace millrace::checkpoint

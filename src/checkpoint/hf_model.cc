@@ -5,7 +5,7 @@
 
 #include "checkpoint/hf_config.h"
 #include "checkpoint/json_fields.h"
-#include "checkpoint/safetensors_shards.h"
+#include "checkpoint/weight_files.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -98,7 +98,6 @@ GenerationDefaults read_generation(Env& env, const std::string& directory, const
 
 std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, TokenizerFiles* tokenizer_out) {
   auto checkpoint = std::make_unique<Checkpoint>();
-  checkpoint->container = Checkpoint::Container::kSafetensors;
   checkpoint->path = directory;
   const std::string config_file = directory + "/config.json";
   const std::string config_json = required_file(env, config_file, kMaxConfigBytes);
@@ -106,7 +105,7 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, Tokeniz
   if (checkpoint->config.name.empty()) {
     checkpoint->config.name = std::filesystem::path(directory + "/").parent_path().filename().string();
   }
-  open_safetensors(env, directory, *checkpoint);
+  open_weights(env, directory, *checkpoint);
   TokenizerFiles tokenizer;
   tokenizer.tokenizer_json = read_optional_file(env, directory + "/tokenizer.json", kMaxTokenizerBytes).value_or("");
   if (tokenizer.tokenizer_json.empty()) {

@@ -13,8 +13,8 @@ struct TokenizerFiles {
   std::string tokenizer_json, tokenizer_config_json, vocabulary;
 };
 
-// Opens a directory with config.json and model.safetensors (or model.safetensors.index.json and its shards), all but
-// the tokenizer, whose files come out as text.
+// Opens a directory with config.json and model.safetensors (or model.safetensors.index.json and its shards) or, without
+// those, pytorch_model.bin (likewise), all but the tokenizer, whose files come out as text.
 Result<std::unique_ptr<Checkpoint>> read_huggingface(Env& env, const std::string& directory,
                                                      TokenizerFiles* tokenizer_out);
 

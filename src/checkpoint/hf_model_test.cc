@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/tiny_directory.h"
+#include "checkpoint/tiny_torch_file.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -106,7 +107,7 @@ TEST(HuggingFace, RefusesABrokenIndex) {
       "d/model.safetensors.index.json: weight_map: expected an object of tensor names and file names, found array");
 }
 
-TEST(HuggingFace, RefusesCodeAndPickles) {
+TEST(HuggingFace, RefusesCode) {
   MemoryEnv env = tiny_directory();
   env.files["d/config.json"].insert(1, R"("auto_map": {"AutoModel": "evil.Model"}, )");
   EXPECT_EQ(outcome(env),
@@ -116,12 +117,15 @@ TEST(HuggingFace, RefusesCodeAndPickles) {
   EXPECT_EQ(outcome(env), "opened");
   env = tiny_directory();
   env.files.erase("d/model.safetensors");
-  EXPECT_EQ(outcome(env), "d: neither model.safetensors nor model.safetensors.index.json is there");
-  env.files["d/pytorch_model.bin"] = "x";
+  env.files["d/pytorch_model.bin"] = TinyTorchFile{.pickle =
+                                                       "\x80\x02"
+                                                       "cos\nsystem\n."}
+                                         .bytes();
   EXPECT_EQ(outcome(env),
-            "d: holds pytorch_model.bin but no safetensors: pickle files can run code when they are read and are "
-            "refused; convert "
-            "the model to safetensors or GGUF");
+            "d/pytorch_model.bin: it names 'os.system': refused, as reading it would run code; convert the file to "
+            "safetensors");
+  env.files["d/pytorch_model.bin"] = TinyTorchFile().bytes();
+  EXPECT_EQ(outcome(env), "opened");
   env.files.clear();
   EXPECT_EQ(outcome(env), "d/config.json: No such file or directory");
 }

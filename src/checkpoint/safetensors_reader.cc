@@ -36,11 +36,6 @@ Shape checked_shape(const std::string& file, const SafetensorsEntry& entry) {
   return shape;
 }
 
-// 0: not an integer.
-std::int64_t integer_bytes(std::string_view dtype) {
-  return dtype == "I64" ? 8 : dtype == "I32" ? 4 : dtype == "U8" || dtype == "BOOL" ? 1 : 0;
-}
-
 RawTensor checked_tensor(const std::string& file, SafetensorsEntry& entry, bool integers) {
   RawTensor tensor;
   tensor.format = quant::find_safetensors_dtype(*entry.dtype);
@@ -103,12 +98,7 @@ std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file, std
   tensors.reserve(entries.size());
   for (SafetensorsEntry& entry : entries) tensors.push_back(checked_tensor(path, entry, integers != nullptr));
   place(path, in.position(), file.size() - in.position(), tensors);
-  std::erase_if(tensors, [&](RawTensor& tensor) {
-    if (tensor.format != nullptr) return false;
-    const std::int64_t value_bytes = static_cast<std::int64_t>(tensor.bytes) / tensor.shape.elements();
-    integers->push_back({std::move(tensor), value_bytes});
-    return true;
-  });
+  set_integers_apart(tensors, integers);
   return tensors;
 }
 

@@ -5,16 +5,11 @@
 
 #include "base/env.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/integer_tensor.h"
 
 namespace millrace::checkpoint {
 
 inline constexpr std::uint64_t kSafetensorsMaxHeaderBytes = 100'000'000;  // the limit of the format's own library
-
-// A tensor of whole numbers: tables beside the weights. Its RawTensor has no format.
-struct IntegerTensor {
-  RawTensor tensor;
-  std::int64_t value_bytes = 0;  // of one: 8 and 4 with a sign, 1 without
-};
 
 // The tensor directory of one .safetensors file, sorted by offset; RawTensor::file = 0, offsets absolute. Checked:
 // sizes against overflow, data that tile the rest of the file exactly (no hole, no overlap, nothing behind), no name

@@ -132,20 +132,21 @@ std::vector<CachedModel> models_of(const CachedSnapshot& snapshot) {
     if (gguf.complete) model.path /= gguf.shards.front();
     models.push_back(std::move(model));
   }
-  const bool indexed = find_file(snapshot.files, kIndexName) != nullptr;
-  if (indexed || find_file(snapshot.files, kSingleName) != nullptr || ggufs.empty()) {
+  const checkpoint::WeightContainer* container = find_container(snapshot.files);
+  if (container != nullptr || ggufs.empty()) {
+    const std::string format(container == nullptr ? "" : to_string(container->container));
     const auto read = [&](const RepositoryFile& file) {
       return read_file(Env::system(), (snapshot.path / file.name).string(), kMaxIndexBytes);
     };
-    const auto choice = choose_model(snapshot.repository, snapshot.files, indexed ? "safetensors" : "", read);
+    const auto choice = choose_model(snapshot.repository, snapshot.files, format, read);
     std::vector<std::string> files;
     for (const RepositoryFile& file : snapshot.files) {
       if (!is_gguf_name(file.name)) files.push_back(file.name);
     }
     CachedModel model = model_in(snapshot, std::move(files));
-    if (indexed || find_file(snapshot.files, kSingleName) != nullptr) model.format = "safetensors";
+    model.format = format;
     model.complete = choice.ok();
-    model.reference = reference_to(snapshot, ggufs.empty() ? "" : "safetensors");
+    model.reference = reference_to(snapshot, ggufs.empty() ? "" : format);
     models.push_back(std::move(model));
   }
   return models;

@@ -23,11 +23,11 @@ CachedSnapshot read_snapshot(const CacheLayout& cache, const std::string& reposi
 std::vector<CachedSnapshot> read_cache(const CacheLayout& cache);
 std::vector<std::string> cached_commits(const CacheLayout& cache, const std::string& repository);
 
-// A model that a snapshot holds: one for each GGUF, one for safetensors.
+// A model that a snapshot holds: one for each GGUF, one for safetensors or, without those, files of torch.
 struct CachedModel {
   std::string reference;  // what `run` takes
   std::string repository, commit, quantization;
-  std::string format;             // "gguf", "safetensors"; empty = neither
+  std::string format;             // "gguf", "safetensors", "torch"; empty = none of them
   std::vector<std::string> refs;  // branches and tags
   std::vector<std::string> files;
   std::uint64_t bytes = 0;  // of `files`

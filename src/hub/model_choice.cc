@@ -13,13 +13,14 @@ namespace millrace::hub {
 namespace {
 
 using checkpoint::quote_name;
+using checkpoint::WeightContainer;
 using Files = std::span<const RepositoryFile>;
 
 constexpr std::uint64_t kMaxReadmeBytes = 1 << 20;
 
 bool is_readme(const RepositoryFile& file) { return file.name == "README.md" && file.size <= kMaxReadmeBytes; }
 
-// What a safetensors model needs besides its weights.
+// What a model of Hugging Face's format needs besides its weights.
 bool is_companion(const RepositoryFile& file) {
   constexpr std::string_view kNames[] = {"config.json",
                                          "generation_config.json",
@@ -130,7 +131,8 @@ Result<ModelChoice> prefer_gguf(const std::string& where, Files files, const std
 }
 
 // The shards that an index names, each once.
-Result<std::vector<std::string>> shards_of_index(const std::string& file, const std::string& text) {
+Result<std::vector<std::string>> shards_of_index(const std::string& file, const std::string& text,
+                                                 std::string_view extension) {
   try {
     const nlohmann::json json = checkpoint::parse_json_object(file, text);
     const checkpoint::JsonFields fields(file, json);
@@ -139,9 +141,9 @@ Result<std::vector<std::string>> shards_of_index(const std::string& file, const 
     std::set<std::string> shards;
     for (const auto& [tensor, shard] : map->items()) {
       const auto name = shard.is_string() ? shard.get<std::string>() : std::string();
-      if (!is_safe_file_name(name) || !name.ends_with(".safetensors")) {
-        return make_error(ErrorCode::kBadFile, file, "{}: tensor {}: a .safetensors file expected, found {}", file,
-                          quote_name(tensor), quote_name(name));
+      if (!is_safe_file_name(name) || !name.ends_with(extension)) {
+        return make_error(ErrorCode::kBadFile, file, "{}: tensor {}: a {} file expected, found {}", file,
+                          quote_name(tensor), extension, quote_name(name));
       }
       shards.insert(name);
     }
@@ -151,26 +153,33 @@ Result<std::vector<std::string>> shards_of_index(const std::string& file, const 
   }
 }
 
-Result<ModelChoice> choose_safetensors(const std::string& where, Files files, const ReadFile& read) {
+std::string own_name(const WeightContainer& container) {
+  return std::string(checkpoint::kMedusaStem).append(container.own_extension);
+}
+
+// Weights beside config.json: in one file, in shards, or heads alone.
+Result<ModelChoice> choose_directory(const std::string& where, Files files, const WeightContainer& container,
+                                     const ReadFile& read) {
   ModelChoice choice;
-  choice.format = ModelChoice::Format::kSafetensors;
+  choice.format = container.container;
   for (const RepositoryFile& file : files) {
     if (is_companion(file)) choice.metadata.push_back(file.name);
   }
-  if (find_file(files, kSingleName) != nullptr) {
-    choice.weights.emplace_back(kSingleName);
-  } else {
-    const RepositoryFile& index = *find_file(files, kIndexName);
-    if (index.size > kMaxIndexBytes) {
-      return make_error(ErrorCode::kBadFile, "model", "{}: {}: {} bytes, at most {} expected", where, kIndexName,
-                        index.size, kMaxIndexBytes);
+  if (find_file(files, container.single) != nullptr) {
+    choice.weights.emplace_back(container.single);
+  } else if (const RepositoryFile* index = find_file(files, container.index)) {
+    if (index->size > kMaxIndexBytes) {
+      return make_error(ErrorCode::kBadFile, "model", "{}: {}: {} bytes, at most {} expected", where, container.index,
+                        index->size, kMaxIndexBytes);
     }
-    auto text = read(index);
+    auto text = read(*index);
     if (!text) return text.error();
-    auto shards = shards_of_index(where + ": " + std::string(kIndexName), *text);
+    auto shards = shards_of_index(where + ": " + std::string(container.index), *text, container.extension);
     if (!shards) return shards.error();
-    choice.metadata.emplace_back(kIndexName);
+    choice.metadata.emplace_back(container.index);
     choice.weights = *std::move(shards);
+  } else {
+    choice.weights.push_back(own_name(container));
   }
   for (const std::string& name : choice.weights) {
     if (find_file(files, name) == nullptr) {
@@ -179,7 +188,8 @@ Result<ModelChoice> choose_safetensors(const std::string& where, Files files, co
     }
   }
   if (find_file(files, "config.json") == nullptr) {
-    return make_error(ErrorCode::kUnsupported, "model", "{}: safetensors without config.json", where);
+    return make_error(ErrorCode::kUnsupported, "model", "{}: {} without config.json", where,
+                      to_string(container.container));
   }
   return choice;
 }
@@ -195,8 +205,8 @@ Error nothing_usable(const std::string& where, Files files) {
   }
   return make_error(
       ErrorCode::kUnsupported, "model",
-      "{}: no .gguf and no model.safetensors{}; millrace reads GGUF and safetensors, never files that can "
-      "hold code",
+      "{}: no .gguf, no model.safetensors and no pytorch_model.bin{}; millrace reads GGUF, safetensors and the tensors "
+      "that torch.save wrote, and runs no code of a file",
       where, found.empty() ? fmt::format(" among {} files", files.size()) : ", only " + found);
 }
 
@@ -205,6 +215,17 @@ Error nothing_usable(const std::string& where, Files files) {
 const RepositoryFile* find_file(Files files, std::string_view name) {
   const auto it = std::ranges::find(files, name, &RepositoryFile::name);
   return it == files.end() ? nullptr : &*it;
+}
+
+const WeightContainer* find_container(Files files, std::string_view name) {
+  for (const WeightContainer& container : checkpoint::weight_containers()) {
+    if (!name.empty() && name != to_string(container.container)) continue;
+    for (const std::string_view file : {container.single, container.index}) {
+      if (find_file(files, file) != nullptr) return &container;
+    }
+    if (find_file(files, own_name(container)) != nullptr) return &container;
+  }
+  return nullptr;
 }
 
 std::vector<GgufModel> gguf_models(Files files) {
@@ -231,13 +252,17 @@ std::vector<GgufModel> gguf_models(Files files) {
 Result<ModelChoice> choose_model(const std::string& where, Files files, const std::string& selector,
                                  const ReadFile& read) {
   const std::vector<GgufModel> models = gguf_models(files);
-  const bool safetensors = find_file(files, kSingleName) != nullptr || find_file(files, kIndexName) != nullptr;
-  if (!selector.empty() && lower_case(selector) != "safetensors") return select_gguf(where, files, models, selector);
+  const std::string wanted = lower_case(selector);
+  const bool by_container = wanted == "safetensors" || wanted == "torch";
+  if (!selector.empty() && !by_container) return select_gguf(where, files, models, selector);
+  const WeightContainer* container = find_container(files, wanted);
   const bool quantized = std::ranges::any_of(models, [](const GgufModel& model) {
     return !model.quantization.empty() && !is_full_precision(model.quantization);
   });
-  if (safetensors && (!quantized || !selector.empty())) return choose_safetensors(where, files, read);
-  if (!models.empty() && selector.empty()) return prefer_gguf(where, files, models);
+  const bool before_gguf =
+      by_container || models.empty() || (!quantized && container == &checkpoint::weight_containers().front());
+  if (container != nullptr && before_gguf) return choose_directory(where, files, *container, read);
+  if (!models.empty() && !by_container) return prefer_gguf(where, files, models);
   return nothing_usable(where, files);
 }
 

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "checkpoint/weight_files.h"
 #include "hub/repository_file.h"
 
 namespace millrace::hub {
 
 // Which files of a repository make up one model.
 struct ModelChoice {
-  enum class Format { kGguf, kSafetensors };
+  using Format = checkpoint::Checkpoint::Container;
   Format format = Format::kGguf;
   std::string quantization;           // of a GGUF, by its name; may be empty
   std::string entry;                  // the .gguf (of several shards the first); empty = the folder is the model
@@ -24,9 +25,11 @@ struct ModelChoice {
 using ReadFile = std::function<Result<std::string>(const RepositoryFile&)>;
 
 // The model that `selector` (a quantization or a file's name, empty = the best there is) names among `files`. `where`
-// names the repository in messages; `read` is asked for the index of sharded safetensors alone.
-// Quantized GGUF comes before safetensors, and those before GGUF in full precision. Files that can hold code (.bin,
-// .pt, .h5 ...) are never chosen: kUnsupported where there is nothing else. kNotFound lists what there is.
+// names the repository in messages; `read` is asked for the index of shards alone.
+// Quantized GGUF comes before safetensors, those before GGUF in full precision, and files of torch (.bin, .pt), of
+// which the reader runs nothing, are chosen where there is nothing else; "safetensors" and "torch" as a selector ask
+// for them. Other files that can hold code (.h5, .py ...) are never chosen: kUnsupported where there is nothing else.
+// kNotFound lists what there is.
 Result<ModelChoice> choose_model(const std::string& where, std::span<const RepositoryFile> files,
                                  const std::string& selector, const ReadFile& read);
 
@@ -41,9 +44,10 @@ std::vector<GgufModel> gguf_models(std::span<const RepositoryFile> files);
 
 const RepositoryFile* find_file(std::span<const RepositoryFile> files, std::string_view name);
 
-// Limit of the index of sharded safetensors, bytes.
+// The first of checkpoint::weight_containers() that `files` hold one of, of this name if one is given; null: none.
+const checkpoint::WeightContainer* find_container(std::span<const RepositoryFile> files, std::string_view name = {});
+
+// Limit of the index of shards, bytes.
 inline constexpr std::uint64_t kMaxIndexBytes = 64 << 20;
-inline constexpr std::string_view kIndexName = "model.safetensors.index.json";
-inline constexpr std::string_view kSingleName = "model.safetensors";
 
 }  // namespace millrace::hub

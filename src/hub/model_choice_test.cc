@@ -66,6 +66,29 @@ TEST(ModelChoice, AnIndexNamesItsShards) {
   EXPECT_EQ(choice->metadata, (std::vector<std::string>{"config.json", "model.safetensors.index.json"}));
 }
 
+TEST(ModelChoice, FilesOfTorchComeLast) {
+  using Format = ModelChoice::Format;
+  EXPECT_EQ(choose({"config.json", "pytorch_model.bin", "model.h5"})->weights,
+            std::vector<std::string>{"pytorch_model.bin"});
+  EXPECT_EQ(choose({"config.json", "pytorch_model.bin"})->format, Format::kTorch);
+  EXPECT_EQ(choose({"config.json", "pytorch_model.bin", "model.safetensors"})->weights,
+            std::vector<std::string>{"model.safetensors"});
+  EXPECT_EQ(choose({"config.json", "pytorch_model.bin", "m-F16.gguf"})->format, Format::kGguf);
+  EXPECT_EQ(choose({"config.json", "pytorch_model.bin", "m-Q4_0.gguf"}, "torch")->format, Format::kTorch);
+  EXPECT_FALSE(choose({"config.json", "pytorch_model.bin"}, "safetensors"));
+  EXPECT_EQ(message(choose({"pytorch_model.bin"})), "org/name: torch without config.json");
+  const std::vector<std::string> sharded = {"config.json", "pytorch_model.bin.index.json", "1.bin", "2.bin"};
+  EXPECT_EQ(choose(sharded, "", R"({"weight_map": {"x": "2.bin", "y": "1.bin"}})")->weights,
+            (std::vector<std::string>{"1.bin", "2.bin"}));
+  EXPECT_FALSE(choose(sharded, "", R"({"weight_map": {"x": "evil.py"}})"));
+}
+
+TEST(ModelChoice, HeadsMayBeAlone) {
+  EXPECT_EQ(choose({"config.json", "medusa_lm_head.pt"})->weights, std::vector<std::string>{"medusa_lm_head.pt"});
+  EXPECT_EQ(choose({"config.json", "medusa_lm_head.pt", "medusa_lm_head.safetensors"})->weights,
+            std::vector<std::string>{"medusa_lm_head.safetensors"});
+}
+
 TEST(ModelChoice, AHostileIndexIsRefused) {
   const std::vector<std::string> names = {"config.json", "model.safetensors.index.json"};
   for (const char* index : {"[]", "{}", R"({"weight_map": {"x": "../../y.safetensors"}})",
@@ -77,7 +100,8 @@ TEST(ModelChoice, AHostileIndexIsRefused) {
 }
 
 TEST(ModelChoice, SaysWhatThereIsInstead) {
-  EXPECT_NE(message(choose({"pytorch_model.bin", "tf_model.h5"})).find("only .bin, .h5"), std::string::npos);
+  EXPECT_NE(message(choose({"model.bin", "tf_model.h5"})).find("only .bin, .h5"), std::string::npos);
+  EXPECT_NE(message(choose({"m.gguf", "config.json"}, "safetensors")).find("no model.safetensors"), std::string::npos);
   EXPECT_NE(message(choose({"README.md"})).find("among 1 files"), std::string::npos);
   EXPECT_NE(message(choose({"m-Q8_0.gguf"}, "Q2_K")).find("'Q8_0' (1.00 kB)"), std::string::npos);
   EXPECT_EQ(choose({"model.safetensors"}).error().code, ErrorCode::kUnsupported);

@@ -1,7 +1,8 @@
-"""Writes the seed files of corpus/{gguf,safetensors,hf_config,jinja_*}: small good files to start from. Needs gguf, safetensors, numpy, jinja2."""
+"""Writes the seed files of corpus/{gguf,safetensors,torch_file,hf_config,jinja_*}: small good files to start from. Needs gguf, safetensors, numpy, jinja2."""
 import json
 import pathlib
 import sys
+import zipfile
 
 import gguf
 import numpy as np
@@ -69,6 +70,18 @@ write_gguf(folder("gguf") / "yarn.gguf", "qwen2", yarn)
 save_file({"a": np.zeros((2, 3), np.float32), "b": np.zeros(4, np.float16)}, folder("safetensors") / "two.safetensors",
           metadata={"format": "pt"})
 save_file({"s": np.array(1, np.float32)}, folder("safetensors") / "scalar.safetensors")
+
+sys.path.insert(0, str(CORPUS.parents[1] / "oracle_files"))
+import torch_save  # noqa: E402
+
+tied = np.zeros((2, 3), np.float32)
+torch_save.save({"a": tied, "b": np.zeros(4, np.float16), "tied": tied}, folder("torch_file") / "state.bin")
+torch_save.save({"ids": np.arange(2), "mask": np.ones(3, bool)}, folder("torch_file") / "integers.bin", parameter=True,
+                force_zip64=False)
+torch_save.save({"a": tied}, folder("torch_file") / "later.bin", protocol=4)
+for name in ("state", "later"):  # without the zip file around it
+    with zipfile.ZipFile(folder("torch_file") / f"{name}.bin") as archive:
+        (folder("torch_file") / f"{name}.pkl").write_bytes(archive.read("archive/data.pkl"))
 for name, config in {"llama": LLAMA, "qwen": QWEN, "types": TYPES, "gpt2": GPT2}.items():
     (folder("hf_config") / f"{name}.json").write_text(json.dumps(config))
 

@@ -72,8 +72,22 @@ def test_fetches_what_a_safetensors_model_needs_and_no_more(hub, millrace, safet
         assert (folder / name).read_bytes() == safetensors_files[name]
 
 
+def test_fetches_files_of_torch_where_there_is_nothing_else(hub, millrace, fails):
+    weights = {"pytorch_model-00001-of-00002.bin": b"1" * 3000, "pytorch_model-00002-of-00002.bin": b"2" * 3000}
+    index = json.dumps({"weight_map": dict(zip("ab", weights))}).encode()
+    files = {"config.json": b"{}", "pytorch_model.bin.index.json": index, **weights}
+    hub.add("org/torch", {**files, "training_args.bin": b"x", "optimizer.pt": b"x", "modeling.py": b"x"})
+    pulled = json.loads(millrace("pull", "org/torch", "--json").out)
+    assert pulled["format"] == "torch" and {p.name for p in pathlib.Path(pulled["path"]).iterdir()} == set(files)
+    assert [m["format"] for m in json.loads(millrace("list", "--json").out)] == ["torch"]
+    hub.add("org/medusa", {"config.json": b"{}", "medusa_lm_head.pt": b"x" * 3000})
+    folder = pathlib.Path(millrace("pull", "org/medusa").out.strip())
+    assert {p.name for p in folder.iterdir()} == {"config.json", "medusa_lm_head.pt"}
+    assert "no model.safetensors" in fails(3, "pull", "org/torch:safetensors")
+
+
 def test_never_fetches_files_that_can_hold_code(hub, fails):
-    hub.add("org/pickle", {"config.json": b"{}", "pytorch_model.bin": b"x", "model.onnx": b"x"})
+    hub.add("org/pickle", {"config.json": b"{}", "model.bin": b"x", "model.onnx": b"x"})
     error = fails(3, "pull", "org/pickle")
     assert "only .bin, .onnx" in error and not hub.downloads()
 

@@ -2,8 +2,9 @@
 //   oracle_files unpack FORMAT   blocks on stdin -> float32 on stdout
 //   oracle_files pack FORMAT     float32 on stdin -> blocks on stdout
 //   oracle_files copy IN OUT     reads a .gguf or .safetensors file, writes the same metadata and tensors with our
-//   writer oracle_files describe FILE   name, format, shape and the sum of the data's bytes of each tensor, one JSON a
-//   line
+//   writer
+//   oracle_files describe FILE   name, format, shape and the sum of the data's bytes of each tensor, one JSON a line;
+//   also of a .bin or .pt file of torch, with its tensors of integers
 
 #include <cstring>
 #include <iostream>
@@ -19,6 +20,7 @@
 #include "checkpoint/hf_config.h"
 #include "checkpoint/safetensors_reader.h"
 #include "checkpoint/safetensors_writer.h"
+#include "checkpoint/torch_reader.h"
 
 namespace {
 
@@ -50,7 +52,15 @@ void pack(const quant::QuantFormat& format) {
 
 bool is_gguf(const std::string& path) { return path.ends_with(".gguf"); }
 
+bool is_torch(const std::string& path) { return path.ends_with(".bin") || path.ends_with(".pt"); }
+
 std::vector<RawTensor> tensors_of(const RandomAccessFile& file) {
+  if (is_torch(file.path())) {
+    std::vector<IntegerTensor> integers;
+    std::vector<RawTensor> tensors = read_torch_file(file, &integers);
+    for (IntegerTensor& one : integers) tensors.push_back(std::move(one.tensor));
+    return tensors;
+  }
   return is_gguf(file.path()) ? read_gguf_header(file).tensors : read_safetensors_header(file);
 }
 
@@ -63,8 +73,8 @@ void describe(const std::string& path) {
     for (const std::byte b : data) sum += std::to_integer<std::uint64_t>(b);
     std::vector<std::int64_t> shape;
     for (int i = 0; i < tensor.shape.rank(); ++i) shape.push_back(tensor.shape[i]);
-    std::cout << nlohmann::json{{"name", tensor.name}, {"format", tensor.format->name}, {"shape", shape}, {"sum", sum}}
-              << '\n';
+    const std::string_view format = tensor.format != nullptr ? tensor.format->name : "integer";
+    std::cout << nlohmann::json{{"name", tensor.name}, {"format", format}, {"shape", shape}, {"sum", sum}} << '\n';
   }
 }
 

@@ -155,7 +155,7 @@ Json make_report(const Checkpoint& checkpoint, const Flags& flags) {
   auto spec = model::make_spec(checkpoint);
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
   Json report = {{"path", checkpoint.path},
-                 {"container", checkpoint.container == Checkpoint::Container::kGguf ? "gguf" : "safetensors"},
+                 {"container", to_string(checkpoint.container)},
                  {"name", checkpoint.config.name},
                  {"architecture", checkpoint.config.architecture},
                  {"family", spec ? Json(spec->family) : Json(nullptr)},

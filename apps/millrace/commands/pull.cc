@@ -45,11 +45,10 @@ Json describe(const hub::RepositoryReference& reference, const hub::PullResult& 
   for (const hub::PulledFile& file : result.files) {
     files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"present", file.present}});
   }
-  const bool gguf = result.choice.format == hub::ModelChoice::Format::kGguf;
   return {{"repository", reference.name},
           {"revision", reference.revision},
           {"commit", result.commit},
-          {"format", gguf ? "gguf" : "safetensors"},
+          {"format", to_string(result.choice.format)},
           {"quantization", result.choice.quantization.empty() ? Json(nullptr) : Json(result.choice.quantization)},
           {"path", result.path},
           {"files", files},

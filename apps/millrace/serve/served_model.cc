@@ -59,8 +59,8 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
   }
 }
 
-// Before it is loaded, from the headers of its files. Weights of heads are not counted, and nothing is where the files
-// cannot be read: loading says why.
+// Before it is loaded, from the headers of its files. Nothing is counted where the files cannot be read: loading says
+// why.
 std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine) {
   try {
     const auto checkpoint = open_model(flags.model, flags.hub);
@@ -76,6 +76,13 @@ std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine)
     const draft::DrafterKind* kind = draft::find_drafter(speculation.method);
     if (kind != nullptr && kind->needs == draft::Needs::kModel && !speculation.model.empty()) {
       bytes += planned(*open_model(speculation.model, flags.hub), engine.kv_cache_tokens);
+    }
+    if (kind != nullptr && kind->weight_bytes != nullptr && !speculation.model.empty()) {
+      draft::DrafterOptions heads;
+      heads.heads = model_path(speculation.model, flags.hub);
+      heads.place.backend = backend.get();
+      heads.place.precision = flags.precision();
+      bytes += kind->weight_bytes(heads).or_throw();
     }
     return bytes;
   } catch (const LoadError&) {

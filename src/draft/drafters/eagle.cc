@@ -159,6 +159,13 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   return failure.error();
 }
 
+Result<std::size_t> weight_bytes(const DrafterOptions& options) try {
+  if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
+  return open_head_files(Env::system(), options.heads).packed_bytes(options.place);
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
 Result<std::size_t> page_bytes(const DrafterOptions& options) try {
   if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
   const HeadFiles files = open_head_files(Env::system(), options.heads);
@@ -175,7 +182,8 @@ DrafterKind eagle() {
       .description = "what a layer on the model's states makes of them, in the directory --spec-model (EAGLE, EAGLE-3)",
       .make = make,
       .needs = Needs::kHeads,
-      .page_bytes = page_bytes};
+      .page_bytes = page_bytes,
+      .weight_bytes = weight_bytes};
 }
 
 }  // namespace millrace::draft::drafters

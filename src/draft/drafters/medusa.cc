@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "checkpoint/weight_files.h"
 #include "draft/draft_rounds.h"
 #include "draft/heads/head_files.h"
 #include "draft/heads/row_buffer.h"
@@ -51,7 +52,7 @@ class Heads {
 
   std::vector<Head> load() {
     const checkpoint::JsonFields fields = files_.fields();
-    const std::int64_t heads = fields.required_integer({"medusa_num_heads", "num_heads"});
+    std::int64_t heads = fields.required_integer({"medusa_num_heads", "num_heads"});
     const std::int64_t blocks = fields.integer({"medusa_num_layers", "num_hidden_layers"}).value_or(1);
     check("medusa_num_heads", heads, kMostTokens);
     check("medusa_num_layers", blocks, kMostBlocks);
@@ -59,6 +60,8 @@ class Heads {
     for (const Naming& one : kNamings) {
       if (files_.has(name_of(one.logits, 0, blocks) + ".weight")) naming = &one;
     }
+    // Some files hold more heads than they say, as medusa-vicuna-7b-v1.3: 5, and 2 in its configuration.
+    while (heads < kMostTokens && files_.has(name_of(naming->logits, heads, blocks) + ".weight")) ++heads;
     std::vector<Head> all(static_cast<std::size_t>(heads));
     for (std::int64_t h = 0; h < heads; ++h) {
       Head& head = all[static_cast<std::size_t>(h)];
@@ -170,13 +173,20 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
     return make_error(ErrorCode::kInvalidArgument, "spec-model", "medusa needs --spec-model: a directory of its heads");
   }
   const DraftPlace& place = options.place;
-  const HeadFiles files = open_head_files(Env::system(), options.heads, "medusa_lm_head.safetensors");
+  const HeadFiles files = open_head_files(Env::system(), options.heads, checkpoint::kMedusaStem);
   std::vector<Head> heads = Heads(files, place).load();
   const model::ModelSpec& target = place.target->spec();
   auto states = StatePages::create(
       place, {.layers = {std::ssize(target.layers)}, .normed = true, .reduce = nullptr, .width = target.hidden_size});
   if (!states) return states.error();
   return std::unique_ptr<Drafter>(std::make_unique<Medusa>(place, std::move(heads), *std::move(states)));
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
+Result<std::size_t> weight_bytes(const DrafterOptions& options) try {
+  if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
+  return open_head_files(Env::system(), options.heads, checkpoint::kMedusaStem).packed_bytes(options.place);
 } catch (const LoadError& failure) {
   return failure.error();
 }
@@ -192,7 +202,8 @@ DrafterKind medusa() {
           .description = "what heads on the model's last state say, in the directory --spec-model",
           .make = make,
           .needs = Needs::kHeads,
-          .page_bytes = page_bytes};
+          .page_bytes = page_bytes,
+          .weight_bytes = weight_bytes};
 }
 
 }  // namespace millrace::draft::drafters

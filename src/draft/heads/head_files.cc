@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "checkpoint/safetensors_shards.h"
+#include "checkpoint/weight_files.h"
 
 namespace millrace::draft {
 namespace {
@@ -27,6 +27,15 @@ std::string HeadFiles::first_of(std::initializer_list<std::string> names, const 
   return *names.begin();
 }
 
+std::size_t HeadFiles::packed_bytes(const DraftPlace& place) const {
+  std::size_t bytes = 0;
+  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) {
+    if (tensor.shape.rank() != 2) continue;
+    bytes += place.backend->packed_bytes(*tensor.format, tensor.shape[0], tensor.shape[1], place.precision);
+  }
+  return bytes;
+}
+
 std::vector<std::int64_t> HeadFiles::integers_of(const std::string& name, std::int64_t n) const {
   for (const checkpoint::IntegerTensor& one : integers) {
     if (one.tensor.name != name) continue;
@@ -44,26 +53,19 @@ std::vector<std::int64_t> HeadFiles::integers_of(const std::string& name, std::i
   return {};
 }
 
-HeadFiles open_head_files(Env& env, const std::string& directory, const std::string& own_name) {
+HeadFiles open_head_files(Env& env, const std::string& directory, std::string_view own_stem) {
   HeadFiles files;
-  files.checkpoint.container = checkpoint::Checkpoint::Container::kSafetensors;
   files.checkpoint.path = directory;
   files.config_file = directory + "/config.json";
   const auto text = checkpoint::read_optional_file(env, files.config_file, kMaxConfigBytes);
   if (!text) {
     throw_load_error(ErrorCode::kNotFound, "spec-model",
-                     "{}: No such file: --spec-model expects a directory with config.json and safetensors",
+                     "{}: No such file: --spec-model expects a directory with config.json and weights",
                      files.config_file);
   }
   files.config_text = *text;
   files.config = checkpoint::parse_json_object(files.config_file, files.config_text);
-  if (!own_name.empty()) {
-    if (auto own = env.open(directory + "/" + own_name)) {
-      checkpoint::add_safetensors(*std::move(own), files.checkpoint, &files.integers);
-      return files;
-    }
-  }
-  checkpoint::open_safetensors(env, directory, files.checkpoint, &files.integers);
+  checkpoint::open_weights(env, directory, files.checkpoint, &files.integers, own_stem);
   return files;
 }
 

@@ -8,12 +8,13 @@
 
 #include "base/env.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/integer_tensor.h"
 #include "checkpoint/json_fields.h"
-#include "checkpoint/safetensors_reader.h"
+#include "draft/drafter.h"
 
 namespace millrace::draft {
 
-// A directory of trained heads: config.json and safetensors, which alone are no model.
+// A directory of trained heads: config.json and weights, which alone are no model.
 struct HeadFiles {
   checkpoint::Checkpoint checkpoint;  // the tensors; its config is empty
   std::vector<checkpoint::IntegerTensor> integers;
@@ -24,12 +25,15 @@ struct HeadFiles {
   bool has(const std::string& tensor) const { return checkpoint.find(tensor) != nullptr; }
   // The first of these names that the files have a tensor of; the first of all if none. With `rest` behind each.
   std::string first_of(std::initializer_list<std::string> names, const std::string& rest = {}) const;
+  // What all linear weights take on the place's backend: DraftMemory::weights of heads that are made of them. Reads
+  // none.
+  std::size_t packed_bytes(const DraftPlace& place) const;
   // Of a whole-numbered tensor [n]; empty if there is none of that name. Throws LoadError: another shape.
   std::vector<std::int64_t> integers_of(const std::string& name, std::int64_t n) const;
 };
 
-// Heads are in model.safetensors or its shards, or in one file called `own_name`. Throws LoadError naming file, field
-// or tensor.
-HeadFiles open_head_files(Env& env, const std::string& directory, const std::string& own_name = {});
+// Heads are where a model's weights would be, or in one file of a name of their own: checkpoint::open_weights. Throws
+// LoadError naming file, field or tensor.
+HeadFiles open_head_files(Env& env, const std::string& directory, std::string_view own_stem = {});
 
 }  // namespace millrace::draft

@@ -389,6 +389,37 @@ TEST_F(HeadsTest, ReadTheLayoutsInWhichHeadsArePublished) {
             said);
 }
 
+// Most trained heads are files of torch.
+TEST_F(HeadsTest, AreReadFromFilesOfTorch) {
+  const decode::LogitsPipeline pipeline({}, kVocabulary);
+  const auto guesses = [&](const char* method, const std::string& directory) {
+    const auto drafter = make_drafter(method, options(directory)).or_throw();
+    show(*drafter->tap(), 0, 35, 35);
+    std::vector<std::int32_t> tokens;
+    for (const Token& token : draft(*drafter, 36, pipeline).drafts) tokens.push_back(token.token);
+    EXPECT_FALSE(tokens.empty()) << directory;
+    return tokens;
+  };
+  MadeFiles medusa = heads_.medusa();
+  const auto said = guesses("medusa", medusa.write("bare_safetensors", RandomHeads::medusa_config()));
+  EXPECT_EQ(said.size(), 3u);
+  medusa.rename("medusa_head.", "");
+  // As published: the file holds more heads than the configuration says.
+  EXPECT_EQ(guesses("medusa", medusa.write("torch_medusa", R"({"base_model_name_or_path": "lmsys/vicuna-7b-v1.3",
+      "medusa_num_heads": 2, "medusa_num_layers": 2, "transformers_version": "4.31.0"})",
+                                           "medusa_lm_head.pt")),
+            said);
+  const MadeFiles eagle = heads_.eagle();
+  EXPECT_EQ(
+      guesses("eagle", eagle.write("torch_eagle", made_config("LlamaForCausalLM", kHidden, 1, R"(, "bias": true)"),
+                                   "pytorch_model.bin")),
+      guesses("eagle", eagle.write("plain_eagle", heads_.eagle_config())));
+  MadeFiles eagle3 = heads_.eagle3();
+  eagle3.integers("t2d", std::vector<std::int64_t>(kVocabulary, 1));
+  EXPECT_EQ(guesses("eagle", eagle3.write("torch_eagle3", heads_.eagle3_config(), "pytorch_model.bin")),
+            guesses("eagle", eagle3.write("plain_eagle3", heads_.eagle3_config())));
+}
+
 // What is said before there are pages is what is taken for them.
 TEST_F(HeadsTest, TakeForPagesWhatTheySaid) {
   const kv::KvStore store = kv::KvStore::create(*backend_, std::ssize(target_->spec().layers),
@@ -416,6 +447,12 @@ TEST_F(HeadsTest, TakeForPagesWhatTheySaid) {
       EXPECT_EQ(of_a_page > 0, computes_beside) << method;
       EXPECT_EQ(memory.weights > 0, computes_beside) << method;
       EXPECT_EQ(memory.workspace > 0, computes_beside) << method;
+      const DrafterKind& kind = *find_drafter(method);
+      ASSERT_EQ(kind.weight_bytes != nullptr, kind.needs == Needs::kHeads) << method;
+      if (kind.weight_bytes == nullptr) continue;
+      EXPECT_EQ(kind.weight_bytes(how).or_throw(), memory.weights) << method;
+      how.heads += "_gone";
+      EXPECT_EQ(kind.weight_bytes(how).error().code, ErrorCode::kNotFound);
     }
   }
   EXPECT_EQ(page_bytes("oracle", {}).error().param, "spec-method");

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/tiny_torch_file.h"
 
 namespace millrace::draft {
 
@@ -64,11 +65,16 @@ class MadeFiles {
     }
   }
 
-  // Returns the directory, one of this process's own.
+  // Returns the directory, one of this process's own. Weights called .bin or .pt are a file of torch.
   std::string write(const std::string& name, const std::string& config,
                     const std::string& weights = "model.safetensors") const {
     const std::string directory = testing::TempDir() + "millrace_" + std::to_string(getpid()) + "_" + name;
     std::filesystem::create_directories(directory);
+    std::ofstream(directory + "/config.json") << config;
+    if (!weights.ends_with(".safetensors")) {
+      std::ofstream(directory + "/" + weights, std::ios::binary) << torch_file();
+      return directory;
+    }
     std::string header, data;
     const auto put = [&](const std::string& tensor, const char* dtype, const Shape& shape, const void* bytes,
                          std::size_t size) {
@@ -87,11 +93,30 @@ class MadeFiles {
     const auto length = static_cast<std::uint64_t>(header.size());
     std::ofstream file(directory + "/" + weights, std::ios::binary);
     file.write(reinterpret_cast<const char*>(&length), 8) << header << data;
-    std::ofstream(directory + "/config.json") << config;
     return directory;
   }
 
  private:
+  std::string torch_file() const {
+    checkpoint::TinyTorchFile file;
+    file.tensors.clear();
+    file.zip.entries.resize(2);
+    const auto put = [&](const std::string& name, const char* storage, const Shape& shape, const auto& values) {
+      std::vector<std::int64_t> dims, strides;
+      std::int64_t step = shape.elements();
+      for (int i = 0; i < shape.rank(); ++i) {
+        dims.push_back(shape[i]);
+        strides.push_back(step /= shape[i]);
+      }
+      file.add_storage(name,
+                       std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]));
+      file.tensors.push_back({name, dims, strides, name, storage, "cuda:0", std::ssize(values)});
+    };
+    for (const auto& [name, values] : integers_) put(name, "LongStorage", Shape{std::ssize(values)}, values);
+    for (const auto& [name, values] : values_) put(name, "FloatStorage", shapes_.at(name), values);
+    return file.bytes();
+  }
+
   std::map<std::string, Values> values_;
   std::map<std::string, Shape> shapes_;
   std::map<std::string, std::vector<std::int64_t>> integers_;

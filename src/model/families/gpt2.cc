@@ -36,7 +36,7 @@ ModelFamily gpt2() {
             spec.norm = backend::NormKind::kLayer;
             spec.positions = PositionKind::kLearned;
             spec.biases = true;
-            if (container == checkpoint::Checkpoint::Container::kSafetensors) {
+            if (container != checkpoint::Checkpoint::Container::kGguf) {
               spec.names = hf_names();
               spec.transposed_linears = true;
             }
