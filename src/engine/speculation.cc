@@ -15,7 +15,8 @@ constexpr double kOwnWeight = 8.0;    // tokens of an answer that its own record
 constexpr double kPriorWeight = 4.0;  // and the record of all to outweigh the drafter's opinion
 constexpr double kNotWorthLooking = 0.02;
 constexpr double kFirstMean = 0.6;        // of a model's guesses, until some were made
-constexpr std::int64_t kProbeSteps = 96;  // after so many without, a model guesses once to see whether it got better
+// After so many of an answer without, a model may guess once to see whether it got better.
+constexpr std::int64_t kProbeSteps = 96;
 constexpr float kNoConfidence = 0.5f;     // `mean` does not tell confidences apart
 
 }  // namespace
@@ -66,10 +67,10 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
   } else if (config_.adaptive && computes()) {
     sched::choose_draft_lengths(offers_, work, cost, round_ms_);
   }
+  probe(cost.milliseconds(work));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     Running& running = *asked_[i];
-    if (offers_[i].length == 0 && ++running.record.skipped % kProbeSteps == 0) offers_[i].length = 1;
     if (offers_[i].length == 0) continue;
     asked_[kept++] = &running;
     tasks_.push_back({.sequence = running.id,
@@ -86,6 +87,21 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
                       .branches = {}});
   }
   asked_.resize(kept);
+}
+
+// All that are due are asked for together: a pass costs about the same for one and for many.
+void Speculation::probe(double step_ms) {
+  allowance_.add_step(step_ms, round_ms_);
+  const bool covered = allowance_.covers(round_ms_);
+  bool probed = false;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    std::int64_t& skipped = asked_[i]->record.skipped;
+    if (offers_[i].length > 0 || ++skipped < kProbeSteps || !covered) continue;
+    offers_[i].length = 1;
+    skipped = 0;
+    probed = true;
+  }
+  if (probed) allowance_.spend(round_ms_);
 }
 
 void Speculation::draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,

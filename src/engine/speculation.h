@@ -8,6 +8,7 @@
 #include "decode/verification.h"
 #include "draft/acceptance.h"
 #include "draft/drafter.h"
+#include "draft/probe_allowance.h"
 #include "sched/draft_branches.h"
 #include "sched/draft_lengths.h"
 #include "sched/step_cost.h"
@@ -40,7 +41,7 @@ struct DraftRecord {
   draft::Acceptance acceptance{32.0};
   draft::Acceptance forking{32.0};  // of branches' first tokens, where they are reached
   draft::Acceptance mean{32.0};     // of all confidences
-  std::int64_t skipped = 0;         // steps since a model drafted for it
+  std::int64_t skipped = 0;         // steps since a model was asked only to see whether it got better
 
   void forget() {  // what was guessed
     offered.clear();
@@ -77,6 +78,7 @@ class Speculation {
   bool force(Running& running, std::size_t most) const;
   void consult(Executor& executor, Env& env);
   void ask_drafter();
+  void probe(double step_ms);
   void ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
   void choose(const sched::StepWork& work, const sched::StepCost& cost);
   void choose_branches(sched::StepWork work, const sched::StepCost& cost);
@@ -89,6 +91,7 @@ class Speculation {
   SpeculationConfig config_;
   draft::Acceptance acceptance_{512.0}, forking_{512.0}, mean_{512.0};  // over all answers
   double round_ms_ = 0.0;                                               // of a drafting model, for each token
+  draft::ProbeAllowance allowance_;
   bool failed_ = false;                                                 // the last time it was asked
   std::vector<Running*> asked_, forced_;
   std::vector<draft::Task> tasks_;          // of those
