@@ -89,7 +89,8 @@ void EngineThread::drain(double limit_ms) {
 Heartbeat EngineThread::heartbeat() const {
   Heartbeat beat;
   beat.alive = alive_;
-  beat.last_step_age_ms = busy_ ? static_cast<double>(nanoseconds(env_.now()) - last_round_ns_.load()) / 1e6 : 0.0;
+  beat.busy = busy_;
+  beat.last_step_age_ms = beat.busy ? static_cast<double>(nanoseconds(env_.now()) - last_round_ns_.load()) / 1e6 : 0.0;
   beat.requests = requests_;
   beat.waiting = waiting_;
   beat.running = running_;
@@ -100,6 +101,7 @@ Heartbeat EngineThread::heartbeat() const {
 void EngineThread::run() {
   while (!stopping_) {
     last_round_ns_ = nanoseconds(env_.now());
+    busy_ = true;
     take_messages();
     if (alive_) {
       try {

@@ -22,6 +22,7 @@ struct ThreadConfig {
 // What a watchdog needs to know, and the queue lengths; read from any thread.
 struct Heartbeat {
   bool alive = true;              // false: the engine failed and ended every stream with an error
+  bool busy = true;               // false: it has nothing to do, and sleeps until it has
   double last_step_age_ms = 0.0;  // since the engine thread last came round; 0 while it has nothing to do
   std::int64_t requests = 0, waiting = 0, running = 0, paused = 0;
 };
