@@ -19,14 +19,22 @@ using pickled::number;
 using pickled::text;
 using pickled::whole;
 
-// "opened", or the error, without what is the same in all.
-std::string outcome(const std::string& bytes, bool integers = false) {
+auto read(MemoryEnv& env, std::vector<IntegerTensor>* integers = nullptr) {
+  const auto file = env.open("m.bin").or_throw();
+  return read_torch_file(*file, integers);
+}
+
+auto read(const std::string& bytes, std::vector<IntegerTensor>* integers = nullptr) {
   MemoryEnv env;
   env.files["m.bin"] = bytes;
+  return read(env, integers);
+}
+
+// "opened", or the error, without what is the same in all.
+std::string outcome(const std::string& bytes, bool integers = false) {
   std::vector<IntegerTensor> found;
   try {
-    const auto file = env.open("m.bin").or_throw();
-    read_torch_file(*file, integers ? &found : nullptr);
+    read(bytes, integers ? &found : nullptr);
     return "opened";
   } catch (const LoadError& e) {
     const std::string message = e.what();
@@ -52,19 +60,17 @@ TEST(TorchFile, ReadsNamesShapesAndBytes) {
     TinyTorchFile tiny;
     tiny.zip.zip64 = zip64;
     tiny.tensors[1].parameter = true;
-    MemoryEnv env;
-    env.files["m.bin"] = tiny.bytes();
-    const auto file = env.open("m.bin").or_throw();
-    const auto tensors = read_torch_file(*file);
+    const std::string bytes = tiny.bytes();
+    const auto tensors = read(bytes);
     ASSERT_EQ(tensors.size(), 2u);
     EXPECT_EQ(tensors[0].name, "a");
     EXPECT_EQ(tensors[0].shape, (Shape{2, 3}));
     EXPECT_EQ(tensors[0].format->name, "f32");
-    EXPECT_EQ(env.files["m.bin"].substr(tensors[0].offset, tensors[0].bytes), std::string(24, 'a'));
+    EXPECT_EQ(bytes.substr(tensors[0].offset, tensors[0].bytes), std::string(24, 'a'));
     EXPECT_EQ(tensors[1].name, "b");
     EXPECT_EQ(tensors[1].shape, (Shape{4}));
     EXPECT_EQ(tensors[1].format->name, "f16");
-    EXPECT_EQ(env.files["m.bin"].substr(tensors[1].offset, tensors[1].bytes), std::string(8, 'b'));
+    EXPECT_EQ(bytes.substr(tensors[1].offset, tensors[1].bytes), std::string(8, 'b'));
   }
 }
 
@@ -72,10 +78,7 @@ TEST(TorchFile, HonoursOffsetsInStorages) {
   TinyTorchFile tiny;
   tiny.tensors = {{.name = "upper", .shape = {2}, .strides = {1}, .elements = 6, .offset = 4},
                   {.name = "lower", .shape = {2, 2}, .strides = {2, 1}, .elements = 6}};
-  MemoryEnv env;
-  env.files["m.bin"] = tiny.bytes();
-  const auto file = env.open("m.bin").or_throw();
-  const auto tensors = read_torch_file(*file);
+  const auto tensors = read(tiny.bytes());
   ASSERT_EQ(tensors.size(), 2u);
   EXPECT_EQ(tensors[0].name, "lower");
   EXPECT_EQ(tensors[1].name, "upper");
@@ -170,11 +173,8 @@ TEST(TorchFile, KeepsIntegersApart) {
       {.name = "t2d", .shape = {3}, .strides = {1}, .key = "3", .storage = "BoolStorage", .elements = 3});
   tiny.add_storage("2", little_endian(std::int64_t{5}, std::int64_t{-1}));
   tiny.add_storage("3", std::string("\1\0\1", 3));
-  MemoryEnv env;
-  env.files["m.bin"] = tiny.bytes();
-  const auto file = env.open("m.bin").or_throw();
   std::vector<IntegerTensor> integers;
-  EXPECT_EQ(read_torch_file(*file, &integers).size(), 2u);
+  EXPECT_EQ(read(tiny.bytes(), &integers).size(), 2u);
   ASSERT_EQ(integers.size(), 2u);
   EXPECT_EQ(integers[0].tensor.name, "d2t");
   EXPECT_EQ(integers[0].value_bytes, 8);
@@ -365,9 +365,8 @@ TEST(TorchFile, PassesOnErrorsOfTheDisk) {
   for (std::int64_t n = 0;; ++n) {
     env.reads = 0;
     env.fail_read = n;
-    const auto file = env.open("m.bin").or_throw();
     try {
-      read_torch_file(*file);
+      read(env);
       EXPECT_GT(n, 5);
       break;
     } catch (const LoadError& e) {

@@ -40,11 +40,11 @@ class EngineTest : public testing::Test {
     return make(config, kv_tokens, pages);
   }
   std::unique_ptr<Engine> make(Config config, std::int64_t kv_tokens, const backend::KvPageForm& pages = {},
-                               kv::PageArchive* archive = nullptr) {
+                               kv::PageArchive* archive = nullptr, Env& env = Env::system()) {
     config.scheduling.max_sequences = 16;
     auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw();
     executor_ = executor.get();
-    return Engine::create(std::move(executor), tokenizer_, Env::system(), config, archive).or_throw();
+    return Engine::create(std::move(executor), tokenizer_, env, config, archive).or_throw();
   }
 
   // The tokens of every request when all run together over pages of that form.

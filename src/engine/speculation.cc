@@ -15,8 +15,7 @@ constexpr double kOwnWeight = 8.0;    // tokens of an answer that its own record
 constexpr double kPriorWeight = 4.0;  // and the record of all to outweigh the drafter's opinion
 constexpr double kNotWorthLooking = 0.02;
 constexpr double kFirstMean = 0.6;        // of a model's guesses, until some were made
-// After so many of an answer without, a model may guess once to see whether it got better.
-constexpr std::int64_t kProbeSteps = 96;
+constexpr std::int64_t kProbeSteps = 96;  // an answer goes without before a model may guess, to see if it got better
 constexpr float kNoConfidence = 0.5f;     // `mean` does not tell confidences apart
 
 }  // namespace

@@ -91,8 +91,8 @@ class Speculation {
   SpeculationConfig config_;
   draft::Acceptance acceptance_{512.0}, forking_{512.0}, mean_{512.0};  // over all answers
   double round_ms_ = 0.0;                                               // of a drafting model, for each token
-  draft::ProbeAllowance allowance_;
   bool failed_ = false;                                                 // the last time it was asked
+  draft::ProbeAllowance allowance_;
   std::vector<Running*> asked_, forced_;
   std::vector<draft::Task> tasks_;          // of those
   std::vector<std::vector<double>> rates_;  // by sequence, of its draft's tokens

@@ -7,6 +7,39 @@
 namespace millrace::engine {
 namespace {
 
+// Each look at it takes a millisecond.
+class TickingClock final : public Env {
+ public:
+  TimePoint now() const override { return TimePoint{std::chrono::milliseconds(++milliseconds_)}; }
+  std::uint64_t random_seed() override { return 7; }
+  Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override { return Env::system().open(path); }
+  std::vector<std::string> list(const std::string& directory) override { return Env::system().list(directory); }
+  void pass(std::int64_t milliseconds) { milliseconds_ += milliseconds; }
+
+ private:
+  mutable std::int64_t milliseconds_ = 0;
+};
+
+// A drafting model that is hardly ever right, for so much time a call. Remembers how far an answer was when it was
+// asked last.
+class CostlyFool final : public draft::Drafter {
+ public:
+  CostlyFool(TickingClock& clock, std::int64_t milliseconds, std::int64_t& asked_last)
+      : clock_(clock), milliseconds_(milliseconds), asked_last_(asked_last) {}
+  bool computes() const noexcept override { return true; }
+  void draft(std::span<draft::Task> tasks) override {
+    clock_.pass(milliseconds_);
+    for (draft::Task& task : tasks) {
+      asked_last_ = std::max(asked_last_, std::ssize(task.tokens) - task.prompt_tokens);
+      task.drafts.assign(static_cast<std::size_t>(task.most), {.token = 0, .confidence = 0.9f});
+    }
+  }
+
+ private:
+  TickingClock& clock_;
+  std::int64_t milliseconds_, &asked_last_;
+};
+
 TEST_F(SpeculationTest, GivesTheSameTokensGreedyAndSampledHoweverOftenItIsRight) {
   for (const unsigned right : {0u, 50u, 90u, 100u}) {
     SCOPED_TRACE(right);
@@ -80,6 +113,24 @@ TEST_F(SpeculationTest, ComputesNoDraftsWhereTheyAreAlwaysWrong) {
   engine->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, 0), SpeculationConfig{8, true}));
   run(*engine, mix);
   EXPECT_LT(engine->counters().drafted_tokens, 1600);  // of 6,400; how many are worth trying is the machine's
+}
+
+TEST_F(SpeculationTest, AsksAModelThatFailsAgainOnlyWhereThatIsCheap) {
+  for (const bool cheap : {true, false}) {
+    TickingClock clock;
+    std::int64_t asked_last = 0;
+    const auto engine = make({}, 4096, {}, nullptr, clock);
+    engine->speculate(std::make_unique<Speculation>(std::make_unique<CostlyFool>(clock, cheap ? 1 : 1000, asked_last),
+                                                    SpeculationConfig{8, true}));
+    Mix mix;
+    for (unsigned i = 0; i < 4; ++i) mix.requests.push_back(request(12 + i, i, 300));
+    run(*engine, mix);
+    if (cheap) {
+      EXPECT_GT(asked_last, 150);
+    } else {
+      EXPECT_LT(asked_last, 90);
+    }
+  }
 }
 
 TEST_F(SpeculationTest, WithTheModelItselfAsDraftModelEveryGuessIsRight) {

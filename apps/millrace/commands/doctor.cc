@@ -150,12 +150,12 @@ void print_text(const Findings& f) {
   print_line("huge pages", f.cpu.huge_pages);
   print_line("memory",
              fmt::format("{}, {} available", size_text(f.cpu.memory_bytes), size_text(f.cpu.memory_available_bytes)));
-  fmt::print("\n{:>7}  {:>10}  {:>10}  {:>12}  {:>10}  {:>13}\n", "threads", "read GB/s", "sustained", "f32 GFLOP/s", "int8 GOP/s",
-             "bf16 GFLOP/s");
+  fmt::print("\n{:>7}  {:>10}  {:>10}  {:>12}  {:>10}  {:>13}\n", "threads", "read GB/s", "sustained", "f32 GFLOP/s",
+             "int8 GOP/s", "bf16 GFLOP/s");
   for (const auto& [threads, limits] : f.measured) {
     fmt::print("{:>7}  {:>10}  {:>10}  {:>12}  {:>10}  {:>13}\n", threads, rate_text(limits.read_gb_s),
-               rate_text(limits.read_sustained_gb_s),
-               rate_text(limits.f32_gflop_s), rate_text(limits.int8_gop_s), rate_text(limits.bf16_gflop_s));
+               rate_text(limits.read_sustained_gb_s), rate_text(limits.f32_gflop_s), rate_text(limits.int8_gop_s),
+               rate_text(limits.bf16_gflop_s));
   }
   fmt::print("\n");
   if (f.model.empty()) {

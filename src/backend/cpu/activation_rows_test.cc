@@ -20,11 +20,8 @@ class ActivationRowsTest : public testing::Test {
     const auto zeros = [](std::int64_t, std::int64_t, std::span<std::byte> out) {
       std::ranges::fill(out, std::byte{0});
     };
-    return {{.name = "weight",
-             .format = quant::find_format("q4_0"),
-             .rows = kPanelRows,
-             .cols = kWidth,
-             .read = zeros}};
+    return {
+        {.name = "weight", .format = quant::find_format("q4_0"), .rows = kPanelRows, .cols = kWidth, .read = zeros}};
   }
 
   WorkerTeam team_{1};

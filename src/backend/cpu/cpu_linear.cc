@@ -69,12 +69,12 @@ void CpuBackend::multiply_rows(const RowSource& source, const PackedLinear& weig
 void CpuBackend::multiply_columns(const RowSource& source, const PackedLinear& weight, const float* bias,
                                   bool accumulate, TensorView out) {
   const SharedInput input = share_input(source, weight);
-  program_->add_split(
-      weight.panels(), kGrain, [this, input, bias, accumulate, out](std::int64_t begin, std::int64_t end, int worker) {
-        const ActivationRows x = open_input(input, worker);
-        float* to = out.row(0) + input.weight->column(begin);
-        input.weight->multiply(begin, end, {x, bias, accumulate, to, out.row_stride()});
-      });
+  program_->add_split(weight.panels(), kGrain,
+                      [this, input, bias, accumulate, out](std::int64_t begin, std::int64_t end, int worker) {
+                        const ActivationRows x = open_input(input, worker);
+                        float* to = out.row(0) + input.weight->column(begin);
+                        input.weight->multiply(begin, end, {x, bias, accumulate, to, out.row_stride()});
+                      });
 }
 
 void CpuBackend::reserve_blocks(const PackedLinear& weight, std::int64_t block) {

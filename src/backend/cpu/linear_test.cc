@@ -112,8 +112,7 @@ struct Input {
   std::vector<std::uint16_t> bf16;
   std::vector<Int8Group> groups;  // in tiles
 
-  Input(const std::vector<float>& x, std::int64_t columns)
-      : k(columns), count(std::ssize(x) / k), stride(columns + 3) {
+  Input(const std::vector<float>& x, std::int64_t columns) : k(columns), count(std::ssize(x) / k), stride(columns + 3) {
     f32.assign(static_cast<std::size_t>(count * stride), kNan);
     bf16.resize(static_cast<std::size_t>(count * k));
     groups.resize(static_cast<std::size_t>(count * (k / kGroup)));

@@ -159,12 +159,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   return failure.error();
 }
 
-Result<std::size_t> weight_bytes(const DrafterOptions& options) try {
-  if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
-  return open_head_files(Env::system(), options.heads).packed_bytes(options.place);
-} catch (const LoadError& failure) {
-  return failure.error();
-}
+Result<std::size_t> weight_bytes(const DrafterOptions& options) { return head_weight_bytes(options); }
 
 Result<std::size_t> page_bytes(const DrafterOptions& options) try {
   if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong

@@ -184,11 +184,8 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   return failure.error();
 }
 
-Result<std::size_t> weight_bytes(const DrafterOptions& options) try {
-  if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
-  return open_head_files(Env::system(), options.heads, checkpoint::kMedusaStem).packed_bytes(options.place);
-} catch (const LoadError& failure) {
-  return failure.error();
+Result<std::size_t> weight_bytes(const DrafterOptions& options) {
+  return head_weight_bytes(options, checkpoint::kMedusaStem);
 }
 
 Result<std::size_t> page_bytes(const DrafterOptions& options) {

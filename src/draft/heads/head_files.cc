@@ -69,4 +69,11 @@ HeadFiles open_head_files(Env& env, const std::string& directory, std::string_vi
   return files;
 }
 
+Result<std::size_t> head_weight_bytes(const DrafterOptions& options, std::string_view own_stem) try {
+  if (options.heads.empty()) return std::size_t{0};
+  return open_head_files(Env::system(), options.heads, own_stem).packed_bytes(options.place);
+} catch (const LoadError& failure) {
+  return failure.error();
+}
+
 }  // namespace millrace::draft

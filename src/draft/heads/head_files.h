@@ -36,4 +36,7 @@ struct HeadFiles {
 // LoadError naming file, field or tensor.
 HeadFiles open_head_files(Env& env, const std::string& directory, std::string_view own_stem = {});
 
+// DrafterKind::weight_bytes of heads in files: reads headers only. 0 where no directory is given, which make() refuses.
+Result<std::size_t> head_weight_bytes(const DrafterOptions& options, std::string_view own_stem = {});
+
 }  // namespace millrace::draft

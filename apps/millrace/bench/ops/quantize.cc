@@ -20,8 +20,8 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
       c.what = fmt::format("int8 {}", shape.k);
       c.rows = rows;
       c.bytes = 4.0 * static_cast<double>(rows * shape.k);
-      const auto groups = std::make_shared<std::vector<backend::cpu::Int8Group>>(
-          static_cast<std::size_t>(rows * shape.k / kGroup));
+      const auto groups =
+          std::make_shared<std::vector<backend::cpu::Int8Group>>(static_cast<std::size_t>(rows * shape.k / kGroup));
       c.run = [&rows_of, &x, rows, k = shape.k, groups] {
         rows_of.run(rows, [&](std::int64_t r) {
           rows_of.kernels().quantize(x.as<float>() + r * k, k, groups->data() + r * (k / kGroup), 1);
