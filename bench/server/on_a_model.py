@@ -8,6 +8,7 @@ Both sides run the same requests on the same threads, A B A B; only the ratio of
 native and share the processors with the server, as the aims have it.
 """
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -47,6 +48,14 @@ class Server:
         except urllib.error.HTTPError:
             return False
 
+    def thread_seconds(self):
+        """Processor time by name of thread, numbers left out: worker-1 is "worker"."""
+        seconds = collections.Counter()
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            name = re.sub(r"-?\d+$", "", (task / "comm").read_text().strip())
+            seconds[name] += int((task / "schedstat").read_text().split()[0]) / 1e9
+        return seconds
+
     def stop(self):
         self.process.terminate()
         self.process.wait()
@@ -70,18 +79,23 @@ def direct(args):
 
 def overhead(args, server):
     """Tokens a second over HTTP and of the engine alone."""
-    through, alone = [], []
+    through, alone, spent = [], [], collections.Counter()
     load(args, server, "--requests", "8", "--concurrency", "8")
     for _ in range(args.rounds):
         alone.append(direct(args))
+        before = server.thread_seconds()
         report = load(args, server, "--requests", str(args.requests), "--concurrency", str(args.concurrency), "--input", str(args.input),
                       "--output", str(args.output))
+        spent += server.thread_seconds() - before
         through.append(args.requests * args.output / report["seconds"])
     ratios = [b / a for a, b in zip(alone, through)]
     print(f"{args.concurrency} clients, {args.requests} requests of {args.input} + {args.output} tokens, {args.rounds} rounds A B:")
     print(f"  engine alone    {statistics.median(alone):8.1f} tok/s")
     print(f"  over HTTP       {statistics.median(through):8.1f} tok/s")
     print(f"  ratio           {statistics.median(ratios):8.3f}  ({min(ratios):.3f} to {max(ratios):.3f}; aim >= 0.97)")
+    total = sum(spent.values())
+    shares = ", ".join(f"{name} {seconds / total:.2%}" for name, seconds in spent.most_common())
+    print(f"  the server's processor time: {shares}")
 
 
 def latency(args, server):

@@ -1,8 +1,11 @@
 #include "base/worker_team.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
+
+#include "base/thread_name.h"
 
 namespace millrace {
 namespace {
@@ -108,6 +111,7 @@ void WorkerTeam::join_work(int worker) {
 }
 
 void WorkerTeam::worker_loop(int worker) {
+  name_thread(fmt::format("worker-{}", worker));
   std::uint32_t seen = 0;
   int shared_calls = 0;
   for (;;) {

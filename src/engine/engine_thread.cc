@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 
 namespace millrace::engine {
 namespace {
@@ -99,6 +100,7 @@ Heartbeat EngineThread::heartbeat() const {
 }
 
 void EngineThread::run() {
+  name_thread("engine");
   while (!stopping_) {
     last_round_ns_ = nanoseconds(env_.now());
     busy_ = true;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "backend/cpu/kv_layout.h"
+#include "base/thread_name.h"
 
 namespace millrace::engine {
 
@@ -36,7 +37,10 @@ Result<TensorView> LocalExecutor::wait() try {
 }
 
 void LocalExecutor::populate() {
-  populating_ = std::jthread([this](const std::stop_token& stop) { store_.populate(stop); });
+  populating_ = std::jthread([this](const std::stop_token& stop) {
+    name_thread("populate");
+    store_.populate(stop);
+  });
 }
 
 void LocalExecutor::wait_populated() {

@@ -3,6 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <vector>
 
+#include "base/thread_name.h"
+
 namespace millrace::http {
 namespace {
 
@@ -12,7 +14,10 @@ constexpr std::chrono::milliseconds kTick{250};
 
 void IoLoop::run() {
   schedule();
-  thread_ = std::thread([this] { io_.run(); });
+  thread_ = std::thread([this] {
+    name_thread("io");
+    io_.run();
+  });
 }
 
 void IoLoop::schedule() {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 #include "kv/segment_set.h"
 
 namespace millrace::kv {
@@ -27,7 +28,11 @@ class SegmentArchive final : public PageArchive {
         writing_(lock_ != nullptr) {
     config_.segment_bytes = std::min(config_.segment_bytes, config_.limit_bytes / 4);
     set_.open();
-    if (writing_ && config_.background) thread_ = std::thread([this] { write_queue(); });
+    if (writing_ && config_.background)
+      thread_ = std::thread([this] {
+        name_thread("archive");
+        write_queue();
+      });
   }
   ~SegmentArchive() override {
     if (thread_.joinable()) {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 
 namespace millrace::server {
 namespace {
@@ -30,7 +31,10 @@ ModelHost::ModelHost(std::vector<ModelEntry> entries, const HostConfig& config, 
   for (ModelEntry& entry : entries) slots_.push_back({.entry = std::move(entry)});
   if (config.load_at_start && !slots_.empty()) slots_.front().state = ModelState::kLoading;
   if (!slots_.empty()) slots_.front().at_start = config.load_at_start;
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    name_thread("models");
+    run();
+  });
 }
 
 ModelHost::~ModelHost() { stop(); }

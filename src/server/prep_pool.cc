@@ -1,6 +1,7 @@
 #include "server/prep_pool.h"
 
 #include "base/log.h"
+#include "base/thread_name.h"
 
 namespace millrace::server {
 namespace {
@@ -35,6 +36,7 @@ bool PrepPool::run(std::function<void()> work) {
 }
 
 void PrepPool::work() {
+  name_thread("prepare");
   in_pool = true;
   for (;;) {
     std::function<void()> next;

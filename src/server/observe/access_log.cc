@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/thread_name.h"
 #include "server/observe/trace_context.h"
 
 namespace millrace::server::observe {
@@ -79,6 +80,7 @@ void AccessLog::step(std::string_view model, const engine::StepReport& report) {
 }
 
 void AccessLog::run() {
+  name_thread("access-log");
   auto begin = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   for (bool ending = false; !ending;) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "base/thread_name.h"
 #include "text/unicode.h"
 
 namespace millrace::server::observe {
@@ -124,6 +125,7 @@ bool LogWriter::put(std::string_view bytes) {
 }
 
 void LogWriter::run() {
+  name_thread("log");
   std::int64_t told = 0;
   for (;;) {
     const bool ending = queue_.closed();

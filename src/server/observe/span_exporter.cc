@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 
 namespace millrace::server::observe {
 namespace {
@@ -143,6 +144,7 @@ void SpanExporter::request(const RequestRecord& record) {
 }
 
 void SpanExporter::run() {
+  name_thread("spans");
   bool failing = false;
   for (bool ending = false; !ending;) {
     ending = queue_.closed();

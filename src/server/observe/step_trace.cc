@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 
 namespace millrace::server::observe {
 namespace {
@@ -130,6 +131,7 @@ void StepTrace::request(const RequestRecord& record) {
 }
 
 void StepTrace::run() {
+  name_thread("step-trace");
   std::uint64_t written = 0;
   const auto append = [&](std::string_view text) -> Result<void> {
     written += text.size();
