@@ -25,6 +25,8 @@ BENCHES = {
     "kernels-attention": "kernels --op attention --rows 1,8,512 --context 512,4096 --kv-cache-dtype {KV} --min-time 0.1 --repeats 2",
     "kernels-attention-128": "kernels --op attention --heads 32:8:128 --rows 1,8192 --context 8192,16384 --kv-cache-dtype bf16,int8 --min-time 0.3 --repeats 3",
     "kernels-attention-64": "kernels --op attention --heads 32:8:64 --rows 1,8192 --context 8192,16384 --kv-cache-dtype bf16,int8 --min-time 0.3 --repeats 3",
+    **{f"kernels-avx2-attention-{dim}": f"kernels --op attention --heads 32:8:{dim} --cpu-isa avx2 --rows 1,8192 --context 8192,16384 "
+                                        "--kv-cache-dtype bf16,int8 --min-time 0.1 --repeats 2" for dim in (128, 64)},
     "kernels-rest": "kernels --op norm,activation,rope,quantize --rows 1,32,512 --min-time 0.05 --repeats 1",
     "latency-smollm2": "latency default --batch 1,8,32 --prompt-tokens 128 --output-tokens 128 --runs 3",
     "latency-smollm2-long": "latency default --prompt-tokens 2048 --output-tokens 64 --runs 3",
@@ -33,8 +35,10 @@ BENCHES = {
        for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")},
     "latency-smollm2-512": "latency default --prompt-tokens 512 --output-tokens 64 --runs 3",
     "latency-avx2-smollm2": "latency default --cpu-isa avx2 --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
-    "latency-avx2-1b-q4_0": "latency {1b.q4_0.gguf} --cpu-isa avx2 --batch 1,8 --prompt-tokens 128 --output-tokens 32 --runs 2",
-    "latency-avx2-1b-bf16": "latency {1b.bf16.gguf} --cpu-isa avx2 --prompt-tokens 128 --output-tokens 32 --runs 2",
+    "latency-avx2-smollm2-512": "latency default --cpu-isa avx2 --prompt-tokens 512 --output-tokens 64 --runs 2",
+    "latency-avx2-1b-q4_0": "latency {1b.q4_0.gguf} --cpu-isa avx2 --batch 1,8,32 --prompt-tokens 32 --output-tokens 16 --runs 2",
+    **{f"latency-avx2-1b-long-{storage}": f"latency {{1b.{storage}.gguf}} --cpu-isa avx2 --prompt-tokens 512 --output-tokens 32 --runs 2"
+       for storage in ("q4_0", "q4_1", "q4_k", "q8_0", "bf16")},
     "throughput-long-continuous": THROUGHPUT_OF_LONG_TAILS + "--batching continuous",
     "throughput-long-dynamic": THROUGHPUT_OF_LONG_TAILS + "--batching dynamic",
     "throughput-long-static": THROUGHPUT_OF_LONG_TAILS + "--batching static",
