@@ -21,7 +21,11 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-std::string phase_event(int process, std::string_view name, double at_us, double us,
+// Viewers add time and duration as binary fractions. What then seems to reach a little into the next event, or out of
+// the one around it, they show inside that or not at all: a phase ends two nanoseconds early, a step one.
+constexpr double kStepGap = 0.001, kPhaseGap = 0.002;  // microseconds
+
+std::string timed_event(int process, std::string_view name, double at_us, double us,
                         std::string_view arguments = "{}") {
   return fmt::format(R"({{"ph":"X","pid":{},"tid":1,"name":"{}","ts":{:.3f},"dur":{:.3f},"args":{}}},)"
                      "\n",
@@ -79,8 +83,8 @@ void StepTrace::step(std::string_view model, const engine::StepReport& report) {
   if (full_) return;
   const int process = process_of(model, events);
   const double begin = microseconds(start_, report.start), end = microseconds(start_, report.end);
-  events += phase_event(
-      process, "step", begin, end - begin,
+  events += timed_event(
+      process, "step", begin, std::max(0.0, end - begin - kStepGap),
       fmt::format(R"({{"sequences":{},"prefill_tokens":{},"decode_tokens":{},"cached_tokens":{},"kv_tokens_read":{},)"
                   R"("preempted":{},"running":{},"waiting":{},"paused":{},"pages_used":{},"pages_free":{}}})",
                   report.sequences, report.prefill_tokens, report.decode_tokens, report.cached_tokens,
@@ -88,10 +92,14 @@ void StepTrace::step(std::string_view model, const engine::StepReport& report) {
                   report.pages.used, report.pages.free));
   // With two steps in flight a step waits between its launch and the executor's turn.
   const double commit = end - report.commit_ms * 1e3, forward = commit - report.forward_ms * 1e3;
-  events += phase_event(process, "schedule", begin, report.schedule_ms * 1e3);
-  events += phase_event(process, "prepare", begin + report.schedule_ms * 1e3, report.prepare_ms * 1e3);
-  events += phase_event(process, "forward", forward, report.forward_ms * 1e3);
-  events += phase_event(process, "commit", commit, report.commit_ms * 1e3);
+  const auto phase = [&](std::string_view name, double at, double milliseconds) {
+    const double us = milliseconds * 1e3 - kPhaseGap;
+    if (us > 0.0) events += timed_event(process, name, at, us);
+  };
+  phase("schedule", begin, report.schedule_ms);
+  phase("prepare", begin + report.schedule_ms * 1e3, report.prepare_ms);
+  phase("forward", forward, report.forward_ms);
+  phase("commit", commit, report.commit_ms);
   for (const engine::RowReport& row : report.rows) {
     if (row.decode) continue;
     const std::string track = track_of(row.request, row.choice);
