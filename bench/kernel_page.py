@@ -28,7 +28,7 @@ BENCHES = {
     **{f"kernels-avx2-attention-{dim}": f"kernels --op attention --heads 32:8:{dim} --cpu-isa avx2 --rows 1,8192 --context 8192,16384 "
                                         "--kv-cache-dtype bf16,int8 --min-time 0.1 --repeats 2" for dim in (128, 64)},
     "kernels-rest": "kernels --op norm,activation,rope,quantize --rows 1,32,512 --min-time 0.05 --repeats 1",
-    "latency-smollm2": "latency default --batch 1,8,32 --prompt-tokens 128 --output-tokens 128 --runs 3",
+    "latency-smollm2": "latency default --batch 1,8,32,48 --prompt-tokens 128 --output-tokens 128 --runs 3",
     "latency-smollm2-long": "latency default --prompt-tokens 2048 --output-tokens 64 --runs 3",
     "latency-1b-q4_0": "latency {1b.q4_0.gguf} --batch 1,8,32 --prompt-tokens 128 --output-tokens 64 --runs 3",
     **{f"latency-1b-long-{storage}": f"latency {{1b.{storage}.gguf}} --prompt-tokens 512 --output-tokens 32 --runs 3"

@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/kv_writer.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/cpu/row_blocks.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
@@ -41,7 +42,7 @@ void CpuBackend::project_attention(const AttentionInputs& inputs, TensorView x, 
   DCHECK(x.cols() == weight.k() && qkv.cols() == weight.n() && qkv.rows() == rows);
   if (rows == 0) return;
   const RowSource source(x, inputs.norm);
-  const std::int64_t block = row_block(rows);
+  const std::int64_t block = row_block(rows, threads());
   if (block > 0) {
     reserve_blocks(weight, block);
     program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {

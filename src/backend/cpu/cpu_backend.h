@@ -48,8 +48,6 @@ class CpuBackend final : public Backend {
     std::uint64_t own;  // each worker prepares them for itself, once: the number to remember that by; 0 = shared
   };
 
-  // Rows of a block, or 0 where all workers share the columns.
-  std::int64_t row_block(std::int64_t rows) const noexcept;
   void reserve_workers(std::size_t bytes);
   void reserve_blocks(const PackedLinear& weight, std::int64_t block);
   std::byte* memory_of(int worker) const noexcept { return worker_scratch_[static_cast<std::size_t>(worker)].data(); }

@@ -2,29 +2,17 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/cpu/row_blocks.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
 namespace {
 
-constexpr std::int64_t kMaxBlockTiles = 4;  // a panel stays in L1 for so many tiles
 // Up to so many rows each worker prepares all of them for itself: cheaper than waiting for each other.
 constexpr std::int64_t kOwnRows = 2;
 constexpr std::int64_t kGrain = 2;  // panels
 
 }  // namespace
-
-std::int64_t CpuBackend::row_block(std::int64_t rows) const noexcept {
-  if (rows < kTileRows * threads()) return 0;
-  const std::int64_t tiles = (rows + kTileRows - 1) / kTileRows;
-  std::int64_t best = 1, best_load = tiles;
-  for (std::int64_t block = kMaxBlockTiles; block >= 1; --block) {
-    const std::int64_t blocks = (tiles + block - 1) / block;
-    const std::int64_t load = (blocks + threads() - 1) / threads() * block;  // of the busiest worker
-    if (load < best_load) best = block, best_load = load;
-  }
-  return best * kTileRows;
-}
 
 void CpuBackend::reserve_workers(std::size_t bytes) {
   for (Scratch& scratch : worker_scratch_) scratch.reserve(bytes);
@@ -89,7 +77,7 @@ void CpuBackend::linear(const Linear& linear, const LinearOptions& options, Tens
   if (rows == 0) return;
   const float* bias = options.bias;
   const bool accumulate = options.accumulate;
-  const std::int64_t block = row_block(rows);
+  const std::int64_t block = row_block(rows, threads());
   if (block == 0) return multiply_columns(source, weight, bias, accumulate, out);
   reserve_blocks(weight, block);
   program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {

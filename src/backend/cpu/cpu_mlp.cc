@@ -3,6 +3,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/packed_linear.h"
+#include "backend/cpu/row_blocks.h"
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
@@ -28,9 +29,9 @@ const PackedLinear& packed(const Linear* linear) { return static_cast<const Pack
 
 // Inputs of both products, as f32 at the widest, and a chunk of gate and up: the most that one operation keeps.
 std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept {
-  const std::int64_t block = row_block(rows), together = block > 0 ? std::min(rows, block * threads()) : rows;
   const std::size_t row = row_bytes(hidden) + row_bytes(ffn) + row_bytes(2 * kLeastChunkColumns);
-  return static_cast<std::size_t>(together) * row + static_cast<std::size_t>(threads()) * chunk_bytes(1);
+  return static_cast<std::size_t>(rows_together(rows, threads())) * row +
+         static_cast<std::size_t>(threads()) * chunk_bytes(1);
 }
 
 void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
@@ -63,7 +64,7 @@ void CpuBackend::mlp(const Mlp& mlp, TensorView x) {
   DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == x.cols());
   if (rows == 0) return;
   const RowSource source(x, mlp.norm);
-  if (const std::int64_t block = row_block(rows)) return mlp_blocks(mlp, x, block);
+  if (const std::int64_t block = row_block(rows, threads())) return mlp_blocks(mlp, x, block);
   const SharedInput input = share_input(source, up);
   hidden_.reserve(ActivationRows(down, rows, nullptr).bytes());
   // Behind what open_input puts there.

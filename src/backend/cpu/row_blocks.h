@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+// How the rows of a product are shared by the workers.
+
+namespace millrace::backend::cpu {
+
+// Rows of a block that one worker takes through the whole operation, a multiple of kTileRows; or 0 where all workers
+// share the columns instead: there are few rows, or blocks of them would leave a worker without (33 rows in two tiles
+// and one row take as long as 64).
+std::int64_t row_block(std::int64_t rows, std::int64_t workers) noexcept;
+
+// The most rows at work at a time in steps of up to `rows`.
+std::int64_t rows_together(std::int64_t rows, std::int64_t workers) noexcept;
+
+}  // namespace millrace::backend::cpu
