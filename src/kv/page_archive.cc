@@ -28,11 +28,12 @@ class SegmentArchive final : public PageArchive {
         writing_(lock_ != nullptr) {
     config_.segment_bytes = std::min(config_.segment_bytes, config_.limit_bytes / 4);
     set_.open();
-    if (writing_ && config_.background)
+    if (writing_ && config_.background) {
       thread_ = std::thread([this] {
         name_thread("archive");
         write_queue();
       });
+    }
   }
   ~SegmentArchive() override {
     if (thread_.joinable()) {

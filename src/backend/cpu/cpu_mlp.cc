@@ -27,11 +27,14 @@ const PackedLinear& packed(const Linear* linear) { return static_cast<const Pack
 
 }  // namespace
 
-// Inputs of both products, as f32 at the widest, and a chunk of gate and up: the most that one operation keeps.
+// Inputs of both products, as f32 at the widest, and of each worker a chunk of gate and up: the most that one operation
+// keeps, whether workers share the columns or have a block of rows each.
 std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept {
-  const std::size_t row = row_bytes(hidden) + row_bytes(ffn) + row_bytes(2 * kLeastChunkColumns);
-  return static_cast<std::size_t>(rows_together(rows, threads())) * row +
-         static_cast<std::size_t>(threads()) * chunk_bytes(1);
+  const std::int64_t shared = most_shared_rows(rows, threads());
+  const std::int64_t together = std::max(shared, std::min(rows, kMostBlockRows * threads()));
+  const std::int64_t of_one = std::max(shared, std::min(rows, kMostBlockRows));
+  return static_cast<std::size_t>(together) * (row_bytes(hidden) + row_bytes(ffn)) +
+         static_cast<std::size_t>(threads()) * std::max(chunk_bytes(1), chunk_bytes(of_one));
 }
 
 void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "backend/cpu/kernels.h"
 
 namespace millrace::backend::cpu {
@@ -32,12 +30,13 @@ TEST(RowBlocks, AreTakenWhereTheyShareWell) {
   EXPECT_EQ(row_block(1000, 1), 48);
 }
 
-TEST(RowBlocks, OfAnyStepHaveNoMoreRowsAtWorkThanIsSaid) {
+TEST(RowBlocks, AreNoLargerThanIsSaidAndNoMoreRowsAreShared) {
   for (const std::int64_t workers : {1, 2, 3, 8, 64}) {
     for (const std::int64_t most : {1, 16, 100, 512, 2048}) {
       for (std::int64_t rows = 1; rows <= most; ++rows) {
         const std::int64_t block = row_block(rows, workers);
-        EXPECT_LE(block > 0 ? std::min(rows, block * workers) : rows, rows_together(most, workers));
+        EXPECT_LE(block, kMostBlockRows);
+        EXPECT_LE(block == 0 ? rows : 0, most_shared_rows(most, workers));
       }
     }
   }
