@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from running_server import request_bytes
+from running_server import PATIENCE, request_bytes
 
 GONE = 500
 CHAT, TEXT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"
@@ -75,7 +75,8 @@ def test_500_clients_leave_at_random_and_nothing_of_theirs_stays(server, at_rest
         assert not thread.is_alive()
     assert server.post(TEXT, whole, timeout=120).status == 200
     check()
-    assert server.resident_bytes() - before < 64 << 20
+    if PATIENCE == 1:  # a sanitizer keeps what is freed
+        assert server.resident_bytes() - before < 64 << 20
 
 
 def test_the_metrics_say_that_nothing_is_left(start):
