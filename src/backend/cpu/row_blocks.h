@@ -7,8 +7,8 @@
 namespace millrace::backend::cpu {
 
 // Rows of a block that one worker takes through the whole operation, a multiple of kTileRows; or 0 where all workers
-// share the columns instead: there are few rows, or blocks of them would leave a worker without (33 rows in two tiles
-// and one row take as long as 64).
+// share the columns instead: there are few rows, or blocks of them would leave a worker without (33 rows, three
+// tiles, take two workers as long as 64).
 std::int64_t row_block(std::int64_t rows, std::int64_t workers) noexcept;
 
 inline constexpr std::int64_t kMostBlockRows = 64;  // a panel stays in L1 for so many
