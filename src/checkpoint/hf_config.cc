@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/config_check.h"
 #include "checkpoint/hf_rope.h"
 #include "checkpoint/json_fields.h"
@@ -73,13 +74,25 @@ void read_window(const JsonFields& fields, ModelConfig& config) {
   if (!mixed) config.layer_uses_window.clear();
 }
 
+// A number larger than any text is how some files say that there is no limit.
+std::int64_t read_context_length(const JsonFields& fields) {
+  constexpr std::string_view kKeys[] = {"max_position_embeddings", "n_positions", "n_ctx"};
+  for (const std::string_view key : kKeys) {
+    const nlohmann::json* value = fields.find(key);
+    if (value == nullptr) continue;
+    if (any_number(*value).value_or(0.0) > static_cast<double>(kMaxCount)) return kMaxCount;
+    break;
+  }
+  return fields.required_integer({kKeys[0], kKeys[1], kKeys[2]});
+}
+
 void read_sizes(const JsonFields& fields, ModelConfig& config) {
   config.vocab_size = fields.required_integer({"vocab_size"});
   config.hidden_size = fields.required_integer({"hidden_size", "n_embd"});
   config.n_layers = fields.required_integer({"num_hidden_layers", "n_layer"});
   config.n_heads = fields.required_integer({"num_attention_heads", "n_head"});
   config.n_kv_heads = fields.integer("num_key_value_heads").value_or(config.n_heads);
-  config.context_length = fields.required_integer({"max_position_embeddings", "n_positions", "n_ctx"});
+  config.context_length = read_context_length(fields);
   check_count(fields.file(), "hidden_size", config.hidden_size);
   check_count(fields.file(), "num_hidden_layers", config.n_layers, kMaxLayers);
   check_count(fields.file(), "num_attention_heads", config.n_heads);
@@ -95,16 +108,27 @@ void read_sizes(const JsonFields& fields, ModelConfig& config) {
   check_count(fields.file(), "head_dim", config.head_dim);
 }
 
+// A setting that Python wrote as NaN or Infinity is none: Transformers loads the model all the same.
+bool is_setting(const JsonFields& fields, std::string_view key) {
+  const nlohmann::json* value = fields.find(key);
+  const auto number = value == nullptr ? std::nullopt : any_number(*value);
+  if (!number || std::isfinite(*number)) return value != nullptr;
+  log::warn("{}: {} is {}: left out", fields.file(), key, *number);
+  return false;
+}
+
 std::optional<double> positive(const JsonFields& fields, std::string_view key) {
+  if (!is_setting(fields, key)) return std::nullopt;
   const auto value = fields.number(key);
-  if (value && !(std::isfinite(*value) && *value >= 0.0)) fields.wrong_type(key, "a finite number from 0 on");
+  if (*value < 0.0) fields.wrong_type(key, "a number from 0 on");
   return value;
 }
 
-std::int32_t token_id(const JsonFields& fields, const nlohmann::json& value) {
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT32_MAX)
-    fields.wrong_type("eos_token_id", "token ids");
-  return value.get<std::int32_t>();
+// Numbers that are no id end no answer: -1 is a way to write "none".
+void add_token_id(const JsonFields& fields, const nlohmann::json& value, std::vector<std::int32_t>& ids) {
+  if (!any_number(value)) fields.wrong_type("eos_token_id", "token ids");
+  const auto id = whole_number(value);
+  if (id && *id >= 0 && *id <= INT32_MAX) ids.push_back(static_cast<std::int32_t>(*id));
 }
 
 }  // namespace
@@ -142,15 +166,15 @@ GenerationDefaults parse_generation_config(const std::string& file, std::string_
   out.top_p = positive(fields, "top_p");
   out.min_p = positive(fields, "min_p");
   out.repetition_penalty = positive(fields, "repetition_penalty");
-  out.top_k = fields.integer("top_k");
+  if (is_setting(fields, "top_k")) out.top_k = fields.integer("top_k");
   out.do_sample = fields.boolean("do_sample");
   const nlohmann::json* eos = fields.find("eos_token_id");
   if (eos == nullptr) return out;
   if (!eos->is_array()) {
-    out.eos_token_ids.push_back(token_id(fields, *eos));
+    add_token_id(fields, *eos, out.eos_token_ids);
     return out;
   }
-  for (const nlohmann::json& id : *eos) out.eos_token_ids.push_back(token_id(fields, id));
+  for (const nlohmann::json& id : *eos) add_token_id(fields, id, out.eos_token_ids);
   return out;
 }
 

@@ -145,14 +145,64 @@ TEST(HfConfig, RefusesWhatIsNotJsonOrTooDeep) {
   EXPECT_EQ(text_outcome("{,"), "config.json: not valid JSON at byte 2");
   EXPECT_EQ(text_outcome("[]"), "config.json: a JSON object expected, found array");
   EXPECT_EQ(text_outcome("{\"a\":" + std::string(100000, '[')), "config.json: nested deeper than 64");
-  EXPECT_EQ(text_outcome("{\"vocab_size\": 1e999}"), "config.json: holds a number that is out of range");
+}
+
+// As tests/oracle_files has them from Transformers and Python's json.
+TEST(HfConfig, ReadsNumbersAsPythonWritesThem) {
+  const auto with = [](const std::string& field, const std::string& value) {
+    std::string text = llama().dump();
+    text.insert(text.size() - 1, ",\"" + field + "\":" + value);
+    return parse_hf_config("config.json", text);
+  };
+  const auto message = [&](const std::string& field, const std::string& value) -> std::string {
+    try {
+      with(field, value);
+      return "good";
+    } catch (const LoadError& e) {
+      return e.what();
+    }
+  };
+  for (const std::string value : {"NaN", "Infinity", "-Infinity", "1e400", "1000000000000000019884624838656",
+                                  "[0.0, Infinity]", "\"\\ud800\"", "{\"__float__\": \"Infinity\"}"}) {
+    EXPECT_EQ(message("some_unknown_field", value), "good") << value;
+    EXPECT_EQ(with("some_unknown_field", value).hidden_size, 16) << value;
+  }
+  EXPECT_EQ(with("num_attention_heads", "2.0").n_heads, 2);
+  EXPECT_EQ(with("max_position_embeddings", "512.0").context_length, 512);
+  EXPECT_EQ(with("max_position_embeddings", "1000000000000000019884624838656").context_length, kMaxCount);
+  EXPECT_EQ(message("num_attention_heads", "2.5"),
+            "config.json: num_attention_heads: expected an integer below 2^63, found 2.5");
+  EXPECT_EQ(message("vocab_size", "1e999"), "config.json: vocab_size: expected an integer below 2^63, found inf");
+  EXPECT_EQ(message("rms_norm_eps", "NaN"), "config.json: norm epsilon: expected a positive number, found nan");
+  EXPECT_EQ(message("head_dim", "\"NaN\""), "config.json: head_dim: expected an integer below 2^63, found string");
+  const auto marked = parse_hf_config("config.json", "\xEF\xBB\xBF" + llama().dump());
+  EXPECT_EQ(marked.hidden_size, 16);
 }
 
 TEST(GenerationConfig, ChecksItsFields) {
   EXPECT_EQ(parse_generation_config("g", R"({"eos_token_id": 5})").eos_token_ids, std::vector<std::int32_t>{5});
-  EXPECT_THROW(parse_generation_config("g", R"({"eos_token_id": [-1]})"), LoadError);
   EXPECT_THROW(parse_generation_config("g", R"({"eos_token_id": "x"})"), LoadError);
   EXPECT_THROW(parse_generation_config("g", R"({"temperature": -1})"), LoadError);
+  EXPECT_THROW(parse_generation_config("g", R"({"top_k": 1.5})"), LoadError);
+}
+
+TEST(GenerationConfig, NumbersThatAreNoIdEndNothing) {
+  using Ids = std::vector<std::int32_t>;
+  const auto ids = [](const std::string& eos) {
+    return parse_generation_config("g", "{\"eos_token_id\":" + eos + "}").eos_token_ids;
+  };
+  EXPECT_EQ(ids("-1"), Ids());
+  EXPECT_EQ(ids("2.0"), Ids{2});
+  EXPECT_EQ(ids("[2, -1, 3.0, 0]"), (Ids{2, 3, 0}));
+  EXPECT_EQ(ids("[NaN, 1e400, 4294967295, 7]"), Ids{7});
+}
+
+TEST(GenerationConfig, SettingsThatAreNoNumberAreLeftOut) {
+  const auto config = parse_generation_config(
+      "g", R"({"temperature": {"__float__": "Infinity"}, "top_p": NaN, "min_p": -Infinity, "top_k": 50.0})");
+  EXPECT_FALSE(config.temperature || config.top_p || config.min_p);
+  EXPECT_EQ(config.top_k, 50);
+  EXPECT_EQ(parse_generation_config("g", R"({"top_k": NaN})").top_k, std::nullopt);
 }
 
 }  // namespace

@@ -1,7 +1,13 @@
 #include "checkpoint/json_fields.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/strict_json.h"
 
 namespace millrace::checkpoint {
 
@@ -12,23 +18,64 @@ std::optional<std::string> read_optional_file(Env& env, const std::string& path,
   throw LoadError(text.error());
 }
 
-nlohmann::json parse_json_object(const std::string& file, std::string_view text) {
+namespace {
+
+nlohmann::json parse_strictly(const std::string& file, std::string_view text) {
   constexpr int kMaxDepth = 64;
   const auto limit_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     if (depth > kMaxDepth) throw_load_error(ErrorCode::kBadFile, file, "{}: nested deeper than {}", file, kMaxDepth);
     return true;
   };
+  return nlohmann::json::parse(text, limit_depth);
+}
+
+nlohmann::json parse_json(const std::string& file, std::string_view text) {
+  try {
+    return parse_strictly(file, text);
+  } catch (const nlohmann::json::exception&) {
+    return parse_strictly(file, strict_json(text));
+  }
+}
+
+// {"__float__": "NaN"} names a float that JSON has no number for.
+std::optional<double> named_float(const nlohmann::json& value) {
+  if (!value.is_object() || value.size() != 1 || !value.contains(kFloatKey)) return std::nullopt;
+  using Limits = std::numeric_limits<double>;
+  const nlohmann::json& name = value[kFloatKey];
+  if (name == "NaN") return Limits::quiet_NaN();
+  if (name == "Infinity") return Limits::infinity();
+  if (name == "-Infinity") return -Limits::infinity();
+  return std::nullopt;
+}
+
+}  // namespace
+
+nlohmann::json parse_json_object(const std::string& file, std::string_view text) {
   nlohmann::json json;
   try {
-    json = nlohmann::json::parse(text, limit_depth);
+    json = parse_json(file, text);
   } catch (const nlohmann::json::parse_error& e) {
     throw_load_error(ErrorCode::kBadFile, file, "{}: not valid JSON at byte {}", file, e.byte);
-  } catch (const nlohmann::json::exception&) {
-    throw_load_error(ErrorCode::kBadFile, file, "{}: holds a number that is out of range", file);
+  } catch (const nlohmann::json::exception& e) {
+    throw_load_error(ErrorCode::kBadFile, file, "{}: not valid JSON: {}", file, e.what());
   }
   if (!json.is_object())
     throw_load_error(ErrorCode::kBadFile, file, "{}: a JSON object expected, found {}", file, json.type_name());
   return json;
+}
+
+std::optional<std::int64_t> whole_number(const nlohmann::json& value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53: below, a double is the integer that was written
+  if (value.is_number_unsigned()) return checked_cast<std::int64_t>(value.get<std::uint64_t>());
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (!value.is_number_float()) return std::nullopt;
+  const double number = value.get<double>();
+  if (!(std::abs(number) < kExact) || std::trunc(number) != number) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+std::optional<double> any_number(const nlohmann::json& value) {
+  return value.is_number() ? std::optional(value.get<double>()) : named_float(value);
 }
 
 const nlohmann::json* JsonFields::find(std::string_view key) const {
@@ -39,8 +86,11 @@ const nlohmann::json* JsonFields::find(std::string_view key) const {
 void JsonFields::wrong_type(std::string_view key, std::string_view expected) const {
   const nlohmann::json* value = find(key);
   const std::string field = where_ + std::string(key);
-  throw_load_error(ErrorCode::kBadFile, field, "{}: {}: expected {}, found {}", file_, field, expected,
-                   value == nullptr ? "nothing" : value->type_name());
+  std::string found = value == nullptr ? "nothing" : value->type_name();
+  if (const auto number = value == nullptr ? std::nullopt : any_number(*value)) {
+    found = value->is_number() ? value->dump() : fmt::format("{}", *number);
+  }
+  throw_load_error(ErrorCode::kBadFile, field, "{}: {}: expected {}, found {}", file_, field, expected, found);
 }
 
 void JsonFields::unsupported(std::string_view key, std::string_view why) const {
@@ -51,19 +101,16 @@ void JsonFields::unsupported(std::string_view key, std::string_view why) const {
 std::optional<std::int64_t> JsonFields::integer(std::string_view key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (value->is_number_unsigned()) {
-    if (const auto small = checked_cast<std::int64_t>(value->get<std::uint64_t>())) return small;
-  } else if (value->is_number_integer()) {
-    return value->get<std::int64_t>();
-  }
+  if (const auto number = whole_number(*value)) return number;
   wrong_type(key, "an integer below 2^63");
 }
 
 std::optional<double> JsonFields::number(std::string_view key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_number()) wrong_type(key, "a number");
-  return value->get<double>();
+  const auto number = any_number(*value);
+  if (!number) wrong_type(key, "a number");
+  return number;
 }
 
 std::optional<bool> JsonFields::boolean(std::string_view key) const {

@@ -14,8 +14,16 @@ namespace millrace::checkpoint {
 // The content of a small file, or nothing when there is no such file. Any other failure is a LoadError.
 std::optional<std::string> read_optional_file(Env& env, const std::string& path, std::uint64_t limit_bytes);
 
-// Parses a JSON object nested at most 64 deep. Throws LoadError naming `file`.
+// Parses a JSON object nested at most 64 deep, also one of Python's or another server's habits (base/strict_json.h).
+// Throws LoadError naming `file`.
 nlohmann::json parse_json_object(const std::string& file, std::string_view text);
+
+// 512 and 512.0; nothing for what is no integer, below 2^63 or, with a fraction, 2^53.
+std::optional<std::int64_t> whole_number(const nlohmann::json& value);
+
+// A number, or one that JSON cannot say, {"__float__": "NaN"}, as strict_json() and Transformers 5 write it. May be
+// infinite or NaN.
+std::optional<double> any_number(const nlohmann::json& value);
 
 // Typed fields of one JSON object. Absent and null are the same: nothing. Another type is a LoadError naming file and
 // field.
@@ -27,7 +35,7 @@ class JsonFields {
 
   const nlohmann::json* find(std::string_view key) const;
   std::optional<std::int64_t> integer(std::string_view key) const;
-  std::optional<double> number(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;  // may be infinite or NaN
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::string> text(std::string_view key) const;
   std::optional<JsonFields> object(std::string_view key) const;

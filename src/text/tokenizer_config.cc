@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/strict_json.h"
 #include "text/tokenizer_components.h"
 
 namespace millrace::text {
@@ -65,8 +66,12 @@ simdjson::dom::element parse_json(simdjson::dom::parser& parser, std::string_vie
                      limit);
   }
   simdjson::dom::element out;
-  auto error = parser.allocate(std::max<std::size_t>(json.size(), 64), kMaxJsonDepth);
-  if (!error) error = parser.parse(json.data(), json.size()).get(out);
+  const auto parse = [&](std::string_view text) {
+    const auto error = parser.allocate(std::max<std::size_t>(text.size(), 64), kMaxJsonDepth);
+    return error ? error : parser.parse(text.data(), text.size()).get(out);
+  };
+  auto error = parse(json);
+  if (error) error = parse(strict_json(json));
   if (error) {
     throw_load_error(ErrorCode::kBadFile, std::string(file), "{}: {}", file, simdjson::error_message(error));
   }

@@ -42,6 +42,53 @@ def test_a_prompt_may_come_as_argument_option_or_stdin(ask, millrace, real_model
     assert ask(None, "-p", "Name a colour.").out == argument
 
 
+@pytest.fixture(scope="module")
+def default_model(real_model, tmp_path_factory):
+    """The environment in which the real model is the default one, and the hub is not there."""
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "millrace" / "models").mkdir(parents=True)
+    (cache / "millrace" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf").symlink_to(real_model)
+    return {"XDG_CACHE_HOME": str(cache), "HF_HOME": str(cache / "hf"), "HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
+
+
+@pytest.mark.parametrize("prompt", ["Name a colour.", "Name\na\tcolour.", " Colour", "Why? " + "word " * 100])
+def test_several_words_alone_are_a_prompt_for_the_default_model(millrace, default_model, prompt):
+    greedy = ("-n", 8, "--temperature", 0)
+    expected = millrace("run", "default", prompt, *greedy, env=default_model)
+    alone = millrace("run", prompt, *greedy, env=default_model)
+    assert alone.out == expected.out and alone.out.strip()
+    assert alone.err == ""  # the hub was not asked
+
+
+def test_several_words_that_are_a_file_are_a_model(millrace, real_model, tmp_path):
+    path = tmp_path / "my model.gguf"
+    path.symlink_to(real_model)
+    assert millrace("run", path, "-n", 2, stdin=b"Name a colour.").out
+
+
+@pytest.mark.parametrize("word", ["Hello", "Hello?", "it's", "yes/no"])
+@pytest.mark.parametrize("offline", [True, False])
+def test_a_word_that_is_no_model_is_explained_both_ways(millrace, default_model, word, offline):
+    flags = ["--offline"] if offline else ["--no-progress"]
+    failed = millrace("run", word, *flags, stdin=b"a question", env=default_model | {"MILLRACE_RETRY_DELAY": "0.01"}, ok=False)
+    assert failed.code in (1, 2, 3) and failed.out == ""
+    error = failed.err.rstrip("\n").split("\n")[-1]
+    quoted = "'" + word.replace("'", "'\\''") + "'"
+    assert f"millrace pull {quoted}" in error and f"millrace run default {quoted}" in error
+
+
+def test_a_word_without_a_prompt_is_explained_both_ways(millrace, default_model):
+    error = refused(millrace("run", "Hello", env=default_model, ok=False))
+    assert "nothing to answer" in error and "millrace run default 'Hello'" in error
+
+
+def test_a_path_or_a_model_with_a_prompt_has_one_reading(millrace, default_model, tmp_path):
+    for words in ([tmp_path / "missing.gguf"], ["Hello", "What is that?"], ["default"]):
+        environment = default_model if words != ["default"] else default_model | {"XDG_CACHE_HOME": str(tmp_path)}
+        failed = millrace("run", *words, "--offline", stdin=b"a question", env=environment, ok=False)
+        assert failed.code == 3 and "millrace run default" not in failed.err, failed.err
+
+
 def test_a_word_that_names_a_command_is_a_prompt_all_the_same(ask):
     assert ask("version", length=2).out
 

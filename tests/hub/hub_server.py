@@ -35,6 +35,7 @@ class Repository:
     revisions: dict = dataclasses.field(default_factory=lambda: {"main": COMMIT})
     token: str = None  # needed to read it
     gated: bool = False
+    extra: dict = dataclasses.field(default_factory=dict)  # further fields of the listing
 
     def listing(self, name, revision, blobs):
         siblings = []
@@ -45,7 +46,8 @@ class Repository:
                 if file.large:
                     entry["lfs"] = {"sha256": file.etag, "size": len(file.content), "pointerSize": 134}
             siblings.append(entry)
-        return {"id": name, "modelId": name, "sha": self.revisions.get(revision, revision), "private": False, "siblings": siblings}
+        return {"id": name, "modelId": name, "sha": self.revisions.get(revision, revision), "private": False,
+                "siblings": siblings} | self.extra
 
 
 @dataclasses.dataclass

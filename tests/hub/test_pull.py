@@ -33,6 +33,12 @@ def test_writes_the_layout_of_the_shared_cache(hub, tiny, millrace, cache, gguf_
     assert (cache / ".locks" / REPOSITORY / f"{etag}.lock").exists()
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), 10**30, "\ud800"])
+def test_what_a_model_card_says_in_pythons_json_does_not_matter(tiny, millrace, value):
+    tiny.extra = {"cardData": {"model-index": [{"results": [{"metrics": [{"value": value}]}]}]}, "downloads": 10**20}
+    assert millrace("pull", "org/tiny").out.endswith("/tiny-Q4_K_M.gguf\n")
+
+
 @pytest.mark.parametrize("selector, file", [("Q8_0", "tiny-Q8_0.gguf"), ("q2_k", "tiny-Q2_K.gguf"), ("tiny-Q2_K.gguf", "tiny-Q2_K.gguf"),
                                             ("tiny-Q2_K", "tiny-Q2_K.gguf")])
 def test_takes_a_quantization_or_a_file(tiny, millrace, selector, file):

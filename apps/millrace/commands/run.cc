@@ -3,11 +3,13 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
 #include "backend/cpu/probe.h"
 #include "base/cpu.h"
 #include "chat/chat_session.h"
 #include "chat/grammar_flags.h"
+#include "chat/lone_argument.h"
 #include "chat/sampling_flags.h"
 #include "chat/slash_commands.h"
 #include "chat/terminal.h"
@@ -134,23 +136,38 @@ class Runner {
   double peak_gb_s_ = 0.0;
 };
 
-int run(const Flags& flags) {
+std::string read_stdin() {
+  std::string text(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+// A prompt from stdin where there is none yet and nobody to chat with; and the model's name becomes its path.
+void complete(Flags& flags, bool interactive) {
+  if (flags.prompt.empty() && !interactive) flags.prompt = read_stdin();
+  if (flags.prompt.empty() && !interactive)
+    throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
+  flags.model.model = app::model_path(flags.model.model, flags.model.hub);
+}
+
+int run(Flags flags, bool model_given) {
   const auto sampling = flags.sampling.resolve({}, 0, nullptr);
   sampling.validate().or_throw();  // before the model is loaded
   if (sampling.max_tokens < 1) {
     throw_load_error(ErrorCode::kInvalidArgument, "max_tokens", "max_tokens is {}: expected at least 1",
                      sampling.max_tokens);
   }
+  const bool lone = model_given && flags.prompt.empty();
+  if (lone && app::is_prompt(flags.model.model)) flags.prompt = std::exchange(flags.model.model, "default");
   const bool interactive = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
-  std::string prompt = flags.prompt;
-  if (!interactive && prompt.empty()) {
-    prompt.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-    while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
-    if (prompt.empty())
-      throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
+  try {
+    complete(flags, interactive);
+  } catch (const LoadError& failure) {
+    if (!lone) throw;
+    throw LoadError(app::with_other_reading(failure.error(), flags.model.model));
   }
   Runner runner(flags);
-  return interactive ? runner.interactive() : runner.once(prompt);
+  return interactive ? runner.interactive() : runner.once(flags.prompt);
 }
 
 }  // namespace
@@ -160,7 +177,10 @@ app::Command run() {
           .summary = "Chat with a model in the terminal, or answer one prompt",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<Flags>();
-            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
+            const CLI::Option* model =
+                app.add_option("model", flags->model.model,
+                               "Model: .gguf, directory, org/name, or 'default'; several words that are no file are a "
+                               "prompt for the default model");
             app.add_option("prompt,-p,--prompt", flags->prompt,
                            "Answer this and exit; without it and without a terminal, stdin is read");
             app.add_option("--system", flags->system, "System message");
@@ -169,7 +189,7 @@ app::Command run() {
             flags->grammar.declare(app);
             flags->speculation.declare(app);
             flags->model.declare(app);
-            return [flags] { return run(*flags); };
+            return [flags, model] { return run(*flags, model->count() > 0); };
           }};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/strict_json.h"
 #include "loadtest/client/event_reader.h"
 
 namespace millrace::loadtest {
@@ -21,7 +22,12 @@ bool read(const object& from, std::string_view key, std::string_view& out) {
 }
 void read(const object& from, std::string_view key, std::int64_t& out) {
   std::int64_t value = 0;
-  if (from[key].get_int64().get(value) == simdjson::SUCCESS && value >= 0) out = value;
+  double number = 0.0;
+  if (from[key].get_int64().get(value) == simdjson::SUCCESS) {
+    if (value >= 0) out = value;
+  } else if (from[key].get_double().get(number) == simdjson::SUCCESS && number >= 0.0 && number < 1e15) {
+    out = static_cast<std::int64_t>(number);  // a count that a server in Python wrote as 12.0
+  }
 }
 bool read_object(const object& from, std::string_view key, object& out) {
   return from[key].get_object().get(out) == simdjson::SUCCESS;
@@ -71,6 +77,12 @@ void read_choice(const object& choice, bool has_usage, AnswerEvent& out) {
 
 struct AnswerEventParser::Parser {
   simdjson::dom::parser json;
+
+  // `padded`: there are kPadding bytes behind the text. What is found lives until the next call.
+  bool parse_object(std::string_view text, bool padded, object& out) {
+    if (json.parse(text.data(), text.size(), !padded).get_object().get(out) == simdjson::SUCCESS) return true;
+    return json.parse(strict_json(text)).get_object().get(out) == simdjson::SUCCESS;
+  }
 };
 
 AnswerEventParser::AnswerEventParser() : parser_(std::make_unique<Parser>()) {}
@@ -79,7 +91,7 @@ AnswerEventParser::~AnswerEventParser() = default;
 bool AnswerEventParser::parse(const std::string& data, AnswerEvent& out) {
   out = {};
   object event;
-  if (parser_->json.parse(data.data(), data.size(), false).get_object().get(event) != simdjson::SUCCESS) return false;
+  if (!parser_->parse_object(data, true, event)) return false;
   element error;
   if (event["error"].get(error) == simdjson::SUCCESS && !error.is_null()) {
     out.error = true;
@@ -100,9 +112,7 @@ bool AnswerEventParser::parse(const std::string& data, AnswerEvent& out) {
 std::string AnswerEventParser::error_message(std::string_view body) {
   object reply;
   std::string_view message;
-  if (parser_->json.parse(body.data(), body.size()).get_object().get(reply) == simdjson::SUCCESS) {
-    message = message_of(reply);
-  }
+  if (parser_->parse_object(body, false, reply)) message = message_of(reply);
   return one_line(message.empty() ? body : message);
 }
 

@@ -1,7 +1,8 @@
 #include "loadtest/watch/served_model.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "loadtest/foreign_json.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -15,7 +16,7 @@ std::int64_t number(const Json& object, const char* name) {
 
 std::int64_t vocabulary_of_tokenizer(Getter& getter) {
   const auto text = getter.get("/tokenizer_info");
-  return text ? number(Json::parse(*text, nullptr, false), "vocab_size") : 0;
+  return text ? number(parse_foreign_json(*text), "vocab_size") : 0;
 }
 
 }  // namespace
@@ -23,7 +24,7 @@ std::int64_t vocabulary_of_tokenizer(Getter& getter) {
 Result<ServedModel> read_served_model(Getter& getter, std::string_view wanted) {
   const auto text = getter.get("/v1/models");
   if (!text) return text.error();
-  const Json json = Json::parse(*text, nullptr, false);
+  const Json json = parse_foreign_json(*text);
   if (!json.is_object() || !json.contains("data") || !json["data"].is_array()) {
     return make_error(ErrorCode::kNotFound, "url", "/v1/models: no list of models came");
   }

@@ -46,6 +46,16 @@ TEST(ServedModel, OfVllmGetsItsVocabularyFromTheTokenizer) {
   EXPECT_EQ(model.weight_bytes, 0);
 }
 
+TEST(ServedModel, NumbersThatPythonWroteDoNotHideTheModel) {
+  const ServedModel model =
+      served({{"/v1/models",
+               R"({"data": [{"id": "m", "score": NaN, "limit": 1e400, "created": 1000000000000000019884624838656,
+                  "note": "\ud800", "max_model_len": 4096}]})"}})
+          .or_throw();
+  EXPECT_EQ(model.id, "m");
+  EXPECT_EQ(model.max_length, 4096);
+}
+
 TEST(ServedModel, WhatAServerDoesNotSayIsZero) {
   for (const char* card :
        {R"({"id": "m"})", R"({"id": "m", "meta": null, "max_model_len": null})",

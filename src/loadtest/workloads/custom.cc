@@ -1,5 +1,4 @@
-#include <nlohmann/json.hpp>
-
+#include "loadtest/foreign_json.h"
 #include "loadtest/prompt_source.h"
 #include "loadtest/recorded_request.h"
 
@@ -27,7 +26,7 @@ MadeWorkload make(const WorkloadOptions& options) {
     at = end + 1;
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = parse_foreign_json(line);
     if (!json.is_object() || !json.contains("prompt") || !json["prompt"].is_string()) {
       return make_error(ErrorCode::kBadFile, "dataset-path", "{}: line {}: expected an object with a text 'prompt'",
                         options.path, number);

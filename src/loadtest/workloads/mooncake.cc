@@ -1,5 +1,4 @@
-#include <nlohmann/json.hpp>
-
+#include "loadtest/foreign_json.h"
 #include "loadtest/recorded_request.h"
 
 namespace millrace::loadtest::workloads {
@@ -16,7 +15,7 @@ Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_vie
     at = end + 1;
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = parse_foreign_json(line);
     const auto count = [&](const char* name) {
       return json.is_object() && json.contains(name) && json[name].is_number();
     };

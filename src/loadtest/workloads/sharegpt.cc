@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "decode/noise.h"
+#include "loadtest/foreign_json.h"
 #include "loadtest/prompt_source.h"
 #include "loadtest/recorded_request.h"
 
@@ -65,7 +65,7 @@ class Conversations final : public Workload {
 };
 
 Result<std::vector<Conversations::Pair>> read(const std::string& path, const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = parse_foreign_json(text);
   if (!json.is_array()) {
     return make_error(ErrorCode::kBadFile, "dataset-path", "{}: expected a JSON list of conversations", path);
   }
