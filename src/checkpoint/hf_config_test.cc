@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "checkpoint/config_check.h"
 #include "checkpoint/tiny_directory.h"
 
 namespace millrace::checkpoint {
