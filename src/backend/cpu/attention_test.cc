@@ -237,6 +237,11 @@ std::vector<Shape> shapes() {
   for (const std::int64_t head_dim : {16, 64, 80, 96, 112, 128, 256}) {
     for (const std::int64_t group : {1, 3, 4, 8}) all.push_back({head_dim, group, 77, 5});
   }
+  for (const std::int64_t head_dim : {1, 2, 8, 20, 33, 40, 72, 100, 120, 250}) {  // padded
+    all.push_back({head_dim, 1, 77, 5});
+    all.push_back({head_dim, 3, 600, 1});
+    all.push_back({head_dim, 4, 130, 40, 40});
+  }
   for (const std::int64_t length : {1, 31, 32, 33, 511, 512, 513, 1100}) {
     for (const std::int64_t window : {0, 1, 40, 600}) {
       for (const std::int64_t rows : {1, 7, 40}) {
