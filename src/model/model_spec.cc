@@ -27,7 +27,7 @@ Result<void> check_dimensions(const ModelSpec& spec) {
     const AttentionSpec& a = layer.attention;
     if (a.head_dim < 1 || a.head_dim > backend::kMaxHeadDim || (rotated && a.head_dim % 2 != 0)) {
       return unsupported("head_dim", a.head_dim,
-                         fmt::format("{} to {}", rotated ? "even, with rotary positions, and 2" : "1",
+                         fmt::format("{} to {}", rotated ? "an even number, as positions are rotary, from 2" : "from 1",
                                      backend::kMaxHeadDim));
     }
     if (a.heads * a.head_dim % 2 != 0) return unsupported("n_heads * head_dim", a.heads * a.head_dim, "even");
