@@ -173,6 +173,7 @@ class CombinationTest : public EngineTest {
     config.scheduling.max_batched_tokens = 48;
     config.jump_forward = false;
     config.swap_bytes = swap_bytes_;
+    if (swap_bytes_ > 0) config.preemption = Preemption::kSwap;
     auto engine = make(config, kv_tokens, pages_);
     if (speculation == "no speculation") return engine;
     const bool tree = speculation == "tree";
