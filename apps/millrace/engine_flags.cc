@@ -6,12 +6,14 @@
 #include "base/log.h"
 #include "commit.gen.h"
 #include "engine/turn_executor.h"
+#include "model/computation_key.h"
 
 namespace millrace::app {
 namespace {
 
-// What must be equal before keys and values computed by one process are those another would compute: the weights, how
-// they are multiplied, how pages are made, and the kernels. A build with changes is only itself.
+// What must be equal before keys and values computed by one process are those another would compute: the weights, what
+// is computed with them, how they are multiplied, how pages are made, and the kernels. A build with changes is only
+// itself.
 std::uint64_t origin_key(const LoadedModel& loaded, const ModelFlags& flags) {
   std::string build = MILLRACE_VERSION " " MILLRACE_COMMIT;
   if (build.ends_with('+')) {
@@ -19,9 +21,10 @@ std::uint64_t origin_key(const LoadedModel& loaded, const ModelFlags& flags) {
     const auto changed = std::filesystem::last_write_time("/proc/self/exe", failed);
     build += std::to_string(changed.time_since_epoch().count());
   }
-  return checksum(fmt::format("{:016x}|{}|{}|{}|{}|{}|{}", loaded.content_key, build, loaded.transformer->description(),
-                              flags.matmul_precision, flags.kv_cache_dtype, flags.kv_layout,
-                              loaded.transformer->max_length()));
+  return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.content_key,
+                              model::computation_key(loaded.transformer->spec()), build,
+                              loaded.transformer->description(), flags.matmul_precision, flags.kv_cache_dtype,
+                              flags.kv_layout, loaded.transformer->max_length()));
 }
 
 std::unique_ptr<kv::PageArchive> open_archive(const LoadedModel& loaded, const ModelFlags& model,

@@ -17,8 +17,8 @@
 
 namespace millrace::backend {
 
-// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, E
-// hidden, F feed-forward, V vocabulary, B tokens of a page.
+// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, P
+// padded_dim, E hidden, F feed-forward, V vocabulary, B tokens of a page.
 
 // How the products of quantized weights are computed. Static per model, never per batch.
 enum class MatmulPrecision {
@@ -84,16 +84,23 @@ struct KvPageForm {
   const cpu::KvLayout* layout = nullptr;  // null = the one whose pages the kernels read in place; it must fit B
 };
 
+// Dimensions of a head: as many as the model has in weights, activations, norms, rotation and scale; in pages, and
+// within attention, zeros follow up to a multiple of what the kernels take at a time.
+inline constexpr std::int64_t kMaxHeadDim = 256;
+constexpr std::int64_t padded_head_dim(std::int64_t head_dim) noexcept { return (head_dim + 15) / 16 * 16; }
+
 // Type, size and layout of the pages that hold keys and values. A page of one layer holds B tokens of all K heads, head
 // by head; how the tokens of a head lie is the layout's business, and its size the same in all of them.
 struct KvGeometry {
   DType dtype = DType::kBF16;
-  std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;
+  std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;  // head_dim: the model's, 1 to kMaxHeadDim
   const cpu::KvLayout* layout = nullptr;
 
+  std::int64_t padded_dim() const noexcept { return padded_head_dim(head_dim); }
   std::size_t head_bytes() const noexcept {  // K and V of one head of one page
     const std::size_t scale = dtype == DType::kI8 ? sizeof(float) : 0;
-    return 2 * static_cast<std::size_t>(block_tokens) * (static_cast<std::size_t>(head_dim) * size_of(dtype) + scale);
+    return 2 * static_cast<std::size_t>(block_tokens) *
+           (static_cast<std::size_t>(padded_dim()) * size_of(dtype) + scale);
   }
   std::size_t page_bytes() const noexcept { return static_cast<std::size_t>(kv_heads) * head_bytes(); }
 };

@@ -151,17 +151,20 @@ class Seen {
   int combinations_ = 0;
 };
 
-// The small model with random heads.
-std::string model_with_heads() {
+// The small model with random heads for speculation; attention of another head size is random too.
+std::string model_with_heads(std::int64_t head_dim) {
   draft::MadeFiles files;
   files.copy(*checkpoint::open_checkpoint(Env::system(), kModel).or_throw());
-  draft::RandomHeads{32}.add_mtp(files);
-  return files.write("combined", draft::made_config("MiMoForCausalLM", 32, 2));
+  for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
+    if (head_dim != 16) draft::add_layer(files, layer, 32, 32, true, true, head_dim);
+  }
+  draft::RandomHeads{32, head_dim}.add_mtp(files);
+  return files.write("combined", draft::made_config("MiMoForCausalLM", 32, 2, "", head_dim));
 }
 
 class CombinationTest : public EngineTest {
  protected:
-  CombinationTest() : EngineTest(model_with_heads()) {}
+  explicit CombinationTest(std::int64_t head_dim = 16) : EngineTest(model_with_heads(head_dim)), heads_{32, head_dim} {}
 
   using Answers = std::map<int, Collected>;
 
@@ -169,6 +172,8 @@ class CombinationTest : public EngineTest {
     Config config;
     config.scheduling.max_batched_tokens = 48;
     config.jump_forward = false;
+    config.swap_bytes = swap_bytes_;
+    if (swap_bytes_ > 0) config.preemption = Preemption::kSwap;
     auto engine = make(config, kv_tokens, pages_);
     if (speculation == "no speculation") return engine;
     const bool tree = speculation == "tree";
@@ -202,6 +207,7 @@ class CombinationTest : public EngineTest {
     }
     Answers answers = run(*engine, requests);
     preemptions_ += tight ? engine->counters().preemptions : 0;
+    swaps_ += engine->counters().swaps;
     hits_ += situation == "prefix hit" ? engine->counters().cached_tokens : 0;
     accepted_ += engine->counters().accepted_tokens;
     on_branches_ += engine->counters().accepted_branch_tokens;
@@ -230,10 +236,11 @@ class CombinationTest : public EngineTest {
   }
 
   backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
-  const draft::RandomHeads heads_{32};
+  const draft::RandomHeads heads_;
+  std::size_t swap_bytes_ = 0;
   const std::string medusa_ = heads_.medusa().write("combined_medusa", draft::RandomHeads::medusa_config());
   const std::string eagle_ = heads_.eagle().write("combined_eagle", heads_.eagle_config());
-  std::int64_t preemptions_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0;
+  std::int64_t preemptions_ = 0, swaps_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0;
 };
 
 std::vector<std::string> names_of(const std::vector<Choice>& choices) {
@@ -298,6 +305,37 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   EXPECT_EQ(table.find("no**"), std::string::npos) << table;
   if (std::getenv("MILLRACE_WRITE_DOCS") != nullptr) write_documented(table);
   EXPECT_EQ(documented(), table) << "MILLRACE_WRITE_DOCS=1 engine_test writes the table anew";
+}
+
+// Heads that pages pad, of the model and of what speculates.
+class PaddedHeads : public CombinationTest {
+ protected:
+  PaddedHeads() : CombinationTest(20) {}
+};
+
+TEST_F(PaddedHeads, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
+  for (const auto& [dtype, layout] :
+       {std::pair{DType::kBF16, "vector16"}, {DType::kI8, "paged32"}, {DType::kF16, "token"}}) {
+    pages_ = backend::cpu::choose_pages(dtype, layout, 0).or_throw();
+    Request asked = request(37, 5, kAnswer);
+    const Answers plain = run(*engine_with("no speculation", 4096), {asked});
+    for (const std::string& speculation : kSpeculations) {
+      for (const std::string& situation : kSituations) {
+        for (const std::size_t swap : {std::size_t{0}, std::size_t{8} << 20}) {
+          if (swap > 0 && situation != "preempted") continue;
+          SCOPED_TRACE(std::string(layout) + ", " + speculation + ", " + situation + ", " + std::to_string(swap));
+          swap_bytes_ = swap;
+          expect_same(in_situation(situation, speculation, asked), plain);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(preemptions_, 0);
+  EXPECT_GT(hits_, 0);
+  EXPECT_GT(accepted_, 0);
+  EXPECT_GT(rejected_, 0);
+  EXPECT_GT(swaps_, 0);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Invariance, testing::Values("llama", "mistral_window", "qwen3"));
+INSTANTIATE_TEST_SUITE_P(Models, Invariance, testing::Values("llama", "mistral_window", "qwen3", "llama_head20"));
 
 }  // namespace
 }  // namespace millrace::model

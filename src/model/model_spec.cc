@@ -5,7 +5,7 @@
 namespace millrace::model {
 namespace {
 
-constexpr std::int64_t kMaxHeadDim = 256, kMaxGroup = 64;  // of the attention kernels
+constexpr std::int64_t kMaxGroup = 64;  // of the attention kernels
 
 std::string known_architectures() {
   std::string text;
@@ -21,19 +21,22 @@ Result<void> check_dimensions(const ModelSpec& spec) {
   const auto unsupported = [](std::string field, std::int64_t value, std::string_view rule) {
     return make_error(ErrorCode::kUnsupported, field, "{} is {}: must be {}", field, value, rule);
   };
+  const bool rotated = spec.positions == PositionKind::kRope;
   if (spec.hidden_size % 2 != 0) return unsupported("hidden_size", spec.hidden_size, "even");
   for (const LayerSpec& layer : spec.layers) {
     const AttentionSpec& a = layer.attention;
-    if (a.head_dim % 16 != 0 || a.head_dim > kMaxHeadDim) {
-      return unsupported("head_dim", a.head_dim, "a multiple of 16 up to 256");
+    if (a.head_dim < 1 || a.head_dim > backend::kMaxHeadDim || (rotated && a.head_dim % 2 != 0)) {
+      return unsupported("head_dim", a.head_dim,
+                         fmt::format("{} to {}", rotated ? "an even number, as positions are rotary, from 2" : "from 1",
+                                     backend::kMaxHeadDim));
+    }
+    if (a.heads * a.head_dim % 2 != 0) return unsupported("n_heads * head_dim", a.heads * a.head_dim, "even");
+    if (rotated && (spec.rope_dim % 2 != 0 || spec.rope_dim > a.head_dim)) {
+      return unsupported("rope_dim", spec.rope_dim, fmt::format("even and at most head_dim, {}", a.head_dim));
     }
     if (a.heads % a.kv_heads != 0) return unsupported("n_heads", a.heads, "a multiple of the key/value heads");
     if (a.heads / a.kv_heads > kMaxGroup) return unsupported("n_heads", a.heads, "at most 64 a key/value head");
     if (layer.mlp.width % 2 != 0) return unsupported("intermediate_size", layer.mlp.width, "even");
-  }
-  if (spec.positions == PositionKind::kRope &&
-      (spec.rope_dim % 2 != 0 || spec.rope_dim > spec.layers[0].attention.head_dim)) {
-    return unsupported("rope_dim", spec.rope_dim, "even and at most head_dim");
   }
   return {};
 }

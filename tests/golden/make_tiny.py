@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes the tiny random checkpoints of tests/golden/tiny with Hugging Face Transformers, and their float32 logits.
 
-Run by hand when a family is added (needs torch, transformers, gguf, safetensors); the results are committed, so that the tests
-need none of these. Each folder holds config.json and model.safetensors as save_pretrained writes them, model.gguf where GGUF has
+Run by hand when a family is added, with the names of the new ones (needs torch, transformers, gguf, safetensors); the results are
+committed, so that the tests need none of these. Each folder holds config.json and model.safetensors as save_pretrained writes them, model.gguf where GGUF has
 the architecture, expected.json {"tokens": [...]} and expected.safetensors with "logits" [T, V].
 """
 
 import json
 import pathlib
+import sys
 
 import gguf
 import numpy as np
@@ -42,8 +43,18 @@ VARIANTS = {
     "qwen3": (hf.Qwen3Config, dict(tie_word_embeddings=True)),
     "gpt2": (hf.GPT2Config, dict(vocab_size=64, n_embd=32, n_layer=2, n_head=2, n_positions=64, n_inner=64,
                                  attn_implementation="eager", bos_token_id=1, eos_token_id=2)),
+    # Head sizes that are no multiple of 16: OpenLLaMA-3B's, several heads, tiny-random-Llama's (head_dim left to Transformers), with
+    # norms of heads, an odd one.
+    "llama_head100": (hf.LlamaConfig, dict(num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, head_dim=100)),
+    "llama_head20": (hf.LlamaConfig, dict(hidden_size=40, intermediate_size=32, num_attention_heads=4, head_dim=20)),
+    "llama_head2": (hf.LlamaConfig, dict(hidden_size=16, intermediate_size=32, num_attention_heads=8, head_dim=None)),
+    "qwen3_head24": (hf.Qwen3Config, dict(head_dim=24, intermediate_size=32, tie_word_embeddings=True)),
+    "gpt2_head5": (hf.GPT2Config, dict(vocab_size=64, n_embd=20, n_layer=2, n_head=4, n_positions=64, n_inner=32,
+                                       attn_implementation="eager", bos_token_id=1, eos_token_id=2)),
 }
-GGUF_ARCHITECTURES = {"llama": "llama", "llama3": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gpt2": "gpt2"}
+GGUF_ARCHITECTURES = {"llama": "llama", "llama3": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gpt2": "gpt2",
+                      "llama_head100": "llama", "llama_head20": "llama", "llama_head2": "llama", "qwen3_head24": "qwen3",
+                      "gpt2_head5": "gpt2"}
 
 
 def make_model(name, config_class, changes):
@@ -119,7 +130,8 @@ def write_gguf(path, model, architecture):
 
 
 def main():
-    for name, (config_class, changes) in VARIANTS.items():
+    for name in sys.argv[1:] or VARIANTS:
+        config_class, changes = VARIANTS[name]
         model = make_model(name, config_class, changes)
         folder = OUT / name
         model.save_pretrained(folder)

@@ -16,18 +16,18 @@ std::int64_t splits_up_to(std::int64_t position) noexcept { return (position + k
 
 }  // namespace
 
-std::size_t attend_scratch_bytes(std::int64_t head_dim) noexcept {
+std::size_t attend_scratch_bytes(std::int64_t padded_dim) noexcept {
   constexpr std::size_t kTileState = std::size_t{4} * 12 * kTileTokens * sizeof(float);
   constexpr std::size_t kCopies = 13 * static_cast<std::size_t>(kTileTokens) * (kMaxHeadDim + 2) * sizeof(float);
   constexpr std::size_t kPadding = 10 * 64;
   // Output and total; a query with its padding; sums of 16 lanes, two maxima, a sum.
-  const auto row = static_cast<std::size_t>(2 * head_dim + kMaxHeadDim + 16 + 16 + 8) * sizeof(float);
+  const auto row = static_cast<std::size_t>(2 * padded_dim + kMaxHeadDim + 16 + 16 + 8) * sizeof(float);
   return (static_cast<std::size_t>(kAttendRows) * row + kTileState + kCopies + kPadding + 63) / 64 * 64;
 }
 
 void AttentionPlan::prepare(const KernelSet& kernels, const AttendArgs& args, TensorView out, int workers) {
   const KvGeometry& geometry = args.kv.geometry;
-  DCHECK(args.heads / geometry.kv_heads <= kTaskRows && geometry.head_dim <= kMaxHeadDim);
+  DCHECK(args.heads / geometry.kv_heads <= kTaskRows && geometry.head_dim >= 1 && geometry.head_dim <= kMaxHeadDim);
   DCHECK(layout_of(geometry).fits(geometry.block_tokens));
   kernels_ = &kernels;
   kernel_ = geometry.dtype == DType::kF32   ? kernels.attend_f32
@@ -51,7 +51,7 @@ void AttentionPlan::prepare(const KernelSet& kernels, const AttendArgs& args, Te
   for (const SequenceRows& sequence : args.sequences) add_sequence(args, sequence, out, heads);
   for (Group& g : groups_) {
     g.partials = floats;
-    floats += static_cast<std::size_t>(g.n_splits * g.rows.rows() * (2 + geometry.head_dim));
+    floats += static_cast<std::size_t>(g.n_splits * g.rows.rows() * (2 + geometry.padded_dim()));
   }
   partial_bytes_ = floats * sizeof(float);
   if (groups_.size() > counters_) {
@@ -131,7 +131,7 @@ void AttentionPlan::run(std::int64_t index, float* partials, std::byte* scratch)
   }
   const auto g = static_cast<std::size_t>(task.group);
   const Group& group = groups_[g];
-  const std::int64_t state = rows.rows() * (2 + rows.kv.geometry.head_dim);
+  const std::int64_t state = rows.rows() * (2 + rows.kv.geometry.padded_dim());
   partials += group.partials;
   rows.partials = partials + (rows.first_split - group.rows.first_split) * state;
   kernel_(rows);
@@ -140,7 +140,8 @@ void AttentionPlan::run(std::int64_t index, float* partials, std::byte* scratch)
 
 void AttentionPlan::merge(const Group& group, const float* partials) const noexcept {
   const AttendRows& rows = group.rows;
-  const std::int64_t head_dim = rows.kv.geometry.head_dim, state = 2 + head_dim, head_rows = rows.n_tokens * rows.group;
+  const std::int64_t head_dim = rows.kv.geometry.head_dim, state = 2 + rows.kv.geometry.padded_dim();
+  const std::int64_t head_rows = rows.n_tokens * rows.group;
   for (std::int64_t r = 0; r < rows.rows(); ++r) {
     const std::int64_t head = r / head_rows, local = r % head_rows;
     float* out = rows.out + local / rows.group * rows.out_stride + (head * rows.group + local % rows.group) * head_dim;

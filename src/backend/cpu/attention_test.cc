@@ -38,6 +38,20 @@ struct Content {
     values = normal_values(size, seed + 100);
     q = normal_values(static_cast<std::size_t>(s.n_rows * s.kv_heads * s.group * s.head_dim), seed + 200);
   }
+  // The same numbers in larger heads, zeros behind them.
+  Content with_head_dim(std::int64_t head_dim) const {
+    Content out = *this;
+    out.shape.head_dim = head_dim;
+    for (std::vector<float>* of : {&out.keys, &out.values, &out.q}) {
+      std::vector<float> heads;
+      for (auto head = of->begin(); head != of->end(); head += shape.head_dim) {
+        heads.insert(heads.end(), head, head + shape.head_dim);
+        heads.resize(heads.size() + static_cast<std::size_t>(head_dim - shape.head_dim), 0.0f);
+      }
+      *of = heads;
+    }
+    return out;
+  }
   std::int64_t first_position() const { return shape.length - shape.n_rows; }
   std::int64_t first_seen(std::int64_t position) const {
     return shape.window > 0 ? std::max<std::int64_t>(0, position - shape.window + 1) : 0;
@@ -155,6 +169,41 @@ class Store {
     }
   }
 
+  std::vector<std::byte> content_of_pages() const {
+    return {memory_.as<std::byte>(), memory_.as<std::byte>() + memory_.size()};
+  }
+
+  // How many tasks write each number of the first sequence's output, of which `workers` have work.
+  std::vector<int> writers_of_each_number(int workers) {
+    const Content& c = *contents_.front();
+    const std::int64_t heads = c.shape.kv_heads * c.shape.group, width = heads * geometry_.head_dim;
+    constexpr std::int64_t kGap = 16;  // between rows: nobody's
+    const SequenceRows sequence{0, c.shape.n_rows, c.first_position(), tables_.front()};
+    std::vector<float> q = c.q, out(static_cast<std::size_t>(c.shape.n_rows * (width + kGap)));
+    AttendArgs args;
+    args.q = TensorView(q.data(), DType::kF32, {c.shape.n_rows, width});
+    args.sequences = std::span(&sequence, 1);
+    args.kv = pages_of();
+    args.heads = heads;
+    args.scale = scale_of(c.shape);
+    const TensorView with_gaps(out.data(), DType::kF32, {c.shape.n_rows, width + kGap});
+    plan_.prepare(kernels_, args, with_gaps.columns(0, width), workers);
+    std::vector<float> partials(plan_.partial_bytes() / sizeof(float));
+    std::vector<int> writers(q.size(), 0);
+    for (std::int64_t t = 0; t < plan_.tasks(); ++t) {
+      std::fill(out.begin(), out.end(), std::numeric_limits<float>::infinity());
+      plan_.run(t, partials.data(), scratch_.data());
+      for (std::int64_t r = 0; r < c.shape.n_rows; ++r) {
+        for (std::int64_t i = 0; i < width + kGap; ++i) {
+          const bool written = std::isfinite(out[static_cast<std::size_t>(r * (width + kGap) + i)]);
+          if (i < width) writers[static_cast<std::size_t>(r * width + i)] += written;
+          EXPECT_FALSE(written && i >= width) << "row " << r << " column " << i << " of " << width;
+        }
+      }
+    }
+    return writers;
+  }
+
   // All sequences in one step, or (rows_at_once > 0) each in pieces of that many rows in steps of its own.
   std::vector<std::vector<float>> attend(int workers = 1, std::int64_t rows_at_once = 0) {
     std::vector<float> q, out;
@@ -236,6 +285,11 @@ std::vector<Shape> shapes() {
   std::vector<Shape> all;
   for (const std::int64_t head_dim : {16, 64, 80, 96, 112, 128, 256}) {
     for (const std::int64_t group : {1, 3, 4, 8}) all.push_back({head_dim, group, 77, 5});
+  }
+  for (const std::int64_t head_dim : {1, 2, 8, 20, 33, 40, 72, 100, 120, 250}) {  // padded
+    all.push_back({head_dim, 1, 77, 5});
+    all.push_back({head_dim, 3, 600, 1});
+    all.push_back({head_dim, 4, 130, 40, 40});
   }
   for (const std::int64_t length : {1, 31, 32, 33, 511, 512, 513, 1100}) {
     for (const std::int64_t window : {0, 1, 40, 600}) {
@@ -331,6 +385,37 @@ TEST_P(Attention, ComputesALongPrefillAsManyShortOnes) {
   for (const std::int64_t rows : {1, 24, 25, 128}) EXPECT_EQ(whole, store.attend(2, rows)) << rows;
 }
 
+// What lies behind a head in the output is another head, which may be another worker's: a task writes its own heads
+// only, whole.
+TEST_P(Attention, WritesNothingBehindAHead) {
+  for (const std::int64_t head_dim : {1, 8, 33, 100}) {
+    for (const std::int64_t length : {90, 1100}) {
+      const Content content({.head_dim = head_dim, .group = 3, .length = length, .n_rows = 5});
+      for (const Isa isa : supported_isas()) {
+        Store store({isa, GetParam(), &paged32(), 32}, {&content});
+        EXPECT_EQ(store.writers_of_each_number(8), std::vector<int>(content.q.size(), 1))
+            << to_string(isa) << " " << describe(content.shape);
+      }
+    }
+  }
+}
+
+// Zeros behind a head are all that pages add to it.
+TEST_P(Attention, PagesHoldAHeadWithZerosBehindItInEveryLayout) {
+  for (const std::int64_t head_dim : {1, 20, 100}) {
+    const Shape shape{.head_dim = head_dim, .group = 3, .length = 77, .n_rows = 5};
+    const Content content(shape);
+    const Content longer = content.with_head_dim(padded_head_dim(head_dim));
+    for (const KvLayout& layout : all_kv_layouts()) {
+      for (const Isa isa : supported_isas()) {
+        Store store({isa, GetParam(), &layout, layout.block_tokens}, {&content});
+        Store expected({isa, GetParam(), &layout, layout.block_tokens}, {&longer});
+        EXPECT_EQ(store.content_of_pages(), expected.content_of_pages()) << layout.name << " " << to_string(isa);
+      }
+    }
+  }
+}
+
 // A row may see its sequence up to itself: what comes later, and what other sequences hold, must not even be multiplied
 // by zero.
 TEST_P(Attention, KeepsNanAndInfinityFromRowsThatDoNotSeeThem) {
@@ -405,6 +490,17 @@ TEST(AttentionInt8, KeepsSmallValuesOfAQueryBesideALargeOne) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       ASSERT_NEAR(out[i], expected.out[i], 1e-5 + 2e-3 * expected.magnitude[i]) << to_string(isa) << " at " << i;
     }
+  }
+}
+
+// What decides is the root mean square over the head's own dimensions, without the zeros behind them.
+TEST(AttentionInt8, TakesOneTermForAnOrdinaryQueryOfAPaddedHead) {
+  Content content({.head_dim = 20, .group = 4, .length = 300, .n_rows = 9});
+  for (std::size_t i = 0; i < content.q.size(); ++i) content.q[i] = i % 20 == 0 ? 1.0f : i % 2 == 0 ? 0.15f : -0.15f;
+  Content rounded = content;  // to what one term keeps
+  for (float& x : rounded.q) x = std::nearbyint(x * 127.0f) / 127.0f;
+  for (const Isa isa : supported_isas()) {
+    EXPECT_TRUE(same_bits(attend(isa, DType::kI8, content), attend(isa, DType::kI8, rounded))) << to_string(isa);
   }
 }
 

@@ -10,7 +10,7 @@ void CpuBackend::attend(const AttendArgs& args, TensorView out) {
   AttentionPlan* plan = &plans_[plans_used_++];
   plan->prepare(kernels_, args, out, threads());
   partials_.reserve(plan->partial_bytes());
-  reserve_workers(attend_scratch_bytes(args.kv.geometry.head_dim));
+  reserve_workers(attend_scratch_bytes(args.kv.geometry.padded_dim()));
   program_->add_tasks(plan->tasks(), [=, this](std::int64_t task, int worker) {
     plan->run(task, partials_.as<float>(), memory_of(worker));
   });

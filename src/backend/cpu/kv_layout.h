@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -17,6 +18,17 @@ struct KvSlot {
   const std::byte* head;
   std::int64_t slot;
 };
+
+// The numbers of a head [D] as attention and pages take them, [P]: x itself where nothing is to be added, else a copy
+// in `space` [kMaxHeadDim] with zeros behind it.
+inline const float* pad_head(const KvGeometry& geometry, const float* x, float* space) noexcept {
+  const auto head = static_cast<std::size_t>(geometry.head_dim),
+             padded = static_cast<std::size_t>(geometry.padded_dim());
+  if (head == padded) return x;
+  std::memcpy(space, x, head * sizeof(float));
+  std::memset(space + head, 0, (padded - head) * sizeof(float));
+  return space;
+}
 
 // The scales of i8 tokens where tokens are not in tiles, `offset` bytes from the head's part: one of each slot for keys
 // [B], then for values [B]. Nothing for other types.

@@ -17,8 +17,8 @@ struct Form {
   static constexpr std::int64_t kDot = kUnit / kElement;
 
   // Bytes from the first value of a tile to that of a token and dimension.
-  static std::int64_t value_at(std::int64_t head_dim, std::int64_t token, std::int64_t d) noexcept {
-    const std::int64_t strip = d / kStripDims * kStripDims, width = std::min(kStripDims, head_dim - strip);
+  static std::int64_t value_at(std::int64_t padded_dim, std::int64_t token, std::int64_t d) noexcept {
+    const std::int64_t strip = d / kStripDims * kStripDims, width = std::min(kStripDims, padded_dim - strip);
     return (strip * kTileTokens + (token / kDot * width + d - strip) * kDot + token % kDot) * kElement;
   }
 };
@@ -63,34 +63,34 @@ void interleave(Piece<T> (&rows)[kRows]) noexcept {
 
 }  // namespace
 
-void write_to_tile(DType type, std::int64_t head_dim, std::int64_t token, const KvToken& from,
+void write_to_tile(DType type, std::int64_t padded_dim, std::int64_t token, const KvToken& from,
                    std::byte* tile) noexcept {
-  std::byte* values = tile + tile_values_at(type, head_dim);
+  std::byte* values = tile + tile_values_at(type, padded_dim);
   with_form(type, [&](auto form) {
     using F = decltype(form);
-    for (std::int64_t d = 0; d < head_dim / F::kDot; ++d) {
+    for (std::int64_t d = 0; d < padded_dim / F::kDot; ++d) {
       std::memcpy(tile + (d * kTileTokens + token) * F::kUnit, from.key + d * F::kUnit, sizeof(typename F::Unit));
     }
-    for (std::int64_t strip = 0; strip < head_dim; strip += kStripDims) {
-      const std::int64_t width = std::min(kStripDims, head_dim - strip);
-      std::byte* to = values + F::value_at(head_dim, token, strip);
+    for (std::int64_t strip = 0; strip < padded_dim; strip += kStripDims) {
+      const std::int64_t width = std::min(kStripDims, padded_dim - strip);
+      std::byte* to = values + F::value_at(padded_dim, token, strip);
       for (std::int64_t d = 0; d < width; ++d) {
         std::memcpy(to + d * F::kUnit, from.value + (strip + d) * F::kElement, sizeof(typename F::Element));
       }
     }
   });
   if (type != DType::kI8) return;
-  std::byte* scales = tile + kTileTokens * head_dim;
+  std::byte* scales = tile + kTileTokens * padded_dim;
   std::memcpy(scales + token * std::int64_t{sizeof(float)}, &from.key_scale, sizeof(float));
   std::memcpy(scales + (kTileTokens + token) * std::int64_t{sizeof(float)}, &from.value_scale, sizeof(float));
 }
 
-void gather_keys(DType type, std::int64_t head_dim, const std::byte* const* keys, std::int64_t piece_stride,
+void gather_keys(DType type, std::int64_t padded_dim, const std::byte* const* keys, std::int64_t piece_stride,
                  std::byte* tile) noexcept {
   with_form(type, [&](auto form) {
     using F = decltype(form);
     constexpr int kRows = kPiece / static_cast<int>(F::kUnit);
-    for (std::int64_t piece = 0; piece < head_dim * F::kElement / kPiece; ++piece) {
+    for (std::int64_t piece = 0; piece < padded_dim * F::kElement / kPiece; ++piece) {
       std::byte* to = tile + piece * kRows * kTileTokens * F::kUnit;
       for (std::int64_t t = 0; t < kTileTokens; t += kRows) {
         Piece<typename F::Unit> rows[kRows];
@@ -102,34 +102,34 @@ void gather_keys(DType type, std::int64_t head_dim, const std::byte* const* keys
   });
 }
 
-void gather_value_rows(DType type, std::int64_t head_dim, const std::byte* const* values, std::byte* tile) noexcept {
+void gather_value_rows(DType type, std::int64_t padded_dim, const std::byte* const* values, std::byte* tile) noexcept {
   with_form(type, [&](auto form) {
     using F = decltype(form);
     constexpr int kRows = static_cast<int>(F::kDot);
-    std::byte* to = tile + tile_values_at(type, head_dim);
+    std::byte* to = tile + tile_values_at(type, padded_dim);
     for (std::int64_t t = 0; t < kTileTokens; t += kRows) {
-      for (std::int64_t d = 0; d < head_dim; d += kPiece / F::kElement) {
+      for (std::int64_t d = 0; d < padded_dim; d += kPiece / F::kElement) {
         Piece<typename F::Element> rows[kRows];
         for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values[t + i] + d * F::kElement, kPiece);
         interleave<typename F::Element>(rows);
-        std::memcpy(to + F::value_at(head_dim, t, d), rows, sizeof(rows));
+        std::memcpy(to + F::value_at(padded_dim, t, d), rows, sizeof(rows));
       }
     }
   });
 }
 
-void gather_value_columns(DType type, std::int64_t head_dim, const std::byte* values, std::int64_t stride,
+void gather_value_columns(DType type, std::int64_t padded_dim, const std::byte* values, std::int64_t stride,
                           std::int64_t token, std::byte* tile) noexcept {
   with_form(type, [&](auto form) {
     using F = decltype(form);
     constexpr int kRows = kPiece / static_cast<int>(F::kUnit);
-    std::byte* to = tile + tile_values_at(type, head_dim);
-    for (std::int64_t d = 0; d < head_dim; d += kRows) {
+    std::byte* to = tile + tile_values_at(type, padded_dim);
+    for (std::int64_t d = 0; d < padded_dim; d += kRows) {
       Piece<typename F::Unit> rows[kRows];
       for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values + (d + i) * stride, kPiece);
       interleave<typename F::Unit>(rows);
       for (int i = 0; i < kRows; ++i) {
-        std::memcpy(to + F::value_at(head_dim, token + i * F::kDot, d), &rows[i], kPiece);
+        std::memcpy(to + F::value_at(padded_dim, token + i * F::kDot, d), &rows[i], kPiece);
       }
     }
   });

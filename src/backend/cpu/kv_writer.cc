@@ -5,7 +5,9 @@
 namespace millrace::backend::cpu {
 
 float KvWriter::convert(const float* x, std::byte* to) const noexcept {
-  const std::int64_t n = kv_.geometry.head_dim;
+  const std::int64_t n = kv_.geometry.padded_dim();
+  alignas(64) float space[kMaxHeadDim];
+  x = pad_head(kv_.geometry, x, space);
   float scale = 0.0f;
   switch (kv_.geometry.dtype) {
     case DType::kF32: std::memcpy(to, x, static_cast<std::size_t>(n) * sizeof(float)); break;
@@ -22,7 +24,7 @@ void KvWriter::write(const SequenceRows& sequence, std::int64_t position, std::i
   alignas(64) std::byte k[kMaxHeadDim * sizeof(float)], v[kMaxHeadDim * sizeof(float)];
   KvToken token{k, v, convert(key, k), convert(value, v)};
   if (geometry.dtype == DType::kI8) {
-    for (std::int64_t d = 0; d < geometry.head_dim; ++d) k[d] ^= std::byte{0x80};
+    for (std::int64_t d = 0; d < geometry.padded_dim(); ++d) k[d] ^= std::byte{0x80};
   }
   const std::int64_t slot = position % geometry.block_tokens;
   const std::int32_t page = sequence.pages[static_cast<std::size_t>(position / geometry.block_tokens)];

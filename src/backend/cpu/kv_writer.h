@@ -18,7 +18,7 @@ class KvWriter {
              const float* value) const noexcept;
 
  private:
-  float convert(const float* x, std::byte* to) const noexcept;  // returns the scale of i8
+  float convert(const float* x, std::byte* to) const noexcept;  // [D] to [P] elements; returns the scale of i8
 
   const KernelSet& kernels_;
   KvPages kv_;

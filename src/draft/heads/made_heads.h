@@ -123,19 +123,20 @@ class MadeFiles {
   std::mt19937 random_{11};
 };
 
-// config.json of a model or a head of 4 query heads of 16 and a vocabulary of 64; `more` begins with a comma.
+// config.json of a model or a head of 4 query heads and a vocabulary of 64; `more` begins with a comma.
 inline std::string made_config(const std::string& architecture, std::int64_t hidden, std::int64_t layers,
-                               const std::string& more = "") {
+                               const std::string& more = "", std::int64_t head_dim = 16) {
   return R"({"architectures": [")" + architecture + R"("], "vocab_size": 64, "hidden_size": )" +
          std::to_string(hidden) + R"(, "num_hidden_layers": )" + std::to_string(layers) +
-         R"(, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 64,
+         R"(, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": )" + std::to_string(head_dim) +
+         R"(, "intermediate_size": 64,
 "max_position_embeddings": 64, "rms_norm_eps": 1e-6, "hidden_act": "silu", "tie_word_embeddings": false)" +
          more + "}";
 }
 
 // The weights of one layer, all behind `prefix`; attention looks at `inputs` columns. Random, or without effect.
 inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t hidden, std::int64_t inputs,
-                      bool random, bool input_norm = true) {
+                      bool random, bool input_norm = true, std::int64_t head_dim = 16) {
   const auto weight = [&](const std::string& name, const Shape& shape) {
     random ? files.random(prefix + name, shape) : files.constant(prefix + name, shape, 0.0f);
   };
@@ -144,10 +145,10 @@ inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t 
     if (!random) return;
     for (float& v : files.random(prefix + name, Shape{hidden}, 0.1f)) v += 1.0f;
   };
-  weight("self_attn.q_proj.weight", Shape{64, inputs});
-  weight("self_attn.k_proj.weight", Shape{32, inputs});
-  weight("self_attn.v_proj.weight", Shape{32, inputs});
-  weight("self_attn.o_proj.weight", Shape{hidden, 64});
+  weight("self_attn.q_proj.weight", Shape{4 * head_dim, inputs});
+  weight("self_attn.k_proj.weight", Shape{2 * head_dim, inputs});
+  weight("self_attn.v_proj.weight", Shape{2 * head_dim, inputs});
+  weight("self_attn.o_proj.weight", Shape{hidden, 4 * head_dim});
   weight("mlp.gate_proj.weight", Shape{64, hidden});
   weight("mlp.up_proj.weight", Shape{64, hidden});
   weight("mlp.down_proj.weight", Shape{hidden, 64});
@@ -158,6 +159,7 @@ inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t 
 // Heads of random weights on a model of this hidden size with a vocabulary of 64.
 struct RandomHeads {
   std::int64_t hidden;
+  std::int64_t head_dim = 16;
 
   MadeFiles medusa() const {
     MadeFiles files;
@@ -177,16 +179,16 @@ struct RandomHeads {
     files.random("fc.weight", Shape{hidden, 2 * hidden});
     files.random("fc.bias", Shape{hidden});
     files.random("embed_tokens.weight", Shape{64, hidden}, 1.0f);
-    add_layer(files, "layers.0.", hidden, hidden, true, false);
+    add_layer(files, "layers.0.", hidden, hidden, true, false, head_dim);
     return files;
   }
-  std::string eagle_config() const { return made_config("LlamaForCausalLMEagle", hidden, 1); }
+  std::string eagle_config() const { return made_config("LlamaForCausalLMEagle", hidden, 1, "", head_dim); }
 
   // On three streams; of the vocabulary it knows the tokens from 20 on.
   MadeFiles eagle3() const {
     MadeFiles files;
     files.random("fc.weight", Shape{hidden, 3 * hidden});
-    add_layer(files, "midlayer.", hidden, 2 * hidden, true);
+    add_layer(files, "midlayer.", hidden, 2 * hidden, true, true, head_dim);
     for (float& v : files.random("midlayer.hidden_norm.weight", Shape{hidden}, 0.1f)) v += 1.0f;
     for (float& v : files.random("norm.weight", Shape{hidden}, 0.1f)) v += 1.0f;
     files.random("lm_head.weight", Shape{44, hidden});
@@ -195,16 +197,17 @@ struct RandomHeads {
   }
   std::string eagle3_config() const {
     return made_config("LlamaForCausalLMEagle3", hidden, 1,
-                       R"(, "draft_vocab_size": 44, "eagle_config": {"eagle_aux_hidden_state_layer_ids": [0, 1, 2]})");
+                       R"(, "draft_vocab_size": 44, "eagle_config": {"eagle_aux_hidden_state_layer_ids": [0, 1, 2]})",
+                       head_dim);
   }
 
   // Beside a model's weights.
   void add_mtp(MadeFiles& files) const {
     const std::string prefix = "model.mtp_layers.0.";
-    add_layer(files, prefix, hidden, hidden, true);
-    files.random(prefix + "self_attn.q_proj.bias", Shape{64});
-    files.random(prefix + "self_attn.k_proj.bias", Shape{32});
-    files.random(prefix + "self_attn.v_proj.bias", Shape{32});
+    add_layer(files, prefix, hidden, hidden, true, true, head_dim);
+    files.random(prefix + "self_attn.q_proj.bias", Shape{4 * head_dim});
+    files.random(prefix + "self_attn.k_proj.bias", Shape{2 * head_dim});
+    files.random(prefix + "self_attn.v_proj.bias", Shape{2 * head_dim});
     for (const char* norm : {"token_layernorm", "hidden_layernorm", "final_layernorm"}) {
       for (float& v : files.random(prefix + norm + ".weight", Shape{hidden}, 0.1f)) v += 1.0f;
     }

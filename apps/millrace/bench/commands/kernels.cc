@@ -124,11 +124,11 @@ KernelSizes sizes_of(const Flags& flags) {
   sizes.caches = caches_of(flags);
   const auto heads = parse_tuple("heads", flags.heads, ':', 3);
   sizes.heads = heads[0], sizes.kv_heads = heads[1], sizes.head_dim = heads[2];
-  if (heads[0] % heads[1] != 0 || heads[0] > 64 || heads[2] % 16 != 0 || heads[2] > 256) {
+  if (heads[0] % heads[1] != 0 || heads[0] > 64 || heads[2] > backend::kMaxHeadDim) {
     throw_load_error(ErrorCode::kInvalidArgument, "heads",
                      "heads is '{}': expected QUERY:KEY:DIM with at most 64 query heads, a multiple of the key heads, "
-                     "of a multiple of 16 up to 256 dimensions",
-                     flags.heads);
+                     "of 1 to {} dimensions",
+                     flags.heads, backend::kMaxHeadDim);
   }
   sizes.precision = flags.machine.precision();
   return sizes;

@@ -1,5 +1,5 @@
 // Tokens as rows, pages of a single one unless asked: the token-granular cache of LightLLM, which wastes no slot and
-// shares prefixes to the token. Per head: keys [B][D], values [B][D], i8: key scales [B], value scales [B].
+// shares prefixes to the token. Per head: keys [B][P], values [B][P], i8: key scales [B], value scales [B].
 #include <cstring>
 
 #include "backend/cpu/kv_layout.h"
@@ -11,7 +11,7 @@ namespace {
 struct Parts {
   std::int64_t row, values, scales;  // of one token; where the values and the scales begin
   explicit Parts(const KvGeometry& g) noexcept
-      : row(g.head_dim * static_cast<std::int64_t>(size_of(g.dtype))),
+      : row(g.padded_dim() * static_cast<std::int64_t>(size_of(g.dtype))),
         values(g.block_tokens * row),
         scales(2 * values) {}
 };
@@ -30,8 +30,8 @@ void gather(const KvGeometry& geometry, const KvSlot* tokens, std::byte* tile) {
     keys[t] = tokens[t].head + tokens[t].slot * parts.row;
     values[t] = keys[t] + parts.values;
   }
-  gather_keys(geometry.dtype, geometry.head_dim, keys, kPiece, tile);
-  gather_value_rows(geometry.dtype, geometry.head_dim, values, tile);
+  gather_keys(geometry.dtype, geometry.padded_dim(), keys, kPiece, tile);
+  gather_value_rows(geometry.dtype, geometry.padded_dim(), values, tile);
   gather_scales(geometry, tokens, parts.scales, tile);
 }
 

@@ -1,5 +1,5 @@
 // Keys as vectors of 16 bytes, values by dimension, pages of 16 tokens: the layout of vLLM's first paged attention. Per
-// head with x = 16 bytes of elements: keys [D/x][B][x], values [D][B], i8: key scales [B], value scales [B].
+// head with x = 16 bytes of elements: keys [P/x][B][x], values [P][B], i8: key scales [B], value scales [B].
 #include <cstring>
 
 #include "backend/cpu/kv_layout.h"
@@ -12,7 +12,7 @@ struct Parts {
   std::int64_t element, row, values, scales;  // of one token; where the values and the scales begin
   explicit Parts(const KvGeometry& g) noexcept
       : element(static_cast<std::int64_t>(size_of(g.dtype))),
-        row(g.head_dim * element),
+        row(g.padded_dim() * element),
         values(g.block_tokens * row),
         scales(2 * values) {}
 };
@@ -42,23 +42,23 @@ void gather(const KvGeometry& geometry, const KvSlot* tokens, std::byte* tile) {
   const std::int64_t together = kPiece / parts.element, stride = geometry.block_tokens * parts.element;
   const std::byte* keys[kTileTokens];
   for (std::int64_t t = 0; t < kTileTokens; ++t) keys[t] = tokens[t].head + tokens[t].slot * kPiece;
-  gather_keys(geometry.dtype, geometry.head_dim, keys, kPiece * geometry.block_tokens, tile);
+  gather_keys(geometry.dtype, geometry.padded_dim(), keys, kPiece * geometry.block_tokens, tile);
   for (std::int64_t t = 0; t < kTileTokens; t += together) {
     const std::byte* values = tokens[t].head + parts.values + tokens[t].slot * parts.element;
     if (are_neighbours(tokens + t, together)) {
-      gather_value_columns(geometry.dtype, geometry.head_dim, values, stride, t, tile);
+      gather_value_columns(geometry.dtype, geometry.padded_dim(), values, stride, t, tile);
       continue;
     }
     // Pages of fewer tokens than a piece has: dimension by dimension, side by side after all.
     alignas(kPiece) std::byte columns[kMaxHeadDim * kPiece];
     for (std::int64_t i = 0; i < together; ++i) {
       const std::byte* value = tokens[t + i].head + parts.values + tokens[t + i].slot * parts.element;
-      for (std::int64_t d = 0; d < geometry.head_dim; ++d) {
+      for (std::int64_t d = 0; d < geometry.padded_dim(); ++d) {
         std::memcpy(columns + d * kPiece + i * parts.element, value + d * stride,
                     static_cast<std::size_t>(parts.element));
       }
     }
-    gather_value_columns(geometry.dtype, geometry.head_dim, columns, kPiece, t, tile);
+    gather_value_columns(geometry.dtype, geometry.padded_dim(), columns, kPiece, t, tile);
   }
   gather_scales(geometry, tokens, parts.scales, tile);
 }

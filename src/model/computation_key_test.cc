@@ -1,0 +1,73 @@
+#include "model/computation_key.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+namespace millrace::model {
+namespace {
+
+ModelSpec spec() {
+  ModelSpec spec;
+  spec.family = "llama";
+  spec.hidden_size = spec.vocab_size = 40;
+  spec.rope_dim = 20;
+  LayerSpec layer;
+  layer.attention = {.heads = 2, .kv_heads = 2, .head_dim = 20, .scale = 0.2f};
+  layer.mlp.width = 64;
+  spec.layers.assign(2, layer);
+  return spec;
+}
+
+TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
+  const std::vector<std::function<void(ModelSpec&)>> changes = {
+      [](ModelSpec&) {},
+      [](ModelSpec& s) { s.family = "mistral"; },
+      [](ModelSpec& s) { s.context_length = 64; },
+      [](ModelSpec& s) { s.norm = backend::NormKind::kLayer; },
+      [](ModelSpec& s) { s.norm_eps = 1e-6f; },
+      [](ModelSpec& s) { s.positions = PositionKind::kLearned; },
+      [](ModelSpec& s) { s.rope_theta = 1e6; },
+      [](ModelSpec& s) { s.rope_dim = 10; },
+      [](ModelSpec& s) { s.rope_interleaved = true; },
+      [](ModelSpec& s) { s.rope_scaling.kind = checkpoint::RopeScaling::Kind::kLinear; },
+      [](ModelSpec& s) { s.rope_scaling.factor = 2.0; },
+      [](ModelSpec& s) { s.rope_scaling.original_context = 32; },
+      [](ModelSpec& s) { s.rope_scaling.attention_factor = 1.0; },
+      [](ModelSpec& s) { s.rope_scaling.truncate = false; },
+      [](ModelSpec& s) { s.layers[1].attention.heads = 4; },
+      [](ModelSpec& s) { s.layers[1].attention.kv_heads = 1; },
+      [](ModelSpec& s) { s.layers[1].attention.head_dim = 18; },
+      [](ModelSpec& s) { s.layers[1].attention.q_k_norm = true; },
+      [](ModelSpec& s) { s.layers[1].attention.scale = 0.3f; },
+      [](ModelSpec& s) { s.layers[1].attention.window = 8; },
+      [](ModelSpec& s) { s.layers[1].mlp.width = 62; },
+      [](ModelSpec& s) { s.layers[1].mlp.gated = false; },
+      [](ModelSpec& s) { s.layers[1].mlp.activation = backend::Activation::kGelu; },
+      [](ModelSpec& s) { s.layers.pop_back(); },
+  };
+  std::set<std::uint64_t> keys;
+  for (const auto& change : changes) {
+    ModelSpec changed = spec();
+    change(changed);
+    EXPECT_TRUE(keys.insert(computation_key(changed)).second) << keys.size();
+  }
+  EXPECT_EQ(computation_key(spec()), computation_key(spec()));
+}
+
+// Two heads of 20 and four of 10, padded to 32 and to 16: pages of one size.
+TEST(ComputationKey, TellsApartFewLargeHeadsAndManySmallOnesInPagesOfOneSize) {
+  ModelSpec many = spec();
+  for (LayerSpec& layer : many.layers)
+    layer.attention.heads = layer.attention.kv_heads = 4, layer.attention.head_dim = 10;
+  const auto page = [](const ModelSpec& s) {
+    const AttentionSpec& a = s.layers[0].attention;
+    return backend::KvGeometry{.kv_heads = a.kv_heads, .head_dim = a.head_dim}.page_bytes();
+  };
+  EXPECT_EQ(page(spec()), page(many));
+  EXPECT_NE(computation_key(spec()), computation_key(many));
+}
+
+}  // namespace
+}  // namespace millrace::model

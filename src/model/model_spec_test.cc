@@ -1,0 +1,57 @@
+#include "model/model_spec.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::model {
+namespace {
+
+ModelSpec spec_of(std::int64_t head_dim, PositionKind positions, std::int64_t heads = 4) {
+  ModelSpec spec;
+  spec.hidden_size = 32;
+  spec.positions = positions;
+  spec.rope_dim = head_dim;
+  LayerSpec layer;
+  layer.attention = {.heads = heads, .kv_heads = heads == 4 ? 2 : heads, .head_dim = head_dim};
+  layer.mlp.width = 64;
+  spec.layers.assign(2, layer);
+  return spec;
+}
+
+std::string outcome(const ModelSpec& spec) {
+  const auto checked = check_dimensions(spec);
+  return checked ? "" : checked.error().message;
+}
+
+TEST(ModelSpec, TakesEveryHeadSizeUpToTheLargest) {
+  for (std::int64_t head_dim = 1; head_dim <= 256; ++head_dim) {
+    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kLearned)), "");
+    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kRope)).empty(), head_dim % 2 == 0) << head_dim;
+  }
+}
+
+TEST(ModelSpec, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
+  for (const std::int64_t head_dim : {-2, 0, 257, 258}) {
+    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kLearned)),
+              fmt::format("head_dim is {}: must be from 1 to 256", head_dim));
+  }
+  for (const std::int64_t head_dim : {0, 1, 33, 255, 257, 258}) {
+    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kRope)),
+              fmt::format("head_dim is {}: must be an even number, as positions are rotary, from 2 to 256", head_dim));
+  }
+  EXPECT_EQ(check_dimensions(spec_of(258, PositionKind::kRope)).error().param, "head_dim");
+  ModelSpec second = spec_of(20, PositionKind::kRope);
+  second.layers[1].attention.head_dim = 21;
+  EXPECT_EQ(outcome(second), "head_dim is 21: must be an even number, as positions are rotary, from 2 to 256");
+}
+
+TEST(ModelSpec, NamesWhatOddHeadsMakeOdd) {
+  EXPECT_EQ(outcome(spec_of(5, PositionKind::kLearned, 3)), "n_heads * head_dim is 15: must be even");
+  ModelSpec partial = spec_of(20, PositionKind::kRope);
+  partial.rope_dim = 5;
+  EXPECT_EQ(outcome(partial), "rope_dim is 5: must be even and at most head_dim, 20");
+  partial.rope_dim = 22;
+  EXPECT_EQ(outcome(partial), "rope_dim is 22: must be even and at most head_dim, 20");
+}
+
+}  // namespace
+}  // namespace millrace::model
