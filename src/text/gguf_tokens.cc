@@ -90,9 +90,11 @@ TokenizerParts list_gguf_tokens(const GgufVocabulary& v, std::span<const std::st
   return parts;
 }
 
-std::vector<bool> hidden_gguf_tokens(const GgufVocabulary& v) {
+std::vector<bool> hidden_gguf_tokens(const GgufVocabulary& v, const TokenizerParts& parts, Affixes affixes) {
   std::vector<bool> hidden(v.tokens.size());
-  for (std::size_t id = 0; id < hidden.size(); ++id) hidden[id] = is_gguf_control(v, id);
+  for (std::size_t id = 0; id < hidden.size(); ++id) {
+    hidden[id] = is_gguf_control(v, id) && !is_symbol(parts.texts[id], affixes);
+  }
   return hidden;
 }
 

@@ -143,10 +143,6 @@ def gemma():
         decoder=decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]))
     trainer = trainers.BpeTrainer(vocab_size=1500, special_tokens=SPECIALS[:4] + ["<0x%02X>" % b for b in range(256)], limit_alphabet=200, show_progress=False)
     tokenizer.train_from_iterator(lines_of_few_characters(), trainer)
-    # Bytes are tokens of the model, but not to be looked for in text.
-    tree = json.loads(tokenizer.to_str())
-    tree["added_tokens"] = tree["added_tokens"][:4]
-    tokenizer = Tokenizer.from_str(json.dumps(tree))
     tokenizer.add_tokens(ADDED)
     return tokenizer
 
