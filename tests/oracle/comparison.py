@@ -112,7 +112,7 @@ def check_untrusted_spans(ours, oracle, texts):
     expected, cut_apart = [], 0
     for text, (ids, encoding) in zip(texts, untrusted.encodings(texts)):
         at = byte_offsets(text)
-        expected.append((ids, encoding and [[at[begin], at[end]] for begin, end in encoding.offsets]))
+        expected.append((ids, None if encoding is None else [[at[begin], at[end]] for begin, end in encoding.offsets]))
         cut_apart += encoding is None
     answer = ours.expect(op="encode_spans", texts=texts, trusted=False)
     found = [(ids, spans if e[1] is not None else None) for ids, spans, e in zip(answer["ids"], answer["spans"], expected)]

@@ -43,14 +43,15 @@ class OfTokenizers:
 
 
 class OfSentencePiece:
-    """What SentencePiece says, which takes no text for a control piece. A text ends for it where C ends one."""
+    """What SentencePiece says, which takes no text for a control piece: nothing of trusted text that spells one, or one of `special`."""
 
-    def __init__(self, processor):
+    def __init__(self, processor, special=()):
         self.processor = processor
+        pieces = range(processor.get_piece_size())
+        self.special = [processor.id_to_piece(i) for i in pieces if processor.is_control(i) or processor.is_unknown(i)] + list(special)
 
     def ids(self, trusted, add_special=False):
-        control = [self.processor.id_to_piece(i) for i in range(self.processor.get_piece_size()) if self.processor.is_control(i)]
-        return [None if add_special or (trusted and any(c in text for c in control)) else self.processor.encode(text) for text in TEXTS]
+        return [None if add_special or (trusted and any(s in text for s in self.special)) else self.processor.encode(text) for text in TEXTS]
 
     def texts(self, sequences, skip_special):
         return self.processor.decode(sequences) if skip_special else None
@@ -87,7 +88,10 @@ def lines():
 
 # Transformers 5: trained, given the tokens of a chat, saved.
 def saved_by_5(name, folder, size=600, tokens=None, added=()):
-    tokenizer = getattr(transformers, name)(**(tokens or {})).train_new_from_iterator(lines(), size, show_progress=False)
+    untrained = getattr(transformers, name)(**(tokens or {}))
+    few = type(untrained.backend_tokenizer.model).__name__ == "Unigram"  # its trainer takes every character that it sees
+    text = model_kinds.lines_of_few_characters(most=150)[:700] if few else lines()
+    tokenizer = untrained.train_new_from_iterator(text, size, show_progress=False)
     tokenizer.add_special_tokens({"extra_special_tokens": ["<|im_start|>", "<|im_end|>"]})
     tokenizer.add_tokens(list(added))
     tokenizer.save_pretrained(str(folder))
@@ -98,7 +102,7 @@ def saved_by_5(name, folder, size=600, tokens=None, added=()):
 def saved_by_4(root):
     """All of saved_by_transformers4.py at once: {name: what its Python tokenizers say}"""
     source = pathlib.Path(root) / "sources"
-    source.mkdir()
+    source.mkdir(exist_ok=True)
     sources = {"models": {}, "files": {}}
     for name, kind in {"bytes": "bpe identity", "unigram": "unigram"}.items():
         sources["models"][name] = str(source / (name + ".model"))
@@ -159,7 +163,8 @@ BYTES = ["<0x%02X>" % b for b in range(256)]
 
 def unigram_of(special_tokens, **parts):
     tokenizer = assembled(models.Unigram(), pre_tokenizer=pre_tokenizers.Metaspace(), decoder=decoders.Metaspace(), **parts)
-    trainer = trainers.UnigramTrainer(vocab_size=700, special_tokens=list(special_tokens), unk_token="<unk>", show_progress=False)
+    trainer = trainers.UnigramTrainer(vocab_size=700, special_tokens=list(special_tokens), unk_token="<unk>", show_progress=False,
+                                       initial_alphabet=list("<0123456789ABCDEFx>"))
     tokenizer.train_from_iterator(model_kinds.lines_of_few_characters(most=150)[:700], trainer)
     return tokenizer
 
@@ -224,7 +229,8 @@ def saved_by_sentencepiece(folder, config=None, **options):
     model = model_kinds.sentence_piece_model(train, **{"vocab_size": 700, "character_coverage": 0.99, "hard_vocab_limit": False, **options})
     (folder / "tokenizer.model").write_bytes(model)
     (folder / "tokenizer_config.json").write_text(json.dumps({"legacy": True, **(config or {})}))
-    return OfSentencePiece(sentencepiece.SentencePieceProcessor(model_proto=model))
+    special = [token["content"] for token in (config or {}).get("added_tokens_decoder", {}).values()]
+    return OfSentencePiece(sentencepiece.SentencePieceProcessor(model_proto=model), special)
 
 
 # gguf's own writer.
@@ -256,8 +262,8 @@ def write_gguf(file, model, tokens, types, pre=None, merges=None, scores=None, *
 
 def byte_level_gguf(file, pre, tokenizer, control=()):
     tree = json.loads(tokenizer.to_str())
-    vocab = tokenizer.get_vocab(with_added_tokens=True)
     tokenizer.add_special_tokens([special(t) for t in control])
+    vocab = tokenizer.get_vocab(with_added_tokens=True)
     added = {t.content: t for t in tokenizer.get_added_tokens_decoder().values()}
     tokens = sorted(vocab, key=vocab.get)
     write_gguf(file, "gpt2", tokens, [1 if t not in added else 3 if added[t].special else 4 for t in tokens], pre=pre,
@@ -270,7 +276,7 @@ def sentencepiece_gguf(file, kind, bytes_type=None):
     pieces = model_kinds.gguf_pieces(processor)
     types = [bytes_type if bytes_type and t == 6 else t for t in pieces["token_types"]]
     write_gguf(file, "llama", pieces["tokens"], types, pre="default", scores=pieces["scores"], bos_token_id=1, eos_token_id=2, unk_token_id=0)
-    return OfSentencePiece(processor)
+    return OfSentencePiece(processor, BYTES if bytes_type else [])
 
 
 CLASSES_OF_5 = """GPT2 Llama CodeLlama Gemma Qwen2 CLIP T5 Bert XLMRoberta Albert Roberta MBart Cohere GPTNeoX DebertaV2 Deberta MPNet BigBird Camembert Nllb
@@ -310,7 +316,7 @@ KINDS = {
     "GGUF, GPT-2": lambda file: byte_level_gguf(file, "gpt-2", bytes_bpe(EOT)),
     "GGUF, Llama 3": lambda file: byte_level_gguf(file, "llama-bpe", bpe_kinds.llama3(added=bpe_kinds.PLAIN_ADDED)),
     "GGUF, Qwen2": lambda file: byte_level_gguf(file, "qwen2", bpe_kinds.qwen2(added=bpe_kinds.PLAIN_ADDED)),
-    "GGUF, GPT-2 with ! as control": lambda file: byte_level_gguf(file, "gpt-2", bytes_bpe(EOT), control=["!", "the"]),
+    "GGUF, GPT-2 with ! as control": lambda file: byte_level_gguf(file, "gpt-2", bytes_bpe(EOT), control=["!", "th", "ing"]),
     "GGUF, Llama 2": lambda file: sentencepiece_gguf(file, "llama 2"),
     "GGUF, Llama 2 with bytes as control": lambda file: sentencepiece_gguf(file, "llama 2", bytes_type=3),
 }
