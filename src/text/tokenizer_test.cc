@@ -134,6 +134,7 @@ TEST(GgufTokenizer, FallsBackToBytesWhateverTheirType) {
     for (int byte = 0; byte < 256; ++byte) v.token_types[static_cast<std::size_t>(3 + byte)] = type;
     const auto tokenizer = load_gguf_tokenizer(v).or_throw();
     EXPECT_EQ(tokenizer->encode("a\xc3\xaa", false, false), (Ids{259, 260, 3 + 0xC3, 3 + 0xAA})) << type;
+    EXPECT_EQ(tokenizer->decode(Ids{260, 3 + 0xC3, 3 + 0xAA}, true), "a\xc3\xaa") << type;
   }
 }
 

@@ -1,7 +1,7 @@
 """Saves tokenizers as Transformers 4 does, and says what its own Python tokenizers make of texts.
 
 Run by saved_tokenizers.py in a process of its own, with the packages of tests/requirements-transformers4.txt first in PYTHONPATH.
-On stdin: {"lines": [...], "texts": [...], "models": {name: path of a tokenizer.model}, "files": {name: path of a tokenizer.json}, "to": folder}.
+On stdin: {"texts": [...], "models": {name: path of a tokenizer.model}, "files": {name: path of a tokenizer.json}, "to": folder}.
 On stdout: {name: {"trusted", "untrusted": [[ids]...]} for a Python tokenizer, {} for one of the library tokenizers}.
 """
 
@@ -19,21 +19,14 @@ def python_tokenizer(tokenizer, texts):
                        "untrusted": [tokenizer.encode(t, add_special_tokens=False, split_special_tokens=True) for t in texts]}
 
 
-def trained(name, job, **options):
-    tokenizer = getattr(transformers, name)(**options).train_new_from_iterator(job["lines"], 600, show_progress=False)
-    tokenizer.add_special_tokens({"additional_special_tokens": CHAT})
-    return tokenizer, {}
-
-
 def fast(name, file, **options):
     return getattr(transformers, name)(tokenizer_file=file, **options), {}
 
 
 MAKERS = {
-    "Llama, Python, legacy": lambda job: python_tokenizer(transformers.LlamaTokenizer(job["models"]["bytes"], legacy=True), job["texts"]),
-    "Llama, Python": lambda job: python_tokenizer(transformers.LlamaTokenizer(job["models"]["bytes"], legacy=False), job["texts"]),
-    "Gemma, Python": lambda job: python_tokenizer(transformers.GemmaTokenizer(job["models"]["bytes"]), job["texts"]),
-    "T5, Python": lambda job: python_tokenizer(transformers.T5Tokenizer(job["models"]["unigram"], extra_ids=3, legacy=True), job["texts"]),
+    "Llama, Python, legacy": lambda job: python_tokenizer(transformers.LlamaTokenizer(job["models"]["llama"], legacy=True), job["texts"]),
+    "Llama, Python": lambda job: python_tokenizer(transformers.LlamaTokenizer(job["models"]["llama"], legacy=False), job["texts"]),
+    "Gemma, Python": lambda job: python_tokenizer(transformers.GemmaTokenizer(job["models"]["gemma"]), job["texts"]),
     "Llama": lambda job: fast("LlamaTokenizerFast", job["files"]["llama"], pad_token="<unk>"),
     "Llama, legacy": lambda job: fast("LlamaTokenizerFast", job["files"]["llama legacy"]),
     "T5": lambda job: fast("T5TokenizerFast", job["files"]["unigram"], extra_ids=3),

@@ -46,7 +46,7 @@ class OfSentencePiece:
     """What SentencePiece says, which takes no text for a control piece: nothing of trusted text that spells one, or one of `special`."""
 
     def __init__(self, processor, special=()):
-        self.processor = processor
+        self.processor, self.skips = processor, not special
         pieces = range(processor.get_piece_size())
         self.special = [processor.id_to_piece(i) for i in pieces if processor.is_control(i) or processor.is_unknown(i)] + list(special)
 
@@ -54,7 +54,9 @@ class OfSentencePiece:
         return [None if add_special or (trusted and any(s in text for s in self.special)) else self.processor.encode(text) for text in TEXTS]
 
     def texts(self, sequences, skip_special):
-        return self.processor.decode(sequences) if skip_special else None
+        if not skip_special or not self.skips:
+            return None
+        return [None if any(s in given for s in self.special) else text for given, text in zip(TEXTS, self.processor.decode(sequences))]
 
 
 class OfPython:
@@ -104,16 +106,19 @@ def saved_by_4(root):
     source = pathlib.Path(root) / "sources"
     source.mkdir(exist_ok=True)
     sources = {"models": {}, "files": {}}
-    for name, kind in {"bytes": "bpe identity", "unigram": "unigram"}.items():
+    pieces = dict(pad_id=0, eos_id=1, bos_id=2, unk_id=3, bos_piece="<bos>", eos_piece="<eos>")
+    models_of = {"llama": dict(), "gemma": dict(add_dummy_prefix=False, **pieces)}
+    for name, options in models_of.items():
         sources["models"][name] = str(source / (name + ".model"))
-        (source / (name + ".model")).write_bytes(model_kinds.sentence_piece(kind)[0])
+        (source / (name + ".model")).write_bytes(trained_by_sentencepiece(model_type="bpe", byte_fallback=True, vocab_size=900,
+                                                                          normalization_rule_name="identity", remove_extra_whitespaces=False, **options))
     chat = [AddedToken(t, special=True, normalized=False) for t in ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]]
     files = {"llama": bpe_kinds.llama2(legacy=False, scheme="first", added=chat), "llama legacy": bpe_kinds.llama2(added=chat), "gpt2": bpe_kinds.gpt2(added=chat),
              "qwen2": bpe_kinds.qwen2(added=chat), "bert": model_kinds.bert_tokenizer(lowercase=False), "unigram": model_kinds.CONVERTED["XLM-R"]()}
     for name, tokenizer in files.items():
         sources["files"][name] = str(source / (name + ".json"))
         tokenizer.save(sources["files"][name])
-    job = {"lines": lines(), "texts": TEXTS, "to": root, **sources}
+    job = {"texts": TEXTS, "to": root, **sources}
     packages = os.environ.get("MILLRACE_TRANSFORMERS4", str(pathlib.Path(sys.prefix) / "transformers4"))
     done = subprocess.run([sys.executable, str(HERE / "saved_by_transformers4.py")], input=json.dumps(job), capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": packages})
@@ -224,9 +229,13 @@ def word_piece(folder):
 
 
 # SentencePiece's own trainer.
-def saved_by_sentencepiece(folder, config=None, **options):
+def trained_by_sentencepiece(**options):
     train = [line.replace("\n", " ").replace("\r", " ").replace("\x00", "") for line in model_kinds.lines_of_few_characters(most=200)[:700]]
-    model = model_kinds.sentence_piece_model(train, **{"vocab_size": 700, "character_coverage": 0.99, "hard_vocab_limit": False, **options})
+    return model_kinds.sentence_piece_model(train, **{"vocab_size": 700, "character_coverage": 0.99, "hard_vocab_limit": False, **options})
+
+
+def saved_by_sentencepiece(folder, config=None, **options):
+    model = trained_by_sentencepiece(**options)
     (folder / "tokenizer.model").write_bytes(model)
     (folder / "tokenizer_config.json").write_text(json.dumps({"legacy": True, **(config or {})}))
     special = [token["content"] for token in (config or {}).get("added_tokens_decoder", {}).values()]
@@ -276,12 +285,12 @@ def sentencepiece_gguf(file, kind, bytes_type=None):
     pieces = model_kinds.gguf_pieces(processor)
     types = [bytes_type if bytes_type and t == 6 else t for t in pieces["token_types"]]
     write_gguf(file, "llama", pieces["tokens"], types, pre="default", scores=pieces["scores"], bos_token_id=1, eos_token_id=2, unk_token_id=0)
-    return OfSentencePiece(processor, BYTES if bytes_type else [])
+    return OfSentencePiece(processor)
 
 
 CLASSES_OF_5 = """GPT2 Llama CodeLlama Gemma Qwen2 CLIP T5 Bert XLMRoberta Albert Roberta MBart Cohere GPTNeoX DebertaV2 Deberta MPNet BigBird Camembert Nllb
     Whisper Herbert OpenAIGPT RemBert""".split()
-OF_4 = ["Llama, Python, legacy", "Llama, Python", "Gemma, Python", "T5, Python", "Llama", "Llama, legacy", "T5", "XLM-R", "BERT", "GPT-2, pad !", "Qwen2", "any"]
+OF_4 = ["Llama, Python, legacy", "Llama, Python", "Gemma, Python", "Llama", "Llama, legacy", "T5", "XLM-R", "BERT", "GPT-2, pad !", "Qwen2", "any"]
 EOT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 # From a folder, or where a .gguf file is to be, to what its tokenizer must give.

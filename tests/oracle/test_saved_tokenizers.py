@@ -11,7 +11,8 @@ from saved_tokenizers import KINDS, TEXTS, folder_of_a_model
 assert len(KINDS) >= 60 and len(hard_strings.STRINGS) == 100
 
 # {kind: {(what, number of the string)}}
-DIFFERENCES = {}
+# The configuration gives a role to "[MASK]", which the vocabulary does not have.
+DIFFERENCES = {"tokenizers, WordPiece": {(what, number) for what in ["trusted", "trusted framed"] for number in [79, 80, 85]}}
 
 
 @pytest.fixture(scope="module")
