@@ -27,6 +27,7 @@ MAKERS = {
     "Llama, Python, legacy": lambda job: python_tokenizer(transformers.LlamaTokenizer(job["models"]["llama"], legacy=True), job["texts"]),
     "Llama, Python": lambda job: python_tokenizer(transformers.LlamaTokenizer(job["models"]["llama"], legacy=False), job["texts"]),
     "Gemma, Python": lambda job: python_tokenizer(transformers.GemmaTokenizer(job["models"]["gemma"]), job["texts"]),
+    "Gemma, Python, names of another": lambda job: python_tokenizer(transformers.GemmaTokenizer(job["models"]["llama"]), job["texts"]),
     "Llama": lambda job: fast("LlamaTokenizerFast", job["files"]["llama"], pad_token="<unk>"),
     "Llama, legacy": lambda job: fast("LlamaTokenizerFast", job["files"]["llama legacy"]),
     "T5": lambda job: fast("T5TokenizerFast", job["files"]["unigram"], extra_ids=3),

@@ -290,7 +290,7 @@ def sentencepiece_gguf(file, kind, bytes_type=None):
 
 CLASSES_OF_5 = """GPT2 Llama CodeLlama Gemma Qwen2 CLIP T5 Bert XLMRoberta Albert Roberta MBart Cohere GPTNeoX DebertaV2 Deberta MPNet BigBird Camembert Nllb
     Whisper Herbert OpenAIGPT RemBert""".split()
-OF_4 = ["Llama, Python, legacy", "Llama, Python", "Gemma, Python", "Llama", "Llama, legacy", "T5", "XLM-R", "BERT", "GPT-2, pad !", "Qwen2", "any"]
+OF_4 = ["Llama, Python, legacy", "Llama, Python", "Gemma, Python", "Gemma, Python, names of another", "Llama", "Llama, legacy", "T5", "XLM-R", "BERT", "GPT-2, pad !", "Qwen2", "any"]
 EOT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 # From a folder, or where a .gguf file is to be, to what its tokenizer must give.
