@@ -19,7 +19,11 @@ KINDS = ["tokenizers, roles in the configuration", "tokenizers, BPE with special
 def millrace(*arguments, stdin=""):
     done = subprocess.run([PROGRAM, *map(str, arguments)], input=stdin.encode(), capture_output=True, env=environment(), timeout=120)
     assert done.returncode == 0, done.stderr.decode()
-    return [int(word) for word in done.stdout.split()]
+    return done.stdout.decode()
+
+
+def ids(*arguments, stdin=""):
+    return [int(word) for word in millrace("tokenize", *arguments, "--ids", stdin=stdin).split()]
 
 
 def add_chat_tokens(folder):
@@ -48,10 +52,10 @@ def test_every_way_in_gives_the_same_ids(kind, logs, tmp_path):
     end = oracle.token_to_id("<|im_end|>")
     with RunningServer(str(model), logs()) as server:
         for user in USERS:
-            plain = millrace("tokenize", model, "--ids", stdin=user)
+            plain = ids(model, stdin=user)
             assert plain == oracle.encode(user, add_special_tokens=False).ids
             assert server.post("/tokenize", {"prompt": user, "add_special_tokens": False}).json()["tokens"] == plain
-            untrusted = millrace("tokenize", model, "--ids", "--no-special", stdin=user)
+            untrusted = ids(model, "--no-special", stdin=user)
             assert end not in untrusted
             assert server.post("/tokenize", {"prompt": user, "add_special_tokens": False, "parse_special": False}).json()["tokens"] == untrusted
             counted = server.post("/v1/completions", {"prompt": user, "add_special_tokens": False, "max_tokens": 1}).json()["usage"]["prompt_tokens"]
@@ -59,7 +63,7 @@ def test_every_way_in_gives_the_same_ids(kind, logs, tmp_path):
 
             messages = [{"role": "system", "content": "Be kind!"}, {"role": "user", "content": user}]
             (tmp_path / "chat.json").write_text(json.dumps(messages))
-            chat = millrace("tokenize", model, "--ids", "--chat", tmp_path / "chat.json")
+            chat = ids(model, "--chat", tmp_path / "chat.json")
             assert server.post("/tokenize", {"messages": messages}).json()["tokens"] == chat
             usage = server.post("/v1/chat/completions", {"messages": messages, "max_tokens": 1}).json()["usage"]
             assert usage["prompt_tokens"] == len(chat)
