@@ -1,7 +1,5 @@
 #include "text/bpe_model.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "text/unicode.h"
@@ -22,18 +20,20 @@ BpeModel::BpeModel(BpeOptions options, StringTable forms, MergeTable merges)
   }
   for (int byte = 0; byte < 256; ++byte) {
     const char raw = static_cast<char>(byte);
-    const std::string form = options_.byte_level ? std::string(1, raw) : fmt::format("<0x{:02X}>", byte);
-    byte_tokens_.push_back(index_.find(forms_, form));
-    if (options_.byte_fallback && byte_tokens_.back() >= 0) {
-      is_fallback_[static_cast<std::size_t>(byte_tokens_.back())] = true;
-    }
-    if (byte < 0x80) ascii_.push_back(index_.find(forms_, std::string_view(&raw, 1)));
+    const TokenId token = index_.find(forms_, std::string_view(&raw, 1));
+    if (options_.byte_level) byte_tokens_.push_back(token);
+    if (byte < 0x80) ascii_.push_back(token);
+  }
+  if (!options_.byte_level) byte_tokens_ = options_.fallback_bytes;
+  for (const TokenId token : options_.fallback_bytes) {
+    if (token >= 0) is_fallback_[static_cast<std::size_t>(token)] = true;
   }
   affixes_ = !options_.continuing_prefix.empty() || !options_.word_suffix.empty();
   if (can_cut_before(options_.cut_before)) cut_ = options_.cut_before;
   StringTable indivisible;
   for (const TokenId id : options_.indivisible) indivisible.push_back(forms_[static_cast<std::size_t>(id)]);
   indivisible_ = ByteTrie(indivisible);
+  hidden_merges_ = HiddenMerges(merges_, forms_);
   whole_ = std::make_unique<std::atomic<Whole>[]>(forms_.size());
 }
 
@@ -88,6 +88,7 @@ void BpeModel::encode_word(std::string_view word, ModelScratch& scratch, std::ve
     character_symbols(word, symbols);
   }
   merge_symbols(merges_, scratch);
+  if (!hidden_merges_.empty()) hidden_merges_.spell(symbols);
   if (known == Whole::kUnknown) {
     const bool whole = symbols.size() == 1 && symbols[0] == token;
     whole_[static_cast<std::size_t>(token)].store(whole ? Whole::kYes : Whole::kNo, std::memory_order_relaxed);
@@ -109,7 +110,7 @@ void BpeModel::byte_symbols(std::string_view word, std::vector<TokenId>& symbols
 }
 
 bool BpeModel::has_fallback_bytes(std::string_view character) const {
-  return options_.byte_fallback &&
+  return !options_.fallback_bytes.empty() &&
          std::ranges::all_of(character, [&](char c) { return byte_tokens_[static_cast<unsigned char>(c)] >= 0; });
 }
 
@@ -168,7 +169,8 @@ std::size_t BpeModel::unknown_size(std::string_view word, std::size_t at) const 
 
 // Whether the text says "<0x0A>" in so many letters; a byte has no token of its own then.
 bool BpeModel::is_spelled_out(std::string_view text, TokenId token) const {
-  return text.starts_with(forms_[static_cast<std::size_t>(token)]) && ascii_['<'] >= 0;
+  const std::string_view form = forms_[static_cast<std::size_t>(token)];
+  return !form.empty() && text.starts_with(form) && ascii_['<'] >= 0;
 }
 
 // Tokens lie in the word one after the other.

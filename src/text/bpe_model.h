@@ -8,17 +8,20 @@
 #include <vector>
 
 #include "text/byte_trie.h"
+#include "text/hidden_merges.h"
 #include "text/string_index.h"
 #include "text/word_model.h"
 
 namespace millrace::text {
 
 struct BpeOptions {
-  bool byte_level = false;             // symbols begin as bytes; otherwise as characters
-  bool byte_fallback = false;          // a character without a token becomes its <0xXX> tokens
-  bool fuse_unk = false;               // neighbouring unknown characters make one unknown token
-  bool ignore_merges = false;          // a word that is a token stays whole, whatever the merges say
-  TokenId unk = -1;                    // -1: unknown characters vanish
+  bool byte_level = false;     // symbols begin as bytes; otherwise as characters
+  bool fuse_unk = false;       // neighbouring unknown characters make one unknown token
+  bool ignore_merges = false;  // a word that is a token stays whole, whatever the merges say
+  TokenId unk = -1;            // -1: unknown characters vanish
+  // 256 ids, -1 = none: a character without a token becomes the tokens of its bytes, if there are all. Empty: it is
+  // unknown.
+  std::vector<TokenId> fallback_bytes;
   std::string continuing_prefix = "";  // spelled in front of every symbol but a word's first
   std::string word_suffix = "";        // spelled behind a word's last symbol
   std::vector<TokenId> indivisible;    // wherever the text has one of these, it is one symbol from the start
@@ -33,7 +36,8 @@ struct BpeOptions {
 class BpeModel final : public WordModel {
  public:
   // forms[id]: what the token looks like inside text: raw bytes (byte-level) or characters; empty = never produced by
-  // encoding.
+  // encoding, but by byte fallback. Merges may lead through a token without a form: where one of a word's last symbols
+  // is such, it is spelled with others.
   BpeModel(BpeOptions options, StringTable forms, MergeTable merges);
 
   void encode(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out,
@@ -56,13 +60,14 @@ class BpeModel final : public WordModel {
   StringTable forms_;
   StringIndex index_;
   MergeTable merges_;
-  std::vector<TokenId> byte_tokens_;  // by byte: the byte itself (byte-level) or <0xXX>; -1 = none
+  std::vector<TokenId> byte_tokens_;  // by byte: the byte itself (byte-level) or what it falls back to; -1 = none
   std::vector<bool> is_fallback_;     // by id: a <0xXX> token
   std::vector<TokenId> ascii_;        // by character below 0x80; -1 = none
   std::size_t longest_ = 0;           // bytes of the longest form
   bool affixes_ = false;
   std::string cut_;       // empty = no cutting
   ByteTrie indivisible_;  // its ids are places in options_.indivisible
+  HiddenMerges hidden_merges_;
 
   // OPTIMIZATION: whether merging a token's own form gives that token back, found out at its first use. Most words of a
   // text are such tokens. Relaxed atomics: every thread would store the same value.

@@ -20,7 +20,8 @@ Result<std::shared_ptr<const Tokenizer>> load_gguf_tokenizer(GgufVocabulary voca
   try {
     return make_tokenizer(load(vocabulary));
   } catch (const LoadError& e) {
-    return e.error();
+    return with_advice(e.error(), "The file is damaged: download it again, or convert the model anew",
+                       "The model's own files may do: safetensors with a tokenizer.json");
   }
 }
 

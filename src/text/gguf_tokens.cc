@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "text/byte_fallback.h"
 #include "text/unicode.h"
 
 namespace millrace::text {
@@ -30,6 +31,10 @@ std::size_t total_bytes(std::span<const std::string> tokens) {
 
 SentencePieceModel::PieceType gguf_token_type(const GgufVocabulary& v, std::size_t id) {
   const std::int32_t type = v.token_types.empty() ? 1 : v.token_types[id];
+  if (type == SentencePieceModel::kControl && (v.model == "llama" || v.model == "t5") &&
+      byte_of_fallback_token(v.tokens[id]) >= 0) {
+    return SentencePieceModel::kByte;  // a converter that calls every added token control
+  }
   const bool known = type >= SentencePieceModel::kNormal && type <= SentencePieceModel::kByte;
   return known ? static_cast<SentencePieceModel::PieceType>(type) : SentencePieceModel::kNormal;
 }
@@ -90,9 +95,11 @@ TokenizerParts list_gguf_tokens(const GgufVocabulary& v, std::span<const std::st
   return parts;
 }
 
-std::vector<bool> hidden_gguf_tokens(const GgufVocabulary& v) {
+std::vector<bool> hidden_gguf_tokens(const GgufVocabulary& v, const TokenizerParts& parts, Affixes affixes) {
   std::vector<bool> hidden(v.tokens.size());
-  for (std::size_t id = 0; id < hidden.size(); ++id) hidden[id] = is_gguf_control(v, id);
+  for (std::size_t id = 0; id < hidden.size(); ++id) {
+    hidden[id] = is_gguf_control(v, id) && !is_symbol(parts.texts[id], affixes);
+  }
   return hidden;
 }
 

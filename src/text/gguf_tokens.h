@@ -28,7 +28,9 @@ void check_gguf_scores(const GgufVocabulary& vocabulary);
 
 // The texts of `tokens`, and as added tokens those that are control tokens or defined by users.
 TokenizerParts list_gguf_tokens(const GgufVocabulary& vocabulary, std::span<const std::string> tokens);
-std::vector<bool> hidden_gguf_tokens(const GgufVocabulary& vocabulary);  // the control tokens
+// The control tokens longer than a symbol.
+std::vector<bool> hidden_gguf_tokens(const GgufVocabulary& vocabulary, const TokenizerParts& parts,
+                                     Affixes affixes = {});
 
 // The tokens around a text, and those that end an answer. The defaults are the model's where the file is silent.
 void frame_gguf_text(const GgufVocabulary& vocabulary, bool default_bos, bool default_eos, TokenizerParts& parts);

@@ -1,12 +1,42 @@
 #include "text/json_node.h"
 
+#include "text/unicode.h"
+
 namespace millrace::text {
 
+namespace {
+
+// A step of a JSON pointer: "~" and "/" are escaped.
+std::string step(std::string_view key) {
+  std::string out = "/";
+  for (const char c : key) {
+    if (c == '~' || c == '/') {
+      out += c == '~' ? "~0" : "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// What a reader of an error needs to find the value again.
+std::string shown(simdjson::dom::element element) {
+  constexpr std::size_t kMost = 60;
+  if (element.is_object()) return "an object";
+  if (element.is_array()) return "a list";
+  std::string text = simdjson::minify(element);
+  if (text.size() > kMost) text = text.substr(0, previous_start(text, kMost)) + "...";
+  return text;
+}
+
+}  // namespace
+
+std::string JsonNode::where() const { return std::string(file_) + (pointer_.empty() ? "" : ": ") + pointer_; }
+
 JsonNode JsonNode::operator[](std::string_view key) const {
-  std::string path = path_ + (path_.empty() ? "" : ".") + std::string(key);
-  simdjson::dom::element found;
-  if (object()[key].get(found) != simdjson::SUCCESS) return JsonNode(std::move(path));
-  return JsonNode(found, std::move(path));
+  JsonNode out(file_, pointer_ + step(key));
+  out.present_ = object()[key].get(out.element_) == simdjson::SUCCESS;
+  return out;
 }
 
 std::string_view JsonNode::string() const {
@@ -32,7 +62,10 @@ std::vector<JsonNode> JsonNode::items() const {
   std::vector<JsonNode> out;
   if (is_null()) return out;
   for (const simdjson::dom::element item : array()) {
-    out.emplace_back(item, path_ + "[" + std::to_string(out.size()) + "]");
+    JsonNode node(file_, pointer_ + "/" + std::to_string(out.size()));
+    node.element_ = item;
+    node.present_ = true;
+    out.push_back(std::move(node));
   }
   return out;
 }
@@ -56,11 +89,16 @@ simdjson::dom::array JsonNode::array() const {
 }
 
 void JsonNode::unsupported(std::string_view found, std::string_view expected) const {
-  throw_load_error(ErrorCode::kUnsupported, path_, "{} is \"{}\"; this build knows {}", path_, found, expected);
+  throw_load_error(ErrorCode::kUnsupported, pointer_, "{} is \"{}\"; this build knows {}", where(), found, expected);
 }
 
 void JsonNode::wrong(std::string_view expected) const {
-  throw_load_error(ErrorCode::kBadFile, path_, "{} must be {}{}", path_, expected, present_ ? "" : "; it is missing");
+  throw_load_error(ErrorCode::kBadFile, pointer_, "{} must be {}{}", where(), expected,
+                   present_ ? ", not " + shown(element_) : "; it is missing");
+}
+
+void JsonNode::refuse(ErrorCode code, std::string_view text) const {
+  throw_load_error(code, pointer_, "{}: {}", where(), text);
 }
 
 }  // namespace millrace::text

@@ -11,14 +11,15 @@
 
 namespace millrace::text {
 
-// A value of a parsed tokenizer file together with its path in it; every reader throws LoadError naming that path. A
-// missing member is a null node.
+// A value of a parsed file together with its place there; every reader throws LoadError naming file, JSON pointer
+// (RFC 6901), what was expected and what was found. A missing member is a null node.
 class JsonNode {
  public:
-  JsonNode(simdjson::dom::element element, std::string path)
-      : element_(element), present_(true), path_(std::move(path)) {}
+  // The whole of a file. `file` names it and lives as long as every node of it.
+  JsonNode(simdjson::dom::element element, std::string_view file) : element_(element), present_(true), file_(file) {}
 
-  const std::string& path() const noexcept { return path_; }
+  const std::string& pointer() const noexcept { return pointer_; }  // "/model/vocab"
+  std::string where() const;                                        // "tokenizer.json: /model/vocab"
   bool is_null() const noexcept { return !present_ || element_.is_null(); }
   bool is_string() const noexcept { return present_ && element_.is_string(); }
   bool is_object() const noexcept { return present_ && element_.is_object(); }
@@ -34,16 +35,20 @@ class JsonNode {
   simdjson::dom::object object() const;
   simdjson::dom::array array() const;
 
-  // "`path` is `found`; ..." for values this build does not do.
+  // "`where` is `found`; ..." for values this build does not do.
   [[noreturn]] void unsupported(std::string_view found, std::string_view expected) const;
+  // "`where` must be `expected`, not ...".
   [[noreturn]] void wrong(std::string_view expected) const;
+  // "`where`: `text`".
+  [[noreturn]] void refuse(ErrorCode code, std::string_view text) const;
 
  private:
-  explicit JsonNode(std::string path) : path_(std::move(path)) {}
+  JsonNode(std::string_view file, std::string pointer) : file_(file), pointer_(std::move(pointer)) {}
 
   simdjson::dom::element element_;
   bool present_ = false;
-  std::string path_;
+  std::string_view file_;
+  std::string pointer_;
 };
 
 }  // namespace millrace::text

@@ -19,6 +19,13 @@ class MergeTable {
   void reserve(std::size_t merges);
   void insert(TokenId left, TokenId right, Merge merge);  // replaces an earlier one of the same pair
   Merge find(TokenId left, TokenId right) const noexcept;
+  // visit(left, right, merge) for each, in no order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.left >= 0) visit(slot.left, slot.right, slot.merge);
+    }
+  }
 
  private:
   struct Slot {

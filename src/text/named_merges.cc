@@ -1,5 +1,7 @@
 #include "text/named_merges.h"
 
+#include <fmt/format.h>
+
 namespace millrace::text {
 
 void NamedMerges::add(std::string_view left, std::string_view right, std::string_view prefix) {
@@ -7,8 +9,8 @@ void NamedMerges::add(std::string_view left, std::string_view right, std::string
   whole_.assign(left).append(tail);
   const TokenId a = parts_.find(left), b = parts_.find(right), result = parts_.find(whole_);
   if (a < 0 || b < 0 || result < 0) {
-    throw_load_error(ErrorCode::kBadFile, path_, "{}[{}] is \"{} {}\": \"{}\" is not in the vocabulary", path_, rank_,
-                     left, right,
+    const std::string where = fmt::format("{}{}{}", before_, rank_, after_);
+    throw_load_error(ErrorCode::kBadFile, where, "{} is \"{} {}\": \"{}\" is not in the vocabulary", where, left, right,
                      a < 0   ? left
                      : b < 0 ? right
                              : std::string_view(whole_));

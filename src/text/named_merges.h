@@ -10,9 +10,9 @@ namespace millrace::text {
 // The merges of a file that spells their two sides, the one of lowest rank first.
 class NamedMerges {
  public:
-  // `path` names the list in errors.
-  NamedMerges(const TokenizerParts& parts, std::string path, std::size_t count)
-      : parts_(parts), path_(std::move(path)) {
+  // `before` and `after` a merge's place in the list name it in errors.
+  NamedMerges(const TokenizerParts& parts, std::string before, std::string after, std::size_t count)
+      : parts_(parts), before_(std::move(before)), after_(std::move(after)) {
     merges_.reserve(count);
   }
   // left + right, less the `prefix` of the latter, is a token. Throws LoadError where one of the three is none.
@@ -22,7 +22,7 @@ class NamedMerges {
 
  private:
   const TokenizerParts& parts_;
-  std::string path_, whole_;
+  std::string before_, after_, whole_;
   std::uint32_t rank_ = 0;
   MergeTable merges_;
 };

@@ -18,23 +18,24 @@ using Model = SentencePieceModel;
 // Checks that a value is one of the enumeration.
 Model::PieceType piece_type(std::uint64_t value, std::size_t id) {
   if (value >= Model::kNormal && value <= Model::kByte) return static_cast<Model::PieceType>(value);
-  throw_load_error(ErrorCode::kBadFile, "pieces", "pieces[{}].type is {}; 1 to 6 are known", id, value);
+  throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces[{}].type is {}; 1 to 6 are known", id,
+                   value);
 }
 
 Model::Piece read_piece(std::string_view message, std::size_t id) {
   Model::Piece out;
-  ProtobufReader reader(message, "pieces[" + std::to_string(id) + "]");
+  ProtobufReader reader(message, "tokenizer.model: pieces[" + std::to_string(id) + "]");
   while (reader.next()) {
     if (reader.field() == 1) out.text = reader.bytes();
     if (reader.field() == 2) out.score = reader.number();
     if (reader.field() == 3) out.type = piece_type(reader.varint(), id);
   }
   if (out.text.empty() || !is_valid_utf8(out.text)) {
-    throw_load_error(ErrorCode::kBadFile, "pieces", "pieces[{}].piece is {}", id,
+    throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces[{}].piece is {}", id,
                      out.text.empty() ? "empty" : "not UTF-8");
   }
   if (!std::isfinite(out.score)) {
-    throw_load_error(ErrorCode::kBadFile, "pieces", "pieces[{}].score is not a finite number", id);
+    throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces[{}].score is not a finite number", id);
   }
   return out;
 }
@@ -43,14 +44,14 @@ void read_kind(std::uint64_t value, Model& out) {
   constexpr std::array<std::string_view, 5> kNames = {"unknown", "unigram", "bpe", "word", "char"};
   if (value != 1 && value != 2) {
     throw_load_error(ErrorCode::kUnsupported, "trainer_spec.model_type",
-                     "trainer_spec.model_type is {} ({}); this build knows 1 (unigram) and 2 (bpe)", value,
-                     kNames[value < kNames.size() ? value : 0]);
+                     "tokenizer.model: trainer_spec.model_type is {} ({}); this build knows 1 (unigram) and 2 (bpe)",
+                     value, kNames[value < kNames.size() ? value : 0]);
   }
   out.kind = value == 1 ? Model::Kind::kUnigram : Model::Kind::kBpe;
 }
 
 void read_trainer(std::string_view message, Model& out) {
-  ProtobufReader reader(message, "trainer_spec");
+  ProtobufReader reader(message, "tokenizer.model: trainer_spec");
   while (reader.next()) {
     switch (reader.field()) {
       case 3: read_kind(reader.varint(), out); break;
@@ -65,7 +66,7 @@ void read_trainer(std::string_view message, Model& out) {
 }
 
 void read_normalizer(std::string_view message, Model& out) {
-  ProtobufReader reader(message, "normalizer_spec");
+  ProtobufReader reader(message, "tokenizer.model: normalizer_spec");
   while (reader.next()) {
     if (reader.field() == 2) out.charsmap = reader.bytes();
     if (reader.field() == 3) out.add_dummy_prefix = reader.boolean();
@@ -79,7 +80,7 @@ void refuse_denormalizer(std::string_view message) {
   read_normalizer(message, rules);
   if (rules.charsmap.empty()) return;
   throw_load_error(ErrorCode::kUnsupported, "denormalizer_spec",
-                   "denormalizer_spec has rules; this build decodes without any");
+                   "tokenizer.model: denormalizer_spec has rules; this build decodes without any");
 }
 
 // What SentencePiece itself asks of a vocabulary.
@@ -91,23 +92,27 @@ void check_pieces(Model& model) {
     const bool is_normal =
         piece.type == Model::kNormal || piece.type == Model::kUserDefined || piece.type == Model::kUnused;
     if (!(is_normal ? normal : reserved).insert(piece.text).second) {
-      throw_load_error(ErrorCode::kBadFile, "pieces", "pieces[{}]: \"{}\" is there twice", id, piece.text);
+      throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces[{}]: \"{}\" is there twice", id,
+                       piece.text);
     }
     if (piece.type == Model::kUnknown) {
-      if (model.unk) throw_load_error(ErrorCode::kBadFile, "pieces", "pieces {} and {} are unknown", *model.unk, id);
+      if (model.unk)
+        throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces {} and {} are unknown", *model.unk,
+                         id);
       model.unk = static_cast<TokenId>(id);
     }
     if (piece.type != Model::kByte) continue;
     const int byte = byte_of_fallback_token(piece.text);
     if (byte < 0 || !model.byte_fallback) {
-      throw_load_error(ErrorCode::kBadFile, "pieces", "pieces[{}]: \"{}\" cannot be a byte{}", id, piece.text,
-                       byte < 0 ? "" : " without trainer_spec.byte_fallback");
+      throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces[{}]: \"{}\" cannot be a byte{}", id,
+                       piece.text, byte < 0 ? "" : " without trainer_spec.byte_fallback");
     }
     has_byte[static_cast<std::size_t>(byte)] = true;
   }
-  if (!model.unk) throw_load_error(ErrorCode::kBadFile, "pieces", "pieces: none of them is unknown");
+  if (!model.unk) throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces: none of them is unknown");
   if (model.byte_fallback && std::ranges::find(has_byte, false) != has_byte.end()) {
-    throw_load_error(ErrorCode::kBadFile, "pieces", "pieces: trainer_spec.byte_fallback asks for all 256 bytes");
+    throw_load_error(ErrorCode::kBadFile, "pieces",
+                     "tokenizer.model: pieces: trainer_spec.byte_fallback asks for all 256 bytes");
   }
 }
 
@@ -130,7 +135,7 @@ SentencePieceModel parse_sentencepiece_model(std::string_view file) {
   while (reader.next()) {
     if (reader.field() == 1) {
       if (out.pieces.size() == kMaxTokens) {
-        throw_load_error(ErrorCode::kBadFile, "pieces", "pieces: more than {}", kMaxTokens);
+        throw_load_error(ErrorCode::kBadFile, "pieces", "tokenizer.model: pieces: more than {}", kMaxTokens);
       }
       out.pieces.push_back(read_piece(reader.bytes(), out.pieces.size()));
     }

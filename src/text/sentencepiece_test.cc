@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,6 +42,13 @@ std::string model(int kind, std::string_view normalizer = "") {
          piece("[x]", 0, kUserDefined) + field(2, field(3, static_cast<std::uint64_t>(kind))) + field(3, normalizer);
 }
 constexpr int kUnigram = 1, kBpe = 2;
+
+// The same and the 256 bytes, from 8.
+std::string model_with_bytes(int kind) {
+  std::string out = model(kind) + field(2, field(35, 1));
+  for (int byte = 0; byte < 256; ++byte) out += piece(fmt::format("<0x{:02X}>", byte), 0, kByte);
+  return out;
+}
 
 std::shared_ptr<const Tokenizer> load(const std::string& file, std::string_view config = "") {
   return load_sentencepiece_model(file, config).or_throw();
@@ -100,6 +108,34 @@ TEST(SentencePiece, RefusesWhatItDoesNotDoByName) {
   EXPECT_NE(error_of(model(kBpe, field(2, "xx"))).find("precompiled_charsmap"), std::string::npos);
   EXPECT_NE(error_of(model(kBpe).substr(0, 20)).find("field"), std::string::npos);
   EXPECT_NE(error_of(std::string(1, '\x0c')).find("wire type"), std::string::npos);
+}
+
+// As SentencePiece has it, which knows nothing of tokenizer_config.json: added tokens are Transformers' affair.
+TEST(SentencePiece, FallsBackToBytesThatTheConfigurationMakesSpecial) {
+  for (const int kind : {kUnigram, kBpe}) {
+    std::string config;
+    for (int byte = 0; byte < 256; ++byte) {
+      config +=
+          fmt::format(R"({}"{}": {{"content": "<0x{:02X}>", "special": true}})", byte > 0 ? ", " : "", 8 + byte, byte);
+    }
+    config = R"({"added_tokens_decoder": {)" + config + "}}";
+    EXPECT_EQ(load(model_with_bytes(kind), config)->encode("\xc3\xa9", false), (Ids{2, 8 + 0xC3, 8 + 0xA9})) << kind;
+  }
+}
+
+TEST(SentencePiece, KeepsAPieceOfOneCharacterThatTheConfigurationMakesSpecial) {
+  for (const int kind : {kUnigram, kBpe}) {
+    const auto tokenizer = load(model(kind), R"({"added_tokens_decoder": {"3": {"content": "a", "special": true}}})");
+    EXPECT_EQ(tokenizer->encode("a", false, false), (Ids{2, 3})) << kind;
+  }
+}
+
+TEST(SentencePiece, NeverTakesAUsersTextForALongerPieceThatTheConfigurationMakesSpecial) {
+  for (const int kind : {kUnigram, kBpe}) {
+    const auto tokenizer = load(model(kind), R"({"added_tokens_decoder": {"5": {"content": "ab", "special": true}}})");
+    EXPECT_EQ(tokenizer->encode("aab", false, false), (Ids{2, 3, 3, 4})) << kind;
+    EXPECT_EQ(tokenizer->encode("ab", false, false), (Ids{6})) << kind;
+  }
 }
 
 }  // namespace

@@ -40,15 +40,17 @@ class Builder {
   void add_bpe();
   StringTable user_defined() const;
   std::vector<double> unigram_scores() const;
-  // A piece of this type that nothing hides.
-  bool is(std::size_t id, Model::PieceType type) const {
-    return id < model_.pieces.size() && !hidden_[id] && model_.pieces[id].type == type;
+  std::vector<TokenId> byte_tokens() const;
+  bool has_type(std::size_t id, Model::PieceType type) const {
+    return id < model_.pieces.size() && model_.pieces[id].type == type;
   }
+  // A piece of this type that nothing hides.
+  bool is(std::size_t id, Model::PieceType type) const { return !hidden_[id] && has_type(id, type); }
 
   const Model& model_;
   std::vector<AddedToken> added_;
   TokenizerParts parts_;
-  std::vector<bool> hidden_;  // by id: no text becomes it; it is control, unknown or an added token
+  std::vector<bool> hidden_;  // by id: no text becomes it; it is control, unknown, special or behind the pieces
 };
 
 void Builder::list_texts() {
@@ -68,11 +70,12 @@ void Builder::list_texts() {
     if (id >= texts.size()) texts.resize(id + 1);
     if (!texts[id].empty() && texts[id] != token.content) {
       throw_load_error(ErrorCode::kBadFile, "added_tokens_decoder",
-                       "added_tokens_decoder: id {} is \"{}\" there and \"{}\" in the vocabulary", id, token.content,
-                       texts[id]);
+                       "tokenizer_config.json: /added_tokens_decoder/{}: id {} is \"{}\" there and \"{}\" in "
+                       "tokenizer.model",
+                       id, id, token.content, texts[id]);
     }
     texts[id] = token.content;
-    if (id < hidden_.size()) hidden_[id] = true;
+    if (id < hidden_.size() && token.special && !is_symbol(token.content)) hidden_[id] = true;
     std::erase_if(parts_.added, [&](const AddedToken& other) { return other.id == token.id; });
     parts_.added.push_back(std::move(token));
   }
@@ -101,32 +104,36 @@ std::vector<double> Builder::unigram_scores() const {
   return scores;
 }
 
+std::vector<TokenId> Builder::byte_tokens() const {
+  std::vector<TokenId> out(256, -1);
+  for (std::size_t id = 0; id < model_.pieces.size(); ++id) {
+    const int byte = has_type(id, Model::kByte) ? byte_of_fallback_token(model_.pieces[id].text) : -1;
+    if (byte >= 0) out[static_cast<std::size_t>(byte)] = static_cast<TokenId>(id);
+  }
+  return out;
+}
+
 void Builder::add_unigram() {
   parts_.kind = "SentencePiece Unigram";
   float lowest = std::numeric_limits<float>::max();
   StringTable forms;
-  std::vector<TokenId> byte_tokens(256, -1);
   for (std::size_t id = 0; id < hidden_.size(); ++id) {
     const bool in_text = is(id, Model::kNormal) || is(id, Model::kUserDefined);
     forms.push_back(in_text ? parts_.texts[id] : "");
-    if (id >= model_.pieces.size()) continue;
-    const Model::Piece& piece = model_.pieces[id];
-    if (piece.type == Model::kNormal) lowest = std::min(lowest, piece.score);
-    const int byte = piece.type == Model::kByte ? byte_of_fallback_token(piece.text) : -1;
-    if (byte >= 0) byte_tokens[static_cast<std::size_t>(byte)] = static_cast<TokenId>(id);
+    if (has_type(id, Model::kNormal)) lowest = std::min(lowest, model_.pieces[id].score);
   }
   UnigramOptions options;
   options.arithmetic = UnigramOptions::Arithmetic::kSentencePiece;
   options.unk = model_.unk.value_or(-1);
   options.unk_score = lowest - kUnknownPenalty;
   options.byte_fallback = model_.byte_fallback;
-  parts_.model = std::make_unique<UnigramModel>(options, forms, unigram_scores(), std::move(byte_tokens));
+  parts_.model = std::make_unique<UnigramModel>(options, forms, unigram_scores(), byte_tokens());
 }
 
 void Builder::add_bpe() {
   parts_.kind = "SentencePiece BPE";
   BpeOptions options;
-  options.byte_fallback = model_.byte_fallback;
+  if (model_.byte_fallback) options.fallback_bytes = byte_tokens();
   options.fuse_unk = true;
   options.unk = model_.unk.value_or(-1);
   options.cut_before = kSpaceSymbol;
@@ -134,7 +141,7 @@ void Builder::add_bpe() {
   std::vector<bool> mergeable(hidden_.size());
   for (std::size_t id = 0; id < hidden_.size(); ++id) {
     if (id < model_.pieces.size()) scores[id] = model_.pieces[id].score;
-    mergeable[id] = is(id, Model::kNormal) || is(id, Model::kUnused);
+    mergeable[id] = has_type(id, Model::kNormal) || has_type(id, Model::kUnused);
     if (is(id, Model::kUserDefined)) options.indivisible.push_back(static_cast<TokenId>(id));
   }
   MergeTable merges = merges_from_scores(parts_, scores, mergeable);
@@ -170,7 +177,8 @@ Result<std::shared_ptr<const Tokenizer>> load_sentencepiece_model(std::string_vi
   try {
     return make_tokenizer(load(model, tokenizer_config_json));
   } catch (const LoadError& e) {
-    return e.error();
+    return with_advice(e.error(), "The file is damaged or was edited: download it again",
+                       "Another file of the model may do without it: a tokenizer.json, or a GGUF file");
   }
 }
 

@@ -184,7 +184,8 @@ Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, st
   try {
     return make_tokenizer(Loader().load(file, tokenizer_config_json));
   } catch (const LoadError& e) {
-    return e.error();
+    return with_advice(e.error(), "The file is damaged: download it again",
+                       "Another file of the model may do: a tokenizer.json, or a GGUF file");
   }
 }
 

@@ -26,7 +26,10 @@ class PartsTokenizer final : public Tokenizer {
   const DecoderList& decoders() const noexcept override { return p_.decoders; }
   std::string_view decoder_text(TokenId id) const noexcept override;
   int vocab_size() const noexcept override { return static_cast<int>(p_.texts.size()); }
-  std::string_view token_text(TokenId id) const noexcept override { return has(id) ? p_.texts[index(id)] : ""; }
+  std::string_view token_text(TokenId id) const noexcept override {
+    if (const auto other = in_holes_.find(id); other != in_holes_.end()) return other->second;
+    return has(id) ? p_.texts[index(id)] : "";
+  }
   std::optional<TokenId> find(std::string_view token_text) const noexcept override;
   bool is_special(TokenId id) const noexcept override { return has(id) && special_[index(id)]; }
   std::optional<TokenId> bos() const noexcept override { return p_.bos; }
@@ -57,9 +60,11 @@ class PartsTokenizer final : public Tokenizer {
   AddedTokenMatcher added_raw_, added_normalized_;
   std::vector<bool> special_;
   std::map<TokenId, std::string> renamed_;  // Hugging Face decodes these tokens to what it looks for in the text
+  std::map<TokenId, std::string> in_holes_;
 };
 
 PartsTokenizer::PartsTokenizer(TokenizerParts parts) : p_(std::move(parts)), special_(p_.texts.size()) {
+  for (const auto& [text, id] : p_.in_holes) in_holes_.emplace(id, text);
   for (const AddedToken& token : p_.added) {
     if (token.special) special_[index(token.id)] = true;
     if (token.normalized) {

@@ -21,7 +21,7 @@ void read_own(std::string_view json, Read read, TokenizerParts& parts) {
   if (parser.parse(padded).get(element) != simdjson::SUCCESS) {
     throw_load_error(ErrorCode::kInternal, "tokenizer", "a built-in component is not JSON: {}", json);
   }
-  read(JsonNode(element, ""), parts);
+  read(JsonNode(element, "built-in"), parts);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ std::vector<AddedToken> added_tokens(const JsonNode& node) {
     const JsonNode entry = node[field.key];
     AddedToken token{.content = std::string(entry["content"].string())};
     const auto [end, error] = std::from_chars(field.key.data(), field.key.data() + field.key.size(), token.id);
-    if (error != std::errc() || end != field.key.data() + field.key.size() || token.id < 0) node.wrong("ids as keys");
+    if (error != std::errc() || end != field.key.data() + field.key.size() || token.id < 0)
+      entry.refuse(ErrorCode::kBadFile, "its name must be the id of a token");
     if (token.content.size() > kMaxAddedTokenBytes) entry["content"].wrong("a string of at most 1024 bytes");
     token.single_word = entry["single_word"].boolean_or(false);
     token.lstrip = entry["lstrip"].boolean_or(false);
@@ -56,7 +57,8 @@ TokenizerConfig read_tokenizer_config(const JsonNode& file) {
 TokenizerConfig parse_tokenizer_config(std::string_view json) {
   if (json.empty()) return {};
   simdjson::dom::parser parser;
-  return read_tokenizer_config(JsonNode(parse_json(parser, json, "tokenizer_config.json", kMaxConfigBytes), ""));
+  return read_tokenizer_config(
+      JsonNode(parse_json(parser, json, "tokenizer_config.json", kMaxConfigBytes), "tokenizer_config.json"));
 }
 
 simdjson::dom::element parse_json(simdjson::dom::parser& parser, std::string_view json, std::string_view file,

@@ -1,9 +1,12 @@
 #include "text/tokenizer_parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "text/byte_alphabet.h"
+#include "text/unicode.h"
 
 namespace millrace::text {
 namespace {
@@ -27,6 +30,22 @@ void TokenizerParts::reserve_texts(std::size_t count, std::size_t bytes) {
 void TokenizerParts::add_text(std::string_view text) {
   texts.push_back(text);
   by_text.insert(texts, static_cast<TokenId>(texts.size() - 1));
+}
+
+TokenId TokenizerParts::find(std::string_view text) const noexcept {
+  const TokenId id = by_text.find(texts, text);
+  if (id >= 0 || in_holes.empty()) return id;
+  const auto found = in_holes.find(text);
+  return found == in_holes.end() ? -1 : found->second;
+}
+
+std::vector<TokenId> TokenizerParts::fallback_bytes() const {
+  std::vector<TokenId> out;
+  for (int byte = 0; byte < 256; ++byte) {
+    const TokenId id = by_text.find(texts, fmt::format("<0x{:02X}>", byte));
+    out.push_back(id >= 0 && (in_model.empty() || in_model[static_cast<std::size_t>(id)]) ? id : -1);
+  }
+  return out;
 }
 
 std::optional<TokenId> TokenizerParts::find_named(const std::optional<std::string>& name) const {
@@ -66,13 +85,35 @@ StringTable make_forms(const StringTable& texts, const std::vector<bool>& hidden
   return forms;
 }
 
-std::vector<bool> hidden_tokens(const TokenizerParts& parts) {
+bool is_symbol(std::string_view text, Affixes affixes) {
+  const auto is_character = [](std::string_view part) {
+    return !part.empty() && code_point_at(part, 0).size == part.size();
+  };
+  const bool begins = text.starts_with(affixes.prefix), ends = text.ends_with(affixes.suffix);
+  const std::string_view tail = begins ? text.substr(affixes.prefix.size()) : text;
+  return is_character(text) || is_character(tail) ||
+         (ends && is_character(text.substr(0, text.size() - affixes.suffix.size()))) ||
+         (begins && tail.ends_with(affixes.suffix) &&
+          is_character(tail.substr(0, tail.size() - affixes.suffix.size())));
+}
+
+std::vector<bool> hidden_tokens(const TokenizerParts& parts, Affixes affixes) {
   std::vector<bool> hidden = parts.in_model;
   hidden.flip();
   hidden.resize(parts.texts.size());
-  for (const AddedToken& token : parts.added)
-    if (token.special) hidden[static_cast<std::size_t>(token.id)] = true;
+  for (const TokenId id : parts.repeated) hidden[static_cast<std::size_t>(id)] = true;
+  for (const AddedToken& token : parts.added) {
+    const auto id = static_cast<std::size_t>(token.id);
+    if (token.special && parts.texts[id] == token.content && !is_symbol(token.content, affixes)) hidden[id] = true;
+  }
   return hidden;
+}
+
+Error with_advice(Error error, std::string_view damaged, std::string_view unsupported) {
+  const bool is_unsupported = error.code == ErrorCode::kUnsupported;
+  if (!is_unsupported && error.code != ErrorCode::kBadFile) return error;
+  error.message += fmt::format(". {}.", is_unsupported ? unsupported : damaged);
+  return error;
 }
 
 std::vector<TokenId> find_end_of_generation(const TokenizerParts& parts) {

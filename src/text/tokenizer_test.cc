@@ -112,5 +112,46 @@ TEST(GgufTokenizer, RefusesToGuessHowWordsAreCut) {
   EXPECT_NE(unknown.error().message.find("\"llama-bpe\""), std::string::npos);
 }
 
+TEST(GgufTokenizer, KeepsAControlTokenOfOneByteInAUsersText) {
+  auto v = small_byte_level_vocabulary("gpt2");
+  v.token_types['!'] = 3;
+  const auto tokenizer = load_gguf_tokenizer(v).or_throw();
+  EXPECT_EQ(tokenizer->encode("he!", false, false), (Ids{256, '!'}));
+  EXPECT_EQ(tokenizer->encode("he!", false, true), (Ids{256, '!'}));
+}
+
+TEST(GgufTokenizer, NeverMergesAUsersTextIntoAControlToken) {
+  auto v = small_byte_level_vocabulary("gpt2");
+  v.token_types[258] = 3;  // "hell", on the way to "hello"
+  const auto tokenizer = load_gguf_tokenizer(v).or_throw();
+  EXPECT_EQ(tokenizer->encode("hello", false, false), (Ids{259}));
+  EXPECT_EQ(tokenizer->encode("shell hell", false, false), (Ids{'s', 256, 257, ' ', 256, 257}));
+}
+
+TEST(GgufTokenizer, FallsBackToBytesWhateverTheirType) {
+  for (const int type : {1, 3, 6}) {
+    auto v = small_sentence_piece_vocabulary();
+    for (int byte = 0; byte < 256; ++byte) v.token_types[static_cast<std::size_t>(3 + byte)] = type;
+    const auto tokenizer = load_gguf_tokenizer(v).or_throw();
+    EXPECT_EQ(tokenizer->encode("a\xc3\xaa", false, false), (Ids{259, 260, 3 + 0xC3, 3 + 0xAA})) << type;
+    EXPECT_EQ(tokenizer->decode(Ids{260, 3 + 0xC3, 3 + 0xAA}, true), "a\xc3\xaa") << type;
+  }
+}
+
+TEST(GgufTokenizer, KeepsAControlPieceOfOneCharacterInAUsersText) {
+  auto v = small_sentence_piece_vocabulary();
+  v.token_types[260] = 3;  // a
+  EXPECT_EQ(load_gguf_tokenizer(v).or_throw()->encode("a", false, false), (Ids{259, 260}));
+}
+
+// As the tokenizer.json of these models says; no key of a GGUF file does (docs/text.md).
+TEST(GgufTokenizer, ComposesCharactersWhereTheModelsAuthorsDo) {
+  for (const auto& [pre, expected] : std::initializer_list<std::pair<const char*, Ids>>{
+           {"qwen2", {0xC3, 0xA9}}, {"qwen35", {0xC3, 0xA9}}, {"llama-bpe", {'e', 0xCC, 0x81}}}) {
+    const auto tokenizer = load_gguf_tokenizer(small_byte_level_vocabulary(pre)).or_throw();
+    EXPECT_EQ(tokenizer->encode("e\xcc\x81", false), expected) << pre;
+  }
+}
+
 }  // namespace
 }  // namespace millrace::text

@@ -6,6 +6,8 @@ import pathlib
 import random
 import subprocess
 
+from untrusted import Untrusted
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASES = int(os.environ.get("MILLRACE_ORACLE_CASES", 5000))
 BATCH = 2000  # texts a question
@@ -77,12 +79,12 @@ def check_same(given, expected, found):
 
 
 def check_encoding(ours, oracle, texts, add_special=False):
-    for trusted in [True, False]:
-        oracle.encode_special_tokens = not trusted
-        expected = [e.ids for e in oracle.encode_batch(texts, add_special_tokens=add_special)]
-        found = ours.encode(texts, trusted=trusted, add_special=add_special)
-        check_same(texts, expected, found)
-    oracle.encode_special_tokens = False
+    expected = [e.ids for e in oracle.encode_batch(texts, add_special_tokens=add_special)]
+    found = ours.encode(texts, add_special=add_special)
+    check_same(texts, expected, found)
+    expected = Untrusted(oracle).ids(texts, add_special)
+    found = ours.encode(texts, trusted=False, add_special=add_special)
+    check_same(texts, expected, found)
 
 
 def byte_offsets(text):
@@ -103,6 +105,19 @@ def check_spans(ours, oracle, texts, add_special=False, **options):
             expected.append((encoding.ids, [[at[begin], at[end]] for begin, end in encoding.offsets]))
         answer = ours.expect(op="encode_spans", texts=batch, add_special=add_special, **options)
         check_same(batch, expected, list(zip(answer["ids"], answer["spans"])))
+
+
+def check_untrusted_spans(ours, oracle, texts):
+    untrusted = Untrusted(oracle)
+    expected, cut_apart = [], 0
+    for text, (ids, encoding) in zip(texts, untrusted.encodings(texts)):
+        at = byte_offsets(text)
+        expected.append((ids, None if encoding is None else [[at[begin], at[end]] for begin, end in encoding.offsets]))
+        cut_apart += encoding is None
+    answer = ours.expect(op="encode_spans", texts=texts, trusted=False)
+    found = [(ids, spans if e[1] is not None else None) for ids, spans, e in zip(answer["ids"], answer["spans"], expected)]
+    check_same(texts, expected, found)
+    assert cut_apart < len(texts) / 2
 
 
 def check_decoding_of(ours, sequences, expected, skip_special):

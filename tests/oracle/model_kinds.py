@@ -143,10 +143,6 @@ def gemma():
         decoder=decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]))
     trainer = trainers.BpeTrainer(vocab_size=1500, special_tokens=SPECIALS[:4] + ["<0x%02X>" % b for b in range(256)], limit_alphabet=200, show_progress=False)
     tokenizer.train_from_iterator(lines_of_few_characters(), trainer)
-    # Bytes are tokens of the model, but not to be looked for in text.
-    tree = json.loads(tokenizer.to_str())
-    tree["added_tokens"] = tree["added_tokens"][:4]
-    tokenizer = Tokenizer.from_str(json.dumps(tree))
     tokenizer.add_tokens(ADDED)
     return tokenizer
 
@@ -244,24 +240,3 @@ KINDS = {
     **CONVERTED,
 }
 
-
-def untrusted_twin(tokenizer):
-    """The same tokenizer, in which no text is a special token: what untrusted text must give.
-
-    (The oracle's own encode_special_tokens still lets the model find them in its vocabulary.)
-    """
-    tree = json.loads(tokenizer.to_str())
-    names = {}
-    for token in tree["added_tokens"]:
-        if token["special"]:
-            names[token["content"]] = "\U0010fff0%d" % token["id"]
-            token["content"] = names[token["content"]]
-    model = tree["model"]
-    if isinstance(model["vocab"], dict):
-        model["vocab"] = {names.get(text, text): i for text, i in model["vocab"].items()}
-    else:
-        model["vocab"] = [[names.get(text, text), score] for text, score in model["vocab"]]
-    if model.get("unk_token"):
-        model["unk_token"] = names.get(model["unk_token"], model["unk_token"])
-    tree["post_processor"] = None
-    return Tokenizer.from_str(json.dumps(tree))

@@ -1,6 +1,7 @@
 // Answers questions about tokenizers: one JSON object a line on stdin, one a line on stdout. Driven by comparison.py.
 //   {"op": "load" (a tokenizer.json), "load_model", "load_tiktoken" or "load_gguf" (a JSON dump of the vocabulary),
 //    "file": path, "config": path of a tokenizer_config.json or ""}
+//   {"op": "open", "path": of a model, a directory or .gguf}: its tokenizer, as every command opens it
 //   {"op": "encode", "texts": [...], "add_special": bool, "trusted": bool}      -> {"ids": [[...]...], "seconds"}
 //   {"op": "encode_spans", "texts": [...], ...}                 -> the same and {"spans": [[[begin, end]...]...]},
 //   bytes
@@ -19,6 +20,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/env.h"
+#include "checkpoint/checkpoint.h"
 #include "text/detokenizer.h"
 #include "text/gguf_pre_tokenizers.h"
 #include "text/unicode.h"
@@ -72,6 +75,7 @@ class Oracle {
  public:
   Json answer(const Json& request) {
     const std::string op = request.at("op");
+    if (op == "open") return open(request.at("path"));
     if (op.starts_with("load")) return load(op, contents(request.at("file")), request.value("config", ""));
     if (op == "gguf_pre") return gguf_pre();
     if (!tokenizer_) return {{"error", "no tokenizer is loaded"}};
@@ -90,6 +94,13 @@ class Oracle {
     if (op == "load_tiktoken") return millrace::text::load_tiktoken(file, config);
     if (op == "load_gguf") return millrace::text::load_gguf_tokenizer(gguf_vocabulary(Json::parse(file)));
     throw std::invalid_argument("unknown op " + op);
+  }
+
+  Json open(const std::string& path) {
+    const auto checkpoint = millrace::checkpoint::open_checkpoint(millrace::Env::system(), path);
+    if (!checkpoint) return {{"error", checkpoint.error().message}, {"param", checkpoint.error().param}};
+    tokenizer_ = (*checkpoint)->tokenizer;
+    return {{"kind", tokenizer_ ? tokenizer_->kind() : ""}};
   }
 
   Json load(const std::string& op, const std::string& file, const std::string& config) {

@@ -52,8 +52,8 @@ TokenizerParts load(const GgufVocabulary& v) {
   WordPieceOptions options;
   options.unk = or_default(v.unk, kDefaultUnk).value_or(-1);
   options.continuing_prefix = kContinuingPrefix;
-  parts.model =
-      std::make_unique<WordPieceModel>(std::move(options), make_forms(parts.texts, hidden_gguf_tokens(v), false));
+  parts.model = std::make_unique<WordPieceModel>(
+      std::move(options), make_forms(parts.texts, hidden_gguf_tokens(v, parts, {.prefix = kContinuingPrefix}), false));
   GgufVocabulary roles;  // [CLS] in front, [SEP] behind
   roles.bos = or_default(v.bos, kDefaultBos);
   roles.eos = v.eos;

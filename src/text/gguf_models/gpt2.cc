@@ -9,7 +9,7 @@ namespace millrace::text::gguf_models {
 namespace {
 
 MergeTable read_merges(const GgufVocabulary& v, const TokenizerParts& parts) {
-  NamedMerges merges(parts, "tokenizer.ggml.merges", v.merges.size());
+  NamedMerges merges(parts, "tokenizer.ggml.merges[", "]", v.merges.size());
   for (const std::string_view merge : v.merges) {
     const std::size_t space = merge.find(' ', 1);
     merges.add(merge.substr(0, space), space == merge.npos ? "" : merge.substr(space + 1));
@@ -46,7 +46,7 @@ TokenizerParts load(const GgufVocabulary& v) {
   BpeOptions options;
   options.byte_level = parts.pre_tokenizer.byte_level;
   options.ignore_merges = pre->ignore_merges;
-  StringTable forms = make_forms(parts.texts, hidden_gguf_tokens(v), options.byte_level);
+  StringTable forms = make_forms(parts.texts, hidden_gguf_tokens(v, parts), options.byte_level);
   parts.model = std::make_unique<BpeModel>(std::move(options), std::move(forms), read_merges(v, parts));
   frame_gguf_text(v, pre->adds_bos, pre->adds_eos, parts);
   return parts;

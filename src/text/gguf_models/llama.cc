@@ -32,11 +32,13 @@ TokenizerParts load(const GgufVocabulary& v) {
     mergeable[id] = !is_gguf_control(v, id) && gguf_token_type(v, id) != SentencePieceModel::kByte;
   }
   BpeOptions options;
-  options.byte_fallback = options.fuse_unk = true;
+  options.fallback_bytes = parts.fallback_bytes();
+  options.fuse_unk = true;
   options.unk = v.unk.value_or(-1);
   options.cut_before = kSpaceSymbol;
-  parts.model = std::make_unique<BpeModel>(std::move(options), make_forms(parts.texts, hidden_gguf_tokens(v), false),
-                                           merges_from_scores(parts, v.scores, mergeable));
+  parts.model =
+      std::make_unique<BpeModel>(std::move(options), make_forms(parts.texts, hidden_gguf_tokens(v, parts), false),
+                                 merges_from_scores(parts, v.scores, mergeable));
   frame_gguf_text(v, true, false, parts);
   return parts;
 }

@@ -19,7 +19,7 @@ BpeOptions read_options(const JsonNode& node, const TokenizerParts& parts) {
   if (!dropout.is_null() && dropout.number() != 0) dropout.unsupported("a number", "null: encoding must not be random");
   BpeOptions out;
   out.byte_level = parts.pre_tokenizer.byte_level;
-  out.byte_fallback = node["byte_fallback"].boolean_or(false);
+  if (node["byte_fallback"].boolean_or(false)) out.fallback_bytes = parts.fallback_bytes();
   out.fuse_unk = node["fuse_unk"].boolean_or(false);
   out.ignore_merges = node["ignore_merges"].boolean_or(false);
   out.continuing_prefix = affix(node["continuing_subword_prefix"]);
@@ -45,13 +45,12 @@ Sides merge_sides(const JsonNode& merges, std::size_t rank, simdjson::dom::eleme
     if (pair.at(0).get(left) || pair.at(1).get(right)) left = right = {};
   }
   if (!left.empty() && !right.empty()) return {left, right};
-  throw_load_error(ErrorCode::kBadFile, merges.path(), "{}[{}] must be \"left right\" or [left, right]", merges.path(),
-                   rank);
+  merges.items()[rank].wrong("\"left right\" or [left, right]");
 }
 
 MergeTable read_merges(const JsonNode& node, const std::string& continuing_prefix, const TokenizerParts& parts) {
   const simdjson::dom::array array = node.array();
-  NamedMerges merges(parts, node.path(), array.size());
+  NamedMerges merges(parts, node.where() + "/", "", array.size());
   for (const simdjson::dom::element merge : array) {
     const auto [left, right] = merge_sides(node, merges.size(), merge);
     merges.add(left, right, continuing_prefix);
@@ -62,8 +61,9 @@ MergeTable read_merges(const JsonNode& node, const std::string& continuing_prefi
 void read(const JsonNode& node, TokenizerParts& parts) {
   BpeOptions options = read_options(node, parts);
   if (parts.pre_tokenizer.byte_level && !options.byte_level) parts.spell_words();
-  parts.kind = parts.spells_bytes ? "byte-level BPE" : options.byte_fallback ? "SentencePiece BPE" : "BPE";
-  StringTable forms = make_forms(parts.texts, hidden_tokens(parts), options.byte_level);
+  parts.kind = parts.spells_bytes ? "byte-level BPE" : !options.fallback_bytes.empty() ? "SentencePiece BPE" : "BPE";
+  const Affixes affixes{options.continuing_prefix, options.word_suffix};
+  StringTable forms = make_forms(parts.texts, hidden_tokens(parts, affixes), options.byte_level);
   MergeTable merges = read_merges(node["merges"], options.continuing_prefix, parts);
   parts.model = std::make_unique<BpeModel>(std::move(options), std::move(forms), std::move(merges));
 }

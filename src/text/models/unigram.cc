@@ -1,7 +1,5 @@
 #include "text/unigram_model.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -50,8 +48,7 @@ std::vector<double> read_scores(const JsonNode& vocabulary, std::size_t tokens) 
     simdjson::dom::array pair;
     double score = 0;
     if (entry.get(pair) != simdjson::SUCCESS || pair.size() != 2 || pair.at(1).get(score) != simdjson::SUCCESS) {
-      throw_load_error(ErrorCode::kBadFile, vocabulary.path(), "{}[{}] must be [spelling, score]", vocabulary.path(),
-                       scores.size());
+      vocabulary.items()[scores.size()].wrong("[spelling, score]");
     }
     scores.push_back(as_serde_json_reads(score));
   }
@@ -67,10 +64,8 @@ void read(const JsonNode& node, TokenizerParts& parts) {
   if (parts.pre_tokenizer.byte_level) parts.spell_words();
   parts.kind = "Unigram";
   scores.resize(parts.texts.size());  // also for added tokens, which are hidden
-  std::vector<TokenId> byte_tokens;
-  for (int byte = 0; byte < 256; ++byte) byte_tokens.push_back(parts.find(fmt::format("<0x{:02X}>", byte)));
   parts.model = std::make_unique<UnigramModel>(options, make_forms(parts.texts, hidden_tokens(parts), false),
-                                               std::move(scores), std::move(byte_tokens));
+                                               std::move(scores), parts.fallback_bytes());
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ void read(const JsonNode& node, TokenizerParts& parts) {
   }
   if (parts.pre_tokenizer.byte_level) parts.spell_words();
   parts.kind = "WordPiece";
-  parts.model =
-      std::make_unique<WordPieceModel>(std::move(options), make_forms(parts.texts, hidden_tokens(parts), false));
+  const StringTable forms = make_forms(parts.texts, hidden_tokens(parts, {.prefix = options.continuing_prefix}), false);
+  parts.model = std::make_unique<WordPieceModel>(std::move(options), forms);
 }
 
 }  // namespace

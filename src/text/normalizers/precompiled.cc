@@ -145,7 +145,7 @@ void read(const JsonNode& node, TokenizerParts& parts) {
   const JsonNode charsmap = node["precompiled_charsmap"];
   const auto blob = decode_base64(charsmap.string());
   if (!blob) charsmap.wrong("base64");
-  parts.normalizers.push_back(std::make_unique<Precompiled>(Charsmap(*blob, charsmap.path())));
+  parts.normalizers.push_back(std::make_unique<Precompiled>(Charsmap(*blob, charsmap.where())));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void read(const JsonNode& node, TokenizerParts& parts) {
   auto splitter = keeps_matches ? make_known_splitter(regex.string()) : nullptr;
   std::string why;
   if (!splitter) splitter = make_regex_splitter(regex.string(), behavior, invert, why);
-  if (!splitter) throw_load_error(ErrorCode::kUnsupported, regex.path(), "{}: {}", regex.path(), why);
+  if (!splitter) regex.refuse(ErrorCode::kUnsupported, why);
   parts.add_step(std::move(splitter));
 }
 
