@@ -1,5 +1,6 @@
 #include "server/formats/responses_format.h"
 
+#include "server/formats/openai_parts.h"
 #include "server/formats/response_items.h"
 
 namespace millrace::server {
@@ -107,6 +108,7 @@ class ResponsesFormat final : public AnswerFormat {
                     {"output_tokens", s.output_tokens},
                     {"output_tokens_details", {{"reasoning_tokens", answer->reasoning_tokens}}},
                     {"total_tokens", s.prompt_tokens + s.output_tokens}};
+    add_times(out, task_, *answer);
     return out;
   }
 
