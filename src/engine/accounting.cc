@@ -55,6 +55,7 @@ Engine::StepTime Engine::time_of(const Launched& step, TimePoint last_end) const
   time.scale = time.whole_ms / std::max(cost.milliseconds(step.work), 1e-9);
   time.token_ms = time.scale * cost.milliseconds({.tokens = 1, .kv_tokens = 1, .samples = 1});
   time.kv_token_ms = time.scale * cost.kv_token_ms;
+  time.workload = noted_.workload;
   if (step.work.tokens == static_cast<std::int64_t>(step.plan.rows.size())) return time;
   sched::StepWork single;  // rows of one token, and what is drafted to follow on it
   for (const sched::StepRow& row : step.plan.rows) {
@@ -81,7 +82,8 @@ void Engine::begin_accounting(const StepTime& step) {
       .token_ms = before.token_ms + step.token_ms,
       .kv_token_ms = before.kv_token_ms + step.kv_token_ms,
       .kv_token_ms_by_step = before.kv_token_ms_by_step + step.kv_token_ms * epoch_.step,
-      .prompts_ms = before.prompts_ms + step.prompts_ms};
+      .prompts_ms = before.prompts_ms + step.prompts_ms,
+      .read_bytes = before.read_bytes + step.workload.read_bytes};
 }
 
 // The token of step i stood at streak_first + i - (streak_begin + 1).
@@ -97,6 +99,7 @@ void Engine::close_streak(TimeAccount& account) const {
   account.spent.decode_ms += alone;
   account.spent.decode_prefill_ms += prompts;
   account.spent.decode_batch_ms += ms - alone - prompts;
+  account.spent.decode_read_bytes += to.read_bytes - from.read_bytes;
   account.spent.steps += account.streak_end - account.streak_begin;
   account.streak_begin = TimeAccount::kNoStreak;
 }
@@ -125,18 +128,22 @@ void Engine::account(const sched::StepRow& row, const StepTime& step) {
   sched::StepWork own;
   row.add_to(own);
   const double alone = std::min(ms, step.scale * cost_.cost().milliseconds(own));
+  const double share = step.whole_ms > 0.0 ? ms / step.whole_ms : 0.0;  // of the step: it may have come later
   if (decodes) {  // with drafted tokens, or after its admission, which came later than the step's begin
     const double prompts = std::min(step.prompts_ms, ms - alone);
     account.spent.decode_ms += alone;
     account.spent.decode_prefill_ms += prompts;
     account.spent.decode_batch_ms += ms - alone - prompts;
+    account.spent.decode_read_bytes += step.workload.read_bytes * share;
   } else {
     spend_in_prefill(account, row, ms, alone);
+    account.spent.prefill_operations += step.workload.operations * share;
   }
 }
 
 // Before the rows' sequences can end.
 void Engine::note_rows(const Launched& step) {
+  noted_ = {};
   prompt_tokens_done_ = 0;
   row_reports_.clear();
   token_reports_.clear();
@@ -154,7 +161,15 @@ void Engine::note_rows(const Launched& step) {
          .begins = running.account.spent.steps == 0,
          .arrival = running.arrival,
          .start = std::max(running.stats.admitted, step.start)});
+    const RowReport& noted = row_reports_.back();
+    (noted.decode ? noted_.decode_tokens : noted_.prefill_tokens) += noted.tokens + noted.branch_tokens;
+    noted_.kv_tokens_read += noted.first * (1 + noted.branches) + noted.tokens + noted.branch_tokens;
   }
+  noted_.sequences = static_cast<std::int64_t>(row_reports_.size());
+  noted_.kv_tokens_attended = step.work.kv_tokens;
+  noted_.samples = step.work.samples;
+  noted_.rows = row_reports_;
+  if (measure_) noted_.workload = measure_(noted_);
 }
 
 // The other answers to a prompt begin with the first one's.
@@ -174,21 +189,15 @@ void Engine::note_token(const Running& running) {
 }
 
 void Engine::report(const Launched& step, bool failed) {
-  StepReport report{.start = step.start,
-                    .end = env_.now(),
-                    .schedule_ms = milliseconds_between(step.start, step.scheduled),
-                    .prepare_ms = milliseconds_between(step.scheduled, step.prepared),
-                    .forward_ms = milliseconds_between(wait_start_, step_end_),
-                    .send_ms = std::exchange(delivery_ms_, 0.0),
-                    .failed = failed};
+  StepReport report = noted_;
+  report.start = step.start;
+  report.end = env_.now();
+  report.schedule_ms = milliseconds_between(step.start, step.scheduled);
+  report.prepare_ms = milliseconds_between(step.scheduled, step.prepared);
+  report.forward_ms = milliseconds_between(wait_start_, step_end_);
+  report.send_ms = std::exchange(delivery_ms_, 0.0);
+  report.failed = failed;
   report.commit_ms = milliseconds_between(step_end_, report.end);
-  report.sequences = static_cast<std::int64_t>(row_reports_.size());
-  for (const RowReport& row : row_reports_) {
-    (row.decode ? report.decode_tokens : report.prefill_tokens) += row.tokens + row.branch_tokens;
-    report.kv_tokens_read += row.first * (1 + row.branches) + row.tokens + row.branch_tokens;
-  }
-  report.kv_tokens_attended = step.work.kv_tokens;
-  report.samples = step.work.samples;
   report.prompt_tokens = prompt_tokens_done_;
   report.admitted = static_cast<std::int64_t>(step.plan.admitted.size());
   report.cached_tokens = counters_.cached_tokens - reported_.cached_tokens;
@@ -209,7 +218,6 @@ void Engine::report(const Launched& step, bool failed) {
   report.running = static_cast<std::int64_t>(scheduler_.running().size());
   report.paused = std::ranges::count_if(scheduler_.running(), &sched::Sequence::paused);
   report.pages = cache_.use();
-  report.rows = row_reports_;
   report.tokens = token_reports_;
   reported_ = counters_;
   reported_evictions_ = cache_.counters().evicted_pages;

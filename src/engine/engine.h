@@ -104,6 +104,9 @@ class Engine {
   // Called at the end of each committed step, on the engine's thread; must not block. One observer; empty: none.
   void observe(StepObserver observer) { observer_ = std::move(observer); }
 
+  // Asked after each step what it had to do, for reports and TimeSpent, on the engine's thread. Before the first step.
+  void measure(StepMeasure measure) { measure_ = std::move(measure); }
+
   const kv::PagedCache& cache() const noexcept { return cache_; }
   const EngineCounters& counters() const noexcept { return counters_; }
   const sched::Scheduler& scheduler() const noexcept { return scheduler_; }
@@ -149,6 +152,7 @@ class Engine {
     double scale = 0.0;                        // of the cost model's time for this step
     double token_ms = 0.0, kv_token_ms = 0.0;  // a row of one token alone
     double prompts_ms = 0.0;                   // what rows of several tokens added
+    StepWorkload workload;
   };
 
   Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
@@ -247,6 +251,8 @@ class Engine {
   EngineCounters counters_;
 
   StepObserver observer_;
+  StepMeasure measure_;
+  StepReport noted_;  // of the step being committed: rows, and what is counted of them
   EngineCounters reported_;
   std::int64_t reported_evictions_ = 0;
   std::vector<RowReport> row_reports_;

@@ -42,6 +42,7 @@ struct AccountingEpoch {
     double token_ms = 0.0, kv_token_ms = 0.0;  // of a row of one token alone, and for each position before it
     double kv_token_ms_by_step = 0.0;          // kv_token_ms times the step's number
     double prompts_ms = 0.0;                   // what rows of several tokens added
+    double read_bytes = 0.0;
   };
   static constexpr std::int32_t kSteps = 256;
   std::int32_t step = 0;

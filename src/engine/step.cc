@@ -231,7 +231,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       cache_.set_recompute_ms_per_page(cost_.cost().token_ms * static_cast<double>(cache_.block_tokens()));
     }
   }
-  if (observer_) note_rows(step);
+  if (observer_ || measure_) note_rows(step);
   const StepTime time = time_of(step, last_end);
   begin_accounting(time);
   scheduler_.committed(step.plan, view());

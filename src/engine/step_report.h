@@ -31,6 +31,11 @@ struct TokenReport {
   double since_ms = 0.0;  // since the answer's token before, or with the first since the request's arrival
 };
 
+// What a step must do at least: bytes to read and write, operations.
+struct StepWorkload {
+  double read_bytes = 0.0, write_bytes = 0.0, operations = 0.0;
+};
+
 // One committed step. Counts are of this step, or with what happened since the report before it; states are as the step
 // left them.
 struct StepReport {
@@ -45,6 +50,7 @@ struct StepReport {
   std::int64_t sequences = 0, prefill_tokens = 0, decode_tokens = 0, samples = 0;
   std::int64_t kv_tokens_read = 0;      // positions whose keys and values a sequence of the step reads, each once
   std::int64_t kv_tokens_attended = 0;  // the same summed over tokens: what arithmetic depends on
+  StepWorkload workload;                // zero where nobody measures it
 
   std::int64_t prompt_tokens = 0;                // of prompts whose last token was computed, cached ones included
   std::int64_t admitted = 0, cached_tokens = 0;  // sequences; tokens of their prompts found in pages
@@ -63,5 +69,7 @@ struct StepReport {
 };
 
 using StepObserver = std::function<void(const StepReport&)>;
+// What a step must do, from its rows and what it counts of them; the rest of the report is not there yet.
+using StepMeasure = std::function<StepWorkload(const StepReport&)>;
 
 }  // namespace millrace::engine

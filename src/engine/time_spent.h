@@ -22,7 +22,12 @@ struct TimeSpent {
   double paused_ms = 0.0;          // its reader did not read
   TimePoint finished{};
   std::int64_t steps = 0, recomputed_tokens = 0;
+  // What its steps had to do, all rows of them, as Engine::measure() counts it; 0: nobody counts.
+  double decode_read_bytes = 0.0;   // in decode_steps_ms()
+  double prefill_operations = 0.0;  // in prefill_steps_ms()
 
+  double decode_steps_ms() const noexcept { return decode_ms + decode_batch_ms + decode_prefill_ms; }
+  double prefill_steps_ms() const noexcept { return prefill_ms + prefill_shared_ms + recompute_ms; }
   double total_ms() const noexcept {
     return queue_ms + prefill_ms + prefill_shared_ms + held_ms + decode_ms + decode_batch_ms + decode_prefill_ms +
            preempted_ms + recompute_ms + paused_ms;

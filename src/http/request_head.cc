@@ -1,7 +1,11 @@
 #include "http/request_head.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <string>
 
 namespace millrace::http {
 namespace {
@@ -33,6 +37,34 @@ bool has_control(std::string_view text) {
   });
 }
 
+bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+
+// "[::1]"
+bool is_literal(std::string_view text) {
+  in6_addr address{};
+  return text.size() > 2 && text.ends_with(']') &&
+         inet_pton(AF_INET6, std::string(text.substr(1, text.size() - 2)).c_str(), &address) == 1;
+}
+
+// A registered name or an IPv4 address, without the marks that no name on a network has (RFC 3986's sub-delims).
+bool is_name(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size() && is_hex(text[i + 1]) && is_hex(text[i + 2]);
+    const bool plain = std::isalnum(static_cast<unsigned char>(text[i])) != 0 ||
+                       std::string_view("-._~").find(text[i]) != std::string_view::npos;
+    if (!escape && !plain) return false;
+  }
+  return !text.empty();
+}
+
+// Digits, or none behind the colon.
+bool is_port(std::string_view text) {
+  if (text.size() > 5 || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) return false;
+  int port = 0;
+  std::from_chars(text.data(), text.data() + text.size(), port);
+  return port <= 65535;
+}
+
 // "GET /path HTTP/1.1"
 HeadProblem check_request_line(std::string_view line, bool& old) {
   const std::size_t first = line.find(' '), last = line.rfind(' ');
@@ -50,9 +82,10 @@ HeadProblem check_request_line(std::string_view line, bool& old) {
   return {};
 }
 
-// What of the fields seen so far bears on where the body ends.
+// What of the fields seen so far bears on where the body ends, and whom it is for.
 struct Framing {
   int lengths = 0, codings = 0, hosts = 0;
+  bool empty_host = false;
 };
 
 HeadProblem check_field(std::string_view line, Framing& framing) {
@@ -61,7 +94,11 @@ HeadProblem check_field(std::string_view line, Framing& framing) {
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return {400, "a header is malformed"};
   const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
   if (has_control(value)) return {400, "a header holds a control character"};
-  if (equal_ignoring_case(name, "host")) ++framing.hosts;
+  if (equal_ignoring_case(name, "host")) {
+    ++framing.hosts;
+    framing.empty_host = value.empty();
+    if (!value.empty() && !is_authority(value)) return {400, "host is not a name with or without a port"};
+  }
   if (equal_ignoring_case(name, "content-length")) {
     ++framing.lengths;
     const bool digits = std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
@@ -75,6 +112,15 @@ HeadProblem check_field(std::string_view line, Framing& framing) {
 }
 
 }  // namespace
+
+bool is_authority(std::string_view host) {
+  const bool literal = host.starts_with('[');
+  const std::size_t bracket = literal ? host.find(']') : 0;
+  if (bracket == std::string_view::npos) return false;
+  const std::size_t colon = std::min(host.find(':', bracket), host.size());
+  const std::string_view name = host.substr(0, colon), port = host.substr(std::min(colon + 1, host.size()));
+  return (literal ? is_literal(name) : is_name(name)) && is_port(port);
+}
 
 HeadProblem check_head(std::string_view head, const Limits& limits) {
   bool old = false;
@@ -103,6 +149,7 @@ HeadProblem check_head(std::string_view head, const Limits& limits) {
     return {400, "content-length and transfer-encoding exclude each other"};
   if (framing.codings > 0 && old) return {400, "HTTP/1.0 has no transfer-encoding"};
   if (framing.hosts > 1 || (framing.hosts == 0 && !old)) return {400, "exactly one host header is needed"};
+  if (framing.empty_host && !old) return {400, "host is empty"};
   return {};
 }
 

@@ -50,6 +50,64 @@ TEST(RequestHead, RefusesTargetsHostsAndVersionsOfOthers) {
   EXPECT_EQ(status_of("GET /\r\n\r\n"), 400);
 }
 
+TEST(RequestHead, TakesAHostWithOrWithoutAPort) {
+  for (const char* host : {"localhost", "LocalHost:8000", "127.0.0.1:80", "a-b_c.example", "a.example.", "a:",
+                           "a:65535", "[::1]", "[::1]:8000", "[2001:db8::1.2.3.4]", "xn--bcher-kva.example", "a%20b"}) {
+    EXPECT_TRUE(is_authority(host)) << host;
+  }
+}
+
+TEST(RequestHead, RefusesAHostThatIsNone) {
+  for (const char* host : {"",
+                           ":80",
+                           "user@localhost",
+                           "user:pw@localhost",
+                           "localhost:pw@evil.example",
+                           "localhost:abc",
+                           "localhost:80:80",
+                           "localhost:65536",
+                           "localhost:-1",
+                           "localhost:+1",
+                           "localhost: 80",
+                           "a b",
+                           "a,b",
+                           "/",
+                           "a/b",
+                           "a?b",
+                           "a#b",
+                           "a\\b",
+                           "::1",
+                           "[::1",
+                           "::1]",
+                           "[]",
+                           "[]:80",
+                           "[::1]x",
+                           "[::1]80",
+                           "[::1%25eth0]",
+                           "[v1.a]",
+                           "[127.0.0.1]",
+                           "%",
+                           "%4",
+                           "%zz",
+                           "a%2",
+                           "b\xc3\xbc",
+                           "http://a",
+                           "<a>",
+                           "a\"b"}) {
+    EXPECT_FALSE(is_authority(host)) << host;
+    if (*host != '\0') {
+      EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n"), 400) << host;
+    }
+  }
+}
+
+TEST(RequestHead, OnlyTheOldVersionMayNameNoHost) {
+  EXPECT_EQ(status_of("GET / HTTP/1.0\r\nHost:\r\n\r\n"), 0);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost:\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.0\r\nHost: a@b\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), 400);
+}
+
 TEST(RequestHead, CountsHeaders) {
   std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
   for (int i = 0; i < 99; ++i) head += "a: b\r\n";

@@ -154,23 +154,36 @@ Caller Access::caller_of(std::uint32_t tenant, unsigned scopes) const {
   return {tenants_[tenant].name, tenant, tenants_[tenant].salt, scopes};
 }
 
-Result<Caller> Access::caller(std::string_view authorization, std::string_view api_key, const std::string& peer,
-                              TimePoint now, ApiError& refusal) const {
-  if (!has_keys_) return open_;
-  std::string_view shown = api_key;
-  if (authorization.size() > 7 && (authorization.starts_with("Bearer ") || authorization.starts_with("bearer "))) {
-    shown = authorization.substr(7);
-  }
+std::optional<Access::Key> Access::find(std::string_view shown) const {
   const auto digest = digest_of(shown);
-  const Key* found = nullptr;
-  const std::lock_guard lock(mutex_);
+  std::optional<Key> found;
   for (const Key& key : keys_) {
-    if (equal(key.digest, digest)) found = &key;  // and on: all keys take the same time
+    if (equal(key.digest, digest)) found = key;  // and on: all keys take the same time
+  }
+  return found;
+}
+
+Result<Caller> Access::caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
+                              ApiError& refusal) const {
+  if (!has_keys_) return open_;
+  const std::lock_guard lock(mutex_);
+  std::optional<Key> found;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const auto key = find(shown[i]);
+    if (!key || (i > 0 && (!found || key->tenant != found->tenant))) {
+      found.reset();
+      break;
+    }
+    if (found) {
+      found->scopes &= key->scopes;
+    } else {
+      found = key;
+    }
   }
   if (guesses_.size() > kAddresses) guesses_.clear();
   const auto guess = guesses_.find(peer);
   if (guess != guesses_.end() && milliseconds_between(guess->second.since, now) > kMinuteMs) guesses_.erase(guess);
-  if (found != nullptr) return caller_of(found->tenant, found->scopes);
+  if (found) return caller_of(found->tenant, found->scopes);
   Guesses& mine = guesses_[peer];
   if (mine.failed++ == 0) mine.since = now;
   refusal = mine.failed > kGuesses ? ApiError(429, "too_many_failures", "", "too many requests without a valid API key")

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,10 +44,11 @@ class Access {
   Result<void> reload(std::string_view key_file);
   // Whether there were any at the start: a reload neither opens nor closes a server.
   bool has_keys() const noexcept { return has_keys_; }
-  // Who sent these headers: Bearer, X-Api-Key. Without any keys configured everybody may do everything. Compares in
-  // constant time over all keys; 401, or 429 for a peer that keeps guessing.
-  Result<Caller> caller(std::string_view authorization, std::string_view api_key, const std::string& peer,
-                        TimePoint now, ApiError& refusal) const;
+  // Who shows these keys: each must be known, and all of one tenant; they open what each of them opens. Without any
+  // keys configured everybody may do everything. Compares in constant time over all keys; 401, or 429 for a peer that
+  // keeps guessing.
+  Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
+                        ApiError& refusal) const;
 
   // Counts a request against its tenant's quota, and gives its place back.
   std::optional<ApiError> begin_request(const Caller& caller, TimePoint now) const;
@@ -73,6 +75,7 @@ class Access {
   };
   Access() = default;
   Caller caller_of(std::uint32_t tenant, unsigned scopes) const;
+  std::optional<Key> find(std::string_view shown) const;
   static void refill(Tenant& tenant, TimePoint now);
 
   std::uint32_t tenant_of(std::string_view name);

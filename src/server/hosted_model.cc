@@ -38,6 +38,7 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
                    .tool_format = parts.tool_format,
                    .reasoning_format = parts.reasoning_format,
                    .generation = parts.generation,
+                   .peaks = parts.peaks,
                    .max_length = parts.engine->max_length(),
                    .vocab_size = parts.engine->vocab_size(),
                    .hidden_size = parts.hidden_size,

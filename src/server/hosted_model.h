@@ -22,6 +22,7 @@ struct ModelParts {
   std::string path;
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
   std::int64_t drafting_bytes = 0;  // of a draft model or heads, with their pages
+  engine::MachinePeaks peaks;
 };
 
 // Formats by name; "auto": what the chat template says, "none": none. kInvalidArgument for other names.

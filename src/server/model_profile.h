@@ -6,6 +6,7 @@
 
 #include "checkpoint/model_config.h"
 #include "decode/breaker_cache.h"
+#include "engine/utilization.h"
 #include "grammar/grammar_cache.h"
 #include "server/reasoning/reasoning_format.h"
 #include "server/tools/tool_format.h"
@@ -23,6 +24,7 @@ struct ModelProfile {
   const tools::ToolFormat* const tool_format = nullptr;
   const reasoning::ReasoningFormat* const reasoning_format = nullptr;
   const checkpoint::GenerationDefaults generation;
+  const engine::MachinePeaks peaks;
   const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;  // tokens, tokens, numbers of an embedding
   grammar::GrammarCache grammars;                                      // for its requests alone
   decode::BreakerCache breakers;

@@ -11,13 +11,20 @@ namespace {
 constexpr std::size_t kIdBytes = 128;
 constexpr double kSlowStepMs = 2'000.0;  // whoever reads metrics does not wait for such an engine
 
-// "[::1]:8000" -> "[::1]"
-std::string_view without_port(std::string_view host) {
-  const std::size_t bracket = host.rfind(']');
-  const std::size_t colon = host.rfind(':');
-  return colon == std::string_view::npos || (bracket != std::string_view::npos && colon < bracket)
-             ? host
-             : host.substr(0, colon);
+// Names have no case (RFC 3986 §3.2.2).
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// "LocalHost.:8000" -> "localhost", "[::1]:8000" -> "[::1]": without port and the dot that ends an absolute name.
+std::string host_name(std::string_view authority) {
+  const std::size_t bracket = authority.rfind(']');
+  const std::size_t colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  std::string name = lower(authority.substr(0, colon));
+  if (name.ends_with('.')) name.pop_back();
+  return name;
 }
 
 std::string_view after_scheme(std::string_view origin) {
@@ -25,7 +32,34 @@ std::string_view after_scheme(std::string_view origin) {
   return mark == std::string_view::npos ? origin : origin.substr(mark + 3);
 }
 
+ServiceConfig with_names_in_order(ServiceConfig config) {
+  for (std::string& host : config.allowed_hosts) {
+    host = lower(host);
+    if (host.ends_with('.')) host.pop_back();
+  }
+  for (std::string& origin : config.allowed_origins) origin = lower(origin);
+  return config;
+}
+
 bool is_local(std::string_view host) { return host == "localhost" || host == "127.0.0.1" || host == "[::1]"; }
+
+// All keys of a request: X-Api-Key, and what follows the scheme Bearer, in any case and after any spaces (RFC 9110
+// §11.1, §11.4).
+std::vector<std::string_view> shown_keys(const http::Headers& headers) {
+  std::vector<std::string_view> keys;
+  for (const auto& [name, value] : headers) {
+    std::string_view key = value;
+    if (name == "authorization") {
+      const std::size_t space = std::min(key.find(' '), key.size());
+      if (lower(key.substr(0, space)) != "bearer") continue;
+      key.remove_prefix(std::min(key.find_first_not_of(' ', space), key.size()));
+    } else if (name != "x-api-key") {
+      continue;
+    }
+    if (!key.empty()) keys.push_back(key);
+  }
+  return keys;
+}
 
 bool plain_id(std::string_view id) {
   return !id.empty() && id.size() <= kIdBytes && std::ranges::all_of(id, [](char c) {
@@ -104,7 +138,7 @@ class PooledReply final : public http::Responder {
 
 Service::Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host,
                  Observers& observers, Env& env)
-    : config_(config),
+    : config_(with_names_in_order(config)),
       access_(std::move(access)),
       observers_(observers),
       env_(env),
@@ -119,26 +153,28 @@ Service::~Service() { models_.stop(); }
 // Another site's page must not talk to a server on this machine: neither by a name that it pointed here, nor with the
 // browser's blessing.
 std::optional<ApiError> Service::refuse_browser(const http::Request& head) const {
-  const std::string_view host = without_port(head.headers.get("host"));
+  const std::string host = host_name(head.headers.get("host"));
   if (!config_.allowed_hosts.empty() && head.peer != "unix" &&
       std::ranges::find(config_.allowed_hosts, host) == config_.allowed_hosts.end()) {
     return ApiError(403, "host_not_allowed", "", "this host name is not served here: see --allowed-hosts");
   }
-  const std::string_view origin = head.headers.get("origin");
-  if (origin.empty() || after_scheme(origin) == head.headers.get("host") || allows_origin(origin)) return std::nullopt;
+  const std::string origin = lower(head.headers.get("origin"));
+  if (origin.empty() || after_scheme(origin) == lower(head.headers.get("host")) || allows_origin(origin)) {
+    return std::nullopt;
+  }
   return ApiError(403, "origin_not_allowed", "", "this origin is not allowed: see --allowed-origins");
 }
 
 bool Service::allows_origin(std::string_view origin) const {
   return std::ranges::any_of(config_.allowed_origins, [&](const std::string& allowed) {
-    return allowed == origin || (allowed == "localhost" && is_local(without_port(after_scheme(origin))));
+    return allowed == origin || (allowed == "localhost" && is_local(host_name(after_scheme(origin))));
   });
 }
 
 http::Headers Service::cors_headers(const http::Request& request) const {
   http::Headers headers;
   const std::string_view origin = request.headers.get("origin");
-  if (origin.empty() || !allows_origin(origin)) return headers;
+  if (origin.empty() || !allows_origin(lower(origin))) return headers;
   headers.add("access-control-allow-origin", std::string(origin));
   headers.add("vary", "origin");
   headers.add("access-control-expose-headers", "x-request-id, x-ignored-params");
@@ -171,8 +207,7 @@ std::optional<http::Reply> Service::find_refusal(const http::Request& head) cons
   }
   if (!is_open(head.path) && !(head.path == "/metrics" && config_.open_metrics)) {
     ApiError refusal;
-    const auto caller = access_.caller(head.headers.get("authorization"), head.headers.get("x-api-key"), head.peer,
-                                       env_.now(), refusal);
+    const auto caller = access_.caller(shown_keys(head.headers), head.peer, env_.now(), refusal);
     if (!caller) return refusal.reply(dialect);
   }
   if (head.method == "POST") {
@@ -230,8 +265,7 @@ std::unique_ptr<http::Responder> Service::dispatch(http::Request request, http::
   Result<Caller> caller = Caller{};
   if (!is_open(request.path) && !(request.path == "/metrics" && config_.open_metrics)) {
     ApiError refusal;
-    caller = access_.caller(request.headers.get("authorization"), request.headers.get("x-api-key"), request.peer,
-                            env_.now(), refusal);
+    caller = access_.caller(shown_keys(request.headers), request.peer, env_.now(), refusal);
     if (!caller) return refuse_with(refusal);
     if (!caller->may(route->scope)) {
       return refuse_with(ApiError(403, "scope_missing", "", "this API key does not open that path"));
@@ -340,6 +374,24 @@ std::string Service::request_id(const http::Request& request) {
   return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
+std::optional<ApiError> Service::refuse_unknown(const FieldNotes& notes) const {
+  if (!config_.strict_params || notes.unknown == 0) return std::nullopt;
+  return ApiError(400, "unknown_parameter", "", "the body has fields that this route does not know");
+}
+
+void Service::settle_billing_header(GenerationFields& fields) {
+  if (fields.billing_header.empty()) return;
+  if (config_.keep_billing_header) {
+    fields.system.insert(0, fields.billing_header);
+    return;
+  }
+  std::call_once(billing_header_said_, [] {
+    log::info(
+        "x-anthropic-billing-header is kept out of system prompts: it changes with each turn, and nothing after it "
+        "would be found in the cache (--keep-billing-header leaves it in)");
+  });
+}
+
 void Service::drain(double limit_ms) {
   draining_ = true;
   models_.drain(limit_ms);
@@ -377,6 +429,31 @@ std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
 
 http::Reply json_reply(const Call& call, const Result<Json>& out) {
   return out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(dialect_of(call.request.path));
+}
+
+http::Reply body_reply(const Service& service, const Call& call, const FieldNotes& notes,
+                       const std::function<Result<void>(const Json& body)>& read,
+                       const std::function<Result<Json>()>& work) {
+  const auto body = parse_json(call.request.body);
+  if (!body) return json_reply(call, body.error());
+  if (auto fine = read(*body); !fine) return json_reply(call, fine.error());
+  if (const auto refused = service.refuse_unknown(notes)) return refused->reply(dialect_of(call.request.path));
+  http::Reply reply = json_reply(call, work());
+  add_name_list(reply, "x-ignored-params", notes.ignored, "_.");
+  return reply;
+}
+
+void add_name_list(http::Reply& reply, const char* header, const std::vector<std::string>& names,
+                   std::string_view others) {
+  std::string list;
+  for (const std::string& name : names) {
+    const bool plain = std::ranges::all_of(name, [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || others.find(c) != std::string_view::npos;
+    });
+    if (!plain || name.size() > 256 || list.size() > 1024) continue;
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  if (!list.empty()) reply.headers.add(header, list);
 }
 
 }  // namespace millrace::server

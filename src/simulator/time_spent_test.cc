@@ -106,6 +106,42 @@ TEST_F(TimeSpentTest, OfOneAloneIsPrefillAndDecodeOnly) {
   EXPECT_EQ(drawn_, 5);
 }
 
+TEST_F(TimeSpentTest, CountsWhatItsStepsHadToDo) {
+  start();
+  struct Sums {
+    double decode_read_bytes = 0.0, prefill_operations = 0.0, decode_ms = 0.0;
+  };
+  std::map<engine::RequestId, Sums> sums;
+  engine_->measure([](const StepReport& report) {
+    return engine::StepWorkload{.read_bytes = 1000.0 + static_cast<double>(report.kv_tokens_read),
+                                .operations = static_cast<double>(report.prefill_tokens + report.decode_tokens)};
+  });
+  engine_->observe([&](const StepReport& report) {
+    for (const engine::RowReport& row : report.rows) {
+      Sums& sum = sums[row.request];
+      if (row.decode) sum.decode_read_bytes += report.workload.read_bytes;
+      if (row.decode) sum.decode_ms += milliseconds_between(report.start, report.end);
+      if (!row.decode) sum.prefill_operations += report.workload.operations;
+    }
+  });
+  const auto alone = submit(20, 5);
+  run();
+  // Steps of one token at positions 20 to 23, which read themselves too.
+  EXPECT_DOUBLE_EQ(ended_.at(alone).spent.decode_read_bytes, 4 * 1000.0 + 21 + 22 + 23 + 24);
+  EXPECT_DOUBLE_EQ(ended_.at(alone).spent.prefill_operations, 20.0);
+  submit(4, 300);  // longer than an epoch of the sums
+  submit(80, 300);
+  submit(7, 40);
+  run();
+  ASSERT_EQ(ended_.size(), 4u);
+  for (const auto& [id, ended] : ended_) {  // the whole steps', with the others' tokens
+    EXPECT_NEAR(ended.spent.decode_read_bytes, sums[id].decode_read_bytes, 1e-3) << id;
+    EXPECT_NEAR(ended.spent.prefill_operations, sums[id].prefill_operations, 1e-6) << id;
+    EXPECT_NEAR(ended.spent.decode_steps_ms(), sums[id].decode_ms, 1e-6) << id;
+    EXPECT_GT(ended.spent.decode_read_bytes, 0.0);
+  }
+}
+
 TEST_F(TimeSpentTest, CountsStepsMadeSlowerByOthersPromptsAndByTheBatch) {
   start();
   const auto first = submit(4, 12);

@@ -110,6 +110,19 @@ class Prober {
     const auto system = begins_with("system"), developer = begins_with("developer"),
                unknown = begins_with(kUnknownRole);
     found_.system_role = system && contains(*system, kSystem);
+    // After the instructions, and between an answer and the next question.
+    const auto later = text({{"messages", Json::array({message("system", kTool), message("system", kKey), user(),
+                                                       message("assistant", kValue), message("system", kSystem),
+                                                       message("user", kResult)})}});
+    const auto in_order = [&] {
+      std::size_t at = 0;
+      for (const std::string_view word : {kTool, kKey, kUser, kValue, kSystem, kResult}) {
+        at = later->find(word, at);
+        if (at == later->npos) return false;
+      }
+      return true;
+    };
+    found_.later_system = found_.system_role && later && in_order();
     // In lower case, as a template may write the role in another.
     const bool as_any_role =
         developer && unknown && replaced(lower(*unknown), kUnknownRole, "developer") == lower(*developer);

@@ -21,6 +21,7 @@ struct TemplateCapabilities {
   bool content_strings = false;  // a message's content may be a string; at least one of these two holds
   bool content_parts = false;    // ... a list of {"type": "text", "text"}
   bool system_role = false;      // the text of a system message is written, anywhere
+  bool later_system = false;     // one that comes after other messages is taken, and written in its place
   bool developer_role = false;   // "developer" is known, not just copied as any role would be
   bool tools = false;            // definitions of tools are written
   bool tool_results = false;     // the content of a tool message is written

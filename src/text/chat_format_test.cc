@@ -49,6 +49,23 @@ TEST(ChatCapabilities, SeesWhatAPlainTemplateDoes) {
   EXPECT_EQ(found->thinking_switch, ThinkingSwitch::kNone);
 }
 
+TEST(ChatCapabilities, SeesWhetherSystemMessagesMayComeLater) {
+  const auto later = [](std::string_view source) { return probed(source)->later_system; };
+  EXPECT_TRUE(later(kPlain));
+  // Refused, dropped, moved to the front.
+  EXPECT_FALSE(
+      later("{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('no') }}"
+            "{% endif %}{{ m.content }}{% endfor %}"));
+  EXPECT_FALSE(
+      later("{% for m in messages %}{% if m.role != 'system' or loop.first %}{{ m.content }}{% endif %}{% endfor %}"));
+  EXPECT_FALSE(
+      later("{% for m in messages if m.role == 'system' %}{{ m.content }}{% endfor %}"
+            "{% for m in messages if m.role != 'system' %}{{ m.content }}{% endfor %}"));
+  EXPECT_FALSE(
+      later("{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('turns') }}"
+            "{% endif %}{{ m.content }}{% endfor %}"));
+}
+
 TEST(ChatCapabilities, SeesTheFormOfContent) {
   const auto parts = probed("{% for m in messages %}{{ m.content[0].text }}{% endfor %}");
   ASSERT_TRUE(parts);

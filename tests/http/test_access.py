@@ -46,6 +46,57 @@ def test_a_key_opens_what_its_scopes_say(guarded):
         assert reply.status == 403 and reply.error["type"] == "permission_error" and reply.error["code"] == "scope_missing"
 
 
+def raw_status(server, *lines, version="1.1"):
+    head = "\r\n".join([f"GET /v1/models HTTP/{version}", *lines, "Connection: close", "", ""])
+    return int(server.raw(head.encode("latin-1")).split(b" ")[1])
+
+
+def test_every_key_that_is_shown_is_looked_at(guarded):
+    def status(*lines):
+        return raw_status(guarded, "Host: localhost", *lines)
+
+    good, same_tenant, other, bad = f"Authorization: Bearer {INFER}", f"X-Api-Key: {INFER}", f"X-Api-Key: {OTHER}", "X-Api-Key: wrong-key-000"
+    assert status(good, same_tenant) == status(same_tenant, same_tenant) == status(good, "Authorization: Basic eDp5") == 200
+    for lines in [(good, bad), (bad, good), (good, other), (same_tenant, bad), (bad, same_tenant), (f"Authorization: Bearer wrong-key-000", same_tenant),
+                  (good, "Authorization: Bearer wrong-key-000"), ("Authorization: Basic eDp5",)]:
+        assert status(*lines) == 401, lines
+
+
+def test_the_scheme_has_no_case_and_takes_spaces(guarded):
+    for value in (f"BEARER {INFER}", f"bearer {INFER}", f"BeArEr   {INFER}"):
+        assert guarded.call("GET", "/v1/models", headers={"Authorization": value}).status == 200, value
+    for value in ("Bearer", "Bearer ", f"Bearer{INFER}", f"Bearer\t{INFER}", f"Token {INFER}", INFER):
+        assert guarded.call("GET", "/v1/models", headers={"Authorization": value}).status == 401, value
+
+
+# What a Host is, and whether it is answered where no key is needed, which is for loopback names alone.
+HOSTS = {"localhost": 200, "LOCALHOST": 200, "LocalHost:8000": 200, "localhost.": 200, "localhost.:8000": 200, "127.0.0.1:1": 200, "[::1]": 200, "[::1]:8000": 200,
+         "localhost:": 200, "evil.example": 403, "localhost.evil.example": 403, "localhost..": 403, "%6cocalhost": 403, "[::2]": 403,
+         "user@localhost": 400, "user:pw@localhost": 400, "localhost:pw@evil.example": 400, "localhost:abc": 400, "localhost:65536": 400, "a b": 400, "a,b": 400,
+         "localhost, evil.example": 400, "/": 400, "localhost/": 400, "http://localhost": 400, "[::1": 400, "::1": 400, "[::1]x": 400, "": 400, ":80": 400}
+
+
+def test_a_host_is_read_as_the_standard_says(server, guarded):
+    assert {host: raw_status(server, f"Host: {host}") for host in HOSTS} == HOSTS
+    key = f"X-Api-Key: {INFER}"
+    assert {host: raw_status(guarded, f"Host: {host}", key) for host in HOSTS} == {host: 400 if status == 400 else 200 for host, status in HOSTS.items()}
+
+
+def test_a_request_of_the_old_version_needs_no_host(guarded):
+    key = f"X-Api-Key: {INFER}"
+    assert raw_status(guarded, key, version="1.0") == raw_status(guarded, key, "Host:", version="1.0") == 200
+    assert raw_status(guarded, key, "Host: a@b", version="1.0") == raw_status(guarded, key, "Host: a", "Host: a", version="1.0") == 400
+
+
+def test_names_and_origins_of_flags_have_no_case(start):
+    with start("--allowed-hosts", "LLM.Example.", "--allowed-origins", "HTTPS://Chat.Example", wait=False) as server:
+        assert raw_status(server, "Host: llm.EXAMPLE:80") == raw_status(server, "Host: llm.example.") == 200
+        assert raw_status(server, "Host: localhost") == 403
+        assert raw_status(server, "Host: llm.example", "Origin: https://chat.example") == 200
+        assert raw_status(server, "Host: LLM.example", "Origin: http://llm.EXAMPLE") == 200
+        assert raw_status(server, "Host: llm.example", "Origin: https://chat.example.evil") == 403
+
+
 def test_without_a_key_everything_but_health_is_shut(fresh):
     assert fresh.call("GET", "/health").status == 200
     assert fresh.call("GET", "/ready").status in (200, 503)
@@ -155,7 +206,7 @@ def test_another_name_for_this_machine_is_not_answered(server):
     """A page may point its own name at 127.0.0.1; its requests then carry that name."""
     for host in ("evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "localhost@evil.example", ""):
         received = server.raw(f"GET /v1/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
-        assert received.startswith(b"HTTP/1.1 403 "), (host, received)
+        assert received.startswith(b"HTTP/1.1 400 " if host in ("", "localhost@evil.example") else b"HTTP/1.1 403 "), (host, received)
     for host in ("localhost", "localhost:8000", "127.0.0.1", "[::1]:8000"):
         received = server.raw(f"GET /v1/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         assert received.startswith(b"HTTP/1.1 200 "), (host, received)

@@ -18,13 +18,15 @@ Result<Answer> ChatSession::answer(const std::function<void(const std::string&)>
       answer.text += output.text;
       answer.finish = output.finish;
       answer.stats = output.stats;
+      if (output.spent) answer.spent = *output.spent;
     }
   }
   conversation_.add_assistant(answer.text);
   return answer;
 }
 
-std::string describe(const engine::RequestStats& stats, double bytes_per_token, double peak_gb_s) {
+std::string describe(const Answer& answer, const engine::MachinePeaks& peaks) {
+  const engine::RequestStats& stats = answer.stats;
   std::string text = fmt::format("prompt {} cached + {} new tokens, answer {} tokens", stats.cached_tokens,
                                  stats.prompt_tokens - stats.cached_tokens, stats.output_tokens);
   if (stats.output_tokens > 0) text += fmt::format(", TTFT {:.1f} ms", stats.ttft_ms());
@@ -34,8 +36,8 @@ std::string describe(const engine::RequestStats& stats, double bytes_per_token, 
   if (stats.output_tokens > 1) {
     const double tpot = stats.tpot_ms();
     text += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", tpot, 1000.0 / tpot);
-    if (peak_gb_s > 0.0)
-      text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", bytes_per_token / tpot / 1e4 / peak_gb_s, peak_gb_s);
+    const auto mbu = engine::utilization(answer.spent, peaks).mbu;
+    if (mbu) text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", *mbu * 100.0, peaks.read_gb_s);
   }
   return text;
 }

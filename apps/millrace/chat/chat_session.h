@@ -5,6 +5,7 @@
 
 #include "chat/conversation.h"
 #include "engine/engine.h"
+#include "engine/utilization.h"
 
 namespace millrace::app {
 
@@ -13,6 +14,7 @@ struct Answer {
   std::string text;
   engine::FinishReason finish = engine::FinishReason::kNone;
   engine::RequestStats stats;
+  engine::TimeSpent spent;
 };
 
 // A conversation on an engine session: earlier rounds stay in the KV cache and only new tokens are computed.
@@ -43,8 +45,7 @@ class ChatSession {
 };
 
 // "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 % of 40.0 GB/s".
-// `bytes_per_token`: weights and KV read for one token; `peak_gb_s`: the machine's measured read bandwidth, 0 = leave
-// MBU out.
-std::string describe(const engine::RequestStats& stats, double bytes_per_token, double peak_gb_s);
+// Without MBU where the machine's read bandwidth is not known.
+std::string describe(const Answer& answer, const engine::MachinePeaks& peaks);
 
 }  // namespace millrace::app

@@ -18,6 +18,7 @@
 #include "loaded_model.h"
 #include "printable.h"
 #include "speculation_flags.h"
+#include "step_meter.h"
 
 namespace millrace::commands {
 namespace {
@@ -65,7 +66,7 @@ class Runner {
     const auto answer = chat_.answer(isatty(STDOUT_FILENO) == 1 ? show_text : print_text, [] { return false; });
     if (!answer) throw LoadError(answer.error());
     print_text("\n");
-    if (show_stats_) std::fprintf(stderr, "%s\n", describe(answer->stats).c_str());
+    if (show_stats_) std::fprintf(stderr, "%s\n", describe(*answer).c_str());
     return 0;
   }
 
@@ -89,7 +90,7 @@ class Runner {
         conversation_.pop_user();
         continue;
       }
-      context.last_stats = describe(answer->stats);
+      context.last_stats = describe(*answer);
       print_text("\n");
       std::fprintf(stderr, "[%s%s]\n", answer->finish == engine::FinishReason::kCancelled ? "stopped; " : "",
                    context.last_stats.c_str());
@@ -106,6 +107,7 @@ class Runner {
     const engine::Config config;
     auto engine =
         engine::Engine::create(std::move(executor), loaded_.checkpoint->tokenizer, Env::system(), config).or_throw();
+    engine->measure(app::step_meter(loaded_, *engine));
     flags.speculation.apply(*engine, place, flags.speculation.prepare(loaded_, flags.model, config.scheduling));
     return engine;
   }
@@ -115,16 +117,13 @@ class Runner {
                        fmt::format("{:.1f} MB", static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6),
                        milliseconds_between(start_, Env::system().now()), loaded_.backend->description());
   }
-  // Weights, and keys and values of the middle of the answer, are read for each token. The machine's limit is measured
-  // once, after the first answer.
-  std::string describe(const engine::RequestStats& stats) {
-    if (peak_gb_s_ == 0.0 && stats.output_tokens > 1) {
-      peak_gb_s_ = backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
+  // The machine's limit is measured once, after the first answer.
+  std::string describe(const app::Answer& answer) {
+    if (peaks_.read_gb_s == 0.0 && answer.stats.output_tokens > 1) {
+      peaks_.read_gb_s =
+          backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
     }
-    const double context = static_cast<double>(stats.prompt_tokens) + static_cast<double>(stats.output_tokens) / 2.0;
-    const double bytes = static_cast<double>(loaded_.transformer->weight_bytes_per_token()) +
-                         context * static_cast<double>(engine_->kv_bytes_per_token());
-    return app::describe(stats, bytes, peak_gb_s_);
+    return app::describe(answer, peaks_);
   }
 
   TimePoint start_;
@@ -133,7 +132,7 @@ class Runner {
   app::Conversation conversation_;
   app::ChatSession chat_;
   bool show_stats_;
-  double peak_gb_s_ = 0.0;
+  engine::MachinePeaks peaks_;
 };
 
 std::string read_stdin() {

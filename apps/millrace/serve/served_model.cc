@@ -8,6 +8,7 @@
 #include "chat/conversation.h"
 #include "engine/fair_turn.h"
 #include "model/memory_plan.h"
+#include "step_meter.h"
 
 namespace millrace::app {
 namespace {
@@ -26,11 +27,16 @@ std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
   return sum;
 }
 
-// What metrics need to know of a model, and of the machine: bytes and operations of a step, and what could be.
-server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded, const EngineFlags& flags,
-                                      const ServingEngine& made) {
-  const engine::Engine& engine = *made.engine;
+engine::MachinePeaks measured_peaks(const LoadedModel& loaded) {
   const auto limits = backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), kProbeSeconds);
+  return {.read_gb_s = limits.read_gb_s,
+          .gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+}
+
+// What metrics need to know of a model, and of the machine.
+server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded, const EngineFlags& flags,
+                                      const ServingEngine& made, const engine::MachinePeaks& peaks) {
+  const engine::Engine& engine = *made.engine;
   return {.name = name,
           .block_tokens = engine.cache().block_tokens(),
           .pages = engine.cache().total_pages(),
@@ -38,11 +44,7 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
           .kv_bytes = engine.kv_bytes(),
           .drafting_bytes = made.drafting.total(),
           .batches = flags.batching != "continuous",
-          .meter = server::observe::StepMeter(loaded.transformer->spec(),
-                                              static_cast<double>(loaded.transformer->weight_bytes_per_token()),
-                                              static_cast<double>(engine.kv_bytes_per_token())),
-          .peak_read_gb_s = limits.read_gb_s,
-          .peak_gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+          .peaks = peaks};
 }
 
 // What the server holds for a model, beside what the machine has left before pages are filled.
@@ -106,7 +108,9 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   made.engine->warm_up().or_throw();
   foundation->archive = std::move(made.archive);
   server::ModelParts parts;
-  observers.attach(*made.engine, observed(name, loaded, engine_flags, made));
+  parts.peaks = measured_peaks(loaded);
+  made.engine->measure(step_meter(loaded, *made.engine));
+  observers.attach(*made.engine, observed(name, loaded, engine_flags, made, parts.peaks));
   parts.engine = std::move(made.engine);
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = load_chat_format(*loaded.checkpoint);

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "server/formats/openai_parts.h"
 #include "text/base64.h"
 
 namespace millrace::server {
@@ -31,10 +32,12 @@ class EmbeddingFormat final : public AnswerFormat {
       data.push_back({{"object", "embedding"}, {"index", answer.index}, {"embedding", std::move(embedding)}});
       tokens += answer.stats.prompt_tokens;
     }
-    return {{"object", "list"},
-            {"data", std::move(data)},
-            {"model", task_.model->name},
-            {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}};
+    Json out = {{"object", "list"},
+                {"data", std::move(data)},
+                {"model", task_.model->name},
+                {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}};
+    add_times(out, task_, answers[0]);
+    return out;
   }
 
  private:

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view kDone = "data: [DONE]\n\n";
 
+Json figure(std::optional<double> value) { return value ? Json(*value) : Json(); }
+
 }  // namespace
 
 Json finish_reason(const GenerationTask& task, const Answer& answer) {
@@ -45,8 +47,9 @@ Json usage(const GenerationTask& task, const std::vector<Answer>& answers) {
   return out;
 }
 
-Json timings(const Answer& answer) {
+Json timings(const GenerationTask& task, const Answer& answer) {
   const engine::RequestStats& s = answer.stats;
+  const engine::Utilization use = engine::utilization(answer.spent, task.model->peaks);
   const double prefill = milliseconds_between(s.admitted, s.first_token);
   const double decode = milliseconds_between(s.first_token, s.last_token);
   const auto rate = [](double tokens, double ms) { return ms > 0.0 ? tokens / ms * 1000.0 : 0.0; };
@@ -66,14 +69,20 @@ Json timings(const Answer& answer) {
           {"prompt_per_second", rate(computed, prefill)},
           {"predicted_n", s.output_tokens},
           {"predicted_ms", decode},
-          {"predicted_per_second", rate(output - 1.0, decode)}};
+          {"predicted_per_second", rate(output - 1.0, decode)},
+          {"read_gb_s", figure(use.read_gb_s)},
+          {"mbu", figure(use.mbu)},
+          {"prefill_mfu", figure(use.prefill_mfu)}};
 }
 
-Json explanation(const Answer& answer) {
+Json explanation(const GenerationTask& task, const Answer& answer) {
+  const engine::Utilization use = engine::utilization(answer.spent, task.model->peaks);
   Json causes = Json::array();
   for (const observe::Cause& cause : observe::explain(answer.stats, answer.spent)) {
-    causes.push_back(
-        {{"cause", cause.name}, {"ms", cause.milliseconds}, {"share", cause.share}, {"why", cause.sentence}});
+    Json one = {{"cause", cause.name}, {"ms", cause.milliseconds}, {"share", cause.share}, {"why", cause.sentence}};
+    if (cause.name == "prefill") one["prefill_mfu"] = figure(use.prefill_mfu);
+    if (cause.name == "decode") one.update({{"read_gb_s", figure(use.read_gb_s)}, {"mbu", figure(use.mbu)}});
+    causes.push_back(std::move(one));
   }
   return causes;
 }
@@ -105,8 +114,8 @@ Json prompt_logprobs(const GenerationTask& task, const Answer& answer) {
 }
 
 void add_times(Json& to, const GenerationTask& task, const Answer& answer) {
-  if (task.fields.timings) to["timings"] = timings(answer);
-  if (task.fields.explain) to["why_slow"] = explanation(answer);
+  if (task.fields.timings) to["timings"] = timings(task, answer);
+  if (task.fields.explain) to["why_slow"] = explanation(task, answer);
 }
 
 void append_usage_so_far(std::string& out, const GenerationTask& task, std::size_t prompt, std::int64_t produced) {

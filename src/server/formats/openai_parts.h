@@ -15,10 +15,11 @@ Json stop_reason(const Answer& answer);
 // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}, and of a model that reasons
 // completion_tokens_details: {reasoning_tokens}.
 Json usage(const GenerationTask& task, const std::vector<Answer>& answers);
-// Times of one answer: under llama-server's names and ours.
-Json timings(const Answer& answer);
+// Times of one answer, under llama-server's names and ours, and what its steps made of the machine
+// (engine/utilization.h); null where that is not known.
+Json timings(const GenerationTask& task, const Answer& answer);
 // Why it took so long: causes with their milliseconds, in the order of their share.
-Json explanation(const Answer& answer);
+Json explanation(const GenerationTask& task, const Answer& answer);
 
 // How a token is written in logprobs: its text, or "token_id:N" where asked for.
 std::string token_text(const GenerationTask& task, std::int32_t token);

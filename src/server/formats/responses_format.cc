@@ -1,5 +1,6 @@
 #include "server/formats/responses_format.h"
 
+#include "server/formats/openai_parts.h"
 #include "server/formats/response_items.h"
 
 namespace millrace::server {
@@ -95,7 +96,7 @@ class ResponsesFormat final : public AnswerFormat {
                 {"tool_choice", f.tool_choice.is_null() ? Json("auto") : f.tool_choice},
                 {"tools", tools()},
                 {"top_p", f.top_p ? Json(*f.top_p) : Json()},
-                {"truncation", "disabled"},
+                {"truncation", f.truncate_conversation ? "auto" : "disabled"},
                 {"usage", nullptr},
                 {"user", f.user.empty() ? Json() : Json(f.user)},
                 {"metadata", Json::object()}};
@@ -107,6 +108,7 @@ class ResponsesFormat final : public AnswerFormat {
                     {"output_tokens", s.output_tokens},
                     {"output_tokens_details", {{"reasoning_tokens", answer->reasoning_tokens}}},
                     {"total_tokens", s.prompt_tokens + s.output_tokens}};
+    add_times(out, task_, *answer);
     return out;
   }
 

@@ -12,10 +12,10 @@
 #include "base/env.h"
 #include "engine/engine.h"
 #include "engine/step_report.h"
+#include "engine/utilization.h"
 #include "http/message.h"
 #include "loadgen/objective.h"
 #include "server/observe/request_record.h"
-#include "server/observe/step_meter.h"
 
 namespace millrace::server::observe {
 
@@ -37,9 +37,8 @@ struct ServedModel {
   std::string name;
   std::int64_t block_tokens = 0, pages = 0;
   std::size_t weight_bytes = 0, kv_bytes = 0, drafting_bytes = 0;
-  bool batches = false;                           // requests join when a batch begins, not at any step
-  std::optional<StepMeter> meter;                 // nothing: no MBU and MFU
-  double peak_read_gb_s = 0.0, peak_gop_s = 0.0;  // of the machine, as `doctor` measures them; 0: unknown
+  bool batches = false;        // requests join when a batch begins, not at any step
+  engine::MachinePeaks peaks;  // as `doctor` measures them
 };
 
 // The state of one engine at the moment of a scrape.

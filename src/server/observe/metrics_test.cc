@@ -1,4 +1,5 @@
 #include "server/observe/metrics.h"
+#include "loadgen/step_meter.h"
 
 #include <gtest/gtest.h>
 
@@ -38,9 +39,7 @@ ServedModel tiny_model() {
           .weight_bytes = 1000,
           .kv_bytes = 200,
           .drafting_bytes = 30,
-          .meter = StepMeter(tiny_spec(), 1e6, 256.0),
-          .peak_read_gb_s = 1.0,
-          .peak_gop_s = 1.0};
+          .peaks = {.read_gb_s = 1.0, .gop_s = 1.0}};
 }
 
 class MetricsTest : public testing::Test {
@@ -125,11 +124,11 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   observe(run);
   run.submit(1, 4);
   double bytes = 0.0, operations = 0.0, seconds = 0.0;
-  const StepMeter meter(tiny_spec(), 1e6, 256.0);
+  run.engine->measure(loadgen::StepMeter(tiny_spec(), 1e6, 256.0));
   run.engine->observe([&](const engine::StepReport& report) {
     metrics_->step("tiny", report);
-    bytes += meter.of(report).read_bytes;
-    operations += meter.of(report).operations;
+    bytes += report.workload.read_bytes;
+    operations += report.workload.operations;
     seconds += milliseconds_between(report.start, report.end) / 1e3;
   });
   run.run();
@@ -155,13 +154,13 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
 TEST_F(MetricsTest, WindowsBoundWhatIsRead) {
   model::ModelSpec spec = tiny_spec();
   spec.layers[1].attention.window = 4;
-  const StepMeter meter(spec, 0.0, 100.0);
+  const loadgen::StepMeter meter(spec, 0.0, 100.0);
   const engine::RowReport row{.first = 6, .tokens = 2};
   engine::StepReport report{.prefill_tokens = 2, .kv_tokens_read = 8, .kv_tokens_attended = 7 + 8};
   report.rows = std::span(&row, 1);
-  EXPECT_DOUBLE_EQ(meter.of(report).read_bytes, 50.0 * 8 + 50.0 * 5);
+  EXPECT_DOUBLE_EQ(meter(report).read_bytes, 50.0 * 8 + 50.0 * 5);
   const double layer = 2.0 * 64 * (64 + 32 + 32 + 64 + 3 * 128);
-  EXPECT_DOUBLE_EQ(meter.of(report).operations, 2 * 2 * layer + 4.0 * 64 * (15 + 8));
+  EXPECT_DOUBLE_EQ(meter(report).operations, 2 * 2 * layer + 4.0 * 64 * (15 + 8));
 }
 
 TEST_F(MetricsTest, LabelsStayBoundedWhateverClientsSend) {

@@ -196,16 +196,13 @@ void ModelMetrics::count_tokens(const engine::StepReport& report) {
 
 void ModelMetrics::count_work(const engine::StepReport& report) {
   const std::lock_guard lock(mutex_);
-  RecentWork::Sum sum{.seconds = seconds_between(report.start, report.end)};
-  if (model_.meter) {
-    const StepMeter::Work work = model_.meter->of(report);
-    operations_.Increment(work.operations);
-    read_bytes_.Increment(work.read_bytes);
-    write_bytes_.Increment(work.write_bytes);
-    sum.bytes = work.read_bytes;
-    sum.operations = work.operations;
-  }
-  recent_.add(report.end, sum);
+  const engine::StepWorkload& work = report.workload;
+  operations_.Increment(work.operations);
+  read_bytes_.Increment(work.read_bytes);
+  write_bytes_.Increment(work.write_bytes);
+  recent_.add(
+      report.end,
+      {.seconds = seconds_between(report.start, report.end), .bytes = work.read_bytes, .operations = work.operations});
 }
 
 void ModelMetrics::request(const RequestRecord& record) {
@@ -279,10 +276,10 @@ void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const RecentWork::Sum work = recent_.sum(now);
   const auto share = [&](double done, double peak) {
-    return work.seconds > 0.0 && peak > 0.0 ? done / (work.seconds * peak * 1e9) : 0.0;
+    return engine::share_of_peak(engine::giga_per_second(done, work.seconds), peak).value_or(0.0);
   };
-  mbu_.Set(share(work.bytes, model_.peak_read_gb_s));
-  mfu_.Set(share(work.operations, model_.peak_gop_s));
+  mbu_.Set(share(work.bytes, model_.peaks.read_gb_s));
+  mfu_.Set(share(work.operations, model_.peaks.gop_s));
   busy_.Set(std::min(1.0, work.seconds / static_cast<double>(RecentWork::kSeconds)));
 }
 

@@ -25,6 +25,14 @@ Json with_text_after(Json content, const std::string& text) {
   return before.empty() ? text : before + "\n\n" + text;
 }
 
+// Contents one after the other: text, or parts where one of them has parts.
+Json joined(Json first, const Json& second) {
+  if (second.is_string()) return with_text_after(std::move(first), second.get<std::string>());
+  Json parts = first.is_array() ? std::move(first) : Json::array({{{"type", "text"}, {"text", std::move(first)}}});
+  for (const Json& part : second) parts.push_back(part);
+  return parts;
+}
+
 // What is no call as the API has it stays, for the template's reader to refuse.
 bool well_formed(const Json& calls) {
   if (!calls.is_array() || calls.empty()) return false;
@@ -75,6 +83,29 @@ void add_result(Json& out, const Json& message) {
   out.push_back({{"role", "user"}, {"content", response}, {"tool_results", true}});
 }
 
+// Where the template takes system messages first or not at all: those that follow the first belong to it, later ones
+// are words of the user in their place, joined with what the user says there, as roles may have to take turns.
+Json with_system_first(const Json& messages) {
+  const auto role_of = [](const Json& m) { return m.is_object() ? m.value("role", Json()) : Json(); };
+  const auto is_system = [&](const Json& m) { return role_of(m) == "system" || role_of(m) == "developer"; };
+  Json out = Json::array();
+  bool joins = false;  // the last of `out` was a system message, or ends with one
+  for (const Json& message : messages) {
+    const bool system = is_system(message) && !out.empty();
+    const Json content = message.is_object() ? message.value("content", Json()) : Json();
+    const bool after = !out.empty() && (system ? is_system(out.back()) || role_of(out.back()) == "user"
+                                               : joins && role_of(message) == "user");
+    if (after && (content.is_string() || content.is_array())) {
+      out.back()["content"] = joined(out.back().value("content", Json()), content);
+    } else {
+      out.push_back(message);
+      if (system) out.back()["role"] = "user";
+    }
+    joins = system && !is_system(out.back());
+  }
+  return out;
+}
+
 }  // namespace
 
 Json spelled_out(const Json& messages, const Json& tools, const text::TemplateCapabilities& capabilities) {
@@ -91,6 +122,7 @@ Json spelled_out(const Json& messages, const Json& tools, const text::TemplateCa
   for (Json& message : out) {
     if (message.is_object()) message.erase("tool_results");
   }
+  if (!capabilities.later_system) out = with_system_first(out);
   if (capabilities.tools || !tools.is_array() || tools.empty()) return out;
   const std::string described = description_of(tools);
   if (!out.empty() && out[0].is_object() && out[0].value("role", Json()) == "system") {

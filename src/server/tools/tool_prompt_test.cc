@@ -42,6 +42,36 @@ TEST(ToolPrompt, TellsOfToolsInTheFirstMessageWhereThereIsNoSystem) {
   EXPECT_TRUE(text.starts_with("You may call functions.") && text.ends_with("\n\nHi"));
 }
 
+TEST(ToolPrompt, LeavesLaterSystemMessagesInTheirPlaceWhereTheTemplateTakesThem) {
+  const Json messages = Json::parse(R"([{"role": "system", "content": "a"}, {"role": "developer", "content": "b"},
+      {"role": "user", "content": "c"}, {"role": "system", "content": "d"}])");
+  text::TemplateCapabilities anywhere;
+  anywhere.system_role = anywhere.later_system = true;
+  EXPECT_EQ(spelled_out(messages, nullptr, anywhere), messages);
+}
+
+TEST(ToolPrompt, LaterSystemMessagesAreTheUsersWhereTheTemplateTakesThemFirstOnly) {
+  const Json messages = Json::parse(R"([{"role": "system", "content": "a"}, {"role": "developer", "content": "b"},
+      {"role": "user", "content": "c"}, {"role": "system", "content": "d"}, {"role": "assistant", "content": "e"},
+      {"role": "system", "content": "f"}, {"role": "system", "content": "g"}, {"role": "user", "content": [{"type": "text", "text": "h"}]},
+      {"role": "user", "content": "i"}, {"role": "assistant", "content": "j"}, {"role": "system", "content": "k"}])");
+  text::TemplateCapabilities first_only;
+  first_only.system_role = true;
+  EXPECT_EQ(spelled_out(messages, nullptr, first_only), Json::parse(R"([{"role": "system", "content": "a\n\nb"},
+      {"role": "user", "content": "c\n\nd"}, {"role": "assistant", "content": "e"},
+      {"role": "user", "content": [{"type": "text", "text": "f\n\ng"}, {"type": "text", "text": "h"}]},
+      {"role": "user", "content": "i"}, {"role": "assistant", "content": "j"}, {"role": "user", "content": "k"}])"));
+}
+
+TEST(ToolPrompt, LaterSystemMessagesFollowResultsOfTools) {
+  const Json messages =
+      Json::parse(R"([{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": "1", "content": "noon"},
+      {"role": "system", "content": "d"}, {"role": "user", "content": "e"}])");
+  const Json out = spelled_out(messages, nullptr, {});
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[1]["content"], "<tool_response>\nnoon\n</tool_response>\n\nd\n\ne");
+}
+
 TEST(ToolPrompt, LeavesBadMessagesToWhoeverRefusesThem) {
   const Json messages =
       Json::parse(R"([1, {"role": "assistant", "tool_calls": 7}, {"role": "tool", "content": 1}, {}])");

@@ -6,20 +6,16 @@
 #include "engine/step_report.h"
 #include "model/model_spec.h"
 
-namespace millrace::server::observe {
+namespace millrace::loadgen {
 
 // What a step must do at least, from the model's dimensions: bytes it reads and writes, operations (a multiply and an
 // add are two). Weights once a step, keys and values once a step and sequence; norms, rotations and activations are
-// below a hundredth and left out. Immutable.
+// below a hundredth and left out. Immutable; what Engine::measure() takes.
 class StepMeter {
  public:
-  struct Work {
-    double read_bytes = 0.0, write_bytes = 0.0, operations = 0.0;
-  };
-
   // weight_bytes: that each step reads; kv_bytes_per_token: of all layers.
   StepMeter(const model::ModelSpec& spec, double weight_bytes, double kv_bytes_per_token);
-  Work of(const engine::StepReport& report) const;
+  engine::StepWorkload operator()(const engine::StepReport& report) const;
 
  private:
   // Layers that look equally far back.
@@ -33,4 +29,4 @@ class StepMeter {
   std::vector<Span> spans_;
 };
 
-}  // namespace millrace::server::observe
+}  // namespace millrace::loadgen

@@ -1,14 +1,14 @@
-#include "server/observe/step_meter.h"
+#include "loadgen/step_meter.h"
 
 #include <algorithm>
 
 #include "loadgen/model_work.h"
 
-namespace millrace::server::observe {
+namespace millrace::loadgen {
 
 StepMeter::StepMeter(const model::ModelSpec& spec, double weight_bytes, double kv_bytes_per_token)
     : weight_bytes_(weight_bytes), kv_bytes_per_token_(kv_bytes_per_token) {
-  const loadgen::ModelWork work(spec);
+  const ModelWork work(spec);
   token_operations_ = work.layer_operations();
   sample_operations_ = work.head_operations();
   for (const model::LayerSpec& layer : spec.layers) {
@@ -19,11 +19,12 @@ StepMeter::StepMeter(const model::ModelSpec& spec, double weight_bytes, double k
   }
 }
 
-StepMeter::Work StepMeter::of(const engine::StepReport& report) const {
+engine::StepWorkload StepMeter::operator()(const engine::StepReport& report) const {
   const auto tokens = static_cast<double>(report.prefill_tokens + report.decode_tokens);
-  Work work{.read_bytes = weight_bytes_,
-            .write_bytes = tokens * kv_bytes_per_token_,
-            .operations = tokens * token_operations_ + static_cast<double>(report.samples) * sample_operations_};
+  engine::StepWorkload work{
+      .read_bytes = weight_bytes_,
+      .write_bytes = tokens * kv_bytes_per_token_,
+      .operations = tokens * token_operations_ + static_cast<double>(report.samples) * sample_operations_};
   for (const Span& span : spans_) {
     double read = static_cast<double>(report.kv_tokens_read), attended = static_cast<double>(report.kv_tokens_attended);
     if (span.window > 0) {
@@ -43,4 +44,4 @@ StepMeter::Work StepMeter::of(const engine::StepReport& report) const {
   return work;
 }
 
-}  // namespace millrace::server::observe
+}  // namespace millrace::loadgen

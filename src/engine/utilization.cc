@@ -1,0 +1,23 @@
+#include "engine/utilization.h"
+
+namespace millrace::engine {
+
+std::optional<double> giga_per_second(double work, double seconds) {
+  if (!(work > 0.0) || !(seconds > 0.0)) return std::nullopt;
+  return work / seconds / 1e9;
+}
+
+std::optional<double> share_of_peak(std::optional<double> giga_per_second, double peak) {
+  if (!giga_per_second || !(peak > 0.0)) return std::nullopt;
+  return *giga_per_second / peak;
+}
+
+Utilization utilization(const TimeSpent& spent, const MachinePeaks& peaks) {
+  const auto read = giga_per_second(spent.decode_read_bytes, spent.decode_steps_ms() / 1e3);
+  const auto operations = giga_per_second(spent.prefill_operations, spent.prefill_steps_ms() / 1e3);
+  return {.read_gb_s = read,
+          .mbu = share_of_peak(read, peaks.read_gb_s),
+          .prefill_mfu = share_of_peak(operations, peaks.gop_s)};
+}
+
+}  // namespace millrace::engine
