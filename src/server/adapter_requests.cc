@@ -32,12 +32,7 @@ const Schema<AdapterFields>& unload_adapter_schema() {
   return made;
 }
 
-Error refuse_adapter(const Call& call, const Schema<AdapterFields>& schema) {
-  const auto body = parse_json(call.request.body);
-  if (!body) return body.error();
-  AdapterFields fields;
-  std::vector<std::string> unknown;
-  if (auto fine = schema.read(*body, fields, unknown); !fine) return fine.error();
+Result<Json> refuse_adapter(Service&, const Call&, const AdapterFields&) {
   return make_error(ErrorCode::kUnsupported, "lora_name", "this server has no adapters: they are not yet supported");
 }
 

@@ -13,7 +13,7 @@ struct AdapterFields {
 
 const Schema<AdapterFields>& load_adapter_schema();
 const Schema<AdapterFields>& unload_adapter_schema();
-// There are no adapters yet: what is wrong with the request, or that it is right and refused all the same.
-Error refuse_adapter(const Call& call, const Schema<AdapterFields>& schema);
+// There are no adapters yet: a request that is right is refused all the same.
+Result<Json> refuse_adapter(Service& service, const Call& call, const AdapterFields& fields);
 
 }  // namespace millrace::server

@@ -1,6 +1,9 @@
 #include "server/anthropic_fields.h"
 
+#include "server/billing_header.h"
+#include "server/constraint_fields.h"
 #include "server/limits.h"
+#include "server/reasoning_fields.h"
 #include "server/tool_fields.h"
 #include "text/chat_request.h"
 
@@ -94,10 +97,13 @@ class MessageReader {
   Json calls_ = Json::array(), results_ = Json::array();
 };
 
+// The header of Claude Code comes as the first line, or as a block of its own.
 Result<void> read_system(Fields& to, const Json& value) {
   auto text = text_of(value, "system");
   if (!text) return text.error();
-  if (!text->empty()) to.system = std::move(*text);
+  const std::size_t header = billing_header_bytes(*text);
+  to.billing_header = text->substr(0, header);
+  to.system = text->substr(header);
   return {};
 }
 
@@ -110,10 +116,18 @@ Result<void> read_messages(Fields& to, const Json& value) {
     const Json& message = value[i];
     if (!message.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json role = message.value("role", Json());
-    if (role != "user" && role != "assistant") return GenerationSchema::wrong_type(path + ".role", "user or assistant");
+    if (role != "user" && role != "assistant" && role != "system") {
+      return GenerationSchema::wrong_type(path + ".role", "user, assistant or system");
+    }
     const Json content = message.value("content", Json());
     if (content.is_string()) {
       messages.push_back({{"role", role}, {"content", content}});
+      continue;
+    }
+    if (role == "system") {
+      auto text = text_of(content, path + ".content");
+      if (!text) return text.error();
+      messages.push_back({{"role", role}, {"content", std::move(*text)}});
       continue;
     }
     if (!content.is_array()) return GenerationSchema::wrong_type(path + ".content", "a string or a list of blocks");
@@ -133,16 +147,11 @@ Json tools_shape() {
   properties["input_schema"] = {{"type", "object"}};
   properties["type"] = {{"enum", {"custom", nullptr}}};
   const Json own = {{"type", "object"}, {"required", {"name", "input_schema"}}, {"properties", std::move(properties)}};
-  const Json other = {{"type", "object"},
-                      {"required", {"type"}},
-                      {"properties", {{"type", {{"type", "string"}, {"not", {{"const", "custom"}}}}}}}};
-  return {{"type", {"array", "null"}},
-          {"items", {{"anyOf", Json::array({own, other})}}},
-          {"maxItems", text::ChatLimits::kTools}};
+  return {{"type", {"array", "null"}}, {"items", own}, {"maxItems", text::ChatLimits::kTools}};
 }
 
-// The client's own tools; those that Anthropic runs are taken, of no effect.
-Result<void> read_anthropic_tools(Fields& to, const Json& value) {
+// The client's own tools. Those that Anthropic runs, or whose arguments only its models know, are refused.
+Result<void> read_anthropic_tools(Fields& to, const Json& value, FieldNotes& notes) {
   if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
   Json tools = Json::array();
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -151,7 +160,8 @@ Result<void> read_anthropic_tools(Fields& to, const Json& value) {
     if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json type = tool.value("type", Json());
     if (!type.is_null() && !type.is_string()) return GenerationSchema::wrong_type(path + ".type", "a string");
-    if (!type.is_null() && type != "custom") continue;
+    if (!type.is_null() && type != "custom") return refuse_service_tool(type, path);
+    note_members(tool, {"type", "name", "description", "input_schema", "strict", "cache_control"}, notes);
     if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
     const Json input = tool.value("input_schema", Json());
     if (!input.is_object()) return GenerationSchema::wrong_type(path + ".input_schema", "a JSON schema");
@@ -184,19 +194,61 @@ Result<void> read_anthropic_choice(Fields& to, const Json& value) {
   return {};
 }
 
-Result<void> read_thinking(Fields& to, const Json& value) {
-  const Json type = value.is_object() ? value.value("type", Json()) : Json();
+Result<void> read_thinking_type(Fields& to, const Json& type) {
   if (type != "enabled" && type != "disabled" && type != "adaptive") {
     return GenerationSchema::wrong_type("thinking.type", "enabled, disabled or adaptive");
   }
   if (type != "adaptive") to.thinking = type == "enabled";
-  const Json budget = value.value("budget_tokens", Json());
-  if (budget.is_null()) return {};
+  return {};
+}
+
+Result<void> read_thinking_budget(Fields& to, const Json& budget) {
   const auto tokens = GenerationSchema::whole(budget);
   if (!tokens || *tokens < 1) return GenerationSchema::wrong_type("thinking.budget_tokens", "an integer from 1");
   to.thinking_token_budget = *tokens;
   to.thinking_budget_is_wish = true;
   return {};
+}
+
+// {"type": "json_schema", "schema"}
+Result<void> read_output_format(Fields& to, const std::string& name, const Json& value) {
+  if (!value.is_object() || value.value("type", Json()) != "json_schema") {
+    return GenerationSchema::wrong_type(name + ".type", "json_schema");
+  }
+  return read_response_format(to, name, value, true);
+}
+
+Json output_format_shape() {
+  return {
+      {"type", {"object", "null"}},
+      {"required", {"type", "schema"}},
+      {"properties", {{"type", {{"const", "json_schema"}}}, {"schema", {{"type", {"object", "boolean", "string"}}}}}}};
+}
+
+// As the API orders them: max is above xhigh.
+Result<void> read_anthropic_effort(Fields& to, const Json& value) {
+  return read_effort(to, "output_config.effort", value == "max" ? Json("xhigh") : value);
+}
+
+void add_output_fields(GenerationSchema& s) {
+  s.object("output_config", "What the answer is, and how much the model thinks")
+      .field("output_config.format", "json_schema with a schema: the answer fits it", output_format_shape(),
+             [](Fields& f, const Json& value) { return read_output_format(f, "output_config.format", value); })
+      .field("output_config.effort", "low, medium, high, xhigh or max, as far as the model's template has a switch",
+             {{"enum", {"none", "minimal", "low", "medium", "high", "xhigh", "max"}}}, read_anthropic_effort)
+      .field("output_format", "output_config.format under its older name", output_format_shape(),
+             [](Fields& f, const Json& value) { return read_output_format(f, "output_format", value); });
+}
+
+// What Anthropic's own service does besides.
+void add_anthropic_not_done(GenerationSchema& s) {
+  const Json keep_all = {{"type", "clear_thinking_20251015"}, {"keep", "all"}};
+  s.listed("metadata", "the server knows its clients by their keys", {{"type", "object"}})
+      .listed("service_tier", "there is one", {{"enum", {"auto", "standard_only"}}})
+      .refused("container", "this server runs no code")
+      .refused("mcp_servers", kNoToolsOfItsOwn, {Json::array()})
+      .refused("context_management", "the client keeps the conversation",
+               {Json::object(), {{"edits", Json::array()}}, {{"edits", Json::array({keep_all})}}});
 }
 
 GenerationSchema make_schema(bool counts_only) {
@@ -205,30 +257,32 @@ GenerationSchema make_schema(bool counts_only) {
                       {"required", {"type"}},
                       {"properties", {{"type", {{"const", "text"}}}, {"text", {{"type", "string"}}}}}};
   const Json content = {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", block}}}}};
-  s.field("messages", "The conversation so far",
-          {{"type", "array"},
-           {"minItems", 1},
-           {"items",
-            {{"type", "object"},
-             {"required", {"role", "content"}},
-             {"properties", {{"role", {{"enum", {"user", "assistant"}}}}, {"content", {{"type", "string"}}}}}}}},
-          read_messages)
+  s.field(
+       "messages", "The conversation so far",
+       {{"type", "array"},
+        {"minItems", 1},
+        {"items",
+         {{"type", "object"},
+          {"required", {"role", "content"}},
+          {"properties", {{"role", {{"enum", {"user", "assistant", "system"}}}}, {"content", {{"type", "string"}}}}}}}},
+       read_messages)
       .field("system", "What stands before it", content, read_system)
       .string(
           "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
-      .field("tools", "Functions that the model may call; those that Anthropic runs are taken, of no effect",
-             tools_shape(), read_anthropic_tools)
+      .field("tools", "Functions that the model may call", tools_shape(), read_anthropic_tools)
       .field("tool_choice", "auto, any, tool with a name, or none; disable_parallel_tool_use",
              {{"type", {"object", "null"}},
               {"required", {"type"}},
               {"properties", {{"type", {{"enum", {"auto", "any", "tool", "none"}}}}}}},
              read_anthropic_choice)
-      .field("thinking", "Whether the model reasons, as far as its template has a switch; budget_tokens",
-             {{"type", {"object", "null"}},
-              {"required", {"type"}},
-              {"properties", {{"type", {{"enum", {"enabled", "disabled", "adaptive"}}}}}}},
-             read_thinking)
-      .ignored("cache_control", "Taken, of no effect: prefixes are found by their tokens");
+      .object("thinking", "Whether the model reasons, as far as its template has a switch")
+      .field("thinking.type", "enabled, disabled or adaptive", {{"enum", {"enabled", "disabled", "adaptive"}}},
+             read_thinking_type)
+      .field("thinking.budget_tokens", "Tokens after which reasoning ends, where the model marks its end",
+             {{"type", {"integer", "null"}}, {"minimum", 1}}, read_thinking_budget)
+      .listed("thinking.display", "reasoning is shown as it is", {{"enum", {"summarized", "omitted"}}})
+      .listed("cache_control", "prefixes are found by their tokens", {{"type", "object"}})
+      .required("thinking.type");
   s.required("messages");
   if (counts_only) return s;
   s.integer(
@@ -252,13 +306,9 @@ GenerationSchema make_schema(bool counts_only) {
       .integer(
           "top_k", [](Fields& f) -> auto& { return f.top_k; }, 0, L::kMaxTokens,
           "Draw from the k likeliest tokens; 0 = all")
-      .boolean(
-          "stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
-      .ignored("metadata", "Taken, of no effect")
-      .ignored("service_tier", "Taken, of no effect")
-      .ignored("container", "Taken, of no effect")
-      .ignored("context_management", "Taken, of no effect")
-      .ignored("output_config", "Taken, of no effect");
+      .boolean("stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object");
+  add_output_fields(s);
+  add_anthropic_not_done(s);
   s.required("max_tokens");
   return s;
 }
@@ -270,9 +320,8 @@ const GenerationSchema& anthropic_schema(bool counts_only) {
   return counts_only ? counting : all;
 }
 
-Result<void> read_anthropic(const Json& body, bool counts_only, Fields& to, std::vector<std::string>& unknown) {
-  if (auto fine = anthropic_schema(counts_only).read(body, to, unknown); !fine) return fine;
-  add_system_message(to);
+Result<void> read_anthropic(const Json& body, bool counts_only, Fields& to, FieldNotes& notes) {
+  if (auto fine = anthropic_schema(counts_only).read(body, to, notes); !fine) return fine;
   if (to.messages.back()["role"] == "assistant") {  // the answer goes on from there, as the API has it
     to.add_generation_prompt = false;
     to.continue_final_message = true;

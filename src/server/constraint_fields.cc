@@ -84,7 +84,7 @@ Result<bool> read_flag(const Json& object, const char* name, const std::string& 
 }
 
 // vLLM's: one of json, json_object, regex, choice, grammar and structural_tag, and options.
-Result<void> read_structured_outputs(Fields& to, const Json& value) {
+Result<void> read_structured_outputs(Fields& to, const Json& value, FieldNotes& notes) {
   const std::string name = "structured_outputs";
   if (!value.is_object()) return wrong(name, "an object");
   JsonOptions options;
@@ -112,8 +112,9 @@ Result<void> read_structured_outputs(Fields& to, const Json& value) {
     } else if (key == "structural_tag") {
       read = inner.is_object() ? constrain(to, field, {.language = "structural_tag", .text = dumped(inner)})
                                : constrain_to_text(to, field, "structural_tag", inner);
-    } else if (key != "disable_any_whitespace" && key != "disable_additional_properties" && key != "disable_fallback" &&
-               key != "_backend" && key != "_backend_was_auto") {
+    } else if (key == "disable_fallback" || key == "_backend" || key == "_backend_was_auto") {
+      notes.add(field);  // there is one backend
+    } else if (key != "disable_any_whitespace" && key != "disable_additional_properties") {
       return make_error(ErrorCode::kUnsupported, name, "{} has a field that this server does not know", name);
     }
     if (!read) return read;
@@ -175,13 +176,8 @@ void add_constraint_fields(GenerationSchema& schema) {
              object, read_structured_outputs)
       .field("guided_choice", "structured_outputs.choice under its older name", {{"type", {"array", "null"}}},
              [](Fields& f, const Json& value) { return constrain_to_choice(f, "guided_choice", value); })
-      .field("guided_whitespace_pattern", "Refused: white space is that of structured_outputs", {{"type", "null"}},
-             [](Fields&, const Json&) -> Result<void> {
-               return make_error(
-                   ErrorCode::kUnsupported, "guided_whitespace_pattern",
-                   "guided_whitespace_pattern is not supported: see structured_outputs.disable_any_whitespace");
-             })
-      .ignored("guided_decoding_backend", "Taken, of no effect: there is one");
+      .refused("guided_whitespace_pattern", "see structured_outputs.disable_any_whitespace")
+      .listed("guided_decoding_backend", "there is one", {{"type", "string"}});
   add_schema("guided_json", "structured_outputs.json under its older name");
   add_schema("json_schema", "The same (llama-server's name)");
   add_text("guided_regex", "regex", "structured_outputs.regex under its older name");

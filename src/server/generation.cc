@@ -62,10 +62,9 @@ void read(const std::shared_ptr<Job>& job) {
   auto body = parse_json(job->request.body);
   if (!body) return job->fail(body.error());
   job->request.body = {};
-  if (auto fine = job->route.read(*body, job->task.fields, job->unknown); !fine) return job->fail(fine.error());
-  if (job->service.strict_params() && !job->unknown.empty()) {
-    return job->fail(ApiError(400, "unknown_parameter", "", "the body has fields that this route does not know"));
-  }
+  if (auto fine = job->route.read(*body, job->task.fields, job->notes); !fine) return job->fail(fine.error());
+  if (const auto refused = job->service.refuse_unknown(job->notes)) return job->fail(*refused);
+  job->service.settle_billing_header(job->task.fields);
   if (!job->task.fields.session_id.empty()) {
     auto session = job->service.sessions().find(job->task.fields.session_id, job->caller);
     if (!session) return job->fail(session.error());
@@ -105,19 +104,6 @@ class GenerationStream final : public http::StreamBody {
   std::unique_ptr<Collector> collector_;
   std::string begun_;
 };
-
-// A header with those of the names that are letters, digits and `others`: the client chose them.
-void add_list(http::Reply& reply, const char* header, const std::vector<std::string>& names, std::string_view others) {
-  std::string list;
-  for (const std::string& name : names) {
-    const bool plain = std::ranges::all_of(name, [&](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || others.find(c) != std::string_view::npos;
-    });
-    if (!plain || name.size() > 256 || list.size() > 1024) continue;
-    list += (list.empty() ? "" : ", ") + name;
-  }
-  if (!list.empty()) reply.headers.add(header, list);
-}
 
 class Generation final : public http::Responder {
  public:
@@ -187,8 +173,8 @@ class Generation final : public http::Responder {
     if (engine_had_it_) reply.refusal.clear();  // has its line in the log
     answered_ = true;
     reply.headers.add("x-request-id", job_->request_id);
-    add_list(reply, "x-ignored-params", job_->unknown, "_");
-    add_list(reply, "x-ignored-schema-keywords", job_->task.left_out, "_/-.~$");
+    add_name_list(reply, "x-ignored-params", job_->notes.ignored, "_.");
+    add_name_list(reply, "x-ignored-schema-keywords", job_->task.left_out, "_/-.~$");
     return reply;
   }
 
@@ -218,18 +204,17 @@ std::unique_ptr<http::Responder> generate(Service& service, const GenerationRout
 
 std::unique_ptr<http::Responder> answer_prompt(Service& service, const PromptRoute& route, Call call) {
   return answer_in_pool(service, std::move(call), [&route](Service& s, const Call& c) {
-    return json_reply(c, [&]() -> Result<Json> {
-      auto body = parse_json(c.request.body);
-      if (!body) return body.error();
-      GenerationTask task;
-      std::vector<std::string> unknown;
-      if (auto fine = route.read(*body, task.fields, unknown); !fine) return fine.error();
+    GenerationTask task;
+    FieldNotes notes;
+    const auto read = [&](const Json& body) { return route.read(body, task.fields, notes); };
+    return body_reply(s, c, notes, read, [&]() -> Result<Json> {
+      s.settle_billing_header(task.fields);
       task.model = s.models().ready(task.fields.model);
       if (task.model == nullptr) return s.models().absence(task.fields.model);
       task.created = unix_time();
       if (auto prepared = route.prepare(task); !prepared) return prepared.error();
       return route.answer(task);
-    }());
+    });
   });
 }
 

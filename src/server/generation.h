@@ -81,8 +81,8 @@ class AnswerFormat {
 class TaskReader {
  public:
   virtual ~TaskReader() = default;
-  // Needs no model. Fields that the route does not know are added to `unknown`.
-  virtual Result<void> read(const Json& body, GenerationFields& to, std::vector<std::string>& unknown) const = 0;
+  // Needs no model. What of the body is not done is added to `notes`.
+  virtual Result<void> read(const Json& body, GenerationFields& to, FieldNotes& notes) const = 0;
   // Fills prompts, prompt_texts and requests of a task whose model and fields are there.
   virtual Result<void> prepare(GenerationTask& task) const = 0;
 };

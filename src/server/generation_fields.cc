@@ -23,6 +23,23 @@ Json ids_shape(std::size_t most) {
           {"maxItems", most}};
 }
 
+// Of OpenAI's routes: what other servers do, and clients send to everybody.
+void add_fields_not_done(GenerationSchema& schema) {
+  const Json name = {{"type", "string"}, {"maxLength", L::kNameLength}};
+  schema
+      .listed("user", "the server knows its clients by their keys", name, {},
+              [](Fields& f, const Json& value) { f.user = value.get<std::string>(); })
+      .listed("safety_identifier", "the server knows its clients by their keys", name)
+      .listed("metadata", "responses are not kept", {{"type", "object"}})
+      .listed("store", "responses are not kept", {{"type", "boolean"}}, {false})
+      .listed("service_tier", "there is one", {{"enum", {"auto", "default"}}})
+      .listed("prompt_cache_key", "prefixes are found by their tokens", {{"type", "string"}})
+      .listed("prompt_cache_retention", "pages stay as long as there is room",
+              {{"enum", {"in_memory", "in-memory", "24h"}}})
+      .refused("vllm_xargs", "there are no further processors of logits", {Json::object()})
+      .refused("kv_transfer_params", "keys and values stay in this server", {Json::object()});
+}
+
 // {"50256": -100}
 Result<std::vector<decode::TokenBias>> read_logit_bias(const Json& value) {
   const std::string name = "logit_bias";
@@ -44,19 +61,6 @@ Result<std::vector<decode::TokenBias>> read_logit_bias(const Json& value) {
     out.push_back({token, bias.get<float>()});
   }
   return out;
-}
-
-Result<void> read_stream_options(Fields& to, const Json& value) {
-  if (!value.is_object()) return GenerationSchema::wrong_type("stream_options", "an object");
-  for (const auto& [key, flag] : value.items()) {
-    if (flag.is_null()) continue;
-    if (!flag.is_boolean() && (key == "include_usage" || key == "continuous_usage_stats")) {
-      return GenerationSchema::wrong_type("stream_options." + key, "true or false");
-    }
-    if (key == "include_usage") to.include_usage = flag.get<bool>();
-    if (key == "continuous_usage_stats") to.continuous_usage = flag.get<bool>();
-  }
-  return {};
 }
 
 }  // namespace
@@ -201,12 +205,14 @@ void add_ending_fields(GenerationSchema& schema) {
 void add_stream_fields(GenerationSchema& schema) {
   schema.boolean(
             "stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
-      .field("stream_options", "include_usage: a last chunk with counts; continuous_usage_stats: counts in every chunk",
-             {{"type", {"object", "null"}},
-              {"properties",
-               {{"include_usage", {{"type", {"boolean", "null"}}}},
-                {"continuous_usage_stats", {{"type", {"boolean", "null"}}}}}}},
-             read_stream_options)
+      .object("stream_options", "What a stream tells besides")
+      .boolean(
+          "stream_options.include_usage", [](Fields& f) -> auto& { return f.include_usage; },
+          "A last chunk with counts")
+      .boolean(
+          "stream_options.continuous_usage_stats", [](Fields& f) -> auto& { return f.continuous_usage; },
+          "Counts in every chunk")
+      .listed("stream_options.include_obfuscation", "chunks have no padding", {{"type", "boolean"}}, {false})
       .integer(
           "stream_interval", [](Fields& f) -> auto& { return f.stream_interval; }, 1, 1024,
           "Tokens gathered in a chunk")
@@ -233,8 +239,6 @@ void add_serving_fields(GenerationSchema& schema) {
       .string(
           "cache_salt", [](Fields& f) -> auto& { return f.cache_salt; }, L::kSaltLength,
           "Prefixes are shared only among requests of one key and one salt")
-      .string(
-          "user", [](Fields& f) -> auto& { return f.user; }, L::kNameLength, "Taken, of no effect")
       .string(
           "request_id", [](Fields& f) -> auto& { return f.request_id; }, L::kNameLength,
           "Names the request in logs and traces")
@@ -265,14 +269,8 @@ void add_serving_fields(GenerationSchema& schema) {
           "explain", [](Fields& f) -> auto& { return f.explain; }, "Why it took as long as it did, in the answer")
       .string(
           "session_id", [](Fields& f) -> auto& { return f.session_id; }, L::kNameLength,
-          "An open session: a prompt goes on after its tokens, a conversation finds its keys and values there")
-      .ignored("metadata", "Taken, of no effect")
-      .ignored("store", "Taken, of no effect")
-      .ignored("service_tier", "Taken, of no effect")
-      .ignored("prompt_cache_key", "Taken, of no effect: prefixes are found by their tokens")
-      .ignored("safety_identifier", "Taken, of no effect")
-      .ignored("vllm_xargs", "Taken, of no effect")
-      .ignored("kv_transfer_params", "Taken, of no effect");
+          "An open session: a prompt goes on after its tokens, a conversation finds its keys and values there");
+  add_fields_not_done(schema);
 }
 
 decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDefaults& defaults,

@@ -55,11 +55,13 @@ struct GenerationFields {
   bool stream = false, include_usage = false, continuous_usage = false;
   std::int64_t stream_interval = 1;
   // prompt
-  Json prompt;         // completions, embeddings: text, ids, or a list of either
-  std::string suffix;  // completions: fill in what comes between
-  std::string system;  // Anthropic: joins the messages
+  Json prompt;                 // completions, embeddings: text, ids, or a list of either
+  std::string suffix;          // completions: fill in what comes between
+  std::string system;          // Anthropic, Responses: joins the messages
+  std::string billing_header;  // Anthropic: came before `system` (billing_header.h)
   Json messages, tools, documents, chat_template_kwargs;
   bool add_generation_prompt = true, continue_final_message = false;
+  bool truncate_conversation = false;  // Responses: by turns, until it fits
   std::optional<bool> add_special_tokens;
   std::optional<std::int64_t> truncate_prompt_tokens;
   std::string text;  // tokenize

@@ -24,7 +24,7 @@ struct Job {
   std::int64_t tokens_used = 0;
 
   // Written before `done` is set, read after it.
-  std::vector<std::string> unknown;
+  FieldNotes notes;
   std::optional<ApiError> error;
   GenerationTask task;
   std::shared_ptr<HostedModel> model;                         // the task's, once it is known: whose engine it is

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/conversation_turns.h"
 #include "server/limits.h"
 #include "server/reasoning_fields.h"
 #include "server/tool_fields.h"
@@ -190,10 +191,7 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
              list(&Fields::documents))
       .field("chat_template_kwargs", "Further variables of the template", {{"type", {"object", "null"}}},
              list(&Fields::chat_template_kwargs))
-      .field("chat_template", "Refused: a request brings no code", {{"type", "null"}},
-             [](Fields&, const Json&) -> Result<void> {
-               return make_error(ErrorCode::kInvalidArgument, "chat_template", "chat_template is not accepted");
-             })
+      .refused("chat_template", "a request brings no code")
       .field("tool_choice", "none, auto, required, or an object that names a function or several", tool_choice_shape(),
              set_tool_choice)
       .boolean(
@@ -208,9 +206,61 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
       .boolean(
           "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
           "Tokens that begin a text, besides those of the template; default false")
-      .boolean("echo", [](Fields& f) -> auto& { return f.echo; }, "Taken, of no effect");
+      .refused("echo", "an answer has not the last message in it", {false});
   add_reasoning_fields(schema);
 }
+
+namespace {
+
+// One rendering: the pieces of a prompt and its tokens.
+struct Rendered {
+  std::vector<text::TextPiece> pieces;
+  std::vector<std::int32_t> tokens;
+};
+
+Result<Rendered> render(const GenerationTask& task, const Json& messages,
+                        const text::TemplateCapabilities& capabilities) {
+  const Fields& fields = task.fields;
+  const bool has_tools = fields.tools.is_array() && !fields.tools.empty();
+  const bool calls = fields.tool_use.choice != tools::ToolUse::Choice::kNone;
+  Json variables = {{"messages", tools::spelled_out(messages, calls ? fields.tools : Json(), capabilities)},
+                    {"add_generation_prompt", fields.add_generation_prompt && !fields.continue_final_message}};
+  if (has_tools && capabilities.tools) variables["tools"] = fields.tools;
+  if (!fields.documents.is_null()) variables["documents"] = fields.documents;
+  variables["chat_template_kwargs"] = template_variables(fields, capabilities);
+  auto pieces = task.model->chat->render(variables, task.created);
+  if (!pieces) return pieces.error();
+  if (fields.continue_final_message) {
+    if (auto cut = cut_after_last_message(*pieces, messages.back()); !cut) return cut.error();
+  }
+  Rendered out{.pieces = *std::move(pieces), .tokens = {}};
+  out.tokens = task.model->tokenizer->encode(out.pieces, fields.add_special_tokens.value_or(false));
+  return out;
+}
+
+// Without as few of its first turns as make it fit, with an eighth of the context for an answer of no named length. The
+// last turn stays: whether it fits is for make_requests() to say.
+Result<Rendered> render_what_fits(const GenerationTask& task, const text::TemplateCapabilities& capabilities) {
+  const Json& messages = task.fields.messages;
+  auto whole = render(task, messages, capabilities);
+  const std::size_t turns = turns_of(messages);
+  const std::int64_t limit = task.model->max_length;
+  const auto fits = [&](const Rendered& rendered, std::int64_t answer) {
+    return static_cast<std::int64_t>(rendered.tokens.size()) + answer <= limit;
+  };
+  if (!whole || turns < 2 || fits(*whole, task.fields.max_tokens.value_or(1))) return whole;
+  const std::int64_t answer = task.fields.max_tokens.value_or(std::max<std::int64_t>(1, limit / 8));
+  std::size_t few = 1, many = turns - 1;  // between these lies the number to leave out
+  while (few < many) {
+    const std::size_t middle = (few + many) / 2;
+    const auto rendered = render(task, without_first_turns(messages, middle), capabilities);
+    if (!rendered) return rendered;
+    (fits(*rendered, answer) ? many : few) = fits(*rendered, answer) ? middle : middle + 1;
+  }
+  return render(task, without_first_turns(messages, few), capabilities);
+}
+
+}  // namespace
 
 Result<void> render_chat(GenerationTask& task) {
   Fields& fields = task.fields;
@@ -220,6 +270,7 @@ Result<void> render_chat(GenerationTask& task) {
   if (!fields.messages.is_array() || fields.messages.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "messages", "messages must be a list of at least one message");
   }
+  add_system_message(fields);
   if (fields.continue_final_message && fields.add_generation_prompt) {
     return make_error(ErrorCode::kInvalidArgument, "continue_final_message",
                       "continue_final_message needs add_generation_prompt to be false");
@@ -232,18 +283,11 @@ Result<void> render_chat(GenerationTask& task) {
   if (calls && task.model->tool_format == nullptr) {
     return make_error(ErrorCode::kUnsupported, "tools", "tools: this server runs with --tool-call-parser none");
   }
-  Json variables = {{"messages", tools::spelled_out(fields.messages, calls ? fields.tools : Json(), *capabilities)},
-                    {"add_generation_prompt", fields.add_generation_prompt && !fields.continue_final_message}};
-  if (has_tools && capabilities->tools) variables["tools"] = fields.tools;
-  if (!fields.documents.is_null()) variables["documents"] = fields.documents;
-  variables["chat_template_kwargs"] = template_variables(fields, *capabilities);
-  auto pieces = task.model->chat->render(variables, task.created);
-  if (!pieces) return pieces.error();
-  if (fields.continue_final_message) {
-    if (auto cut = cut_after_last_message(*pieces, fields.messages.back()); !cut) return cut;
-  }
-  task.reading = reading_of(task, *pieces, calls, capabilities->tools);
-  task.prompts.push_back(task.model->tokenizer->encode(*pieces, fields.add_special_tokens.value_or(false)));
+  auto rendered = fields.truncate_conversation ? render_what_fits(task, *capabilities)
+                                               : render(task, fields.messages, *capabilities);
+  if (!rendered) return rendered.error();
+  task.reading = reading_of(task, rendered->pieces, calls, capabilities->tools);
+  task.prompts.push_back(std::move(rendered->tokens));
   task.prompt_texts.emplace_back();
   return {};
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,22 +19,73 @@ struct Range {
   bool above_low = false;  // low itself is outside
 };
 
+// What of a body was taken and not done, for X-Ignored-Params: names as clients spell them, "text.verbosity".
+struct FieldNotes {
+  std::vector<std::string> ignored;
+  std::size_t unknown = 0;  // of these, those that nobody knows
+
+  void add(std::string name) {
+    if (std::ranges::find(ignored, name) == ignored.end()) ignored.push_back(std::move(name));
+  }
+};
+
+// Whether a value is one of these, whatever the order of its keys.
+bool is_one_of(const Json& value, const std::vector<Json>& values);
+// Whether a value has the shape's type and length, and is in its enum.
+bool has_shape(const Json& value, const Json& shape);
+
 // The fields of a request's body: what reads them, what bounds them and what the OpenAPI document says of them is one
-// entry. null is the same as absent, as clients send it. Immutable once built.
+// entry. null is the same as absent, as clients send it. A field is done; or refused, as far as it asks for anything;
+// or, where that does no harm, listed in X-Ignored-Params. "text.format" is a member of the object "text". Immutable
+// once built.
 template <typename T>
 class Schema {
  public:
-  using Set = std::function<Result<void>(T&, const Json&)>;
+  using Set = std::function<Result<void>(T&, const Json&, FieldNotes&)>;
 
-  // Any field: `shape` is its JSON Schema, `set` reads a value that is not null and says what is wrong with it.
-  Schema& field(std::string name, std::string about, Json shape, Set set) {
+  // Any field: `shape` is its JSON Schema, `set(to, value)` or `set(to, value, notes)` reads a value that is not null
+  // and says what is wrong with it.
+  template <typename Reader>
+  Schema& field(std::string name, std::string about, Json shape, Reader set) {
     shape["description"] = std::move(about);
-    fields_.push_back({std::move(name), std::move(shape), std::move(set)});
+    if constexpr (std::is_invocable_v<Reader, T&, const Json&, FieldNotes&>) {
+      fields_.push_back({std::move(name), std::move(shape), std::move(set)});
+    } else {
+      fields_.push_back({std::move(name), std::move(shape),
+                         [set = std::move(set)](T& to, const Json& value, FieldNotes&) { return set(to, value); }});
+    }
     return *this;
   }
-  // Taken and of no effect, as clients send it to everybody.
-  Schema& ignored(std::string name, std::string about) {
-    return field(std::move(name), std::move(about), Json::object(), [](T&, const Json&) { return Result<void>(); });
+  // An object whose members are fields of their own, declared besides.
+  Schema& object(std::string name, std::string about) {
+    return field(std::move(name), std::move(about), {{"type", {"object", "null"}}}, Set());
+  }
+  // Not done: null and what asks for nothing (`neutral`) are taken, else kUnsupported, and `why`.
+  Schema& refused(const std::string& name, const std::string& why, std::vector<Json> neutral = {}) {
+    Json shape = {{"enum", neutral}, {"x-not-done", "refused"}};
+    shape["enum"].push_back(nullptr);
+    return field(name, "Refused: " + why, std::move(shape),
+                 [name, why, neutral = std::move(neutral)](T&, const Json& value) -> Result<void> {
+                   if (is_one_of(value, neutral)) return {};
+                   return make_error(ErrorCode::kUnsupported, name, "{} is not supported: {}", name, why);
+                 });
+  }
+  // Not done and harmless: a value of the shape is taken, and listed unless it is one of `neutral`. Others of an enum
+  // are kUnsupported. `keep`: for an answer that repeats it.
+  Schema& listed(const std::string& name, const std::string& about, Json shape, std::vector<Json> neutral = {},
+                 std::function<void(T&, const Json&)> keep = {}) {
+    shape["x-not-done"] = "listed";
+    if (!neutral.empty()) shape["x-neutral"] = neutral;
+    const Json expected = shape;
+    return field(name, "Of no effect: " + about, std::move(shape),
+                 [name, expected, neutral = std::move(neutral), keep = std::move(keep)](
+                     T& to, const Json& value, FieldNotes& notes) -> Result<void> {
+                   if (is_one_of(value, neutral)) return {};
+                   if (!has_shape(value, expected)) return not_of_shape(name, expected);
+                   if (keep) keep(to, value);
+                   notes.add(name);
+                   return {};
+                 });
   }
 
   // `get` gives the double (or optional) of a T& to be set; and so on.
@@ -97,35 +150,26 @@ class Schema {
     return *this;
   }
 
-  // Reads all fields; names that nobody knows are added to `unknown`.
-  Result<void> read(const Json& body, T& to, std::vector<std::string>& unknown) const {
+  // Reads all fields; what is not done is added to `notes`.
+  Result<void> read(const Json& body, T& to, FieldNotes& notes) const {
     if (!body.is_object()) return make_error(ErrorCode::kInvalidArgument, "body", "the body must be a JSON object");
-    for (const std::string& name : required_) {
-      const auto it = body.find(name);
-      if (it == body.end() || it->is_null()) {
-        return make_error(ErrorCode::kInvalidArgument, name, "{} is required", name);
-      }
-    }
-    for (const auto& [key, value] : body.items()) {
-      const Field* known = find(key);
-      if (known == nullptr) {
-        unknown.push_back(key);
-      } else if (!value.is_null()) {
-        if (auto set = known->set(to, value); !set) return set;
-      }
-    }
-    return {};
+    return read_members(body, "", to, notes);
   }
 
-  // As JSON Schema, for the OpenAPI document.
+  // As JSON Schema, for the OpenAPI document. Members come after their objects.
   Json json() const {
-    Json properties = Json::object();
+    Json out = {{"type", "object"}, {"properties", Json::object()}};
     for (const Field& known : fields_) {
+      Json* in = &out;
+      std::string_view name = known.name;
+      for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.')) {
+        in = &(*in)["properties"][std::string(name.substr(0, dot))];
+        name.remove_prefix(dot + 1);
+      }
       const bool needed = std::ranges::find(required_, known.name) != required_.end();
-      properties[known.name] = needed ? known.shape : nullable(known.shape);
+      (*in)["properties"][std::string(name)] = needed ? known.shape : nullable(known.shape);
+      if (needed) (*in)["required"].push_back(name);
     }
-    Json out = {{"type", "object"}, {"properties", std::move(properties)}};
-    if (!required_.empty()) out["required"] = required_;
     return out;
   }
 
@@ -146,8 +190,41 @@ class Schema {
   struct Field {
     std::string name;
     Json shape;
-    Set set;
+    Set set;  // empty: an object of fields
   };
+  // `path`: of the object, with the dot behind it.
+  Result<void> read_members(const Json& object, const std::string& path, T& to, FieldNotes& notes) const {
+    for (const std::string& name : required_) {
+      if (name.rfind('.') + 1 != path.size() || !name.starts_with(path)) continue;
+      const auto it = object.find(name.substr(path.size()));
+      if (it == object.end() || it->is_null()) {
+        return make_error(ErrorCode::kInvalidArgument, name, "{} is required", name);
+      }
+    }
+    for (const auto& [key, value] : object.items()) {
+      const std::string name = path + key;
+      const Field* known = key.find('.') == std::string::npos ? find(name) : nullptr;
+      if (known == nullptr) {
+        notes.ignored.push_back(name);
+        ++notes.unknown;
+      } else if (!value.is_null()) {
+        if (!known->set && !value.is_object()) return wrong_type(name, "an object");
+        if (auto set = known->set ? known->set(to, value, notes) : read_members(value, name + ".", to, notes); !set) {
+          return set;
+        }
+      }
+    }
+    return {};
+  }
+  static Error not_of_shape(const std::string& name, const Json& shape) {
+    if (shape.contains("enum")) {
+      return make_error(ErrorCode::kUnsupported, name, "{} is not supported: expected one of {}", name,
+                        dumped(shape["enum"]));
+    }
+    return wrong_type(name, shape.contains("maxLength") ? fmt::format("a string of at most {} characters",
+                                                                      shape["maxLength"].template get<int>())
+                                                        : fmt::format("of type {}", dumped(shape["type"])));
+  }
   static Json nullable(Json shape) {
     const Json null_type = {{"type", "null"}};
     if (shape.contains("enum")) {

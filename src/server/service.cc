@@ -374,6 +374,24 @@ std::string Service::request_id(const http::Request& request) {
   return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
+std::optional<ApiError> Service::refuse_unknown(const FieldNotes& notes) const {
+  if (!config_.strict_params || notes.unknown == 0) return std::nullopt;
+  return ApiError(400, "unknown_parameter", "", "the body has fields that this route does not know");
+}
+
+void Service::settle_billing_header(GenerationFields& fields) {
+  if (fields.billing_header.empty()) return;
+  if (config_.keep_billing_header) {
+    fields.system.insert(0, fields.billing_header);
+    return;
+  }
+  std::call_once(billing_header_said_, [] {
+    log::info(
+        "x-anthropic-billing-header is kept out of system prompts: it changes with each turn, and nothing after it "
+        "would be found in the cache (--keep-billing-header leaves it in)");
+  });
+}
+
 void Service::drain(double limit_ms) {
   draining_ = true;
   models_.drain(limit_ms);
@@ -411,6 +429,31 @@ std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
 
 http::Reply json_reply(const Call& call, const Result<Json>& out) {
   return out ? http::Reply{.body = dumped(*out)} : ApiError(out.error()).reply(dialect_of(call.request.path));
+}
+
+http::Reply body_reply(const Service& service, const Call& call, const FieldNotes& notes,
+                       const std::function<Result<void>(const Json& body)>& read,
+                       const std::function<Result<Json>()>& work) {
+  const auto body = parse_json(call.request.body);
+  if (!body) return json_reply(call, body.error());
+  if (auto fine = read(*body); !fine) return json_reply(call, fine.error());
+  if (const auto refused = service.refuse_unknown(notes)) return refused->reply(dialect_of(call.request.path));
+  http::Reply reply = json_reply(call, work());
+  add_name_list(reply, "x-ignored-params", notes.ignored, "_.");
+  return reply;
+}
+
+void add_name_list(http::Reply& reply, const char* header, const std::vector<std::string>& names,
+                   std::string_view others) {
+  std::string list;
+  for (const std::string& name : names) {
+    const bool plain = std::ranges::all_of(name, [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || others.find(c) != std::string_view::npos;
+    });
+    if (!plain || name.size() > 256 || list.size() > 1024) continue;
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  if (!list.empty()) reply.headers.add(header, list);
 }
 
 }  // namespace millrace::server

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ namespace millrace::server {
 
 struct ServiceConfig {
   bool strict_params = false;                // unknown fields are errors, not a header
+  bool keep_billing_header = false;          // Claude Code's, in prompts (billing_header.h)
   bool open_metrics = false;                 // /metrics needs no key
   bool enable_sessions = true;               // routes of interactive sessions
   std::vector<std::string> allowed_hosts;    // of the Host header; empty = any
@@ -54,7 +56,10 @@ class Service final : public http::Application {
   // Another text of the key file; any thread. See Access::reload().
   Result<void> reload_keys(std::string_view key_file) { return access_.reload(key_file); }
   const ServiceConfig& config() const noexcept { return config_; }
-  bool strict_params() const noexcept { return config_.strict_params; }
+  // --strict-params: a body with fields that nobody knows is refused. Those that are known and do no harm are not.
+  std::optional<ApiError> refuse_unknown(const FieldNotes& notes) const;
+  // Puts the header back where it is to be kept, else says once in the log that it is not.
+  void settle_billing_header(GenerationFields& fields);
   // The client's X-Request-Id where it is one, else a new one.
   std::string request_id(const http::Request& request);
   // How many there are now. Connections' threads only: it may be asked as long as there are any.
@@ -89,6 +94,7 @@ class Service final : public http::Application {
   Env& env_;
   std::function<int()> connections_;
   std::atomic<bool> draining_ = false;
+  std::once_flag billing_header_said_;
   std::atomic<std::uint64_t> next_id_;
   Alarm alarm_;
   ModelHost models_;
@@ -101,10 +107,35 @@ std::unique_ptr<http::Responder> answer_in_pool(Service& service, Call call,
                                                 std::function<http::Reply(Service& service, const Call& call)> work);
 // Errors are spelled as the route's API has it.
 http::Reply json_reply(const Call& call, const Result<Json>& out);
-// The two together, for a function that makes the object.
+// The same for a body: parsed, given to `read`, which fills `notes`, and answered by `work` unless it is refused.
+http::Reply body_reply(const Service& service, const Call& call, const FieldNotes& notes,
+                       const std::function<Result<void>(const Json& body)>& read,
+                       const std::function<Result<Json>()>& work);
+// A header that lists those of the names that are letters, digits and `others`: the client chose them.
+void add_name_list(http::Reply& reply, const char* header, const std::vector<std::string>& names,
+                   std::string_view others);
+
+// json_reply() in the pool, for a function that makes the object.
 template <Result<Json> (*kWork)(Service&, const Call&)>
 std::unique_ptr<http::Responder> answer_json(Service& service, Call call) {
   return answer_in_pool(service, std::move(call), [](Service& s, const Call& c) { return json_reply(c, kWork(s, c)); });
+}
+
+// body_reply() in the pool, for one that makes it from the fields of a schema. An empty body: no fields, where they are
+// optional.
+enum class Body { kNeeded, kOptional };
+template <typename Fields>
+std::unique_ptr<http::Responder> answer_fields(Service& service, Call call, const Schema<Fields>& schema,
+                                               Result<Json> (*work)(Service&, const Call&, const Fields&),
+                                               Body body = Body::kNeeded) {
+  return answer_in_pool(service, std::move(call), [&schema, work, body](Service& s, const Call& c) {
+    Fields fields;
+    FieldNotes notes;
+    if (body == Body::kOptional && c.request.body.empty()) return json_reply(c, work(s, c, fields));
+    return body_reply(
+        s, c, notes, [&](const Json& json) { return schema.read(json, fields, notes); },
+        [&] { return work(s, c, fields); });
+  });
 }
 
 }  // namespace millrace::server

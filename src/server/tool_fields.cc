@@ -114,6 +114,21 @@ Json tool_choice_shape() {
   return {{"anyOf", Json::array({words, named})}};
 }
 
+Error refuse_service_tool(const Json& type, const std::string& path) {
+  const auto& name = type.get_ref<const std::string&>();
+  const bool plain = name.size() <= 64 && std::ranges::all_of(name, [](char c) {
+                       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+                     });
+  return make_error(ErrorCode::kUnsupported, path + ".type", "{}.type is {}: {}, only functions of the client", path,
+                    plain ? name : "no function", kNoToolsOfItsOwn);
+}
+
+void note_members(const Json& tool, std::initializer_list<std::string_view> known, FieldNotes& notes) {
+  for (const auto& [name, value] : tool.items()) {
+    if (!value.is_null() && std::ranges::find(known, name) == known.end()) notes.add("tools." + name);
+  }
+}
+
 Result<void> check_tool_name(const Json& name, const std::string& path) {
   if (!name.is_string()) return wrong(path, "a string");
   const auto& text = name.get_ref<const std::string&>();

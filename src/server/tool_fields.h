@@ -11,6 +11,13 @@ Json tool_choice_shape();
 // A function's name as it stands at `path`.
 Result<void> check_tool_name(const Json& name, const std::string& path);
 
+// What is said where a client counts on tools that its own service runs: web_search and the like.
+inline constexpr const char* kNoToolsOfItsOwn = "this server runs no tools of its own";
+// One of these at `path`, of that type. kUnsupported.
+Error refuse_service_tool(const Json& type, const std::string& path);
+// Members of a tool that nobody looks at, as "tools.NAME".
+void note_members(const Json& tool, std::initializer_list<std::string_view> known, FieldNotes& notes);
+
 // Takes `tools`, a list as the chat API spells it, and what may be called of it. kInvalidArgument naming the field, as
 // the others.
 Result<void> set_tools(GenerationFields& fields, Json tools);

@@ -15,6 +15,8 @@ HTTP = {
     "old": b"GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\nGET / HTTP/1.0\r\n\r\n",
     "head": b"HEAD /x HTTP/1.1\r\n" + HOST + b"\r\nGET /y HTTP/1.1\r\n" + HOST + b"connection: close\r\n\r\n",
     "smuggled": b"POST /x HTTP/1.1\r\n" + HOST + b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /y HTTP/1.1\r\n\r\n",
+    "hosts": b"".join(b"GET / HTTP/1.1\r\nhost: " + host + b"\r\n\r\n" for host in (b"[::1]:8000", b"A.b:", b"a%20b.:80")) + b"GET / HTTP/1.0\r\nhost:\r\n\r\n",
+    "no_host": b"GET / HTTP/1.1\r\nhost: localhost:pw@evil\r\n\r\n",
     "too_long": b"GET / HTTP/1.1\r\n" + HOST + b"x: " + b"a" * 1100 + b"\r\n\r\n",
     "too_much": b"POST / HTTP/1.1\r\n" + HOST + b"content-length: 600\r\n\r\n" + b"a" * 600,
 }
@@ -75,10 +77,11 @@ BODIES = {
     "responses_items": (RESPONSES, {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
                                               {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
                                               {"type": "function_call_output", "call_id": "c", "output": "17"}],
-                                    "tools": [{"type": "function"} | FUNCTION, {"type": "web_search"}], "tool_choice": "required"}),
+                                    "tools": [{"type": "function"} | FUNCTION], "tool_choice": "required", "truncation": "auto", "include": ["reasoning.encrypted_content"]}),
     "responses_format": (RESPONSES, {"input": "hello", "reasoning": {"effort": "high"},
                                      "text": {"format": {"type": "json_schema", "name": "s", "schema": SCHEMA}}}),
-    "messages": (MESSAGES, {"model": "m", "messages": ASK, "max_tokens": 4, "system": [{"type": "text", "text": "be"}], "stop_sequences": ["x"],
+    "messages": (MESSAGES, {"model": "m", "messages": ASK, "max_tokens": 4, "output_config": {"effort": "max", "format": {"type": "json_schema", "schema": SCHEMA}},
+                            "system": [{"type": "text", "text": "x-anthropic-billing-header: cch=1;"}, {"type": "text", "text": "be"}], "stop_sequences": ["x"],
                             "temperature": 0.5, "top_k": 3, "thinking": {"type": "enabled", "budget_tokens": 5}}),
     "messages_tools": (MESSAGES, {"max_tokens": 4, "tools": [{"name": "f", "input_schema": SCHEMA}], "tool_choice": {"type": "any"}, "messages": ASK + [
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "tool_use", "id": "t", "name": "f", "input": {"a": "x"}}]},

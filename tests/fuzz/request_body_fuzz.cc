@@ -120,8 +120,8 @@ void read(const Route& route, std::string_view text, std::uint8_t choice) {
   const auto body = parse_json(text);
   if (!body) return check_refusal(ApiError(body.error()));
   GenerationTask task;
-  std::vector<std::string> unknown;
-  if (auto fine = reader.read(*body, task.fields, unknown); !fine) return check_refusal(ApiError(fine.error()));
+  FieldNotes notes;
+  if (auto fine = reader.read(*body, task.fields, notes); !fine) return check_refusal(ApiError(fine.error()));
   task.model = chosen_model(choice);
   task.request_id = "r";
   if (auto prepared = reader.prepare(task); !prepared) return check_refusal(ApiError(prepared.error()));

@@ -91,7 +91,7 @@ TABLE = {
         "include_reasoning": [1],
     },
     MESSAGES: {
-        "messages": [None, [], "Hi", [{"role": "system", "content": "Hi"}], [{"role": "user"}], [{"role": "user", "content": [{"type": "image"}]}]],
+        "messages": [None, [], "Hi", [{"role": "tool", "content": "Hi"}], [{"role": "system", "content": 1}], [{"role": "user"}], [{"role": "user", "content": [{"type": "image"}]}]],
         "max_tokens": [None, 0, -1, "1"],
         "temperature": [-1, 1.1],
         "top_p": [0, 2],
@@ -100,7 +100,8 @@ TABLE = {
         "stop_sequences": [[""], ["a"] * 17, 1],
         "tools": [[{"name": "f"}], [{"name": "a b", "input_schema": {}}], 1],
         "tool_choice": [{"type": "x"}, 1],
-        "thinking": [{"type": "x"}],
+        "thinking": [{"type": "x"}, {}, 1, {"type": "enabled", "budget_tokens": 0}],
+        "output_config": [1, {"format": {"type": "x"}}, {"effort": "much"}],
     },
     RESPONSES: {
         "input": [None, [], 1, [{"type": "item_reference", "id": "x"}], [{"role": "nobody", "content": "Hi"}]],
@@ -109,7 +110,9 @@ TABLE = {
         "background": [True],
         "tools": [[{"type": "function", "name": "a b"}], [{"type": "function"}], 1],
         "text": [{"format": {"type": "x"}}, 1],
-        "reasoning": [{"effort": "much"}],
+        "reasoning": [{"effort": "much"}, 1],
+        "truncation": ["bogus", 5],
+        "include": [1, ["message.output_text.logprobs"], [1]],
         "instructions": [1],
     },
     EMBED: {

@@ -150,7 +150,7 @@ def test_anthropic_spells_calls_its_own_way(server):
 
 def test_responses_have_calls_as_items(server):
     tool = {"type": "function"} | WEATHER["function"]
-    body = {"input": ASK[0]["content"], "max_output_tokens": 120, "temperature": 0, "tools": [tool, {"type": "web_search"}],
+    body = {"input": ASK[0]["content"], "max_output_tokens": 120, "temperature": 0, "tools": [tool],
             "tool_choice": {"type": "function", "name": "get_weather"}}
     whole = server.post(RESPONSES, body).json()
     assert [item["type"] for item in whole["output"]] == ["function_call"] and whole["output"][0]["name"] == "get_weather"

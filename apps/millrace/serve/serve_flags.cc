@@ -34,6 +34,8 @@ void ServeFlags::declare(CLI::App& app) {
   app.add_flag("--insecure-no-auth", insecure_no_auth, "Listen beyond this machine though there is no key");
   app.add_flag("--open-metrics", open_metrics, "/metrics needs no key");
   app.add_flag("--strict-params", strict_params, "Unknown fields of a request are errors");
+  app.add_flag("--keep-billing-header", keep_billing_header,
+               "Leave Claude Code's x-anthropic-billing-header in the prompt, though it changes with each turn");
   app.add_option("--allowed-hosts", allowed_hosts,
                  "Host names that requests may address; default: this machine's loopback "
                  "names where no key is set, else any")
@@ -90,6 +92,7 @@ server::ServiceConfig ServeFlags::service() const {
   server::ServiceConfig config;
   config.strict_params = strict_params;
   config.open_metrics = open_metrics;
+  config.keep_billing_header = keep_billing_header;
   config.allowed_hosts = allowed_hosts;
   if (allowed_hosts.empty() && api_key.empty() && api_key_file.empty() && is_loopback(host)) {
     config.allowed_hosts = {"localhost", "127.0.0.1", "[::1]", host};  // a page elsewhere may point its name here

@@ -16,7 +16,7 @@ struct ServeFlags {
   int port = 8000, io_threads = 1;
   std::string tls_cert, tls_key;
   std::string api_key, api_key_file;
-  bool insecure_no_auth = false, open_metrics = false, strict_params = false;
+  bool insecure_no_auth = false, open_metrics = false, strict_params = false, keep_billing_header = false;
   std::vector<std::string> allowed_hosts, allowed_origins;
   double shutdown_timeout = 30.0;  // seconds
   double step_timeout = server::ServiceConfig().step_seconds;

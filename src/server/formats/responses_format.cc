@@ -96,7 +96,7 @@ class ResponsesFormat final : public AnswerFormat {
                 {"tool_choice", f.tool_choice.is_null() ? Json("auto") : f.tool_choice},
                 {"tools", tools()},
                 {"top_p", f.top_p ? Json(*f.top_p) : Json()},
-                {"truncation", "disabled"},
+                {"truncation", f.truncate_conversation ? "auto" : "disabled"},
                 {"usage", nullptr},
                 {"user", f.user.empty() ? Json() : Json(f.user)},
                 {"metadata", Json::object()}};

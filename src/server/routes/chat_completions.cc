@@ -4,6 +4,7 @@
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
+#include "server/tool_fields.h"
 
 namespace millrace::server::routes {
 namespace {
@@ -29,6 +30,13 @@ const GenerationSchema& schema() {
     add_stream_fields(s);
     add_serving_fields(s);
     add_constraint_fields(s);
+    s.listed("verbosity", "the template has no switch for it", {{"enum", {"low", "medium", "high"}}}, {"medium"})
+        .listed("prediction", "drafts come from the prompt and the answer", {{"type", "object"}})
+        .refused("modalities", "answers are text", {Json::array({"text"})})
+        .refused("audio", "answers are text")
+        .refused("web_search_options", kNoToolsOfItsOwn)
+        .refused("functions", "see tools", {Json::array()})
+        .refused("function_call", "see tool_choice", {"none", "auto"});
     s.required("messages");
     return s;
   }();
@@ -37,8 +45,8 @@ const GenerationSchema& schema() {
 
 class ChatCompletions final : public GenerationRoute {
  public:
-  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
-    if (auto fine = schema().read(body, to, unknown); !fine) return fine;
+  Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
+    if (auto fine = schema().read(body, to, notes); !fine) return fine;
     if (to.logprobs && *to.logprobs > 0 && !to.chat_logprobs) {
       return make_error(ErrorCode::kInvalidArgument, "top_logprobs", "top_logprobs needs logprobs to be true");
     }

@@ -48,8 +48,8 @@ const GenerationSchema& schema() {
 
 class Completions final : public GenerationRoute {
  public:
-  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
-    if (auto fine = schema().read(body, to, unknown); !fine) return fine;
+  Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
+    if (auto fine = schema().read(body, to, notes); !fine) return fine;
     const auto wrong = [](const char* param, const char* what) {
       return make_error(ErrorCode::kInvalidArgument, param, "{}", what);
     };

@@ -30,12 +30,7 @@ const Schema<Fields>& schema() {
   return made;
 }
 
-Result<Json> detokenize_body(Service& service, const Call& call) {
-  auto body = parse_json(call.request.body);
-  if (!body) return body.error();
-  Fields fields;
-  std::vector<std::string> unknown;
-  if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
+Result<Json> detokenized(Service& service, const Call&, const Fields& fields) {
   const auto model = service.models().ready(fields.model);
   if (model == nullptr) return service.models().absence(fields.model);
   for (const std::int32_t id : fields.tokens) {
@@ -53,7 +48,8 @@ Route detokenize() {
   return {.method = "POST",
           .path = "/detokenize",
           .summary = "Tokens as text",
-          .handle = [](Service& service, Call call) { return answer_json<detokenize_body>(service, std::move(call)); },
+          .handle = [](Service& service,
+                       Call call) { return answer_fields(service, std::move(call), schema(), detokenized); },
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -48,8 +48,8 @@ const GenerationSchema& schema() {
 
 class Embeddings final : public GenerationRoute {
  public:
-  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
-    return schema().read(body, to, unknown);
+  Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
+    return schema().read(body, to, notes);
   }
   Result<void> prepare(GenerationTask& task) const override {
     if (auto read = read_prompts(task, "input", L::kEmbeddings); !read) return read;

@@ -11,8 +11,8 @@ namespace {
 class Messages final : public GenerationRoute {
  public:
   Dialect dialect() const noexcept override { return Dialect::kAnthropic; }
-  Result<void> read(const Json& body, GenerationFields& to, std::vector<std::string>& unknown) const override {
-    return read_anthropic(body, false, to, unknown);
+  Result<void> read(const Json& body, GenerationFields& to, FieldNotes& notes) const override {
+    return read_anthropic(body, false, to, notes);
   }
   Result<void> prepare(GenerationTask& task) const override {
     if (auto rendered = render_chat(task); !rendered) return rendered;

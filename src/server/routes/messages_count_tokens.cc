@@ -8,8 +8,8 @@ namespace {
 
 class CountTokens final : public PromptRoute {
  public:
-  Result<void> read(const Json& body, GenerationFields& to, std::vector<std::string>& unknown) const override {
-    return read_anthropic(body, true, to, unknown);
+  Result<void> read(const Json& body, GenerationFields& to, FieldNotes& notes) const override {
+    return read_anthropic(body, true, to, notes);
   }
   Result<void> prepare(GenerationTask& task) const override { return render_chat(task); }
   Json answer(const GenerationTask& task) const override { return {{"input_tokens", task.prompts[0].size()}}; }

@@ -104,8 +104,8 @@ Result<void> read_input(Fields& to, const Json& value) {
   return {};
 }
 
-// Functions become as the chat API spells them; the API's own tools are taken, of no effect.
-Result<void> read_flat_tools(Fields& to, const Json& value) {
+// Functions become as the chat API spells them.
+Result<void> read_flat_tools(Fields& to, const Json& value, FieldNotes& notes) {
   if (!value.is_array()) return GenerationSchema::wrong_type("tools", "a list");
   Json tools = Json::array();
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -113,7 +113,8 @@ Result<void> read_flat_tools(Fields& to, const Json& value) {
     const Json& tool = value[i];
     if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
     if (!tool.value("type", Json()).is_string()) return GenerationSchema::wrong_type(path + ".type", "a string");
-    if (tool["type"] != "function") continue;
+    if (tool["type"] != "function") return refuse_service_tool(tool["type"], path);
+    note_members(tool, {"type", "name", "description", "parameters", "strict"}, notes);
     if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
     Json function = Json::object();
     for (const char* member : {"name", "description", "parameters", "strict"}) {
@@ -128,26 +129,51 @@ Json flat_tools_shape() {
   Json properties = {{"type", {{"const", "function"}}}};
   properties.update(function_shape());
   const Json function = {{"type", "object"}, {"required", {"type", "name"}}, {"properties", std::move(properties)}};
-  const Json other = {{"type", "object"},
-                      {"required", {"type"}},
-                      {"properties", {{"type", {{"type", "string"}, {"not", {{"const", "function"}}}}}}}};
-  return {{"type", {"array", "null"}},
-          {"items", {{"anyOf", Json::array({function, other})}}},
-          {"maxItems", text::ChatLimits::kTools}};
+  return {{"type", {"array", "null"}}, {"items", function}, {"maxItems", text::ChatLimits::kTools}};
 }
 
-Result<void> read_text(Fields& to, const Json& value) {
-  if (!value.is_object()) return GenerationSchema::wrong_type("text", "an object");
-  const Json format = value.value("format", Json());
-  if (format.is_null()) return {};
-  to.text_format = format;
-  return read_response_format(to, "text.format", format, true);
+Result<void> read_text_format(Fields& to, const Json& value) {
+  to.text_format = value;
+  return read_response_format(to, "text.format", value, true);
 }
 
-Result<void> read_reasoning(Fields& to, const Json& value) {
-  if (!value.is_object()) return GenerationSchema::wrong_type("reasoning", "an object");
-  const Json effort = value.value("effort", Json());
-  return effort.is_null() ? Result<void>() : read_effort(to, "reasoning.effort", effort);
+Result<void> read_truncation(Fields& to, const Json& value) {
+  if (value != "auto" && value != "disabled") return GenerationSchema::wrong_type("truncation", "auto or disabled");
+  to.truncate_conversation = value == "auto";
+  return {};
+}
+
+// What may come in an answer besides. Reasoning needs no cipher to come back: it is left out of later prompts.
+Result<void> read_include(Fields&, const Json& value, FieldNotes& notes) {
+  if (!value.is_array()) return GenerationSchema::wrong_type("include", "a list of strings");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] != "reasoning.encrypted_content") {
+      return make_error(ErrorCode::kUnsupported, "include",
+                        "include[{}] is not supported: expected reasoning.encrypted_content", i);
+    }
+    notes.add("include");
+  }
+  return {};
+}
+
+void add_responses_not_done(GenerationSchema& s) {
+  const Json summaries = {{"enum", {"auto", "concise", "detailed"}}};
+  s.field("include", "reasoning.encrypted_content: of no effect, reasoning is shown as it is",
+          {{"type", {"array", "null"}},
+           {"items", {{"enum", {"reasoning.encrypted_content"}}}},
+           {"x-not-done", "listed"},
+           {"x-neutral", {Json::array()}}},
+          read_include)
+      .listed("text.verbosity", "the template has no switch for it", {{"enum", {"low", "medium", "high"}}}, {"medium"})
+      .listed("reasoning.summary", "reasoning is shown as it is", summaries)
+      .listed("reasoning.generate_summary", "reasoning is shown as it is", summaries)
+      .listed("max_tool_calls", "it counts calls of tools that the service runs", {{"type", "integer"}})
+      .object("stream_options", "What a stream tells besides")
+      .listed("stream_options.include_obfuscation", "events have no padding", {{"type", "boolean"}}, {false})
+      .refused("previous_response_id", "this server keeps no responses; send the conversation")
+      .refused("conversation", "this server keeps no conversations; send it")
+      .refused("prompt", "this server keeps no prompts; send it")
+      .refused("background", "this server keeps no responses", {false});
 }
 
 const GenerationSchema& schema() {
@@ -166,29 +192,22 @@ const GenerationSchema& schema() {
         .integer(
             "max_output_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens,
             "Tokens of the answer; default: what fits")
-        .field("previous_response_id", "Refused: responses are not kept", {{"type", "null"}},
-               [](Fields&, const Json&) -> Result<void> {
-                 return make_error(ErrorCode::kUnsupported, "previous_response_id",
-                                   "previous_response_id: this server keeps no responses; send the conversation");
-               })
-        .field("background", "Refused: responses are not kept", {{"enum", {false, nullptr}}},
-               [](Fields&, const Json& value) -> Result<void> {
-                 if (value == false) return {};
-                 return make_error(ErrorCode::kUnsupported, "background", "background: not supported");
-               })
-        .field("tools", "Functions that the model may call; the API's own tools are taken, of no effect",
-               flat_tools_shape(), read_flat_tools)
+        .field("tools", "Functions that the model may call", flat_tools_shape(), read_flat_tools)
         .field("tool_choice", "none, auto, required, or an object that names a function or several",
                tool_choice_shape(), set_tool_choice)
         .boolean(
             "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
             "Whether an answer may have several calls")
-        .field("text", "format: text, json_object, json_schema {name, schema, strict}", {{"type", {"object", "null"}}},
-               read_text)
-        .field("reasoning", "effort: none, minimal, low, medium, high or xhigh", {{"type", {"object", "null"}}},
-               read_reasoning)
-        .ignored("include", "Taken, of no effect")
-        .ignored("truncation", "Taken, of no effect");
+        .object("text", "What the answer is")
+        .field("text.format", "text, json_object, json_schema {name, schema, strict}", {{"type", {"object", "null"}}},
+               read_text_format)
+        .object("reasoning", "How much the model reasons")
+        .field("reasoning.effort", "none, minimal, low, medium, high or xhigh, as far as the template has a switch",
+               {{"enum", {"none", "minimal", "low", "medium", "high", "xhigh"}}},
+               [](Fields& f, const Json& value) { return read_effort(f, "reasoning.effort", value); })
+        .field("truncation", "auto: the oldest turns are left out until the rest fits; disabled: an error",
+               {{"enum", {"auto", "disabled", nullptr}}}, read_truncation);
+    add_responses_not_done(s);
     add_sampling_fields(s);
     s.boolean("stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object");
     add_serving_fields(s);
@@ -200,10 +219,8 @@ const GenerationSchema& schema() {
 
 class Responses final : public GenerationRoute {
  public:
-  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
-    if (auto fine = schema().read(body, to, unknown); !fine) return fine;
-    add_system_message(to);
-    return {};
+  Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
+    return schema().read(body, to, notes);
   }
   Result<void> prepare(GenerationTask& task) const override {
     if (auto rendered = render_chat(task); !rendered) return rendered;

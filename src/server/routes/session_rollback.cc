@@ -22,12 +22,7 @@ const Schema<Fields>& schema() {
   return made;
 }
 
-Result<Json> roll_back(Service& service, const Call& call) {
-  auto body = parse_json(call.request.body);
-  if (!body) return body.error();
-  Fields fields;
-  std::vector<std::string> unknown;
-  if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
+Result<Json> roll_back(Service& service, const Call& call, const Fields& fields) {
   if (auto done = service.sessions().rollback(call.parameter, call.caller, fields.tokens); !done) return done.error();
   return Json{{"id", call.parameter}, {"object", "session"}, {"tokens", fields.tokens}};
 }
@@ -38,7 +33,8 @@ Route session_rollback() {
   return {.method = "POST",
           .path = "/v1/sessions/{}/rollback",
           .summary = "Forget all but the first tokens of a session",
-          .handle = [](Service& service, Call call) { return answer_json<roll_back>(service, std::move(call)); },
+          .handle = [](Service& service,
+                       Call call) { return answer_fields(service, std::move(call), schema(), roll_back); },
           .body_schema = [] { return schema().json(); }};
 }
 

@@ -20,14 +20,7 @@ const Schema<Fields>& schema() {
   return made;
 }
 
-Result<Json> open(Service& service, const Call& call) {
-  Fields fields;
-  if (!call.request.body.empty()) {
-    auto body = parse_json(call.request.body);
-    if (!body) return body.error();
-    std::vector<std::string> unknown;
-    if (auto fine = schema().read(*body, fields, unknown); !fine) return fine.error();
-  }
+Result<Json> open(Service& service, const Call& call, const Fields& fields) {
   const auto model = service.models().ready(fields.model);
   if (model == nullptr) return service.models().absence(fields.model);
   const auto id = service.sessions().open(model, call.caller);
@@ -42,7 +35,8 @@ Route sessions() {
   return {.method = "POST",
           .path = "/v1/sessions",
           .summary = "Open an interactive session",
-          .handle = [](Service& service, Call call) { return answer_json<open>(service, std::move(call)); },
+          .handle = [](Service& service,
+                       Call call) { return answer_fields(service, std::move(call), schema(), open, Body::kOptional); },
           .body_schema = [] { return schema().json(); },
           .body_optional = true};
 }

@@ -34,8 +34,8 @@ const GenerationSchema& schema() {
 
 class Tokenize final : public PromptRoute {
  public:
-  Result<void> read(const Json& body, Fields& to, std::vector<std::string>& unknown) const override {
-    if (auto fine = schema().read(body, to, unknown); !fine) return fine;
+  Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
+    if (auto fine = schema().read(body, to, notes); !fine) return fine;
     // llama-server adds none unless told to; vLLM does.
     if (body.contains("content") && !to.add_special_tokens) to.add_special_tokens = false;
     return {};

@@ -2,18 +2,15 @@
 #include "server/service.h"
 
 namespace millrace::server::routes {
-namespace {
-
-Result<Json> refuse(Service&, const Call& call) { return refuse_adapter(call, unload_adapter_schema()); }
-
-}  // namespace
-
 Route unload_lora_adapter() {
   return {.method = "POST",
           .path = "/v1/unload_lora_adapter",
           .scope = Scope::kAdmin,
           .summary = "Unload an adapter: not yet supported, refused",
-          .handle = [](Service& service, Call call) { return answer_json<refuse>(service, std::move(call)); },
+          .handle =
+              [](Service& service, Call call) {
+                return answer_fields(service, std::move(call), unload_adapter_schema(), refuse_adapter);
+              },
           .body_schema = [] { return unload_adapter_schema().json(); }};
 }
 
