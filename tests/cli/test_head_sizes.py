@@ -25,7 +25,7 @@ def made(folder, family="Llama", layers=2, hidden=40, heads=4, kv_heads=2, head_
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     tokenizer.train_from_iterator([TEXT], trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=256).save_pretrained(folder)
     random = np.random.default_rng(seed)
     weights = gpt2_weights(hidden, layers) if family == "GPT2" else llama_weights(hidden, layers, heads, kv_heads,
                                                                                   head_dim or hidden // heads)
@@ -91,6 +91,16 @@ def test_a_head_size_that_no_kernel_takes_is_named_with_its_limit(millrace, tmp_
     model = made(tmp_path / "model", head_dim=20)
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"head_dim": head_dim}))
-    for command in (["run", model, "x"], ["inspect", model]):
-        outcome = millrace(*command, ok=False)
-        assert outcome.code != 0 and error in outcome.err, outcome.err
+    outcome = millrace("run", model, "-p", "x", ok=False)
+    assert outcome.code == 3 and outcome.out == "" and error in outcome.err, outcome.err
+    shown = millrace("inspect", model, ok=False)
+    assert error in shown.out + shown.err
+
+
+def test_attention_is_timed_with_the_bytes_of_the_cache_and_the_operations_of_the_head(millrace):
+    case = lambda head_dim: json.loads(millrace("bench", "kernels", "--op", "attention_decode", "--heads", f"8:2:{head_dim}", "--rows", "1",
+                                                "--context", "64", "--min-time", "0.001", "--repeats", "1", "--json", "-").out)["results"][0]
+    odd, even = case(100), case(112)
+    assert (odd["bytes"], odd["operations"] * 112) == (even["bytes"], even["operations"] * 100)
+    refused = millrace("bench", "kernels", "--op", "attention", "--heads", "8:2:258", ok=False)
+    assert refused.code == 2 and "of 1 to 256 dimensions" in refused.err
