@@ -212,6 +212,13 @@ Error nothing_usable(const std::string& where, Files files) {
 
 }  // namespace
 
+Error adapter_alone(const std::string& where) {
+  return make_error(ErrorCode::kUnsupported, "model",
+                    "{}: a PEFT adapter (adapter_config.json) without its base model; merge it into the base (PEFT's "
+                    "merge_and_unload(), then save_pretrained()) and name the directory of the result",
+                    where);
+}
+
 const RepositoryFile* find_file(Files files, std::string_view name) {
   const auto it = std::ranges::find(files, name, &RepositoryFile::name);
   return it == files.end() ? nullptr : &*it;
@@ -263,6 +270,7 @@ Result<ModelChoice> choose_model(const std::string& where, Files files, const st
       by_container || models.empty() || (!quantized && container == &checkpoint::weight_containers().front());
   if (container != nullptr && before_gguf) return choose_directory(where, files, *container, read);
   if (!models.empty() && !by_container) return prefer_gguf(where, files, models);
+  if (find_file(files, kAdapterConfig) != nullptr) return adapter_alone(where);
   return nothing_usable(where, files);
 }
 

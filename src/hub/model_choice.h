@@ -47,6 +47,10 @@ const RepositoryFile* find_file(std::span<const RepositoryFile> files, std::stri
 // The first of checkpoint::weight_containers() that `files` hold one of, of this name if one is given; null: none.
 const checkpoint::WeightContainer* find_container(std::span<const RepositoryFile> files, std::string_view name = {});
 
+// PEFT's file beside the weights of a LoRA, and what a repository or directory of nothing else is refused with.
+inline constexpr std::string_view kAdapterConfig = "adapter_config.json";
+Error adapter_alone(const std::string& where);
+
 // Limit of the index of shards, bytes.
 inline constexpr std::uint64_t kMaxIndexBytes = 64 << 20;
 

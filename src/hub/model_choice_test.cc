@@ -55,6 +55,14 @@ TEST(ModelChoice, ShardsOfGgufComeInOrderAndWhole) {
   EXPECT_NE(message(choose({"m-Q8_0-00002-of-00002.gguf"}, "Q8_0")).find("of its 2 shards only 1"), std::string::npos);
 }
 
+TEST(ModelChoice, AnAdapterAloneIsNoModel) {
+  const auto alone = choose({"README.md", "adapter_config.json", "adapter_model.safetensors", "tokenizer.json"});
+  EXPECT_EQ(alone.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(message(alone).find("merge_and_unload"), std::string::npos) << message(alone);
+  EXPECT_EQ(choose({"config.json", "model.safetensors", "adapter_config.json"})->format,
+            ModelChoice::Format::kSafetensors);
+}
+
 TEST(ModelChoice, AnIncompleteModelDoesNotHideAWholeOne) {
   EXPECT_EQ(choose({"m-Q4_K_M-00001-of-00002.gguf", "m-Q8_0.gguf"})->quantization, "Q8_0");
 }

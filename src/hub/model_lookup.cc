@@ -35,6 +35,7 @@ Result<std::string> resolve_directory(const fs::path& directory) {
   }
   if (error) return make_error(ErrorCode::kNotFound, "model", "{}: {}", directory.string(), error.message());
   if (found.size() == 1) return found.front();
+  if (found.empty() && is_there(directory / kAdapterConfig)) return adapter_alone(directory.string());
   return make_error(ErrorCode::kNotFound, "model", "{}: no config.json, and {} .gguf files{}", directory.string(),
                     found.size(), found.empty() ? "" : ": name the one you mean");
 }

@@ -61,8 +61,8 @@ def test_settings_that_python_wrote_as_floats(millrace, model):
     assert millrace("run", model, "Hello", "-n", 4, "--ignore-eos", "--temperature", 0, "--max-model-len", 512).code == 0
 
 
-@pytest.mark.parametrize("file, limit", [("tokenizer_config.json", 8 << 20), ("config.json", None)])
-def test_a_number_of_ten_megabytes_is_refused_or_read(millrace, model, file, limit):
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
+def test_a_number_of_ten_megabytes_is_refused_by_file_and_limit(millrace, model, file):
     text = (model / file).read_text().rstrip()
     (model / file).write_text(f'{text[:-1]}, "a": {"7" * 10_000_000}}}')
     outcome = millrace("tokenize", model, "--ids", TEXT, ok=False)
@@ -76,6 +76,20 @@ def test_deep_nesting_is_refused_by_name(millrace, model, file):
     (model / file).write_text(f'{text[:-1]}{"," if len(text) > 2 else ""} "a": {"[" * 100_000}NaN{"]" * 100_000}}}')
     outcome = millrace("tokenize", model, "--ids", TEXT, ok=False)
     assert outcome.code == 3 and file in outcome.err and outcome.err.count("\n") == 1, outcome.err
+
+
+def test_an_adapter_as_peft_saves_it_is_no_model_and_beside_one_it_does_no_harm(millrace, model, tmp_path):
+    adapter = {"base_model_name_or_path": "org/base", "peft_type": "LORA", "r": 8, "lora_alpha": 16.0, "loftq_config": {},
+               "target_modules": ["q_proj", "v_proj"], "lora_dropout": float("nan"), "modules_to_save": None}
+    expected = ids(millrace, model)
+    alone = tmp_path / "adapter"
+    alone.mkdir()
+    for folder in (model, alone):
+        (folder / "adapter_config.json").write_text(json.dumps(adapter))
+        (folder / "adapter_model.safetensors").write_bytes(b"")
+    assert ids(millrace, model) == expected
+    outcome = millrace("tokenize", alone, "--ids", TEXT, ok=False)
+    assert outcome.code == 3 and "merge_and_unload" in outcome.err and str(alone) in outcome.err
 
 
 @pytest.mark.parametrize("value", ["[1, NaN", "nan", "Inf", "1e", "01e400", "--1"])
