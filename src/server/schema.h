@@ -81,7 +81,7 @@ class Schema {
                  [name, expected, neutral = std::move(neutral), keep = std::move(keep)](
                      T& to, const Json& value, FieldNotes& notes) -> Result<void> {
                    if (is_one_of(value, neutral)) return {};
-                   if (!has_shape(value, expected)) return not_of_shape(name, expected);
+                   if (!has_shape(value, expected)) return not_of_shape(name, value, expected);
                    if (keep) keep(to, value);
                    notes.add(name);
                    return {};
@@ -137,10 +137,7 @@ class Schema {
                  [=](T& to, const Json& value) -> Result<void> {
                    if (!value.is_string()) return wrong_type(name, "a string");
                    const auto& text = value.get_ref<const std::string&>();
-                   if (const std::size_t n = characters(text); n > longest) {
-                     return make_error(ErrorCode::kInvalidArgument, name, "{} has {} characters: the limit is {}", name,
-                                       n, longest);
-                   }
+                   if (const std::size_t n = characters(text); n > longest) return too_long(name, n, longest);
                    get(to) = text;
                    return {};
                  });
@@ -216,14 +213,19 @@ class Schema {
     }
     return {};
   }
-  static Error not_of_shape(const std::string& name, const Json& shape) {
+  static Error too_long(const std::string& name, std::size_t length, std::size_t limit) {
+    return make_error(ErrorCode::kInvalidArgument, name, "{} has {} characters: the limit is {}", name, length, limit);
+  }
+  static Error not_of_shape(const std::string& name, const Json& value, const Json& shape) {
     if (shape.contains("enum")) {
       return make_error(ErrorCode::kUnsupported, name, "{} is not supported: expected one of {}", name,
                         dumped(shape["enum"]));
     }
-    return wrong_type(name, shape.contains("maxLength") ? fmt::format("a string of at most {} characters",
-                                                                      shape["maxLength"].template get<int>())
-                                                        : fmt::format("of type {}", dumped(shape["type"])));
+    if (value.is_string() && shape.contains("maxLength")) {
+      return too_long(name, characters(value.get_ref<const std::string&>()),
+                      shape["maxLength"].template get<std::size_t>());
+    }
+    return wrong_type(name, fmt::format("of type {}", dumped(shape["type"])));
   }
   static Json nullable(Json shape) {
     const Json null_type = {{"type", "null"}};

@@ -68,7 +68,7 @@ TEST(Schema, AListedFieldIsTakenAndNotedUnlessItAsksForNothing) {
   EXPECT_EQ(read(R"({"outer": {"depth": 1, "style": "loud"}})").code, ErrorCode::kUnsupported);
   EXPECT_EQ(read(R"({"outer": {"depth": 1, "style": 5}})").param, "outer.style");
   EXPECT_EQ(read(R"({"user": 5})").code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(read(R"({"user": "abcd"})").error, "user must be a string of at most 3 characters");
+  EXPECT_EQ(read(R"({"user": "abcd"})").error, "user has 4 characters: the limit is 3");
 }
 
 TEST(Schema, ARefusedFieldTakesOnlyWhatAsksForNothing) {
