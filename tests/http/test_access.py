@@ -9,7 +9,7 @@ from running_server import PROGRAM, environment, events, read_all, unchunked
 
 TEXT = "/v1/completions"
 HI = {"prompt": "Hi", "max_tokens": 1}
-INFER, ADMIN, METRICS, OTHER = "infer-key-000", "admin-key-000", "metrics-key-0", "other-key-000"
+INFER, ADMIN, METRICS, OTHER, RED_ADMIN = "infer-key-000", "admin-key-000", "metrics-key-0", "other-key-000", "red-admin-key"
 
 
 def bearer(key):
@@ -23,6 +23,7 @@ def guarded(start, tmp_path_factory):
 {INFER} tenant=red
 {OTHER} tenant=blue scopes=infer
 {ADMIN} scopes=admin
+{RED_ADMIN} tenant=red scopes=admin
 {METRICS} scopes=metrics
 limited-key-0 tenant=slow rpm=2
 single-key-00 tenant=single concurrent=1
@@ -60,6 +61,16 @@ def test_every_key_that_is_shown_is_looked_at(guarded):
     for lines in [(good, bad), (bad, good), (good, other), (same_tenant, bad), (bad, same_tenant), (f"Authorization: Bearer wrong-key-000", same_tenant),
                   (good, "Authorization: Bearer wrong-key-000"), ("Authorization: Basic eDp5",)]:
         assert status(*lines) == 401, lines
+
+
+def test_keys_of_one_tenant_open_what_each_of_them_opens(guarded):
+    body = {"lora_name": "a", "lora_path": "b"}
+    assert guarded.post(TEXT, HI, {"X-Api-Key": INFER}).status == 200
+    assert guarded.post("/v1/load_lora_adapter", body, {"X-Api-Key": RED_ADMIN}).error["code"] == "unsupported"
+    for path in (TEXT, "/v1/load_lora_adapter"):
+        for one, other in ((INFER, RED_ADMIN), (RED_ADMIN, INFER)):
+            reply = guarded.post(path, HI, bearer(one) | {"X-Api-Key": other})
+            assert reply.status == 403 and reply.error["code"] == "scope_missing"
 
 
 def test_the_scheme_has_no_case_and_takes_spaces(guarded):

@@ -127,6 +127,16 @@ def test_listed_fields_are_listed_unless_they_ask_for_nothing(server, schemas, p
     assert not wrong
 
 
+@pytest.mark.parametrize("path, name, values", [
+    (CHAT, "service_tier", ["flex", "priority", "scale"]), (RESPONSES, "service_tier", ["flex"]), (MESSAGES, "service_tier", ["priority"]),
+    (RESPONSES, "include", [["message.output_text.logprobs"], ["reasoning.encrypted_content", "file_search_call.results"]]),
+    (CHAT, "modalities", [["text", "audio"]]), (MESSAGES, "context_management", [{"edits": [{"type": "clear_tool_uses_20250919"}]}])])
+def test_what_would_change_the_answer_is_refused(server, path, name, values):
+    for value in values:
+        reply, _ = ask(server, path, name, value)
+        assert refused(reply, name) and "not supported" in reply.error["message"], (value, reply)
+
+
 def test_members_that_nobody_knows_are_listed_with_their_objects(server):
     def ignored(path, more):
         reply = server.post(path, BODIES[path] | more)
