@@ -45,8 +45,8 @@ TEST(StrictJson, DropsAByteOrderMarkInFrontAlone) {
 }
 
 TEST(StrictJson, MakesNothingValidThatPythonRefuses) {
-  for (const std::string text : {"-", "--1", "1e", "01e400", "1.e400", "1e400.5", "\"\\ud8", "\"\\",
-                                 "\"abc", "nan", "Inf", "{\"a\":}"}) {
+  for (const std::string text :
+       {"-", "--1", "1e", "01e400", "1.e400", "1e400.5", "\"\\ud8", "\"\\", "\"abc", "nan", "Inf", "{\"a\":}"}) {
     EXPECT_EQ(strict_json(text), text);
   }
   EXPECT_EQ(strict_json(std::string(500, '0')), std::string(500, '0'));

@@ -39,9 +39,10 @@ Error with_other_reading(Error error, const std::string& argument) {
                            error.code == ErrorCode::kBadFile || error.code == ErrorCode::kResourceExhausted;
   if (other_cause || argument == "default" || hub::is_path_reference(argument) || exists(argument)) return error;
   const std::string word = shell_quoted(argument);
-  error.message += fmt::format(". {0} was read as the name of a model (to download it: millrace pull {0}); as a prompt "
-                               "for the default model: millrace run default {0}",
-                               word);
+  error.message += fmt::format(
+      ". {0} was read as the name of a model (to download it: millrace pull {0}); as a prompt "
+      "for the default model: millrace run default {0}",
+      word);
   return error;
 }
 

@@ -56,11 +56,11 @@ const std::string kUsage =
     R"({"id":"c1","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}})";
 
 TEST(StreamedAnswer, CountsTokensBesideNumbersThatPythonWrote) {
-  const RequestRecord record =
-      whole({R"({"id":"c1","created":1000000000000000019884624838656,"choices":[{"text":"a","logprobs":{"token_logprobs":[NaN]}}]})",
-             R"({"choices":[{"text":"b\ud83d","logprobs":{"token_logprobs":[-Infinity]}}]})",
-             R"({"choices":[{"text":"","finish_reason":"stop"}],"usage":{"prompt_tokens":12.0,"completion_tokens":2,"cost":1e400}})",
-             "[DONE]"});
+  const RequestRecord record = whole(
+      {R"({"id":"c1","created":1000000000000000019884624838656,"choices":[{"text":"a","logprobs":{"token_logprobs":[NaN]}}]})",
+       R"({"choices":[{"text":"b\ud83d","logprobs":{"token_logprobs":[-Infinity]}}]})",
+       R"({"choices":[{"text":"","finish_reason":"stop"}],"usage":{"prompt_tokens":12.0,"completion_tokens":2,"cost":1e400}})",
+       "[DONE]"});
   EXPECT_EQ(record.events.size(), 2u);
   EXPECT_EQ(record.text, "ab\uFFFD");
   EXPECT_EQ(record.finish_reason, "stop");
