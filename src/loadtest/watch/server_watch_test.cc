@@ -55,12 +55,13 @@ struct Watched {
   std::map<std::string, double> counters() const { return {facts.counters.begin(), facts.counters.end()}; }
 };
 
-// Watches until /metrics was asked for `times` times or more; the run begins after the first reading.
+// Watches until /metrics was asked for `times` times or more. The first reading is the run's: where the run began later,
+// another reading might already lie between.
 Watched watched(std::function<std::string(int)> text, int times, pid_t process = 0, const ServedModel& model = {},
                 double read_gb_s = 0.0) {
   Metrics metrics(std::move(text));
-  ServerWatch watch(metrics.target(), process, 1ms);
   const TimePoint started = Clock::now();
+  ServerWatch watch(metrics.target(), process, 1ms);
   metrics.wait_until_asked(times);
   auto [facts, samples] = watch.finish(started, model, read_gb_s);
   return {std::move(facts), std::move(samples), watch.processes(), metrics.asked()};
