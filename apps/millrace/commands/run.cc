@@ -136,7 +136,7 @@ class Runner {
 };
 
 std::string read_stdin() {
-  std::string text(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
