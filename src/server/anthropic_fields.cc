@@ -251,6 +251,14 @@ void add_anthropic_not_done(GenerationSchema& s) {
                {Json::object(), {{"edits", Json::array()}}, {{"edits", Json::array({keep_all})}}});
 }
 
+Result<void> read_stop_sequences(Fields& to, const Json& value) {
+  if (!value.is_array()) return GenerationSchema::wrong_type("stop_sequences", "a list of strings");
+  auto read = read_strings("stop_sequences", value, L::kStops, L::kStopLength);
+  if (!read) return read.error();
+  to.stop = std::move(*read);
+  return {};
+}
+
 GenerationSchema make_schema(bool counts_only) {
   GenerationSchema s;
   const Json block = {{"type", "object"},
@@ -291,13 +299,7 @@ GenerationSchema make_schema(bool counts_only) {
              {{"type", {"array", "null"}},
               {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopLength}}},
               {"maxItems", L::kStops}},
-             [](Fields& f, const Json& value) -> Result<void> {
-               if (!value.is_array()) return GenerationSchema::wrong_type("stop_sequences", "a list of strings");
-               auto read = read_strings("stop_sequences", value, L::kStops, L::kStopLength);
-               if (!read) return read.error();
-               f.stop = std::move(*read);
-               return {};
-             })
+             read_stop_sequences)
       .number(
           "temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 1.0}, "0 = greedy")
       .number(
