@@ -61,7 +61,7 @@ Pieces chat_pieces(const std::string& path, const checkpoint::Checkpoint& checkp
     throw_load_error(ErrorCode::kInvalidArgument, "chat", "{}: {}", path, e.what());
   }
   if (request.is_array()) request = {{"messages", std::move(request)}};
-  return format->render(request, app::unix_time_now()).or_throw();
+  return app::render_chat(*format, std::move(request)).or_throw();
 }
 
 // "1, 2 3" or "[1, 2, 3]".
