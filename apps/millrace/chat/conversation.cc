@@ -7,6 +7,14 @@
 #include "server/tools/tool_prompt.h"
 
 namespace millrace::app {
+namespace {
+
+std::int64_t unix_time_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+}  // namespace
 
 std::shared_ptr<const text::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint) {
   if (checkpoint.chat_templates.empty()) return nullptr;
@@ -18,9 +26,21 @@ std::shared_ptr<const text::ChatFormat> load_chat_format(const checkpoint::Check
   return text::ChatFormat::load(checkpoint.chat_templates, context).or_throw();
 }
 
-std::int64_t unix_time_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format, nlohmann::ordered_json request) {
+  const auto list = [&](const char* name) {
+    const nlohmann::ordered_json found = request.is_object() ? request.value(name, nlohmann::ordered_json()) : nullptr;
+    const bool good = found.is_array() && std::ranges::all_of(found, [](const auto& item) { return item.is_object(); });
+    return good ? found : nullptr;  // anything else is for render() to refuse
+  };
+  const nlohmann::ordered_json messages = list("messages"), tools = list("tools");
+  if (messages.is_array()) {
+    const auto capabilities = format.capabilities(!tools.empty());
+    if (!capabilities) return capabilities.error();
+    const bool calls = request.value("tool_choice", nlohmann::ordered_json()) != "none";
+    request["messages"] = server::tools::spelled_out(messages, calls ? tools : nullptr, *capabilities);
+    if (tools.is_array() && !capabilities->tools) request.erase("tools");
+  }
+  return format.render(request, unix_time_now());
 }
 
 Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format, nlohmann::ordered_json request) {

@@ -12,7 +12,10 @@ namespace millrace::app {
 
 // The model's chat templates, ready; null if it has none. Throws LoadError if one does not work.
 std::shared_ptr<const text::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
-std::int64_t unix_time_now();
+
+// A request as ChatFormat::render() takes it, through the model's template as the server renders one: what the template
+// cannot say, definitions of tools and calls among it, is spelled out in its messages.
+Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format, nlohmann::ordered_json request);
 
 // A request as ChatFormat::render() takes it, through the model's template as the server renders one: what the template
 // cannot say, definitions of tools and calls among it, is spelled out in its messages.
