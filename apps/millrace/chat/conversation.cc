@@ -43,23 +43,6 @@ Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format,
   return format.render(request, unix_time_now());
 }
 
-Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format, nlohmann::ordered_json request) {
-  const auto list = [&](const char* name) {
-    const nlohmann::ordered_json found = request.is_object() ? request.value(name, nlohmann::ordered_json()) : nullptr;
-    const bool good = found.is_array() && std::ranges::all_of(found, [](const auto& item) { return item.is_object(); });
-    return good ? found : nullptr;  // anything else is for render() to refuse
-  };
-  const nlohmann::ordered_json messages = list("messages"), tools = list("tools");
-  if (messages.is_array()) {
-    const auto capabilities = format.capabilities(!tools.empty());
-    if (!capabilities) return capabilities.error();
-    const bool calls = request.value("tool_choice", nlohmann::ordered_json()) != "none";
-    request["messages"] = server::tools::spelled_out(messages, calls ? tools : nullptr, *capabilities);
-    if (tools.is_array() && !capabilities->tools) request.erase("tools");
-  }
-  return format.render(request, unix_time_now());
-}
-
 Conversation::Conversation(const checkpoint::Checkpoint& checkpoint) : checkpoint_(checkpoint) {
   if (checkpoint.tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint.path);

@@ -17,10 +17,6 @@ std::shared_ptr<const text::ChatFormat> load_chat_format(const checkpoint::Check
 // cannot say, definitions of tools and calls among it, is spelled out in its messages.
 Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format, nlohmann::ordered_json request);
 
-// A request as ChatFormat::render() takes it, through the model's template as the server renders one: what the template
-// cannot say, definitions of tools and calls among it, is spelled out in its messages.
-Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format, nlohmann::ordered_json request);
-
 // The messages of a chat and how they become a prompt: through the model's chat template, or, for a model without one,
 // as plain text to continue.
 class Conversation {
