@@ -97,6 +97,21 @@ def test_a_head_size_that_no_kernel_takes_is_named_with_its_limit(millrace, tmp_
     assert error in shown.out + shown.err
 
 
+def test_pages_on_disk_are_not_taken_for_those_of_the_same_weights_in_other_heads(millrace, tmp_path):
+    model = made(tmp_path / "model", hidden=1280, layers=8, kv_heads=4, head_dim=20)  # computing a page takes longer than reading it
+
+    def cached():
+        report = millrace("bench", "throughput", model, "--requests", 2, "--concurrency", 1, "--shared-prefix-tokens", 200, "--input-tokens", 8,
+                          "--output-tokens", 2, "--prefix-caching", "--warmup", 0, "--kv-archive", tmp_path / "kv", "--json", "-").out
+        return json.loads(report)["results"]["cached_tokens"]
+
+    assert [cached(), cached()] == [192, 384]
+    config = json.loads((model / "config.json").read_text())
+    heads = dict(num_attention_heads=8, num_key_value_heads=8, head_dim=10)  # pages of the same size
+    (model / "config.json").write_text(json.dumps(config | heads))
+    assert cached() == 192
+
+
 def test_attention_is_timed_with_the_bytes_of_the_cache_and_the_operations_of_the_head(millrace):
     case = lambda head_dim: json.loads(millrace("bench", "kernels", "--op", "attention_decode", "--heads", f"8:2:{head_dim}", "--rows", "1",
                                                 "--context", "64", "--min-time", "0.001", "--repeats", "1", "--json", "-").out)["results"][0]
