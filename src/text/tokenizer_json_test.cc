@@ -156,8 +156,12 @@ TEST(SpecialToken, OfOneCharacterStaysASymbolOfAUsersText) {
   const std::string pieces = R"({"type": "WordPiece", "unk_token": "?", "vocab": {"?": 0, "a": 1, "##b": 2}})";
   EXPECT_EQ(ids(file_of(pieces, special("a", 1) + "," + special("##b", 2)), "ab", false), (Ids{1, 2}));
   const std::string affixes =
-      R"({"type": "BPE", "end_of_word_suffix": "</w>", "vocab": {"a": 0, "b</w>": 1}, "merges": []})";
-  EXPECT_EQ(ids(file_of(affixes, special("b</w>", 1)), "ab", false), (Ids{0, 1}));
+      R"({"type": "BPE", "continuing_subword_prefix": "#", "end_of_word_suffix": "</w>", "merges": [], "vocab": )"
+      R"({"a": 0, "#b": 1, "#c</w>": 2, "d</w>": 3}})";
+  const std::string all =
+      special("a", 0) + "," + special("#b", 1) + "," + special("#c</w>", 2) + "," + special("d</w>", 3);
+  EXPECT_EQ(ids(file_of(affixes, all), "abc", false), (Ids{0, 1, 2}));
+  EXPECT_EQ(ids(file_of(affixes, all), "d", false), (Ids{3}));
 }
 
 TEST(SpecialToken, ThatIsLongerIsNeverAUsersText) {

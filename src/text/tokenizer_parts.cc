@@ -89,12 +89,11 @@ bool is_symbol(std::string_view text, Affixes affixes) {
   const auto is_character = [](std::string_view part) {
     return !part.empty() && code_point_at(part, 0).size == part.size();
   };
-  const bool begins = text.starts_with(affixes.prefix), ends = text.ends_with(affixes.suffix);
-  const std::string_view tail = begins ? text.substr(affixes.prefix.size()) : text;
-  return is_character(text) || is_character(tail) ||
-         (ends && is_character(text.substr(0, text.size() - affixes.suffix.size()))) ||
-         (begins && tail.ends_with(affixes.suffix) &&
-          is_character(tail.substr(0, tail.size() - affixes.suffix.size())));
+  const auto ends_as_one = [&](std::string_view part) {
+    return is_character(part) ||
+           (part.ends_with(affixes.suffix) && is_character(part.substr(0, part.size() - affixes.suffix.size())));
+  };
+  return ends_as_one(text) || (text.starts_with(affixes.prefix) && ends_as_one(text.substr(affixes.prefix.size())));
 }
 
 std::vector<bool> hidden_tokens(const TokenizerParts& parts, Affixes affixes) {
