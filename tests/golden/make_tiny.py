@@ -14,7 +14,7 @@ import gguf
 import numpy as np
 import torch
 import transformers as hf
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 OUT = pathlib.Path(__file__).parent / "tiny"
 TOKENS = 48
@@ -40,6 +40,7 @@ VARIANTS = {
     "mistral": (hf.MistralConfig, dict(sliding_window=None)),
     "qwen2": (hf.Qwen2Config, dict(rope_theta=1000000.0)),
     "qwen2_window": (hf.Qwen2Config, dict(use_sliding_window=True, sliding_window=8, max_window_layers=1)),
+    "mimo": (hf.Qwen2Config, dict(rope_theta=640000.0)),
     "qwen3": (hf.Qwen3Config, dict(tie_word_embeddings=True)),
     "gpt2": (hf.GPT2Config, dict(vocab_size=64, n_embd=32, n_layer=2, n_head=2, n_positions=64, n_inner=64,
                                  attn_implementation="eager", bos_token_id=1, eos_token_id=2)),
@@ -73,6 +74,23 @@ def make_model(name, config_class, changes):
             else:
                 p.copy_(torch.randn_like(p) * 1.5 / p.shape[-1] ** 0.5)
     return model
+
+
+def make_mimo(folder):
+    """Turns a folder of Qwen2 into one as XiaomiMiMo/MiMo-7B is published: Qwen2's layers under another name, whose code comes with the
+    model, and a layer for multi-token prediction that the forward pass does not use. Transformers has no MiMo of its own."""
+    config = json.loads((folder / "config.json").read_text())
+    config.update(architectures=["MiMoForCausalLM"], model_type="mimo", attention_bias=True, num_nextn_predict_layers=1,
+                  head_dim=config["hidden_size"] // config["num_attention_heads"],
+                  auto_map={"AutoConfig": "configuration_mimo.MiMoConfig", "AutoModel": "modeling_mimo.MiMoModel",
+                            "AutoModelForCausalLM": "modeling_mimo.MiMoForCausalLM"})
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    tensors = load_file(folder / "model.safetensors")
+    hidden, own = config["hidden_size"], "model.mtp_layers.0."
+    tensors |= {name.replace("model.layers.0.", own): tensor.clone() for name, tensor in tensors.items() if "layers.0." in name}
+    tensors |= {own + name + ".weight": torch.ones(hidden) for name in ("token_layernorm", "hidden_layernorm", "final_layernorm")}
+    tensors[own + "input_proj.weight"] = torch.randn(hidden, 2 * hidden)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def permute_to_pairs(weight, heads):
@@ -142,6 +160,8 @@ def main():
             logits = model(tokens).logits[0].float().contiguous()
         save_file({"logits": logits}, folder / "expected.safetensors")
         (folder / "expected.json").write_text(json.dumps({"tokens": tokens[0].tolist()}) + "\n")
+        if name == "mimo":
+            make_mimo(folder)
         if name in GGUF_ARCHITECTURES:
             write_gguf(folder / "model.gguf", model, GGUF_ARCHITECTURES[name])
         print(name, "logits std", float(logits.std()))

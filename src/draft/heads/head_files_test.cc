@@ -164,7 +164,7 @@ TEST_F(HeadFilesTest, NameTheTensorOrFieldThatIsWrong) {
 
 TEST_F(HeadFilesTest, OfRandomWeightsFitTheModelOfTheirShape) {
   const model::SynthShape& shape = *model::find_synth_shape("tiny");
-  const std::string directory = testing::TempDir() + "millrace_" + std::to_string(getpid()) + "_synth";
+  const std::string directory = MadeFiles::made_directory("synth");
   WorkerTeam team(2);
   const auto write = [&](Result<model::SynthModel> plan, const std::string& name) {
     model::write_synth(std::move(plan).or_throw(), directory + name, team).or_throw();

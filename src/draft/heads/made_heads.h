@@ -68,8 +68,7 @@ class MadeFiles {
   // Returns the directory, one of this process's own. Weights called .bin or .pt are a file of torch.
   std::string write(const std::string& name, const std::string& config,
                     const std::string& weights = "model.safetensors") const {
-    const std::string directory = testing::TempDir() + "millrace_" + std::to_string(getpid()) + "_" + name;
-    std::filesystem::create_directories(directory);
+    const std::string directory = made_directory(name);
     std::ofstream(directory + "/config.json") << config;
     if (!weights.ends_with(".safetensors")) {
       std::ofstream(directory + "/" + weights, std::ios::binary) << torch_file();
@@ -93,6 +92,17 @@ class MadeFiles {
     const auto length = static_cast<std::uint64_t>(header.size());
     std::ofstream file(directory + "/" + weights, std::ios::binary);
     file.write(reinterpret_cast<const char*>(&length), 8) << header << data;
+    return directory;
+  }
+
+  // A directory of this process's own, which goes with it.
+  static std::string made_directory(const std::string& name) {
+    static const struct Root {
+      ~Root() { std::filesystem::remove_all(path); }
+      std::string path = testing::TempDir() + "millrace_heads_" + std::to_string(getpid());
+    } root;
+    const std::string directory = root.path + "/" + name;
+    std::filesystem::create_directories(directory);
     return directory;
   }
 
