@@ -3,7 +3,7 @@
 # `TYPE q4_0()` in the namespace of its folder below ROOT (default src/): millrace::a::b. No static initialisers and no list to edit: a static library's
 # linker drops objects that nothing names, and this table names them all.
 function(mr_table)
-  cmake_parse_arguments(ARG "" "TARGET;NAME;TYPE;HEADER;NAMESPACE;ROOT" "DIRS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "TARGET;NAME;TYPE;HEADER;NAMESPACE;ROOT" "DIRS" ${ARGN})
   if(NOT ARG_ROOT)
     set(ARG_ROOT ${PROJECT_SOURCE_DIR}/src)
   endif()
@@ -13,6 +13,9 @@ function(mr_table)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cc)
     list(FILTER files EXCLUDE REGEX "_test\\.cc$")
     list(SORT files)
+    if(NOT ARG_TOGETHER)  # see unity.cmake
+      set_source_files_properties(${files} PROPERTIES MR_ALONE ON)
+    endif()
     file(RELATIVE_PATH rel ${ARG_ROOT} ${CMAKE_CURRENT_SOURCE_DIR}/${dir})
     string(REPLACE "/" "::" ns "millrace::${rel}")
     foreach(file IN LISTS files)

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <functional>
 #include <span>
 #include <string_view>
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::app {
 

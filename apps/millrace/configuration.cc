@@ -1,8 +1,8 @@
 #include "configuration.h"
+#include "cli.h"
 
 #include <fmt/core.h>
 
-#include <CLI/Config.hpp>
 #include <algorithm>
 #include <cctype>
 #include <charconv>

@@ -4,6 +4,7 @@
 
 #include "base/checksum.h"
 #include "base/log.h"
+#include "cli.h"
 #include "commit.gen.h"
 #include "engine/turn_executor.h"
 #include "model/computation_key.h"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 
@@ -9,6 +8,10 @@
 #include "kv/page_archive.h"
 #include "loaded_model.h"
 #include "speculation_flags.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::engine {
 class FairTurn;

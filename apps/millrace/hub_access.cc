@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli.h"
 #include "hub/curl_client.h"
 #include "hub/model_lookup.h"
 #include "printable.h"

@@ -1,12 +1,15 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
 #include "hub/cache_layout.h"
 #include "hub/pull.h"
 #include "hub/settings.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::app {
 

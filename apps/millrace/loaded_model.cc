@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
+#include "cli.h"
 #include "hub/model_lookup.h"
 #include "outlier_policy.h"
 

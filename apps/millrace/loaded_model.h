@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +10,10 @@
 #include "checkpoint/checkpoint.h"
 #include "hub_access.h"
 #include "model/transformer.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::app {
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli.h"
 #include "command.h"
 #include "printable.h"
 #include "usage_error.h"

@@ -7,6 +7,7 @@
 
 #include "bench/report.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "engine/local_executor.h"
 #include "loadgen/blank_tokenizer.h"
 #include "loadgen/objective.h"

@@ -5,6 +5,10 @@
 
 #include "engine_flags.h"
 
+namespace CLI {
+class App;
+}
+
 namespace millrace::app {
 
 // `simulate` as a planning tool: what policies do with a load on a machine whose speed `doctor --model-speed` measured.

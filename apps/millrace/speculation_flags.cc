@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "cli.h"
 #include "model/model_spec.h"
 
 namespace millrace::app {

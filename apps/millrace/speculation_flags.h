@@ -1,12 +1,15 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 
 #include "engine/engine.h"
 #include "engine/local_executor.h"
 #include "loaded_model.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::app {
 

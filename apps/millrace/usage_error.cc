@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli.h"
+
 namespace millrace::app {
 namespace {
 

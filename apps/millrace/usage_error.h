@@ -1,7 +1,11 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 namespace millrace::app {
 

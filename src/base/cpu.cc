@@ -11,17 +11,12 @@
 #include <sstream>
 #include <utility>
 
+#include "base/first_line.h"
+
 namespace millrace {
 namespace {
 
 constexpr std::array<std::string_view, 5> kIsaNames = {"scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"};
-
-std::string first_line(const char* path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 // The value of the first "key : value" line of /proc/cpuinfo or /proc/meminfo.
 std::string proc_value(const char* path, std::string_view key) {

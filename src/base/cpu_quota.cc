@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <string>
 
 #include "base/cpu.h"
+#include "base/first_line.h"
 
 namespace millrace {
 namespace {
-
-std::string first_line(const char* path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 std::optional<double> number(std::string_view text) {
   double value = 0.0;

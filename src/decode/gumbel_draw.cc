@@ -9,7 +9,7 @@
 namespace millrace::decode {
 namespace {
 
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kNoiseBlock = 256;
 
 // A candidate of at most `largest` beats `best` only if -log(u) < exp(largest - best), so only if its 53 bits are at
 // least this, as 1 - u <= -log(u). A little less, for rounding.
@@ -29,8 +29,8 @@ std::int32_t gumbel_draw(const Candidates& candidates, std::uint64_t seed, std::
 
   const Candidate* best = &likeliest(candidates);  // the likeliest first: few beat it
   double best_value = value(*best, bits_of(*best));
-  for (std::size_t begin = 0; begin < candidates.size(); begin += kBlock) {
-    const std::size_t end = std::min(begin + kBlock, candidates.size());
+  for (std::size_t begin = 0; begin < candidates.size(); begin += kNoiseBlock) {
+    const std::size_t end = std::min(begin + kNoiseBlock, candidates.size());
     const float largest = largest_logit(std::span(candidates).subspan(begin, end - begin));
     std::uint64_t least = least_bits(largest, best_value);
     for (std::size_t i = begin; i < end; ++i) {

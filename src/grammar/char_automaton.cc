@@ -17,7 +17,6 @@ using Edge = CharAutomaton::Edge;
 using StateId = std::int32_t;
 
 constexpr StateId kNowhere = -1;
-constexpr std::int64_t kEdgesOfAState = 16;  // this many edges cost as much as a state
 
 const State& at(const std::vector<State>& states, StateId id) { return states[static_cast<std::size_t>(id)]; }
 
@@ -66,7 +65,7 @@ Result<CharAutomaton> product(const CharAutomaton& a, const CharAutomaton& b, Wo
                     if (is_new) pairs.emplace_back(to_left, to_right);
                     state.edges.push_back({first, last, place->second});
                   });
-    const auto cost = 1 + static_cast<std::int64_t>(state.edges.size()) / kEdgesOfAState;
+    const auto cost = 1 + static_cast<std::int64_t>(state.edges.size()) / CharAutomaton::kEdgesOfAState;
     if (auto fine = meter.spend(cost); !fine) return fine.error();
     made.push_back(std::move(state));
   }

@@ -17,6 +17,7 @@ inline constexpr char32_t kLastCodePoint = 0x10FFFF, kFirstSurrogate = 0xD800, k
 // are one where no loop tells them apart. Surrogates are no characters: edges may span them, and they never fit.
 class CharAutomaton {
  public:
+  static constexpr std::int64_t kEdgesOfAState = 16;  // this many edges cost as much as a state
   struct Edge {
     char32_t first, last;  // 0 .. kLastCodePoint
     std::int32_t target;

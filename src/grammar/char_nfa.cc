@@ -12,16 +12,7 @@ using StateId = CharNfa::StateId;
 using Subset = std::vector<StateId>;  // ascending
 using Edge = CharAutomaton::Edge;
 
-struct SubsetHash {
-  std::size_t operator()(const Subset& subset) const noexcept {
-    return std::hash<std::string_view>()(
-        {reinterpret_cast<const char*>(subset.data()), subset.size() * sizeof(StateId)});
-  }
-};
-using SubsetIds = std::unordered_map<Subset, std::int32_t, SubsetHash>;
-
-constexpr std::int64_t kEdgesOfAState = 16;  // this many edges cost as much as a state
-constexpr std::int64_t kMuchWork = 4096;     // edges, of one state, that are not yet paid for
+constexpr std::int64_t kMuchWork = 4096;  // edges, of one state, that are not yet paid for
 
 }  // namespace
 
@@ -41,6 +32,14 @@ void CharNfa::add_free_edge(StateId from, StateId to, When when) {
 // A state of the automaton is the set of states that may be current, told apart by those from which a character can be
 // taken or the end reached.
 class SubsetConstruction {
+  struct SubsetHash {
+    std::size_t operator()(const Subset& subset) const noexcept {
+      return std::hash<std::string_view>()(
+          {reinterpret_cast<const char*>(subset.data()), subset.size() * sizeof(StateId)});
+    }
+  };
+  using SubsetIds = std::unordered_map<Subset, std::int32_t, SubsetHash>;
+
  public:
   SubsetConstruction(const CharNfa& nfa, StateId end, WorkMeter& meter)
       : nfa_(nfa), end_(end), meter_(meter), marks_(nfa.states_.size()) {
@@ -141,7 +140,7 @@ class SubsetConstruction {
   }
 
   Result<void> pay() {
-    const std::int64_t cost = 1 + work_ / kEdgesOfAState;
+    const std::int64_t cost = 1 + work_ / CharAutomaton::kEdgesOfAState;
     work_ = 0;
     return meter_.spend(cost);
   }

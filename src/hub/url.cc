@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxUrlBytes = 16384;
 
-using Handle = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+using UrlHandle = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
 
 std::string part(CURLU* handle, CURLUPart which, unsigned flags = 0) {
   char* text = nullptr;
@@ -51,12 +51,12 @@ Result<Url> set_and_read(CURLU* handle, const std::string& text) {
 }  // namespace
 
 Result<Url> parse_url(const std::string& text) {
-  const Handle handle(curl_url(), &curl_url_cleanup);
+  const UrlHandle handle(curl_url(), &curl_url_cleanup);
   return set_and_read(handle.get(), text);
 }
 
 Result<Url> resolve_url(const Url& base, const std::string& location) {
-  const Handle handle(curl_url(), &curl_url_cleanup);
+  const UrlHandle handle(curl_url(), &curl_url_cleanup);
   if (auto set = set_and_read(handle.get(), base.text); !set) return set;
   return set_and_read(handle.get(), location);
 }

@@ -26,5 +26,6 @@ inline bool goes_before(const Place& a, const Place& b) noexcept {
 inline bool arrived_before(const Sequence& a, const Sequence& b) noexcept {
   return a.arrival != b.arrival ? a.arrival < b.arrival : a.id < b.id;
 }
+inline bool in_order_of_arrival(const Sequence* a, const Sequence* b) noexcept { return arrived_before(*a, *b); }
 
 }  // namespace millrace::sched

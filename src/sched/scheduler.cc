@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kHintsAStep = 4;  // waiting sequences whose cached_hint is looked up anew in each step
 
-bool earlier(const Sequence* a, const Sequence* b) noexcept { return arrived_before(*a, *b); }
-
 }  // namespace
 
 Scheduler::Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache)
@@ -72,7 +70,7 @@ std::optional<TimePoint> Scheduler::next_change() const {
 }
 
 void Scheduler::insert_running(Sequence& sequence) {
-  running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence, earlier), &sequence);
+  running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence, in_order_of_arrival), &sequence);
 }
 
 void Scheduler::launched(const StepPlan& plan, const PolicyView& view) {

@@ -8,14 +8,13 @@
 namespace millrace::sched {
 namespace {
 
-bool earlier(const Sequence* a, const Sequence* b) noexcept { return arrived_before(*a, *b); }
 bool goes_after(const Place& a, const Place& b) noexcept { return goes_before(b, a); }
 
 }  // namespace
 
 void WaitingQueue::insert(const Place& place) {
   Sequence* sequence = place.sequence;
-  by_arrival_.insert(std::upper_bound(by_arrival_.begin(), by_arrival_.end(), sequence, earlier), sequence);
+  by_arrival_.insert(std::upper_bound(by_arrival_.begin(), by_arrival_.end(), sequence, in_order_of_arrival), sequence);
   if (ranks_stay_) by_rank_.insert(std::upper_bound(by_rank_.begin(), by_rank_.end(), place, goes_after), place);
   sequence->queued_tokens = sequence->remaining();
   tokens_ += sequence->queued_tokens;
@@ -23,7 +22,7 @@ void WaitingQueue::insert(const Place& place) {
 }
 
 void WaitingQueue::erase(Sequence& sequence) {
-  const auto found = std::lower_bound(by_arrival_.begin(), by_arrival_.end(), &sequence, earlier);
+  const auto found = std::lower_bound(by_arrival_.begin(), by_arrival_.end(), &sequence, in_order_of_arrival);
   if (found == by_arrival_.end() || *found != &sequence) return;
   by_arrival_.erase(found);
   if (ranks_stay_) {
@@ -48,7 +47,7 @@ void WaitingQueue::count_overtaken(const Sequence& later) {
 }
 
 void WaitingQueue::check_integrity() const {
-  CHECK(std::is_sorted(by_arrival_.begin(), by_arrival_.end(), earlier));
+  CHECK(std::is_sorted(by_arrival_.begin(), by_arrival_.end(), in_order_of_arrival));
   CHECK(std::is_sorted(by_rank_.begin(), by_rank_.end(), goes_after));
   CHECK_EQ(by_rank_.size(), ranks_stay_ ? by_arrival_.size() : 0);
   std::int64_t tokens = 0;
@@ -64,7 +63,7 @@ void WaitingQueue::check_integrity() const {
     most = std::max(most, sequence.overtaken);
   }
   for (const Place& place : by_rank_) {
-    CHECK(std::binary_search(by_arrival_.begin(), by_arrival_.end(), place.sequence, earlier));
+    CHECK(std::binary_search(by_arrival_.begin(), by_arrival_.end(), place.sequence, in_order_of_arrival));
   }
   CHECK_EQ(tokens, tokens_);
   CHECK_EQ(most, most_overtaken_);

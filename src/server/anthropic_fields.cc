@@ -141,7 +141,7 @@ Result<void> read_messages(Fields& to, const Json& value) {
   return {};
 }
 
-Json tools_shape() {
+Json anthropic_tools_shape() {
   Json properties = function_shape();
   properties.erase("parameters");
   properties["input_schema"] = {{"type", "object"}};
@@ -277,7 +277,7 @@ GenerationSchema make_schema(bool counts_only) {
       .field("system", "What stands before it", content, read_system)
       .string(
           "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
-      .field("tools", "Functions that the model may call", tools_shape(), read_anthropic_tools)
+      .field("tools", "Functions that the model may call", anthropic_tools_shape(), read_anthropic_tools)
       .field("tool_choice", "auto, any, tool with a name, or none; disable_parallel_tool_use",
              {{"type", {"object", "null"}},
               {"required", {"type"}},

@@ -11,8 +11,6 @@ using Fields = GenerationFields;
 using Source = grammar::GrammarSource;
 using L = RequestLimits;
 
-Error wrong(const std::string& path, std::string_view expected) { return GenerationSchema::wrong_type(path, expected); }
-
 Result<void> constrain(Fields& to, const std::string& field, Source source) {
   if (to.constraint) {
     return make_error(ErrorCode::kInvalidArgument, field, "{} and {} exclude each other", field, to.constraint->field);
@@ -26,17 +24,17 @@ Result<void> constrain(Fields& to, const std::string& field, Source source) {
 }
 
 Result<void> constrain_to_text(Fields& to, const std::string& field, std::string language, const Json& value) {
-  if (!value.is_string()) return wrong(field, "a string");
+  if (!value.is_string()) return GenerationSchema::wrong_type(field, "a string");
   return constrain(to, field, {.language = std::move(language), .text = value.get<std::string>()});
 }
 
 // A schema as JSON, or as the text of it.
 Result<Json> read_schema(const std::string& field, const Json& value) {
   if (value.is_object() || value.is_boolean()) return value;
-  if (!value.is_string()) return wrong(field, "a JSON schema");
+  if (!value.is_string()) return GenerationSchema::wrong_type(field, "a JSON schema");
   auto parsed = parse_json(value.get_ref<const std::string&>());
   if (!parsed || !(parsed->is_object() || parsed->is_boolean()))
-    return wrong(field, "a JSON schema or the text of one");
+    return GenerationSchema::wrong_type(field, "a JSON schema or the text of one");
   return parsed;
 }
 
@@ -72,21 +70,21 @@ Result<void> constrain_to_object(Fields& to, const std::string& field, const Jso
 Result<void> constrain_to_choice(Fields& to, const std::string& field, const Json& value) {
   auto texts = read_strings(field, value, L::kGrammarChoices, L::kGrammarBytes);
   if (!texts) return texts.error();
-  if (!value.is_array() || texts->empty()) return wrong(field, "a list of at least one string");
+  if (!value.is_array() || texts->empty()) return GenerationSchema::wrong_type(field, "a list of at least one string");
   return constrain(to, field, {.language = "choice", .text = dumped(value)});
 }
 
 Result<bool> read_flag(const Json& object, const char* name, const std::string& path) {
   const Json value = object.value(name, Json());
   if (value.is_null()) return false;
-  if (!value.is_boolean()) return wrong(path + "." + name, "true or false");
+  if (!value.is_boolean()) return GenerationSchema::wrong_type(path + "." + name, "true or false");
   return value.get<bool>();
 }
 
 // vLLM's: one of json, json_object, regex, choice, grammar and structural_tag, and options.
 Result<void> read_structured_outputs(Fields& to, const Json& value, FieldNotes& notes) {
   const std::string name = "structured_outputs";
-  if (!value.is_object()) return wrong(name, "an object");
+  if (!value.is_object()) return GenerationSchema::wrong_type(name, "an object");
   JsonOptions options;
   auto spaced = read_flag(value, "disable_any_whitespace", name);
   if (!spaced) return spaced.error();
@@ -101,7 +99,7 @@ Result<void> read_structured_outputs(Fields& to, const Json& value, FieldNotes& 
     if (key == "json") {
       read = constrain_to_schema(to, field, inner, options);
     } else if (key == "json_object") {
-      if (!inner.is_boolean()) return wrong(field, "true or false");
+      if (!inner.is_boolean()) return GenerationSchema::wrong_type(field, "true or false");
       if (inner == true) read = constrain_to_object(to, field, options);
     } else if (key == "regex") {
       read = constrain_to_text(to, field, "regex", inner);
@@ -125,7 +123,7 @@ Result<void> read_structured_outputs(Fields& to, const Json& value, FieldNotes& 
 }  // namespace
 
 Result<void> read_response_format(Fields& to, const std::string& name, const Json& value, bool flat) {
-  if (!value.is_object()) return wrong(name, "an object with a type");
+  if (!value.is_object()) return GenerationSchema::wrong_type(name, "an object with a type");
   const Json type = value.value("type", Json());
   if (type == "text") return {};
   if (type == "structural_tag") return constrain(to, name, {.language = "structural_tag", .text = dumped(value)});
@@ -133,16 +131,17 @@ Result<void> read_response_format(Fields& to, const std::string& name, const Jso
   // llama-server's has the schema beside the type.
   if (type == "json_object" && !has_schema) return constrain_to_object(to, name, {});
   if (type == "json_object") return constrain_to_schema(to, name + ".schema", value["schema"], {});
-  if (type != "json_schema") return wrong(name + ".type", "text, json_object, json_schema or structural_tag");
+  if (type != "json_schema")
+    return GenerationSchema::wrong_type(name + ".type", "text, json_object, json_schema or structural_tag");
   const std::string path = flat ? name : name + ".json_schema";
   const Json inner = flat ? value : value.value("json_schema", Json());
-  if (!inner.is_object()) return wrong(path, "an object with a schema");
+  if (!inner.is_object()) return GenerationSchema::wrong_type(path, "an object with a schema");
   const char* key = inner.contains("schema") ? "schema" : "json_schema";  // as pydantic spells it
   if (!inner.contains(key) || inner[key].is_null()) {
     return make_error(ErrorCode::kInvalidArgument, path + ".schema", "{}.schema is required", path);
   }
   const Json strict = inner.value("strict", Json());
-  if (!strict.is_null() && !strict.is_boolean()) return wrong(path + ".strict", "true or false");
+  if (!strict.is_null() && !strict.is_boolean()) return GenerationSchema::wrong_type(path + ".strict", "true or false");
   // Who says that it need not be strict gets as near to it as a grammar comes; who says nothing expects what it says.
   return constrain_to_schema(to, path + ".schema", inner[key], {.ignore_unsupported = strict == false});
 }

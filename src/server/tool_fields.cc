@@ -11,29 +11,29 @@ namespace {
 using L = RequestLimits;
 using Choice = tools::ToolUse::Choice;
 
-Error wrong(const std::string& path, std::string_view expected) { return GenerationSchema::wrong_type(path, expected); }
-
 Result<tools::Tool> read_tool(const Json& tool, const std::string& path) {
-  if (!tool.is_object()) return wrong(path, "an object");
-  if (tool.value("type", Json()) != "function") return wrong(path + ".type", "\"function\"");
+  if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
+  if (tool.value("type", Json()) != "function") return GenerationSchema::wrong_type(path + ".type", "\"function\"");
   const Json function = tool.value("function", Json());
-  if (!function.is_object()) return wrong(path + ".function", "an object");
+  if (!function.is_object()) return GenerationSchema::wrong_type(path + ".function", "an object");
   tools::Tool out;
   const Json name = function.value("name", Json());
   if (auto fine = check_tool_name(name, path + ".function.name"); !fine) return fine.error();
   out.name = name.get<std::string>();
   const Json description = function.value("description", Json());
-  if (!description.is_null() && !description.is_string()) return wrong(path + ".function.description", "a string");
+  if (!description.is_null() && !description.is_string())
+    return GenerationSchema::wrong_type(path + ".function.description", "a string");
   out.parameters = function.value("parameters", Json());
   if (!out.parameters.is_null() && !out.parameters.is_object()) {
-    return wrong(path + ".function.parameters", "a JSON schema: an object");
+    return GenerationSchema::wrong_type(path + ".function.parameters", "a JSON schema: an object");
   }
   if (const std::size_t bytes = dumped(out.parameters).size(); bytes > L::kGrammarBytes) {
     return make_error(ErrorCode::kInvalidArgument, path + ".function.parameters",
                       "{}.function.parameters has {} bytes: the limit is {}", path, bytes, L::kGrammarBytes);
   }
   const Json strict = function.value("strict", Json());
-  if (!strict.is_null() && !strict.is_boolean()) return wrong(path + ".function.strict", "true or false");
+  if (!strict.is_null() && !strict.is_boolean())
+    return GenerationSchema::wrong_type(path + ".function.strict", "true or false");
   out.strict = strict == true;
   return out;
 }
@@ -41,11 +41,11 @@ Result<tools::Tool> read_tool(const Json& tool, const std::string& path) {
 // The name that a choice or a list of choices refers to.
 Result<std::string> name_in(const Json& reference, const std::string& path, const tools::ToolUse& use) {
   if (!reference.is_object() || reference.value("type", Json()) != "function") {
-    return wrong(path, "an object of type function");
+    return GenerationSchema::wrong_type(path, "an object of type function");
   }
   const Json function = reference.value("function", Json());
   const Json name = function.is_object() ? function.value("name", Json()) : reference.value("name", Json());
-  if (!name.is_string()) return wrong(path + ".name", "a string");
+  if (!name.is_string()) return GenerationSchema::wrong_type(path + ".name", "a string");
   if (use.find(name.get_ref<const std::string&>()) == nullptr) {
     return make_error(ErrorCode::kInvalidArgument, path, "{} names a function that tools does not have", path);
   }
@@ -60,8 +60,9 @@ Result<void> read_allowed(const Json& choice, tools::ToolUse& use) {
   const Json inner = choice.value("allowed_tools", choice);
   const Json list = inner.is_object() ? inner.value("tools", Json()) : Json();
   const Json mode = inner.is_object() ? inner.value("mode", Json("auto")) : Json();
-  if (mode != "auto" && mode != "required") return wrong("tool_choice.mode", "auto or required");
-  if (!list.is_array() || list.empty()) return wrong("tool_choice.tools", "a list of at least one function");
+  if (mode != "auto" && mode != "required") return GenerationSchema::wrong_type("tool_choice.mode", "auto or required");
+  if (!list.is_array() || list.empty())
+    return GenerationSchema::wrong_type("tool_choice.tools", "a list of at least one function");
   std::vector<std::string> names;
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto name = name_in(list[i], fmt::format("tool_choice.tools[{}]", i), use);
@@ -130,7 +131,7 @@ void note_members(const Json& tool, std::initializer_list<std::string_view> know
 }
 
 Result<void> check_tool_name(const Json& name, const std::string& path) {
-  if (!name.is_string()) return wrong(path, "a string");
+  if (!name.is_string()) return GenerationSchema::wrong_type(path, "a string");
   const auto& text = name.get_ref<const std::string&>();
   const auto plain = [](char c) {
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '-' || c == '.';
@@ -143,7 +144,7 @@ Result<void> check_tool_name(const Json& name, const std::string& path) {
 }
 
 Result<void> set_tools(GenerationFields& fields, Json tools) {
-  if (!tools.is_array()) return wrong("tools", "a list");
+  if (!tools.is_array()) return GenerationSchema::wrong_type("tools", "a list");
   if (tools.size() > text::ChatLimits::kTools) {
     return make_error(ErrorCode::kInvalidArgument, "tools", "tools has {} entries: the limit is {}", tools.size(),
                       text::ChatLimits::kTools);
@@ -166,7 +167,8 @@ Result<void> set_tool_choice(GenerationFields& fields, const Json& choice) {
   const bool word = choice == "none" || choice == "auto" || choice == "required";
   const Json type = choice.is_object() ? choice.value("type", Json()) : Json();
   if (!word && type != "function" && type != "allowed_tools") {
-    return wrong("tool_choice", "none, auto, required or an object of type function or allowed_tools");
+    return GenerationSchema::wrong_type("tool_choice",
+                                        "none, auto, required or an object of type function or allowed_tools");
   }
   fields.tool_choice = Json(choice);
   return {};

@@ -5,11 +5,7 @@
 #include "text/unicode.h"
 
 namespace millrace::text {
-namespace {
-
-constexpr std::size_t kMaxWordBytes = std::size_t{1} << 30;
-
-}  // namespace
+namespace {}  // namespace
 
 BpeModel::BpeModel(BpeOptions options, StringTable forms, MergeTable merges)
     : options_(std::move(options)), forms_(std::move(forms)), merges_(std::move(merges)), is_fallback_(forms_.size()) {

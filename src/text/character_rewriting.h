@@ -41,6 +41,7 @@ class FirstBytes {
  private:
   std::array<bool, 256> stops_{};
 };
+inline constexpr FirstBytes kBeyondAscii = FirstBytes::of([](char32_t) { return false; });
 
 // Replaces every character for which `changes` holds by what `write(character, out)` appends to the string `out`,
 // which may be nothing. The result has the place of the character in the source.

@@ -105,7 +105,7 @@ std::vector<std::string> read_ranks(std::string_view file) {
   return out;
 }
 
-class Loader {
+class TiktokenLoader {
  public:
   TokenizerParts load(std::string_view file, std::string_view config_json) {
     const std::vector<std::string> ranks = read_ranks(file);
@@ -182,7 +182,7 @@ class Loader {
 
 Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json) {
   try {
-    return make_tokenizer(Loader().load(file, tokenizer_config_json));
+    return make_tokenizer(TiktokenLoader().load(file, tokenizer_config_json));
   } catch (const LoadError& e) {
     return with_advice(e.error(), "The file is damaged: download it again",
                        "Another file of the model may do: a tokenizer.json, or a GGUF file");

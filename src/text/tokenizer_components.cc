@@ -1,5 +1,7 @@
 #include "text/tokenizer_components.h"
 
+#include <simdjson.h>
+
 namespace millrace::text {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "text/tokenizer_config.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <charconv>
 

@@ -8,6 +8,10 @@
 #include "text/added_tokens.h"
 #include "text/json_node.h"
 
+namespace simdjson::dom {
+class parser;
+}
+
 namespace millrace::text {
 
 // What this engine takes from tokenizer_config.json. Unset = absent or null.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -12,7 +13,7 @@ namespace {
 
 std::string too_many() { return fmt::format("more than {} tokens; the limit is that", kMaxTokens); }
 
-class Loader {
+class TokenizerJsonLoader {
  public:
   TokenizerParts load(const JsonNode& file, const TokenizerConfig& config);
 
@@ -37,7 +38,7 @@ class Loader {
 };
 
 // [[spelling, score], ...]: Unigram's.
-void Loader::place_in_order(const JsonNode& vocabulary) {
+void TokenizerJsonLoader::place_in_order(const JsonNode& vocabulary) {
   for (const simdjson::dom::element entry : vocabulary.array()) {
     simdjson::dom::array pair;
     std::string_view text;
@@ -51,7 +52,7 @@ void Loader::place_in_order(const JsonNode& vocabulary) {
 }
 
 // {spelling: id, ...}: all the others'.
-void Loader::place_by_id(const JsonNode& vocabulary) {
+void TokenizerJsonLoader::place_by_id(const JsonNode& vocabulary) {
   for (const auto field : vocabulary.object()) {
     std::int64_t id = 0;
     if (field.value.get(id) != simdjson::SUCCESS) vocabulary[field.key].wrong("an integer");
@@ -70,7 +71,7 @@ void Loader::place_by_id(const JsonNode& vocabulary) {
 }
 
 // Of equal spellings the last one counts.
-void Loader::read_vocabulary(const JsonNode& vocabulary) {
+void TokenizerJsonLoader::read_vocabulary(const JsonNode& vocabulary) {
   if (vocabulary.is_array()) {
     place_in_order(vocabulary);
   } else {
@@ -90,7 +91,7 @@ void Loader::read_vocabulary(const JsonNode& vocabulary) {
 
 // The ids are those that the library tokenizers gives, which does not look at the ones written here: the vocabulary's,
 // or else the next one behind as many as the vocabulary has tokens. A token that is there already gets other flags.
-void Loader::read_added_tokens(const JsonNode& added) {
+void TokenizerJsonLoader::read_added_tokens(const JsonNode& added) {
   for (const JsonNode& node : added.items()) {
     AddedToken token;
     token.content = node["content"].string();
@@ -109,7 +110,7 @@ void Loader::read_added_tokens(const JsonNode& added) {
   }
 }
 
-void Loader::add(const JsonNode& where, AddedToken token) {
+void TokenizerJsonLoader::add(const JsonNode& where, AddedToken token) {
   const auto [place, is_new] = places_.try_emplace(token.content, parts_.added.size());
   if (is_new) {
     token.id = parts_.find(token.content);
@@ -124,7 +125,7 @@ void Loader::add(const JsonNode& where, AddedToken token) {
   compare_id(where, parts_.added[place->second]);
 }
 
-TokenId Loader::new_id(const JsonNode& where, const std::string& content) {
+TokenId TokenizerJsonLoader::new_id(const JsonNode& where, const std::string& content) {
   const std::size_t id = model_size_ + outside_++;
   if (id >= kMaxTokens) where.refuse(ErrorCode::kBadFile, too_many());
   if (id == parts_.texts.size()) {
@@ -136,20 +137,20 @@ TokenId Loader::new_id(const JsonNode& where, const std::string& content) {
   return static_cast<TokenId>(id);
 }
 
-void Loader::compare_id(const JsonNode& where, const AddedToken& token) {
+void TokenizerJsonLoader::compare_id(const JsonNode& where, const AddedToken& token) {
   const std::int64_t id = where["id"].integer();
   if (id == token.id || other_ids_++ > 0) return;
   other_id_ = fmt::format("{} gives \"{}\" the id {}; it has {}", where.where(), token.content, id, token.id);
 }
 
-void Loader::report_other_ids() const {
+void TokenizerJsonLoader::report_other_ids() const {
   if (other_ids_ == 0) return;
   log::warn("{}, the vocabulary's or else the next free one, as the library tokenizers has it{}", other_id_,
             other_ids_ == 1 ? "" : fmt::format(" ({} more such tokens)", other_ids_ - 1));
 }
 
 // Transformers makes special every token that the configuration gives a role, whether tokenizer.json lists it or not.
-void Loader::add_named_specials(const TokenizerConfig& config) {
+void TokenizerJsonLoader::add_named_specials(const TokenizerConfig& config) {
   for (const auto& name : {config.bos_token, config.eos_token, config.unk_token, config.pad_token}) {
     const std::optional<TokenId> id = parts_.find_named(name);
     if (!id || name->size() > kMaxAddedTokenBytes) continue;
@@ -158,13 +159,13 @@ void Loader::add_named_specials(const TokenizerConfig& config) {
   }
 }
 
-void Loader::name_roles(const TokenizerConfig& config) {
+void TokenizerJsonLoader::name_roles(const TokenizerConfig& config) {
   parts_.bos = parts_.find_named(config.bos_token);
   parts_.eos = parts_.find_named(config.eos_token);
   if (!config.bos_token && !parts_.prefix.empty()) parts_.bos = parts_.prefix.front();
 }
 
-TokenizerParts Loader::load(const JsonNode& file, const TokenizerConfig& config) {
+TokenizerParts TokenizerJsonLoader::load(const JsonNode& file, const TokenizerConfig& config) {
   const JsonNode model = file["model"];
   read_pre_tokenizer(file["pre_tokenizer"], parts_);
   read_normalizer(file["normalizer"], parts_);
@@ -188,7 +189,7 @@ Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view to
     const TokenizerConfig config = parse_tokenizer_config(tokenizer_config_json);
     simdjson::dom::parser parser;
     const JsonNode file(parse_json(parser, tokenizer_json, "tokenizer.json", kMaxVocabularyBytes), "tokenizer.json");
-    return make_tokenizer(Loader().load(file, config));
+    return make_tokenizer(TokenizerJsonLoader().load(file, config));
   } catch (const LoadError& e) {
     return with_advice(e.error(), "The file is damaged or was edited: download it again, or save the tokenizer anew",
                        "Another file of the model may do without it: a tokenizer.model, or a GGUF file");

@@ -11,10 +11,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int32_t kUnknown = 2, kControl = 3, kUserDefined = 4;  // tokenizer.ggml.token_type
 
-Json byte_level(bool use_regex) {
-  return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
-}
-
 Json added_tokens(const GgufVocabulary& vocabulary) {
   Json added = Json::array();
   for (std::size_t id = 0; id < vocabulary.token_types.size(); ++id) {
@@ -85,7 +81,7 @@ Result<TokenizerFiles> tokenizer_files(const GgufVocabulary& vocabulary, const s
       {"normalizer", known->nfc ? Json{{"type", "NFC"}} : Json(nullptr)},
       {"pre_tokenizer", Json::parse(pre_tokenizer_json(*known))},
       {"post_processor", adds_bos ? bos_template(text_of(vocabulary.bos), *vocabulary.bos) : Json(nullptr)},
-      {"decoder", byte_level(true)},
+      {"decoder", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}}},
       {"model", bpe_model(vocabulary, known->ignore_merges)}};
   Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                  {"add_prefix_space", false},

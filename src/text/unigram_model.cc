@@ -9,8 +9,6 @@ namespace {
 
 using Arithmetic = UnigramOptions::Arithmetic;
 
-constexpr std::size_t kMaxWordBytes = std::size_t{1} << 30;  // positions are 32 bits wide; a longer word is cut
-
 void emit(TokenId token, Word place, std::vector<TokenId>& out, std::vector<Word>* spans) {
   out.push_back(token);
   if (spans != nullptr) spans->push_back(place);

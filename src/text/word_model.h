@@ -11,6 +11,8 @@
 
 namespace millrace::text {
 
+inline constexpr std::size_t kMaxWordBytes = std::size_t{1} << 30;  // positions are 32 bits wide; a longer word is cut
+
 // Buffers of one encode call, reused from word to word; each model uses what it needs.
 struct ModelScratch {
   std::vector<TokenId> symbols;

@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "commit.gen.h"
 
 namespace millrace::bench {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -9,6 +8,10 @@
 #include "loadgen/statistics.h"
 
 // The JSON that every `bench` command writes (docs/bench.md): which program measured what on which machine.
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::bench {
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/env.h"
+#include "cli.h"
 #include "grammar/language.h"
 
 namespace millrace::app {

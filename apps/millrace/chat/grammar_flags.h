@@ -1,11 +1,14 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 
 #include "grammar/matcher.h"
 #include "text/tokenizer.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::app {
 

@@ -1,8 +1,7 @@
 #include "chat/sampling_flags.h"
+#include "cli.h"
 
 #include <fmt/ranges.h>
-
-#include <CLI/Validators.hpp>
 
 #include "decode/processor.h"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,10 @@
 #include "decode/sampling_params.h"
 #include "decode/sequence_breakers.h"
 #include "text/tokenizer.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::app {
 

@@ -1,3 +1,4 @@
+#include "cli.h"
 #include "command.h"
 
 namespace millrace::commands {

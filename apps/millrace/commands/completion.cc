@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli.h"
 #include "command.h"
 
 // Shell completion scripts, generated from the parser itself: they know every subcommand, flag and listed value there

@@ -8,6 +8,7 @@
 #include "backend/cpu/probe.h"
 #include "base/cpu.h"
 #include "base/cpu_quota.h"
+#include "cli.h"
 #include "command.h"
 #include "loaded_model.h"
 #include "model_speed.h"
@@ -21,7 +22,7 @@ using backend::cpu::MachineLimits;
 constexpr double kProbeSeconds = 2.0;
 constexpr double kGigabyte = 1e9;
 
-struct Flags {
+struct DoctorFlags {
   std::string cpu_isa;
   int threads = 0;
   bool json = false;
@@ -99,7 +100,7 @@ std::vector<Warning> warnings_about(const Findings& f) {
   return warnings;
 }
 
-Findings examine(const Flags& flags) {
+Findings examine(const DoctorFlags& flags) {
   Findings f;
   f.cpu = cpu_info();
   f.online_cpus = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
@@ -209,7 +210,7 @@ app::Command doctor() {
   return {.name = "doctor",
           .summary = "Examine this machine: instruction sets, memory, measured limits, what to fix",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<DoctorFlags>();
             app.add_option("-t,--threads", flags->threads, "Measure up to this many threads, 0 = all processors")
                 ->envname("MILLRACE_THREADS")
                 ->check(CLI::Range(0, 1024));

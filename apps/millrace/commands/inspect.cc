@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
+#include "cli.h"
 #include "command.h"
+#include "fact_lines.h"
 #include "loaded_model.h"
 #include "model/memory_plan.h"
 #include "printable.h"
@@ -20,7 +22,7 @@ using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
 using checkpoint::RopeScaling;
 
-struct Flags {
+struct InspectFlags {
   app::ModelFlags model;
   bool json = false, tensors = false, chat_template = false;
 };
@@ -151,7 +153,7 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, const Json&
   return warnings;
 }
 
-Json make_report(const Checkpoint& checkpoint, const Flags& flags) {
+Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
   auto spec = model::make_spec(checkpoint);
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
   Json report = {{"path", checkpoint.path},
@@ -191,13 +193,6 @@ Json make_report(const Checkpoint& checkpoint, const Flags& flags) {
   return report;
 }
 
-std::string shown(const Json& value) {
-  if (value.is_null()) return "-";
-  return value.is_string() ? app::printable(value.get<std::string>()) : value.dump();
-}
-
-void line(const char* label, const std::string& text) { std::printf("%-14s %s\n", label, text.c_str()); }
-
 std::string bytes(const Json& value) { return app::readable_bytes(value.get<double>()); }
 
 void print_formats(const Json& formats) {
@@ -210,28 +205,28 @@ void print_formats(const Json& formats) {
 }
 
 void print_tokenizer(const Json& t) {
-  if (t.is_null()) return line("tokenizer", "none");
+  if (t.is_null()) return app::print_fact("tokenizer", "none");
   const auto token = [](const Json& json) {
-    return json.is_null() ? "-" : shown(json["text"]) + " (" + shown(json["id"]) + ")";
+    return json.is_null() ? "-" : app::shown(json["text"]) + " (" + app::shown(json["id"]) + ")";
   };
-  line("tokenizer", fmt::format("{}, {} tokens, {} special", shown(t["kind"]), t["tokens"].get<int>(),
-                                t["special_tokens"].get<int>()));
+  app::print_fact("tokenizer", fmt::format("{}, {} tokens, {} special", app::shown(t["kind"]), t["tokens"].get<int>(),
+                                           t["special_tokens"].get<int>()));
   std::string ends;
   for (const Json& end : t["end_of_generation"]) ends += (ends.empty() ? "" : ", ") + token(end);
-  line("specials",
-       fmt::format("bos {}{}, eos {}; an answer ends at {}", token(t["bos"]),
-                   t["adds_bos"].get<bool>() ? " (added)" : "", token(t["eos"]), ends.empty() ? "-" : ends));
+  app::print_fact("specials",
+                  fmt::format("bos {}{}, eos {}; an answer ends at {}", token(t["bos"]),
+                              t["adds_bos"].get<bool>() ? " (added)" : "", token(t["eos"]), ends.empty() ? "-" : ends));
 }
 
 void print_memory(const Json& m) {
   if (m.is_null()) return;
   const Json& kv = m["kv_bytes_per_token"];
-  line("kv per token", fmt::format("f32 {}, f16 {}, bf16 {}, int8 {}", bytes(kv["f32"]), bytes(kv["f16"]),
-                                   bytes(kv["bf16"]), bytes(kv["int8"])));
-  line("memory",
-       fmt::format("{} = weights {} ({}) + kv {} ({}, {} tokens) + workspace {}; {} available", bytes(m["total"]),
-                   bytes(m["weights"]), shown(m["isa"]), bytes(m["kv"]), shown(m["kv_cache_dtype"]),
-                   m["tokens"].get<std::int64_t>(), bytes(m["workspace"]), bytes(m["available"])));
+  app::print_fact("kv per token", fmt::format("f32 {}, f16 {}, bf16 {}, int8 {}", bytes(kv["f32"]), bytes(kv["f16"]),
+                                              bytes(kv["bf16"]), bytes(kv["int8"])));
+  app::print_fact("memory", fmt::format("{} = weights {} ({}) + kv {} ({}, {} tokens) + workspace {}; {} available",
+                                        bytes(m["total"]), bytes(m["weights"]), app::shown(m["isa"]), bytes(m["kv"]),
+                                        app::shown(m["kv_cache_dtype"]), m["tokens"].get<std::int64_t>(),
+                                        bytes(m["workspace"]), bytes(m["available"])));
 }
 
 void print_generation(const Json& generation) {
@@ -239,7 +234,7 @@ void print_generation(const Json& generation) {
   for (const auto& [key, value] : generation.items()) {
     if (!value.is_null()) text += (text.empty() ? "" : ", ") + key + " " + value.dump();
   }
-  line("generation", text);
+  app::print_fact("generation", text);
 }
 
 void print_template(const std::string& text) {
@@ -258,39 +253,41 @@ void print_template(const std::string& text) {
 void print_report(const Json& r) {
   const Json& s = r["shape"];
   const Json& p = r["parameters"];
-  line("path", r["path"].get<std::string>());
-  line("container", shown(r["container"]));
-  line("name", shown(r["name"]));
-  line("architecture", shown(r["architecture"]) + " (family " + shown(r["family"]) + ")");
-  line("parameters",
-       fmt::format(
-           "{:.1f} M ({} M without the embedding), {}", p["total"].get<double>() / 1e6,
-           p["without_embedding"].is_null() ? "-" : fmt::format("{:.1f}", p["without_embedding"].get<double>() / 1e6),
-           bytes(p["bytes"])));
-  line("shape",
-       fmt::format("{} layers, hidden {}, {} heads of {}, {} kv heads, ffn {}, vocabulary {}{}", shown(s["layers"]),
-                   shown(s["hidden_size"]), shown(s["heads"]), shown(s["head_dim"]), shown(s["kv_heads"]),
-                   shown(s["ffn"]), shown(s["vocab_size"]), s["tied_head"].get<bool>() ? ", tied head" : ""));
-  line("context", fmt::format("{} tokens, sliding window {}", shown(s["context_length"]),
-                              s["sliding_window"] == 0 ? "none" : shown(s["sliding_window"])));
+  app::print_fact("path", r["path"].get<std::string>());
+  app::print_fact("container", app::shown(r["container"]));
+  app::print_fact("name", app::shown(r["name"]));
+  app::print_fact("architecture", app::shown(r["architecture"]) + " (family " + app::shown(r["family"]) + ")");
+  app::print_fact("parameters", fmt::format("{:.1f} M ({} M without the embedding), {}", p["total"].get<double>() / 1e6,
+                                            p["without_embedding"].is_null()
+                                                ? "-"
+                                                : fmt::format("{:.1f}", p["without_embedding"].get<double>() / 1e6),
+                                            bytes(p["bytes"])));
+  app::print_fact("shape", fmt::format("{} layers, hidden {}, {} heads of {}, {} kv heads, ffn {}, vocabulary {}{}",
+                                       app::shown(s["layers"]), app::shown(s["hidden_size"]), app::shown(s["heads"]),
+                                       app::shown(s["head_dim"]), app::shown(s["kv_heads"]), app::shown(s["ffn"]),
+                                       app::shown(s["vocab_size"]), s["tied_head"].get<bool>() ? ", tied head" : ""));
+  app::print_fact("context", fmt::format("{} tokens, sliding window {}", app::shown(s["context_length"]),
+                                         s["sliding_window"] == 0 ? "none" : app::shown(s["sliding_window"])));
   const Json& rope = s["rope"];
-  line("rope", fmt::format("theta {}, {} dimensions, scaling {}{}", shown(rope["theta"]), shown(rope["dimensions"]),
-                           shown(rope["scaling"]), rope.contains("factor") ? " by " + shown(rope["factor"]) : ""));
+  app::print_fact("rope", fmt::format("theta {}, {} dimensions, scaling {}{}", app::shown(rope["theta"]),
+                                      app::shown(rope["dimensions"]), app::shown(rope["scaling"]),
+                                      rope.contains("factor") ? " by " + app::shown(rope["factor"]) : ""));
   print_tokenizer(r["tokenizer"]);
   print_memory(r["memory"]);
   print_generation(r["generation"]);
-  for (const Json& warning : r["warnings"]) line("warning", shown(warning));
+  for (const Json& warning : r["warnings"]) app::print_fact("warning", app::shown(warning));
   print_formats(r["formats"]);
   print_template(r["chat_template"].get<std::string>());
   if (!r.contains("tensors")) return;
   std::printf("\n%-40s %-8s %-18s %s\n", "tensor", "format", "shape", "bytes");
   for (const Json& tensor : r["tensors"]) {
-    std::printf("%-40s %-8s %-18s %s\n", shown(tensor["name"]).c_str(), tensor["format"].get<std::string>().c_str(),
-                tensor["shape"].dump().c_str(), tensor["bytes"].dump().c_str());
+    std::printf("%-40s %-8s %-18s %s\n", app::shown(tensor["name"]).c_str(),
+                tensor["format"].get<std::string>().c_str(), tensor["shape"].dump().c_str(),
+                tensor["bytes"].dump().c_str());
   }
 }
 
-int inspect(const Flags& flags) {
+int inspect(const InspectFlags& flags) {
   const auto checkpoint = app::open_model(flags.model.model, flags.model.hub);
   if (flags.chat_template) {
     const std::string_view source = checkpoint->chat_templates.default_source();
@@ -312,7 +309,7 @@ app::Command inspect() {
   return {.name = "inspect",
           .summary = "Show what a model is and what memory it takes",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<InspectFlags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
             CLI::Option* json = app.add_flag("--json", flags->json, "Print one JSON object");
             CLI::Option* tensors = app.add_flag("--tensors", flags->tensors, "List every tensor");

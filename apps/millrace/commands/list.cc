@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli.h"
 #include "command.h"
 #include "hub/cache_index.h"
 #include "hub/gguf_name.h"

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "base/env.h"
+#include "cli.h"
 #include "command.h"
 #include "kv/block_table.h"
 #include "kv/kv_store.h"
@@ -10,7 +11,7 @@
 namespace millrace::commands {
 namespace {
 
-struct Flags {
+struct PerplexityFlags {
   app::ModelFlags model;
   std::string file;
   std::int64_t window = 1024;
@@ -28,7 +29,7 @@ double negative_log_likelihood(std::span<const float> logits, std::int32_t targe
 }
 
 // The text in windows of `window` tokens, each scored from its second token on, as the reference script does.
-int perplexity(const Flags& flags) {
+int perplexity(const PerplexityFlags& flags) {
   app::LoadedModel loaded = app::load_model(flags.model);
   model::Transformer& transformer = *loaded.transformer;
   const std::string text = read_file(Env::system(), flags.file, std::uint64_t{1} << 30).or_throw();
@@ -88,7 +89,7 @@ app::Command perplexity() {
       .name = "perplexity",
       .summary = "Measure the perplexity of a model on a text file",
       .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<Flags>();
+        auto flags = std::make_shared<PerplexityFlags>();
         app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
         app.add_option("-f,--file", flags->file, "Text to score")->required();
         app.add_option("--window", flags->window, "Tokens of context of each window")->check(CLI::Range(2, 1 << 24));

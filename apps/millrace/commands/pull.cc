@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/quote_name.h"
+#include "cli.h"
 #include "command.h"
 #include "hub/model_lookup.h"
 #include "hub_access.h"
@@ -13,14 +14,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct PullFlags {
   app::HubFlags hub;
   std::string reference, revision;
   std::vector<std::string> include;
   bool json = false, dry_run = false;
 };
 
-hub::RepositoryReference parse(const Flags& flags) {
+hub::RepositoryReference parse(const PullFlags& flags) {
   if (flags.reference == "default") {
     throw_load_error(ErrorCode::kInvalidArgument, "model",
                      "the default model is not on the hub: ./dev setup places it");
@@ -69,7 +70,7 @@ void print_plan(const hub::PullResult& result) {
               app::readable_bytes(static_cast<double>(result.total_bytes)).c_str());
 }
 
-int pull(const Flags& flags) {
+int pull(const PullFlags& flags) {
   const hub::RepositoryReference reference = parse(flags);
   const hub::HubSettings settings = app::hub_settings(flags.hub);
   if (settings.offline && !flags.dry_run) {
@@ -103,7 +104,7 @@ app::Command pull() {
   return {.name = "pull",
           .summary = "Download a model from the Hugging Face hub and print its path",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<PullFlags>();
             app.add_option("model", flags->reference, "org/name[:quantization|:file][@revision]")->required();
             app.add_option("--revision", flags->revision, "Branch, tag or commit, as after '@'");
             app.add_option("--include", flags->include, "Fetch files like this pattern too, e.g. 'mmproj-*.gguf'")

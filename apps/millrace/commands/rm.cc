@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli.h"
 #include "command.h"
 #include "hub/cache_removal.h"
 #include "hub/model_lookup.h"
@@ -15,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct RmFlags {
   std::string reference;
   bool yes = false, json = false;
 };
@@ -44,7 +45,7 @@ bool confirmed() {
   return answer == 'y' || answer == 'Y';
 }
 
-int rm(const Flags& flags) {
+int rm(const RmFlags& flags) {
   const hub::RepositoryReference reference = parse(flags.reference);
   const hub::CacheLayout cache = app::hub_cache();
   const hub::Removal removal = hub::plan_removal(cache, reference).or_throw();
@@ -75,7 +76,7 @@ app::Command rm() {
   return {.name = "rm",
           .summary = "Remove a model from the Hugging Face cache",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<RmFlags>();
             app.add_option("model", flags->reference,
                            "org/name: all of it; org/name:quantization: one model; org/name@revision: one snapshot")
                 ->required();

@@ -13,6 +13,7 @@
 #include "chat/sampling_flags.h"
 #include "chat/slash_commands.h"
 #include "chat/terminal.h"
+#include "cli.h"
 #include "command.h"
 #include "engine/local_executor.h"
 #include "loaded_model.h"
@@ -25,7 +26,7 @@ namespace {
 
 constexpr double kBandwidthSeconds = 0.2;
 
-struct Flags {
+struct RunFlags {
   app::ModelFlags model;
   app::SamplingFlags sampling;
   app::SpeculationFlags speculation;
@@ -46,7 +47,7 @@ void show_text(const std::string& text) { print_text(app::printable_lines(text))
 // Everything that a chat needs, built once.
 class Runner {
  public:
-  explicit Runner(const Flags& flags)
+  explicit Runner(const RunFlags& flags)
       : start_(Env::system().now()),
         loaded_(app::load_model(flags.model)),
         engine_(make_engine(flags)),
@@ -100,7 +101,7 @@ class Runner {
   }
 
  private:
-  std::unique_ptr<engine::Engine> make_engine(const Flags& flags) {
+  std::unique_ptr<engine::Engine> make_engine(const RunFlags& flags) {
     auto executor =
         engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_pages(), 0).or_throw();
     engine::LocalExecutor& place = *executor;
@@ -135,21 +136,21 @@ class Runner {
   engine::MachinePeaks peaks_;
 };
 
-std::string read_stdin() {
+std::string prompt_from_stdin() {
   std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
 
 // A prompt from stdin where there is none yet and nobody to chat with; and the model's name becomes its path.
-void complete(Flags& flags, bool interactive) {
-  if (flags.prompt.empty() && !interactive) flags.prompt = read_stdin();
+void complete(RunFlags& flags, bool interactive) {
+  if (flags.prompt.empty() && !interactive) flags.prompt = prompt_from_stdin();
   if (flags.prompt.empty() && !interactive)
     throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
   flags.model.model = app::model_path(flags.model.model, flags.model.hub);
 }
 
-int run(Flags flags, bool model_given) {
+int run(RunFlags flags, bool model_given) {
   const auto sampling = flags.sampling.resolve({}, 0, nullptr);
   sampling.validate().or_throw();  // before the model is loaded
   if (sampling.max_tokens < 1) {
@@ -175,7 +176,7 @@ app::Command run() {
   return {.name = "run",
           .summary = "Chat with a model in the terminal, or answer one prompt",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<RunFlags>();
             const CLI::Option* model =
                 app.add_option("model", flags->model.model,
                                "Model: .gguf, directory, org/name, or 'default'; several words that are no file are a "

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli.h"
 #include "command.h"
 #include "configuration.h"
 #include "progress.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr int kEngineFailed = 70;  // EX_SOFTWARE, as of `serve`
 constexpr std::size_t kHeldPerRunning = 4;
 
-struct Flags {
+struct RunBatchFlags {
   app::ServedModelsFlags models;
   std::string input, output;
   std::size_t max_concurrency = 128;
@@ -63,7 +64,7 @@ void wait_for_model(const server::ModelHost& models) {
   }
 }
 
-int run_batch(const Flags& flags) {
+int run_batch(const RunBatchFlags& flags) {
   static_cast<void>(flags.models.engine.config());  // says what is wrong before anything starts
   std::signal(SIGPIPE, SIG_IGN);
   const OpenFile input(flags.input, O_RDONLY, STDIN_FILENO);
@@ -103,7 +104,7 @@ app::Command run_batch() {
       .name = "run-batch",
       .summary = "Answer the requests of a file in OpenAI's batch format",
       .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<Flags>();
+        auto flags = std::make_shared<RunBatchFlags>();
         app.add_option("-i,--input-file", flags->input, "A request a line: custom_id, method, url, body; - = stdin")
             ->required();
         app.add_option("-o,--output-file", flags->output, "A result a line, in the same order; - = stdout")->required();

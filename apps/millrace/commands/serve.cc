@@ -1,6 +1,7 @@
 #include <atomic>
 
 #include "base/log.h"
+#include "cli.h"
 #include "command.h"
 #include "configuration.h"
 #include "serve/lifecycle.h"
@@ -10,12 +11,12 @@
 namespace millrace::commands {
 namespace {
 
-struct Flags {
+struct ServeFlags {
   app::ServedModelsFlags models;
   app::ServeFlags serve;
 };
 
-int serve(const Flags& flags) {
+int serve(const ServeFlags& flags) {
   app::hold_signals();
   static_cast<void>(flags.models.engine.config());  // says what is wrong before anything starts
   server::Access access = flags.serve.access();
@@ -50,7 +51,7 @@ app::Command serve() {
   return {.name = "serve",
           .summary = "Serve a model over HTTP, as the OpenAI and Anthropic APIs have it",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<ServeFlags>();
             flags->serve.declare(app);
             flags->models.declare(app);
             app::declare_configuration(app);

@@ -5,7 +5,9 @@
 
 #include "checkpoint/gguf_model.h"
 #include "checkpoint/hf_model.h"
+#include "cli.h"
 #include "command.h"
+#include "fact_lines.h"
 #include "hub/cache_index.h"
 #include "hub/model_lookup.h"
 #include "hub_access.h"
@@ -110,38 +112,32 @@ Json describe(const std::string& reference) {
   return describe_cached(hub::parse_reference(reference).or_throw());
 }
 
-std::string shown(const Json& value) {
-  if (value.is_null()) return "-";
-  return app::printable(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
 std::string joined(const Json& values) {
   std::string text;
-  for (const Json& value : values) text += (text.empty() ? "" : ", ") + shown(value);
+  for (const Json& value : values) text += (text.empty() ? "" : ", ") + app::shown(value);
   return text.empty() ? "-" : text;
 }
 
-void line(const char* label, const std::string& text) { std::printf("%-13s %s\n", label, text.c_str()); }
-
 void print(const Json& report) {
-  line("name", shown(report["name"]));
-  if (report.contains("commit")) line("commit", shown(report["commit"]));
-  if (report.contains("refs")) line("refs", joined(report["refs"]));
-  line("path", shown(report["path"]));
-  line("licence", shown(report["licence"]));
+  app::print_fact("name", app::shown(report["name"]));
+  if (report.contains("commit")) app::print_fact("commit", app::shown(report["commit"]));
+  if (report.contains("refs")) app::print_fact("refs", joined(report["refs"]));
+  app::print_fact("path", app::shown(report["path"]));
+  app::print_fact("licence", app::shown(report["licence"]));
   if (report.contains("architecture")) {
-    line("architecture", shown(report["architecture"]));
-    line("parameters", fmt::format("{:.1f} M", report["parameters"].get<double>() / 1e6));
-    line("context", shown(report["context_length"]) + " tokens");
+    app::print_fact("architecture", app::shown(report["architecture"]));
+    app::print_fact("parameters", fmt::format("{:.1f} M", report["parameters"].get<double>() / 1e6));
+    app::print_fact("context", app::shown(report["context_length"]) + " tokens");
     std::string formats;
     for (const auto& [format, values] : report["formats"].items()) {
       formats += fmt::format("{}{} {:.1f} M", formats.empty() ? "" : ", ", format, values.get<double>() / 1e6);
     }
-    line("formats", formats);
+    app::print_fact("formats", formats);
   }
-  if (report.contains("warning")) line("warning", shown(report["warning"]));
+  if (report.contains("warning")) app::print_fact("warning", app::shown(report["warning"]));
   for (const Json& file : report["files"]) {
-    std::printf("%13s %s\n", app::readable_bytes(file["bytes"].get<double>()).c_str(), shown(file["name"]).c_str());
+    std::printf("%13s %s\n", app::readable_bytes(file["bytes"].get<double>()).c_str(),
+                app::shown(file["name"]).c_str());
   }
 }
 
@@ -161,11 +157,11 @@ app::Command show() {
   return {.name = "show",
           .summary = "Show where a model lies, its files, licence and formats, without the network",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            struct Flags {
+            struct ShowFlags {
               std::string reference = "default";
               bool json = false;
             };
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<ShowFlags>();
             app.add_option("model", flags->reference,
                            "org/name[:quantization][@revision], a .gguf, a directory, or 'default'");
             app.add_flag("--json", flags->json, "Print one JSON object");

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "cli.h"
 #include "command.h"
 #include "service_plan.h"
 #include "simulator/campaign.h"
@@ -14,7 +15,7 @@ using simulator::Campaign;
 using simulator::Event;
 using simulator::Outcome;
 
-struct Flags {
+struct SimulateFlags {
   std::uint64_t seed = 1, seeds = 1;
   bool json = false, verbose = false;
   app::ServicePlanFlags plan;
@@ -43,7 +44,7 @@ void print_campaign(const Campaign& campaign) {
 }
 
 // No wall time anywhere: the same seeds print the same bytes.
-void print_json(const Flags& flags, const Campaign& campaign) {
+void print_json(const SimulateFlags& flags, const Campaign& campaign) {
   Json out = {{"first_seed", flags.seed},
               {"seeds", campaign.runs},
               {"steps", campaign.steps},
@@ -60,7 +61,7 @@ void print_json(const Flags& flags, const Campaign& campaign) {
   fmt::print("{}\n", out.dump(2));
 }
 
-int run_seeds(const Flags& flags) {
+int run_seeds(const SimulateFlags& flags) {
   if (log::level() == log::Level::kWarn) log::set_level(log::Level::kError);  // disks fail on purpose
   Campaign campaign;
   for (std::uint64_t i = 0; i < flags.seeds; ++i) {
@@ -83,7 +84,7 @@ app::Command simulate() {
   return {.name = "simulate",
           .summary = "Test the engine on virtual time, or predict what a policy does with a load",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<SimulateFlags>();
             app.add_option("--seed", flags->seed, "First seed: it chooses configuration, clients and faults");
             app.add_option("--seeds", flags->seeds, "Runs, with this seed and the ones after it")
                 ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));

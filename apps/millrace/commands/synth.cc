@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu_quota.h"
+#include "cli.h"
 #include "command.h"
 #include "loaded_model.h"
 #include "model/synth/synth_heads.h"
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using checkpoint::Checkpoint;
 
-struct Flags {
+struct SynthFlags {
   std::string shape, format, heads, out;
   std::string tokenizer = "default";
   std::uint64_t seed = 0;
@@ -87,7 +88,7 @@ void check_space(const std::string& out, std::uint64_t bytes) {
   }
 }
 
-int synth(const Flags& flags) {
+int synth(const SynthFlags& flags) {
   if (flags.list) return list_shapes(flags.json);
   if (flags.shape.empty() || flags.format.empty() || flags.out.empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "synth",
@@ -140,7 +141,7 @@ app::Command synth() {
       .name = "synth",
       .summary = "Write a model of random weights",
       .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<Flags>();
+        auto flags = std::make_shared<SynthFlags>();
         app.add_option("--shape", flags->shape, "Dimensions")->check(CLI::IsMember(shape_names()));
         app.add_option("--format", flags->format, "Storage of the matrices")->check(CLI::IsMember(format_names()));
         app.add_option("--heads", flags->heads, "Instead: heads for speculation on a model of that shape, a directory")

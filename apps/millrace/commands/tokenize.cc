@@ -6,6 +6,7 @@
 
 #include "chat/conversation.h"
 #include "checkpoint/quote_name.h"
+#include "cli.h"
 #include "command.h"
 #include "loaded_model.h"
 #include "text/unicode.h"
@@ -18,7 +19,7 @@ using text::TokenId;
 constexpr std::size_t kMaxInputBytes = std::size_t{256} << 20;
 constexpr int kMaxJsonDepth = 64;
 
-struct Flags {
+struct TokenizeFlags {
   std::string model = "default", text, chat;
   CLI::Option* text_option = nullptr;
   app::HubFlags hub;
@@ -125,7 +126,7 @@ int print_json(const text::Tokenizer& tokenizer, const Pieces& pieces, const tex
   return 0;
 }
 
-int print_tokens(const Flags& flags, const text::Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
+int print_tokens(const TokenizeFlags& flags, const text::Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
   if (flags.count) {
     std::printf("%zu\n", ids.size());
   } else if (flags.ids || flags.pieces) {
@@ -143,7 +144,7 @@ int print_tokens(const Flags& flags, const text::Tokenizer& tokenizer, const std
   return 0;
 }
 
-int tokenize(const Flags& flags) {
+int tokenize(const TokenizeFlags& flags) {
   const auto checkpoint = app::open_model(flags.model, flags.hub);
   if (checkpoint->tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", checkpoint->path);
@@ -189,7 +190,7 @@ app::Command tokenize() {
   return {.name = "tokenize",
           .summary = "Turn text into tokens, or back",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<TokenizeFlags>();
             app.add_option("model", flags->model, "Model: .gguf, directory, org/name, or 'default'");
             flags->text_option =
                 app.add_option("text", flags->text, "Text (with --decode: ids); stdin if there is none");

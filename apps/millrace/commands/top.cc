@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cli.h"
 #include "command.h"
 #include "hub/curl_client.h"
 #include "hub/text_sink.h"
@@ -22,7 +23,7 @@ using server::observe::ModelView;
 constexpr std::size_t kMostBytes = 64 << 20;
 constexpr std::string_view kClear = "\033[H\033[2J";
 
-struct Flags {
+struct TopFlags {
   std::string url = "http://127.0.0.1:8000";
   std::string api_key;
   double interval = 1.0;  // seconds
@@ -38,7 +39,7 @@ std::string metrics_url(std::string url) {
   return path + 1 == url.size() ? url + "metrics" : url;
 }
 
-Result<MetricsReading> read_metrics(hub::HttpClient& client, const Flags& flags) {
+Result<MetricsReading> read_metrics(hub::HttpClient& client, const TopFlags& flags) {
   hub::HttpRequest request{.url = metrics_url(flags.url)};
   if (!flags.api_key.empty()) request.headers.add("Authorization", "Bearer " + flags.api_key);
   request.cancelled = [] { return interrupted != 0; };
@@ -120,7 +121,7 @@ void print_line(const ModelView& v) {
       v.preemptions);
 }
 
-void print(const std::vector<ModelView>& views, const Flags& flags, bool screen) {
+void print(const std::vector<ModelView>& views, const TopFlags& flags, bool screen) {
   if (flags.json) {
     auto all = nlohmann::ordered_json::array();
     for (const ModelView& view : views) all.push_back(json_of(view));
@@ -142,7 +143,7 @@ void wait(double seconds) {
 }
 
 // With --once, two readings an interval apart: rates are of that time.
-int top(const Flags& flags) {
+int top(const TopFlags& flags) {
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const bool screen = !flags.json && !flags.once && isatty(STDOUT_FILENO) != 0;
   const auto client = hub::make_curl_client({.connect_seconds = 5, .stalled_seconds = 10});
@@ -174,7 +175,7 @@ app::Command top() {
       .name = "top",
       .summary = "Watch a server: tokens a second, queues, KV cache, latencies, shares of the machine's limits",
       .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<Flags>();
+        auto flags = std::make_shared<TopFlags>();
         app.add_option("url", flags->url, "The server, or its metrics page");
         app.add_option("--api-key", flags->api_key, "Key that the server asks for")->envname("MILLRACE_API_KEY");
         app.add_option("--interval", flags->interval, "Seconds between two readings")->check(CLI::Range(0.1, 3600.0));

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "base/cpu.h"
+#include "cli.h"
 #include "command.h"
 
 namespace millrace::commands {

@@ -1,6 +1,6 @@
 #include "serve/serve_flags.h"
+#include "cli.h"
 
-#include <CLI/Validators.hpp>
 #include <cstdlib>
 
 #include "loadgen/objective.h"

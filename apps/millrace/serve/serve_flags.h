@@ -1,12 +1,15 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
 #include "http/server.h"
 #include "server/access.h"
 #include "server/service.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::app {
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "chat/conversation.h"
+#include "cli.h"
 #include "engine/fair_turn.h"
 #include "model/memory_plan.h"
 #include "step_meter.h"

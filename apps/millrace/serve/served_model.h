@@ -8,6 +8,10 @@
 #include "server/model_host.h"
 #include "server/observers.h"
 
+namespace CLI {
+class App;
+}
+
 namespace millrace::app {
 
 // Names of formats (docs/tools.md), "auto" or "none".

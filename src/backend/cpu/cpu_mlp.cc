@@ -13,7 +13,7 @@ namespace {
 // another place after each, and at least so many.
 constexpr std::int64_t kLeastChunkColumns = 64;  // a multiple of a group of columns
 constexpr std::int64_t kChunkValues = 2048;
-constexpr std::int64_t kGrain = kGroup / kPanelRows;  // panels: a group of columns belongs to one worker
+constexpr std::int64_t kColumnGrain = kGroup / kPanelRows;  // panels: a group of columns belongs to one worker
 
 std::int64_t chunk_columns(std::int64_t rows) {
   return std::max(kLeastChunkColumns, kChunkValues / rows / kLeastChunkColumns * kLeastChunkColumns);
@@ -73,14 +73,14 @@ void CpuBackend::mlp(const Mlp& mlp, TensorView x) {
   // Behind what open_input puts there.
   const std::size_t own = row_bytes(up.k()) + ActivationRows(up, rows, nullptr).bytes();
   reserve_workers(own + chunk_bytes(rows));
-  program_->add_split((down.k() + kPanelRows - 1) / kPanelRows, kGrain,
+  program_->add_split((down.k() + kPanelRows - 1) / kPanelRows, kColumnGrain,
                       [this, mlp, input, own](std::int64_t begin, std::int64_t end, int worker) {
                         const std::int64_t n = input.source.rows();
                         const ActivationRows hidden(packed(mlp.down), n, hidden_.data());
                         auto* chunk = reinterpret_cast<float*>(memory_of(worker) + own);
                         activate_columns(mlp, begin, end, open_input(input, worker), n, hidden, chunk);
                       });
-  program_->add_split(down.panels(), kGrain, [this, mlp, x](std::int64_t begin, std::int64_t end, int) {
+  program_->add_split(down.panels(), kColumnGrain, [this, mlp, x](std::int64_t begin, std::int64_t end, int) {
     const PackedLinear& weight = packed(mlp.down);
     const ActivationRows hidden(weight, x.rows(), hidden_.data());
     weight.multiply(begin, end, {hidden, mlp.down_bias, true, x.row(0) + weight.column(begin), x.row_stride()});

@@ -4,17 +4,17 @@
 
 namespace millrace::backend::cpu {
 namespace {
-constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
+constexpr std::size_t kProgramChunkBytes = std::size_t{1} << 16;
 }  // namespace
 
 void* StepProgram::allocate(std::size_t bytes, std::size_t alignment) {
-  CHECK(bytes + alignment <= kChunkBytes);
+  CHECK(bytes + alignment <= kProgramChunkBytes);
   for (;; ++chunk_, used_ = 0) {
-    if (chunk_ == chunks_.size()) chunks_.push_back(std::make_unique<std::byte[]>(kChunkBytes));
+    if (chunk_ == chunks_.size()) chunks_.push_back(std::make_unique<std::byte[]>(kProgramChunkBytes));
     void* at = chunks_[chunk_].get() + used_;
-    std::size_t left = kChunkBytes - used_;
+    std::size_t left = kProgramChunkBytes - used_;
     if (std::align(alignment, bytes, at, left) == nullptr) continue;
-    used_ = kChunkBytes - left + bytes;
+    used_ = kProgramChunkBytes - left + bytes;
     return at;
   }
 }

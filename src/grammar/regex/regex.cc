@@ -13,10 +13,8 @@ namespace {
 
 using Kind = RegexNode::Kind;
 
-constexpr std::size_t kRangesOfAState = 16;  // this many ranges of a class cost as much as a state
-
 std::int64_t cost_of(const RegexNode& node) {
-  return 1 + static_cast<std::int64_t>(node.set.ranges().size() / kRangesOfAState);
+  return 1 + static_cast<std::int64_t>(node.set.ranges().size()) / kRangesOfAState;
 }
 
 // Writes nodes into an automaton, counts written out. A refusal of the meter ends it early; the result is then unused.

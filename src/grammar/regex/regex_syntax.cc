@@ -15,8 +15,6 @@ namespace {
 using Kind = RegexNode::Kind;
 using text::CodePointSet;
 
-constexpr std::int64_t kRangesOfAState = 16;  // this many ranges of a class cost as much as a state
-
 // One pass with a stack of its own for open groups. After a failure the pattern is at its end.
 class RegexParser {
  public:

@@ -10,6 +10,8 @@
 
 namespace millrace::grammar {
 
+inline constexpr std::int64_t kRangesOfAState = 16;  // this many ranges of a class cost as much as a state
+
 using RegexNodeId = std::int32_t;  // of one Regex
 
 struct RegexNode {

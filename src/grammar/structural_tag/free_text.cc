@@ -5,10 +5,10 @@
 namespace millrace::grammar {
 namespace {
 
-constexpr std::int64_t kEdgesOfAState = 4;  // a search's edges are looked up while it is made, so they cost more
+constexpr std::int64_t kSearchEdgesOfAState = 4;  // a search's edges are looked up while it is made, so they cost more
 
 Result<void> spend_search(const Words& words, WorkMeter& meter) {
-  return meter.spend(1 + CharAutomaton::search_cost(words) / kEdgesOfAState);
+  return meter.spend(1 + CharAutomaton::search_cost(words) / kSearchEdgesOfAState);
 }
 
 Result<CharAutomaton> ending_with(const std::u32string& word, WorkMeter& meter) {

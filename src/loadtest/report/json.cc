@@ -5,6 +5,7 @@
 namespace millrace::loadtest::report {
 
 Json json_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json text_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json json_of(const std::optional<double>& value) { return value ? json_of(*value) : Json(nullptr); }
 
 Json json_of(const Estimate& estimate) {

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 // As docs/bench_reports.md has them. A figure that is absent, or no number at all, is null.
 Json json_of(double value);
+Json text_json(const std::string& text);  // null where it is empty
 Json json_of(const std::optional<double>& value);
 Json json_of(const Estimate& estimate);         // {"value", "low", "high"}
 Json json_of(const Objective& objective);       // {"ttft_ms", ...}, those that are set

@@ -12,15 +12,15 @@ namespace {
 
 using Anchor = SvgCanvas::Anchor;
 
-constexpr double kWidth = 720, kHeight = 400, kLetter = 6.6;
-constexpr double kLeft = 64, kRight = 20, kTop = 48, kBottom = 52, kLegendRow = 20;
+constexpr double kHeight = 400;
+constexpr double kLeft = 64, kRight = 20, kLegendRow = 20;
 constexpr std::size_t kEcdfPoints = 400;
 
 // The rectangle that the data lies in.
 struct Frame {
   Axis x, y;
   double top;
-  double right = kWidth - kRight, bottom = top + kHeight - kTop - kBottom;
+  double right = kPlotWidth - kRight, bottom = top + kHeight - kPlotTop - kPlotBottom;
 
   double at_x(double value) const { return kLeft + x.place(value) * (right - kLeft); }
   double at_y(double value) const { return bottom - y.place(value) * (bottom - top); }
@@ -56,7 +56,7 @@ void draw_axes(const LinePlot& plot, const Frame& frame, SvgCanvas& canvas) {
     canvas.text(x, frame.bottom + 18, tick.label, Anchor::kMiddle, "tick");
   }
   canvas.line(kLeft, frame.bottom, frame.right, frame.bottom, "axis");
-  canvas.text((kLeft + frame.right) / 2, frame.bottom + kBottom - 12, plot.x_label, Anchor::kMiddle);
+  canvas.text((kLeft + frame.right) / 2, frame.bottom + kPlotBottom - 12, plot.x_label, Anchor::kMiddle);
   canvas.upright_text(18, (frame.top + frame.bottom) / 2, plot.y_label);
 }
 
@@ -96,11 +96,11 @@ struct LegendEntry {
 // Where each label goes: as many a row as there is room.
 std::vector<LegendEntry> legend_of(const LinePlot& plot) {
   std::vector<LegendEntry> entries;
-  double x = kLeft, y = kTop;
+  double x = kLeft, y = kPlotTop;
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     if (plot.lines[i].label.empty()) continue;
-    const double width = 44 + kLetter * static_cast<double>(plot.lines[i].label.size());
-    if (x > kLeft && x + width > kWidth) x = kLeft, y += kLegendRow;
+    const double width = 44 + kPlotLetter * static_cast<double>(plot.lines[i].label.size());
+    if (x > kLeft && x + width > kPlotWidth) x = kLeft, y += kLegendRow;
     entries.push_back({i, x, y});
     x += width;
   }
@@ -111,8 +111,8 @@ std::vector<LegendEntry> legend_of(const LinePlot& plot) {
 
 std::string svg_of(const LinePlot& plot) {
   const std::vector<LegendEntry> legend = legend_of(plot);
-  const Frame frame = frame_of(plot, legend.empty() ? kTop : legend.back().y + kLegendRow);
-  SvgCanvas canvas(kWidth, frame.bottom + kBottom, plot.title);
+  const Frame frame = frame_of(plot, legend.empty() ? kPlotTop : legend.back().y + kLegendRow);
+  SvgCanvas canvas(kPlotWidth, frame.bottom + kPlotBottom, plot.title);
   draw_axes(plot, frame, canvas);
   for (const PlotMark& mark : plot.marks) {
     const double x = frame.at_x(mark.x);

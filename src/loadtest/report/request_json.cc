@@ -13,7 +13,6 @@ Json seconds_json(double seconds) { return json_of(std::round(seconds * 1e6) / 1
 // Times of things that never came are 0 in a record, and so is the moment when a run begins: `came` tells them apart.
 Json time_json(double seconds, bool came) { return came ? seconds_json(seconds) : Json(nullptr); }
 Json tokens_json(std::int64_t tokens) { return tokens >= 0 ? Json(tokens) : Json(nullptr); }
-Json text_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json phases_json(const RequestPhases* phases, std::int64_t index) {
   if (phases == nullptr) return nullptr;

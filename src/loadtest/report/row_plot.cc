@@ -10,12 +10,12 @@ namespace {
 
 using Anchor = SvgCanvas::Anchor;
 
-constexpr double kWidth = 720, kTop = 48, kRow = 30, kBottom = 52, kLetter = 6.6, kMargin = 16;
+constexpr double kRow = 30, kMargin = 16;
 
 double widest(const std::vector<RowPlot::Row>& rows, const std::string RowPlot::Row::* text) {
   std::size_t letters = 0;
   for (const RowPlot::Row& row : rows) letters = std::max(letters, (row.*text).size());
-  return kLetter * static_cast<double>(letters);
+  return kPlotLetter * static_cast<double>(letters);
 }
 
 Axis axis_of(const RowPlot& plot) {
@@ -34,21 +34,21 @@ Axis axis_of(const RowPlot& plot) {
 
 std::string svg_of(const RowPlot& plot) {
   const double left = kMargin + std::min(260.0, widest(plot.rows, &RowPlot::Row::label)) + 12;
-  const double right = kWidth - kMargin - std::min(200.0, widest(plot.rows, &RowPlot::Row::note)) - 12;
-  const double bottom = kTop + kRow * static_cast<double>(plot.rows.size());
+  const double right = kPlotWidth - kMargin - std::min(200.0, widest(plot.rows, &RowPlot::Row::note)) - 12;
+  const double bottom = kPlotTop + kRow * static_cast<double>(plot.rows.size());
   const Axis axis = axis_of(plot);
   const auto at = [&](double value) { return left + axis.place(value) * (right - left); };
 
-  SvgCanvas canvas(kWidth, bottom + kBottom, plot.title);
+  SvgCanvas canvas(kPlotWidth, bottom + kPlotBottom, plot.title);
   for (const Tick& tick : ticks_of(axis, 7)) {
-    canvas.line(at(tick.value), kTop, at(tick.value), bottom, "grid");
+    canvas.line(at(tick.value), kPlotTop, at(tick.value), bottom, "grid");
     canvas.text(at(tick.value), bottom + 18, tick.label, Anchor::kMiddle, "tick");
   }
   canvas.line(left, bottom, right, bottom, "axis");
   canvas.text((left + right) / 2, bottom + 40, plot.x_label, Anchor::kMiddle);
-  if (std::isfinite(plot.reference)) canvas.line(at(plot.reference), kTop, at(plot.reference), bottom, "mark");
+  if (std::isfinite(plot.reference)) canvas.line(at(plot.reference), kPlotTop, at(plot.reference), bottom, "mark");
 
-  double y = kTop + kRow / 2;
+  double y = kPlotTop + kRow / 2;
   for (const RowPlot::Row& row : plot.rows) {
     const std::string colour = series_class(row.series);
     canvas.text(left - 12, y + 4, row.label, Anchor::kEnd);

@@ -8,8 +8,6 @@
 namespace millrace::loadtest::report {
 namespace {
 
-Json text_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 // vLLM's figures of one metric; null where no request has a value.
 void add_latency(const char* name, const LatencyFigures& figures, bool known, Json& report) {
   const auto add = [&](const std::string& prefix, double value) {

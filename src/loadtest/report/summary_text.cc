@@ -10,11 +10,11 @@
 namespace millrace::loadtest::report {
 namespace {
 
-constexpr std::size_t kWidth = 64;
+constexpr std::size_t kTextWidth = 64;
 constexpr int kLabelWidth = 40, kFigureWidth = 10;
 
 std::string ruled(const std::string& title, char mark) {
-  const std::size_t rest = kWidth - std::min(kWidth, title.size());
+  const std::size_t rest = kTextWidth - std::min(kTextWidth, title.size());
   return std::string(rest / 2, mark) + title + std::string(rest - rest / 2, mark) + "\n";
 }
 
@@ -33,10 +33,10 @@ std::string cents(const std::optional<double>& value) { return value ? fmt::form
 struct Latency {
   const char *name, *label, *title;
 };
-constexpr Latency kLatencies[] = {{"ttft", "TTFT", "Time to First Token"},
-                                  {"tpot", "TPOT", "Time per Output Token (excl. 1st token)"},
-                                  {"itl", "ITL", "Inter-token Latency"},
-                                  {"e2el", "E2EL", "End-to-end Latency"}};
+constexpr Latency kLatencyBlocks[] = {{"ttft", "TTFT", "Time to First Token"},
+                                      {"tpot", "TPOT", "Time per Output Token (excl. 1st token)"},
+                                      {"itl", "ITL", "Inter-token Latency"},
+                                      {"e2el", "E2EL", "End-to-end Latency"}};
 
 // Of "p99.9_ttft_ms" and metric "ttft" 99.9; none for any other name.
 std::optional<double> level_of(std::string_view name, std::string_view metric) {
@@ -124,7 +124,7 @@ std::string machine_block(const Json& report) {
 
 std::string summary_text(const Json& report) {
   std::string out = ruled(" Serving Benchmark Result ", '=') + throughput_block(report);
-  for (const Latency& latency : kLatencies) out += latency_block(report, latency);
+  for (const Latency& latency : kLatencyBlocks) out += latency_block(report, latency);
   return out + goodput_block(report) + machine_block(report) + ruled("", '=');
 }
 

@@ -6,7 +6,7 @@ namespace millrace::loadtest::workloads {
 namespace {
 
 // "2023-11-16 18:15:46.6805900" -> seconds of Unix time.
-Result<double> seconds_of(std::string_view path, std::string_view field, const std::string& text) {
+Result<double> azure_seconds_of(std::string_view path, std::string_view field, const std::string& text) {
   std::tm time{};
   const char* rest = ::strptime(text.c_str(), "%Y-%m-%d %H:%M:%S", &time);
   if (rest == nullptr) {
@@ -25,8 +25,8 @@ Result<double> seconds_of(std::string_view path, std::string_view field, const s
 }
 
 // Azure's traces of LLM inference (Patel et al. 2024, arXiv:2311.18677).
-Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_view text) {
-  return read_csv_trace({"TIMESTAMP", "ContextTokens", "GeneratedTokens", seconds_of}, path, text);
+Result<std::vector<RecordedRequest>> read_azure(std::string_view path, std::string_view text) {
+  return read_csv_trace({"TIMESTAMP", "ContextTokens", "GeneratedTokens", azure_seconds_of}, path, text);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_vie
 WorkloadKind azure() {
   return {.name = "azure",
           .summary = "times and lengths of an Azure LLM inference trace (CSV, --dataset-path)",
-          .make = [](const WorkloadOptions& options) { return replay_file(options, "azure", read); }};
+          .make = [](const WorkloadOptions& options) { return replay_file(options, "azure", read_azure); }};
 }
 
 }  // namespace millrace::loadtest::workloads

@@ -3,13 +3,13 @@
 namespace millrace::loadtest::workloads {
 namespace {
 
-Result<double> seconds_of(std::string_view path, std::string_view field, const std::string& text) {
+Result<double> burstgpt_seconds_of(std::string_view path, std::string_view field, const std::string& text) {
   return trace_number(path, field, text);
 }
 
 // BurstGPT (Wang et al. 2024, arXiv:2401.17644).
-Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_view text) {
-  return read_csv_trace({"Timestamp", "Request tokens", "Response tokens", seconds_of}, path, text);
+Result<std::vector<RecordedRequest>> read_burstgpt(std::string_view path, std::string_view text) {
+  return read_csv_trace({"Timestamp", "Request tokens", "Response tokens", burstgpt_seconds_of}, path, text);
 }
 
 }  // namespace
@@ -17,7 +17,7 @@ Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_vie
 WorkloadKind burstgpt() {
   return {.name = "burstgpt",
           .summary = "times and lengths of a BurstGPT trace (CSV, --dataset-path)",
-          .make = [](const WorkloadOptions& options) { return replay_file(options, "burstgpt", read); }};
+          .make = [](const WorkloadOptions& options) { return replay_file(options, "burstgpt", read_burstgpt); }};
 }
 
 }  // namespace millrace::loadtest::workloads

@@ -6,7 +6,7 @@ namespace {
 
 // Mooncake's traces (Qin et al. 2024, arXiv:2407.00079): JSON lines with timestamp in ms, input_length, output_length
 // and hash_ids, a name for each block of 512 tokens of the prompt: equal names, equal tokens.
-Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_view text) {
+Result<std::vector<RecordedRequest>> read_mooncake(std::string_view path, std::string_view text) {
   std::vector<RecordedRequest> recorded;
   std::int64_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -42,7 +42,7 @@ Result<std::vector<RecordedRequest>> read(std::string_view path, std::string_vie
 WorkloadKind mooncake() {
   return {.name = "mooncake",
           .summary = "times, lengths and shared blocks of a Mooncake trace (JSON lines, --dataset-path)",
-          .make = [](const WorkloadOptions& options) { return replay_file(options, "mooncake", read); }};
+          .make = [](const WorkloadOptions& options) { return replay_file(options, "mooncake", read_mooncake); }};
 }
 
 }  // namespace millrace::loadtest::workloads

@@ -64,7 +64,7 @@ class Conversations final : public Workload {
   std::vector<Pair> pairs_;
 };
 
-Result<std::vector<Conversations::Pair>> read(const std::string& path, const std::string& text) {
+Result<std::vector<Conversations::Pair>> read_sharegpt(const std::string& path, const std::string& text) {
   const auto json = parse_foreign_json(text);
   if (!json.is_array()) {
     return make_error(ErrorCode::kBadFile, "dataset-path", "{}: expected a JSON list of conversations", path);
@@ -101,7 +101,7 @@ WorkloadKind sharegpt() {
             if (options.path.empty()) return MadeWorkload(std::make_unique<ShapedLengths>(options));
             const auto text = read_dataset(options, "sharegpt");
             if (!text) return text.error();
-            auto pairs = read(options.path, *text);
+            auto pairs = read_sharegpt(options.path, *text);
             if (!pairs) return pairs.error();
             return MadeWorkload(std::make_unique<Conversations>(options.seed, *std::move(pairs)));
           }};

@@ -9,7 +9,7 @@
 namespace millrace::server::batch {
 namespace {
 
-constexpr std::size_t kPieceBytes = 64 << 10;
+constexpr std::size_t kReadBytes = 64 << 10;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::optional<LineReader::Line> LineReader::next() {
 }
 
 Result<void> LineReader::read_some() {
-  std::array<char, kPieceBytes> piece;
+  std::array<char, kReadBytes> piece;
   const ssize_t n = ::read(fd_, piece.data(), piece.size());
   if (n < 0 && errno == EINTR) return {};
   if (n < 0) return make_error(ErrorCode::kInternal, "input-file", "cannot read: {}", std::strerror(errno));

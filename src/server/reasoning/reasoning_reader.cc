@@ -2,12 +2,10 @@
 
 #include <utility>
 
+#include "server/white_space.h"
+
 namespace millrace::server::reasoning {
-namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-}  // namespace
+namespace {}  // namespace
 
 ReasoningReader::ReasoningReader(const ReasoningFormat& format, bool begun, PartWriter& writer)
     : writer_(writer), close_({std::string(format.close)}), open_(format.open), repeats_(begun) {

@@ -12,7 +12,7 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
-const GenerationSchema& schema() {
+const GenerationSchema& chat_completions_schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     add_chat_prompt_fields(s);
@@ -46,7 +46,7 @@ const GenerationSchema& schema() {
 class ChatCompletions final : public GenerationRoute {
  public:
   Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
-    if (auto fine = schema().read(body, to, notes); !fine) return fine;
+    if (auto fine = chat_completions_schema().read(body, to, notes); !fine) return fine;
     if (to.logprobs && *to.logprobs > 0 && !to.chat_logprobs) {
       return make_error(ErrorCode::kInvalidArgument, "top_logprobs", "top_logprobs needs logprobs to be true");
     }
@@ -68,7 +68,7 @@ Route chat_completions() {
           .path = "/v1/chat/completions",
           .summary = "Answer a conversation",
           .generation = the_route<GenerationRoute, ChatCompletions>,
-          .body_schema = [] { return schema().json(); },
+          .body_schema = [] { return chat_completions_schema().json(); },
           .streams = true};
 }
 

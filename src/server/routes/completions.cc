@@ -13,7 +13,7 @@ using L = RequestLimits;
 
 constexpr std::int64_t kDefaultMaxTokens = 16;  // as the API has had it since its beginning
 
-const GenerationSchema& schema() {
+const GenerationSchema& completions_schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     add_prompt_field(s, "prompt", L::kPrompts);
@@ -49,7 +49,7 @@ const GenerationSchema& schema() {
 class Completions final : public GenerationRoute {
  public:
   Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
-    if (auto fine = schema().read(body, to, notes); !fine) return fine;
+    if (auto fine = completions_schema().read(body, to, notes); !fine) return fine;
     const auto wrong = [](const char* param, const char* what) {
       return make_error(ErrorCode::kInvalidArgument, param, "{}", what);
     };
@@ -79,7 +79,7 @@ Route completions() {
           .path = "/v1/completions",
           .summary = "Continue a text",
           .generation = the_route<GenerationRoute, Completions>,
-          .body_schema = [] { return schema().json(); },
+          .body_schema = [] { return completions_schema().json(); },
           .streams = true};
 }
 

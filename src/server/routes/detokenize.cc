@@ -6,19 +6,19 @@
 namespace millrace::server::routes {
 namespace {
 
-struct Fields {
+struct DetokenizeFields {
   std::string model;
   std::vector<std::int32_t> tokens;
 };
 
-const Schema<Fields>& schema() {
-  static const Schema<Fields> made = [] {
-    Schema<Fields> s;
+const Schema<DetokenizeFields>& detokenize_schema() {
+  static const Schema<DetokenizeFields> made = [] {
+    Schema<DetokenizeFields> s;
     s.string(
-         "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Whose tokenizer")
+         "model", [](DetokenizeFields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Whose tokenizer")
         .field("tokens", "Token ids",
                {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}}},
-               [](Fields& f, const Json& value) -> Result<void> {
+               [](DetokenizeFields& f, const Json& value) -> Result<void> {
                  auto read = read_token_ids("tokens", value, std::size_t{1} << 24);
                  if (!read) return read.error();
                  f.tokens = std::move(*read);
@@ -30,7 +30,7 @@ const Schema<Fields>& schema() {
   return made;
 }
 
-Result<Json> detokenized(Service& service, const Call&, const Fields& fields) {
+Result<Json> detokenized(Service& service, const Call&, const DetokenizeFields& fields) {
   const auto model = service.models().ready(fields.model);
   if (model == nullptr) return service.models().absence(fields.model);
   for (const std::int32_t id : fields.tokens) {
@@ -49,8 +49,8 @@ Route detokenize() {
           .path = "/detokenize",
           .summary = "Tokens as text",
           .handle = [](Service& service,
-                       Call call) { return answer_fields(service, std::move(call), schema(), detokenized); },
-          .body_schema = [] { return schema().json(); }};
+                       Call call) { return answer_fields(service, std::move(call), detokenize_schema(), detokenized); },
+          .body_schema = [] { return detokenize_schema().json(); }};
 }
 
 }  // namespace millrace::server::routes

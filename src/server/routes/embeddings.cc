@@ -10,7 +10,7 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
-const GenerationSchema& schema() {
+const GenerationSchema& embeddings_schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     add_prompt_field(s, "input", L::kEmbeddings);
@@ -49,7 +49,7 @@ const GenerationSchema& schema() {
 class Embeddings final : public GenerationRoute {
  public:
   Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
-    return schema().read(body, to, notes);
+    return embeddings_schema().read(body, to, notes);
   }
   Result<void> prepare(GenerationTask& task) const override {
     if (auto read = read_prompts(task, "input", L::kEmbeddings); !read) return read;
@@ -74,7 +74,7 @@ Route embeddings() {
           .path = "/v1/embeddings",
           .summary = "Texts as vectors of length 1",
           .generation = the_route<GenerationRoute, Embeddings>,
-          .body_schema = [] { return schema().json(); }};
+          .body_schema = [] { return embeddings_schema().json(); }};
 }
 
 }  // namespace millrace::server::routes

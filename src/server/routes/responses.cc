@@ -176,7 +176,7 @@ void add_responses_not_done(GenerationSchema& s) {
       .refused("background", "this server keeps no responses", {false});
 }
 
-const GenerationSchema& schema() {
+const GenerationSchema& responses_schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     const Json message = {{"type", "object"},
@@ -220,7 +220,7 @@ const GenerationSchema& schema() {
 class Responses final : public GenerationRoute {
  public:
   Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
-    return schema().read(body, to, notes);
+    return responses_schema().read(body, to, notes);
   }
   Result<void> prepare(GenerationTask& task) const override {
     if (auto rendered = render_chat(task); !rendered) return rendered;
@@ -236,7 +236,7 @@ Route responses() {
           .path = "/v1/responses",
           .summary = "Answer a conversation, as OpenAI's Responses API has it",
           .generation = the_route<GenerationRoute, Responses>,
-          .body_schema = [] { return schema().json(); },
+          .body_schema = [] { return responses_schema().json(); },
           .streams = true};
 }
 

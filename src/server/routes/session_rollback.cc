@@ -6,15 +6,15 @@
 namespace millrace::server::routes {
 namespace {
 
-struct Fields {
+struct SessionRollbackFields {
   std::int64_t tokens = 0;
 };
 
-const Schema<Fields>& schema() {
-  static const Schema<Fields> made = [] {
-    Schema<Fields> s;
+const Schema<SessionRollbackFields>& session_rollback_schema() {
+  static const Schema<SessionRollbackFields> made = [] {
+    Schema<SessionRollbackFields> s;
     s.integer(
-        "tokens", [](Fields& f) -> auto& { return f.tokens; }, 0, RequestLimits::kMaxTokens,
+        "tokens", [](SessionRollbackFields& f) -> auto& { return f.tokens; }, 0, RequestLimits::kMaxTokens,
         "Keep as many of the session's tokens, prompts and answers together");
     s.required("tokens");
     return s;
@@ -22,7 +22,7 @@ const Schema<Fields>& schema() {
   return made;
 }
 
-Result<Json> roll_back(Service& service, const Call& call, const Fields& fields) {
+Result<Json> roll_back(Service& service, const Call& call, const SessionRollbackFields& fields) {
   if (auto done = service.sessions().rollback(call.parameter, call.caller, fields.tokens); !done) return done.error();
   return Json{{"id", call.parameter}, {"object", "session"}, {"tokens", fields.tokens}};
 }
@@ -30,12 +30,13 @@ Result<Json> roll_back(Service& service, const Call& call, const Fields& fields)
 }  // namespace
 
 Route session_rollback() {
-  return {.method = "POST",
-          .path = "/v1/sessions/{}/rollback",
-          .summary = "Forget all but the first tokens of a session",
-          .handle = [](Service& service,
-                       Call call) { return answer_fields(service, std::move(call), schema(), roll_back); },
-          .body_schema = [] { return schema().json(); }};
+  return {
+      .method = "POST",
+      .path = "/v1/sessions/{}/rollback",
+      .summary = "Forget all but the first tokens of a session",
+      .handle = [](Service& service,
+                   Call call) { return answer_fields(service, std::move(call), session_rollback_schema(), roll_back); },
+      .body_schema = [] { return session_rollback_schema().json(); }};
 }
 
 }  // namespace millrace::server::routes

@@ -6,21 +6,22 @@
 namespace millrace::server::routes {
 namespace {
 
-struct Fields {
+struct SessionsFields {
   std::string model;
 };
 
-const Schema<Fields>& schema() {
-  static const Schema<Fields> made = [] {
-    Schema<Fields> s;
+const Schema<SessionsFields>& sessions_schema() {
+  static const Schema<SessionsFields> made = [] {
+    Schema<SessionsFields> s;
     s.string(
-        "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Which of the models served");
+        "model", [](SessionsFields& f) -> auto& { return f.model; }, RequestLimits::kNameLength,
+        "Which of the models served");
     return s;
   }();
   return made;
 }
 
-Result<Json> open(Service& service, const Call& call, const Fields& fields) {
+Result<Json> open(Service& service, const Call& call, const SessionsFields& fields) {
   const auto model = service.models().ready(fields.model);
   if (model == nullptr) return service.models().absence(fields.model);
   const auto id = service.sessions().open(model, call.caller);
@@ -35,9 +36,11 @@ Route sessions() {
   return {.method = "POST",
           .path = "/v1/sessions",
           .summary = "Open an interactive session",
-          .handle = [](Service& service,
-                       Call call) { return answer_fields(service, std::move(call), schema(), open, Body::kOptional); },
-          .body_schema = [] { return schema().json(); },
+          .handle =
+              [](Service& service, Call call) {
+                return answer_fields(service, std::move(call), sessions_schema(), open, Body::kOptional);
+              },
+          .body_schema = [] { return sessions_schema().json(); },
           .body_optional = true};
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using Fields = GenerationFields;
 
-const GenerationSchema& schema() {
+const GenerationSchema& tokenize_schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     const auto text = [](Fields& f) -> auto& { return f.text; };
@@ -35,7 +35,7 @@ const GenerationSchema& schema() {
 class Tokenize final : public PromptRoute {
  public:
   Result<void> read(const Json& body, Fields& to, FieldNotes& notes) const override {
-    if (auto fine = schema().read(body, to, notes); !fine) return fine;
+    if (auto fine = tokenize_schema().read(body, to, notes); !fine) return fine;
     // llama-server adds none unless told to; vLLM does.
     if (body.contains("content") && !to.add_special_tokens) to.add_special_tokens = false;
     return {};
@@ -66,7 +66,7 @@ Route tokenize() {
           .path = "/tokenize",
           .summary = "A text, or a conversation, as tokens",
           .prompt = the_route<PromptRoute, Tokenize>,
-          .body_schema = [] { return schema().json(); }};
+          .body_schema = [] { return tokenize_schema().json(); }};
 }
 
 }  // namespace millrace::server::routes

@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "server/white_space.h"
+
 namespace millrace::server::tools {
 namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 class JsonCallParser final : public ToolParser {
  public:

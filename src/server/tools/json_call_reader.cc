@@ -1,11 +1,11 @@
 #include "server/tools/json_call_reader.h"
 
+#include "server/white_space.h"
+
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::size_t kMostKey = 64, kMostName = 512;  // bytes; longer ones are no call
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+constexpr std::size_t kMostKey = 64;  // bytes; a longer one is no call
 
 }  // namespace
 

@@ -4,13 +4,12 @@
 
 #include "server/marker_matcher.h"
 #include "server/tools/argument_writer.h"
+#include "server/white_space.h"
 
 namespace millrace::server::tools {
 namespace {
 
 constexpr std::size_t kMostHead = 1024;  // bytes; a longer one is no call
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 std::vector<std::string> openers(const NamedCallStyle& style) {
   if (style.section_open.empty()) return {style.call_open};

@@ -5,13 +5,13 @@
 
 #include "server/json.h"
 #include "server/tools/json_scanner.h"
+#include "server/white_space.h"
 
 namespace millrace::server::tools {
 namespace {
 
 constexpr std::size_t kMostWord = 400;  // bytes: a number's digits
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_word(char c) {
   return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '+' || c == '-' ||
          c == '.';

@@ -4,13 +4,11 @@
 
 #include "server/marker_matcher.h"
 #include "server/tools/python_literal.h"
+#include "server/white_space.h"
 
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::size_t kMostName = 512;  // bytes, of a function and of an argument
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 // Names may have dots and dashes, which Python's have not.
 bool is_name(char c) {
   return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '.' || c == '-';

@@ -8,7 +8,7 @@
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::size_t kMostHead = 256;  // bytes
+constexpr std::size_t kMostRecipient = 256;  // bytes
 
 class RecipientParser final : public ToolParser {
  public:
@@ -64,7 +64,7 @@ class RecipientParser final : public ToolParser {
       } else {
         text_after_all();
       }
-    } else if (head_.size() > kMostHead) {
+    } else if (head_.size() > kMostRecipient) {
       text_after_all();
     }
   }

@@ -5,13 +5,10 @@
 
 #include "server/marker_matcher.h"
 #include "server/tools/json_scanner.h"
+#include "server/white_space.h"
 
 namespace millrace::server::tools {
 namespace {
-
-constexpr std::size_t kMostName = 512;  // bytes, of a function and of an argument
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);

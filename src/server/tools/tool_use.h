@@ -8,6 +8,8 @@
 
 namespace millrace::server::tools {
 
+inline constexpr std::size_t kMostName = 512;  // bytes, of a function and of an argument; a longer one is no call
+
 struct Tool {
   std::string name;
   Json parameters;      // JSON Schema of the arguments; null: any object

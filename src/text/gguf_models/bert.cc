@@ -10,7 +10,7 @@ namespace millrace::text::gguf_models {
 namespace {
 
 constexpr std::string_view kContinuingPrefix = "##";
-constexpr TokenId kDefaultBos = 101, kDefaultUnk = 100, kDefaultSep = 102;
+constexpr TokenId kBertCls = 101, kBertUnk = 100, kBertSep = 102;
 
 bool is_bracketed(std::string_view token) { return token.starts_with('[') && token.ends_with(']'); }
 
@@ -35,7 +35,7 @@ bool has_capitals(std::span<const std::string> tokens) {
   });
 }
 
-TokenizerParts load(const GgufVocabulary& v) {
+TokenizerParts load_bert(const GgufVocabulary& v) {
   const std::vector<std::string> tokens = berts_spellings(v);
   const auto size = static_cast<TokenId>(tokens.size());
   const auto or_default = [size](std::optional<TokenId> id, TokenId otherwise) {
@@ -50,23 +50,23 @@ TokenizerParts load(const GgufVocabulary& v) {
   read_own_pre_tokenizer(R"({"type": "BertPreTokenizer"})", parts);
   read_own_decoder(R"({"type": "WordPiece", "prefix": "##", "cleanup": true})", parts);
   WordPieceOptions options;
-  options.unk = or_default(v.unk, kDefaultUnk).value_or(-1);
+  options.unk = or_default(v.unk, kBertUnk).value_or(-1);
   options.continuing_prefix = kContinuingPrefix;
   parts.model = std::make_unique<WordPieceModel>(
       std::move(options), make_forms(parts.texts, hidden_gguf_tokens(v, parts, {.prefix = kContinuingPrefix}), false));
   GgufVocabulary roles;  // [CLS] in front, [SEP] behind
-  roles.bos = or_default(v.bos, kDefaultBos);
+  roles.bos = or_default(v.bos, kBertCls);
   roles.eos = v.eos;
   roles.add_bos = v.add_bos;
   roles.add_eos = v.add_eos;
   frame_gguf_text(roles, true, false, parts);
-  const auto sep = or_default(v.sep, kDefaultSep);
+  const auto sep = or_default(v.sep, kBertSep);
   if (sep && v.add_sep.value_or(true)) parts.suffix.push_back(*sep);
   return parts;
 }
 
 }  // namespace
 
-GgufModel bert() { return {"bert", load}; }
+GgufModel bert() { return {"bert", load_bert}; }
 
 }  // namespace millrace::text::gguf_models

@@ -17,7 +17,7 @@ MergeTable read_merges(const GgufVocabulary& v, const TokenizerParts& parts) {
   return merges.take();
 }
 
-TokenizerParts load(const GgufVocabulary& v) {
+TokenizerParts load_gpt2(const GgufVocabulary& v) {
   const GgufPreTokenizer* pre = find_gguf_pre_tokenizer(v.pre);
   if (v.pre.empty() || v.pre == "default") {
     throw_load_error(
@@ -54,6 +54,6 @@ TokenizerParts load(const GgufVocabulary& v) {
 
 }  // namespace
 
-GgufModel gpt2() { return {"gpt2", load}; }
+GgufModel gpt2() { return {"gpt2", load_gpt2}; }
 
 }  // namespace millrace::text::gguf_models

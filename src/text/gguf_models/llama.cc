@@ -14,7 +14,7 @@ TokenizerParts load_with_rules(const GgufVocabulary& v) {
   return parts;
 }
 
-TokenizerParts load(const GgufVocabulary& v) {
+TokenizerParts load_llama(const GgufVocabulary& v) {
   if (!v.precompiled_charsmap.empty()) return load_with_rules(v);
   check_gguf_scores(v);
   TokenizerParts parts = list_gguf_tokens(v, v.tokens);
@@ -45,6 +45,6 @@ TokenizerParts load(const GgufVocabulary& v) {
 
 }  // namespace
 
-GgufModel llama() { return {"llama", load}; }
+GgufModel llama() { return {"llama", load_llama}; }
 
 }  // namespace millrace::text::gguf_models

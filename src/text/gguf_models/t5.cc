@@ -4,14 +4,14 @@
 namespace millrace::text::gguf_models {
 namespace {
 
-constexpr TokenId kDefaultEos = 1, kDefaultUnk = 2;
+constexpr TokenId kT5Eos = 1, kT5Unk = 2;
 
-TokenizerParts load(const GgufVocabulary& vocabulary) {
+TokenizerParts load_t5(const GgufVocabulary& vocabulary) {
   GgufVocabulary v = vocabulary;
   const auto size = static_cast<TokenId>(v.tokens.size());
-  if (!v.eos && kDefaultEos < size) v.eos = kDefaultEos;
+  if (!v.eos && kT5Eos < size) v.eos = kT5Eos;
   SentencePieceModel model = gguf_sentencepiece(v, SentencePieceModel::Kind::kUnigram, false);
-  if (!model.unk && kDefaultUnk < size) model.unk = kDefaultUnk;
+  if (!model.unk && kT5Unk < size) model.unk = kT5Unk;
   TokenizerParts parts = sentencepiece_parts(model, {});
   frame_gguf_text(v, false, true, parts);
   return parts;
@@ -19,6 +19,6 @@ TokenizerParts load(const GgufVocabulary& vocabulary) {
 
 }  // namespace
 
-GgufModel t5() { return {"t5", load}; }
+GgufModel t5() { return {"t5", load_t5}; }
 
 }  // namespace millrace::text::gguf_models

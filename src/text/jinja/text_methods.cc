@@ -93,7 +93,7 @@ Value find_method_of(Runtime& runtime, const Value& self, Arguments& arguments) 
   return at;
 }
 
-Value count(Runtime& runtime, const Value& self, Arguments& arguments) {
+Value count_of_text(Runtime& runtime, const Value& self, Arguments& arguments) {
   const BoundArguments args("count", arguments, {"sub", "start", "end"}, 1);
   const auto part = window(runtime, *self.text(), args);
   if (!part) return 0;
@@ -167,7 +167,7 @@ Value zero_fill(Runtime& runtime, const Value& self, Arguments& arguments) {
                      pad(runtime.budget, digits, width, "0", Side::kRight));
 }
 
-Value format(Runtime& runtime, const Value& self, Arguments& arguments) {
+Value format_method(Runtime& runtime, const Value& self, Arguments& arguments) {
   return brace_format(runtime, *self.text(), arguments);
 }
 
@@ -191,11 +191,11 @@ constexpr Method kMethods[] = {
     {"capitalize", case_method<Case::kCapitalize>},
     {"casefold", case_method<Case::kFold>},
     {"center", justify<Side::kBoth>},
-    {"count", count},
+    {"count", count_of_text},
     {"endswith", affix_test<false>},
     {"expandtabs", expand_tabs},
     {"find", find_method_of<false, false>},
-    {"format", format},
+    {"format", format_method},
     {"format_map", format_map},
     {"index", find_method_of<false, true>},
     {"join", join_method},

@@ -1,3 +1,5 @@
+#include <simdjson.h>
+
 #include "text/bpe_model.h"
 #include "text/named_merges.h"
 #include "text/tokenizer_components.h"
@@ -58,7 +60,7 @@ MergeTable read_merges(const JsonNode& node, const std::string& continuing_prefi
   return merges.take();
 }
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_bpe(const JsonNode& node, TokenizerParts& parts) {
   BpeOptions options = read_options(node, parts);
   if (parts.pre_tokenizer.byte_level && !options.byte_level) parts.spell_words();
   parts.kind = parts.spells_bytes ? "byte-level BPE" : !options.fallback_bytes.empty() ? "SentencePiece BPE" : "BPE";
@@ -70,6 +72,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader bpe() { return {"BPE", read}; }
+ComponentReader bpe() { return {"BPE", read_bpe}; }
 
 }  // namespace millrace::text::models

@@ -1,5 +1,7 @@
 #include "text/unigram_model.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -55,7 +57,7 @@ std::vector<double> read_scores(const JsonNode& vocabulary, std::size_t tokens) 
   return scores;
 }
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_unigram(const JsonNode& node, TokenizerParts& parts) {
   UnigramOptions options;
   options.byte_fallback = node["byte_fallback"].boolean_or(false);
   if (!node["unk_id"].is_null()) options.unk = checked_id(node["unk_id"], parts);
@@ -70,6 +72,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader unigram() { return {"Unigram", read}; }
+ComponentReader unigram() { return {"Unigram", read_unigram}; }
 
 }  // namespace millrace::text::models

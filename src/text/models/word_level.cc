@@ -6,7 +6,7 @@
 namespace millrace::text::models {
 namespace {
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_word_level(const JsonNode& node, TokenizerParts& parts) {
   if (parts.pre_tokenizer.byte_level) parts.spell_words();
   parts.kind = "WordLevel";
   parts.model = std::make_unique<WordLevelModel>(parts.find(node["unk_token"].string_or("<unk>")),
@@ -15,6 +15,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader word_level() { return {"WordLevel", read}; }
+ComponentReader word_level() { return {"WordLevel", read_word_level}; }
 
 }  // namespace millrace::text::models

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxPrefixBytes = 64;
 constexpr std::int64_t kMaxWordCharacters = 1'000'000;
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_word_piece(const JsonNode& node, TokenizerParts& parts) {
   WordPieceOptions options;
   options.unk = parts.find(node["unk_token"].string_or("[UNK]"));
   options.continuing_prefix = node["continuing_subword_prefix"].string_or("##");
@@ -29,6 +29,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader word_piece() { return {"WordPiece", read}; }
+ComponentReader word_piece() { return {"WordPiece", read_word_piece}; }
 
 }  // namespace millrace::text::models

@@ -18,7 +18,6 @@ bool is_chinese(char32_t c) {
 bool is_removed(char32_t c) { return (normalization_classes(c) & kUnclean) != 0; }
 bool becomes_space(char32_t c) { return c != ' ' && (unicode_classes(c) & kSpace) && !is_removed(c); }
 
-constexpr FirstBytes kBeyondAscii = FirstBytes::of([](char32_t) { return false; });
 constexpr FirstBytes kControls = FirstBytes::of([](char32_t c) { return c < ' ' || c == 0x7F; });
 
 class BertNormalizer final : public Normalizer {
@@ -66,7 +65,7 @@ class BertNormalizer final : public Normalizer {
   std::unique_ptr<const Normalizer> nfd_;  // null: accents stay
 };
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_bert(const JsonNode& node, TokenizerParts& parts) {
   const bool lowercases = node["lowercase"].boolean_or(true);
   parts.normalizers.push_back(std::make_unique<BertNormalizer>(
       node["clean_text"].boolean_or(true), node["handle_chinese_chars"].boolean_or(true),
@@ -75,6 +74,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader bert() { return {"BertNormalizer", read}; }
+ComponentReader bert() { return {"BertNormalizer", read_bert}; }
 
 }  // namespace millrace::text::normalizers

@@ -8,13 +8,13 @@ namespace {
 
 // The letters of ASCII and its punctuation spell themselves.
 constexpr bool spells_itself(char32_t c) { return c > ' ' && c < 0x7F; }
-constexpr FirstBytes kFirstBytes = FirstBytes::of([](char32_t c) { return !spells_itself(c); });
+constexpr FirstBytes kFirstOfBytes = FirstBytes::of([](char32_t c) { return !spells_itself(c); });
 
 class ByteLevel final : public Normalizer {
  public:
   void apply(MarkedText& text) const override {
     rewrite_characters(
-        text, kFirstBytes, [](char32_t c) { return !spells_itself(c); },
+        text, kFirstOfBytes, [](char32_t c) { return !spells_itself(c); },
         [](char32_t c, std::string& out) {
           std::string bytes;
           append_utf8(bytes, c);

@@ -141,7 +141,7 @@ class Precompiled final : public Normalizer {
   FirstBytes first_bytes_;
 };
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_precompiled(const JsonNode& node, TokenizerParts& parts) {
   const JsonNode charsmap = node["precompiled_charsmap"];
   const auto blob = decode_base64(charsmap.string());
   if (!blob) charsmap.wrong("base64");
@@ -150,6 +150,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader precompiled() { return {"Precompiled", read}; }
+ComponentReader precompiled() { return {"Precompiled", read_precompiled}; }
 
 }  // namespace millrace::text::normalizers

@@ -46,7 +46,7 @@ class Replace final : public Normalizer {
   std::string content_;
 };
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_replace(const JsonNode& node, TokenizerParts& parts) {
   const JsonNode regex = node["pattern"]["Regex"];
   std::unique_ptr<const WordSplitter> splitter;
   if (!regex.is_null()) {
@@ -60,6 +60,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader replace() { return {"Replace", read}; }
+ComponentReader replace() { return {"Replace", read_replace}; }
 
 }  // namespace millrace::text::normalizers

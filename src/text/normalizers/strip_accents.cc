@@ -6,8 +6,6 @@
 namespace millrace::text::normalizers {
 namespace {
 
-constexpr FirstBytes kBeyondAscii = FirstBytes::of([](char32_t) { return false; });
-
 class StripAccents final : public Normalizer {
  public:
   void apply(MarkedText& text) const override {

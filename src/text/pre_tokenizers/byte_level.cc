@@ -16,7 +16,7 @@ class PrefixSpace final : public WordRewriter {
   }
 };
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_byte_level(const JsonNode& node, TokenizerParts& parts) {
   if (node["add_prefix_space"].boolean_or(true)) parts.add_step(std::make_unique<PrefixSpace>());
   if (node["use_regex"].boolean_or(true)) parts.add_step(make_known_splitter(kGpt2Regex));
   parts.spell_bytes();
@@ -24,6 +24,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader byte_level() { return {"ByteLevel", read}; }
+ComponentReader byte_level() { return {"ByteLevel", read_byte_level}; }
 
 }  // namespace millrace::text::pre_tokenizers

@@ -29,7 +29,7 @@ class Metaspace final : public WordRewriter {
   Prepend prepend_;
 };
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_metaspace(const JsonNode& node, TokenizerParts& parts) {
   const std::string replacement = short_text(node["replacement"]);
   if (replacement.empty()) node["replacement"].wrong("one character");
   const std::string_view scheme = metaspace_scheme(node);
@@ -42,6 +42,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader metaspace() { return {"Metaspace", read}; }
+ComponentReader metaspace() { return {"Metaspace", read_metaspace}; }
 
 }  // namespace millrace::text::pre_tokenizers

@@ -5,7 +5,7 @@
 namespace millrace::text::pre_tokenizers {
 namespace {
 
-void read(const JsonNode& node, TokenizerParts& parts) {
+void read_split(const JsonNode& node, TokenizerParts& parts) {
   const SplitBehavior behavior = split_behavior(node["behavior"]);
   const bool invert = node["invert"].boolean_or(false);
   const JsonNode literal = node["pattern"]["String"];
@@ -26,6 +26,6 @@ void read(const JsonNode& node, TokenizerParts& parts) {
 
 }  // namespace
 
-ComponentReader split() { return {"Split", read}; }
+ComponentReader split() { return {"Split", read_split}; }
 
 }  // namespace millrace::text::pre_tokenizers

@@ -23,7 +23,7 @@ bool is_end_mark(const Scanner& scan, std::size_t at) {
   }
 }
 
-std::size_t match(const Scanner& scan, std::size_t at) {
+std::size_t match_bloom(const Scanner& scan, std::size_t at) {
   const std::size_t body = at + (scan.byte(at) == ' ' ? 1 : 0);
   std::size_t end = body;
   for (Scanner::Char c = scan.at(end); c.size > 0 && !c.is(kWhite) && !is_end_mark(scan, end); c = scan.at(end)) {
@@ -34,6 +34,6 @@ std::size_t match(const Scanner& scan, std::size_t at) {
 
 }  // namespace
 
-KnownExpression bloom() { return {kBloomRegex, make_scanner<match>}; }
+KnownExpression bloom() { return {kBloomRegex, make_scanner<match_bloom>}; }
 
 }  // namespace millrace::text::scanners

@@ -8,7 +8,7 @@ namespace {
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_ascii_punctuation(char c) { return c > ' ' && c < 0x7F && !is_ascii_letter(c) && !(c >= '0' && c <= '9'); }
 
-std::size_t match(const Scanner& scan, std::size_t at) {
+std::size_t match_deepseek_v3(const Scanner& scan, std::size_t at) {
   constexpr CategorySet kWordSet = kLetters | kMarks, kSigns = kPunctuation | kSymbols;
   if (is_ascii_punctuation(scan.byte(at)) && is_ascii_letter(scan.byte(at + 1))) {
     std::size_t end = at + 1;
@@ -27,6 +27,6 @@ std::size_t match(const Scanner& scan, std::size_t at) {
 
 }  // namespace
 
-KnownExpression deepseek_v3() { return {kDeepseekV3Regex, make_scanner<match>}; }
+KnownExpression deepseek_v3() { return {kDeepseekV3Regex, make_scanner<match_deepseek_v3>}; }
 
 }  // namespace millrace::text::scanners

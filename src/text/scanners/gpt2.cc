@@ -4,7 +4,7 @@
 namespace millrace::text::scanners {
 namespace {
 
-std::size_t match(const Scanner& scan, std::size_t at) {
+std::size_t match_gpt2(const Scanner& scan, std::size_t at) {
   const char lead = scan.byte(at);
   if (lead == '\'') {
     if (const std::size_t size = scan.contraction(at, false)) return at + size;
@@ -17,6 +17,6 @@ std::size_t match(const Scanner& scan, std::size_t at) {
 
 }  // namespace
 
-KnownExpression gpt2() { return {kGpt2Regex, make_scanner<match>}; }
+KnownExpression gpt2() { return {kGpt2Regex, make_scanner<match_gpt2>}; }
 
 }  // namespace millrace::text::scanners

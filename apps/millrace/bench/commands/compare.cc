@@ -5,6 +5,7 @@
 #include "bench/load/output_flags.h"
 #include "bench/load/subject.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "command.h"
 #include "loadtest/comparison.h"
 #include "loadtest/report/json.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kRegression = 5;  // exit code
 
-struct Flags {
+struct CompareFlags {
   std::vector<std::string> sides;
   std::vector<std::string> names{"A", "B"};
   SubjectFlags subject;  // what both sides share
@@ -53,7 +54,7 @@ Json json_of_metrics(const std::vector<std::pair<std::string, double>>& metrics)
   return json;
 }
 
-Json report_of(const Flags& flags, const std::vector<std::unique_ptr<Subject>>& subjects,
+Json report_of(const CompareFlags& flags, const std::vector<std::unique_ptr<Subject>>& subjects,
                const std::vector<loadtest::ComparedRound>& rounds, const loadtest::Comparison& comparison) {
   Json report;
   report["sides"] = Json::array();
@@ -74,7 +75,7 @@ Json report_of(const Flags& flags, const std::vector<std::unique_ptr<Subject>>& 
   return report;
 }
 
-void print_table(const Flags& flags, const loadtest::Comparison& comparison) {
+void print_table(const CompareFlags& flags, const loadtest::Comparison& comparison) {
   Table table({{"metric", true}, {flags.names[0]}, {flags.names[1]}, {"B / A"}, {"95 %"}, {"verdict", true}});
   for (const loadtest::MetricVerdict& v : comparison.verdicts) {
     table.add({v.metric, figure(v.a), figure(v.b), fmt::format("{:.3f}", v.ratio.value),
@@ -88,12 +89,12 @@ void print_table(const Flags& flags, const loadtest::Comparison& comparison) {
 
 // Both sides get the same requests, each round others. A server beside itself gets others each time: the second to be
 // asked the same would find it all in its prefix cache.
-std::uint64_t seed_of(const Flags& flags, bool same_server, int round, char which) {
+std::uint64_t seed_of(const CompareFlags& flags, bool same_server, int round, char which) {
   const auto r = static_cast<std::uint64_t>(round);
   return flags.load.seed + (same_server ? 2 * r + (which == 'B' ? 1 : 0) : r);
 }
 
-int compare(const Flags& flags) {
+int compare(const CompareFlags& flags) {
   flags.output.check_writable();
   LiveLine live(flags.output.quiet ? "" : "A");
   std::vector<std::unique_ptr<Subject>> subjects;
@@ -135,7 +136,7 @@ app::Command compare() {
   return {.name = "compare",
           .summary = "Two servers, or two builds of millrace, under the same load in turn: is B better, equal or worse",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<CompareFlags>();
             app.add_option("sides", flags->sides, "A and B: a URL, a millrace program, or a command line with {port}")
                 ->required()
                 ->expected(2);

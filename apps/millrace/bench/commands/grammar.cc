@@ -5,6 +5,7 @@
 #include "bench/speculation_prompts.h"
 #include "bench/table.h"
 #include "chat/conversation.h"
+#include "cli.h"
 #include "command.h"
 #include "grammar/grammar_cache.h"
 #include "grammar/language.h"
@@ -13,7 +14,7 @@
 namespace millrace::bench::commands {
 namespace {
 
-struct Flags {
+struct GrammarFlags {
   app::ModelFlags model;
   app::EngineFlags serving;
   std::vector<std::int64_t> users = {1, 16};
@@ -23,8 +24,8 @@ struct Flags {
   ReportFlags report;
 };
 
-constexpr double kProbeSeconds = 0.05;
-constexpr std::int64_t kKvTokens = 8192;
+constexpr double kGrammarProbeSeconds = 0.05;
+constexpr std::int64_t kGrammarKvTokens = 8192;
 // Records without end: names, numbers and words in fixed braces.
 constexpr const char* kRecords = R"({"type": "array", "minItems": 1000, "items": {"type": "object", "properties":
   {"name": {"type": "string", "maxLength": 40}, "age": {"type": "integer", "minimum": 0, "maximum": 120},
@@ -86,11 +87,11 @@ app::ServingEngine engine_of(const ModelRun& model, app::EngineFlags flags, bool
                              const std::string& method) {
   flags.speculation.jump_forward = jump_forward;
   flags.speculation.method = method;
-  return model.make_engine(flags, kKvTokens);
+  return model.make_engine(flags, kGrammarKvTokens);
 }
 
 // The time of a token under a grammar, of one without; and where what is forced is guessed.
-Json slowdown(const ModelRun& model, const Flags& flags, grammar::GrammarCache& cache, Table& table) {
+Json slowdown(const ModelRun& model, const GrammarFlags& flags, grammar::GrammarCache& cache, Table& table) {
   const Compiled records = compile(cache, "json_schema", kRecords);
   app::Conversation conversation(model.checkpoint());
   conversation.add_user("Write a list of people as JSON, with their names, ages, roles and notes.");
@@ -129,7 +130,7 @@ Json slowdown(const ModelRun& model, const Flags& flags, grammar::GrammarCache& 
 }
 
 // What guessing brings with a grammar and without, on prompts whose answers are the same with both.
-Json speculation(const ModelRun& model, const Flags& flags, grammar::GrammarCache& cache, Table& table) {
+Json speculation(const ModelRun& model, const GrammarFlags& flags, grammar::GrammarCache& cache, Table& table) {
   const Compiled lines = compile(cache, "regex", kLines);
   app::EngineFlags serving = flags.serving;
   serving.speculation.options.suffix_tokens = 0;  // each prompt is asked several times: memory would know the answer
@@ -165,9 +166,9 @@ Json speculation(const ModelRun& model, const Flags& flags, grammar::GrammarCach
   return results;
 }
 
-int grammar_run(const Flags& flags) {
+int grammar_run(const GrammarFlags& flags) {
   flags.report.check_writable();
-  ModelRun model(flags.model, kProbeSeconds);
+  ModelRun model(flags.model, kGrammarProbeSeconds);
   grammar::GrammarCache cache(model.checkpoint().tokenizer);
   Table slow(
       {{"users"}, {"temperature"}, {"TPOT ms"}, {"with grammar"}, {"range", true}, {"and jumps"}, {"range", true}});
@@ -195,7 +196,7 @@ app::Command grammar() {
   return {.name = "grammar",
           .summary = "What a grammar costs an answer, and what guessing still brings under one",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<GrammarFlags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
             app.add_option("--users", flags->users, "Side by side, with commas between")
                 ->delimiter(',')

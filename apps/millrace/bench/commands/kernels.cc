@@ -8,13 +8,14 @@
 #include "bench/kernel_timing.h"
 #include "bench/number_list.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "command.h"
 #include "loaded_model.h"
 
 namespace millrace::bench::commands {
 namespace {
 
-struct Flags {
+struct KernelsFlags {
   std::string ops = "linear,attention", formats = "q4_0,q8_0,bf16", rows = "1,4,8,16,32,512", shapes = "8192x2048";
   std::string contexts = "4096", heads = "32:8:64";
   std::string kv_dtypes = "bf16", kv_layouts = "paged32", block_sizes, kv_pages = "contiguous";
@@ -92,7 +93,7 @@ std::vector<std::string> parse_names(const std::string& flag, const std::string&
   return words;
 }
 
-std::vector<KernelSizes::Cache> caches_of(const Flags& flags) {
+std::vector<KernelSizes::Cache> caches_of(const KernelsFlags& flags) {
   std::vector<std::int64_t> block_sizes = {0};
   if (!flags.block_sizes.empty()) {
     block_sizes = parse_numbers("block-size", flags.block_sizes, 1, backend::cpu::kMostBlockTokens);
@@ -112,7 +113,7 @@ std::vector<KernelSizes::Cache> caches_of(const Flags& flags) {
   return caches;
 }
 
-KernelSizes sizes_of(const Flags& flags) {
+KernelSizes sizes_of(const KernelsFlags& flags) {
   KernelSizes sizes;
   sizes.formats = find_formats(flags.formats);
   sizes.rows = parse_numbers("rows", flags.rows, 1, kMaxRows);
@@ -157,7 +158,7 @@ Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& 
   return out;
 }
 
-int kernels(const Flags& flags) {
+int kernels(const KernelsFlags& flags) {
   flags.report.check_writable();
   const KernelSizes sizes = sizes_of(flags);
   const std::vector<const KernelOp*> ops = find_ops(flags.ops);
@@ -211,7 +212,7 @@ app::Command kernels() {
   return {.name = "kernels",
           .summary = "Time the operations of the backend one by one",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<KernelsFlags>();
             app.add_option("--op", flags->ops,
                            "Operations, or all: linear, mlp, project_attention, attention, norm, ...");
             app.add_option("--format", flags->formats, "Weight formats of linear, or all");

@@ -4,6 +4,7 @@
 #include "bench/model_run.h"
 #include "bench/number_list.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "command.h"
 #include "loadgen/latency_run.h"
 #include "loadgen/workload.h"
@@ -15,7 +16,7 @@ namespace {
 using loadgen::LatencyLoad;
 using loadgen::LatencySample;
 
-struct Flags {
+struct LatencyFlags {
   app::ModelFlags model;
   std::int64_t prompt_tokens = 512, output_tokens = 128, max_batched_tokens = 512;
   std::string batches = "1";
@@ -132,7 +133,7 @@ std::vector<std::string> table_row(const LatencyLoad& load, const Figures& f) {
           with_spread(f.latency_ms)};
 }
 
-int latency(const Flags& flags) {
+int latency(const LatencyFlags& flags) {
   const std::vector<std::int64_t> batches = parse_numbers("batch", flags.batches, 1, kMaxBatch);
   flags.report.check_writable();
   ModelRun model(flags.model, flags.probe_seconds);
@@ -200,7 +201,7 @@ app::Command latency() {
       .name = "latency",
       .summary = "Time to the first token and between tokens, by batch",
       .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<Flags>();
+        auto flags = std::make_shared<LatencyFlags>();
         app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
         app.add_option("--prompt-tokens", flags->prompt_tokens, "Tokens of each prompt")
             ->check(CLI::Range(std::int64_t{1}, loadgen::kMaxTokens));

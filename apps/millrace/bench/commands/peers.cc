@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bench/load/subject.h"
+#include "cli.h"
 #include "command.h"
 
 namespace millrace::bench::commands {

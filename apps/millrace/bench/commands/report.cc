@@ -6,17 +6,18 @@
 
 #include "base/error.h"
 #include "bench/load/output_flags.h"
+#include "cli.h"
 #include "command.h"
 
 namespace millrace::bench::commands {
 namespace {
 
-struct Flags {
+struct ReportCommandFlags {
   std::string file;
   OutputFlags output;
 };
 
-int report(const Flags& flags) {
+int report(const ReportCommandFlags& flags) {
   std::ifstream stream(flags.file);
   const Json json = Json::parse(stream, nullptr, false);
   const std::string schema = json.is_object() ? json.value("schema", "") : "";
@@ -36,7 +37,7 @@ app::Command report() {
   return {.name = "report",
           .summary = "The page, SVG, CSV and Markdown of a JSON report that is there already",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<ReportCommandFlags>();
             app.add_option("file", flags->file, "JSON of bench serve, sweep, compare or peers")->required();
             app.add_option("--report", flags->output.report, "Write the page to this file (.html)")->required();
             return [flags] { return report(*flags); };

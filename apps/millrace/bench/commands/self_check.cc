@@ -5,12 +5,13 @@
 #include "base/cpu.h"
 #include "bench/report.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "command.h"
 
 namespace millrace::bench::commands {
 namespace {
 
-struct Flags {
+struct SelfCheckFlags {
   loadtest::Pace pace{.streams = 200, .events = 100, .jitter = 0.5};
   double events_s = 20.0, first_ms = 200.0, ramp_s = 1.0, limit_percent = 1.0;
   ReportFlags report;
@@ -63,7 +64,7 @@ Json json_of_check(const loadtest::SelfCheck& check) {
   return out;
 }
 
-int self_check(const Flags& flags) {
+int self_check(const SelfCheckFlags& flags) {
   flags.report.check_writable();
   loadtest::Pace pace = flags.pace;
   pace.gap_s = 1.0 / flags.events_s;
@@ -85,7 +86,7 @@ app::Command self_check() {
   return {.name = "self-check",
           .summary = "What the load generator measures, beside what a server really did",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<SelfCheckFlags>();
             app.add_option("--streams", flags->pace.streams, "At a time")
                 ->check(CLI::Range(1, 100'000))
                 ->capture_default_str();

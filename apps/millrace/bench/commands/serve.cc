@@ -4,6 +4,7 @@
 #include "bench/load/output_flags.h"
 #include "bench/load/run_report.h"
 #include "bench/load/subject.h"
+#include "cli.h"
 #include "command.h"
 #include "loadtest/report/summary_text.h"
 #include "printable.h"
@@ -11,13 +12,13 @@
 namespace millrace::bench::commands {
 namespace {
 
-struct Flags {
+struct ServeFlags {
   SubjectFlags subject;
   LoadFlags load;
   OutputFlags output;
 };
 
-int serve(const Flags& flags) {
+int serve(const ServeFlags& flags) {
   flags.output.check_writable();
   static_cast<void>(flags.load.objectives());  // says what is wrong before a server is started
   LiveLine live(flags.output.quiet ? "" : "load");
@@ -37,7 +38,7 @@ app::Command serve() {
       .name = "serve",
       .summary = "Load on a server that speaks OpenAI's API: TTFT, TPOT, latency, throughput, goodput, MBU, and why",
       .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<Flags>();
+        auto flags = std::make_shared<ServeFlags>();
         flags->subject.steps = true;
         flags->subject.declare(app);
         flags->subject.declare_steps(app);

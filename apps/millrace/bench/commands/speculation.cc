@@ -7,13 +7,14 @@
 #include "bench/speculation_prompts.h"
 #include "bench/table.h"
 #include "chat/conversation.h"
+#include "cli.h"
 #include "command.h"
 #include "printable.h"
 
 namespace millrace::bench::commands {
 namespace {
 
-struct Flags {
+struct SpeculationFlags {
   app::ModelFlags model;
   app::EngineFlags serving;
   std::vector<std::string> methods = {"ngram", "suffix"}, rules = {"coupled"};
@@ -35,7 +36,7 @@ struct Answer {
 };
 
 // One user: the request alone.
-Answer answer_to(engine::Engine& engine, const std::vector<std::int32_t>& prompt, const Flags& flags) {
+Answer answer_to(engine::Engine& engine, const std::vector<std::int32_t>& prompt, const SpeculationFlags& flags) {
   engine::Request request{.tokens = prompt};
   request.sampling.temperature = flags.temperature;
   request.sampling.seed = 1;
@@ -64,7 +65,7 @@ struct Contender {
   Answer last;
 };
 
-Contender make_contender(const ModelRun& model, const Flags& flags, const std::string& method,
+Contender make_contender(const ModelRun& model, const SpeculationFlags& flags, const std::string& method,
                          const std::string& rule = "coupled", int branches = 1) {
   app::EngineFlags serving = flags.serving;
   serving.speculation.method = method;
@@ -114,7 +115,7 @@ std::vector<std::string> row_of(const Json& result) {
 }
 
 // Every prompt by every method in turn, so that what the machine does meanwhile is shared.
-Json compare(const ModelRun& model, const Flags& flags, Table& table) {
+Json compare(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
   std::vector<Contender> contenders;
   contenders.push_back(make_contender(model, flags, "none"));
   for (const std::string& method : flags.methods) {
@@ -146,7 +147,7 @@ Json compare(const ModelRun& model, const Flags& flags, Table& table) {
 
 // The draft model's real cost at a chosen acceptance, next to what theory has for it: (1 - a^(n+1)) / (1 - a) tokens in
 // the time of a step of n+1 tokens and n passes of the draft model (arXiv:2211.17192, theorem 3.8).
-Json curve(const ModelRun& model, const Flags& flags, Table& table) {
+Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
   Json results = Json::array();
   Contender plain = make_contender(model, flags, "none");
   const std::vector<std::int32_t> prompt(64, 100);
@@ -192,7 +193,7 @@ Json curve(const ModelRun& model, const Flags& flags, Table& table) {
   return results;
 }
 
-int speculation(const Flags& flags) {
+int speculation(const SpeculationFlags& flags) {
   flags.report.check_writable();
   ModelRun model(flags.model, kProbeSeconds);
   Table table = flags.curve ? Table({{"drafted"}, {"acceptance"}, {"speed-up"}, {"theory"}, {"answer", true}})
@@ -226,7 +227,7 @@ app::Command speculation() {
   return {.name = "speculation",
           .summary = "How much faster one user's answers come with each way of guessing",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<SpeculationFlags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
             app.add_option("--methods", flags->methods, "To compare with none, with commas between")
                 ->delimiter(',')

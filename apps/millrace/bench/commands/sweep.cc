@@ -1,6 +1,7 @@
 #include "bench/load/live_line.h"
 #include "bench/load/sweep_run.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "command.h"
 #include "printable.h"
 

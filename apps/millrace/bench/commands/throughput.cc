@@ -3,6 +3,7 @@
 
 #include "bench/model_run.h"
 #include "bench/table.h"
+#include "cli.h"
 #include "command.h"
 #include "loadgen/throughput_run.h"
 #include "printable.h"
@@ -14,7 +15,7 @@ using loadgen::Distribution;
 using loadgen::ThroughputLoad;
 using loadgen::ThroughputRun;
 
-struct Flags {
+struct ThroughputFlags {
   app::ModelFlags model;
   std::int64_t requests = 64, concurrency = 32, shared_prefix = 0;
   app::EngineFlags serving;
@@ -51,7 +52,7 @@ double operations_of(const loadgen::ModelWork& work, const ThroughputRun& run) {
   return operations;
 }
 
-ThroughputLoad load_of(const Flags& flags) {
+ThroughputLoad load_of(const ThroughputFlags& flags) {
   return {.requests = flags.requests,
           .concurrency = flags.concurrency,
           .input = loadgen::parse_token_range("input-tokens", flags.input).or_throw(),
@@ -82,7 +83,7 @@ void print_text(const ModelRun& model, const ThroughputLoad& load, const Through
   fmt::print("{}\n{}\n", rates.str(), latencies.str());
 }
 
-int throughput(const Flags& flags) {
+int throughput(const ThroughputFlags& flags) {
   const ThroughputLoad load = load_of(flags);
   flags.report.check_writable();
   ModelRun model(flags.model, flags.probe_seconds);
@@ -151,7 +152,7 @@ app::Command throughput() {
   return {.name = "throughput",
           .summary = "Many requests at once, as fast as they go",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<Flags>();
+            auto flags = std::make_shared<ThroughputFlags>();
             app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
             app.add_option("--requests", flags->requests, "Requests in all")->check(CLI::Range(1, 1 << 20));
             app.add_option("--concurrency", flags->concurrency, "Requests in flight at any time")

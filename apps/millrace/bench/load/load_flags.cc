@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli.h"
 
 namespace millrace::bench {
 namespace {

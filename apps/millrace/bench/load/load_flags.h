@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +13,10 @@
 
 // The flags of a load on a server, which serve, sweep, compare and peers share. Names and meanings as `vllm bench
 // serve` has them, where it has them.
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::bench {
 

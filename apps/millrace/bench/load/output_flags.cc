@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli.h"
 #include "loadtest/report/html_report.h"
 #include "loadtest/report/report_page.h"
 #include "loadtest/report/write_reports.h"

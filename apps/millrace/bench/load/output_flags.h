@@ -1,10 +1,13 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/report.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::bench {
 

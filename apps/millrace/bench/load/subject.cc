@@ -9,6 +9,7 @@
 
 #include "backend/cpu/probe.h"
 #include "base/log.h"
+#include "cli.h"
 #include "loadtest/watch/process_reading.h"
 #include "loadtest/watch/server_watch.h"
 #include "loadtest/watch/step_timeline.h"

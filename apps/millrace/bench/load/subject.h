@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/App.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +14,10 @@
 #include "loadtest/report/run_facts.h"
 #include "loadtest/spawned_server.h"
 #include "loadtest/watch/served_model.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::bench {
 

@@ -3,7 +3,8 @@
 namespace millrace::bench::ops {
 namespace {
 
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void activation_cases(const KernelSizes& sizes, const KernelContext& context,
+                      const std::function<void(KernelCase)>& visit) {
   RowKernels rows_of(context);
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     const std::int64_t n = shape.n;
@@ -28,6 +29,8 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
 
 }  // namespace
 
-KernelOp activation() { return {"activation", "silu(gate) * up, as wide as the outputs of --shape, in cache", cases}; }
+KernelOp activation() {
+  return {"activation", "silu(gate) * up, as wide as the outputs of --shape, in cache", activation_cases};
+}
 
 }  // namespace millrace::bench::ops

@@ -4,7 +4,8 @@ namespace millrace::bench::ops {
 namespace {
 
 // Decoding: each of `rows` sequences has one new token that looks back on `context` tokens.
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void attention_decode_cases(const KernelSizes& sizes, const KernelContext& context,
+                            const std::function<void(KernelCase)>& visit) {
   for (const KernelSizes::Cache& cache : sizes.caches) {
     for (const std::int64_t tokens : sizes.contexts) {
       for (const std::int64_t rows : decoding_rows(sizes)) {
@@ -22,7 +23,8 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
 }  // namespace
 
 KernelOp attention_decode() {
-  return {"attention_decode", "one new token of each of `rows` sequences over `context` keys and values", cases};
+  return {"attention_decode", "one new token of each of `rows` sequences over `context` keys and values",
+          attention_decode_cases};
 }
 
 }  // namespace millrace::bench::ops

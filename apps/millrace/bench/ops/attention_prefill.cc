@@ -5,7 +5,8 @@ namespace millrace::bench::ops {
 namespace {
 
 // A chunk of a prompt: the last `rows` tokens of one sequence of `context` tokens, or of `rows` if those are more.
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void attention_prefill_cases(const KernelSizes& sizes, const KernelContext& context,
+                             const std::function<void(KernelCase)>& visit) {
   for (const KernelSizes::Cache& cache : sizes.caches) {
     for (const std::int64_t asked : sizes.contexts) {
       for (const std::int64_t rows : sizes.rows) {
@@ -23,7 +24,8 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
 }  // namespace
 
 KernelOp attention_prefill() {
-  return {"attention_prefill", "the last `rows` tokens of one sequence over `context` keys and values", cases};
+  return {"attention_prefill", "the last `rows` tokens of one sequence over `context` keys and values",
+          attention_prefill_cases};
 }
 
 }  // namespace millrace::bench::ops

@@ -3,8 +3,8 @@
 namespace millrace::bench::ops {
 namespace {
 
-void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, const quant::QuantFormat& format,
-                     const KernelSizes::Matrix& shape, const std::function<void(KernelCase)>& visit) {
+void linear_cases_of_weight(const KernelSizes& sizes, const KernelContext& context, const quant::QuantFormat& format,
+                            const KernelSizes::Matrix& shape, const std::function<void(KernelCase)>& visit) {
   std::vector<std::unique_ptr<backend::Linear>> weights;
   weights.push_back(made_weight(context, format, shape, sizes.precision));
   const auto bytes = static_cast<double>(weights.front()->packed_bytes());
@@ -37,14 +37,16 @@ void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, con
   }
 }
 
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void linear_cases(const KernelSizes& sizes, const KernelContext& context,
+                  const std::function<void(KernelCase)>& visit) {
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
-    for (const quant::QuantFormat* format : sizes.formats) cases_of_weight(sizes, context, *format, shape, visit);
+    for (const quant::QuantFormat* format : sizes.formats)
+      linear_cases_of_weight(sizes, context, *format, shape, visit);
   }
 }
 
 }  // namespace
 
-KernelOp linear() { return {"linear", "products y = x W^T by weight format, shape and rows", cases}; }
+KernelOp linear() { return {"linear", "products y = x W^T by weight format, shape and rows", linear_cases}; }
 
 }  // namespace millrace::bench::ops

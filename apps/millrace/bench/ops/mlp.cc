@@ -15,8 +15,8 @@ Weights make_weights(const KernelSizes& sizes, const KernelContext& context, con
           made_weight(context, format, {.n = shape.k, .k = shape.n / 2}, sizes.precision)};
 }
 
-void cases_of_weights(const KernelSizes& sizes, const KernelContext& context, const quant::QuantFormat& format,
-                      const KernelSizes::Matrix& shape, const std::function<void(KernelCase)>& visit) {
+void mlp_cases_of_weights(const KernelSizes& sizes, const KernelContext& context, const quant::QuantFormat& format,
+                          const KernelSizes::Matrix& shape, const std::function<void(KernelCase)>& visit) {
   std::vector<Weights> weights;
   weights.push_back(make_weights(sizes, context, format, shape));
   const auto bytes = static_cast<double>(weights.front().bytes());
@@ -51,18 +51,18 @@ void cases_of_weights(const KernelSizes& sizes, const KernelContext& context, co
   }
 }
 
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void mlp_cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     if (shape.n % 2 != 0) {
       throw_load_error(ErrorCode::kInvalidArgument, "shape",
                        "shape is {}x{}: mlp stacks gate and up, an even number of outputs", shape.n, shape.k);
     }
-    for (const quant::QuantFormat* format : sizes.formats) cases_of_weights(sizes, context, *format, shape, visit);
+    for (const quant::QuantFormat* format : sizes.formats) mlp_cases_of_weights(sizes, context, *format, shape, visit);
   }
 }
 
 }  // namespace
 
-KernelOp mlp() { return {"mlp", "norm, gate and up (--shape), silu, down, residual", cases}; }
+KernelOp mlp() { return {"mlp", "norm, gate and up (--shape), silu, down, residual", mlp_cases}; }
 
 }  // namespace millrace::bench::ops

@@ -3,7 +3,7 @@
 namespace millrace::bench::ops {
 namespace {
 
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void norm_cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
   RowKernels rows_of(context);
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     const std::int64_t k = shape.k;
@@ -27,6 +27,6 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
 
 }  // namespace
 
-KernelOp norm() { return {"norm", "RMSNorm of rows as wide as the inputs of --shape, in cache", cases}; }
+KernelOp norm() { return {"norm", "RMSNorm of rows as wide as the inputs of --shape, in cache", norm_cases}; }
 
 }  // namespace millrace::bench::ops

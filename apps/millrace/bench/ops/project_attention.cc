@@ -6,9 +6,9 @@ namespace {
 
 // What stands before attention, for the last `rows` tokens of one sequence: the weight of queries, keys and values has
 // as many inputs as --shape.
-void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, const quant::QuantFormat& format,
-                     std::int64_t hidden, const KernelSizes::Cache& cache,
-                     const std::function<void(KernelCase)>& visit) {
+void project_attention_cases_of_weight(const KernelSizes& sizes, const KernelContext& context,
+                                       const quant::QuantFormat& format, std::int64_t hidden,
+                                       const KernelSizes::Cache& cache, const std::function<void(KernelCase)>& visit) {
   const std::int64_t width = (sizes.heads + 2 * sizes.kv_heads) * sizes.head_dim;
   std::vector<std::unique_ptr<backend::Linear>> weights;
   weights.push_back(made_weight(context, format, {.n = width, .k = hidden}, sizes.precision));
@@ -58,11 +58,12 @@ void cases_of_weight(const KernelSizes& sizes, const KernelContext& context, con
   }
 }
 
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void project_attention_cases(const KernelSizes& sizes, const KernelContext& context,
+                             const std::function<void(KernelCase)>& visit) {
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     for (const quant::QuantFormat* format : sizes.formats) {
       for (const KernelSizes::Cache& cache : sizes.caches) {
-        cases_of_weight(sizes, context, *format, shape.k, cache, visit);
+        project_attention_cases_of_weight(sizes, context, *format, shape.k, cache, visit);
       }
     }
   }
@@ -71,7 +72,8 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
 }  // namespace
 
 KernelOp project_attention() {
-  return {"project_attention", "norm, queries, keys and values, rotation, storing keys and values", cases};
+  return {"project_attention", "norm, queries, keys and values, rotation, storing keys and values",
+          project_attention_cases};
 }
 
 }  // namespace millrace::bench::ops

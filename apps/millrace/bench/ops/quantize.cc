@@ -6,7 +6,8 @@ namespace {
 using backend::cpu::kGroup;
 
 // What products of quantized weights do first: activations to int8 in groups of 32.
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void quantize_cases(const KernelSizes& sizes, const KernelContext& context,
+                    const std::function<void(KernelCase)>& visit) {
   RowKernels rows_of(context);
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     if (shape.k % kGroup != 0) {
@@ -34,6 +35,6 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
 
 }  // namespace
 
-KernelOp quantize() { return {"quantize", "activations to int8 in groups of 32, in cache", cases}; }
+KernelOp quantize() { return {"quantize", "activations to int8 in groups of 32, in cache", quantize_cases}; }
 
 }  // namespace millrace::bench::ops

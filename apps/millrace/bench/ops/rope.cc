@@ -5,7 +5,7 @@
 namespace millrace::bench::ops {
 namespace {
 
-void cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
+void rope_cases(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit) {
   RowKernels rows_of(context);
   const std::int64_t heads = sizes.heads + sizes.kv_heads, head_dim = sizes.head_dim;
   // Cosines 0 and sines 1, a right turn: values stay of the size they are however often they are rotated.
@@ -31,6 +31,6 @@ void cases(const KernelSizes& sizes, const KernelContext& context, const std::fu
 
 }  // namespace
 
-KernelOp rope() { return {"rope", "rotary embedding of queries and keys, in cache", cases}; }
+KernelOp rope() { return {"rope", "rotary embedding of queries and keys, in cache", rope_cases}; }
 
 }  // namespace millrace::bench::ops

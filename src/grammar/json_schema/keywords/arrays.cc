@@ -60,12 +60,12 @@ Result<void> items_fail(const KeywordUse& use, Alternatives& cases) {
 }
 
 // "additionalItems" means something only beside "items" as a list.
-Result<void> additional_holds(const KeywordUse& use, Facts& facts) {
+Result<void> additional_items_holds(const KeywordUse& use, Facts& facts) {
   const Json* items = use.beside("items");
   return items != nullptr && items->is_array() ? rest_holds(use, facts) : Result<void>();
 }
 
-Result<void> additional_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> additional_items_fails(const KeywordUse& use, Alternatives& cases) {
   const Json* items = use.beside("items");
   return items != nullptr && items->is_array() ? rest_fails(use, cases) : Result<void>();
 }
@@ -100,14 +100,14 @@ Result<void> contains_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-Result<void> least_holds(const KeywordUse& use, Facts& facts) {
+Result<void> min_items_holds(const KeywordUse& use, Facts& facts) {
   const auto count = use.count();
   if (!count) return count.error();
   facts.array.least = *count;
   return {};
 }
 
-Result<void> least_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> min_items_fails(const KeywordUse& use, Alternatives& cases) {
   const auto count = use.count();
   if (!count) return count.error();
   if (*count == 0) return {};
@@ -116,14 +116,14 @@ Result<void> least_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-Result<void> most_holds(const KeywordUse& use, Facts& facts) {
+Result<void> max_items_holds(const KeywordUse& use, Facts& facts) {
   const auto count = use.count();
   if (!count) return count.error();
   facts.array.most = *count;
   return {};
 }
 
-Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> max_items_fails(const KeywordUse& use, Alternatives& cases) {
   const auto count = use.count();
   if (!count) return count.error();
   cases.push_back(an_array());
@@ -143,18 +143,18 @@ Result<void> unique_fails(const KeywordUse& use, Alternatives& /*cases*/) {
   return {};
 }
 
-constexpr Keyword kKeywords[] = {
+constexpr Keyword kArrayKeywords[] = {
     {"prefixItems", prefix_holds, prefix_fails},
     {"items", items_hold, items_fail},
-    {"additionalItems", additional_holds, additional_fails},
+    {"additionalItems", additional_items_holds, additional_items_fails},
     {"contains", contains_holds, contains_fails},
-    {"minItems", least_holds, least_fails},
-    {"maxItems", most_holds, most_fails},
+    {"minItems", min_items_holds, min_items_fails},
+    {"maxItems", max_items_holds, max_items_fails},
     {"uniqueItems", unique_holds, unique_fails},
 };
 
 }  // namespace
 
-std::span<const Keyword> array_keywords() { return kKeywords; }
+std::span<const Keyword> array_keywords() { return kArrayKeywords; }
 
 }  // namespace millrace::grammar::json_schema

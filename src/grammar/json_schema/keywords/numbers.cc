@@ -64,7 +64,7 @@ Result<void> multiple_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-constexpr Keyword kKeywords[] = {
+constexpr Keyword kNumberKeywords[] = {
     {"minimum", bound_holds, bound_fails},          {"maximum", bound_holds, bound_fails},
     {"exclusiveMinimum", bound_holds, bound_fails}, {"exclusiveMaximum", bound_holds, bound_fails},
     {"multipleOf", multiple_holds, multiple_fails},
@@ -72,6 +72,6 @@ constexpr Keyword kKeywords[] = {
 
 }  // namespace
 
-std::span<const Keyword> number_keywords() { return kKeywords; }
+std::span<const Keyword> number_keywords() { return kNumberKeywords; }
 
 }  // namespace millrace::grammar::json_schema

@@ -67,12 +67,12 @@ Result<void> patterns_fail(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-Result<void> additional_holds(const KeywordUse& use, Facts& facts) {
+Result<void> additional_properties_holds(const KeywordUse& use, Facts& facts) {
   scope(facts).additional = Goal{{&use.value, true}};
   return {};
 }
 
-Result<void> additional_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> additional_properties_fails(const KeywordUse& use, Alternatives& cases) {
   ObjectFacts::Somewhere found{.outside = {}, .pattern = {}, .goal = {{&use.value, false}}};
   if (const Json* named = use.beside("properties"); named != nullptr) found.outside.properties = members(*named);
   if (const Json* patterns = use.beside("patternProperties"); patterns != nullptr) {
@@ -123,14 +123,14 @@ Result<void> required_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-Result<void> least_holds(const KeywordUse& use, Facts& facts) {
+Result<void> min_properties_holds(const KeywordUse& use, Facts& facts) {
   const auto count = use.count();
   if (!count) return count.error();
   facts.object.least = *count;
   return {};
 }
 
-Result<void> least_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> min_properties_fails(const KeywordUse& use, Alternatives& cases) {
   const auto count = use.count();
   if (!count) return count.error();
   if (*count == 0) return {};
@@ -139,14 +139,14 @@ Result<void> least_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-Result<void> most_holds(const KeywordUse& use, Facts& facts) {
+Result<void> max_properties_holds(const KeywordUse& use, Facts& facts) {
   const auto count = use.count();
   if (!count) return count.error();
   facts.object.most = *count;
   return {};
 }
 
-Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> max_properties_fails(const KeywordUse& use, Alternatives& cases) {
   const auto count = use.count();
   if (!count) return count.error();
   cases.push_back(an_object());
@@ -154,18 +154,18 @@ Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-constexpr Keyword kKeywords[] = {
+constexpr Keyword kObjectKeywords[] = {
     {"properties", properties_hold, properties_fail},
     {"patternProperties", patterns_hold, patterns_fail},
-    {"additionalProperties", additional_holds, additional_fails},
+    {"additionalProperties", additional_properties_holds, additional_properties_fails},
     {"propertyNames", names_hold, names_fail},
     {"required", required_holds, required_fails},
-    {"minProperties", least_holds, least_fails},
-    {"maxProperties", most_holds, most_fails},
+    {"minProperties", min_properties_holds, min_properties_fails},
+    {"maxProperties", max_properties_holds, max_properties_fails},
 };
 
 }  // namespace
 
-std::span<const Keyword> object_keywords() { return kKeywords; }
+std::span<const Keyword> object_keywords() { return kObjectKeywords; }
 
 }  // namespace millrace::grammar::json_schema

@@ -11,14 +11,14 @@ Facts a_string() {
   return facts;
 }
 
-Result<void> least_holds(const KeywordUse& use, Facts& facts) {
+Result<void> min_length_holds(const KeywordUse& use, Facts& facts) {
   const auto count = use.count();
   if (!count) return count.error();
   facts.string.least = *count;
   return {};
 }
 
-Result<void> least_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> min_length_fails(const KeywordUse& use, Alternatives& cases) {
   const auto count = use.count();
   if (!count) return count.error();
   if (*count == 0) return {};
@@ -27,14 +27,14 @@ Result<void> least_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-Result<void> most_holds(const KeywordUse& use, Facts& facts) {
+Result<void> max_length_holds(const KeywordUse& use, Facts& facts) {
   const auto count = use.count();
   if (!count) return count.error();
   facts.string.most = *count;
   return {};
 }
 
-Result<void> most_fails(const KeywordUse& use, Alternatives& cases) {
+Result<void> max_length_fails(const KeywordUse& use, Alternatives& cases) {
   const auto count = use.count();
   if (!count) return count.error();
   cases.push_back(a_string());
@@ -73,15 +73,15 @@ Result<void> pattern_fails(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-constexpr Keyword kKeywords[] = {
-    {"minLength", least_holds, least_fails},
-    {"maxLength", most_holds, most_fails},
+constexpr Keyword kStringKeywords[] = {
+    {"minLength", min_length_holds, min_length_fails},
+    {"maxLength", max_length_holds, max_length_fails},
     {"pattern", pattern_holds, pattern_fails},
     {"format", pattern_holds, pattern_fails},
 };
 
 }  // namespace
 
-std::span<const Keyword> string_keywords() { return kKeywords; }
+std::span<const Keyword> string_keywords() { return kStringKeywords; }
 
 }  // namespace millrace::grammar::json_schema

@@ -79,7 +79,7 @@ Result<void> values_fail(const KeywordUse& use, Alternatives& cases) {
   return {};
 }
 
-constexpr Keyword kKeywords[] = {
+constexpr Keyword kValueKeywords[] = {
     {"type", type_holds, type_fails},
     {"enum", values_hold, values_fail},
     {"const", values_hold, values_fail},
@@ -87,6 +87,6 @@ constexpr Keyword kKeywords[] = {
 
 }  // namespace
 
-std::span<const Keyword> value_keywords() { return kKeywords; }
+std::span<const Keyword> value_keywords() { return kValueKeywords; }
 
 }  // namespace millrace::grammar::json_schema
