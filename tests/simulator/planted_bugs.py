@@ -9,6 +9,7 @@ it is. Prints which seed and which invariant found each; exits 1 if one was not 
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -97,12 +98,14 @@ BUGS = {
 
 
 def commands():
-    """The compile command of each source, and the link command of millrace."""
+    """What compiles each source (command, file: its own, or the joined one of cmake/unity.cmake), and the link command of millrace."""
     entries = json.loads(subprocess.run(["ninja", "-C", BUILD, "-t", "compdb"], capture_output=True, check=True, text=True).stdout)
     compiles, link = {}, None
     for entry in entries:
         if entry["output"].endswith(".cc.o"):
-            compiles[str((pathlib.Path(entry["directory"]) / entry["file"]).resolve())] = entry["command"]
+            file = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+            joined = re.findall(r'#include "(.*)"', file.read_text()) if file.parent.name == "unity" else [file]
+            compiles |= {str(ROOT / source): (entry["command"], file) for source in joined}
         elif entry["output"] == "bin/millrace":
             link = entry["command"]
     return compiles, link
@@ -117,9 +120,14 @@ def plant(name, folder, compiles, link):
     folder.mkdir(parents=True)
     changed, target, program = folder / source.name, folder / "changed.o", folder / "millrace"
     changed.write_text(text.replace(old, new))
-    words = [w for w in shlex.split(compiles[str(source)]) if "ccache" not in w]
+    command, file = compiles[str(source)]
+    unit = changed
+    if file != source:
+        unit = folder / file.name
+        unit.write_text(file.read_text().replace(f'#include "{source.relative_to(ROOT)}"', f'#include "{changed}"'))
+    words = [w for w in shlex.split(command) if "ccache" not in w]
     words[words.index("-o") + 1] = str(target)
-    words[words.index("-c") + 1] = str(changed)
+    words[words.index("-c") + 1] = str(unit)
     for flag in ("-MD", "-MT", "-MF"):
         if flag in words:
             at = words.index(flag)
