@@ -78,7 +78,7 @@ void EngineFlags::declare(CLI::App& app) {
   app.add_option("--tpot-target-ms", tpot_target_ms,
                  "Prompts get only as many tokens of a step as let it end in this time; 0 = off")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_flag("--refuse-late", refuse_late, "With the slo policy: refuse requests that cannot meet their targets");
+  app.add_flag("--refuse-late", reject_late, "With the slo policy: refuse requests that cannot meet their targets");
   app.add_option("--batching", batching, "When requests may join: at any step, when a batch has ended, in full batches")
       ->check(CLI::IsMember({"continuous", "dynamic", "static"}));
   app.add_option("--batch-wait-ms", batch_wait_ms, "How long a dynamic or static batch waits to become full")
@@ -114,7 +114,7 @@ engine::Config EngineFlags::config() const {
                                                        : sched::BatchingMode::kContinuous;
   config.scheduling.batch_wait_ms = batch_wait_ms;
   config.policy = scheduling_policy;
-  config.policy_options.refuse_late = refuse_late;
+  config.policy_options.reject_late = reject_late;
   config.prefix_caching = prefix_caching;
   config.swap_bytes = swap_space;
   config.jump_forward = speculation.jump_forward;

@@ -60,7 +60,7 @@ void ModelFlags::declare(CLI::App& app) {
       ->check(CLI::IsMember(kv_layouts()));
   app.add_option("--block-size", block_size, "Tokens of a page of the cache; default 32, 1 and 16 in these layouts")
       ->envname("MILLRACE_BLOCK_SIZE")
-      ->check(CLI::Range(std::int64_t{1}, backend::cpu::kMostBlockTokens));
+      ->check(CLI::Range(std::int64_t{1}, backend::cpu::kMaxBlockTokens));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
                  "Tokens a sequence may have; default the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")

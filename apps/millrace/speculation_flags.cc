@@ -16,10 +16,10 @@ void SpeculationFlags::declare(CLI::App& app) {
   }
   app.add_option("--spec-method", method, "Guess the next tokens and check several in one step: " + methods);
   app.add_option("--spec-tokens,--num-speculative-tokens", tokens, "Tokens guessed of an answer in a step, at most")
-      ->check(CLI::Range(std::int64_t{1}, draft::kMostTokens));
+      ->check(CLI::Range(std::int64_t{1}, draft::kMaxTokens));
   app.add_option("--spec-branches", branches,
                  "Ways that an answer may go on, checked in one step, at most; with --spec-rule coupled")
-      ->check(CLI::Range(1, draft::kMostChains));
+      ->check(CLI::Range(1, draft::kMaxChains));
   std::string rules;
   for (const decode::VerificationRule& one : decode::all_verification_rules()) {
     rules += fmt::format("{}{} ({})", rules.empty() ? "" : ", ", one.name, one.summary);

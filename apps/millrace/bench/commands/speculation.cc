@@ -239,7 +239,7 @@ app::Command speculation() {
                            "Numbers of ways on (as --spec-branches) to compare, with commas between")
                 ->delimiter(',')
                 ->allow_extra_args(false)
-                ->check(CLI::Range(1, draft::kMostChains));
+                ->check(CLI::Range(1, draft::kMaxChains));
             app.add_option("--output-tokens", flags->output_tokens, "Tokens of an answer, at most")
                 ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
             app.add_option("--temperature", flags->temperature, "Of the answers")->check(CLI::Range(0.0, 10.0));
