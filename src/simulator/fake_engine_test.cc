@@ -251,14 +251,14 @@ TEST_P(FakeEngineFixed, IdleSessionsAreBroughtTogetherAndGoOnAsIfTheyHadNotBeen)
   hear();
   for (int i = 0; i < kSessions; i += 2) engine_->close_session(sessions[static_cast<std::size_t>(i)]);
   int calls = 0;
-  for (; engine_->untidy() && calls < 100; ++calls) {
+  for (; engine_->needs_compaction() && calls < 100; ++calls) {
     EXPECT_TRUE(engine_->step().empty());
     engine_->check_integrity();
   }
   EXPECT_LT(calls, 100);
   EXPECT_GT(engine_->cache().counters().moved_pages, 0);
   EXPECT_TRUE(engine_->step().empty());
-  EXPECT_FALSE(engine_->untidy());
+  EXPECT_FALSE(engine_->needs_compaction());
   for (int i = 1; i < kSessions; i += 2) {
     ask(i, 5);
     Request whole = plain(1, 30);
