@@ -60,6 +60,14 @@ def test_links_lead_to_files_and_headings_that_exist(page):
     assert [wrong for link in links(page) if (wrong := broken(page, link))] == []
 
 
+@each_page
+def test_sentences_have_at_most_25_words_on_average(page):
+    lines = ["" if line.startswith(("#", "|", "    ")) else line for line in prose(page.read_text()).splitlines()]
+    text = re.sub(r"^\s*- ", "\n", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", "\n".join(lines)), flags=re.MULTILINE)
+    sentences = [words for one in re.split(r"\n\s*\n|(?<=[.!?])\s+", text) if len(words := one.split()) > 2]
+    assert sum(map(len, sentences)) <= 25 * len(sentences)
+
+
 @pytest.mark.parametrize("index, pattern", [("docs/README.md", "*.md"), ("docs/adr/README.md", "[0-9][0-9][0-9]-*.md")])
 def test_an_index_links_every_page_of_its_folder_once(index, pattern):
     index = ROOT / index
