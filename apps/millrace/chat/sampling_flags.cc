@@ -51,17 +51,22 @@ void declare_others(CLI::App& app, decode::SamplingParams& p) {
 }  // namespace
 
 void SamplingFlags::declare(CLI::App& app) {
-  app.add_option("--temperature,--temp", temperature, "Sampling temperature; 0 = greedy");
+  app.add_option("--temperature,--temp", temperature,
+                 fmt::format("Sampling temperature; 0 = greedy; default the model's, else {}", kTemperature));
   app.add_option("--top-k", top_k, "Sample only from the k most likely tokens; 0 = all");
   app.add_option("--top-p", top_p,
-                 "Sample only from the smallest set of tokens whose total probability reaches this; 1 = all");
+                 fmt::format("Sample only from the smallest set of tokens whose total probability reaches this; 1 = "
+                             "all; default the model's, else {}",
+                             kTopP));
   app.add_option("--min-p", min_p,
-                 "Drop tokens less likely than this fraction of the most likely token's probability; 0 = none");
+                 fmt::format("Drop tokens less likely than this fraction of the most likely token's probability; 0 = "
+                             "none; default the model's, else {}",
+                             kMinP));
   app.add_option("--repetition-penalty", repetition_penalty,
                  "Repetition penalty of tokens already in prompt or completion, less likely above 1; 1 = none");
   app.add_option("--seed", seed, "Random seed of sampling; the same seed gives the same completion; default random")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("-n,--max-tokens", max_tokens, "Max tokens of a completion; default 2048");
+  app.add_option("-n,--max-tokens", max_tokens, fmt::format("Max tokens of a completion; default {}", kMaxTokens));
   app.add_option("--stop", stop, "Stop string: the completion ends before this text; may be repeated")
       ->allow_extra_args(false);
   declare_others(app, others);

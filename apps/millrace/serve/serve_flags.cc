@@ -45,7 +45,7 @@ void ServeFlags::declare(CLI::App& app) {
          "Accepted Host headers, comma-separated; default: loopback names only where no API key is set, else any")
       ->delimiter(',');
   app.add_option("--allowed-origins", allowed_origins,
-                 "Web origins allowed by CORS, comma-separated; localhost = every port of this machine")
+                 "Web origins allowed by CORS, comma-separated; localhost = loopback origins at any port")
       ->delimiter(',');
   app.add_option("--shutdown-timeout", shutdown_timeout,
                  "Seconds that running requests may take to finish after SIGTERM")
@@ -68,8 +68,9 @@ void ServeFlags::declare(CLI::App& app) {
                  "Write a trace of scheduler steps and requests to this file, to view in ui.perfetto.dev");
   app.add_option("--otlp-traces-endpoint", otlp_endpoint,
                  "URL of an OpenTelemetry collector that trace spans are sent to (OTLP over HTTP)");
-  app.add_option("--metrics-compat", metrics_compat,
-                 "Naming schemes of /metrics, comma-separated: vllm, sglang, llamacpp");
+  app.add_option(
+      "--metrics-compat", metrics_compat,
+      "Metric names that /metrics offers besides vLLM's, comma-separated: sglang, llamacpp, or vllm for none");
   app.add_option(
          "--goodput", goodput,
          "SLO that /metrics counts goodput by, in milliseconds, e.g. ttft:500,tpot:50,e2el:5000; may be repeated")

@@ -232,7 +232,8 @@ app::Command kernels() {
             app.add_option("--block-size", flags->block_sizes,
                            "Tokens per KV cache page to measure, comma-separated; default the one of each layout");
             app.add_option("--kv-pages", flags->kv_pages,
-                           "Placement of a sequence's KV pages in memory: contiguous (in order) or scattered (random)");
+                           "Placements of a sequence's KV pages to measure, comma-separated: contiguous (in order), "
+                           "scattered (random)");
             app.add_option("--min-time", flags->min_seconds, "Min seconds that each case is measured for")
                 ->check(CLI::Range(1e-3, 60.0));
             app.add_option("--repeats", flags->repeats,
