@@ -239,14 +239,15 @@ int completion(const CLI::App& app, const std::string& shell) {
 }  // namespace
 
 app::Command completion() {
-  return {
-      .name = "completion",
-      .summary = "Print a completion script for a shell",
-      .configure = [](CLI::App& app) -> std::function<int()> {
-        auto shell = std::make_shared<std::string>();
-        app.add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-        return [shell, &app] { return completion(app, *shell); };
-      }};
+  return {.name = "completion",
+          .summary = "Print a completion script for a shell",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto shell = std::make_shared<std::string>();
+            app.add_option("shell", *shell, "Shell that the script is for: bash, zsh or fish")
+                ->required()
+                ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+            return [shell, &app] { return completion(app, *shell); };
+          }};
 }
 
 }  // namespace millrace::commands
