@@ -110,9 +110,9 @@ void declare_configuration(CLI::App& command) {
     if (is_setting(*option) && option->get_envname().empty()) option->envname(variable_of(*option));
   }
   command.add_option(kFile,
-                     "Options from a file (TOML or INI): name = value, perhaps under [COMMAND]; the command line "
-                     "and variables beat it");
-  command.add_flag(kPrint)->description("Print the settings as such a file and end");
+                     "Read options from this TOML or INI file: name = value, optionally under [COMMAND]; the command "
+                     "line and environment variables take precedence");
+  command.add_flag(kPrint)->description("Print the effective settings in the format of --config and exit");
 }
 
 bool apply_configuration(CLI::App& command) {

@@ -65,40 +65,53 @@ void EngineFlags::declare(CLI::App& app) {
   const auto at_least = [](std::int64_t least) { return CLI::Range(least, std::int64_t{1} << 32); };
   std::string policies;
   for (const sched::PolicyKind& kind : sched::all_policies()) {
-    policies += fmt::format("{}{} ({})", policies.empty() ? "" : ", ", kind.name, kind.description);
+    policies += fmt::format("{}{}: {}", policies.empty() ? "" : "; ", kind.name, kind.description);
   }
   app.add_option("--max-num-batched-tokens,--max-batched-tokens", max_num_batched_tokens,
-                 "Tokens of a step: prompt chunks and decoded tokens together")
+                 "Max tokens computed in one step, prefill chunks and decode tokens together")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--max-num-seqs", max_num_seqs, "Sequences that run at once")->check(CLI::Range(1, 1 << 16));
+  app.add_option("--max-num-seqs", max_num_seqs, "Max sequences in the running batch")->check(CLI::Range(1, 1 << 16));
   app.add_option("--long-prefill-token-threshold", long_prefill_token_threshold,
-                 "Most tokens of one prompt in a step; 0 = what --max-num-batched-tokens leaves")
+                 "Max prefill tokens of one prompt per step; 0 = limited by --max-num-batched-tokens alone")
       ->check(at_least(0));
-  app.add_option("--scheduling-policy", scheduling_policy, "Who goes first: " + policies);
+  app.add_option("--scheduling-policy", scheduling_policy, "Order in which sequences are scheduled. " + policies);
   app.add_option("--tpot-target-ms", tpot_target_ms,
-                 "Prompts get only as many tokens of a step as let it end in this time; 0 = off")
+                 "Target time per output token in milliseconds: prefill chunks shrink so that steps with decodes meet "
+                 "it; 0 = off")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_flag("--refuse-late", reject_late, "With the slo policy: refuse requests that cannot meet their targets");
-  app.add_option("--batching", batching, "When requests may join: at any step, when a batch has ended, in full batches")
+  app.add_flag("--refuse-late", reject_late,
+               "Reject requests that cannot meet their latency targets; needs --scheduling-policy slo");
+  app.add_option("--batching", batching,
+                 "When requests may join the batch. continuous: at any step; dynamic, static: only after the previous "
+                 "batch has ended (see --batch-wait-ms)")
       ->check(CLI::IsMember({"continuous", "dynamic", "static"}));
-  app.add_option("--batch-wait-ms", batch_wait_ms, "How long a dynamic or static batch waits to become full")
+  app.add_option("--batch-wait-ms", batch_wait_ms,
+                 "Milliseconds that a batch waits to fill up: after its first request with --batching dynamic, after "
+                 "its latest with static")
       ->check(CLI::Range(0.0, 1e6));
   auto* tokens =
-      app.add_option("--kv-cache-tokens", kv_cache_tokens, "Tokens that the KV cache holds; 0 = chosen by the command")
+      app.add_option("--kv-cache-tokens", kv_cache_tokens, "Size of the KV cache in tokens; 0 = chosen by the command")
           ->check(at_least(0));
   app.add_option("--kv-cache-memory-bytes", kv_cache_bytes,
-                 "Or what it takes with the pages of a draft model or of heads, e.g. 4GB")
+                 "Size of the KV cache in bytes, e.g. 4GB, KV pages of a draft model or speculator included; 0 = use "
+                 "--kv-cache-tokens")
       ->transform(CLI::AsSizeValue(false))
       ->excludes(tokens);
   app.add_flag("--prefix-caching,!--no-prefix-caching", prefix_caching,
-               "Share the pages of what prompts begin with alike");
-  app.add_option("--swap-space", swap_space, "Host memory for the pages of preempted sequences, e.g. 4GB")
+               "Reuse the KV pages of prompt prefixes that requests have in common");
+  app.add_option("--swap-space", swap_space,
+                 "Host memory for swapped-out KV pages of preempted sequences in bytes, e.g. 4GB; 0 = none")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--preemption-mode", preemption_mode, "What becomes of a preempted sequence's pages")
+  app.add_option("--preemption-mode", preemption_mode,
+                 "What happens to the KV pages of a preempted sequence. recompute: freed and computed again; swap: "
+                 "moved to --swap-space; auto: whichever is faster")
       ->check(CLI::IsMember({"auto", "recompute", "swap"}));
   app.add_option("--kv-archive", kv_archive,
-                 "Keep published pages on disk for the next start: off, auto (the cache directory) or a directory");
-  app.add_option("--kv-archive-limit", kv_archive_limit, "Bytes of all pages kept; the least recently used go")
+                 "Keep KV pages of the prefix cache on disk for the next start: off, auto (in the cache directory) or "
+                 "a directory");
+  app.add_option(
+         "--kv-archive-limit", kv_archive_limit,
+         "Max bytes of KV pages that --kv-archive keeps on disk, e.g. 8GB; the least recently used are deleted first")
       ->transform(CLI::AsSizeValue(false));
   speculation.declare(app);
 }

@@ -105,18 +105,18 @@ const char* read_environment(const char* name) { return std::getenv(name); }
 }  // namespace
 
 void HubFlags::declare(CLI::App& app) {
-  app.add_flag("--offline", offline, "Never use the network: what is not in the cache is not found")
+  app.add_flag("--offline", offline, "Never use the network; models outside the local cache are not found")
       ->envname("MILLRACE_OFFLINE");
-  app.add_flag("--no-progress", no_progress, "No progress bar while a model is downloaded")
+  app.add_flag("--no-progress", no_progress, "Show no progress bar while a model is downloaded")
       ->envname("MILLRACE_NO_PROGRESS");
 }
 
 void HubFlags::declare_transfer(CLI::App& app) {
-  app.add_option("--max-workers", max_workers, "Files downloaded at a time")
+  app.add_option("--max-workers", max_workers, "Max files downloaded at the same time")
       ->envname("MILLRACE_MAX_WORKERS")
       ->check(CLI::Range(1, 16));
   app.add_option("--retry-delay", retry_delay,
-                 "Seconds before the second try of a request; each further one doubles it")
+                 "Seconds before a failed download request is retried; doubles with each further retry")
       ->envname("MILLRACE_RETRY_DELAY")
       ->check(CLI::Range(0.0, 60.0));
 }

@@ -33,44 +33,46 @@ const std::vector<std::string>& kv_layouts() {
 }
 
 void ModelFlags::declare_machine(CLI::App& app) {
-  app.add_option("-t,--threads", threads,
-                 "Worker threads, 0 = as many as the affinity mask and the quota of the control group allow")
+  app.add_option("-t,--threads", threads, "Worker threads; 0 = as many as CPU affinity and the cgroup quota allow")
       ->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
-                 "Instruction set: scalar, avx2, avx_vnni, avx512_vnni, avx512_bf16; default the best there is")
+                 "Instruction set: scalar, avx2, avx_vnni, avx512_vnni or avx512_bf16; default the best the CPU has")
       ->envname("MILLRACE_CPU_ISA");
   app.add_option("--matmul-precision", matmul_precision,
-                 "auto: int8 activations for quantized weights, two terms where one is too coarse; int8x2: two terms "
-                 "everywhere; bf16: weights and activations in bf16, more memory; "
-                 "f32: weights unpacked, exact and slower")
+                 "Precision of matrix products. auto: int8 activations for quantized weights, in two int8 terms where "
+                 "one is too coarse; int8x2: always two int8 terms; bf16: weights and activations in bf16, more "
+                 "memory; f32: weights unpacked to f32, exact and slower")
       ->envname("MILLRACE_MATMUL_PRECISION")
       ->check(CLI::IsMember({"auto", "int8x2", "bf16", "f32"}));
 }
 
 void ModelFlags::declare(CLI::App& app) {
   declare_machine(app);
-  app.add_option("--kv-cache-dtype", kv_cache_dtype,
-                 "Type of cached keys and values: bf16, f16, f32, or int8 (half of bf16, one scale a token and head)")
+  app.add_option(
+         "--kv-cache-dtype", kv_cache_dtype,
+         "Data type of the KV cache: bf16, f16, f32, or int8 (half the memory of bf16, one scale per token and head)")
       ->envname("MILLRACE_KV_CACHE_DTYPE")
       ->check(CLI::IsMember(kv_cache_dtypes()));
-  app.add_option(
-         "--kv-layout", kv_layout,
-         "How cached keys and values lie: paged32 (as the kernels read them), token (LightLLM), vector16 (vLLM)")
+  app.add_option("--kv-layout", kv_layout,
+                 "Memory layout of the KV cache: paged32 (tiles the kernels read in place), token (as in LightLLM) or "
+                 "vector16 (as in vLLM)")
       ->envname("MILLRACE_KV_LAYOUT")
       ->check(CLI::IsMember(kv_layouts()));
-  app.add_option("--block-size", block_size, "Tokens of a page of the cache; default 32, 1 and 16 in these layouts")
+  app.add_option("--block-size", block_size,
+                 "Tokens per KV cache page; default 32 for --kv-layout paged32, 1 for token, 16 for vector16")
       ->envname("MILLRACE_BLOCK_SIZE")
       ->check(CLI::Range(std::int64_t{1}, backend::cpu::kMaxBlockTokens));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
-                 "Tokens a sequence may have; default the model's context length")
+                 "Max tokens of a sequence, prompt and completion together; 0 = the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
   app.add_option("--packed-cache", packed_cache,
-                 "Keep packed weights for a faster start: auto (large models, in the cache directory), off, or a "
-                 "directory")
+                 "Keep packed weights on disk for a faster start: auto (large models only, in the cache directory), "
+                 "off, or a directory")
       ->envname("MILLRACE_PACKED_CACHE");
-  app.add_option("--packed-cache-limit", packed_cache_limit,
-                 "Bytes of all packed weights kept, e.g. 20GB; the least recently used go")
+  app.add_option(
+         "--packed-cache-limit", packed_cache_limit,
+         "Max bytes that --packed-cache keeps on disk, e.g. 20GB; the least recently used weights are deleted first")
       ->envname("MILLRACE_PACKED_CACHE_LIMIT")
       ->transform(CLI::AsSizeValue(false));
   hub.declare(app);

@@ -13,9 +13,10 @@ int main(int argc, char** argv) {
   using namespace millrace;
   CLI::App app("millrace: runs and serves large language models", "millrace");
   app.require_subcommand(1);
-  app.set_help_all_flag("--help-all", "Help of every subcommand");
+  app.set_help_all_flag("--help-all", "Print the help of every subcommand and exit");
   std::string log_level;
-  app.add_option("--log-level", log_level, "debug, info, warn, error or off; default warn, of serve info")
+  app.add_option("--log-level", log_level,
+                 "Lowest severity to log: debug, info, warn, error or off; default warn, info for serve")
       ->envname("MILLRACE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
   std::function<int()> selected;

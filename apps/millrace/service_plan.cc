@@ -127,21 +127,28 @@ Json errors_of(const Summary& predicted, const Summary& real) {
 }  // namespace
 
 void ServicePlanFlags::declare(CLI::App& app) {
-  auto* spec = app.add_option("--workload", workload,
-                              "Predict this load: requests=200,rate=4,input=64-512,output=16-256:long,prefix=128");
+  auto* spec = app.add_option(
+      "--workload", workload,
+      "Synthetic workload to predict, e.g. requests=200,rate=4,input=64-512,output=16-256:long,prefix=128");
   app.add_option("--trace", trace,
-                 "Or that of a CSV or JSONL file: arrival_s, prompt_tokens, output_tokens[, tenant, "
+                 "CSV or JSONL file of the workload to predict: arrival_s, prompt_tokens, output_tokens[, tenant, "
                  "prefix_group[, prefix_tokens]]")
       ->excludes(spec);
-  app.add_option("--policy", policies, "Policies to compare, with commas between; default --scheduling-policy")
+  app.add_option("--policy", policies,
+                 "Scheduling policies to compare, comma-separated; default the one of --scheduling-policy")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--model-speed", model_speed, "What `millrace doctor --model-speed MODEL` has printed");
-  app.add_option("--request-rate", request_rate, "Requests a second instead of the load's own times")
+  app.add_option("--model-speed", model_speed,
+                 "File with the output of `millrace doctor --model-speed MODEL`, which predictions are based on");
+  app.add_option("--request-rate", request_rate,
+                 "Requests per second, replacing the workload's own arrival times; 0 = keep them")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--goodput", goodput, "What counts as good, in ms: ttft:500,tpot:50,e2el:5000");
-  app.add_option("--block-size", block_size, "Tokens of a page")->check(CLI::Range(1, 1024));
-  app.add_option("--against", against, "Run the load on this model too, in real time, and compare");
+  app.add_option("--goodput", goodput,
+                 "SLO that requests must meet for goodput, in milliseconds, e.g. ttft:500,tpot:50,e2el:5000");
+  app.add_option("--block-size", block_size, "Tokens per KV cache page of the simulated engine")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--against", against,
+                 "Model to run the workload on as well, in real time, to compare with the prediction");
   serving.declare(app);
 }
 

@@ -10,33 +10,38 @@
 namespace millrace::app {
 
 void SpeculationFlags::declare(CLI::App& app) {
-  std::string methods = "none";
+  std::string methods = "none: no speculation";
   for (const draft::DrafterKind& kind : draft::all_drafters()) {
-    methods += fmt::format(", {} ({})", kind.name, kind.description);
+    methods += fmt::format("; {}: {}", kind.name, kind.description);
   }
-  app.add_option("--spec-method", method, "Guess the next tokens and check several in one step: " + methods);
-  app.add_option("--spec-tokens,--num-speculative-tokens", tokens, "Tokens guessed of an answer in a step, at most")
+  app.add_option("--spec-method", method, "Speculative decoding: how draft tokens are proposed. " + methods);
+  app.add_option("--spec-tokens,--num-speculative-tokens", tokens, "Max draft tokens per sequence and step")
       ->check(CLI::Range(std::int64_t{1}, draft::kMaxTokens));
   app.add_option("--spec-branches", branches,
-                 "Ways that an answer may go on, checked in one step, at most; with --spec-rule coupled")
+                 "Max branches of the draft tree per sequence and step; more than 1 needs --spec-rule coupled")
       ->check(CLI::Range(1, draft::kMaxChains));
   std::string rules;
   for (const decode::VerificationRule& one : decode::all_verification_rules()) {
-    rules += fmt::format("{}{} ({})", rules.empty() ? "" : ", ", one.name, one.summary);
+    rules += fmt::format("{}{}: {}", rules.empty() ? "" : "; ", one.name, one.summary);
   }
-  app.add_option("--spec-rule", rule, "How guesses become tokens: " + rules);
-  app.add_flag("--spec-adaptive,!--no-spec-adaptive", adaptive,
-               "Check only as many guesses as make the answer faster, by what was measured so far");
+  app.add_option("--spec-rule", rule, "Rule by which draft tokens are accepted. " + rules);
+  app.add_flag(
+      "--spec-adaptive,!--no-spec-adaptive", adaptive,
+      "Verify only as many draft tokens as measurements so far show to be faster; when disabled, verify all of them");
   app.add_flag("--jump-forward,!--no-jump-forward", jump_forward,
-               "Guess what a grammar leaves no choice about; changes no token");
+               "Draft the tokens that a grammar forces, where it allows only one continuation; output stays the same");
   app.add_option("--spec-model,--speculative-model", model,
-                 "The draft model, a reference as the model's, or the directory of medusa's or eagle's heads");
+                 "Draft model (.gguf file, directory, org/name or 'default') for --spec-method draft-model, or "
+                 "directory of the medusa or eagle heads");
   app.add_option("--spec-skip-layers", skip_layers,
-                 "Layers that early-exit leaves out, e.g. 10-20; default the second half");
-  app.add_option("--spec-ngram-min,--prompt-lookup-min", options.ngram_min, "Tokens alike before ngram guesses");
-  app.add_option("--spec-ngram-max,--prompt-lookup-max", options.ngram_max, "Tokens that ngram compares at most");
+                 "Layers that --spec-method early-exit skips, FIRST-END without END, e.g. 10-20; default the second "
+                 "half of the layers");
+  app.add_option("--spec-ngram-min,--prompt-lookup-min", options.ngram_min,
+                 "Min tokens of an n-gram match before --spec-method ngram proposes draft tokens");
+  app.add_option("--spec-ngram-max,--prompt-lookup-max", options.ngram_max,
+                 "Max tokens of an n-gram match that --spec-method ngram looks for");
   app.add_option("--spec-suffix-tokens", options.suffix_tokens,
-                 "Tokens of earlier answers that suffix remembers; 0 = none");
+                 "Max tokens of earlier completions that --spec-method suffix keeps to match against; 0 = none");
 }
 
 namespace {

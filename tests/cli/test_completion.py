@@ -30,6 +30,11 @@ def test_completes_options_of_the_subcommand(complete):
     assert "--log-level" in complete("--lo")
 
 
+def test_completes_options_that_stand_in_a_group(complete):
+    assert "--json-schema" in complete("run", "--json-s")
+    assert "--regex" in complete("run", "--reg")
+
+
 def test_completes_values(complete):
     assert complete("perplexity", "--kv-cache-dtype", "") == ["bf16", "f16", "f32", "int8"]
     assert complete("perplexity", "--kv-layout", "v") == ["vector16"]

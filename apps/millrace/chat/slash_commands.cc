@@ -61,13 +61,14 @@ struct SlashCommand {
   const char* summary;
   SlashResult (*run)(const std::string& argument, SlashContext& context);
 };
-constexpr std::array<SlashCommand, 7> kCommands = {{{"/help", "this list", help},
-                                                    {"/system", "[TEXT] set or remove the system message", system},
-                                                    {"/reset", "forget the conversation", reset},
-                                                    {"/stats", "model, sampling, times of the last answer", stats},
-                                                    {"/regenerate", "answer the last question again", regenerate},
-                                                    {"/save", "FILE: write the messages as JSON", save},
-                                                    {"/quit", "leave (or Ctrl-D)", quit}}};
+constexpr std::array<SlashCommand, 7> kCommands = {
+    {{"/help", "list these commands", help},
+     {"/system", "[TEXT] set or remove the system message", system},
+     {"/reset", "start a new conversation", reset},
+     {"/stats", "show the model, sampling parameters and times of the last completion", stats},
+     {"/regenerate", "sample another completion of the last message", regenerate},
+     {"/save", "FILE: write the messages as JSON", save},
+     {"/quit", "exit, as Ctrl-D does", quit}}};
 
 SlashResult help(const std::string&, SlashContext&) {
   for (const SlashCommand& command : kCommands) std::fprintf(stderr, "  %-12s %s\n", command.name, command.summary);

@@ -5,7 +5,7 @@ namespace millrace::commands {
 
 app::Command bench() {
   return {.name = "bench",
-          .summary = "Measure speed, each figure beside the machine's own limit",
+          .summary = "Measure speed, each metric beside the limit of the machine",
           .configure = [](CLI::App& app) -> std::function<int()> {
             app.require_subcommand(1);
             auto selected = std::make_shared<std::function<int()>>();

@@ -43,10 +43,18 @@ OptionInfo describe(const CLI::Option& option) {
   return info;
 }
 
+// A group of options is, to the parser, a subcommand without a name, which has a --help of its own.
+bool is_option_group(const CLI::App* app) { return app->get_name().empty(); }
+
 std::vector<OptionInfo> options_of(const CLI::App& app) {
   std::vector<OptionInfo> options;
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_positional() && !option->get_group().empty()) options.push_back(describe(*option));
+  }
+  for (const CLI::App* group : app.get_subcommands(is_option_group)) {
+    for (const CLI::Option* option : group->get_options()) {
+      if (option != group->get_help_ptr() && option != group->get_help_all_ptr()) options.push_back(describe(*option));
+    }
   }
   return options;
 }
@@ -60,7 +68,8 @@ std::vector<OptionInfo> positionals_of(const CLI::App& app) {
 }
 
 std::vector<const CLI::App*> subcommands_of(const CLI::App& app) {
-  const auto all = app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
+  const auto all =
+      app.get_subcommands([](const CLI::App* sub) { return !is_option_group(sub) && !sub->get_group().empty(); });
   return {all.begin(), all.end()};
 }
 
@@ -239,14 +248,15 @@ int completion(const CLI::App& app, const std::string& shell) {
 }  // namespace
 
 app::Command completion() {
-  return {
-      .name = "completion",
-      .summary = "Print a completion script for a shell",
-      .configure = [](CLI::App& app) -> std::function<int()> {
-        auto shell = std::make_shared<std::string>();
-        app.add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-        return [shell, &app] { return completion(app, *shell); };
-      }};
+  return {.name = "completion",
+          .summary = "Print a completion script for a shell",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto shell = std::make_shared<std::string>();
+            app.add_option("shell", *shell, "Shell that the script is for: bash, zsh or fish")
+                ->required()
+                ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+            return [shell, &app] { return completion(app, *shell); };
+          }};
 }
 
 }  // namespace millrace::commands

@@ -208,17 +208,19 @@ void print_json(const Findings& f) {
 
 app::Command doctor() {
   return {.name = "doctor",
-          .summary = "Examine this machine: instruction sets, memory, measured limits, what to fix",
+          .summary = "Examine this machine: instruction sets, memory, measured limits, and what to fix",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<DoctorFlags>();
-            app.add_option("-t,--threads", flags->threads, "Measure up to this many threads, 0 = all processors")
+            app.add_option("-t,--threads", flags->threads, "Max threads to measure with; 0 = all processors")
                 ->envname("MILLRACE_THREADS")
                 ->check(CLI::Range(0, 1024));
-            app.add_option("--cpu-isa", flags->cpu_isa, "Instruction set to measure; default the best there is")
+            app.add_option("--cpu-isa", flags->cpu_isa,
+                           "Instruction set to measure: scalar, avx2, avx_vnni, avx512_vnni or avx512_bf16; default "
+                           "the best the CPU has")
                 ->envname("MILLRACE_CPU_ISA");
-            app.add_flag("--json", flags->json, "Print one JSON object");
+            app.add_flag("--json", flags->json, "Print the result as one JSON object");
             app.add_option("--model-speed", flags->model_speed,
-                           "Measure the steps of this model instead and print a profile for `simulate`");
+                           "Model whose step times to measure instead; prints a profile for `millrace simulate`");
             return [flags] {
               if (!flags->model_speed.empty()) {
                 app::ModelFlags model{

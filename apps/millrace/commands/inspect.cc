@@ -307,13 +307,14 @@ int inspect(const InspectFlags& flags) {
 
 app::Command inspect() {
   return {.name = "inspect",
-          .summary = "Show what a model is and what memory it takes",
+          .summary = "Show a model's architecture, tensors and memory use",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<InspectFlags>();
-            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            CLI::Option* json = app.add_flag("--json", flags->json, "Print one JSON object");
-            CLI::Option* tensors = app.add_flag("--tensors", flags->tensors, "List every tensor");
-            app.add_flag("--template", flags->chat_template, "Print the chat template alone, whole")
+            app.add_option("model", flags->model.model,
+                           "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
+            CLI::Option* json = app.add_flag("--json", flags->json, "Print the result as one JSON object");
+            CLI::Option* tensors = app.add_flag("--tensors", flags->tensors, "List every tensor of the model");
+            app.add_flag("--template", flags->chat_template, "Print only the chat template, in full")
                 ->excludes(json)
                 ->excludes(tensors);
             flags->model.declare(app);

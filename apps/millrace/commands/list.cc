@@ -102,7 +102,7 @@ app::Command list() {
           .summary = "List the models on this machine: the default and those of the Hugging Face cache",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto json = std::make_shared<bool>(false);
-            app.add_flag("--json", *json, "Print one JSON array");
+            app.add_flag("--json", *json, "Print the list as one JSON array");
             return [json] { return list(*json); };
           }};
 }

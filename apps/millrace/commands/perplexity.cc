@@ -85,20 +85,21 @@ int perplexity(const PerplexityFlags& flags) {
 }  // namespace
 
 app::Command perplexity() {
-  return {
-      .name = "perplexity",
-      .summary = "Measure the perplexity of a model on a text file",
-      .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<PerplexityFlags>();
-        app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-        app.add_option("-f,--file", flags->file, "Text to score")->required();
-        app.add_option("--window", flags->window, "Tokens of context of each window")->check(CLI::Range(2, 1 << 24));
-        app.add_option("--chunk", flags->chunk, "Tokens computed at once; changes speed, not the result")
-            ->check(CLI::Range(1, 1 << 16));
-        app.add_flag("--json", flags->json, "Print one JSON object");
-        flags->model.declare(app);
-        return [flags] { return perplexity(*flags); };
-      }};
+  return {.name = "perplexity",
+          .summary = "Measure the perplexity of a model on a text file",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<PerplexityFlags>();
+            app.add_option("model", flags->model.model,
+                           "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
+            app.add_option("-f,--file", flags->file, "Text file to score")->required();
+            app.add_option("--window", flags->window, "Context window in tokens; the text is scored window by window")
+                ->check(CLI::Range(2, 1 << 24));
+            app.add_option("--chunk", flags->chunk, "Tokens computed per step; changes speed, not the result")
+                ->check(CLI::Range(1, 1 << 16));
+            app.add_flag("--json", flags->json, "Print the result as one JSON object");
+            flags->model.declare(app);
+            return [flags] { return perplexity(*flags); };
+          }};
 }
 
 }  // namespace millrace::commands

@@ -105,14 +105,18 @@ app::Command pull() {
           .summary = "Download a model from the Hugging Face hub and print its path",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<PullFlags>();
-            app.add_option("model", flags->reference, "org/name[:quantization|:file][@revision]")->required();
-            app.add_option("--revision", flags->revision, "Branch, tag or commit, as after '@'");
-            app.add_option("--include", flags->include, "Fetch files like this pattern too, e.g. 'mmproj-*.gguf'")
+            app.add_option("model", flags->reference,
+                           "Model on the Hugging Face hub: org/name[:quantization|:file][@revision]")
+                ->required();
+            app.add_option("--revision", flags->revision,
+                           "Branch, tag or commit to download, as after '@' in the model argument");
+            app.add_option("--include", flags->include,
+                           "Also download files that match this pattern, e.g. 'mmproj-*.gguf'; may be repeated")
                 ->type_name("GLOB")
                 ->take_all()
                 ->allow_extra_args(false);
-            app.add_flag("--dry-run", flags->dry_run, "Say what would be downloaded");
-            app.add_flag("--json", flags->json, "Print one JSON object");
+            app.add_flag("--dry-run", flags->dry_run, "List the files that would be downloaded, and download none");
+            app.add_flag("--json", flags->json, "Print the result as one JSON object");
             flags->hub.declare(app);
             flags->hub.declare_transfer(app);
             return [flags] { return pull(*flags); };

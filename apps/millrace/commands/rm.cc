@@ -78,10 +78,11 @@ app::Command rm() {
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<RmFlags>();
             app.add_option("model", flags->reference,
-                           "org/name: all of it; org/name:quantization: one model; org/name@revision: one snapshot")
+                           "What to remove from the cache: org/name (everything), org/name:quantization (one model) or "
+                           "org/name@revision (one snapshot)")
                 ->required();
-            app.add_flag("-y,--yes", flags->yes, "Do not ask");
-            app.add_flag("--json", flags->json, "Print one JSON object");
+            app.add_flag("-y,--yes", flags->yes, "Remove without asking for confirmation");
+            app.add_flag("--json", flags->json, "Print the result as one JSON object");
             return [flags] { return rm(*flags); };
           }};
 }

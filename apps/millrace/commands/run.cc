@@ -173,24 +173,28 @@ int run(RunFlags flags, bool model_given) {
 }  // namespace
 
 app::Command run() {
-  return {.name = "run",
-          .summary = "Chat with a model in the terminal, or answer one prompt",
-          .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<RunFlags>();
-            const CLI::Option* model =
-                app.add_option("model", flags->model.model,
-                               "Model: .gguf, directory, org/name, or 'default'; several words that are no file are a "
-                               "prompt for the default model");
-            app.add_option("prompt,-p,--prompt", flags->prompt,
-                           "Answer this and exit; without it and without a terminal, stdin is read");
-            app.add_option("--system", flags->system, "System message");
-            app.add_flag("--stats", flags->stats, "Print times, tok/s and MBU on stderr after the answer");
-            flags->sampling.declare(app);
-            flags->grammar.declare(app);
-            flags->speculation.declare(app);
-            flags->model.declare(app);
-            return [flags, model] { return run(*flags, model->count() > 0); };
-          }};
+  return {
+      .name = "run",
+      .summary = "Chat with a model in the terminal, or complete one prompt",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        auto flags = std::make_shared<RunFlags>();
+        const CLI::Option* model =
+            app.add_option("model", flags->model.model,
+                           "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'; "
+                           "several words that name no file are a prompt for 'default'");
+        app.add_option(
+            "prompt,-p,--prompt", flags->prompt,
+            "Prompt to complete before exiting; if absent, an interactive chat, or stdin where that is no terminal");
+        app.add_option("--system", flags->system, "System message that the conversation starts with");
+        app.add_flag(
+            "--stats", flags->stats,
+            "Print times, tokens per second and model bandwidth utilization (MBU) to stderr after each completion");
+        flags->sampling.declare(app);
+        flags->grammar.declare(app);
+        flags->speculation.declare(app);
+        flags->model.declare(app);
+        return [flags, model] { return run(*flags, model->count() > 0); };
+      }};
 }
 
 }  // namespace millrace::commands

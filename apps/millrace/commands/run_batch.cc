@@ -100,19 +100,21 @@ int run_batch(const RunBatchFlags& flags) {
 }  // namespace
 
 app::Command run_batch() {
-  return {
-      .name = "run-batch",
-      .summary = "Answer the requests of a file in OpenAI's batch format",
-      .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<RunBatchFlags>();
-        app.add_option("-i,--input-file", flags->input, "A request a line: custom_id, method, url, body; - = stdin")
-            ->required();
-        app.add_option("-o,--output-file", flags->output, "A result a line, in the same order; - = stdout")->required();
-        app.add_option("--max-concurrency", flags->max_concurrency, "Requests that are worked on at once")
-            ->check(CLI::Range(1, 1024));
-        flags->models.declare(app);
-        return [flags] { return run_batch(*flags); };
-      }};
+  return {.name = "run-batch",
+          .summary = "Run the requests of a file in OpenAI's batch format",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<RunBatchFlags>();
+            app.add_option("-i,--input-file", flags->input,
+                           "JSONL file of requests, one per line with custom_id, method, url and body; - = stdin")
+                ->required();
+            app.add_option("-o,--output-file", flags->output,
+                           "JSONL file to write results to, one per line in the order of requests; - = stdout")
+                ->required();
+            app.add_option("--max-concurrency", flags->max_concurrency, "Max requests processed at the same time")
+                ->check(CLI::Range(1, 1024));
+            flags->models.declare(app);
+            return [flags] { return run_batch(*flags); };
+          }};
 }
 
 }  // namespace millrace::commands

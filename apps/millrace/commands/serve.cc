@@ -49,7 +49,7 @@ int serve(const ServeFlags& flags) {
 
 app::Command serve() {
   return {.name = "serve",
-          .summary = "Serve a model over HTTP, as the OpenAI and Anthropic APIs have it",
+          .summary = "Serve models over HTTP with the OpenAI and Anthropic APIs",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<ServeFlags>();
             flags->serve.declare(app);

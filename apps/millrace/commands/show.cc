@@ -155,7 +155,7 @@ int show(const std::string& reference, bool json) {
 
 app::Command show() {
   return {.name = "show",
-          .summary = "Show where a model lies, its files, licence and formats, without the network",
+          .summary = "Show a cached model's location, files, licence and formats, without using the network",
           .configure = [](CLI::App& app) -> std::function<int()> {
             struct ShowFlags {
               std::string reference = "default";
@@ -163,8 +163,8 @@ app::Command show() {
             };
             auto flags = std::make_shared<ShowFlags>();
             app.add_option("model", flags->reference,
-                           "org/name[:quantization][@revision], a .gguf, a directory, or 'default'");
-            app.add_flag("--json", flags->json, "Print one JSON object");
+                           "Model: org/name[:quantization][@revision], a .gguf file, a directory, or 'default'");
+            app.add_flag("--json", flags->json, "Print the result as one JSON object");
             return [flags] { return show(flags->reference, flags->json); };
           }};
 }

@@ -82,14 +82,16 @@ int run_seeds(const SimulateFlags& flags) {
 
 app::Command simulate() {
   return {.name = "simulate",
-          .summary = "Test the engine on virtual time, or predict what a policy does with a load",
+          .summary =
+              "Test the engine on virtual time with random faults, or predict how scheduling policies serve a workload",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<SimulateFlags>();
-            app.add_option("--seed", flags->seed, "First seed: it chooses configuration, clients and faults");
-            app.add_option("--seeds", flags->seeds, "Runs, with this seed and the ones after it")
+            app.add_option("--seed", flags->seed,
+                           "Seed of the first run, from which configuration, clients and faults are sampled");
+            app.add_option("--seeds", flags->seeds, "Number of runs, with seeds counting up from --seed")
                 ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
-            app.add_flag("--verbose", flags->verbose, "A line for each seed");
-            app.add_flag("--json", flags->json, "Print one JSON object");
+            app.add_flag("--verbose", flags->verbose, "Print one line per seed");
+            app.add_flag("--json", flags->json, "Print the result as one JSON object");
             flags->plan.declare(app);
             return [flags] {
               return flags->plan.wanted() ? app::plan_service(flags->plan, flags->json) : run_seeds(*flags);

@@ -137,25 +137,31 @@ int synth(const SynthFlags& flags) {
 }  // namespace
 
 app::Command synth() {
-  return {
-      .name = "synth",
-      .summary = "Write a model of random weights",
-      .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<SynthFlags>();
-        app.add_option("--shape", flags->shape, "Dimensions")->check(CLI::IsMember(shape_names()));
-        app.add_option("--format", flags->format, "Storage of the matrices")->check(CLI::IsMember(format_names()));
-        app.add_option("--heads", flags->heads, "Instead: heads for speculation on a model of that shape, a directory")
-            ->check(CLI::IsMember(head_kinds()));
-        app.add_option("out", flags->out, "A .gguf file, or a directory for safetensors (f32, f16, bf16)");
-        app.add_option("--seed", flags->seed, "Same seed, same model, whatever format and machine");
-        app.add_option("--tokenizer", flags->tokenizer, "A .gguf model whose tokenizer to copy, 'default', or 'none'");
-        app.add_option("-t,--threads", flags->threads, "Threads, 0 = all processors; the file does not depend on it")
-            ->check(CLI::Range(0, 1024));
-        app.add_flag("--list", flags->list, "Show the shapes");
-        app.add_flag("--json", flags->json, "Print JSON");
-        app.add_flag("--no-progress", flags->no_progress, "Nothing on stderr while working");
-        return [flags] { return synth(*flags); };
-      }};
+  return {.name = "synth",
+          .summary = "Write a model with random weights",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<SynthFlags>();
+            app.add_option("--shape", flags->shape, "Architecture and dimensions of the model; --list prints them")
+                ->check(CLI::IsMember(shape_names()));
+            app.add_option("--format", flags->format, "Data type or quantization of the weight matrices")
+                ->check(CLI::IsMember(format_names()));
+            app.add_option("--heads", flags->heads,
+                           "Kind of speculator heads to write instead, into a directory, for a model of --shape")
+                ->check(CLI::IsMember(head_kinds()));
+            app.add_option("out", flags->out,
+                           "Output: a .gguf file, or a directory for safetensors (f32, f16 and bf16 only)");
+            app.add_option("--seed", flags->seed,
+                           "Random seed of the weights; the same seed gives the same model in every format");
+            app.add_option("--tokenizer", flags->tokenizer,
+                           "Model (.gguf file) whose tokenizer to copy, 'default' or 'none'");
+            app.add_option("-t,--threads", flags->threads,
+                           "Worker threads, which do not change the output; 0 = all processors")
+                ->check(CLI::Range(0, 1024));
+            app.add_flag("--list", flags->list, "List the shapes that --shape accepts and exit");
+            app.add_flag("--json", flags->json, "Print the result as JSON");
+            app.add_flag("--no-progress", flags->no_progress, "Show no progress on stderr");
+            return [flags] { return synth(*flags); };
+          }};
 }
 
 }  // namespace millrace::commands

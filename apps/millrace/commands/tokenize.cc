@@ -188,29 +188,31 @@ int tokenize(const TokenizeFlags& flags) {
 
 app::Command tokenize() {
   return {.name = "tokenize",
-          .summary = "Turn text into tokens, or back",
+          .summary = "Convert text to tokens, or tokens to text",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<TokenizeFlags>();
-            app.add_option("model", flags->model, "Model: .gguf, directory, org/name, or 'default'");
-            flags->text_option =
-                app.add_option("text", flags->text, "Text (with --decode: ids); stdin if there is none");
-            CLI::Option* ids = app.add_flag("--ids", flags->ids, "Print the ids alone, on one line");
-            CLI::Option* pieces = app.add_flag("--pieces", flags->pieces, "Print the pieces alone, on one line");
-            CLI::Option* json = app.add_flag("--json", flags->json, "Print one JSON object, with byte offsets");
-            CLI::Option* count = app.add_flag("--count", flags->count, "Print the number of tokens alone");
+            app.add_option("model", flags->model,
+                           "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
+            flags->text_option = app.add_option(
+                "text", flags->text, "Text to tokenize, or token ids with --decode; default read from stdin");
+            CLI::Option* ids = app.add_flag("--ids", flags->ids, "Print only the token ids, on one line");
+            CLI::Option* pieces = app.add_flag("--pieces", flags->pieces, "Print only the token texts, on one line");
+            CLI::Option* json =
+                app.add_flag("--json", flags->json, "Print one JSON object with token ids, texts and byte offsets");
+            CLI::Option* count = app.add_flag("--count", flags->count, "Print only the number of tokens");
             ids->excludes(json)->excludes(count)->excludes(pieces);
             pieces->excludes(json)->excludes(count);
             count->excludes(json);
             CLI::Option* no_special =
-                app.add_flag("--no-special", flags->no_special, "Special tokens in the text are plain text");
-            CLI::Option* add_bos = app.add_flag("--add-bos", flags->add_bos, "Put the BOS token first");
-            CLI::Option* chat =
-                app.add_option("--chat", flags->chat,
-                               "Tokenize a chat through the model's template: a JSON file of messages, or of a whole "
-                               "request with tools and documents; '-' is stdin")
-                    ->excludes(no_special)
-                    ->excludes(add_bos);
-            app.add_flag("--decode", flags->decode, "Ids in, text out, byte for byte")
+                app.add_flag("--no-special", flags->no_special, "Treat special tokens in the text as plain text");
+            CLI::Option* add_bos =
+                app.add_flag("--add-bos", flags->add_bos, "Prepend the beginning-of-sequence (BOS) token");
+            CLI::Option* chat = app.add_option("--chat", flags->chat,
+                                               "JSON file of chat messages, or of a request with tools and documents, "
+                                               "to tokenize with the chat template; '-' = stdin")
+                                    ->excludes(no_special)
+                                    ->excludes(add_bos);
+            app.add_flag("--decode", flags->decode, "Convert token ids to text, byte for byte")
                 ->excludes(ids)
                 ->excludes(pieces)
                 ->excludes(chat)

@@ -171,18 +171,19 @@ int top(const TopFlags& flags) {
 }  // namespace
 
 app::Command top() {
-  return {
-      .name = "top",
-      .summary = "Watch a server: tokens a second, queues, KV cache, latencies, shares of the machine's limits",
-      .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<TopFlags>();
-        app.add_option("url", flags->url, "The server, or its metrics page");
-        app.add_option("--api-key", flags->api_key, "Key that the server asks for")->envname("MILLRACE_API_KEY");
-        app.add_option("--interval", flags->interval, "Seconds between two readings")->check(CLI::Range(0.1, 3600.0));
-        app.add_flag("--once", flags->once, "Print the first interval and end");
-        app.add_flag("--json", flags->json, "Print JSON, one array a reading");
-        return [flags] { return top(*flags); };
-      }};
+  return {.name = "top",
+          .summary = "Watch a server: tokens per second, queues, KV cache, latencies and hardware utilization",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<TopFlags>();
+            app.add_option("url", flags->url, "URL of the server or of its /metrics page");
+            app.add_option("--api-key", flags->api_key, "API key of the server, sent as a bearer token")
+                ->envname("MILLRACE_API_KEY");
+            app.add_option("--interval", flags->interval, "Seconds between two readings of the metrics")
+                ->check(CLI::Range(0.1, 3600.0));
+            app.add_flag("--once", flags->once, "Print the first interval and exit");
+            app.add_flag("--json", flags->json, "Print one JSON array per reading");
+            return [flags] { return top(*flags); };
+          }};
 }
 
 }  // namespace millrace::commands

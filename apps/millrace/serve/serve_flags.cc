@@ -16,65 +16,85 @@ bool is_loopback(const std::string& host) { return host == "localhost" || host =
 }  // namespace
 
 void ServeFlags::declare(CLI::App& app) {
-  app.add_option("--host", host, "Address to listen on")->envname("MILLRACE_HOST");
-  app.add_option("--port", port, "And port; 0 = any free one, printed")
+  app.add_option("--host", host,
+                 "IP address or host name to listen on: 127.0.0.1 = this machine only, 0.0.0.0 = all interfaces")
+      ->envname("MILLRACE_HOST");
+  app.add_option("--port", port, "TCP port to listen on; 0 = a free one, which is printed")
       ->envname("MILLRACE_PORT")
       ->check(CLI::Range(0, 65535));
-  app.add_option("--uds", uds, "Listen on this Unix socket instead");
-  app.add_option("--io-threads", io_threads, "Threads for all connections together")->check(CLI::Range(1, 64));
-  app.add_option("--ssl-certfile,--ssl-cert-file", tls_cert, "TLS: certificate chain (PEM); read again on SIGHUP");
-  app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "TLS: its key (PEM)");
-  app.add_option("--api-key", api_key,
-                 "A key that opens everything; others on this machine see it here: prefer the variable")
-      ->envname("MILLRACE_API_KEY");
+  app.add_option("--uds", uds, "Path of a Unix domain socket to listen on instead of --host and --port");
+  app.add_option("--io-threads", io_threads, "Number of I/O threads that serve all HTTP connections")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--ssl-certfile,--ssl-cert-file", tls_cert,
+                 "PEM file of the TLS certificate chain; reloaded on SIGHUP");
+  app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "PEM file of the private key to --ssl-certfile");
   app.add_option(
-      "--api-key-file", api_key_file,
-      "Lines of: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]; read again on "
-      "SIGHUP");
-  app.add_flag("--insecure-no-auth", insecure_no_auth, "Listen beyond this machine though there is no key");
-  app.add_flag("--open-metrics", open_metrics, "/metrics needs no key");
-  app.add_flag("--strict-params", strict_params, "Unknown fields of a request are errors");
+         "--api-key", api_key,
+         "API key with all scopes; other users of this machine can read it here, so prefer the environment variable")
+      ->envname("MILLRACE_API_KEY");
+  app.add_option("--api-key-file", api_key_file,
+                 "File of API keys, one per line: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] "
+                 "[concurrent=N]; reloaded on SIGHUP");
+  app.add_flag("--insecure-no-auth", insecure_no_auth, "Allow requests from other machines without any API key");
+  app.add_flag("--open-metrics", open_metrics, "Serve /metrics without an API key");
+  app.add_flag("--strict-params", strict_params, "Reject requests that have unknown fields");
   app.add_flag("--keep-billing-header", keep_billing_header,
-               "Leave Claude Code's x-anthropic-billing-header in the prompt, though it changes with each turn");
-  app.add_option("--allowed-hosts", allowed_hosts,
-                 "Host names that requests may address; default: this machine's loopback "
-                 "names where no key is set, else any")
+               "Keep Claude Code's x-anthropic-billing-header in the prompt, though it changes with each turn");
+  app.add_option(
+         "--allowed-hosts", allowed_hosts,
+         "Accepted Host headers, comma-separated; default: loopback names only where no API key is set, else any")
       ->delimiter(',');
-  app.add_option("--allowed-origins", allowed_origins, "Web origins that browsers may call from; localhost = its ports")
+  app.add_option("--allowed-origins", allowed_origins,
+                 "Web origins allowed by CORS, comma-separated; localhost = loopback origins at any port")
       ->delimiter(',');
-  app.add_option("--shutdown-timeout", shutdown_timeout, "Seconds that running requests get after SIGTERM")
+  app.add_option("--shutdown-timeout", shutdown_timeout,
+                 "Seconds that running requests may take to finish after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0));
   app.add_option("--step-timeout", step_timeout,
-                 "Seconds after which a step counts as hanging: the process ends, with code 70")
+                 "Max seconds of one engine step; a step that takes longer ends the process with exit code 70")
       ->check(CLI::Range(0.1, 86400.0));
   app.add_option("--model-idle-timeout", model_idle_timeout,
-                 "Unload a model that nobody asked for so many seconds; 0 = never")
+                 "Seconds without a request after which a model is unloaded; 0 = never")
       ->check(CLI::Range(0.0, 1e9));
-  app.add_option("--model-memory", memory_cap, "Memory of all models together; idle ones go to make room; 0 = no cap")
+  app.add_option(
+         "--model-memory", memory_cap,
+         "Max memory of all loaded models together, e.g. 16GB; idle models are unloaded to make room; 0 = no limit")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--log-format", log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
-  app.add_flag("--log-requests,!--disable-log-requests", log_requests, "A line for each request; never what it says");
-  app.add_option("--trace-file", trace_file, "Write scheduler steps and requests there, for ui.perfetto.dev");
+  app.add_option("--log-format", log_format, "Format of log lines: text or json")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_flag("--log-requests,!--disable-log-requests", log_requests,
+               "Log one line per request, without prompts and completions");
+  app.add_option("--trace-file", trace_file,
+                 "Write a trace of scheduler steps and requests to this file, to view in ui.perfetto.dev");
   app.add_option("--otlp-traces-endpoint", otlp_endpoint,
-                 "Send spans to this OpenTelemetry collector (OTLP over HTTP)");
-  app.add_option("--metrics-compat", metrics_compat, "Names of metrics: vllm, and with commas sglang, llamacpp");
-  app.add_option("--goodput", goodput,
-                 "What /metrics counts as good, in ms: ttft:500,tpot:50,e2el:5000; may be repeated")
+                 "URL of an OpenTelemetry collector that trace spans are sent to (OTLP over HTTP)");
+  app.add_option(
+      "--metrics-compat", metrics_compat,
+      "Metric names that /metrics offers besides vLLM's, comma-separated: sglang, llamacpp, or vllm for none");
+  app.add_option(
+         "--goodput", goodput,
+         "SLO that /metrics counts goodput by, in milliseconds, e.g. ttft:500,tpot:50,e2el:5000; may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--max-body-bytes", limits.body_bytes, "Of a request")->transform(CLI::AsSizeValue(false));
-  app.add_option("--max-connections", limits.connections, "At once; 0 = any number")->check(CLI::Range(0, 1 << 20));
-  app.add_option("--max-connections-per-client", limits.connections_per_peer, "Of one address; 0 = any number")
+  app.add_option("--max-body-bytes", limits.body_bytes, "Max bytes of a request body, e.g. 8MB")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--max-connections", limits.connections, "Max open HTTP connections; 0 = no limit")
       ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--header-timeout", limits.header_seconds, "Seconds for the head of a request")
+  app.add_option("--max-connections-per-client", limits.connections_per_peer,
+                 "Max open HTTP connections per client address, loopback exempt; 0 = no limit")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--header-timeout", limits.header_seconds,
+                 "Max seconds from the first byte of a request to the end of its headers")
       ->check(CLI::Range(0.1, 3600.0));
-  app.add_option("--body-timeout", limits.body_idle_seconds, "Seconds between two pieces of a body")
+  app.add_option("--body-timeout", limits.body_idle_seconds, "Max seconds between two pieces of a request body")
       ->check(CLI::Range(0.1, 3600.0));
-  app.add_option("--write-timeout", limits.write_idle_seconds, "Seconds that a client may take nothing")
+  app.add_option("--write-timeout", limits.write_idle_seconds,
+                 "Max seconds that a client may read nothing of a response before it is disconnected")
       ->check(CLI::Range(0.1, 3600.0));
-  app.add_option("--keep-alive-timeout", limits.keep_alive_seconds, "Seconds between two requests of a connection")
+  app.add_option("--keep-alive-timeout", limits.keep_alive_seconds,
+                 "Max seconds that a connection may stay idle between two requests")
       ->check(CLI::Range(0.1, 3600.0));
   app.add_option("--sse-keep-alive-interval,--sse-ping-interval", limits.stream_keep_alive_seconds,
-                 "Seconds of silence after which a stream gets a comment")
+                 "Seconds without output after which an SSE stream gets a keep-alive comment")
       ->check(CLI::Range(0.1, 3600.0));
 }
 

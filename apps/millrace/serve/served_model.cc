@@ -143,15 +143,19 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
 }  // namespace
 
 void ServedModelsFlags::declare(CLI::App& app) {
-  app.add_option("model_reference", model.model, "Model: .gguf, directory, org/name, or 'default'");
+  app.add_option("model_reference", model.model,
+                 "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
   app.add_option("--served-model-name,--alias", served_model_name,
-                 "The model's name in requests; default its reference");
-  app.add_option("--model", further, "A further model, as NAME=REFERENCE; loaded when first asked for. May be repeated")
+                 "Model name in API requests and responses; default the model argument as given");
+  app.add_option("--model", further,
+                 "Additional model as NAME=MODEL, loaded at the first request for NAME; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--tool-call-parser", parsers.tools,
-                 "How models write calls of tools; auto: as their chat template says; none: tools are refused");
-  app.add_option("--reasoning-parser", parsers.reasoning,
-                 "How models set reasoning apart; auto: as their chat template says; none: it stays in the content");
+                 "Format of the model's tool calls. auto: detected from the chat template; none: requests with tools "
+                 "are rejected");
+  app.add_option(
+      "--reasoning-parser", parsers.reasoning,
+      "Format of the model's reasoning. auto: detected from the chat template; none: reasoning stays in the content");
   engine.declare(app);
   model.declare(app);
 }

@@ -16,11 +16,13 @@ Result<Verdict> next(LogitsPipeline& target, std::span<const float> logits, std:
 // Drafters that draw by the same noise agree with the target more often than independent draws would: Gumbel-max
 // couples the two (arXiv:2408.07978).
 VerificationRule coupled() {
-  return {.name = "coupled",
-          .summary = "a drafted token is taken where the target draws the same one: token for token as without",
-          .same_tokens = true,
-          .next = next,
-          .draft_length = nullptr};
+  return {
+      .name = "coupled",
+      .summary =
+          "accept a draft token if the target model samples the same one; output is the same as without speculation",
+      .same_tokens = true,
+      .next = next,
+      .draft_length = nullptr};
 }
 
 }  // namespace millrace::decode::verification

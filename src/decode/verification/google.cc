@@ -5,7 +5,7 @@ namespace millrace::decode::verification {
 
 VerificationRule google() {
   return {.name = "google",
-          .summary = "Google's (arXiv:2211.17192): the rule of `rejection`, and the length that its theorem 3.8 has",
+          .summary = "accept as the rule `rejection` does, with the draft length of arXiv:2211.17192, theorem 3.8",
           .same_tokens = false,
           .next = accept_or_resample,
           .draft_length = best_draft_length};

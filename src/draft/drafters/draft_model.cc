@@ -109,7 +109,7 @@ Result<std::size_t> page_bytes(const DrafterOptions& options) {
 
 DrafterKind draft_model() {
   return {.name = "draft-model",
-          .description = "what a smaller model of the same vocabulary draws, named by --spec-model",
+          .description = "a smaller model with the same vocabulary, named by --spec-model",
           .make = make,
           .needs = Needs::kModel,
           .page_bytes = page_bytes};

@@ -172,13 +172,12 @@ Result<std::size_t> page_bytes(const DrafterOptions& options) try {
 }  // namespace
 
 DrafterKind eagle() {
-  return {
-      .name = "eagle",
-      .description = "what a layer on the model's states makes of them, in the directory --spec-model (EAGLE, EAGLE-3)",
-      .make = make,
-      .needs = Needs::kHeads,
-      .page_bytes = page_bytes,
-      .weight_bytes = weight_bytes};
+  return {.name = "eagle",
+          .description = "an EAGLE or EAGLE-3 layer on the model's hidden states, from the directory --spec-model",
+          .make = make,
+          .needs = Needs::kHeads,
+          .page_bytes = page_bytes,
+          .weight_bytes = weight_bytes};
 }
 
 }  // namespace millrace::draft::drafters

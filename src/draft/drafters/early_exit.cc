@@ -59,9 +59,8 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 }  // namespace
 
 DrafterKind early_exit() {
-  return {.name = "early-exit",
-          .description = "what the model itself draws without --spec-skip-layers of its layers",
-          .make = make};
+  return {
+      .name = "early-exit", .description = "the model itself without the layers of --spec-skip-layers", .make = make};
 }
 
 }  // namespace millrace::draft::drafters

@@ -196,7 +196,7 @@ Result<std::size_t> page_bytes(const DrafterOptions& options) {
 
 DrafterKind medusa() {
   return {.name = "medusa",
-          .description = "what heads on the model's last state say, in the directory --spec-model",
+          .description = "Medusa heads on the model's last hidden state, from the directory --spec-model",
           .make = make,
           .needs = Needs::kHeads,
           .page_bytes = page_bytes,

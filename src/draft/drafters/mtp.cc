@@ -87,7 +87,7 @@ Result<std::size_t> page_bytes(const DrafterOptions& options) {
 
 DrafterKind mtp() {
   return {.name = "mtp",
-          .description = "what the model's own layer for multi-token prediction says",
+          .description = "the model's own multi-token prediction layer",
           .make = make,
           .page_bytes = page_bytes};
 }

@@ -64,7 +64,7 @@ class Ngram final : public Drafter {
 }  // namespace
 
 DrafterKind ngram() {
-  return {"ngram", "what followed the last time that the same tokens were in prompt or answer",
+  return {"ngram", "the tokens after the latest earlier match of the last n tokens in prompt or completion",
           [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
             constexpr ErrorCode kWrong = ErrorCode::kInvalidArgument;
             if (options.ngram_max < 1 || options.ngram_max > 64) {

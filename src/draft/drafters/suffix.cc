@@ -127,7 +127,8 @@ class Suffix final : public Drafter {
 }  // namespace
 
 DrafterKind suffix() {
-  return {"suffix", "what followed most often on the longest suffix seen before, here or in earlier answers",
+  return {"suffix",
+          "the most frequent continuation of the longest suffix seen before, in this request or in earlier completions",
           [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
             if (options.suffix_tokens < 0 || options.suffix_tokens > 1 << 28) {
               return make_error(ErrorCode::kInvalidArgument, "spec-suffix-tokens",

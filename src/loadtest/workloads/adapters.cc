@@ -34,7 +34,7 @@ class Adapters final : public Workload {
 
 WorkloadKind adapters() {
   return {.name = "adapters",
-          .summary = "random prompts over --lora-modules, names of models or adapters, the first most often (Zipf)",
+          .summary = "random prompts to the models or adapters of --lora-modules, the first most often (Zipf)",
           .make = [](const WorkloadOptions& options) -> MadeWorkload {
             if (options.models.empty()) {
               return make_error(ErrorCode::kInvalidArgument, "lora-modules",

@@ -33,7 +33,7 @@ Result<std::vector<RecordedRequest>> read_azure(std::string_view path, std::stri
 
 WorkloadKind azure() {
   return {.name = "azure",
-          .summary = "times and lengths of an Azure LLM inference trace (CSV, --dataset-path)",
+          .summary = "arrival times and lengths of an Azure LLM inference trace (CSV, --dataset-path)",
           .make = [](const WorkloadOptions& options) { return replay_file(options, "azure", read_azure); }};
 }
 

@@ -16,7 +16,7 @@ Result<std::vector<RecordedRequest>> read_burstgpt(std::string_view path, std::s
 
 WorkloadKind burstgpt() {
   return {.name = "burstgpt",
-          .summary = "times and lengths of a BurstGPT trace (CSV, --dataset-path)",
+          .summary = "arrival times and lengths of a BurstGPT trace (CSV, --dataset-path)",
           .make = [](const WorkloadOptions& options) { return replay_file(options, "burstgpt", read_burstgpt); }};
 }
 

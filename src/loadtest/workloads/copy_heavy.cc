@@ -42,7 +42,7 @@ class CopyHeavy final : public Workload {
 
 WorkloadKind copy_heavy() {
   return {.name = "copy-heavy",
-          .summary = "text to be repeated or edited: the answer is in the prompt (--input-len words)",
+          .summary = "text of --input-len words to repeat or edit, so that the completion copies the prompt",
           .meaningful = true,
           .make = [](const WorkloadOptions& options) -> MadeWorkload {
             return MadeWorkload(std::make_unique<CopyHeavy>(options));

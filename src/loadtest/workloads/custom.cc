@@ -51,7 +51,7 @@ MadeWorkload make(const WorkloadOptions& options) {
 
 WorkloadKind custom() {
   return {.name = "custom",
-          .summary = "prompts of one's own: JSON lines of {\"prompt\", \"output_tokens\"} (--dataset-path)",
+          .summary = "prompts of your own from JSON lines of {\"prompt\", \"output_tokens\"} (--dataset-path)",
           .meaningful = true,
           .make = make};
 }

@@ -48,7 +48,7 @@ class JsonAnswers final : public Workload {
 
 WorkloadKind json() {
   return {.name = "json",
-          .summary = "answers held to one of four JSON schemas (response_format)",
+          .summary = "completions constrained by one of four JSON schemas (response_format)",
           .meaningful = true,
           .make = [](const WorkloadOptions& options) -> MadeWorkload {
             return MadeWorkload(std::make_unique<JsonAnswers>(options));

@@ -32,12 +32,13 @@ class LongContext final : public Workload {
 }  // namespace
 
 WorkloadKind long_context() {
-  return {
-      .name = "long-context",
-      .summary = "16 tokens of question after a document; --input-len in all, --num-prefixes documents (0: one each)",
-      .make = [](const WorkloadOptions& options) -> MadeWorkload {
-        return MadeWorkload(std::make_unique<LongContext>(options));
-      }};
+  return {.name = "long-context",
+          .summary =
+              "documents with a question of 16 tokens, --input-len tokens together, over --num-prefixes different "
+              "documents",
+          .make = [](const WorkloadOptions& options) -> MadeWorkload {
+            return MadeWorkload(std::make_unique<LongContext>(options));
+          }};
 }
 
 }  // namespace millrace::loadtest::workloads

@@ -41,7 +41,7 @@ Result<std::vector<RecordedRequest>> read_mooncake(std::string_view path, std::s
 
 WorkloadKind mooncake() {
   return {.name = "mooncake",
-          .summary = "times, lengths and shared blocks of a Mooncake trace (JSON lines, --dataset-path)",
+          .summary = "arrival times, lengths and shared prefixes of a Mooncake trace (JSON lines, --dataset-path)",
           .make = [](const WorkloadOptions& options) { return replay_file(options, "mooncake", read_mooncake); }};
 }
 

@@ -32,7 +32,7 @@ class MultiTurn final : public Workload {
 
 WorkloadKind multi_turn() {
   return {.name = "multi-turn",
-          .summary = "conversations of --turns turns, --turn-pause seconds apart, each after all that was said before",
+          .summary = "conversations of --turns turns, --turn-pause seconds apart, each with the full history as prompt",
           .make = [](const WorkloadOptions& options) -> MadeWorkload {
             return MadeWorkload(std::make_unique<MultiTurn>(options));
           }};

@@ -25,7 +25,7 @@ class Random final : public Workload {
 
 WorkloadKind random() {
   return {.name = "random",
-          .summary = "prompts of random tokens; --prefix-len tokens are the same for all",
+          .summary = "prompts of random tokens after a common prefix of --prefix-len tokens",
           .make = [](const WorkloadOptions& options) -> MadeWorkload {
             return MadeWorkload(std::make_unique<Random>(options));
           }};

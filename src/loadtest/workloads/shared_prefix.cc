@@ -43,16 +43,16 @@ class SharedPrefix final : public Workload {
 }  // namespace
 
 WorkloadKind shared_prefix() {
-  return {
-      .name = "shared-prefix",
-      .summary = "a tree: half of --prefix-len is everybody's, half one of --num-prefixes (Zipf), the rest one's own",
-      .make = [](const WorkloadOptions& options) -> MadeWorkload {
-        if (options.prefix_tokens < 2) {
-          return make_error(ErrorCode::kInvalidArgument, "prefix-len",
-                            "prefix-len is {}: shared-prefix wants 2 tokens at least", options.prefix_tokens);
-        }
-        return MadeWorkload(std::make_unique<SharedPrefix>(options));
-      }};
+  return {.name = "shared-prefix",
+          .summary =
+              "prompts with a prefix of --prefix-len tokens, half common to all and half one of --num-prefixes (Zipf)",
+          .make = [](const WorkloadOptions& options) -> MadeWorkload {
+            if (options.prefix_tokens < 2) {
+              return make_error(ErrorCode::kInvalidArgument, "prefix-len",
+                                "prefix-len is {}: shared-prefix wants 2 tokens at least", options.prefix_tokens);
+            }
+            return MadeWorkload(std::make_unique<SharedPrefix>(options));
+          }};
 }
 
 }  // namespace millrace::loadtest::workloads

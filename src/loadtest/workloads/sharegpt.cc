@@ -95,16 +95,17 @@ Result<std::vector<Conversations::Pair>> read_sharegpt(const std::string& path, 
 }  // namespace
 
 WorkloadKind sharegpt() {
-  return {.name = "sharegpt",
-          .summary = "first turns of a ShareGPT file (--dataset-path); without one, prompts of its lengths",
-          .make = [](const WorkloadOptions& options) -> MadeWorkload {
-            if (options.path.empty()) return MadeWorkload(std::make_unique<ShapedLengths>(options));
-            const auto text = read_dataset(options, "sharegpt");
-            if (!text) return text.error();
-            auto pairs = read_sharegpt(options.path, *text);
-            if (!pairs) return pairs.error();
-            return MadeWorkload(std::make_unique<Conversations>(options.seed, *std::move(pairs)));
-          }};
+  return {
+      .name = "sharegpt",
+      .summary = "first turns of a ShareGPT file (--dataset-path), or random prompts of similar lengths without one",
+      .make = [](const WorkloadOptions& options) -> MadeWorkload {
+        if (options.path.empty()) return MadeWorkload(std::make_unique<ShapedLengths>(options));
+        const auto text = read_dataset(options, "sharegpt");
+        if (!text) return text.error();
+        auto pairs = read_sharegpt(options.path, *text);
+        if (!pairs) return pairs.error();
+        return MadeWorkload(std::make_unique<Conversations>(options.seed, *std::move(pairs)));
+      }};
 }
 
 }  // namespace millrace::loadtest::workloads

@@ -13,7 +13,7 @@ class DecodeFirst final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind decode_first() {
-  return {"decode-first", "answers' tokens first, then prompts in order of arrival (the default)",
+  return {"decode-first", "decode first, then prefill in order of arrival (the default)",
           [](const PolicyOptions&) { return std::unique_ptr<SchedulePolicy>(std::make_unique<DecodeFirst>()); }};
 }
 

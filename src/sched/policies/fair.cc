@@ -112,7 +112,7 @@ class Fair final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind fair() {
-  return {"fair", "the tenant that was served the fewest tokens, by weight, first", [](const PolicyOptions& options) {
+  return {"fair", "the tenant that was served the fewest tokens first, by weight", [](const PolicyOptions& options) {
             return std::unique_ptr<SchedulePolicy>(std::make_unique<Fair>(options));
           }};
 }

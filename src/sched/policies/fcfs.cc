@@ -13,7 +13,7 @@ class Fcfs final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind fcfs() {
-  return {"fcfs", "everything in order of arrival, answers' tokens as well as prompts",
+  return {"fcfs", "prefill and decode alike in order of arrival",
           [](const PolicyOptions&) { return std::unique_ptr<SchedulePolicy>(std::make_unique<Fcfs>()); }};
 }
 

@@ -16,7 +16,7 @@ class LongestPrefixMatch final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind longest_prefix_match() {
-  return {"longest-prefix-match", "those with most of their prompt in the prefix cache first",
+  return {"longest-prefix-match", "requests with most of their prompt in the prefix cache first",
           [](const PolicyOptions&) { return std::unique_ptr<SchedulePolicy>(std::make_unique<LongestPrefixMatch>()); }};
 }
 

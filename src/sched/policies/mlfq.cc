@@ -71,7 +71,7 @@ class Mlfq final : public SchedulePolicy {
 
 PolicyKind mlfq() {
   return {
-      "mlfq", "levels by time used, skip-join by the prompt's; a higher level takes a running one's place",
+      "mlfq", "skip-join multi-level feedback queue (FastServe), higher levels preempting lower ones",
       [](const PolicyOptions& options) { return std::unique_ptr<SchedulePolicy>(std::make_unique<Mlfq>(options)); }};
 }
 

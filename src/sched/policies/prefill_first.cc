@@ -14,7 +14,7 @@ class PrefillFirst final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind prefill_first() {
-  return {"prefill-first", "prompts in order of arrival first, then answers' tokens",
+  return {"prefill-first", "prefill first in order of arrival, then decode",
           [](const PolicyOptions&) { return std::unique_ptr<SchedulePolicy>(std::make_unique<PrefillFirst>()); }};
 }
 

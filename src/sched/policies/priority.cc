@@ -15,7 +15,7 @@ class Priority final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind priority() {
-  return {"priority", "by the request's priority, lower first; a more urgent one takes a running one's place",
+  return {"priority", "the request's priority, lower values first, preempting less urgent requests",
           [](const PolicyOptions&) { return std::unique_ptr<SchedulePolicy>(std::make_unique<Priority>()); }};
 }
 

@@ -30,7 +30,7 @@ class ShortestRemaining final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind shortest_remaining() {
-  return {"shortest-remaining", "least predicted work left first; a much shorter one takes a running one's place",
+  return {"shortest-remaining", "least predicted remaining work first, preempting much longer requests",
           [](const PolicyOptions& options) {
             return std::unique_ptr<SchedulePolicy>(std::make_unique<ShortestRemaining>(options.preempt_shorter));
           }};

@@ -68,7 +68,7 @@ class Slo final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind slo() {
-  return {"slo", "least slack to the targets of first and next token first; those that cannot meet them last",
+  return {"slo", "least slack to the TTFT and TPOT targets first, requests that cannot meet them last",
           [](const PolicyOptions& options) {
             return std::unique_ptr<SchedulePolicy>(std::make_unique<Slo>(options.reject_late));
           }};

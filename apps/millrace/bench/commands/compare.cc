@@ -134,16 +134,20 @@ int compare(const CompareFlags& flags) {
 
 app::Command compare() {
   return {.name = "compare",
-          .summary = "Two servers, or two builds of millrace, under the same load in turn: is B better, equal or worse",
+          .summary =
+              "Compare two servers or two builds of millrace under the same load, and report whether B is better, "
+              "equal or worse",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<CompareFlags>();
-            app.add_option("sides", flags->sides, "A and B: a URL, a millrace program, or a command line with {port}")
+            app.add_option("sides", flags->sides,
+                           "Servers A and B to compare, each a URL, a millrace program, or a command line with {port}")
                 ->required()
                 ->expected(2);
-            app.add_option("--names", flags->names, "What A and B are called")->expected(2);
-            app.add_option("--rounds", flags->rounds, "Rounds of one run of each, A B, B A, A B ...")
+            app.add_option("--names", flags->names, "Names of A and B in the report")->expected(2);
+            app.add_option("--rounds", flags->rounds,
+                           "Number of rounds; each runs both servers once, in alternating order")
                 ->check(CLI::Range(1, 1000));
-            app.add_option("--threshold", flags->threshold, "Percent below which a change is none")
+            app.add_option("--threshold", flags->threshold, "Difference in percent below which A and B count as equal")
                 ->check(CLI::Range(0.0, 100.0));
             flags->subject.declare_shared(app);
             flags->load.declare(app);

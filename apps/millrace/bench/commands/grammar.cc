@@ -194,18 +194,19 @@ int grammar_run(const GrammarFlags& flags) {
 
 app::Command grammar() {
   return {.name = "grammar",
-          .summary = "What a grammar costs an answer, and what guessing still brings under one",
+          .summary = "Measure what constrained decoding costs, and how much speculative decoding still gains with it",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<GrammarFlags>();
-            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("--users", flags->users, "Side by side, with commas between")
+            app.add_option("model", flags->model.model,
+                           "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
+            app.add_option("--users", flags->users, "Numbers of concurrent requests to measure, comma-separated")
                 ->delimiter(',')
                 ->allow_extra_args(false)
                 ->check(CLI::Range(1, 4096));
-            app.add_option("--method", flags->method, "Of guessing");
-            app.add_option("--output-tokens", flags->output_tokens, "Tokens of an answer")
+            app.add_option("--method", flags->method, "Speculation method to measure, as in --spec-method");
+            app.add_option("--output-tokens", flags->output_tokens, "Tokens per completion")
                 ->check(CLI::Range(std::int64_t{8}, std::int64_t{2048}));
-            app.add_option("--runs", flags->runs, "Measured rounds")->check(CLI::Range(1, 1000));
+            app.add_option("--runs", flags->runs, "Number of measured rounds")->check(CLI::Range(1, 1000));
             flags->model.declare(app);
             flags->serving.declare(app);
             flags->report.declare(app);

@@ -210,26 +210,36 @@ int kernels(const KernelsFlags& flags) {
 
 app::Command kernels() {
   return {.name = "kernels",
-          .summary = "Time the operations of the backend one by one",
+          .summary = "Measure the operations of the backend one by one",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<KernelsFlags>();
-            app.add_option("--op", flags->ops,
-                           "Operations, or all: linear, mlp, project_attention, attention, norm, ...");
-            app.add_option("--format", flags->formats, "Weight formats of linear, or all");
-            app.add_option("--rows", flags->rows, "Rows of activations, or sequences that decode");
-            app.add_option("--shape", flags->shapes, "Weights as OUTPUTSxINPUTS");
-            app.add_option("--context", flags->contexts, "Tokens that attention looks back on");
-            app.add_option("--heads", flags->heads, "Of attention: QUERY:KEY:DIM");
-            app.add_option("--kv-cache-dtype", flags->kv_dtypes, "Types of cached keys and values");
-            app.add_option("--kv-layout", flags->kv_layouts, "How they lie in pages: paged32, token, vector16");
-            app.add_option("--block-size", flags->block_sizes, "Tokens of a page; default what each layout has");
+            app.add_option(
+                "--op", flags->ops,
+                "Operations to measure, comma-separated, or all: linear, mlp, project_attention, attention, norm, ...");
+            app.add_option("--format", flags->formats,
+                           "Weight formats to measure, comma-separated, or all; for operations with weights");
+            app.add_option("--rows", flags->rows,
+                           "Numbers of activation rows (tokens, or decoding sequences) to measure, comma-separated");
+            app.add_option("--shape", flags->shapes,
+                           "Weight matrix shapes to measure as OUTPUTSxINPUTS, comma-separated");
+            app.add_option("--context", flags->contexts, "Context lengths in tokens for attention, comma-separated");
+            app.add_option("--heads", flags->heads,
+                           "Attention heads as QUERY:KEY:DIM, e.g. 32:8:64 (query heads, KV heads, head size)");
+            app.add_option("--kv-cache-dtype", flags->kv_dtypes,
+                           "KV cache data types to measure, comma-separated: bf16, f16, f32, int8");
+            app.add_option("--kv-layout", flags->kv_layouts,
+                           "KV cache layouts to measure, comma-separated: paged32, token, vector16");
+            app.add_option("--block-size", flags->block_sizes,
+                           "Tokens per KV cache page to measure, comma-separated; default the one of each layout");
             app.add_option("--kv-pages", flags->kv_pages,
-                           "Pages of a sequence in memory: contiguous, in order, or scattered, anywhere");
-            app.add_option("--min-time", flags->min_seconds, "Seconds of calls for each case")
+                           "Placements of a sequence's KV pages to measure, comma-separated: contiguous (in order), "
+                           "scattered (random)");
+            app.add_option("--min-time", flags->min_seconds, "Min seconds that each case is measured for")
                 ->check(CLI::Range(1e-3, 60.0));
-            app.add_option("--repeats", flags->repeats, "Times that each case alternates with measuring the limits")
+            app.add_option("--repeats", flags->repeats,
+                           "Number of times that each case is measured, alternating with the limits of the machine")
                 ->check(CLI::Range(1, 1000));
-            app.add_option("--probe-time", flags->probe_seconds, "Seconds for each limit, each time")
+            app.add_option("--probe-time", flags->probe_seconds, "Seconds for each measurement of each machine limit")
                 ->check(CLI::Range(1e-4, 10.0));
             flags->machine.declare_machine(app);
             flags->report.declare(app);

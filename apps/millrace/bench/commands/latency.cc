@@ -199,21 +199,24 @@ int latency(const LatencyFlags& flags) {
 app::Command latency() {
   return {
       .name = "latency",
-      .summary = "Time to the first token and between tokens, by batch",
+      .summary = "Measure time to first token and time per output token by batch size",
       .configure = [](CLI::App& app) -> std::function<int()> {
         auto flags = std::make_shared<LatencyFlags>();
-        app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-        app.add_option("--prompt-tokens", flags->prompt_tokens, "Tokens of each prompt")
+        app.add_option("model", flags->model.model,
+                       "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
+        app.add_option("--prompt-tokens", flags->prompt_tokens, "Tokens per prompt")
             ->check(CLI::Range(std::int64_t{1}, loadgen::kMaxTokens));
-        app.add_option("--output-tokens", flags->output_tokens, "Tokens of each answer")
+        app.add_option("--output-tokens", flags->output_tokens, "Tokens per completion")
             ->check(CLI::Range(std::int64_t{2}, loadgen::kMaxTokens));
-        app.add_option("--batch", flags->batches, "Sequences side by side; several with commas");
-        app.add_option("--runs", flags->runs, "Measured runs of each batch")->check(CLI::Range(1, 10000));
-        app.add_option("--warmup", flags->warmup, "Runs before that count for nothing")->check(CLI::Range(0, 10000));
-        app.add_option("--max-batched-tokens", flags->max_batched_tokens, "Tokens of a step: size of prefill chunks")
+        app.add_option("--batch", flags->batches, "Batch sizes (concurrent sequences) to measure, comma-separated");
+        app.add_option("--runs", flags->runs, "Number of measured runs per batch size")->check(CLI::Range(1, 10000));
+        app.add_option("--warmup", flags->warmup, "Number of warm-up runs that are not counted")
+            ->check(CLI::Range(0, 10000));
+        app.add_option("--max-batched-tokens", flags->max_batched_tokens,
+                       "Max tokens computed in one step, which is the size of prefill chunks")
             ->check(CLI::Range(1, 1 << 20));
-        app.add_option("--seed", flags->seed, "Of the random prompts");
-        app.add_option("--probe-time", flags->probe_seconds, "Seconds for each limit, each time")
+        app.add_option("--seed", flags->seed, "Random seed of the prompts");
+        app.add_option("--probe-time", flags->probe_seconds, "Seconds for each measurement of each machine limit")
             ->check(CLI::Range(1e-4, 10.0));
         flags->model.declare(app);
         flags->report.declare(app);

@@ -32,14 +32,15 @@ int peers(const std::vector<std::string>& arguments) {
 }  // namespace
 
 app::Command peers() {
-  return {.name = "peers",
-          .summary = "llama.cpp, vLLM, OpenVINO GenAI and Transformers beside millrace on the same model, in turn",
-          .configure = [](CLI::App& app) -> std::function<int()> {
-            app.prefix_command();
-            app.set_help_flag();
-            app.footer("Arguments: those of bench/peers/compare; --help lists them, --setup installs peers from PyPI.");
-            return [&app] { return peers(app.remaining()); };
-          }};
+  return {
+      .name = "peers",
+      .summary = "Compare millrace with llama.cpp, vLLM, OpenVINO GenAI and Transformers on the same model, in turn",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        app.prefix_command();
+        app.set_help_flag();
+        app.footer("Arguments: those of bench/peers/compare; --help lists them, --setup installs peers from PyPI.");
+        return [&app] { return peers(app.remaining()); };
+      }};
 }
 
 }  // namespace millrace::bench::commands

@@ -35,11 +35,13 @@ int report(const ReportCommandFlags& flags) {
 
 app::Command report() {
   return {.name = "report",
-          .summary = "The page, SVG, CSV and Markdown of a JSON report that is there already",
+          .summary = "Write HTML, SVG, CSV and Markdown from an existing JSON report",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<ReportCommandFlags>();
-            app.add_option("file", flags->file, "JSON of bench serve, sweep, compare or peers")->required();
-            app.add_option("--report", flags->output.report, "Write the page to this file (.html)")->required();
+            app.add_option("file", flags->file, "JSON report of bench serve, sweep, compare or peers")->required();
+            app.add_option("--report", flags->output.report,
+                           "HTML file to write the report to; SVG, CSV and Markdown are written beside it")
+                ->required();
             return [flags] { return report(*flags); };
           }};
 }

@@ -84,29 +84,31 @@ int self_check(const SelfCheckFlags& flags) {
 
 app::Command self_check() {
   return {.name = "self-check",
-          .summary = "What the load generator measures, beside what a server really did",
+          .summary = "Check the load generator's measurements against a server with known timing",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<SelfCheckFlags>();
-            app.add_option("--streams", flags->pace.streams, "At a time")
+            app.add_option("--streams", flags->pace.streams, "Number of concurrent streams")
                 ->check(CLI::Range(1, 100'000))
                 ->capture_default_str();
-            app.add_option("--tokens", flags->pace.events, "Events of each stream")
+            app.add_option("--tokens", flags->pace.events, "Tokens (events) per stream")
                 ->check(CLI::Range(2, 100'000))
                 ->capture_default_str();
-            app.add_option("--rate", flags->events_s, "Events a second of each stream")
+            app.add_option("--rate", flags->events_s, "Tokens (events) per second of each stream")
                 ->check(CLI::Range(0.01, 1e6))
                 ->capture_default_str();
-            app.add_option("--ttft", flags->first_ms, "Milliseconds to the first event")
+            app.add_option("--ttft", flags->first_ms, "Milliseconds from a request to its first event")
                 ->check(CLI::Range(0.0, 1e6))
                 ->capture_default_str();
-            app.add_option("--jitter", flags->pace.jitter, "Share by which each time is drawn shorter or longer")
+            app.add_option("--jitter", flags->pace.jitter,
+                           "Random variation of each time as a fraction, from 0 (none) to 1")
                 ->check(CLI::Range(0.0, 1.0))
                 ->capture_default_str();
-            app.add_option("--ramp", flags->ramp_s, "Seconds in which the streams begin")
+            app.add_option("--ramp", flags->ramp_s, "Seconds over which the starts of the streams are spread")
                 ->check(CLI::Range(1e-3, 1e4))
                 ->capture_default_str();
-            app.add_option("--seed", flags->pace.seed, "Of all these times");
-            app.add_option("--limit", flags->limit_percent, "Largest error in percent; above it the exit code is 1")
+            app.add_option("--seed", flags->pace.seed, "Random seed of start times and jitter");
+            app.add_option("--limit", flags->limit_percent,
+                           "Max measurement error in percent; above it the exit code is 1")
                 ->capture_default_str();
             flags->report.declare(app);
             return [flags] { return self_check(*flags); };

@@ -36,7 +36,8 @@ int serve(const ServeFlags& flags) {
 app::Command serve() {
   return {
       .name = "serve",
-      .summary = "Load on a server that speaks OpenAI's API: TTFT, TPOT, latency, throughput, goodput, MBU, and why",
+      .summary =
+          "Load test a server with the OpenAI API: TTFT, TPOT, latency, throughput, goodput and MBU, with the reasons",
       .configure = [](CLI::App& app) -> std::function<int()> {
         auto flags = std::make_shared<ServeFlags>();
         flags->subject.steps = true;

@@ -224,33 +224,38 @@ int speculation(const SpeculationFlags& flags) {
 }  // namespace
 
 app::Command speculation() {
-  return {.name = "speculation",
-          .summary = "How much faster one user's answers come with each way of guessing",
-          .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<SpeculationFlags>();
-            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("--methods", flags->methods, "To compare with none, with commas between")
-                ->delimiter(',')
-                ->allow_extra_args(false);
-            app.add_option("--rules", flags->rules, "Rules of verification to compare, with commas between")
-                ->delimiter(',')
-                ->allow_extra_args(false);
-            app.add_option("--branches", flags->branches,
-                           "Numbers of ways on (as --spec-branches) to compare, with commas between")
-                ->delimiter(',')
-                ->allow_extra_args(false)
-                ->check(CLI::Range(1, draft::kMaxChains));
-            app.add_option("--output-tokens", flags->output_tokens, "Tokens of an answer, at most")
-                ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
-            app.add_option("--temperature", flags->temperature, "Of the answers")->check(CLI::Range(0.0, 10.0));
-            app.add_option("--runs", flags->runs, "Measured answers to each prompt")->check(CLI::Range(1, 1000));
-            app.add_flag("--curve", flags->curve,
-                         "Instead: speed-up by acceptance, with --spec-model's cost and chosen guesses");
-            flags->model.declare(app);
-            flags->serving.declare(app);
-            flags->report.declare(app);
-            return [flags] { return speculation(*flags); };
-          }};
+  return {
+      .name = "speculation",
+      .summary = "Measure the speed-up of each speculation method for a single user",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        auto flags = std::make_shared<SpeculationFlags>();
+        app.add_option("model", flags->model.model,
+                       "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
+        app.add_option("--methods", flags->methods,
+                       "Speculation methods to compare with none, comma-separated, as in --spec-method")
+            ->delimiter(',')
+            ->allow_extra_args(false);
+        app.add_option("--rules", flags->rules, "Verification rules to compare, comma-separated, as in --spec-rule")
+            ->delimiter(',')
+            ->allow_extra_args(false);
+        app.add_option("--branches", flags->branches,
+                       "Max draft tree branches to compare, comma-separated, as in --spec-branches")
+            ->delimiter(',')
+            ->allow_extra_args(false)
+            ->check(CLI::Range(1, draft::kMaxChains));
+        app.add_option("--output-tokens", flags->output_tokens, "Max tokens per completion")
+            ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
+        app.add_option("--temperature", flags->temperature, "Sampling temperature of the completions; 0 = greedy")
+            ->check(CLI::Range(0.0, 10.0));
+        app.add_option("--runs", flags->runs, "Number of measured completions per prompt")->check(CLI::Range(1, 1000));
+        app.add_flag("--curve", flags->curve,
+                     "Measure speed-up by acceptance rate instead, at the cost of --spec-model, with draft tokens "
+                     "accepted at set rates");
+        flags->model.declare(app);
+        flags->serving.declare(app);
+        flags->report.declare(app);
+        return [flags] { return speculation(*flags); };
+      }};
 }
 
 }  // namespace millrace::bench::commands

@@ -68,28 +68,36 @@ int sweep(const SweepFlags& flags) {
 }  // namespace
 
 app::Command sweep() {
-  return {.name = "sweep",
-          .summary = "The same load at many rates, batch sizes or lengths, on one server or several kinds of it",
-          .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<SweepFlags>();
-            flags->subject.declare(app);
-            app.add_option("--axis", flags->axis, "What varies: " + names_of_axes())->capture_default_str();
-            app.add_option("--values", flags->values, "Values along the axis, with commas")->delimiter(',');
-            app.add_option("--series", flags->series,
-                           "Lines to compare: LABEL=ARGUMENTS of `millrace serve`, or a set: batching, policies, "
-                           "prefix-caching, speculation, kv-dtypes");
-            app.add_option("--runs", flags->runs, "Runs of each point, the series in turn")->check(CLI::Range(1, 1000));
-            app.add_option("--point-seconds", flags->point_seconds, "About how long a point of a rate lasts")
-                ->check(CLI::Range(0.1, 86400.0));
-            app.add_flag("--resume", flags->resume, "Take the points that --output has from an earlier, stopped sweep");
-            app.add_option("--frontier", flags->frontier,
-                           "Search the highest rate at which this share of the requests keeps --goodput, e.g. 0.9")
-                ->check(CLI::Range(0.01, 0.999));
-            app.add_option("--highest-rate", flags->highest_rate, "Of the search")->check(CLI::Range(1e-3, 1e6));
-            flags->load.declare(app);
-            flags->output.declare(app);
-            return [flags] { return sweep(*flags); };
-          }};
+  return {
+      .name = "sweep",
+      .summary = "Repeat a load test at several rates, batch sizes or lengths, on one or more server configurations",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        auto flags = std::make_shared<SweepFlags>();
+        flags->subject.declare(app);
+        app.add_option("--axis", flags->axis, "Variable to sweep. " + names_of_axes())->capture_default_str();
+        app.add_option("--values", flags->values,
+                       "Values of --axis to measure, comma-separated; default depends on the axis")
+            ->delimiter(',');
+        app.add_option("--series", flags->series,
+                       "Server configurations to compare: LABEL=ARGUMENTS of `millrace serve`, or a preset: batching, "
+                       "policies, prefix-caching, speculation, kv-dtypes");
+        app.add_option("--runs", flags->runs, "Number of runs per point, alternating between the series")
+            ->check(CLI::Range(1, 1000));
+        app.add_option("--point-seconds", flags->point_seconds,
+                       "Approximate seconds of one point with --axis request-rate")
+            ->check(CLI::Range(0.1, 86400.0));
+        app.add_flag("--resume", flags->resume,
+                     "Resume a stopped sweep: keep the points that the --output file already has");
+        app.add_option("--frontier", flags->frontier,
+                       "Search the max request rate at which this fraction of requests meets --goodput, e.g. 0.9; "
+                       "default no search")
+            ->check(CLI::Range(0.01, 0.999));
+        app.add_option("--highest-rate", flags->highest_rate, "Max request rate per second that --frontier tries")
+            ->check(CLI::Range(1e-3, 1e6));
+        flags->load.declare(app);
+        flags->output.declare(app);
+        return [flags] { return sweep(*flags); };
+      }};
 }
 
 }  // namespace millrace::bench::commands

@@ -149,38 +149,44 @@ int throughput(const ThroughputFlags& flags) {
 }  // namespace
 
 app::Command throughput() {
-  return {.name = "throughput",
-          .summary = "Many requests at once, as fast as they go",
-          .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<ThroughputFlags>();
-            app.add_option("model", flags->model.model, "Model: .gguf, directory, org/name, or 'default'");
-            app.add_option("--requests", flags->requests, "Requests in all")->check(CLI::Range(1, 1 << 20));
-            app.add_option("--concurrency", flags->concurrency, "Requests in flight at any time")
-                ->check(CLI::Range(1, 4096));
-            app.add_option("--input-tokens", flags->input,
-                           "Tokens of a prompt: N, MIN-MAX drawn evenly, or MIN-MAX:long drawn with a long tail");
-            app.add_option("--output-tokens", flags->output, "Tokens of an answer, likewise");
-            app.add_option("--seed", flags->seed, "Of lengths and prompts");
-            app.add_option("--shared-prefix-tokens", flags->shared_prefix, "Tokens that all prompts begin with alike")
-                ->check(CLI::Range(std::int64_t{0}, loadgen::kMaxTokens));
-            app.add_option("--logprobs", flags->logprobs, "Score drawn tokens and list as many of the likeliest")
-                ->check(CLI::Range(0, decode::kMaxLogprobs));
-            app.add_option("--prompt-logprobs", flags->prompt_logprobs, "And the tokens of prompts")
-                ->check(CLI::Range(0, decode::kMaxLogprobs));
-            flags->serving.prefix_caching = false;
-            flags->serving.max_num_seqs = 0;
-            flags->serving.declare(app);
-            app.add_option("--warmup", flags->warmup, "Short runs before that count for nothing")
-                ->check(CLI::Range(0, 1000));
-            app.add_option("--probe-time", flags->probe_seconds, "Seconds for each limit, each time")
-                ->check(CLI::Range(1e-4, 10.0));
-            flags->model.declare(app);
-            flags->report.declare(app);
-            return [flags] {
-              if (flags->serving.max_num_seqs == 0) flags->serving.max_num_seqs = flags->concurrency;
-              return throughput(*flags);
-            };
-          }};
+  return {
+      .name = "throughput",
+      .summary = "Measure the throughput of many requests sent as fast as possible",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        auto flags = std::make_shared<ThroughputFlags>();
+        app.add_option("model", flags->model.model,
+                       "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
+        app.add_option("--requests", flags->requests, "Total number of requests")->check(CLI::Range(1, 1 << 20));
+        app.add_option("--concurrency", flags->concurrency, "Number of requests in flight at any time")
+            ->check(CLI::Range(1, 4096));
+        app.add_option("--input-tokens", flags->input,
+                       "Tokens per prompt: N, MIN-MAX (uniform) or MIN-MAX:long (long tail)");
+        app.add_option("--output-tokens", flags->output,
+                       "Tokens per completion: N, MIN-MAX (uniform) or MIN-MAX:long (long tail)");
+        app.add_option("--seed", flags->seed, "Random seed of prompts and lengths");
+        app.add_option("--shared-prefix-tokens", flags->shared_prefix,
+                       "Tokens of the prefix that all prompts share; 0 = none")
+            ->check(CLI::Range(std::int64_t{0}, loadgen::kMaxTokens));
+        app.add_option("--logprobs", flags->logprobs,
+                       "Compute logprobs of sampled tokens and list this many of the most likely tokens; default off")
+            ->check(CLI::Range(0, decode::kMaxLogprobs));
+        app.add_option("--prompt-logprobs", flags->prompt_logprobs,
+                       "Compute logprobs of prompt tokens and list this many of the most likely tokens; default off")
+            ->check(CLI::Range(0, decode::kMaxLogprobs));
+        flags->serving.prefix_caching = false;
+        flags->serving.max_num_seqs = 0;
+        flags->serving.declare(app);
+        app.add_option("--warmup", flags->warmup, "Number of short warm-up runs that are not counted")
+            ->check(CLI::Range(0, 1000));
+        app.add_option("--probe-time", flags->probe_seconds, "Seconds for each measurement of each machine limit")
+            ->check(CLI::Range(1e-4, 10.0));
+        flags->model.declare(app);
+        flags->report.declare(app);
+        return [flags] {
+          if (flags->serving.max_num_seqs == 0) flags->serving.max_num_seqs = flags->concurrency;
+          return throughput(*flags);
+        };
+      }};
 }
 
 }  // namespace millrace::bench::commands

@@ -47,66 +47,88 @@ std::string members_of(const std::string& text) {
 
 void LoadFlags::declare(CLI::App& app) {
   const CLI::Range count(std::int64_t{0}, std::int64_t{1} << 30), seconds(0.0, kMaxSeconds);
-  app.add_option("--backend", backend, "openai (vllm): /v1/completions; openai-chat: /v1/chat/completions")
+  app.add_option("--backend", backend,
+                 "API to send requests to. openai, vllm: /v1/completions; openai-chat: /v1/chat/completions")
       ->transform(CLI::CheckedTransformer(std::map<std::string, std::string>{
           {"openai", "openai"}, {"vllm", "openai"}, {"openai-chat", "openai-chat"}}));
-  app.add_option("--model", model, "Model as the server calls it (default: the first it lists)");
-  app.add_option("--dataset-name", dataset, "What is asked: " + names_of_workloads())->capture_default_str();
-  app.add_option("--dataset-path", dataset_path, "File of a data set or trace");
-  app.add_option("--input-len,--random-input-len", input, "Tokens of a prompt: N, MIN-MAX, or MIN-MAX:long (long tail)")
+  app.add_option("--model", model, "Model name to request; default the first that the server lists");
+  app.add_option("--dataset-name", dataset, "Workload to send. " + names_of_workloads())->capture_default_str();
+  app.add_option("--dataset-path", dataset_path, "File of the data set or trace that --dataset-name reads");
+  app.add_option("--input-len,--random-input-len", input,
+                 "Tokens per prompt: N, MIN-MAX (uniform) or MIN-MAX:long (long tail)")
       ->capture_default_str();
-  app.add_option("--output-len,--random-output-len", output, "Tokens of an answer, likewise")->capture_default_str();
-  app.add_option("--random-range-ratio", range_ratio, "Spreads single lengths N over N*(1-r) to N*(1+r)")
+  app.add_option("--output-len,--random-output-len", output,
+                 "Tokens per completion: N, MIN-MAX (uniform) or MIN-MAX:long (long tail)")
+      ->capture_default_str();
+  app.add_option("--random-range-ratio", range_ratio,
+                 "Range ratio r that spreads a single length N over N*(1-r) to N*(1+r); 0 = fixed lengths")
       ->check(CLI::Range(0.0, 0.99));
-  app.add_option("--prefix-len,--random-prefix-len", prefix, "Tokens that prompts begin with alike")->check(count);
-  app.add_option("--num-prefixes", prefixes, "How many such beginnings, or documents, there are")->check(count);
-  app.add_option("--turns", turns, "Turns of a conversation (multi-turn)")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--turn-pause", turn_pause, "Seconds between an answer and the next turn")->check(seconds);
-  app.add_option("--trace-speed", trace_speed, "Replays a trace so many times as fast")->check(CLI::Range(1e-3, 1e6));
-  app.add_option("--lora-modules", adapters, "Models or adapters to ask (adapters)");
-  app.add_option("--vocab-size", vocabulary, "Ids of prompts are below (default: as the server says)")->check(count);
+  app.add_option("--prefix-len,--random-prefix-len", prefix, "Tokens of the prefix that prompts share; 0 = none")
+      ->check(count);
+  app.add_option(
+         "--num-prefixes", prefixes,
+         "Number of different shared prefixes or documents; 0 = one per request with --dataset-name long-context")
+      ->check(count);
+  app.add_option("--turns", turns, "Turns per conversation of --dataset-name multi-turn")
+      ->check(CLI::Range(1, 1 << 16));
+  app.add_option("--turn-pause", turn_pause, "Seconds between a completion and the next turn of its conversation")
+      ->check(seconds);
+  app.add_option("--trace-speed", trace_speed,
+                 "Speed of replaying a trace as a multiple of real time; 2 = twice as fast as recorded")
+      ->check(CLI::Range(1e-3, 1e6));
+  app.add_option("--lora-modules", adapters, "Models or LoRA adapters that --dataset-name adapters requests");
+  app.add_option("--vocab-size", vocabulary, "Vocabulary size that random token ids stay below; 0 = ask the server")
+      ->check(count);
 
-  app.add_option("--num-prompts", prompts, "Requests; of conversations, how many")
+  app.add_option("--num-prompts", prompts,
+                 "Number of requests, or of conversations where the workload has several turns")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
   app.add_option("--request-rate", request_rate,
-                 "Requests a second, whatever the server makes of them; inf: all at once")
+                 "Requests sent per second (open loop), independent of responses; inf = all at once or as in the trace")
       ->capture_default_str();
-  app.add_option("--burstiness", burstiness, "Of the gaps: 1 Poisson, less burstier, more steadier, inf constant");
-  app.add_option("--ramp-up-strategy", ramp, "The rate grows from --ramp-up-start-rps to --ramp-up-end-rps")
+  app.add_option("--burstiness", burstiness,
+                 "Burstiness of arrivals: 1 = Poisson, below 1 burstier, above 1 steadier, inf = constant intervals");
+  app.add_option("--ramp-up-strategy", ramp,
+                 "How the request rate changes from --ramp-up-start-rps to --ramp-up-end-rps: linear or exponential")
       ->check(CLI::IsMember({"linear", "exponential"}));
-  app.add_option("--ramp-up-start-rps", ramp_start, "Requests a second at the beginning");
-  app.add_option("--ramp-up-end-rps", ramp_end, "Requests a second at the end");
-  app.add_option("--max-concurrency", max_concurrency, "Most requests at a time; later ones are sent late")
+  app.add_option("--ramp-up-start-rps", ramp_start, "Requests per second at the start of a ramp");
+  app.add_option("--ramp-up-end-rps", ramp_end, "Requests per second at the end of a ramp");
+  app.add_option("--max-concurrency", max_concurrency, "Max requests in flight, further ones are delayed; 0 = no limit")
       ->check(count);
-  app.add_option("--users", users, "Closed loop instead: so many users, each sends when its answer has ended")
+  app.add_option("--users", users,
+                 "Concurrent users (closed loop), each sending its next request after a response; 0 = open loop by "
+                 "--request-rate")
       ->check(count);
-  app.add_option("--think-time", think_time, "Seconds a user of the closed loop rests")->check(seconds);
-  app.add_option("--duration", duration, "Begin no request after so many seconds")->check(seconds);
-  app.add_option("--num-warmups", warmups, "Requests before that count for nothing")->check(count);
-  app.add_option("--request-timeout", request_timeout, "Seconds after which a request has failed")
+  app.add_option("--think-time", think_time, "Seconds that each of --users waits between two requests")->check(seconds);
+  app.add_option("--duration", duration, "Seconds after which no new request is sent; 0 = no limit")->check(seconds);
+  app.add_option("--num-warmups", warmups, "Number of warm-up requests that are not counted")->check(count);
+  app.add_option("--request-timeout", request_timeout, "Max seconds of a request, after which it counts as failed")
       ->check(CLI::Range(0.001, kMaxSeconds));
-  app.add_option("--abandon", abandon, "Share of the clients that leave before the end")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--seed", seed, "Of prompts, lengths and arrivals");
+  app.add_option("--abandon", abandon, "Fraction of requests that the client cancels before the end, from 0 to 1")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--seed", seed, "Random seed of prompts, lengths and arrival times");
 
-  app.add_option(
-         "--goodput", goodput,
-         "Objectives a request must keep to count as good, in ms: ttft:1000 tpot:150 e2el:5000; / between several")
+  app.add_option("--goodput", goodput,
+                 "SLO that a request must meet for goodput, in milliseconds: ttft:1000 tpot:150 e2el:5000; several "
+                 "SLOs are separated by /")
       ->expected(1, -1);
   app.add_option("--metric-percentiles", metric_percentiles,
-                 "Percentiles to report besides 50, 90, 95 and 99, with commas: 25,99.9")
+                 "Percentiles to report besides 50, 90, 95 and 99, comma-separated, e.g. 25,99.9")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0.0, 100.0));
-  app.add_option("--percentile-metrics", percentile_metrics, "Of which metrics: ttft,tpot,itl,e2el")
+  app.add_option("--percentile-metrics", percentile_metrics,
+                 "Metrics to report percentiles of, comma-separated: ttft,tpot,itl,e2el")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"ttft", "tpot", "itl", "e2el"}));
-  app.add_option("--temperature", temperature, "Of the requests; below 0: the server's own");
+  app.add_option("--temperature", temperature,
+                 "Sampling temperature of the requests; 0 = greedy, below 0 = the server's default");
   app.add_flag("--ignore-eos,!--no-ignore-eos", ignore_eos,
-               "Answers have exactly the length asked for, or end by themselves (default: exact where prompts mean "
-               "nothing)");
-  app.add_option("--extra-body", extra_body, "JSON object with more members of each request");
+               "Force completions to the exact requested length by ignoring end-of-sequence; default only for "
+               "workloads with random prompts");
+  app.add_option("--extra-body", extra_body, "JSON object whose fields are added to each request");
 }
 
 std::unique_ptr<loadtest::Workload> LoadFlags::workload(std::int64_t server_vocabulary) const {

@@ -37,14 +37,16 @@ void check(const std::string& flag, const std::string& path) {
 }  // namespace
 
 void OutputFlags::declare(CLI::App& app) {
-  app.add_option("--output", output, "Write the report as JSON to this file; - for stdout, without the table");
-  app.add_option("--report", report, "Write the report as a page (.html), with SVG, CSV and Markdown beside it");
-  app.add_flag("--save-result", save_result, "Write the JSON under a name made of label, rate, model and time");
-  app.add_option("--result-dir", result_dir, "Folder of --save-result");
-  app.add_option("--result-filename", result_filename, "Name instead of the made one");
-  app.add_option("--label", label, "Name of the run in reports");
-  app.add_option("--metadata", metadata, "NAME=VALUE to keep in the report")->expected(1, -1);
-  app.add_flag("--disable-tqdm,--no-progress", quiet, "Show no progress");
+  app.add_option("--output", output, "Write the report as JSON to this file; - = stdout, without the table");
+  app.add_option("--report", report, "HTML file to write the report to; SVG, CSV and Markdown are written beside it");
+  app.add_flag("--save-result", save_result, "Write the JSON report to a file named after label, command and time");
+  app.add_option("--result-dir", result_dir,
+                 "Directory that --save-result and --result-filename write to; default the current one");
+  app.add_option("--result-filename", result_filename,
+                 "File name of the JSON report, instead of the generated one of --save-result");
+  app.add_option("--label", label, "Label of this run in reports");
+  app.add_option("--metadata", metadata, "Metadata to store in the report, as NAME=VALUE ...")->expected(1, -1);
+  app.add_flag("--disable-tqdm,--no-progress", quiet, "Show no progress while running");
 }
 
 std::string OutputFlags::json_path(std::string_view command) const {

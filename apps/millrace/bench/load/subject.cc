@@ -31,27 +31,32 @@ std::string own_path() {
 }
 
 void SubjectFlags::declare(CLI::App& app) {
-  app.add_option("url,--base-url", url, "Server: http://HOST:PORT, https://..., HOST:PORT or unix:PATH");
-  app.add_option("--host", host, "Host of a server instead of its URL")->capture_default_str();
-  app.add_option("--port", port, "Port of it")->check(CLI::Range(1, 65535))->capture_default_str();
-  app.add_option("--spawn-command", spawn_command, "Start this server instead; {port} becomes a free port");
+  app.add_option("url,--base-url", url, "Server to measure: http://HOST:PORT, https://..., HOST:PORT or unix:PATH");
+  app.add_option("--host", host, "Host of the server to measure, used without a URL")->capture_default_str();
+  app.add_option("--port", port, "TCP port of the server to measure, used without a URL")
+      ->check(CLI::Range(1, 65535))
+      ->capture_default_str();
+  app.add_option("--spawn-command", spawn_command,
+                 "Command line of a server to start and measure; {port} is replaced by a free port");
   declare_shared(app);
 }
 
 void SubjectFlags::declare_shared(CLI::App& app) {
-  app.add_option("--spawn", spawn, "Start `millrace serve` with this model ('default')");
-  app.add_option("--serve-args", serve_args, "More arguments of the `millrace serve` that --spawn starts, in one text");
-  app.add_option("--ready-timeout", ready_seconds, "Seconds a started server may take to load")
+  app.add_option("--spawn", spawn, "Model to start `millrace serve` with and measure, e.g. 'default'");
+  app.add_option("--serve-args", serve_args,
+                 "Additional arguments of the `millrace serve` that --spawn starts, in one string");
+  app.add_option("--ready-timeout", ready_seconds, "Max seconds that a started server may take until it is ready")
       ->check(CLI::Range(0.1, 86400.0));
-  app.add_option("--api-key", api_key, "Sent as a bearer token")->envname("OPENAI_API_KEY");
-  app.add_option("--header", headers, "\"Name: value\" to send with each request");
-  app.add_flag("--insecure", insecure, "Take any certificate");
+  app.add_option("--api-key", api_key, "API key of the server, sent as a bearer token")->envname("OPENAI_API_KEY");
+  app.add_option("--header", headers, "Additional HTTP header of each request, as \"Name: value\"; may be repeated");
+  app.add_flag("--insecure", insecure, "Accept any TLS certificate of the server");
   app.add_flag("--no-probe", no_probe,
-               "Do not measure this machine's bandwidth before and after: MBU is not known then");
+               "Skip measuring this machine's memory bandwidth before and after; MBU is not reported then");
 }
 
 void SubjectFlags::declare_steps(CLI::App& app) {
-  app.add_option("--server-trace", server_trace, "The file that the server's --trace-file names, on this machine");
+  app.add_option("--server-trace", server_trace,
+                 "Path on this machine of the file that the server writes with --trace-file");
 }
 
 Subject::Subject(const SubjectFlags& flags, const std::string& wanted_model, const std::function<bool()>& stop)

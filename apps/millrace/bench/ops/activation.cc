@@ -30,7 +30,7 @@ void activation_cases(const KernelSizes& sizes, const KernelContext& context,
 }  // namespace
 
 KernelOp activation() {
-  return {"activation", "silu(gate) * up, as wide as the outputs of --shape, in cache", activation_cases};
+  return {"activation", "silu(gate) * up on rows of the output size of --shape, in CPU cache", activation_cases};
 }
 
 }  // namespace millrace::bench::ops

@@ -23,7 +23,7 @@ void attention_decode_cases(const KernelSizes& sizes, const KernelContext& conte
 }  // namespace
 
 KernelOp attention_decode() {
-  return {"attention_decode", "one new token of each of `rows` sequences over `context` keys and values",
+  return {"attention_decode", "attention of one new token of each of --rows sequences over --context keys and values",
           attention_decode_cases};
 }
 

@@ -24,7 +24,7 @@ void attention_prefill_cases(const KernelSizes& sizes, const KernelContext& cont
 }  // namespace
 
 KernelOp attention_prefill() {
-  return {"attention_prefill", "the last `rows` tokens of one sequence over `context` keys and values",
+  return {"attention_prefill", "attention of the last --rows tokens of one sequence over --context keys and values",
           attention_prefill_cases};
 }
 

@@ -47,6 +47,6 @@ void linear_cases(const KernelSizes& sizes, const KernelContext& context,
 
 }  // namespace
 
-KernelOp linear() { return {"linear", "products y = x W^T by weight format, shape and rows", linear_cases}; }
+KernelOp linear() { return {"linear", "matrix product y = x W^T, by weight format, shape and rows", linear_cases}; }
 
 }  // namespace millrace::bench::ops

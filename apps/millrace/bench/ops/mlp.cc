@@ -63,6 +63,8 @@ void mlp_cases(const KernelSizes& sizes, const KernelContext& context, const std
 
 }  // namespace
 
-KernelOp mlp() { return {"mlp", "norm, gate and up (--shape), silu, down, residual", mlp_cases}; }
+KernelOp mlp() {
+  return {"mlp", "whole MLP block: norm, gate and up projection (--shape), SiLU, down projection, residual", mlp_cases};
+}
 
 }  // namespace millrace::bench::ops

@@ -27,6 +27,6 @@ void norm_cases(const KernelSizes& sizes, const KernelContext& context, const st
 
 }  // namespace
 
-KernelOp norm() { return {"norm", "RMSNorm of rows as wide as the inputs of --shape, in cache", norm_cases}; }
+KernelOp norm() { return {"norm", "RMSNorm on rows of the input size of --shape, in CPU cache", norm_cases}; }
 
 }  // namespace millrace::bench::ops

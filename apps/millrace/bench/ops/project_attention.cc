@@ -72,7 +72,8 @@ void project_attention_cases(const KernelSizes& sizes, const KernelContext& cont
 }  // namespace
 
 KernelOp project_attention() {
-  return {"project_attention", "norm, queries, keys and values, rotation, storing keys and values",
+  return {"project_attention",
+          "attention input: norm, query, key and value projections, rotary embedding, writing the KV cache",
           project_attention_cases};
 }
 

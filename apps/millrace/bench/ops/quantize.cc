@@ -35,6 +35,8 @@ void quantize_cases(const KernelSizes& sizes, const KernelContext& context,
 
 }  // namespace
 
-KernelOp quantize() { return {"quantize", "activations to int8 in groups of 32, in cache", quantize_cases}; }
+KernelOp quantize() {
+  return {"quantize", "quantization of activations to int8 in groups of 32, in CPU cache", quantize_cases};
+}
 
 }  // namespace millrace::bench::ops

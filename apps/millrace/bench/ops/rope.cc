@@ -31,6 +31,6 @@ void rope_cases(const KernelSizes& sizes, const KernelContext& context, const st
 
 }  // namespace
 
-KernelOp rope() { return {"rope", "rotary embedding of queries and keys, in cache", rope_cases}; }
+KernelOp rope() { return {"rope", "rotary embedding of queries and keys, in CPU cache", rope_cases}; }
 
 }  // namespace millrace::bench::ops

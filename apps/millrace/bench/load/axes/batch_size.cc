@@ -8,7 +8,7 @@ namespace millrace::bench::load::axes {
 // Users of a closed loop: as many sequences at a time as the server takes.
 SweepAxis batch_size() {
   return {.name = "batch-size",
-          .summary = "throughput and latency against requests in flight (closed loop)",
+          .summary = "throughput and latency by requests in flight (closed loop)",
           .label = "Requests in flight",
           .unit = "",
           .logarithmic = true,

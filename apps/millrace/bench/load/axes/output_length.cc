@@ -6,7 +6,7 @@ namespace millrace::bench::load::axes {
 
 SweepAxis output_length() {
   return {.name = "output-length",
-          .summary = "latency against tokens of the answer (one user)",
+          .summary = "latency by completion tokens (one user)",
           .label = "Tokens of the answer",
           .unit = "tokens",
           .logarithmic = true,

@@ -6,7 +6,7 @@ namespace millrace::bench::load::axes {
 
 SweepAxis prompt_length() {
   return {.name = "prompt-length",
-          .summary = "time to first token against tokens of the prompt (one user)",
+          .summary = "time to first token by prompt tokens (one user)",
           .label = "Tokens of the prompt",
           .unit = "tokens",
           .logarithmic = true,

@@ -8,7 +8,7 @@ namespace millrace::bench::load::axes {
 // The curve of the field: latency against offered load, flat until the server saturates.
 SweepAxis request_rate() {
   return {.name = "request-rate",
-          .summary = "latency and goodput against requests a second (open loop)",
+          .summary = "latency and goodput by requests per second (open loop)",
           .label = "Requests a second",
           .unit = "1/s",
           .logarithmic = true,
