@@ -79,7 +79,7 @@ void EngineFlags::declare(CLI::App& app) {
                  "Target time per output token in milliseconds: prefill chunks shrink so that steps with decodes meet "
                  "it; 0 = off")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_flag("--refuse-late", refuse_late,
+  app.add_flag("--refuse-late", reject_late,
                "Reject requests that cannot meet their latency targets; needs --scheduling-policy slo");
   app.add_option("--batching", batching,
                  "When requests may join the batch. continuous: at any step; dynamic, static: only after the previous "
@@ -127,7 +127,7 @@ engine::Config EngineFlags::config() const {
                                                        : sched::BatchingMode::kContinuous;
   config.scheduling.batch_wait_ms = batch_wait_ms;
   config.policy = scheduling_policy;
-  config.policy_options.refuse_late = refuse_late;
+  config.policy_options.reject_late = reject_late;
   config.prefix_caching = prefix_caching;
   config.swap_bytes = swap_space;
   config.jump_forward = speculation.jump_forward;

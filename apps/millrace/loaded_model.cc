@@ -61,7 +61,7 @@ void ModelFlags::declare(CLI::App& app) {
   app.add_option("--block-size", block_size,
                  "Tokens per KV cache page; default 32 for --kv-layout paged32, 1 for token, 16 for vector16")
       ->envname("MILLRACE_BLOCK_SIZE")
-      ->check(CLI::Range(std::int64_t{1}, backend::cpu::kMostBlockTokens));
+      ->check(CLI::Range(std::int64_t{1}, backend::cpu::kMaxBlockTokens));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
                  "Max tokens of a sequence, prompt and completion together; 0 = the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")

@@ -28,7 +28,7 @@ constexpr std::string_view kText =
     "{\"name\": \"wheel\", \"teeth\": [12, 36], \"ratio\": 3.0}\n"
     "Das Rad dreht sich. La roue tourne. \xd0\x9a\xd0\xbe\xd0\xbb\xd0\xb5\xd1\x81\xd0\xbe. "
     "\xe6\xb0\xb4\xe8\xbd\xa6\xe8\xbd\xac\xe5\x8a\xa8\xe3\x80\x82";
-constexpr std::size_t kMostTokens = 64;
+constexpr std::size_t kMaxTokens = 64;
 
 std::vector<std::int32_t> probe_tokens(const LoadedModel& loaded) {
   std::vector<std::int32_t> tokens;
@@ -37,12 +37,12 @@ std::vector<std::int32_t> probe_tokens(const LoadedModel& loaded) {
   } else {
     const auto vocabulary = static_cast<std::uint64_t>(loaded.transformer->spec().vocab_size);
     std::uint64_t state = 1;
-    for (std::size_t i = 0; i < kMostTokens; ++i) {
+    for (std::size_t i = 0; i < kMaxTokens; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       tokens.push_back(static_cast<std::int32_t>((state >> 33) % vocabulary));
     }
   }
-  const auto limit = std::min(kMostTokens, static_cast<std::size_t>(loaded.transformer->max_length()));
+  const auto limit = std::min(kMaxTokens, static_cast<std::size_t>(loaded.transformer->max_length()));
   if (tokens.size() > limit) tokens.resize(limit);
   return tokens;
 }

@@ -47,7 +47,7 @@ Summary summary_of(const ServiceRun& run, const loadgen::Objective& objective) {
   summary.ttft = loadgen::distribution_of(ttft);
   summary.tpot = loadgen::distribution_of(tpot);
   summary.latency = loadgen::distribution_of(latency);
-  const auto all = static_cast<double>(run.requests.size()) + static_cast<double>(run.refused);
+  const auto all = static_cast<double>(run.requests.size()) + static_cast<double>(run.rejected);
   if (run.seconds > 0.0) {
     summary.output_tok_s = static_cast<double>(tokens) / run.seconds;
     summary.requests_s = static_cast<double>(run.requests.size()) / run.seconds;
@@ -59,7 +59,7 @@ Summary summary_of(const ServiceRun& run, const loadgen::Objective& objective) {
 
 Json json_of(const ServiceRun& run, const Summary& summary) {
   return {{"requests", run.requests.size()},
-          {"refused", run.refused},
+          {"refused", run.rejected},
           {"seconds", run.seconds},
           {"steps", run.steps},
           {"ttft_ms", bench::json_of(summary.ttft)},
@@ -96,7 +96,7 @@ std::vector<std::string> table_row(const std::string& name, const ServiceRun& ru
           figure(s.requests_s),
           fmt::format("{:.0f}", 100.0 * s.good_share),
           std::to_string(run.preemptions),
-          std::to_string(run.refused),
+          std::to_string(run.rejected),
           fmt::format("{:.0f}/{:.0f}", 100.0 * run.kv_use_mean, 100.0 * run.kv_use_peak)};
 }
 

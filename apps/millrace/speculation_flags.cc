@@ -16,10 +16,10 @@ void SpeculationFlags::declare(CLI::App& app) {
   }
   app.add_option("--spec-method", method, "Speculative decoding: how draft tokens are proposed. " + methods);
   app.add_option("--spec-tokens,--num-speculative-tokens", tokens, "Max draft tokens per sequence and step")
-      ->check(CLI::Range(std::int64_t{1}, draft::kMostTokens));
+      ->check(CLI::Range(std::int64_t{1}, draft::kMaxTokens));
   app.add_option("--spec-branches", branches,
                  "Max branches of the draft tree per sequence and step; more than 1 needs --spec-rule coupled")
-      ->check(CLI::Range(1, draft::kMostChains));
+      ->check(CLI::Range(1, draft::kMaxChains));
   std::string rules;
   for (const decode::VerificationRule& one : decode::all_verification_rules()) {
     rules += fmt::format("{}{}: {}", rules.empty() ? "" : "; ", one.name, one.summary);

@@ -65,7 +65,7 @@ struct Figures {
 
 struct Run {
   Figures compile_ms, mask_us, again_us;
-  int refused = 0, unfit = 0;
+  int rejected = 0, unfit = 0;
 };
 
 void measure(const Sample& sample, const std::shared_ptr<grammar::Vocabulary>& vocabulary, Run& run) {
@@ -74,13 +74,13 @@ void measure(const Sample& sample, const std::shared_ptr<grammar::Vocabulary>& v
   const auto read = grammar::read_grammar({.language = "json_schema", .text = sample.schema}, meter);
   if (!read) {
     fmt::print("{}: {}\n", sample.name, read.error().message);
-    ++run.refused;
+    ++run.rejected;
     return;
   }
   const auto compiled = grammar::compile(*read, vocabulary, meter);
   if (!compiled) {
     fmt::print("{}: {}\n", sample.name, compiled.error().message);
-    ++run.refused;
+    ++run.rejected;
     return;
   }
   run.compile_ms.values.push_back(since(start));
@@ -153,7 +153,7 @@ int bench(int argc, char** argv) {
     run.compile_ms.print("compile and first mask", "ms");
     run.mask_us.print("mask, new text", "us");
     run.again_us.print("mask, same text again", "us", true);
-    fmt::print("refused: {}, texts that did not fit: {}; known parts {}\n\n", run.refused, run.unfit,
+    fmt::print("refused: {}, texts that did not fit: {}; known parts {}\n\n", run.rejected, run.unfit,
                vocabulary->known());
   }
   return 0;

@@ -212,7 +212,7 @@ void place_tensors(const BoundedReader& in, std::uint64_t file_bytes, GgufHeader
   }
 }
 
-void refuse_overlaps(const BoundedReader& in, const std::vector<RawTensor>& tensors) {
+void reject_overlaps(const BoundedReader& in, const std::vector<RawTensor>& tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return tensors[i].offset; });
@@ -250,7 +250,7 @@ GgufHeader read_gguf_header(const RandomAccessFile& file) {
   }
   header.data_offset = (in.position() + header.alignment - 1) / header.alignment * header.alignment;
   place_tensors(in, file.size(), header);
-  refuse_overlaps(in, header.tensors);
+  reject_overlaps(in, header.tensors);
   return header;
 }
 

@@ -21,7 +21,7 @@ std::string read_architecture(const JsonFields& fields) {
   return list->front().get<std::string>();
 }
 
-void refuse_what_we_cannot_honour(const JsonFields& fields, std::string_view architecture) {
+void reject_what_we_cannot_honour(const JsonFields& fields, std::string_view architecture) {
   constexpr std::string_view kUnderstood = "MiMoForCausalLM";  // its code is what we do with it
   if (fields.find("auto_map") != nullptr && architecture != kUnderstood) {
     fields.unsupported("auto_map", "the model needs Python code from its own repository, which is never run");
@@ -138,7 +138,7 @@ ModelConfig parse_hf_config(const std::string& file, std::string_view json) {
   const JsonFields fields(file, object);
   ModelConfig config;
   config.architecture = read_architecture(fields);
-  refuse_what_we_cannot_honour(fields, config.architecture);
+  reject_what_we_cannot_honour(fields, config.architecture);
   config.name = fields.text("_name_or_path").value_or("");
   read_sizes(fields, config);
   const bool gpt2 = config.architecture == "GPT2LMHeadModel";

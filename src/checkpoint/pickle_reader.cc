@@ -71,7 +71,7 @@ class Machine {
       case kCall: return call();
       case kBuild: return build();
       default:
-        refuse(fmt::format("opcode 0x{:02x} at byte {} is not one that tensors need", opcode, in_.position() - 1));
+        reject(fmt::format("opcode 0x{:02x} at byte {} is not one that tensors need", opcode, in_.position() - 1));
     }
   }
 
@@ -79,7 +79,7 @@ class Machine {
     throw_load_error(ErrorCode::kBadFile, "pickle", "{}: byte {}: {}", in_.path(), in_.position(), why);
   }
   // Of what a pickle may say, but would be code.
-  [[noreturn]] void refuse(std::string_view what) const {
+  [[noreturn]] void reject(std::string_view what) const {
     throw_load_error(ErrorCode::kUnsupported, "pickle",
                      "{}: {}: refused, as reading it would run code; convert the file to safetensors", in_.path(),
                      what);
@@ -164,21 +164,21 @@ class Machine {
   void global(const std::string& module, const std::string& name) {
     const std::string full = module + "." + name;
     const auto known = std::ranges::find(names_, full, &PickleName::name);
-    if (known == names_.end()) refuse(fmt::format("it names {}", quote_name(full)));
+    if (known == names_.end()) reject(fmt::format("it names {}", quote_name(full)));
     push(PickleGlobal{static_cast<std::size_t>(known - names_.begin())});
   }
   void call() {
     const std::vector<PickleRef> parts = take(2);
     const auto* callee = pickle_.get_if<PickleGlobal>(parts[0]);
     const auto* arguments = pickle_.get_if<PickleTuple>(parts[1]);
-    if (callee == nullptr || arguments == nullptr) refuse("it calls something that is no function");
+    if (callee == nullptr || arguments == nullptr) reject("it calls something that is no function");
     if (names_[callee->number].is_dictionary && arguments->items.empty()) return push(PickleDict{});
     push(PickleCall{parts[0], parts[1]});
   }
   void build() {
     pop();
     if (available() == 0 || pickle_.get_if<PickleDict>(stack_.back()) == nullptr) {
-      refuse("it sets the state of something that is no dictionary");
+      reject("it sets the state of something that is no dictionary");
     }
   }
 

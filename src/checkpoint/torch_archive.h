@@ -10,7 +10,7 @@
 namespace millrace::checkpoint {
 
 // Throws a LoadError (kUnsupported) that says what the file is or holds, and how to convert it.
-[[noreturn]] void refuse_torch_file(const std::string& file, std::string_view what);
+[[noreturn]] void reject_torch_file(const std::string& file, std::string_view what);
 
 // The zip file that torch.save writes, FOLDER/data.pkl and FOLDER/data/KEY: where the parts lie. Throws LoadError:
 // other formats of torch, compressed entries, another byte order.

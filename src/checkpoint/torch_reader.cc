@@ -65,12 +65,12 @@ class TorchFile {
     BoundedReader in(file_, entry.offset, entry.bytes);
     pickle_ = read_pickle(in, kNames);
     const auto* state = pickle_.get_if<PickleDict>(pickle_.root);
-    if (state == nullptr) refuse_torch_file(path(), "it holds something other than a dictionary of tensors");
+    if (state == nullptr) reject_torch_file(path(), "it holds something other than a dictionary of tensors");
     std::vector<RawTensor> tensors;
     std::unordered_set<std::string> names;
     for (const auto& [key, value] : state->items) {
       const auto* name = pickle_.get_if<std::string>(key);
-      if (name == nullptr) refuse_torch_file(path(), "its dictionary has a key that is no text");
+      if (name == nullptr) reject_torch_file(path(), "its dictionary has a key that is no text");
       if (!names.insert(*name).second) fail(*name, "the name occurs twice");
       tensors.push_back(tensor(*name, value));
     }
@@ -101,7 +101,7 @@ class TorchFile {
     if (parameter != nullptr && !parameter->empty()) value = parameter->front();
     const auto* arguments = arguments_of(value, kRebuildTensor);
     if (arguments == nullptr) {
-      refuse_torch_file(path(), quote_name(name) + " is no tensor: only a dictionary of names and tensors is read");
+      reject_torch_file(path(), quote_name(name) + " is no tensor: only a dictionary of names and tensors is read");
     }
     if (arguments->size() < 4) fail(name, "it is made of {} values, 4 or more expected", arguments->size());
     const Storage& storage = storage_of(name, (*arguments)[0]);

@@ -14,7 +14,7 @@ constexpr std::size_t kBlock = 256;
 
 // Of candidates in blocks, where the n likeliest are wanted and n blocks hold one of at least this: those below it are
 // none of them. -infinity where there are too few blocks.
-float least_of_likeliest(std::span<const Candidate> candidates, std::size_t n) {
+float min_of_likeliest(std::span<const Candidate> candidates, std::size_t n) {
   if (n * kBlock >= candidates.size()) return -std::numeric_limits<float>::infinity();
   thread_local std::vector<float> largest;
   largest.clear();
@@ -61,7 +61,7 @@ Border find_border(std::span<const std::uint32_t> keys, std::span<const double> 
 
 void keep_likeliest(Candidates& candidates, std::span<const double> masses, double enough) {
   if (masses.empty()) {
-    const float least = least_of_likeliest(candidates, static_cast<std::size_t>(enough));
+    const float least = min_of_likeliest(candidates, static_cast<std::size_t>(enough));
     std::erase_if(candidates, [=](const Candidate& c) { return c.logit < least; });
   }
   thread_local std::vector<std::uint32_t> keys;

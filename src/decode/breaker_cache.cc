@@ -7,10 +7,10 @@ namespace millrace::decode {
 std::shared_ptr<const SequenceBreakers> BreakerCache::get(const std::vector<std::string>& strings) {
   if (auto known = find(strings)) return known;
   auto made = find_sequence_breakers(strings, *tokenizer_);
-  if (made->memory() > kMostBytes) return made;
+  if (made->memory() > kMaxBytes) return made;
   const std::lock_guard lock(mutex_);
   entries_.push_front({strings, made});
-  if (entries_.size() > kMostEntries) entries_.pop_back();
+  if (entries_.size() > kMaxEntries) entries_.pop_back();
   return made;
 }
 

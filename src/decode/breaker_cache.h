@@ -14,10 +14,10 @@
 namespace millrace::decode {
 
 // A tokenizer's sequence breakers, the last used first: to find them reads the whole vocabulary, and requests mostly
-// ask for the same. Thread-safe; at most kMostEntries, and nothing larger than kMostBytes is kept.
+// ask for the same. Thread-safe; at most kMaxEntries, and nothing larger than kMaxBytes is kept.
 class BreakerCache {
  public:
-  static constexpr std::size_t kMostEntries = 16, kMostBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxEntries = 16, kMaxBytes = std::size_t{1} << 20;
 
   explicit BreakerCache(std::shared_ptr<const text::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 

@@ -24,7 +24,7 @@ TEST(BreakerCache, FindsTheSameStringsOnce) {
 TEST(BreakerCache, ForgetsWhatWasNotAskedForLongest) {
   BreakerCache cache(tokenizer());
   const auto kept = cache.get({"kept"}), old = cache.get({"old"});
-  for (std::size_t i = 0; i + 2 < BreakerCache::kMostEntries; ++i) cache.get({std::to_string(i)});
+  for (std::size_t i = 0; i + 2 < BreakerCache::kMaxEntries; ++i) cache.get({std::to_string(i)});
   EXPECT_EQ(cache.get({"kept"}), kept);
   cache.get({"one more"});
   EXPECT_EQ(cache.get({"kept"}), kept);

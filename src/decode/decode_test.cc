@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "decode/counter_rng.h"
 #include "decode/logits_pipeline.h"
-#include "decode/noise.h"
 #include "decode/stop_matcher.h"
 
 namespace millrace::decode {

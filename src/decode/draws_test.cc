@@ -8,8 +8,8 @@
 #include <random>
 
 #include "decode/chi_square.h"
+#include "decode/counter_rng.h"
 #include "decode/logits_pipeline.h"
-#include "decode/noise.h"
 
 namespace millrace::decode {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::decode {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::size_t kNoiseBlock = 256;
 
 // A candidate of at most `largest` beats `best` only if -log(u) < exp(largest - best), so only if its 53 bits are at
 // least this, as 1 - u <= -log(u). A little less, for rounding.
-std::uint64_t least_bits(float largest, double best) noexcept {
+std::uint64_t min_bits(float largest, double best) noexcept {
   const double chance = portable_exp(static_cast<double>(largest) - best) * (1.0 + 1e-9) + 0x1p-50;
   return chance < 1.0 ? static_cast<std::uint64_t>((1.0 - chance) * 0x1p53) : 0;
 }
@@ -21,18 +21,18 @@ std::uint64_t least_bits(float largest, double best) noexcept {
 }  // namespace
 
 std::int32_t gumbel_draw(const Candidates& candidates, std::uint64_t seed, std::int64_t position) noexcept {
-  const std::uint64_t stream = noise_stream(seed, static_cast<std::uint64_t>(position));
+  const std::uint64_t stream = random_stream(seed, static_cast<std::uint64_t>(position));
   const auto value = [](const Candidate& c, std::uint64_t bits) {
     return static_cast<double>(c.logit) + gumbel(uniform(bits));
   };
-  const auto bits_of = [=](const Candidate& c) { return noise_bits(stream, static_cast<std::uint64_t>(c.token)); };
+  const auto bits_of = [=](const Candidate& c) { return random_bits(stream, static_cast<std::uint64_t>(c.token)); };
 
   const Candidate* best = &likeliest(candidates);  // the likeliest first: few beat it
   double best_value = value(*best, bits_of(*best));
   for (std::size_t begin = 0; begin < candidates.size(); begin += kNoiseBlock) {
     const std::size_t end = std::min(begin + kNoiseBlock, candidates.size());
     const float largest = largest_logit(std::span(candidates).subspan(begin, end - begin));
-    std::uint64_t least = least_bits(largest, best_value);
+    std::uint64_t least = min_bits(largest, best_value);
     for (std::size_t i = begin; i < end; ++i) {
       const Candidate& c = candidates[i];
       const std::uint64_t bits = bits_of(c);
@@ -41,7 +41,7 @@ std::int32_t gumbel_draw(const Candidates& candidates, std::uint64_t seed, std::
       if (x < best_value || (x == best_value && c.token >= best->token)) continue;
       best = &c;
       best_value = x;
-      least = least_bits(largest, best_value);
+      least = min_bits(largest, best_value);
     }
   }
   return best->token;

@@ -186,11 +186,11 @@ Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::
   const auto mask = allowed_by_grammar(logits.size());
   if (!mask) return mask.error();
   if (!gather(logits, plan_->allowed, *mask, candidates)) return broken_logits(position);
-  const Occasion occasion{
+  const SamplingContext context{
       .params = plan_->params, .history = history_, .position = position, .mirostat_mu = mirostat_mu_};
   const auto& chain = use == Use::kDraw ? plan_->drawing : plan_->scoring;
   auto next = chain.begin();
-  for (; next != chain.end() && (*next)->stage == Stage::kBan; ++next) (*next)->apply(occasion, candidates);
+  for (; next != chain.end() && (*next)->stage == Stage::kBan; ++next) (*next)->apply(context, candidates);
   if (too_short()) {
     for (const std::int32_t token : plan_->ends) ban_token(candidates, token);
   }
@@ -198,7 +198,7 @@ Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::
     std::erase_if(candidates, [](const Candidate& c) { return std::isinf(c.logit); });
   }
   if (candidates.empty()) return nothing_left(position);
-  for (; next != chain.end(); ++next) (*next)->apply(occasion, candidates);
+  for (; next != chain.end(); ++next) (*next)->apply(context, candidates);
   if (use == Use::kDraw && plan_->params.mirostat_mode != 0 && !plan_->params.greedy()) mirostat_row_ = candidates;
   return &candidates;
 }

@@ -10,8 +10,8 @@
 #include <random>
 
 #include "decode/byte_grammar.h"
+#include "decode/counter_rng.h"
 #include "decode/gumbel_draw.h"
-#include "decode/noise.h"
 
 namespace millrace::decode {
 namespace {

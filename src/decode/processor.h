@@ -12,7 +12,7 @@
 namespace millrace::decode {
 
 // What a processor may look at.
-struct Occasion {
+struct SamplingContext {
   const SamplingParams& params;
   const History& history;
   std::int64_t position = 0;  // of the token to be drawn, in the whole sequence
@@ -35,7 +35,7 @@ struct Processor {
   Stage stage;
   bool reads_tokens, reads_counts;        // of History
   bool (*active)(const SamplingParams&);  // false: it would change nothing and is left out
-  void (*apply)(const Occasion&, Candidates&);
+  void (*apply)(const SamplingContext&, Candidates&);
 };
 std::span<const Processor> all_processors();  // generated from the files
 

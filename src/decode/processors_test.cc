@@ -10,8 +10,8 @@
 #include <random>
 #include <set>
 
+#include "decode/counter_rng.h"
 #include "decode/mirostat.h"
-#include "decode/noise.h"
 #include "decode/processor.h"
 #include "decode/sequence_breakers.h"
 

@@ -8,8 +8,8 @@
 
 #include "decode/byte_grammar.h"
 #include "decode/chi_square.h"
+#include "decode/counter_rng.h"
 #include "decode/draft_length.h"
-#include "decode/noise.h"
 
 namespace millrace::decode {
 namespace {
@@ -147,10 +147,10 @@ TEST(Verification, CoupledSaysWhatPlainDrawsSay) {
       last_plain = plain.sample(row_after(last_plain), position).or_throw();
       plain.accept(last_plain);
       LogitsPipeline drafter = target;
-      const std::int32_t guess = drafter.sample(row_after(position % 3 == 0 ? 5 : last), position).or_throw();
-      const Verdict verdict = coupled.next(target, row_after(last), position, DraftedToken{guess, {}}).or_throw();
+      const std::int32_t draft_token = drafter.sample(row_after(position % 3 == 0 ? 5 : last), position).or_throw();
+      const Verdict verdict = coupled.next(target, row_after(last), position, DraftedToken{draft_token, {}}).or_throw();
       ASSERT_EQ(verdict.token, last_plain);
-      ASSERT_EQ(verdict.accepted, guess == last_plain);
+      ASSERT_EQ(verdict.accepted, draft_token == last_plain);
       accepted += verdict.accepted;
       target.accept(last = verdict.token);
     }

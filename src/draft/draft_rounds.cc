@@ -32,9 +32,9 @@ void DraftRounds::branch(Active& active, std::span<const float> logits, Token dr
   const std::int64_t from = std::ssize(task.drafts);
   std::optional<decode::LogitsPipeline> pipeline;  // a copy: which rows it saw may count for what it draws next
   double rest = 1.0;
-  for (std::int64_t tried = 0; tried < task.most_branches; ++tried) {
+  for (std::int64_t tried = 0; tried < task.max_branches; ++tried) {
     rest -= static_cast<double>(drawn.confidence);
-    const bool full = std::ssize(task.branches) == task.most_branches;
+    const bool full = std::ssize(task.branches) == task.max_branches;
     if (rest <= 0.0 || (full && active.reached * rest <= active.branches_reached.back())) return;
     if (!pipeline) {
       pipeline = active.pipeline;
@@ -71,7 +71,7 @@ bool DraftRounds::draw(Active& active, std::span<const float> logits) {
     if (!from) return false;
     task.distributions.emplace_back(from->begin(), from->end());
   }
-  if (task.most_branches > 0) branch(active, logits, {*token, confidence});
+  if (task.max_branches > 0) branch(active, logits, {*token, confidence});
   active.pipeline.accept(*token);
   task.drafts.push_back({*token, confidence});
   active.reached *= static_cast<double>(confidence);
@@ -93,7 +93,7 @@ void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, c
   std::int64_t room = kCatchUpTokens;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks[i];
-    if (task.most <= 0 || std::ssize(active) == most_) continue;
+    if (task.most <= 0 || std::ssize(active) == max_) continue;
     const std::int64_t missing = std::ssize(task.tokens) - lag - computed[i];
     const std::int64_t n = std::min(missing, room);
     if (n <= 0) continue;

@@ -24,7 +24,7 @@ class DraftRounds {
   using Forward = std::function<TensorView(const model::BatchInput&)>;
 
   // For place.sequences at once, on its backend.
-  explicit DraftRounds(const DraftPlace& place) : backend_(*place.backend), most_(sequences(place)) {}
+  explicit DraftRounds(const DraftPlace& place) : backend_(*place.backend), max_(sequences(place)) {}
   // Rows with logits of a pass, at most.
   static std::int64_t sequences(const DraftPlace& place) { return std::min(place.sequences, kCatchUpTokens); }
 
@@ -46,7 +46,7 @@ class DraftRounds {
   void branch(Active& active, std::span<const float> logits, Token drawn);
 
   backend::Backend& backend_;
-  std::int64_t most_;
+  std::int64_t max_;
   decode::TokenScorer scorer_;
   std::vector<float> others_;  // logits of what was not drawn
 };

@@ -17,8 +17,8 @@
 
 namespace millrace::draft {
 
-inline constexpr std::int64_t kMostTokens = 64;  // of one draft
-inline constexpr int kMostChains = 4;            // that are guessed for a sequence at once, the main one included
+inline constexpr std::int64_t kMaxTokens = 64;  // of one draft
+inline constexpr int kMaxChains = 4;            // that are guessed for a sequence at once, the main one included
 
 // A guess at an answer's next token.
 struct Token {
@@ -38,11 +38,11 @@ struct Task {
   std::string_view scope;                // of its pages: nothing may be learnt from sequences of another
   std::span<const std::int32_t> tokens;  // prompt and answer so far, at least one
   std::int64_t prompt_tokens = 0;
-  std::int64_t most = 0;                             // tokens wanted, [1, kMostTokens]
+  std::int64_t most = 0;                             // tokens wanted, [1, kMaxTokens]
   const decode::LogitsPipeline* pipeline = nullptr;  // as it is after `tokens`
   std::span<const kv::BlockId> pages;                // with room for tokens.size() + most - 1 positions
   bool wants_distributions = false;                  // for rules of verification that go by them
-  std::int64_t most_branches = 0;                    // wanted besides the draft, [0, kMostChains - 1]
+  std::int64_t max_branches = 0;                     // wanted besides the draft, [0, kMaxChains - 1]
   std::vector<Token> drafts;                         // the answer; none where there is no guess
   // Of each draft, what it was drawn from; empty where the drafter has nothing else in mind.
   std::vector<std::vector<decode::TokenProbability>> distributions;

@@ -7,8 +7,8 @@
 namespace millrace::draft {
 namespace {
 
-std::vector<std::int32_t> guess(Drafter& drafter, const std::vector<std::int32_t>& tokens, std::int64_t most = 4,
-                                std::string_view scope = "", std::uint64_t sequence = 1) {
+std::vector<std::int32_t> propose(Drafter& drafter, const std::vector<std::int32_t>& tokens, std::int64_t most = 4,
+                                  std::string_view scope = "", std::uint64_t sequence = 1) {
   std::vector<Task> tasks(1);
   tasks[0].sequence = sequence;
   tasks[0].scope = scope;
@@ -31,20 +31,20 @@ TEST(Drafters, AreFoundByNameAndListedWhereTheNameIsWrong) {
 
 TEST(Ngram, GoesOnAsAfterTheLongestMatchAndTheLastOfEqualOnes) {
   const auto drafter = make_drafter("ngram").or_throw();
-  EXPECT_EQ(guess(*drafter, {1, 2, 3, 4, 9, 2, 3, 5, 6, 7, 8, 1, 2, 3}), (Tokens{4, 9, 2, 3}));
-  EXPECT_EQ(guess(*drafter, {2, 3, 4, 4, 9, 2, 3, 5, 6, 7, 8, 2, 3}), (Tokens{5, 6, 7, 8}));
-  EXPECT_TRUE(guess(*drafter, {1, 2, 3, 4, 5}).empty());
+  EXPECT_EQ(propose(*drafter, {1, 2, 3, 4, 9, 2, 3, 5, 6, 7, 8, 1, 2, 3}), (Tokens{4, 9, 2, 3}));
+  EXPECT_EQ(propose(*drafter, {2, 3, 4, 4, 9, 2, 3, 5, 6, 7, 8, 2, 3}), (Tokens{5, 6, 7, 8}));
+  EXPECT_TRUE(propose(*drafter, {1, 2, 3, 4, 5}).empty());
 }
 
 TEST(Ngram, GoesOnWithWhatItGuessedWhereTheTextRepeatsItself) {
   const auto drafter = make_drafter("ngram").or_throw();
-  EXPECT_EQ(guess(*drafter, {5, 1, 2, 1, 2}, 7), (Tokens{1, 2, 1, 2, 1, 2, 1}));
-  EXPECT_EQ(guess(*drafter, {7, 7, 7, 7}, 3), (Tokens{7, 7, 7}));
+  EXPECT_EQ(propose(*drafter, {5, 1, 2, 1, 2}, 7), (Tokens{1, 2, 1, 2, 1, 2, 1}));
+  EXPECT_EQ(propose(*drafter, {7, 7, 7, 7}, 3), (Tokens{7, 7, 7}));
 }
 
 TEST(Ngram, NeedsAsManyTokensAlikeAsAreAskedFor) {
-  EXPECT_TRUE(guess(*make_drafter("ngram", {.ngram_min = 3}).or_throw(), {1, 2, 8, 9, 1, 2}).empty());
-  EXPECT_FALSE(guess(*make_drafter("ngram", {.ngram_min = 1}).or_throw(), {1, 5, 2, 9, 1}).empty());
+  EXPECT_TRUE(propose(*make_drafter("ngram", {.ngram_min = 3}).or_throw(), {1, 2, 8, 9, 1, 2}).empty());
+  EXPECT_FALSE(propose(*make_drafter("ngram", {.ngram_min = 1}).or_throw(), {1, 5, 2, 9, 1}).empty());
   EXPECT_FALSE(make_drafter("ngram", {.ngram_min = 0}));
   EXPECT_FALSE(make_drafter("ngram", {.ngram_min = 9, .ngram_max = 8}));
   EXPECT_FALSE(make_drafter("ngram", {.ngram_max = 65}));
@@ -53,20 +53,20 @@ TEST(Ngram, NeedsAsManyTokensAlikeAsAreAskedFor) {
 TEST(Suffix, GoesOnAsMostPlacesDo) {
   const auto drafter = make_drafter("suffix").or_throw();
   const Tokens text = {1, 2, 3, 4, 5, 9, 1, 2, 3, 7, 6, 8, 1, 2, 3, 7, 6, 9, 0, 1, 2, 3};
-  EXPECT_EQ(guess(*drafter, text, 2), (Tokens{7, 6}));
+  EXPECT_EQ(propose(*drafter, text, 2), (Tokens{7, 6}));
 }
 
 TEST(Suffix, PrefersTheLongerMatch) {
   const auto drafter = make_drafter("suffix").or_throw();
   const Tokens text = {8, 1, 2, 3, 4, 4, 1, 2, 3, 7, 6, 5, 1, 2, 3, 7, 6, 9, 8, 1, 2, 3};
-  EXPECT_EQ(guess(*drafter, text, 2), (Tokens{4, 4}));
+  EXPECT_EQ(propose(*drafter, text, 2), (Tokens{4, 4}));
 }
 
 TEST(Suffix, RemembersEndedAnswersOfTheSameScopeOnly) {
   const auto drafter = make_drafter("suffix").or_throw();
   drafter->ended(7, "tenant a", Tokens{11, 12, 13, 14, 15, 16});
-  EXPECT_EQ(guess(*drafter, {9, 11, 12, 13}, 4, "tenant a"), (Tokens{14, 15, 16}));
-  EXPECT_TRUE(guess(*drafter, {9, 11, 12, 13}, 4, "tenant b", 2).empty());
+  EXPECT_EQ(propose(*drafter, {9, 11, 12, 13}, 4, "tenant a"), (Tokens{14, 15, 16}));
+  EXPECT_TRUE(propose(*drafter, {9, 11, 12, 13}, 4, "tenant b", 2).empty());
 }
 
 TEST(Suffix, ForgetsTheOldestWhenItsMemoryIsFull) {
@@ -74,21 +74,20 @@ TEST(Suffix, ForgetsTheOldestWhenItsMemoryIsFull) {
   drafter->ended(1, "a", Tokens{11, 12, 13, 14});
   drafter->ended(2, "b", Tokens{21, 22, 23, 24});
   for (int i = 0; i < 10; ++i) drafter->ended(3, "b", Tokens{31, 32, 33, 34, 35, 36});
-  EXPECT_TRUE(guess(*drafter, {11, 12, 13}, 4, "a", 5).empty());
-  EXPECT_TRUE(guess(*drafter, {21, 22, 23}, 4, "b", 6).empty());
-  EXPECT_EQ(guess(*drafter, {31, 32, 33}, 4, "b", 7), (Tokens{34, 35, 36}));
+  EXPECT_TRUE(propose(*drafter, {11, 12, 13}, 4, "a", 5).empty());
+  EXPECT_TRUE(propose(*drafter, {21, 22, 23}, 4, "b", 6).empty());
+  EXPECT_EQ(propose(*drafter, {31, 32, 33}, 4, "b", 7), (Tokens{34, 35, 36}));
 }
 
 // As text: where each branch leaves the draft, and what it goes on with.
 std::vector<std::pair<std::int64_t, std::vector<std::int32_t>>> branches(Drafter& drafter,
                                                                          const std::vector<std::int32_t>& tokens,
-                                                                         std::int64_t most,
-                                                                         std::int64_t most_branches) {
+                                                                         std::int64_t most, std::int64_t max_branches) {
   std::vector<Task> tasks(1);
   tasks[0].sequence = 1;
   tasks[0].tokens = tokens;
   tasks[0].most = most;
-  tasks[0].most_branches = most_branches;
+  tasks[0].max_branches = max_branches;
   drafter.draft(tasks);
   std::vector<std::pair<std::int64_t, std::vector<std::int32_t>>> found;
   for (const Branch& branch : tasks[0].branches) {
@@ -102,7 +101,7 @@ using Branches = std::vector<std::pair<std::int64_t, Tokens>>;
 TEST(Ngram, BranchesOffWhereTheTokensWentOnOtherwiseBefore) {
   const auto drafter = make_drafter("ngram").or_throw();
   const Tokens text = {2, 3, 9, 9, 8, 2, 3, 5, 7, 1, 4, 2, 3, 5, 6, 7, 2, 3};
-  EXPECT_EQ(guess(*drafter, text), (Tokens{5, 6, 7, 2}));
+  EXPECT_EQ(propose(*drafter, text), (Tokens{5, 6, 7, 2}));
   EXPECT_EQ(branches(*drafter, text, 4, 3), (Branches{{1, {7, 1, 4}}, {0, {9, 9, 8, 2}}}));
   EXPECT_EQ(branches(*drafter, text, 4, 1), (Branches{{1, {7, 1, 4}}}));
   EXPECT_EQ(branches(*drafter, text, 4, 0), Branches());
@@ -111,7 +110,7 @@ TEST(Ngram, BranchesOffWhereTheTokensWentOnOtherwiseBefore) {
 TEST(Suffix, BranchesOffWhereFewerPlacesGoOnAndWhereShorterSuffixesWere) {
   const auto drafter = make_drafter("suffix").or_throw();
   const Tokens text = {1, 2, 3, 4, 5, 9, 1, 2, 3, 7, 6, 8, 1, 2, 3, 7, 6, 9, 0, 1, 2, 3};
-  EXPECT_EQ(guess(*drafter, text, 3), (Tokens{7, 6, 9}));
+  EXPECT_EQ(propose(*drafter, text, 3), (Tokens{7, 6, 9}));
   EXPECT_EQ(branches(*drafter, text, 3, 3), (Branches{{0, {4, 5, 9}}, {2, {8}}}));
   const Tokens longer = {8, 1, 2, 3, 4, 4, 1, 2, 3, 7, 6, 5, 8, 1, 2, 3};
   EXPECT_EQ(branches(*make_drafter("suffix").or_throw(), longer, 2, 3), (Branches{{0, {7, 6}}}));

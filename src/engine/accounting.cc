@@ -9,7 +9,7 @@ namespace millrace::engine {
 namespace {
 
 // Time until then that the answer spent in no step.
-void spend_outside(Running& running, TimePoint until) {
+void spend_outside(ActiveSequence& running, TimePoint until) {
   TimeAccount& account = running.account;
   if (until <= account.mark) return;
   const double ms = milliseconds_between(account.mark, until);
@@ -39,7 +39,7 @@ void spend_in_prefill(TimeAccount& account, const sched::StepRow& row, double ms
 }  // namespace
 
 // Not while a step holds it: the time of a step is accounted for when it ends.
-void Engine::settle(Running& running, TimePoint now) {
+void Engine::settle(ActiveSequence& running, TimePoint now) {
   if (running.in_flight > 0) return;
   close_streak(running.account);
   spend_outside(running, now);
@@ -106,7 +106,7 @@ void Engine::close_streak(TimeAccount& account) const {
 
 void Engine::account(const sched::StepRow& row, const StepTime& step) {
   const bool samples = row.samples();
-  auto& running = static_cast<Running&>(*row.sequence);
+  auto& running = static_cast<ActiveSequence&>(*row.sequence);
   TimeAccount& account = running.account;
   const bool decodes = row.n_tokens - row.drafted() == 1 && samples && running.stats.output_tokens > 0;
   close_streak(account);
@@ -148,7 +148,7 @@ void Engine::note_rows(const Launched& step) {
   row_reports_.clear();
   token_reports_.clear();
   for (const sched::StepRow& row : step.plan.rows) {
-    const auto& running = static_cast<const Running&>(*row.sequence);
+    const auto& running = static_cast<const ActiveSequence&>(*row.sequence);
     row_reports_.push_back(
         {.request = running.request,
          .choice = running.choice,
@@ -173,11 +173,11 @@ void Engine::note_rows(const Launched& step) {
 }
 
 // The other answers to a prompt begin with the first one's.
-void Engine::note_prompt(const Running& running) {
+void Engine::note_prompt(const ActiveSequence& running) {
   if (running.choice == 0) prompt_tokens_done_ += running.prompt_tokens;
 }
 
-void Engine::note_token(const Running& running) {
+void Engine::note_token(const ActiveSequence& running) {
   if (!observer_) return;
   const bool first = running.stats.output_tokens == 0;
   if (first) note_prompt(running);
@@ -209,7 +209,7 @@ void Engine::report(const Launched& step, bool failed) {
   report.accepted_branch_tokens = counters_.accepted_branch_tokens - reported_.accepted_branch_tokens;
   report.swapped = counters_.swaps - reported_.swaps;
   report.numerical_errors = counters_.numerical_errors - reported_.numerical_errors;
-  report.refused = counters_.refusals - reported_.refusals;
+  report.rejected = counters_.rejections - reported_.rejections;
   report.evicted_pages = cache_.counters().evicted_pages - reported_evictions_;
   report.waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
   if (report.waiting > 0) {

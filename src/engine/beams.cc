@@ -11,7 +11,7 @@ namespace millrace::engine {
 namespace {
 
 // Of the answer so far.
-std::uint64_t hash_of(const Running& running) {
+std::uint64_t hash_of(const ActiveSequence& running) {
   std::uint64_t hash = 0;
   for (const std::int32_t token : std::span(running.tokens).subspan(static_cast<std::size_t>(running.prompt_tokens))) {
     hash = decode::hash_with(hash, token);
@@ -39,7 +39,7 @@ Result<void> Engine::validate_beams(const Request& request) const {
   return {};
 }
 
-std::unique_ptr<BeamRun> Engine::make_beam_run(const Request& request, const Running& first) const {
+std::unique_ptr<BeamRun> Engine::make_beam_run(const Request& request, const ActiveSequence& first) const {
   decode::BeamOptions options = *request.beams;
   options.end_tokens = request.sampling.stop_token_ids;
   if (!request.sampling.ignore_eos || request.grammar) {  // with a grammar that is over, nothing else is left
@@ -50,7 +50,7 @@ std::unique_ptr<BeamRun> Engine::make_beam_run(const Request& request, const Run
 }
 
 // What may follow the beam: kept until its siblings have as much.
-void Engine::score_beam(Running& beam, std::span<const float> logits) {
+void Engine::score_beam(ActiveSequence& beam, std::span<const float> logits) {
   BeamRun& run = *requests_.at(beam.request).beams;
   if (beam.reading) {
     run.prompt_scores = beam.reading->take_scores();
@@ -85,7 +85,7 @@ void Engine::advance_beams(std::vector<Output>& outputs) {
   for (const RequestId id : std::exchange(scored_beams_, {})) {
     const auto it = requests_.find(id);
     if (it == requests_.end()) continue;
-    const auto waits = [](const std::unique_ptr<Running>& beam) {
+    const auto waits = [](const std::unique_ptr<ActiveSequence>& beam) {
       return beam == nullptr || beam->beam_row.empty() || beam->in_flight > 0 || beam->ending != FinishReason::kNone;
     };
     if (std::ranges::none_of(it->second.answers, waits)) advance(id, it->second, outputs);
@@ -94,31 +94,31 @@ void Engine::advance_beams(std::vector<Output>& outputs) {
 
 void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& outputs) {
   BeamRun& run = *flight.beams;
-  std::vector<std::unique_ptr<Running>> before = std::move(flight.answers);
-  std::vector<Running*> parents;
+  std::vector<std::unique_ptr<ActiveSequence>> before = std::move(flight.answers);
+  std::vector<ActiveSequence*> parents;
   for (const auto& beam : before) parents.push_back(beam.get());
   const bool first = before[0]->output_tokens() == 0;
   std::vector<std::span<const decode::ScoredToken>> rows;
   for (std::size_t i = 0; i < run.search.live().size(); ++i) rows.emplace_back(parents[first ? 0 : i]->beam_row);
   note_token(*parents[0]);
-  for (Running* beam : parents) count_drawn(*beam);
+  for (ActiveSequence* beam : parents) count_sampled(*beam);
   run.search.step(rows);
   if (run.search.done()) {
     flight.answers = std::move(before);
-    tell_beams(id, flight, outputs);
+    emit_beams(id, flight, outputs);
     return;
   }
   const auto live = run.search.live();
-  std::vector<std::unique_ptr<Running>> after(live.size());
+  std::vector<std::unique_ptr<ActiveSequence>> after(live.size());
   for (std::size_t i = 0; i < live.size(); ++i) {  // a parent's first child goes on in its place
     auto& place = before[first ? 0 : static_cast<std::size_t>(live[i].parent)];
     if (place != nullptr) after[i] = std::move(place);
   }
   std::erase(before, nullptr);  // beams without children lend theirs
-  std::vector<Running*> added;
+  std::vector<ActiveSequence*> added;
   for (std::size_t i = 0; i < live.size(); ++i) {
     if (after[i] != nullptr) continue;
-    const Running& parent = *parents[first ? 0 : static_cast<std::size_t>(live[i].parent)];
+    const ActiveSequence& parent = *parents[first ? 0 : static_cast<std::size_t>(live[i].parent)];
     if (before.empty()) {
       after[i] = make_running(id, 0, parent.sampling, std::nullopt);
       after[i]->is_beam = true;
@@ -133,7 +133,7 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     if (!beam->parked) scheduler_.remove(*beam);
   }
   for (std::size_t i = 0; i < live.size(); ++i) {
-    Running& beam = *after[i];
+    ActiveSequence& beam = *after[i];
     beam.choice = static_cast<int>(i);
     beam.tokens.push_back(live[i].token);
     beam.pipeline.accept(live[i].token);
@@ -141,7 +141,7 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     beam.resting = false;
     if (std::exchange(beam.parked, false)) added.push_back(&beam);
   }
-  for (Running* beam : added) scheduler_.add(*beam, view());
+  for (ActiveSequence* beam : added) scheduler_.add(*beam, view());
   flight.live = static_cast<int>(after.size());
   flight.answers = std::move(after);
 }
@@ -161,7 +161,7 @@ void Engine::park_beams() {
   }
 }
 
-void Engine::park(Running& beam) {
+void Engine::park(ActiveSequence& beam) {
   if (beam.parked || beam.ending != FinishReason::kNone) return;
   settle(beam, env_.now());
   scheduler_.remove(beam);
@@ -186,7 +186,7 @@ bool Engine::reclaim_beams() {
 }
 
 // `beam` goes on where `parent` is: over the same pages, as far as that has any.
-void Engine::fork_beam(Running& beam, const Running& parent) {
+void Engine::fork_beam(ActiveSequence& beam, const ActiveSequence& parent) {
   beam.copy_request(parent);
   beam.pipeline = parent.pipeline;
   beam.first_token = parent.first_token;
@@ -202,14 +202,14 @@ void Engine::fork_beam(Running& beam, const Running& parent) {
 }
 
 // The search is over: its best answers are told token by token, as if they had been drawn now.
-void Engine::tell_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs) {
+void Engine::emit_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs) {
   BeamRun& run = *flight.beams;
   const auto found = run.search.finished();
-  const Running& first = *flight.answers[0];
+  const ActiveSequence& first = *flight.answers[0];
   publish(*flight.answers[0], true);
   for (int choice = 0; choice < run.answers; ++choice) {
     const auto index = static_cast<std::size_t>(choice);
-    tell_hypothesis(run, first, index < found.size() ? found[index].tokens : std::vector<std::int32_t>(), choice,
+    emit_hypothesis(run, first, index < found.size() ? found[index].tokens : std::vector<std::int32_t>(), choice,
                     outputs);
     ++counters_.answers;
   }
@@ -222,8 +222,8 @@ void Engine::tell_beams(RequestId id, InFlight& flight, std::vector<Output>& out
   requests_.erase(id);
 }
 
-void Engine::tell_hypothesis(BeamRun& run, const Running& first, std::span<const std::int32_t> tokens, int choice,
-                             std::vector<Output>& outputs) {
+void Engine::emit_hypothesis(BeamRun& run, const ActiveSequence& first, std::span<const std::int32_t> tokens,
+                             int choice, std::vector<Output>& outputs) {
   const decode::SamplingParams& sampling = first.sampling;
   text::Detokenizer detokenizer(tokenizer_, sampling.skip_special_tokens, sampling.shown_special_tokens);
   decode::StopMatcher stops(sampling.stop, sampling.include_stop_str_in_output ? decode::StopMatcher::Shown::kIncluded
@@ -246,13 +246,13 @@ void Engine::tell_hypothesis(BeamRun& run, const Running& first, std::span<const
     }
     ++output.stats.output_tokens;
     ++counters_.output_tokens;
-    output.finish = tell(token, output.stats.output_tokens, sampling, detokenizer, stops, output);
+    output.finish = emit(token, output.stats.output_tokens, sampling, detokenizer, stops, output);
     if (i + 1 == tokens.size() || output.finish != FinishReason::kNone) break;
     outputs.push_back(std::exchange(output, {.request = first.request, .choice = choice, .stats = output.stats}));
   }
   if (output.finish == FinishReason::kNone) output.finish = FinishReason::kLength;
   if (output.finish == FinishReason::kStop) predictor_->observe(first.tenant, output.stats.output_tokens);
-  tell_rest(detokenizer, stops, output);
+  emit_rest(detokenizer, stops, output);
   TimeSpent spent = first.account.spent;
   spent.finished = step_end_;
   output.spent = std::make_shared<const TimeSpent>(spent);

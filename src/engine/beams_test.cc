@@ -161,12 +161,12 @@ TEST_F(BeamsTest, EndAsOneAnswerWhenCancelled) {
 
 TEST_F(BeamsTest, RefuseWhatTheyCannotDo) {
   const auto engine = make();
-  const auto refusal = [&](const Request& r) { return engine->submit(r).error().message; };
-  EXPECT_EQ(refusal(beam_request(5, 1, 2, 3)), "n is 3: a search with 2 beams finds no more answers");
-  EXPECT_EQ(refusal(beam_request(5, 1, 17, 1)), "num_beams is 17: at most 16 sequences run at once");
+  const auto rejection = [&](const Request& r) { return engine->submit(r).error().message; };
+  EXPECT_EQ(rejection(beam_request(5, 1, 2, 3)), "n is 3: a search with 2 beams finds no more answers");
+  EXPECT_EQ(rejection(beam_request(5, 1, 17, 1)), "num_beams is 17: at most 16 sequences run at once");
   Request r = beam_request(5, 1, 2, 1);
   r.session = engine->open_session();
-  EXPECT_EQ(refusal(r), "a session goes on with one answer, not with beams");
+  EXPECT_EQ(rejection(r), "a session goes on with one answer, not with beams");
 }
 
 }  // namespace

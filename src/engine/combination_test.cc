@@ -180,7 +180,7 @@ class CombinationTest : public EngineTest {
     const std::string& heads = speculation == "medusa" ? medusa_ : eagle_;
     auto made = tree ? draft::make_drafter("ngram", {.ngram_min = 1}).or_throw() : drafter(speculation, pages_, heads);
     engine->speculate(std::make_unique<Speculation>(
-        std::move(made), SpeculationConfig{.tokens = 5, .adaptive = false, .chains = tree ? draft::kMostChains : 1}));
+        std::move(made), SpeculationConfig{.tokens = 5, .adaptive = false, .chains = tree ? draft::kMaxChains : 1}));
     return engine;
   }
 

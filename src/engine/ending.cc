@@ -19,18 +19,18 @@ void Engine::end_overdue(std::vector<Output>& outputs) {
 void Engine::end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error) {
   const auto it = requests_.find(id);
   if (it == requests_.end()) return;
-  std::vector<Running*> live;  // the last one to end takes the request with it
+  std::vector<ActiveSequence*> live;  // the last one to end takes the request with it
   for (auto& answer : it->second.answers) {
     if (answer != nullptr) live.push_back(answer.get());
   }
-  for (Running* running : live) {
+  for (ActiveSequence* running : live) {
     Output output;
     if (error != nullptr) output.error = *error;
     end(*running, reason, std::move(output), outputs);
   }
 }
 
-void Engine::end(Running& running, FinishReason reason, Output output, std::vector<Output>& outputs) {
+void Engine::end(ActiveSequence& running, FinishReason reason, Output output, std::vector<Output>& outputs) {
   if (running.in_flight > 0) {  // a launched step still writes its pages
     if (running.ending == FinishReason::kNone) {
       running.ending = reason;
@@ -40,11 +40,11 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
     }
     return;
   }
-  const bool refused = reason == FinishReason::kError && running.state == sched::SequenceState::kWaiting;
+  const bool rejected = reason == FinishReason::kError && running.state == sched::SequenceState::kWaiting;
   if (reason != FinishReason::kStop && reason != FinishReason::kLength) settle(running, env_.now());
   if (!running.parked) scheduler_.remove(running);
   InFlight& flight = requests_.at(running.request);
-  tell_rest(running.detokenizer, running.stops, output);
+  emit_rest(running.detokenizer, running.stops, output);
   output.request = running.request;
   output.choice = running.choice;
   output.finish = reason;
@@ -54,7 +54,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   output.spent = std::make_shared<const TimeSpent>(running.account.spent);
   if (speculation_) speculation_->ended(running);
   if (reason == FinishReason::kStop) predictor_->observe(running.tenant, running.stats.output_tokens);
-  const bool trusted = reason != FinishReason::kError || refused;  // what a failed step wrote is not kept
+  const bool trusted = reason != FinishReason::kError || rejected;  // what a failed step wrote is not kept
   if (!trusted) cache_.forget(running.scope, running.tokens, 0);
   Sessions::Session* session = flight.session ? sessions_.find(*flight.session) : nullptr;
   if (session != nullptr) {
@@ -66,14 +66,14 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
   output.last = --flight.live == 0;
   if (output.last && flight.deadline) deadlines_.erase({*flight.deadline, running.request});
   const bool drawn = flight.beams == nullptr;
-  const bool tells = drawn || output.last;  // a search that ends early has told nothing yet: it ends as one answer
+  const bool emits = drawn || output.last;  // a search that ends early has told nothing yet: it ends as one answer
   if (output.last) {
     searches_.erase(running.request);
     requests_.erase(running.request);
   } else {
     flight.answers[static_cast<std::size_t>(running.choice)].reset();
   }
-  if (!tells) return;
+  if (!emits) return;
   ++counters_.answers;
   if (!drawn) {
     output.choice = 0;
@@ -84,7 +84,7 @@ void Engine::end(Running& running, FinishReason reason, Output output, std::vect
 
 void Engine::end_retired(std::vector<Output>& outputs) {
   for (std::size_t i = 0; i < retiring_.size();) {
-    Running& running = *retiring_[i];
+    ActiveSequence& running = *retiring_[i];
     if (running.in_flight > 0) {
       ++i;
       continue;

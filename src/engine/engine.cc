@@ -122,13 +122,13 @@ Result<void> Engine::validate(const Request& request) const {
     return make_error(ErrorCode::kInvalidArgument, "timeout", "timeout is {} ms: expected more than 0, at most 1e9",
                       *request.timeout_ms);
   }
-  if (request.draft_tokens.value_or(0) < 0 || request.draft_tokens.value_or(0) > draft::kMostTokens) {
+  if (request.draft_tokens.value_or(0) < 0 || request.draft_tokens.value_or(0) > draft::kMaxTokens) {
     return make_error(ErrorCode::kInvalidArgument, "spec_tokens", "spec_tokens is {}: expected 0 to {}",
-                      *request.draft_tokens, draft::kMostTokens);
+                      *request.draft_tokens, draft::kMaxTokens);
   }
-  if (request.draft_chains.value_or(1) < 1 || request.draft_chains.value_or(1) > draft::kMostChains) {
+  if (request.draft_chains.value_or(1) < 1 || request.draft_chains.value_or(1) > draft::kMaxChains) {
     return make_error(ErrorCode::kInvalidArgument, "spec_branches", "spec_branches is {}: expected 1 to {}",
-                      *request.draft_chains, draft::kMostChains);
+                      *request.draft_chains, draft::kMaxChains);
   }
   if (request.retention.priority < 0 || request.retention.priority > 100) {
     return make_error(ErrorCode::kInvalidArgument, "retention_priority", "retention_priority is {}: expected 0 to 100",
@@ -184,10 +184,11 @@ Result<void> Engine::validate_reading(const Request& request) const {
 
 void Engine::speculate(std::unique_ptr<Speculation> speculation) { speculation_ = std::move(speculation); }
 
-std::unique_ptr<Running> Engine::make_running(RequestId request, int choice, const decode::SamplingParams& sampling,
-                                              std::optional<grammar::Matcher> grammar) {
-  auto running =
-      std::make_unique<Running>(cache_.make_table(), sampling, executor_->vocab_size(), tokenizer_, std::move(grammar));
+std::unique_ptr<ActiveSequence> Engine::make_running(RequestId request, int choice,
+                                                     const decode::SamplingParams& sampling,
+                                                     std::optional<grammar::Matcher> grammar) {
+  auto running = std::make_unique<ActiveSequence>(cache_.make_table(), sampling, executor_->vocab_size(), tokenizer_,
+                                                  std::move(grammar));
   running->id = next_id_++;
   running->request = request;
   running->choice = choice;
@@ -205,7 +206,7 @@ Result<RequestId> Engine::submit(Request request) {
     speculate(std::make_unique<Speculation>(nullptr, SpeculationConfig{}));
   }
   auto running = make_running(id, 0, request.sampling, std::move(grammar));
-  Running& first = *running;
+  ActiveSequence& first = *running;
   Sessions::Session* session = request.session ? sessions_.find(*request.session) : nullptr;
   first.tokens = std::move(request.tokens);
   if (request.append_to_session) {
@@ -223,9 +224,9 @@ Result<RequestId> Engine::submit(Request request) {
                      : session != nullptr   ? session->scope.salt
                                             : "request " + std::to_string(id);
   first.retention = request.retention;
-  first.record.most = request.draft_tokens.value_or(draft::kMostTokens);
+  first.record.most = request.draft_tokens.value_or(draft::kMaxTokens);
   // With steps in flight behind, pages of branches would be short in the next plan.
-  first.record.most_chains = executor_->depth() > 1 ? 1 : request.draft_chains.value_or(draft::kMostChains);
+  first.record.max_chains = executor_->depth() > 1 ? 1 : request.draft_chains.value_or(draft::kMaxChains);
   first.priority = request.priority;
   first.tenant = request.tenant;
   first.ttft_target_ms = request.ttft_target_ms;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/env.h"
+#include "engine/active_sequence.h"
 #include "engine/beam_run.h"
 #include "engine/executor.h"
 #include "engine/request.h"
-#include "engine/running.h"
 #include "engine/sessions.h"
 #include "engine/speculation.h"
 #include "engine/step_report.h"
@@ -45,7 +45,7 @@ struct EngineCounters {
   std::int64_t steps = 0, requests = 0, answers = 0;
   std::int64_t prompt_tokens = 0, output_tokens = 0, computed_tokens = 0;
   std::int64_t queried_tokens = 0, cached_tokens = 0;  // of prompts admitted: all, and found in pages
-  std::int64_t preemptions = 0, swaps = 0, refusals = 0, numerical_errors = 0, failed_steps = 0;
+  std::int64_t preemptions = 0, swaps = 0, rejections = 0, numerical_errors = 0, failed_steps = 0;
   std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // of speculation: rows with drafted tokens, those
   std::int64_t accepted_branch_tokens = 0;                           // of the accepted, those of branches
 };
@@ -85,7 +85,7 @@ class Engine {
   // The last step() found nothing to compute: idle, or all requests wait for something.
   bool stalled() const noexcept { return stalled_; }
   // Further calls of step() would bring pages together meanwhile, less than a millisecond's worth each.
-  bool untidy() const noexcept { return launched_.empty() && tidied_ != cache_.changes(); }
+  bool needs_compaction() const noexcept { return launched_.empty() && compacted_ != cache_.changes(); }
 
   SessionId open_session();
   void close_session(SessionId session) { sessions_.close(session); }
@@ -122,7 +122,7 @@ class Engine {
 
  private:
   struct InFlight {
-    std::vector<std::unique_ptr<Running>> answers;  // [n]; null once ended, or before the prompt is computed
+    std::vector<std::unique_ptr<ActiveSequence>> answers;  // [n]; null once ended, or before the prompt is computed
     std::optional<SessionId> session;
     int live = 0;
     int n = 1;
@@ -161,72 +161,73 @@ class Engine {
   // engine.cc
   Result<void> validate(const Request& request) const;
   Result<void> validate_reading(const Request& request) const;
-  std::unique_ptr<Running> make_running(RequestId request, int choice, const decode::SamplingParams& sampling,
-                                        std::optional<grammar::Matcher> grammar);
+  std::unique_ptr<ActiveSequence> make_running(RequestId request, int choice, const decode::SamplingParams& sampling,
+                                               std::optional<grammar::Matcher> grammar);
   sched::PolicyView view() const;
 
   // step.cc
   bool launch(std::vector<Output>& outputs);
   sched::StepPlan plan_with_room(const sched::PolicyView& view);
-  void preempt(Running& running);
+  void preempt(ActiveSequence& running);
   void admit(const sched::Admission& admission);
   std::vector<BranchRows> make_branches(sched::StepPlan& plan);
   Launched gather(sched::StepPlan plan, std::vector<BranchRows> branches, model::BatchInput& input);
   static void gather_branches(Launched& step, model::BatchInput& input);
   void commit(Launched step, const Result<TensorView>& logits, std::vector<Output>& outputs);
   void draft(const sched::PolicyView& view);
-  bool make_room_to_draft(Running& running);
-  void publish(Running& running, bool partial);
+  bool make_room_to_draft(ActiveSequence& running);
+  void publish(ActiveSequence& running, bool partial);
 
-  // drawing.cc
-  void fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs);
-  void draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
-                std::span<BranchRows> branches, std::vector<Output>& outputs);
-  void count_drafts(Running& running, std::int64_t drafted, std::size_t branches);
-  void draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs);
-  void count_drawn(Running& running);
-  bool take_drawn(Running& running, std::int32_t token, std::span<const float> logits, std::vector<Output>& outputs);
-  bool take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs);
+  // sampling.cc
+  void fork_answers(ActiveSequence& first, std::span<const float> logits, std::vector<Output>& outputs);
+  void sample_row(ActiveSequence& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
+                  std::span<BranchRows> branches, std::vector<Output>& outputs);
+  void count_drafts(ActiveSequence& running, std::int64_t drafted, std::size_t branches);
+  void sample(ActiveSequence& running, std::span<const float> logits, std::vector<Output>& outputs);
+  void count_sampled(ActiveSequence& running);
+  bool take_sampled(ActiveSequence& running, std::int32_t token, std::span<const float> logits,
+                    std::vector<Output>& outputs);
+  bool take(ActiveSequence& running, std::int32_t token, Output output, std::vector<Output>& outputs);
   bool is_models_end(std::int32_t token, const decode::SamplingParams& sampling) const;
   bool is_end(std::int32_t token, const decode::SamplingParams& sampling) const;
-  FinishReason tell(std::int32_t token, std::int64_t n, const decode::SamplingParams& sampling,
+  FinishReason emit(std::int32_t token, std::int64_t n, const decode::SamplingParams& sampling,
                     text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) const;
-  static void tell_rest(text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output);
-  void fail(Running& running, Error error, std::vector<Output>& outputs);
-  void finish_reading(Running& running, std::vector<Output>& outputs);
+  static void emit_rest(text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output);
+  void fail(ActiveSequence& running, Error error, std::vector<Output>& outputs);
+  void finish_reading(ActiveSequence& running, std::vector<Output>& outputs);
 
   // beams.cc
   Result<void> validate_beams(const Request& request) const;
-  std::unique_ptr<BeamRun> make_beam_run(const Request& request, const Running& first) const;
-  void score_beam(Running& beam, std::span<const float> logits);
+  std::unique_ptr<BeamRun> make_beam_run(const Request& request, const ActiveSequence& first) const;
+  void score_beam(ActiveSequence& beam, std::span<const float> logits);
   void advance_beams(std::vector<Output>& outputs);
   void advance(RequestId id, InFlight& flight, std::vector<Output>& outputs);
   void park_beams();
-  void park(Running& beam);
+  void park(ActiveSequence& beam);
   bool reclaim_beams();
-  void fork_beam(Running& beam, const Running& parent);
-  void tell_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs);
-  void tell_hypothesis(BeamRun& run, const Running& first, std::span<const std::int32_t> tokens, int choice,
+  void fork_beam(ActiveSequence& beam, const ActiveSequence& parent);
+  void emit_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs);
+  void emit_hypothesis(BeamRun& run, const ActiveSequence& first, std::span<const std::int32_t> tokens, int choice,
                        std::vector<Output>& outputs);
 
-  // tidying.cc
-  void tidy();
+  // compaction.cc
+  void compact_pages();
 
   // accounting.cc
-  void settle(Running& running, TimePoint now);
+  void settle(ActiveSequence& running, TimePoint now);
   StepTime time_of(const Launched& step, TimePoint last_end) const;
   void begin_accounting(const StepTime& step);
   void account(const sched::StepRow& row, const StepTime& step);
   void close_streak(TimeAccount& account) const;
   void note_rows(const Launched& step);
-  void note_prompt(const Running& running);
-  void note_token(const Running& running);
+  void note_prompt(const ActiveSequence& running);
+  void note_token(const ActiveSequence& running);
   void report(const Launched& step, bool failed);
 
   // ending.cc
   void end_overdue(std::vector<Output>& outputs);
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error = nullptr);
-  void end(Running& running, FinishReason reason, Output output, std::vector<Output>& outputs);
+  void end(ActiveSequence& running, FinishReason reason, Output output, std::vector<Output>& outputs);
   void end_retired(std::vector<Output>& outputs);
 
   std::unique_ptr<Executor> executor_;
@@ -244,9 +245,9 @@ class Engine {
   std::deque<Launched> launched_;
   std::vector<RequestId> cancelled_;
   std::set<std::pair<TimePoint, RequestId>> deadlines_;
-  std::vector<Running*> retiring_;       // end as soon as no step holds them
-  std::set<RequestId> searches_;         // requests answered by beam search
-  std::vector<RequestId> scored_beams_;  // in the step being committed
+  std::vector<ActiveSequence*> retiring_;  // end as soon as no step holds them
+  std::set<RequestId> searches_;           // requests answered by beam search
+  std::vector<RequestId> scored_beams_;    // in the step being committed
   std::vector<std::pair<RequestId, Error>> failed_beams_;
   EngineCounters counters_;
 
@@ -262,8 +263,8 @@ class Engine {
   AccountingEpoch epoch_;
   double delivery_ms_ = 0.0;
   double swap_ms_per_page_ = 0.1, move_ms_per_page_ = 0.5;
-  std::uint64_t tidied_ = 0;  // cache_.changes() when no page was left to move
-  TimePoint step_end_{};      // of the step being committed: its tokens came then
+  std::uint64_t compacted_ = 0;  // cache_.changes() when no page was left to move
+  TimePoint step_end_{};         // of the step being committed: its tokens came then
   bool stalled_ = true;
   std::uint64_t next_id_ = 1;
 };

@@ -148,7 +148,7 @@ void EngineThread::take_messages() {
 void EngineThread::wait_for_work() {
   const bool nothing = clients_.empty() || !alive_;
   if (!nothing && !engine_->stalled()) return;
-  if (alive_ && engine_->untidy()) return;
+  if (alive_ && engine_->needs_compaction()) return;
   std::unique_lock lock(mutex_);
   const auto ready = [this] { return !inbox_.empty() || stopping_; };
   busy_ = !nothing;

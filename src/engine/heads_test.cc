@@ -116,7 +116,7 @@ TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {
 TEST_F(RoundTest, EveryGuessIsRightBesideBranchesThatAreWrong) {
   for (const Method& method : methods_) {
     SpeculationConfig config{4, false};
-    config.chains = draft::kMostChains;
+    config.chains = draft::kMaxChains;
     const auto engine = engine_with(method, 64, 4096, config);
     for (const auto& [key, tokens] : run(*engine, requests(6, 40))) {
       for (std::size_t i = 1; i < tokens.size(); ++i) ASSERT_EQ(tokens[i], Round::next(tokens[i - 1]));
@@ -164,15 +164,16 @@ TEST_F(RoundTest, GuessesFromTheStateBeforeAreNeverRight) {
 // Keeps what was guessed after which tokens.
 class Remembering final : public draft::Drafter {
  public:
-  using Guesses = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
-  Remembering(std::unique_ptr<draft::Drafter> inner, Guesses& guesses) : inner_(std::move(inner)), guesses_(guesses) {}
+  using DraftTokens = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
+  Remembering(std::unique_ptr<draft::Drafter> inner, DraftTokens& draft_tokens)
+      : inner_(std::move(inner)), draft_tokens_(draft_tokens) {}
 
   void draft(std::span<draft::Task> tasks) override {
     inner_->draft(tasks);
     for (const draft::Task& task : tasks) {
       std::vector<std::int32_t> tokens;
-      for (const draft::Token& guess : task.drafts) tokens.push_back(guess.token);
-      if (!tokens.empty()) guesses_[{task.tokens.begin(), task.tokens.end()}] = std::move(tokens);
+      for (const draft::Token& draft_token : task.drafts) tokens.push_back(draft_token.token);
+      if (!tokens.empty()) draft_tokens_[{task.tokens.begin(), task.tokens.end()}] = std::move(tokens);
     }
   }
   void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
@@ -182,7 +183,7 @@ class Remembering final : public draft::Drafter {
 
  private:
   std::unique_ptr<draft::Drafter> inner_;
-  Guesses& guesses_;
+  DraftTokens& draft_tokens_;
 };
 
 std::string model_with_heads() {
@@ -196,15 +197,15 @@ class RandomHeadsTest : public EngineTest {
  protected:
   RandomHeadsTest() : EngineTest(model_with_heads()) {}
 
-  Remembering::Guesses guesses(const Method& method, std::int64_t budget, std::int64_t kv_tokens,
-                               const std::vector<std::vector<Request>>& rounds, Answers& answers) {
-    Remembering::Guesses guesses;
+  Remembering::DraftTokens draft_tokens(const Method& method, std::int64_t budget, std::int64_t kv_tokens,
+                                        const std::vector<std::vector<Request>>& rounds, Answers& answers) {
+    Remembering::DraftTokens draft_tokens;
     const auto engine = make(budget, kv_tokens, pages_);
-    auto made = std::make_unique<Remembering>(drafter(method.name, pages_, method.heads), guesses);
+    auto made = std::make_unique<Remembering>(drafter(method.name, pages_, method.heads), draft_tokens);
     engine->speculate(std::make_unique<Speculation>(std::move(made), SpeculationConfig{3, false}));
     for (const std::vector<Request>& requests : rounds) answers.merge(run(*engine, requests));
     preemptions_ += engine->counters().preemptions;
-    return guesses;
+    return draft_tokens;
   }
 
   const RandomHeads heads_{32};
@@ -222,7 +223,7 @@ TEST_F(RandomHeadsTest, ChangeNoTokenInChainsOrTrees) {
   requests[2].n = 3;
   const Answers plain = run(*make(33, 4096, pages_), requests);
   for (const Method& method : methods_) {
-    for (const int chains : {1, draft::kMostChains}) {
+    for (const int chains : {1, draft::kMaxChains}) {
       SpeculationConfig config{3, false};
       config.chains = chains;
       const auto engine = make(33, 352, pages_);
@@ -241,20 +242,20 @@ TEST_F(RandomHeadsTest, GuessTheSameAloneAndInABatchChunkedSharedOrPreempted) {
   for (const Method& method : methods_) {
     SCOPED_TRACE(method.heads);
     Answers answers, others;
-    const auto alone =
-        guesses(method, 512, 4096,
-                {{requests[0]}, {requests[1]}, {requests[2]}, {requests[3]}, {requests[4]}, {requests[5]}}, answers);
+    const auto alone = draft_tokens(
+        method, 512, 4096, {{requests[0]}, {requests[1]}, {requests[2]}, {requests[3]}, {requests[4]}, {requests[5]}},
+        answers);
     EXPECT_GT(alone.size(), 6u * 40);
     for (const std::int64_t kv_tokens : {4096, 288}) {
       others.clear();
-      const auto together = guesses(method, 33, kv_tokens, {requests, requests}, others);
+      const auto together = draft_tokens(method, 33, kv_tokens, {requests, requests}, others);
       EXPECT_GT(together.size(), 6u * 30);
       std::size_t same = 0, both = 0;
-      for (const auto& [tokens, guessed] : together) {
+      for (const auto& [tokens, drafted] : together) {
         const auto known = alone.find(tokens);
         if (known == alone.end()) continue;
         ++both;
-        same += known->second == guessed ? 1 : 0;
+        same += known->second == drafted ? 1 : 0;
       }
       EXPECT_GT(both, 6u * 30) << kv_tokens;
       EXPECT_EQ(same, both) << kv_tokens;

@@ -52,7 +52,7 @@ struct Request {
   std::optional<std::int64_t>
       draft_tokens;  // speculate on at most as many a step, 0 = not; nothing = the engine's choice
   std::optional<int>
-      draft_chains;  // and on as many ways at most, [1, draft::kMostChains]; nothing = the engine's choice
+      draft_chains;  // and on as many ways at most, [1, draft::kMaxChains]; nothing = the engine's choice
 
   int priority = 0;                                   // lower is more urgent
   std::uint32_t tenant = 0;                           // whose it is, for policies that share fairly

@@ -110,7 +110,7 @@ void Sessions::limit() {
     for (const auto& [id, session] : sessions_) pages += session.busy ? 0 : session.blocks.blocks().size();
     return static_cast<std::int64_t>(pages);
   };
-  while (held() > most_pages_ && reclaim()) {
+  while (held() > max_pages_ && reclaim()) {
   }
 }
 

@@ -23,8 +23,8 @@ class Sessions {
     std::uint64_t last_use = 0;
   };
 
-  // Idle sessions hold at most `most_pages`.
-  Sessions(kv::PagedCache& cache, std::int32_t most_pages) : cache_(cache), most_pages_(most_pages) {}
+  // Idle sessions hold at most `max_pages`.
+  Sessions(kv::PagedCache& cache, std::int32_t max_pages) : cache_(cache), max_pages_(max_pages) {}
 
   void open(SessionId id);
   void close(SessionId id);  // one with a request in flight forgets it
@@ -52,7 +52,7 @@ class Sessions {
  private:
   void limit();
   kv::PagedCache& cache_;
-  std::int32_t most_pages_;
+  std::int32_t max_pages_;
   std::map<SessionId, Session> sessions_;
   std::uint64_t clock_ = 0;
 };

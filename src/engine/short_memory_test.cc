@@ -13,11 +13,11 @@ namespace {
 class MeagreBackend final : public backend::ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  std::int64_t left = 1 << 20, refused = 0;
+  std::int64_t left = 1 << 20, rejected = 0;
 
   Result<Buffer> allocate(std::size_t bytes) override {
     if (left-- > 0) return ForwardingBackend::allocate(bytes);
-    ++refused;
+    ++rejected;
     return make_error(ErrorCode::kResourceExhausted, "memory", "cannot allocate {} bytes of memory", bytes);
   }
 };
@@ -69,12 +69,12 @@ TEST_F(ShortMemoryTest, StepsThatDraftAllocateNothing) {
   const Answers plain = run(*make(40, 4096, pages_), requests());
   for (const Method& method : methods_) {
     SpeculationConfig config{4, false};
-    config.chains = draft::kMostChains;
+    config.chains = draft::kMaxChains;
     const auto engine = make(40, 4096, pages_);
     engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
     memory_.left = 0;
     EXPECT_EQ(run(*engine, requests()), plain) << method.name;
-    EXPECT_EQ(std::exchange(memory_.refused, 0), 0) << method.name;
+    EXPECT_EQ(std::exchange(memory_.rejected, 0), 0) << method.name;
     EXPECT_GE(engine->counters().accepted_tokens, 6 * 25) << method.name;
     memory_.left = 1 << 20;
   }
@@ -124,7 +124,7 @@ TEST_F(ShortMemoryTest, AStepEndsItsRequestsAloneAndTheNextOneGoesOn) {
   ASSERT_TRUE(failed.begin()->second.last.error);
   EXPECT_EQ(failed.begin()->second.last.error->code, ErrorCode::kResourceExhausted);
   EXPECT_EQ(engine->counters().failed_steps, 1);
-  EXPECT_GT(memory_.refused, 0);
+  EXPECT_GT(memory_.rejected, 0);
   EXPECT_EQ(run(*engine, {all[0]}), plain);  // fits into what there is
   memory_.left = 1 << 20;
   EXPECT_EQ(run(*engine, {all[5]}).size(), 1u);

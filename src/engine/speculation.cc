@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "draft/forced_tokens.h"
+#include "engine/active_sequence.h"
 #include "engine/executor.h"
-#include "engine/running.h"
 
 namespace millrace::engine {
 namespace {
@@ -25,23 +25,24 @@ Speculation::Speculation(std::unique_ptr<draft::Drafter> drafter, const Speculat
   if (config_.rule == nullptr) config_.rule = decode::find_verification_rule("coupled");
 }
 
-std::int64_t Speculation::most(const Running& running) const noexcept {
-  return std::min({config_.tokens, running.record.most, running.most_drafts()});
+std::int64_t Speculation::most(const ActiveSequence& running) const noexcept {
+  return std::min({config_.tokens, running.record.most, running.max_drafts()});
 }
 
 // Only the draws that would be made anyway can be compared with several guesses.
-int Speculation::most_branches(const Running& running) const noexcept {
-  return config_.rule->same_tokens ? std::min(config_.chains, running.record.most_chains) - 1 : 0;
+int Speculation::max_branches(const ActiveSequence& running) const noexcept {
+  return config_.rule->same_tokens ? std::min(config_.chains, running.record.max_chains) - 1 : 0;
 }
 
 // Whom to guess for, and how many tokens at most.
-void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost) {
+void Speculation::ask(std::span<ActiveSequence* const> decoding, const sched::StepWork& work,
+                      const sched::StepCost& cost) {
   asked_.clear();
   forced_.clear();
   tasks_.clear();
   offers_.clear();
   rates_.resize(std::max(rates_.size(), decoding.size()));
-  for (Running* running : decoding) {
+  for (ActiveSequence* running : decoding) {
     running->drafts.clear();
     running->branches.clear();
     running->record.forget();
@@ -69,7 +70,7 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
   probe(cost.milliseconds(work));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
-    Running& running = *asked_[i];
+    ActiveSequence& running = *asked_[i];
     if (offers_[i].length == 0) continue;
     asked_[kept++] = &running;
     tasks_.push_back({.sequence = running.id,
@@ -80,7 +81,7 @@ void Speculation::ask(std::span<Running* const> decoding, const sched::StepWork&
                       .pipeline = &running.pipeline,
                       .pages = running.blocks.blocks(),
                       .wants_distributions = !config_.rule->same_tokens,
-                      .most_branches = most_branches(running),
+                      .max_branches = max_branches(running),
                       .drafts = {},
                       .distributions = {},
                       .branches = {}});
@@ -103,8 +104,8 @@ void Speculation::probe(double step_ms) {
   if (probed) allowance_.spend(round_ms_);
 }
 
-void Speculation::draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
-                        Executor& executor, Env& env) {
+void Speculation::draft(std::span<ActiveSequence* const> decoding, const sched::StepWork& work,
+                        const sched::StepCost& cost, Executor& executor, Env& env) {
   ask(decoding, work, cost);
   if (!asked_.empty()) consult(executor, env);
   asked_.insert(asked_.end(), forced_.begin(), forced_.end());
@@ -112,13 +113,13 @@ void Speculation::draft(std::span<Running* const> decoding, const sched::StepWor
 }
 
 // What must come in the sequence's grammar is its guess.
-bool Speculation::force(Running& running, std::size_t most) const {
+bool Speculation::force(ActiveSequence& running, std::size_t most) const {
   if (!config_.jump_forward) return false;
   const auto grammar = running.pipeline.grammar();
   if (!grammar) return false;
   std::vector<draft::Token>& offered = running.record.offered;
   offered = draft::forced_tokens(*grammar, static_cast<std::int64_t>(most));
-  const auto unknown = [&](const draft::Token& guess) { return guess.token >= running.vocab_size; };
+  const auto unknown = [&](const draft::Token& draft_token) { return draft_token.token >= running.vocab_size; };
   offered.erase(std::ranges::find_if(offered, unknown), offered.end());
   return !offered.empty();
 }
@@ -197,12 +198,12 @@ double Speculation::forking_rate(const DraftRecord& record, float confidence) co
 
 // How much of the branches to compute, besides the drafts: of those that leave a draft where a token of it is computed.
 void Speculation::choose_branches(sched::StepWork work, const sched::StepCost& cost) {
-  if (std::ranges::all_of(asked_, [](const Running* one) { return one->record.branches.empty(); })) return;
+  if (std::ranges::all_of(asked_, [](const ActiveSequence* one) { return one->record.branches.empty(); })) return;
   branch_offers_.clear();
-  std::vector<std::pair<Running*, const draft::Branch*>> branches;
+  std::vector<std::pair<ActiveSequence*, const draft::Branch*>> branches;
   auto yield = static_cast<double>(work.tokens);
   for (std::size_t i = 0; i < asked_.size(); ++i) {
-    Running& running = *asked_[i];
+    ActiveSequence& running = *asked_[i];
     std::vector<double> reached = {1.0};  // [j]: the first j tokens of the draft are right
     for (std::size_t j = 0; j < running.drafts.size(); ++j) {
       reached.push_back(reached.back() * rate(running.record, running.record.offered[j].confidence));
@@ -238,24 +239,24 @@ void Speculation::choose_branches(sched::StepWork work, const sched::StepCost& c
   }
 }
 
-Result<decode::Verdict> Speculation::next(Running& running, std::span<const float> logits, std::size_t index,
+Result<decode::Verdict> Speculation::next(ActiveSequence& running, std::span<const float> logits, std::size_t index,
                                           bool drafted) {
   DraftRecord& record = running.record;
-  std::optional<decode::DraftedToken> guess;
+  std::optional<decode::DraftedToken> draft_token;
   if (drafted) {
-    guess = decode::DraftedToken{.token = record.offered[index].token, .distribution = {}};
-    if (index < record.distributions.size()) guess->distribution = record.distributions[index];
+    draft_token = decode::DraftedToken{.token = record.offered[index].token, .distribution = {}};
+    if (index < record.distributions.size()) draft_token->distribution = record.distributions[index];
   }
-  auto verdict = config_.rule->next(running.pipeline, logits, running.length(), guess);
+  auto verdict = config_.rule->next(running.pipeline, logits, running.length(), draft_token);
   if (verdict) observe(running, index, verdict->token);
   return verdict;
 }
 
 // What was guessed for that place, as far as what was guessed before it proved right.
-void Speculation::observe(Running& running, std::size_t index, std::int32_t token) {
+void Speculation::observe(ActiveSequence& running, std::size_t index, std::int32_t token) {
   DraftRecord& record = running.record;
   const auto drawn = std::span(running.tokens).last(index);
-  const auto agree = [](const draft::Token& guess, std::int32_t one) { return guess.token == one; };
+  const auto agree = [](const draft::Token& draft_token, std::int32_t one) { return draft_token.token == one; };
   if (index < record.offered.size() && std::ranges::equal(std::span(record.offered).first(index), drawn, agree)) {
     const draft::Token& offered = record.offered[index];
     const bool right = offered.token == token;
@@ -276,7 +277,7 @@ void Speculation::observe(Running& running, std::size_t index, std::int32_t toke
   }
 }
 
-void Speculation::ended(const Running& running) {
+void Speculation::ended(const ActiveSequence& running) {
   if (drafter_ == nullptr) return;
   drafter_->ended(running.id, running.scope.salt,
                   std::span(running.tokens).subspan(static_cast<std::size_t>(running.prompt_tokens)));

@@ -16,27 +16,27 @@
 namespace millrace::engine {
 
 class Executor;
-struct Running;
+struct ActiveSequence;
 
 struct SpeculationConfig {
-  std::int64_t tokens = 16;  // drafted for a sequence at most, [1, draft::kMostTokens]
+  std::int64_t tokens = 16;  // drafted for a sequence at most, [1, draft::kMaxTokens]
   bool adaptive = true;      // fewer where that is faster, none in a full batch; else always as many as there are
   // How guesses become tokens. Null: "coupled", which alone gives the tokens that there would be without guesses; with
   // the others they are distributed alike, and depend on what was guessed.
   const decode::VerificationRule* rule = nullptr;
   // Where a grammar leaves no choice, what must come is the guess, and nobody is asked for another.
   bool jump_forward = true;
-  // Chains guessed for a sequence at once, the main one included, [1, draft::kMostChains]; more than one only by rules
+  // Chains guessed for a sequence at once, the main one included, [1, draft::kMaxChains]; more than one only by rules
   // that give the same tokens.
   int chains = 1;
 };
 
 // What an answer's drafts have been worth so far.
 struct DraftRecord {
-  std::int64_t most = draft::kMostTokens;  // asked for by its request; 0 = none
-  int most_chains = draft::kMostChains;    // asked for by its request
-  std::vector<draft::Token> offered;       // the draft for the next step, also where none of it is computed
-  std::vector<draft::Branch> branches;     // and those, likewise
+  std::int64_t most = draft::kMaxTokens;  // asked for by its request; 0 = none
+  int max_chains = draft::kMaxChains;     // asked for by its request
+  std::vector<draft::Token> offered;      // the draft for the next step, also where none of it is computed
+  std::vector<draft::Branch> branches;    // and those, likewise
   std::vector<std::vector<decode::TokenProbability>> distributions;  // that it was drawn from, where the rule asks
   draft::Acceptance acceptance{32.0};
   draft::Acceptance forking{32.0};  // of branches' first tokens, where they are reached
@@ -62,30 +62,30 @@ class Speculation {
   Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
 
   // Tokens that may be drafted for it now.
-  std::int64_t most(const Running& running) const noexcept;
+  std::int64_t most(const ActiveSequence& running) const noexcept;
   // Drafting writes keys and values at positions from the last token's on: pages for most() must be there.
   bool computes() const noexcept { return drafter_ != nullptr && drafter_->computes(); }
   // Sets Sequence::drafts and branches of all that may have some. `work` is what the step computes without drafts. A
   // model drafts between the executor's steps; where it has no memory for that, there are no guesses.
-  void draft(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
+  void draft(std::span<ActiveSequence* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
              Executor& executor, Env& env);
   // The sequence's next token, the `index`-th of this step; `drafted` tells whether the draft was right so far and one
   // of it was computed for this place. Errors as LogitsPipeline::sample.
-  Result<decode::Verdict> next(Running& running, std::span<const float> logits, std::size_t index, bool drafted);
-  void ended(const Running& running);
+  Result<decode::Verdict> next(ActiveSequence& running, std::span<const float> logits, std::size_t index, bool drafted);
+  void ended(const ActiveSequence& running);
 
  private:
-  bool force(Running& running, std::size_t most) const;
+  bool force(ActiveSequence& running, std::size_t most) const;
   void consult(Executor& executor, Env& env);
   void ask_drafter();
   void probe(double step_ms);
-  void ask(std::span<Running* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
+  void ask(std::span<ActiveSequence* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
   void choose(const sched::StepWork& work, const sched::StepCost& cost);
   void choose_branches(sched::StepWork work, const sched::StepCost& cost);
-  int most_branches(const Running& running) const noexcept;
+  int max_branches(const ActiveSequence& running) const noexcept;
   double rate(const DraftRecord& record, float confidence) const noexcept;
   double forking_rate(const DraftRecord& record, float confidence) const noexcept;
-  void observe(Running& running, std::size_t index, std::int32_t token);
+  void observe(ActiveSequence& running, std::size_t index, std::int32_t token);
 
   std::unique_ptr<draft::Drafter> drafter_;
   SpeculationConfig config_;
@@ -93,7 +93,7 @@ class Speculation {
   double round_ms_ = 0.0;                                               // of a drafting model, for each token
   bool failed_ = false;                                                 // the last time it was asked
   draft::ProbeAllowance allowance_;
-  std::vector<Running*> asked_, forced_;
+  std::vector<ActiveSequence*> asked_, forced_;
   std::vector<draft::Task> tasks_;          // of those
   std::vector<std::vector<double>> rates_;  // by sequence, of its draft's tokens
   std::vector<sched::DraftOffer> offers_;

@@ -21,13 +21,13 @@ class Oracle final : public draft::Drafter {
       const auto& answer = answers_.at(prompt);
       const auto answered = static_cast<std::size_t>(std::ssize(task.tokens) - task.prompt_tokens);
       const auto truth = std::span(answer).subspan(std::min(answered, answer.size()));
-      task.drafts = guess(truth, task.most);
-      for (std::int64_t i = 0; i < task.most_branches; ++i) add_branch(task, truth);
+      task.drafts = draft_token(truth, task.most);
+      for (std::int64_t i = 0; i < task.max_branches; ++i) add_branch(task, truth);
     }
   }
 
  private:
-  std::vector<draft::Token> guess(std::span<const std::int32_t> truth, std::int64_t n) {
+  std::vector<draft::Token> draft_token(std::span<const std::int32_t> truth, std::int64_t n) {
     std::vector<draft::Token> tokens;
     for (std::int64_t j = 0; j < n; ++j) {
       std::int32_t token = j < std::ssize(truth) ? truth[static_cast<std::size_t>(j)] : 5;
@@ -40,12 +40,12 @@ class Oracle final : public draft::Drafter {
   void add_branch(draft::Task& task, std::span<const std::int32_t> truth) {
     draft::Branch branch{.from = static_cast<std::int64_t>(random_() % task.drafts.size()), .tokens = {}};
     if (branch_where_wrong_ && task.branches.empty()) {
-      const auto right = [](const draft::Token& guess, std::int32_t token) { return guess.token == token; };
+      const auto right = [](const draft::Token& draft_token, std::int32_t token) { return draft_token.token == token; };
       branch.from = std::ranges::mismatch(task.drafts, truth, right).in1 - task.drafts.begin();
       if (branch.from == std::ssize(task.drafts)) return;
     }
     const auto from = std::min(static_cast<std::size_t>(branch.from), truth.size());
-    branch.tokens = guess(truth.subspan(from), task.most - branch.from);
+    branch.tokens = draft_token(truth.subspan(from), task.most - branch.from);
     if (branch_where_wrong_ && task.branches.empty() && from < truth.size()) branch.tokens[0].token = truth[from];
     const std::int32_t first = branch.tokens[0].token;
     if (first == task.drafts[static_cast<std::size_t>(branch.from)].token) return;

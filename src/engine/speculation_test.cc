@@ -99,9 +99,9 @@ TEST_F(SpeculationTest, IsOffWhereARequestSaysSo) {
   }
   EXPECT_EQ(expect_same(mix, 0), 0);
   mix.requests[1].draft_tokens = 65;
-  const auto refused = engine_for(mix)->submit(mix.requests[1]);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "spec_tokens is 65: expected 0 to 64");
+  const auto rejected = engine_for(mix)->submit(mix.requests[1]);
+  ASSERT_FALSE(rejected);
+  EXPECT_EQ(rejected.error().message, "spec_tokens is 65: expected 0 to 64");
 }
 
 TEST_F(SpeculationTest, ComputesNoDraftsWhereTheyAreAlwaysWrong) {

@@ -18,7 +18,7 @@ std::vector<Output> Engine::step() {
   }
   stalled_ = launched_.empty();
   if (stalled_) {
-    tidy();
+    compact_pages();
     return outputs;
   }
   Launched step = std::move(launched_.front());
@@ -42,7 +42,7 @@ sched::StepPlan Engine::plan_with_room(const sched::PolicyView& view) {
     };
     // Passed too often, and passed again only because an idle engine serves whom it can.
     const auto overdue = [&](const sched::Sequence* s) {
-      return s->overtaken >= config_.scheduling.most_overtaken &&
+      return s->bypassed >= config_.scheduling.max_bypassed &&
              std::ranges::find(plan.admitted, s, &sched::Admission::sequence) == plan.admitted.end();
     };
     const bool head_starves =
@@ -70,7 +70,7 @@ bool Engine::launch(std::vector<Output>& outputs) {
     drafting_ms = milliseconds_between(now.now, env_.now());
   }
   sched::StepPlan plan = plan_with_room(now);
-  for (sched::Sequence* sequence : plan.preempted) preempt(static_cast<Running&>(*sequence));
+  for (sched::Sequence* sequence : plan.preempted) preempt(static_cast<ActiveSequence&>(*sequence));
   for (const sched::Admission& admission : plan.admitted) admit(admission);
   std::erase_if(plan.rows, [&](sched::StepRow& row) {
     sched::Sequence& s = *row.sequence;
@@ -88,13 +88,13 @@ bool Engine::launch(std::vector<Output>& outputs) {
   step.after_pause = stalled_;
   scheduler_.launched(step.plan, now);
   for (sched::Sequence* sequence : step.plan.preempted) {
-    if (sequence->resting) park(static_cast<Running&>(*sequence));
+    if (sequence->resting) park(static_cast<ActiveSequence&>(*sequence));
   }
-  for (const sched::Refusal& refusal : step.plan.refused) {
-    ++counters_.refusals;
+  for (const sched::Rejection& rejection : step.plan.rejected) {
+    ++counters_.rejections;
     Output output;
-    output.error = refusal.error;
-    end(static_cast<Running&>(*refusal.sequence), FinishReason::kError, std::move(output), outputs);
+    output.error = rejection.error;
+    end(static_cast<ActiveSequence&>(*rejection.sequence), FinishReason::kError, std::move(output), outputs);
   }
   if (step.plan.rows.empty()) return false;
   executor_->launch(std::move(input));
@@ -103,7 +103,7 @@ bool Engine::launch(std::vector<Output>& outputs) {
   return true;
 }
 
-void Engine::preempt(Running& running) {
+void Engine::preempt(ActiveSequence& running) {
   if (running.state == sched::SequenceState::kRunning) {  // else a session's pages are taken back before it has begun
     settle(running, env_.now());
     running.account.preempted = true;
@@ -130,7 +130,7 @@ void Engine::preempt(Running& running) {
 }
 
 void Engine::admit(const sched::Admission& admission) {
-  auto& running = static_cast<Running&>(*admission.sequence);
+  auto& running = static_cast<ActiveSequence&>(*admission.sequence);
   settle(running, env_.now());
   running.account.preempted = false;
   if (running.swapped) {
@@ -191,7 +191,7 @@ void Engine::gather_branches(Launched& step, model::BatchInput& input) {
 Engine::Launched Engine::gather(sched::StepPlan plan, std::vector<BranchRows> branches, model::BatchInput& input) {
   Launched step;
   for (const sched::StepRow& row : plan.rows) {
-    const auto& sequence = static_cast<const Running&>(*row.sequence);
+    const auto& sequence = static_cast<const ActiveSequence&>(*row.sequence);
     backend::SequenceRows rows;
     rows.first_row = static_cast<std::int64_t>(input.tokens.size());
     rows.n_rows = row.n_tokens;
@@ -240,7 +240,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
   std::span<BranchRows> other_branches = step.branches;
   for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {
     const sched::StepRow& planned = step.plan.rows[i];
-    auto& running = static_cast<Running&>(*planned.sequence);
+    auto& running = static_cast<ActiveSequence&>(*planned.sequence);
     const std::span<BranchRows> branches = other_branches.first(planned.branches);
     other_branches = other_branches.subspan(planned.branches);
     if (planned.n_tokens > 1 || !running.account.continues(time.begin, step_end_, epoch_.step)) account(planned, time);
@@ -282,7 +282,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
       publish(running, false);
     if (!whole) continue;
     if (running.draws) {
-      draw_row(running, *logits, first_logits, drafted, branches, outputs);
+      sample_row(running, *logits, first_logits, drafted, branches, outputs);
     } else {
       finish_reading(running, outputs);
     }
@@ -294,14 +294,14 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
 
 // Guesses what the running sequences go on with.
 void Engine::draft(const sched::PolicyView& view) {
-  std::vector<Running*> decoding;
+  std::vector<ActiveSequence*> decoding;
   sched::StepWork work;
   for (sched::Sequence* sequence : scheduler_.running()) {
     if (sequence->paused || sequence->remaining() <= 0) continue;
     if (sequence->decoding()) {
       work.add(1, sequence->scheduled);
       ++work.samples;
-      auto* running = static_cast<Running*>(sequence);
+      auto* running = static_cast<ActiveSequence*>(sequence);
       if (speculation_->computes() && !make_room_to_draft(*running)) continue;
       decoding.push_back(running);
     } else {
@@ -314,14 +314,14 @@ void Engine::draft(const sched::PolicyView& view) {
 }
 
 // Only out of pages that nobody waits for.
-bool Engine::make_room_to_draft(Running& running) {
+bool Engine::make_room_to_draft(ActiveSequence& running) {
   const std::int64_t tokens = running.length() + speculation_->most(running);
   const std::int32_t pages = scheduler_.waiting().empty() ? cache_.available() : cache_.use().free;
   if (cache_.needed(running.blocks, running.scheduled, tokens) > pages) return false;
   return cache_.reserve(running.blocks, running.scheduled, tokens);
 }
 
-void Engine::publish(Running& running, bool partial) {
+void Engine::publish(ActiveSequence& running, bool partial) {
   cache_.publish(running.scope, running.blocks,
                  std::span(running.tokens).first(static_cast<std::size_t>(running.computed)), partial,
                  running.retention, env_.now());

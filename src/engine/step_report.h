@@ -55,7 +55,7 @@ struct StepReport {
   std::int64_t prompt_tokens = 0;                // of prompts whose last token was computed, cached ones included
   std::int64_t admitted = 0, cached_tokens = 0;  // sequences; tokens of their prompts found in pages
   std::int64_t queried_tokens = 0;               // prompt tokens of those
-  std::int64_t preempted = 0, swapped = 0, numerical_errors = 0, refused = 0;
+  std::int64_t preempted = 0, swapped = 0, numerical_errors = 0, rejected = 0;
   std::int64_t evicted_pages = 0;
   std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // rows with guesses, those, and the right ones
   std::int64_t accepted_branch_tokens = 0;                           // of these, those that only a branch had

@@ -9,7 +9,7 @@ namespace millrace::grammar {
 namespace {
 
 constexpr int kFewBytes = 8;
-constexpr std::size_t kMostMaskBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxMaskBytes = std::size_t{16} << 20;
 
 void set_bit(std::span<std::uint64_t> words, std::int32_t token) {
   words[static_cast<std::size_t>(token) / 64] |= std::uint64_t{1} << (token % 64);
@@ -22,7 +22,7 @@ CompiledGrammar::CompiledGrammar(std::shared_ptr<const TransitionNetwork> networ
     : network_(std::move(network)),
       vocabulary_(std::move(vocabulary)),
       ignored_(std::move(ignored)),
-      states_(*network_, kMostBytes),
+      states_(*network_, kMaxBytes),
       path_(vocabulary_->longest() + 1) {
   note_memory();
 }
@@ -52,8 +52,8 @@ void CompiledGrammar::fill_mask(ParseStates::Id state, std::span<std::uint64_t> 
 
 const CompiledGrammar::Mask& CompiledGrammar::mask_of(ParseStates::Id state) {
   if (const auto known = masks_.find(state); known != masks_.end()) return known->second;
-  states_.allow(kMostWork);
-  if (masks_bytes_ > kMostMaskBytes) {
+  states_.allow(kMaxWork);
+  if (masks_bytes_ > kMaxMaskBytes) {
     masks_.clear();
     masks_bytes_ = 0;
   }

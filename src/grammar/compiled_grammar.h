@@ -40,10 +40,10 @@ class CompiledGrammar {
   // The same grammar that has forgotten what it knew.
   std::shared_ptr<CompiledGrammar> renewed() const;
   std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes, all told
-  bool failed() const noexcept { return states_.failed(); }                                // takes more than kMostBytes
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  bool failed() const noexcept { return states_.failed(); }                                // takes more than kMaxBytes
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
   // Of work for one mask or token, in ways of ParseStates.
-  static constexpr std::int64_t kMostWork = std::int64_t{4} << 20;
+  static constexpr std::int64_t kMaxWork = std::int64_t{4} << 20;
 
  private:
   struct Mask {

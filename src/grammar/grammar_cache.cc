@@ -10,13 +10,13 @@ namespace millrace::grammar {
 namespace {
 
 // A grammar that has grown so large is begun anew by the next request: those that use it keep it.
-constexpr std::size_t kRenewBytes = CompiledGrammar::kMostBytes / 4;
+constexpr std::size_t kRenewBytes = CompiledGrammar::kMaxBytes / 4;
 
 }  // namespace
 
 GrammarCache::GrammarCache(std::shared_ptr<const text::Tokenizer> tokenizer, const WorkLimits& limits,
-                           std::size_t most_bytes)
-    : tokenizer_(std::move(tokenizer)), limits_(limits), most_bytes_(most_bytes) {}
+                           std::size_t max_bytes)
+    : tokenizer_(std::move(tokenizer)), limits_(limits), max_bytes_(max_bytes) {}
 
 std::shared_ptr<Vocabulary> GrammarCache::prepare() {
   std::call_once(made_vocabulary_, [&] { vocabulary_ = make_vocabulary(tokenizer_); });
@@ -64,7 +64,7 @@ void GrammarCache::make_room() {
     of_tenant[entry.tenant] += entry.bytes();
     all += entry.bytes();
   }
-  while (all > most_bytes_ && entries_.size() > 1) {
+  while (all > max_bytes_ && entries_.size() > 1) {
     const auto most = std::ranges::max_element(of_tenant, {}, [](const auto& one) { return one.second; });
     const auto oldest =
         std::ranges::find(entries_.rbegin(), entries_.rend(), most->first, [](const Entry& e) { return e.tenant; });

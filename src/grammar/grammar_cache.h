@@ -21,10 +21,10 @@ namespace millrace::grammar {
 // whoever has most gives way. Thread-safe, but the grammars are used by one thread.
 class GrammarCache {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
   explicit GrammarCache(std::shared_ptr<const text::Tokenizer> tokenizer, const WorkLimits& limits = {},
-                        std::size_t most_bytes = kMostBytes);
+                        std::size_t max_bytes = kMaxBytes);
 
   // The vocabulary as grammars need it, made once: ahead of time by who calls this, else by the first grammar.
   std::shared_ptr<Vocabulary> prepare();
@@ -53,7 +53,7 @@ class GrammarCache {
 
   const std::shared_ptr<const text::Tokenizer> tokenizer_;
   const WorkLimits limits_;
-  const std::size_t most_bytes_;
+  const std::size_t max_bytes_;
   std::once_flag made_vocabulary_;
   std::shared_ptr<Vocabulary> vocabulary_;
 

@@ -36,8 +36,8 @@ TEST(GrammarCache, MakesAGrammarOnce) {
 
 TEST(GrammarCache, KeepsNoErrors) {
   GrammarCache cache(tokenizer());
-  const auto refuse = [](WorkMeter&) -> Result<Grammar> { return grammar_invalid("no"); };
-  EXPECT_FALSE(cache.get("a", 0, refuse));
+  const auto reject = [](WorkMeter&) -> Result<Grammar> { return grammar_invalid("no"); };
+  EXPECT_FALSE(cache.get("a", 0, reject));
   EXPECT_TRUE(cache.get("a", 0, literal("x")));
 }
 

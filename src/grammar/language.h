@@ -15,9 +15,9 @@ struct GrammarSource {
   std::string language;  // a name of all_languages()
   std::string text;      // JSON where the language is written in JSON
   // How JSON is laid out that is not the user's own text. kFlexible: white space wherever JSON has it, at most
-  // kMostSpaces characters at a place; kCompact: none; kSpaced: one space after ',' and ':', as Python's json.dumps.
+  // kMaxSpaces characters at a place; kCompact: none; kSpaced: one space after ',' and ':', as Python's json.dumps.
   enum class WhiteSpace : std::uint8_t { kFlexible, kCompact, kSpaced } white_space = WhiteSpace::kFlexible;
-  static constexpr std::int64_t kMostSpaces = 20;
+  static constexpr std::int64_t kMaxSpaces = 20;
   // Keywords of JSON Schema that a grammar cannot express are refused by name; or else left out and listed.
   bool ignore_unsupported = false;
 

@@ -66,8 +66,8 @@ inline void expect_cases(const std::string& language, const std::vector<Language
 }
 
 // The message with which a source is refused.
-inline std::string refusal(const std::string& language, const std::string& source,
-                           ErrorCode code = ErrorCode::kInvalidArgument) {
+inline std::string rejection(const std::string& language, const std::string& source,
+                             ErrorCode code = ErrorCode::kInvalidArgument) {
   WorkMeter meter;
   const auto grammar = read_grammar({.language = language, .text = source}, meter);
   if (grammar.ok()) return "accepted";

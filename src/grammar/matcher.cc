@@ -34,7 +34,7 @@ bool Matcher::accept(std::int32_t token) {
 
 bool Matcher::accept_bytes(std::string_view bytes) {
   ParseStates::Id state = state_;
-  grammar_->states().allow(CompiledGrammar::kMostWork);
+  grammar_->states().allow(CompiledGrammar::kMaxWork);
   for (const char c : bytes) {
     state = grammar_->states().step(state, static_cast<std::uint8_t>(c));
     if (state == ParseStates::kDead) return false;
@@ -54,7 +54,7 @@ bool Matcher::must_end() const { return may_end() && grammar_->states().ways(sta
 std::string Matcher::forced(std::size_t most) {
   std::string out;
   ParseStates& states = grammar_->states();
-  states.allow(CompiledGrammar::kMostWork);
+  states.allow(CompiledGrammar::kMaxWork);
   for (ParseStates::Id state = state_; out.size() < most && !states.may_end(state);) {
     const auto byte = only_byte(grammar_->network(), states.ways(state));
     if (!byte) break;

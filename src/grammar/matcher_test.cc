@@ -141,7 +141,7 @@ TEST(Matcher, GivesUpOnWhatTakesTooMuchWhileItIsUsed) {
     matcher.accept_bytes(random() % 2 == 0 ? "a" : "b");
   }
   EXPECT_TRUE(matcher.failed());
-  EXPECT_LE(compiled->memory(), CompiledGrammar::kMostBytes + (CompiledGrammar::kMostBytes >> 2));
+  EXPECT_LE(compiled->memory(), CompiledGrammar::kMaxBytes + (CompiledGrammar::kMaxBytes >> 2));
   matcher.fill_mask(words);
   EXPECT_TRUE(std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; }));
   Matcher again(compiled->renewed());

@@ -12,8 +12,8 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr int kMostDepth = 4000;          // of nested expressions
-constexpr std::int64_t kMostInline = 96;  // states that copies of a repeated part may take before it becomes a rule
+constexpr int kMaxDepth = 4000;          // of nested expressions
+constexpr std::int64_t kMaxInline = 96;  // states that copies of a repeated part may take before it becomes a rule
 
 class NetworkBuilder {
  public:
@@ -47,9 +47,8 @@ class NetworkBuilder {
 
   // Adds the expression's automaton behind `from`. The state behind it, which has no edges yet and is another.
   Result<std::int32_t> build(ExpressionId id, std::int32_t from, int depth) {
-    if (depth > kMostDepth) {
-      return make_error(ErrorCode::kResourceExhausted, "grammar", "the grammar is nested more than {} deep",
-                        kMostDepth);
+    if (depth > kMaxDepth) {
+      return make_error(ErrorCode::kResourceExhausted, "grammar", "the grammar is nested more than {} deep", kMaxDepth);
     }
     if (auto fine = meter_.spend(); !fine) return fine.error();
     const Expression& expression = grammar_.at(id);
@@ -219,7 +218,7 @@ class NetworkBuilder {
                         copies, meter_.limits().repeat);
     }
     std::int32_t rule = -1;
-    if (copies > 1 && size_of(part, 0) * copies > kMostInline && grammar_.at(part).kind != Kind::kRule) {
+    if (copies > 1 && size_of(part, 0) * copies > kMaxInline && grammar_.at(part).kind != Kind::kRule) {
       rule = new_rule(false);
       waiting_.emplace_back(rule, part);
     }
@@ -244,15 +243,15 @@ class NetworkBuilder {
   // About the states that an expression takes.
   std::int64_t size_of(ExpressionId id, int depth) const {
     const Expression& expression = grammar_.at(id);
-    if (depth > 8) return kMostInline;
+    if (depth > 8) return kMaxInline;
     std::int64_t size = 1 + static_cast<std::int64_t>(expression.text.size());
     if (expression.kind == Kind::kAutomaton) size += std::ssize(expression.automaton.states()) * 2;
     for (const ExpressionId part : expression.parts) {
       size += size_of(part, depth + 1);
-      if (size > kMostInline) break;
+      if (size > kMaxInline) break;
     }
     if (expression.kind == Kind::kRepeat) size *= std::max<std::int64_t>({expression.least, expression.most, 1});
-    return std::min(size, kMostInline);
+    return std::min(size, kMaxInline);
   }
 
   const Grammar& grammar_;

@@ -7,7 +7,7 @@
 namespace millrace::grammar {
 namespace {
 
-constexpr std::size_t kMostWays = 1 << 16;  // at once
+constexpr std::size_t kMaxWays = 1 << 16;  // at once
 
 std::uint64_t hash_of(std::span<const ParseStates::Way> ways, std::uint8_t mark) {
   std::uint64_t hash = 0x9e3779b97f4a7c15u + mark;
@@ -32,9 +32,9 @@ bool ParseStates::WaySet::insert(const Way& way) {
   return rest_.insert(way).second;
 }
 
-ParseStates::ParseStates(const TransitionNetwork& network, std::size_t most_bytes)
+ParseStates::ParseStates(const TransitionNetwork& network, std::size_t max_bytes)
     : network_(network),
-      most_bytes_(most_bytes),
+      max_bytes_(max_bytes),
       classes_(static_cast<std::size_t>(network.byte_classes)),
       called_(network.rules.size()) {
   begin();
@@ -162,7 +162,7 @@ std::int32_t ParseStates::intern(Index& index, std::vector<Set>& sets, std::span
     ends_.push_back(mark);
     rows_of_.push_back(-1);
   }
-  if (bytes_ > most_bytes_) failed_ = true;
+  if (bytes_ > max_bytes_) failed_ = true;
   return id;
 }
 
@@ -173,7 +173,7 @@ std::int32_t ParseStates::intern_frame(std::vector<Way> ways) {
 }
 
 ParseStates::Id ParseStates::intern_state() {
-  if (reading_.size() > kMostWays) failed_ = true;
+  if (reading_.size() > kMaxWays) failed_ = true;
   if (failed_ && !sets_.empty()) return kDead;
   std::ranges::sort(reading_);
   reading_.erase(std::ranges::unique(reading_).begin(), reading_.end());

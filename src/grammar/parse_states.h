@@ -30,9 +30,9 @@ class ParseStates {
     auto operator<=>(const Way&) const = default;
   };
 
-  // More than `most_bytes` of states and frames, or more work than allow() has allowed since it was called last:
+  // More than `max_bytes` of states and frames, or more work than allow() has allowed since it was called last:
   // failed(), and every new step leads to kDead.
-  ParseStates(const TransitionNetwork& network, std::size_t most_bytes);
+  ParseStates(const TransitionNetwork& network, std::size_t max_bytes);
   // Ways that new steps may look at from now on.
   void allow(std::int64_t ways) noexcept { allowed_ = ways; }
 
@@ -83,7 +83,7 @@ class ParseStates {
   void call(const Way& from);
 
   const TransitionNetwork& network_;
-  const std::size_t most_bytes_, classes_;
+  const std::size_t max_bytes_, classes_;
   std::vector<Way> ways_;  // of all sets
   std::vector<Set> frames_, sets_;
   std::vector<std::uint8_t> ends_;     // [sets]

@@ -9,7 +9,7 @@
 namespace millrace::grammar {
 namespace {
 
-constexpr std::size_t kMostKnown = std::size_t{64} << 20;  // bytes
+constexpr std::size_t kMaxKnown = std::size_t{64} << 20;  // bytes
 constexpr std::size_t kLongestToken = 1024;
 
 }  // namespace
@@ -94,7 +94,7 @@ std::shared_ptr<const LocalMask> Vocabulary::find(const Key& key) const {
 void Vocabulary::remember(Key key, std::shared_ptr<const LocalMask> mask) {
   const std::scoped_lock lock(mutex_);
   const std::size_t bytes = key.capacity() * sizeof(std::int32_t) + mask->memory() + 64;
-  if (known_bytes_ + bytes > kMostKnown) {
+  if (known_bytes_ + bytes > kMaxKnown) {
     known_.clear();
     known_bytes_ = 0;
   }

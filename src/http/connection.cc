@@ -201,9 +201,9 @@ asio::awaitable<bool> Connection<Stream>::serve_one() {
   exchange_.method = request.method;
   exchange_.path = request.path;
   if (request.headers.has("content-encoding")) throw Ended{415, "content-encoding is not supported"};
-  if (auto refusal = s_.application.refuse(request)) {  // before the body is read
+  if (auto rejection = s_.application.reject(request)) {  // before the body is read
     keep_alive_ = parser.is_done() && parser.keep_alive();
-    co_await send(std::move(*refusal), request.method == "HEAD");
+    co_await send(std::move(*rejection), request.method == "HEAD");
     co_return keep_alive_;
   }
   if (request.headers.has("expect") && !parser.is_done()) {
@@ -246,7 +246,7 @@ asio::awaitable<bool> Connection<Stream>::answer(Request request) {
 template <typename Stream>
 asio::awaitable<void> Connection<Stream>::send(Reply reply, bool head_only) {
   exchange_.status = reply.status;
-  exchange_.refusal = std::move(reply.refusal);
+  exchange_.rejection = std::move(reply.rejection);
   exchange_.request_id = reply.headers.get("x-request-id");
   if (reply.stream && http10_) keep_alive_ = false;
   const bool stays = keep_alive_ && !retiring_ && !(reply.stream && http10_);

@@ -66,7 +66,7 @@ struct Reply {
   Headers headers = {};                     // besides type and length
   // Why the request was refused, in a word, for whoever keeps a log; empty where it was not, or the application has
   // logged it itself.
-  std::string refusal = {};
+  std::string rejection = {};
 };
 
 // Makes the reply to one request. Called on its connection's thread only; destroyed, as a sign to stop working, when
@@ -98,8 +98,8 @@ class ReadyReply final : public Responder {
 // One finished exchange, for logs and metrics.
 struct Exchange {
   std::string method, path, peer, request_id;
-  int status = 0;       // 499: the client left first
-  std::string refusal;  // of the reply
+  int status = 0;         // 499: the client left first
+  std::string rejection;  // of the reply
   double seconds = 0.0;
   std::uint64_t bytes_in = 0, bytes_out = 0;
 };
@@ -109,7 +109,7 @@ class Application {
  public:
   virtual ~Application() = default;
   // After the head and before the body was read: the refusal, if this request goes no further.
-  virtual std::optional<Reply> refuse(const Request& head) = 0;
+  virtual std::optional<Reply> reject(const Request& head) = 0;
   virtual std::unique_ptr<Responder> handle(Request request, Wake wake) = 0;
   // The body of an error found by the connection itself: 400, 408, 413, 417, 431, 503, 505.
   virtual Reply error(int status, std::string_view what) = 0;

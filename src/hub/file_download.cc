@@ -71,7 +71,7 @@ class Download final : public HttpSink {
     if (head.status == 206) {
       const auto range = parse_content_range(head.headers.find("content-range"));
       accepting_ = range && range->first == have && range->total == file_.size;
-      if (!accepting_) range_refused_ = true;
+      if (!accepting_) range_rejected_ = true;
       return accepting_;
     }
     if (head.status != 200) return true;  // its body is dropped
@@ -149,9 +149,9 @@ class Download final : public HttpSink {
       if (partial_->size() > before + file_.size / 1000) schedule.reset();
       if (partial_->size() == file_.size) break;
       const HttpResponse* response = answer.response();
-      if (range_refused_ || (response != nullptr && response->status == 416)) {
+      if (range_rejected_ || (response != nullptr && response->status == 416)) {
         if (!ranges) return hub_error_of(answer);
-        ranges = range_refused_ = false;
+        ranges = range_rejected_ = false;
         continue;
       }
       if (!worth_another_try(answer)) return hub_error_of(answer);
@@ -235,7 +235,7 @@ class Download final : public HttpSink {
   std::unique_ptr<PartialFile> partial_;
   ContentHash hash_;
   // Of the response at hand.
-  bool accepting_ = false, range_refused_ = false;
+  bool accepting_ = false, range_rejected_ = false;
   std::uint64_t dropped_ = 0;
   bool foreign_tag_ = false;  // the server tags files in its own way; its If-Range would never match ours
   std::optional<Error> error_;

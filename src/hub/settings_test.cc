@@ -22,7 +22,7 @@ HubSettings read(std::map<std::string, std::string> values, Env& env = Env::syst
   variables() = std::move(values);
   return hub_settings(get, env).or_throw();
 }
-std::string refused(std::map<std::string, std::string> values) {
+std::string rejected(std::map<std::string, std::string> values) {
   variables() = std::move(values);
   const auto settings = hub_settings(get, Env::system());
   return settings ? "" : settings.error().message;
@@ -41,7 +41,7 @@ TEST(HubSettings, CacheFollowsTheOrderOfTheHubsClient) {
 TEST(HubSettings, EndpointLosesItsSlash) {
   EXPECT_EQ(read({}).endpoint, "https://huggingface.co");
   EXPECT_EQ(read({{"HF_ENDPOINT", "http://mirror:8080/hub/"}}).endpoint, "http://mirror:8080/hub");
-  EXPECT_NE(refused({{"HF_ENDPOINT", "ftp://mirror"}}).find("http or https"), std::string::npos);
+  EXPECT_NE(rejected({{"HF_ENDPOINT", "ftp://mirror"}}).find("http or https"), std::string::npos);
 }
 
 TEST(HubSettings, TokenComesFromVariableThenFile) {
@@ -55,7 +55,7 @@ TEST(HubSettings, TokenComesFromVariableThenFile) {
 }
 
 TEST(HubSettings, ATokenThatWouldBreakTheHeaderIsRefusedWithoutShowingIt) {
-  const std::string message = refused({{"HF_TOKEN", "hf_a\r\nX-Evil: 1"}});
+  const std::string message = rejected({{"HF_TOKEN", "hf_a\r\nX-Evil: 1"}});
   EXPECT_NE(message.find("HF_TOKEN"), std::string::npos);
   EXPECT_EQ(message.find("hf_a"), std::string::npos);
 }
@@ -66,7 +66,7 @@ TEST(HubSettings, SwitchesAndTimeouts) {
   EXPECT_TRUE(read({{"TRANSFORMERS_OFFLINE", "1"}}).offline);
   EXPECT_FALSE(read({{"HF_HUB_DISABLE_PROGRESS_BARS", "yes"}}).progress);
   EXPECT_EQ(read({{"HF_HUB_DOWNLOAD_TIMEOUT", "3"}}).stalled_seconds, 3);
-  EXPECT_NE(refused({{"HF_HUB_DOWNLOAD_TIMEOUT", "soon"}}), "");
+  EXPECT_NE(rejected({{"HF_HUB_DOWNLOAD_TIMEOUT", "soon"}}), "");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::loadgen {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -14,8 +14,8 @@ using decode::portable_log;
 // The random numbers of one gap: a function of seed and gap alone, in operations that give the same bits everywhere.
 class GapNoise {
  public:
-  GapNoise(std::uint64_t seed, std::uint64_t gap) : stream_(decode::noise_stream(seed ^ kArrivals, gap)) {}
-  double uniform() { return decode::uniform(decode::noise_bits(stream_, next_++)); }
+  GapNoise(std::uint64_t seed, std::uint64_t gap) : stream_(decode::random_stream(seed ^ kArrivals, gap)) {}
+  double uniform() { return decode::uniform(decode::random_bits(stream_, next_++)); }
   // Marsaglia's polar method: of the functions it needs only a logarithm and a root.
   double normal() {
     while (true) {

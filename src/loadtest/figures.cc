@@ -121,7 +121,7 @@ void estimate_throughput(const LoadRun& run, Figures& figures) {
   figures.estimates.emplace_back("total_token_throughput", total.rate());
 }
 
-std::int64_t most_at_once(const LoadRun& run) {
+std::int64_t max_at_once(const LoadRun& run) {
   std::vector<std::pair<double, int>> changes;  // at one moment, ends come before beginnings
   for (const RequestRecord& record : run.records) {
     if (record.warmup) continue;
@@ -178,7 +178,7 @@ Figures figures_of(const LoadRun& run, std::span<const Objective> objectives, co
     figures.output_tokens += record.output_tokens();
     figures.cached_tokens += std::max<std::int64_t>(0, record.cached_tokens);
   }
-  figures.most_at_once = most_at_once(run);
+  figures.max_at_once = max_at_once(run);
   figures.send_lag = loadgen::distribution_of(lags);
   const Latencies latencies = latencies_of(run);
   figures.ttft = figures_of_sample(latencies.ttft);

@@ -34,7 +34,7 @@ struct Figures {
   std::int64_t completed = 0, failed = 0;
   double seconds = 0.0;
   std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;  // 0 too where no reply says
-  std::int64_t most_at_once = 0;  // requests sent and not ended, those that do not count too
+  std::int64_t max_at_once = 0;  // requests sent and not ended, those that do not count too
   // tpot: of requests with two tokens at least; itl: gaps between consecutive events of a stream, of all pooled.
   LatencyFigures ttft, tpot, itl, latency;
   // Named as in docs/bench_reports.md: median_ttft_ms, p99_tpot_ms, output_throughput, ... ; each with its interval.

@@ -78,7 +78,7 @@ TEST(Figures, WarmUpAndWhatWeLeftCountForNothingAndFailuresAlone) {
   records[0].warmup = true;
   records[1].outcome = Outcome::kAbandoned;
   records[2].outcome = Outcome::kStopped;
-  records[3].outcome = Outcome::kRefused;
+  records[3].outcome = Outcome::kRejected;
   records[3].events.clear();
   const Objective any;
   const Figures figures = figures_of(run_of(std::move(records), 1.0), std::span(&any, 1));
@@ -116,14 +116,14 @@ TEST(Figures, NothingSentIsZero) {
   const Figures figures = figures_of(LoadRun{}, {});
   EXPECT_EQ(figures.completed, 0);
   EXPECT_TRUE(figures.estimates.empty());
-  EXPECT_EQ(figures.most_at_once, 0);
+  EXPECT_EQ(figures.max_at_once, 0);
 }
 
 TEST(Figures, MostAtOnceCountsWhatIsSentAndNotEnded) {
   std::vector<RequestRecord> records = {answered(0.0, {1.0}), answered(0.5, {2.0}), answered(1.0, {3.0}),
                                         answered(0.0, {5.0})};
   records[3].sent = 3.0;  // waited in the client until the others had ended
-  EXPECT_EQ(figures_of(run_of(std::move(records), 5.0), {}).most_at_once, 2);
+  EXPECT_EQ(figures_of(run_of(std::move(records), 5.0), {}).max_at_once, 2);
 }
 
 TEST(Figures, AreTheSameForTheSameRecords) {

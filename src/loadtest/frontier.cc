@@ -107,7 +107,7 @@ class Search {
 Frontier find_frontier(const FrontierSearch& search, const std::function<GoodShare(double rate)>& run) {
   Search state(search);
   std::vector<Frontier::Tried> tried;
-  while (static_cast<int>(tried.size()) < search.most_runs) {
+  while (static_cast<int>(tried.size()) < search.max_runs) {
     const std::optional<double> rate = state.next();
     if (!rate) break;
     const GoodShare share = run(*rate);

@@ -15,7 +15,7 @@ struct FrontierSearch {
   double lowest = 1e-3, highest = 1e6;  // never outside
   double wanted = 0.9;                  // share of the requests that must be good, (0, 1)
   double width = 0.05;                  // stop where the border is known to this relative width
-  int most_runs = 24;                   // or after so many
+  int max_runs = 24;                    // or after so many
 };
 
 // What one run at a rate came to: requests within the objective, and all.
@@ -40,7 +40,7 @@ struct Frontier {
 // that had bad or good luck must not decide: the rate that bounds the search and both sides of the border are run
 // again, a third time where two runs disagree (the median of a rate's runs counts), and a rate above the border must
 // fail too. Where that moves the border, the search goes on from there: it is always the highest rate that does. Calls
-// `run` at most `most_runs` times.
+// `run` at most `max_runs` times.
 Frontier find_frontier(const FrontierSearch& search, const std::function<GoodShare(double rate)>& run);
 
 }  // namespace millrace::loadtest

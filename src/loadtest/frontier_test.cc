@@ -102,7 +102,7 @@ TEST(Frontier, WhereEverythingDoesItIsTheHighestTried) {
 
 TEST(Frontier, StopsWhenItsRunsAreUsedUp) {
   int runs = 0;
-  const FrontierSearch search{.width = 1e-9, .most_runs = 7};
+  const FrontierSearch search{.width = 1e-9, .max_runs = 7};
   const Frontier frontier = find_frontier(search, [&](double rate) {
     ++runs;
     return GoodShare{rate < 3.0 ? 100 : 0, 100};

@@ -8,7 +8,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr std::size_t kRows = 30, kMostColumns = 120, kGapsAColumn = 20;
+constexpr std::size_t kRows = 30, kMaxColumns = 120, kGapsAColumn = 20;
 constexpr double kWidestRange = 1e5, kShortestMs = 1e-3;
 
 struct Gap {
@@ -43,7 +43,7 @@ ItlHeat itl_heat(const LoadRun& run) {
   const double begin = first->t, seconds = std::max(last->t - begin, 1e-9);
   const double high = std::max(long_gap->ms, 2 * kShortestMs);
   const double low = std::clamp(short_gap->ms, std::max(kShortestMs, high / kWidestRange), high / 2);
-  const std::size_t columns = std::clamp(gaps.size() / kGapsAColumn, std::size_t{1}, kMostColumns);
+  const std::size_t columns = std::clamp(gaps.size() / kGapsAColumn, std::size_t{1}, kMaxColumns);
 
   ItlHeat heat;
   for (std::size_t c = 0; c <= columns; ++c) {

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kFewestPoints = 4;
 constexpr int kPlacesBetween = 20;
-constexpr double kSteeper = 2.5;    // the slope behind over that before, at least
-constexpr double kLeastRise = 1.5;  // of the last latency over the first
-constexpr double kOverload = 8.0;   // times the lowest latency
-constexpr double kLeastGain = 0.6;  // squares left by two lines over those left by one, at most
+constexpr double kSteeper = 2.5;   // the slope behind over that before, at least
+constexpr double kMinRise = 1.5;   // of the last latency over the first
+constexpr double kOverload = 8.0;  // times the lowest latency
+constexpr double kMinGain = 0.6;   // squares left by two lines over those left by one, at most
 
 // y = at0 + slope * x + bend * max(0, x - knee), by least squares.
 struct Lines {
@@ -86,7 +86,7 @@ std::optional<Knee> find_knee(std::span<const CurvePoint> points) {
     }
   }
   const double first = std::exp(best.at(curve.front().x, knee)), last = std::exp(curve.back().y);
-  if (last < kLeastRise * first || best.squares > kLeastGain * straight.squares) return std::nullopt;
+  if (last < kMinRise * first || best.squares > kMinGain * straight.squares) return std::nullopt;
   return Knee{.x = knee,
               .before = std::exp(best.at(knee, knee)),
               .why = fmt::format("The median is {:.3g} at {:.3g}, {:.3g} here and {:.3g} at {:.3g}.", first,

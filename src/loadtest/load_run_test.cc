@@ -149,7 +149,7 @@ TEST(LoadRun, RecordsHowRequestsEnd) {
     EXPECT_EQ(run.records[i].events.size(), events) << i;
     EXPECT_EQ(run.records[i].error, error) << i;
   };
-  expect(0, Outcome::kRefused, 429, 0, "full");
+  expect(0, Outcome::kRejected, 429, 0, "full");
   expect(1, Outcome::kFailed, 200, 1, "broke");
   expect(2, Outcome::kCut, 200, 1, "the connection ended inside the reply");
   expect(3, Outcome::kCut, 0, 0, "the connection ended without a reply");
@@ -190,7 +190,7 @@ TEST(LoadRun, EndsTheSessionOfARequestThatFails) {
       run_load(target_of(server), kStyle, Sessions({{.text = "one"}, {.text = "two"}, {.text = "three"}}),
                {.sessions = 3, .users = 1});
   EXPECT_EQ(run.records.size(), 8u);
-  const auto bad = std::ranges::find(run.records, Outcome::kRefused, &RequestRecord::outcome);
+  const auto bad = std::ranges::find(run.records, Outcome::kRejected, &RequestRecord::outcome);
   ASSERT_NE(bad, run.records.end());
   EXPECT_EQ(bad->status, 503);
   EXPECT_EQ(bad->error, "busy");
@@ -339,7 +339,7 @@ TEST(LoadRun, HearsARefusalThatComesBeforeTheRequestIsWhole) {
   });
   const LoadRun run =
       run_load(target_of(server), kStyle, Sessions({{.text = std::string(8 << 20, 'x')}}), {.sessions = 1});
-  EXPECT_EQ(run.records.at(0).outcome, Outcome::kRefused) << run.records[0].error;
+  EXPECT_EQ(run.records.at(0).outcome, Outcome::kRejected) << run.records[0].error;
   EXPECT_EQ(run.records[0].error, "large");
 }
 

@@ -8,7 +8,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr int kMostProcessors = 4096;
+constexpr int kMaxProcessors = 4096;
 
 // The number at the beginning of the text.
 template <typename T>
@@ -31,7 +31,7 @@ std::string cgroup_stat_path(const std::string& proc_self_cgroup) {
 
 std::vector<double> read_frequencies(const ReadText& read) {
   std::vector<double> mhz;
-  for (int cpu = 0; cpu < kMostProcessors; ++cpu) {
+  for (int cpu = 0; cpu < kMaxProcessors; ++cpu) {
     const auto khz =
         number<double>(read("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_cur_freq"));
     if (!khz) break;

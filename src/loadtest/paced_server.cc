@@ -22,7 +22,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {

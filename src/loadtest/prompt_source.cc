@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {

@@ -8,7 +8,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{2} << 30;
 
 class Replay final : public Workload {
  public:
@@ -127,7 +127,7 @@ Result<std::string> read_dataset(const WorkloadOptions& options, std::string_vie
     return make_error(ErrorCode::kInvalidArgument, "dataset-path", "dataset-path: '{}' needs the path of its file",
                       dataset);
   }
-  return read_file(Env::system(), options.path, kMostBytes);
+  return read_file(Env::system(), options.path, kMaxBytes);
 }
 
 Result<std::vector<RecordedRequest>> read_csv_trace(const CsvTrace& trace, std::string_view path,

@@ -5,7 +5,7 @@ namespace millrace::loadtest {
 std::string_view to_string(Outcome outcome) noexcept {
   switch (outcome) {
     case Outcome::kWhole: return "whole";
-    case Outcome::kRefused: return "refused";
+    case Outcome::kRejected: return "refused";
     case Outcome::kFailed: return "failed";
     case Outcome::kCut: return "cut";
     case Outcome::kTimeout: return "timeout";

@@ -10,7 +10,7 @@ namespace millrace::loadtest {
 // How a request came to its end.
 enum class Outcome {
   kWhole,      // status 200 and the stream's own end
-  kRefused,    // another status
+  kRejected,   // another status
   kFailed,     // an error inside the stream
   kCut,        // the connection ended first, or could not be had
   kTimeout,    // longer than allowed

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {

@@ -15,7 +15,7 @@ constexpr int kHttpPort = 80, kHttpsPort = 443;
 constexpr std::size_t kSocketPath = sizeof(sockaddr_un{}.sun_path) - 1;
 
 template <typename... Args>
-Error refusal(std::string_view flag, std::string_view text, fmt::format_string<Args...> format, Args&&... args) {
+Error rejection(std::string_view flag, std::string_view text, fmt::format_string<Args...> format, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, std::string(flag), "{} is '{}': {}", flag, text,
                     fmt::format(format, std::forward<Args>(args)...));
 }
@@ -39,7 +39,7 @@ Result<Target> parse_socket(std::string_view flag, std::string_view text) {
   std::string_view path = text.substr(kUnix.size());
   if (path.starts_with("//")) path.remove_prefix(2);
   if (path.empty() || path.size() > kSocketPath) {
-    return refusal(flag, text, "the path of a socket has 1 to {} bytes", kSocketPath);
+    return rejection(flag, text, "the path of a socket has 1 to {} bytes", kSocketPath);
   }
   Target target;
   target.url = text;
@@ -51,16 +51,16 @@ Result<Target> parse_socket(std::string_view flag, std::string_view text) {
 // "host", "host:port", "[::1]", "[::1]:port"
 Result<void> parse_authority(std::string_view flag, std::string_view text, std::string_view authority, Target& target) {
   if (authority.find('@') != std::string_view::npos) {
-    return refusal(flag, text, "a user in the URL is not understood, give --header \"authorization: ...\" instead");
+    return rejection(flag, text, "a user in the URL is not understood, give --header \"authorization: ...\" instead");
   }
   std::string_view port;
   bool has_port = false;
   if (authority.starts_with('[')) {
     const std::size_t end = authority.find(']');
-    if (end == std::string_view::npos) return refusal(flag, text, "the ']' of the address is missing");
+    if (end == std::string_view::npos) return rejection(flag, text, "the ']' of the address is missing");
     target.host = authority.substr(1, end - 1);
     const std::string_view rest = authority.substr(end + 1);
-    if (!rest.empty() && rest[0] != ':') return refusal(flag, text, "after ']' only ':' and a port may come");
+    if (!rest.empty() && rest[0] != ':') return rejection(flag, text, "after ']' only ':' and a port may come");
     has_port = !rest.empty();
     if (has_port) port = rest.substr(1);
   } else {
@@ -68,12 +68,12 @@ Result<void> parse_authority(std::string_view flag, std::string_view text, std::
     has_port = colon != std::string_view::npos;
     target.host = authority.substr(0, colon);
     if (has_port) port = authority.substr(colon + 1);
-    if (port.find(':') != std::string_view::npos) return refusal(flag, text, "an IPv6 address stands in brackets");
+    if (port.find(':') != std::string_view::npos) return rejection(flag, text, "an IPv6 address stands in brackets");
   }
-  if (target.host.empty()) return refusal(flag, text, "the host is missing");
+  if (target.host.empty()) return rejection(flag, text, "the host is missing");
   if (!has_port) return {};
   const auto number = parse_port(port);
-  if (!number) return refusal(flag, text, "the port is '{}', expected a number from 1 to 65535", port);
+  if (!number) return rejection(flag, text, "the port is '{}', expected a number from 1 to 65535", port);
   target.port = *number;
   return {};
 }
@@ -93,7 +93,7 @@ bool same_server(const Target& a, const Target& b) {
 
 Result<Target> parse_target(std::string_view flag, std::string_view text) {
   if (std::ranges::any_of(text, [](unsigned char c) { return c <= ' ' || c == 0x7f; })) {
-    return refusal(flag, text, "a URL holds no spaces and no control characters");
+    return rejection(flag, text, "a URL holds no spaces and no control characters");
   }
   if (text.starts_with(kUnix)) return parse_socket(flag, text);
   Target target;
@@ -107,10 +107,10 @@ Result<Target> parse_target(std::string_view flag, std::string_view text) {
     target.port = kHttpsPort;
     target.tls = true;
   } else if (rest.find("://") != std::string_view::npos) {
-    return refusal(flag, text, "expected http://, https:// or unix:PATH");
+    return rejection(flag, text, "expected http://, https:// or unix:PATH");
   }
   if (rest.find_first_of("?#") != std::string_view::npos) {
-    return refusal(flag, text, "a query or fragment has no meaning here");
+    return rejection(flag, text, "a query or fragment has no meaning here");
   }
   const std::size_t slash = rest.find('/');
   if (auto read = parse_authority(flag, text, rest.substr(0, slash), target); !read) return read.error();

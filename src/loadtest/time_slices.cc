@@ -6,7 +6,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr double kFewest = 10, kMost = 60;
+constexpr double kFewest = 10, kMax = 60;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ TimeSlices::TimeSlices(double start, double seconds, double typical_s)
     : start_(start),
       seconds_(seconds),
       amounts_(
-          static_cast<std::size_t>(typical_s > 0.0 ? std::clamp(seconds / (2 * typical_s), kFewest, kMost) : kMost)) {}
+          static_cast<std::size_t>(typical_s > 0.0 ? std::clamp(seconds / (2 * typical_s), kFewest, kMax) : kMax)) {}
 
 void TimeSlices::add(double time, double amount) {
   const auto slices = static_cast<double>(amounts_.size());

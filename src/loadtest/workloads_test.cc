@@ -49,7 +49,7 @@ std::unique_ptr<Workload> made(std::string_view name, const WorkloadOptions& opt
   return make_workload(name, options).or_throw();
 }
 
-std::string refusal(std::string_view name, const WorkloadOptions& options) {
+std::string rejection(std::string_view name, const WorkloadOptions& options) {
   const auto workload = make_workload(name, options);
   return workload ? "" : workload.error().message;
 }
@@ -115,7 +115,7 @@ TEST(Workloads, SharedPrefixIsATreeWhoseFirstBranchIsAskedMost) {
   EXPECT_NEAR(counts[3], 120, 40);
   WorkloadOptions none = options_of();
   none.prefix_tokens = 0;
-  EXPECT_NE(refusal("shared-prefix", none).find("prefix-len"), std::string::npos);
+  EXPECT_NE(rejection("shared-prefix", none).find("prefix-len"), std::string::npos);
 }
 
 TEST(Workloads, TurnsOfAConversationAreNewAndPauseBetween) {
@@ -145,7 +145,7 @@ TEST(Workloads, AdaptersAreMixedByZipf) {
   EXPECT_NEAR(base, 600, 60);
   WorkloadOptions none = options_of();
   none.models.clear();
-  EXPECT_NE(refusal("adapters", none).find("lora-modules"), std::string::npos);
+  EXPECT_NE(rejection("adapters", none).find("lora-modules"), std::string::npos);
 }
 
 TEST(Workloads, ShapedLengthsHaveTheMeansOfThePaper) {
@@ -220,7 +220,9 @@ TEST(Workloads, PromptsOfOnesOwn) {
 }
 
 TEST(Workloads, BadFilesSayWhatAndWhere) {
-  const auto told = [](std::string_view name, std::string_view text) { return refusal(name, DataSet(text).options()); };
+  const auto told = [](std::string_view name, std::string_view text) {
+    return rejection(name, DataSet(text).options());
+  };
   EXPECT_NE(told("burstgpt", "a,b\n1,2\n").find("'Timestamp'"), std::string::npos);
   EXPECT_NE(told("burstgpt", "Timestamp,Request tokens,Response tokens\nx,1,1\n").find("'x'"), std::string::npos);
   EXPECT_NE(told("azure", "TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,1,1\n").find("yesterday"),
@@ -230,8 +232,8 @@ TEST(Workloads, BadFilesSayWhatAndWhere) {
   EXPECT_NE(told("sharegpt", "{}").find("list"), std::string::npos);
   EXPECT_NE(told("custom", "\n{\"prompt\": 1}\n").find("line 2"), std::string::npos);
   EXPECT_NE(told("custom", "{\"prompt\": \"a\", \"output_tokens\": 0}\n").find("output_tokens"), std::string::npos);
-  EXPECT_NE(refusal("azure", options_of()).find("dataset-path"), std::string::npos);
-  EXPECT_NE(refusal("unheard-of", options_of()).find("shared-prefix"), std::string::npos);
+  EXPECT_NE(rejection("azure", options_of()).find("dataset-path"), std::string::npos);
+  EXPECT_NE(rejection("unheard-of", options_of()).find("shared-prefix"), std::string::npos);
 }
 
 }  // namespace

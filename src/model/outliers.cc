@@ -30,7 +30,7 @@ std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backe
       const double share =
           static_cast<double>(census.moved) / static_cast<double>(std::max<std::int64_t>(1, census.outputs));
       log::debug("{}: int8 activations move {:.1f} % of its outputs", census.weight, 100.0 * share);
-      if (share > kMostMoved) out.push_back(std::move(census.weight));
+      if (share > kMaxMoved) out.push_back(std::move(census.weight));
     }
   }
   return out;

@@ -18,6 +18,6 @@ std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backe
                                               std::span<const std::int32_t> tokens);
 
 // Of a weight's outputs this share may be moved noticeably by the rounding of its activations.
-inline constexpr double kMostMoved = 0.25;
+inline constexpr double kMaxMoved = 0.25;
 
 }  // namespace millrace::model

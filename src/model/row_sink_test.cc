@@ -15,11 +15,11 @@ const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
 
 struct Collector final : RowSink {
   std::vector<float> logits, hidden;
-  std::int64_t most_rows = 0;
+  std::int64_t max_rows = 0;
   void take(std::vector<float>& all, std::int64_t first, const TensorView& rows) {
     EXPECT_EQ(first * rows.cols(), static_cast<std::int64_t>(all.size()));
     for (std::int64_t i = 0; i < rows.rows(); ++i) all.insert(all.end(), rows.row(i), rows.row(i) + rows.cols());
-    most_rows = std::max(most_rows, rows.rows());
+    max_rows = std::max(max_rows, rows.rows());
   }
   void take_logits(std::int64_t first, const TensorView& rows) override { take(logits, first, rows); }
   void take_hidden(std::int64_t first, const TensorView& rows) override { take(hidden, first, rows); }
@@ -40,7 +40,7 @@ TEST_P(RowSinkTest, GetsTheBitsOfTheLogitsInBlocksAndTheStatesTheyAreProductsOf)
     runner.run_into(tokens, chunk, all);
     ASSERT_EQ(all.logits.size(), whole.size());
     EXPECT_EQ(std::memcmp(all.logits.data(), whole.data(), whole.size() * sizeof(float)), 0) << chunk;
-    EXPECT_LE(all.most_rows, 64);
+    EXPECT_LE(all.max_rows, 64);
     ASSERT_EQ(all.hidden.size(), tokens.size() * width);
 
     // The states times the head are the logits.

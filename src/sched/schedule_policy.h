@@ -33,7 +33,7 @@ enum class StepOrder { kAsRanked, kDecodesFirst, kPromptsFirst };
 
 // What a policy is told at start. Each reads what it knows.
 struct PolicyOptions {
-  bool refuse_late = false;       // slo: refuse what cannot meet its targets any more
+  bool reject_late = false;       // slo: refuse what cannot meet its targets any more
   bool preempt_shorter = true;    // shortest-remaining: one that is much shorter takes a running one's place
   double first_quantum_ms = 0.0;  // mlfq: time of the first level; 0 = that of eight steps of one token
   double starvation_ms = 2000.0;  // mlfq: then a sequence that was not served is promoted
@@ -54,9 +54,9 @@ class SchedulePolicy {
   virtual bool preempts() const noexcept { return false; }
   // Whether rank() goes by cached_hint, which then is kept fresh.
   virtual bool uses_cached_hint() const noexcept { return false; }
-  // Why a waiting sequence should be given up now rather than served too late. Asked only where may_refuse().
-  virtual bool may_refuse() const noexcept { return false; }
-  virtual std::optional<Error> refuse(const Sequence&, const PolicyView&) const { return std::nullopt; }
+  // Why a waiting sequence should be given up now rather than served too late. Asked only where may_reject().
+  virtual bool may_reject() const noexcept { return false; }
+  virtual std::optional<Error> reject(const Sequence&, const PolicyView&) const { return std::nullopt; }
 
   // What happened, for policies that remember. Called on commit, never while planning. arrived() may set policy_slot.
   virtual void arrived(Sequence&, const PolicyView&) {}

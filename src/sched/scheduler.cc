@@ -44,7 +44,7 @@ void Scheduler::add(Sequence& sequence, const PolicyView& view) {
   if (policy_->uses_cached_hint()) look_up(sequence);
   policy_->arrived(sequence, complete(view));
   if (never_fits(sequence)) {
-    refused_.push_back(&sequence);
+    rejected_.push_back(&sequence);
     return;
   }
   waiting_.insert(place_of(sequence, policy_->rank(sequence, complete(view))));
@@ -59,7 +59,7 @@ StepPlan Scheduler::plan(const PolicyView& view) const {
 void Scheduler::plan(const PolicyView& view, StepPlan& plan) const {
   const PolicyView whole = complete(view);
   planner_.plan({.running = running_, .waiting = waiting_, .view = whole, .last_arrival = last_arrival_}, plan);
-  for (Sequence* sequence : refused_) plan.refused.push_back({sequence, *never_fits(*sequence)});
+  for (Sequence* sequence : rejected_) plan.rejected.push_back({sequence, *never_fits(*sequence)});
 }
 
 std::optional<TimePoint> Scheduler::next_change() const {
@@ -79,7 +79,7 @@ void Scheduler::launched(const StepPlan& plan, const PolicyView& view) {
     std::erase(running_, sequence);
     sequence->state = SequenceState::kWaiting;
     sequence->attached_pages = 0;
-    sequence->unserved = 0;
+    sequence->starved_steps = 0;
     ++sequence->preemptions;
   }
   for (const Admission& admission : plan.admitted) {
@@ -87,20 +87,20 @@ void Scheduler::launched(const StepPlan& plan, const PolicyView& view) {
     waiting_.erase(sequence);
     sequence.state = SequenceState::kRunning;
     sequence.attached_pages = static_cast<std::int32_t>(admission.match.pages.size());
-    sequence.unserved = 0;
+    sequence.starved_steps = 0;
     insert_running(sequence);
   }
-  for (const Admission& admission : plan.admitted) waiting_.count_overtaken(*admission.sequence);
+  for (const Admission& admission : plan.admitted) waiting_.count_bypassed(*admission.sequence);
   for (Sequence* sequence : plan.preempted) {
     waiting_.insert(place_of(*sequence, policy_->rank(*sequence, complete(view))));
   }
   for (Sequence* sequence : running_) {
-    if (!sequence->paused && sequence->remaining() > 0) ++sequence->unserved;
+    if (!sequence->paused && sequence->remaining() > 0) ++sequence->starved_steps;
   }
   for (const StepRow& row : plan.rows) {
     row.sequence->scheduled += row.n_tokens;
     ++row.sequence->in_flight;
-    row.sequence->unserved = 0;
+    row.sequence->starved_steps = 0;
   }
   if (policy_->uses_cached_hint()) refresh_hints();
 }
@@ -136,7 +136,7 @@ void Scheduler::remove(Sequence& sequence) {
   CHECK_EQ(sequence.in_flight, 0);
   waiting_.erase(sequence);
   std::erase(running_, &sequence);
-  std::erase(refused_, &sequence);
+  std::erase(rejected_, &sequence);
   sequence.state = SequenceState::kFinished;
   policy_->left(sequence);
 }

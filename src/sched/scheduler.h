@@ -63,9 +63,9 @@ class Scheduler {
   std::unique_ptr<SchedulePolicy> policy_;
   const kv::PagedCache& cache_;
   WaitingQueue waiting_;
-  std::vector<Sequence*> running_;  // by arrival
-  std::vector<Sequence*> refused_;  // can never fit; until the caller removes them
-  std::size_t next_hint_ = 0;       // of waiting_, whose cached_hint is looked up next
+  std::vector<Sequence*> running_;   // by arrival
+  std::vector<Sequence*> rejected_;  // can never fit; until the caller removes them
+  std::size_t next_hint_ = 0;        // of waiting_, whose cached_hint is looked up next
   TimePoint last_arrival_{};
   mutable StepPlanner planner_;  // const but for its scratch memory
 };

@@ -16,9 +16,9 @@ struct Config {
   std::int64_t long_prefill_tokens = 0;   // most tokens of one prompt in a step; 0 = no limit but the budget
   double tpot_target_ms = 0.0;  // the budget shrinks so that a step with decoding rows takes no longer; 0 = off
   BatchingMode batching = BatchingMode::kContinuous;
-  double batch_wait_ms = 50.0;        // dynamic and static: how long a batch waits to become full
-  std::int32_t most_overtaken = 64;   // then nobody may pass a waiting sequence any more
-  std::int32_t most_preemptions = 4;  // then a sequence is not preempted again while there is another
+  double batch_wait_ms = 50.0;       // dynamic and static: how long a batch waits to become full
+  std::int32_t max_bypassed = 64;    // then nobody may pass a waiting sequence any more
+  std::int32_t max_preemptions = 4;  // then a sequence is not preempted again while there is another
 };
 
 }  // namespace millrace::sched

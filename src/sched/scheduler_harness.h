@@ -117,9 +117,9 @@ class World {
           << "the plan has rows without pages";
     }
     scheduler_.launched(plan, view());
-    for (const Refusal& refusal : plan.refused) {
-      refused.emplace_back(refusal.sequence->id, refusal.error.message);
-      finish(*refusal.sequence);
+    for (const Rejection& rejection : plan.rejected) {
+      rejected.emplace_back(rejection.sequence->id, rejection.error.message);
+      finish(*rejection.sequence);
     }
     if (!plan.empty()) flights_.push_back(plan);
   }
@@ -162,14 +162,14 @@ class World {
     for (const auto& [id, s] : live_) {
       const Rank rank = scheduler_.policy().rank(*s, view());
       text += fmt::format("\n{} {} {} {} {} {} {} {} {} {} {} {} {} {}", id, s->tokens.size(), s->computed,
-                          s->scheduled, s->in_flight, s->preemptions, s->overtaken, s->unserved, s->attached_pages,
+                          s->scheduled, s->in_flight, s->preemptions, s->bypassed, s->starved_steps, s->attached_pages,
                           static_cast<int>(s->state), s->blocks.blocks().size(), s->cached_hint, rank.group, rank.key);
     }
     return text;
   }
 
   std::vector<SequenceId> finished;
-  std::vector<std::pair<SequenceId, std::string>> refused;
+  std::vector<std::pair<SequenceId, std::string>> rejected;
 
  private:
   void give_up_pages(Sequence& sequence) {
@@ -226,7 +226,7 @@ inline std::string to_text(const StepPlan& plan) {
   for (const StepRow& row : plan.rows) add(fmt::format("{}:{}", row.sequence->id, row.n_tokens));
   for (const Admission& admission : plan.admitted) add(fmt::format("+{}", admission.sequence->id));
   for (const Sequence* sequence : plan.preempted) add(fmt::format("-{}", sequence->id));
-  for (const Refusal& refusal : plan.refused) add(fmt::format("x{}", refusal.sequence->id));
+  for (const Rejection& rejection : plan.rejected) add(fmt::format("x{}", rejection.sequence->id));
   return text;
 }
 

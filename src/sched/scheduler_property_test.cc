@@ -12,8 +12,8 @@ namespace millrace::sched {
 namespace {
 
 constexpr int kSeeds = 4000;
-constexpr int kMostSteps = 20000;
-constexpr std::int32_t kMostStepsLeftOut = 32;
+constexpr int kMaxSteps = 20000;
+constexpr std::int32_t kMaxStepsLeftOut = 32;
 
 class Random {
  public:
@@ -31,7 +31,7 @@ WorldConfig random_config(Random& random) {
   WorldConfig config;
   const auto policies = all_policies();
   config.policy = policies[static_cast<std::size_t>(random.in(0, static_cast<std::int64_t>(policies.size()) - 1))].name;
-  config.options.refuse_late = random.chance(30);
+  config.options.reject_late = random.chance(30);
   config.options.starvation_ms = static_cast<double>(random.in(5, 200));
   const std::int64_t blocks[] = {1, 8, 16, 32};
   config.block_tokens = blocks[random.in(0, 3)];
@@ -44,8 +44,8 @@ WorldConfig random_config(Random& random) {
   limits.tpot_target_ms = random.chance(30) ? static_cast<double>(random.in(1, 10)) : 0.0;
   limits.batching = static_cast<BatchingMode>(random.chance(70) ? 0 : random.in(1, 2));
   limits.batch_wait_ms = static_cast<double>(random.in(0, 50));
-  limits.most_overtaken = static_cast<std::int32_t>(random.in(1, 8));
-  limits.most_preemptions = static_cast<std::int32_t>(random.in(1, 4));
+  limits.max_bypassed = static_cast<std::int32_t>(random.in(1, 8));
+  limits.max_preemptions = static_cast<std::int32_t>(random.in(1, 4));
   return config;
 }
 
@@ -76,10 +76,10 @@ class Invariants {
   // After the step was launched.
   void check_bounds() {
     for (const Sequence* sequence : world_.scheduler().waiting()) {
-      ASSERT_LE(sequence->overtaken, limits_.most_overtaken) << "F1";
+      ASSERT_LE(sequence->bypassed, limits_.max_bypassed) << "F1";
     }
     for (const Sequence* sequence : world_.scheduler().running()) {
-      ASSERT_TRUE(sequence->paused || sequence->unserved <= kMostStepsLeftOut) << "F2";
+      ASSERT_TRUE(sequence->paused || sequence->starved_steps <= kMaxStepsLeftOut) << "F2";
     }
   }
 
@@ -94,7 +94,7 @@ class Invariants {
       ASSERT_TRUE(sequence->state == SequenceState::kRunning) << "Q1";
       ASSERT_TRUE(seen.insert(sequence->id).second) << "Q1";
     }
-    for (const Refusal& refusal : plan_.refused) seen.insert(refusal.sequence->id);
+    for (const Rejection& rejection : plan_.rejected) seen.insert(rejection.sequence->id);
     ASSERT_EQ(seen.size(), world_.live()) << "Q1";
     world_.scheduler().check_integrity();
   }
@@ -138,11 +138,11 @@ class Invariants {
     for (const Sequence* victim : plan_.preempted) {
       ASSERT_EQ(victim->in_flight, 0);
       ASSERT_NE(victim, oldest_running()) << "F3";
-      if (victim->preemptions < limits_.most_preemptions) continue;
+      if (victim->preemptions < limits_.max_preemptions) continue;
       for (const Sequence* other : world_.scheduler().running()) {
         if (other == oldest_running() || other->in_flight > 0 || gone(other) || other->blocks.blocks().empty())
           continue;
-        ASSERT_GE(other->preemptions, limits_.most_preemptions) << "F3: there was another";
+        ASSERT_GE(other->preemptions, limits_.max_preemptions) << "F3: there was another";
       }
     }
   }
@@ -150,7 +150,7 @@ class Invariants {
   void progress() {
     bool somebody = false;
     for (const Sequence* sequence : world_.scheduler().waiting()) somebody = somebody || !sequence->paused;
-    if (!somebody || !world_.scheduler().running().empty() || !plan_.refused.empty()) return;
+    if (!somebody || !world_.scheduler().running().empty() || !plan_.rejected.empty()) return;
     const auto change = world_.scheduler().next_change();
     if (change && *change > world_.view().now && plan_.empty()) return;
     ASSERT_FALSE(plan_.empty()) << "P1";
@@ -159,7 +159,7 @@ class Invariants {
   // The head fits, so it is admitted: reckoned anew, the slow way.
   void head() {
     if (limits_.batching != BatchingMode::kContinuous || limits_.tpot_target_ms > 0.0) return;
-    if (!plan_.admitted.empty() || !plan_.preempted.empty() || !plan_.refused.empty()) return;
+    if (!plan_.admitted.empty() || !plan_.preempted.empty() || !plan_.rejected.empty()) return;
     const auto running = world_.scheduler().running();
     if (static_cast<std::int64_t>(running.size()) >= std::min(limits_.max_sequences, limits_.max_batched_tokens))
       return;
@@ -169,7 +169,7 @@ class Invariants {
     const Sequence* head = nullptr;
     std::optional<Place> first;
     for (Sequence* sequence : world_.scheduler().waiting()) {
-      if (sequence->overtaken >= limits_.most_overtaken) return;
+      if (sequence->bypassed >= limits_.max_bypassed) return;
       if (sequence->paused) continue;
       const Place place = place_of(*sequence, world_.scheduler().policy().rank(*sequence, world_.view()));
       if (!first || goes_before(place, *first)) {
@@ -215,7 +215,7 @@ class Invariants {
 
 // That the runs meet what they are to test.
 struct Coverage {
-  std::int64_t steps = 0, preempted = 0, swapped_back = 0, refused = 0, overtaken_to_the_limit = 0, two_in_flight = 0;
+  std::int64_t steps = 0, preempted = 0, swapped_back = 0, rejected = 0, overtaken_to_the_limit = 0, two_in_flight = 0;
 };
 
 class RandomRun {
@@ -228,7 +228,7 @@ class RandomRun {
     const bool two_in_flight = random_.chance(50);
     std::int64_t submitted = 0;
     for (int step = 0; submitted < requests || world_.live() > 0; ++step) {
-      ASSERT_LT(step, kMostSteps) << "it does not end: " << world_.dump();
+      ASSERT_LT(step, kMaxSteps) << "it does not end: " << world_.dump();
       const bool draining = submitted == requests;
       while (submitted < requests && random_.chance(30)) {
         world_.submit(random_request(random_, static_cast<SequenceId>(++submitted)));
@@ -258,11 +258,11 @@ class RandomRun {
   void count(const StepPlan& plan) {
     ++coverage_.steps;
     coverage_.preempted += static_cast<std::int64_t>(plan.preempted.size());
-    coverage_.refused += static_cast<std::int64_t>(plan.refused.size());
+    coverage_.rejected += static_cast<std::int64_t>(plan.rejected.size());
     coverage_.two_in_flight += world_.flights() > 0 && !plan.empty() ? 1 : 0;
     for (const Admission& admission : plan.admitted) {
       coverage_.swapped_back += admission.sequence->swapped ? 1 : 0;
-      const bool limit = admission.sequence->overtaken == world_.config().scheduling.most_overtaken;
+      const bool limit = admission.sequence->bypassed == world_.config().scheduling.max_bypassed;
       coverage_.overtaken_to_the_limit += limit ? 1 : 0;
     }
   }
@@ -310,7 +310,7 @@ TEST(SchedulerProperties, HoldUnderEveryPolicyAndModeForThousandsOfSeeds) {
   EXPECT_GT(coverage.steps, 50 * kSeeds);
   EXPECT_GT(coverage.preempted, kSeeds / 2);
   EXPECT_GT(coverage.swapped_back, kSeeds / 10);
-  EXPECT_GT(coverage.refused, kSeeds / 20);
+  EXPECT_GT(coverage.rejected, kSeeds / 20);
   EXPECT_GT(coverage.overtaken_to_the_limit, kSeeds / 10);
   EXPECT_GT(coverage.two_in_flight, kSeeds);
 }

@@ -124,8 +124,8 @@ TEST(Scheduler, RefusesWhatCanNeverFit) {
   world.submit({.id = 1, .prompt = 60, .answer = 5});
   world.submit({.id = 2, .prompt = 60, .answer = 4});
   EXPECT_EQ(to_text(world.step()), "2:60 +2 x1");
-  ASSERT_EQ(world.refused.size(), 1u);
-  EXPECT_EQ(world.refused[0].second, "prompt and answer may need 65 tokens of the KV cache, which holds 64");
+  ASSERT_EQ(world.rejected.size(), 1u);
+  EXPECT_EQ(world.rejected[0].second, "prompt and answer may need 65 tokens of the KV cache, which holds 64");
 }
 
 TEST(Scheduler, PreemptsTheLastInLineWherePagesRunOutAndTakesItBackLater) {
@@ -189,7 +189,7 @@ TEST(Scheduler, NeverPreemptsWhatIsInFlight) {
 }
 
 TEST(Scheduler, SmallOnesPassAHeadThatDoesNotFitButNotForEver) {
-  World world({.scheduling = {.most_overtaken = 3}, .pages = 8});
+  World world({.scheduling = {.max_bypassed = 3}, .pages = 8});
   world.submit({.id = 1, .prompt = 32, .answer = 60});
   world.step();
   world.submit({.id = 2, .prompt = 100, .answer = 4});  // needs seven pages
@@ -200,7 +200,7 @@ TEST(Scheduler, SmallOnesPassAHeadThatDoesNotFitButNotForEver) {
     world.step();
   }
   EXPECT_EQ(passed, (Ids{3, 4, 5}));
-  EXPECT_EQ(world.at(2).overtaken, 3);
+  EXPECT_EQ(world.at(2).bypassed, 3);
   Ids later;
   while (world.live() > 0) {
     for (const SequenceId one : admitted(world.step())) later.push_back(one);
@@ -222,7 +222,7 @@ TEST(Scheduler, AnUrgentSequenceTakesARunningOnesPlaceButNeverTheOldests) {
 }
 
 TEST(Scheduler, ASequenceIsNotPreemptedForUrgentOnesForEver) {
-  World world({.scheduling = {.max_sequences = 2, .most_preemptions = 2}, .policy = "priority"});
+  World world({.scheduling = {.max_sequences = 2, .max_preemptions = 2}, .policy = "priority"});
   world.submit({.id = 1, .answer = 400, .priority = 5});
   world.submit({.id = 2, .answer = 40, .priority = 5});
   world.step();
@@ -330,7 +330,7 @@ TEST(Scheduler, ARunningOneGetsThePagesThatSeveralWereLentTogether) {
 }
 
 // A decoding sequence of 16 tokens in pages of 16, with guesses.
-Sequence& guessed(World& world) {
+Sequence& drafted(World& world) {
   Sequence& sequence = world.submit({.id = 1, .prompt = 15, .answer = 12});
   while (sequence.output_tokens() == 0) world.step();
   sequence.drafts = {1, 2, 3};
@@ -341,7 +341,7 @@ Sequence& guessed(World& world) {
 TEST(Scheduler, ComputesBranchesWhereBudgetAndPagesAreLeft) {
   for (const auto& [budget, branches] : {std::pair{64, 3}, {13, 2}, {10, 2}, {9, 1}, {6, 1}, {5, 0}, {3, 0}}) {
     World world({.scheduling = {.max_batched_tokens = budget}});
-    guessed(world);
+    drafted(world);
     const StepPlan plan = world.scheduler().plan(world.view());
     ASSERT_EQ(plan.rows.size(), 1u);
     EXPECT_EQ(plan.rows[0].n_tokens, std::min(budget, 4));
@@ -351,7 +351,7 @@ TEST(Scheduler, ComputesBranchesWhereBudgetAndPagesAreLeft) {
   }
   for (const auto& [pages, branches] : {std::pair{8, 3}, {7, 2}, {6, 2}, {5, 1}, {4, 1}, {3, 0}, {2, 0}}) {
     World world({.scheduling = {.max_batched_tokens = 64}, .pages = pages});
-    guessed(world);  // its last token lies at the end of its first page: a branch copies that, and takes another
+    drafted(world);  // its last token lies at the end of its first page: a branch copies that, and takes another
     const StepPlan plan = world.scheduler().plan(world.view());
     EXPECT_EQ(plan.rows[0].branches, static_cast<std::size_t>(branches)) << pages;
   }

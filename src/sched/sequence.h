@@ -65,9 +65,9 @@ struct Sequence {
   int in_flight = 0;     // steps launched and not committed that it takes part in
   std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
   std::int32_t preemptions = 0;
-  std::int32_t overtaken = 0;       // sequences that arrived later and were admitted earlier
+  std::int32_t bypassed = 0;        // sequences that arrived later and were admitted earlier
   std::int32_t attached_pages = 0;  // of its pages, those that were published when it was admitted
-  std::int32_t unserved = 0;        // steps in a row that left it out although it could have taken part
+  std::int32_t starved_steps = 0;   // steps in a row that left it out although it could have taken part
   std::int64_t queued_tokens = 0;   // what it counts for among the tokens that wait
   std::uint32_t policy_slot = 0;    // the policy's: where it keeps what it remembers of this sequence
 
@@ -76,7 +76,7 @@ struct Sequence {
   std::int64_t output_tokens() const noexcept { return length() - prompt_tokens; }
   bool decoding() const noexcept { return output_tokens() > 0 && remaining() == 1; }
   // The most tokens that may be guessed: one more than those is drawn of them.
-  std::int64_t most_drafts() const noexcept { return std::max<std::int64_t>(0, max_total - length() - 1); }
+  std::int64_t max_drafts() const noexcept { return std::max<std::int64_t>(0, max_total - length() - 1); }
 };
 
 }  // namespace millrace::sched

@@ -5,17 +5,17 @@
 namespace millrace::sched {
 namespace {
 
-constexpr int kLookPast = 8;              // waiting ones that do not fit, behind which others are still tried
-constexpr std::size_t kMostVictims = 16;  // that one urgent sequence may take the places of
+constexpr int kLookPast = 8;             // waiting ones that do not fit, behind which others are still tried
+constexpr std::size_t kMaxVictims = 16;  // that one urgent sequence may take the places of
 
 constexpr std::size_t kFirstPlaces = 16;  // of the line that are sorted before more are asked for
 
 }  // namespace
 
-void StepPlanner::refuse_late() {
-  if (!policy_.may_refuse()) return;
+void StepPlanner::reject_late() {
+  if (!policy_.may_reject()) return;
   for (Sequence* sequence : input_->waiting.by_arrival()) {
-    if (auto error = policy_.refuse(*sequence, input_->view)) plan_->refused.push_back({sequence, std::move(*error)});
+    if (auto error = policy_.reject(*sequence, input_->view)) plan_->rejected.push_back({sequence, std::move(*error)});
   }
 }
 
@@ -54,9 +54,9 @@ void StepPlanner::line_up() {
   const WaitingQueue& waiting = input_->waiting;
   overdue_.clear();
   next_overdue_ = next_place_ = 0;
-  if (waiting.most_overtaken() >= config_.most_overtaken) {
+  if (waiting.max_bypassed() >= config_.max_bypassed) {
     for (Sequence* sequence : waiting.by_arrival()) {
-      if (sequence->overtaken >= config_.most_overtaken) overdue_.push_back(sequence);
+      if (sequence->bypassed >= config_.max_bypassed) overdue_.push_back(sequence);
     }
   }
   if (waiting.ranks_stay()) return;
@@ -81,13 +81,13 @@ void StepPlanner::line_up_all() {
 
 // Those overtaken too often by arrival, then the others as the policy has them; null at the end.
 Sequence* StepPlanner::next_in_line(Place& place) {
-  const auto refused = [&](const Sequence* sequence) {
-    return std::any_of(plan_->refused.begin(), plan_->refused.end(),
-                       [&](const Refusal& refusal) { return refusal.sequence == sequence; });
+  const auto rejected = [&](const Sequence* sequence) {
+    return std::any_of(plan_->rejected.begin(), plan_->rejected.end(),
+                       [&](const Rejection& rejection) { return rejection.sequence == sequence; });
   };
   while (next_overdue_ < overdue_.size()) {
     Sequence* sequence = overdue_[next_overdue_++];
-    if (sequence->paused || refused(sequence)) continue;
+    if (sequence->paused || rejected(sequence)) continue;
     place = place_of(*sequence, policy_.rank(*sequence, input_->view));
     return sequence;
   }
@@ -102,24 +102,24 @@ Sequence* StepPlanner::next_in_line(Place& place) {
       place = line_[next_place_++];
     }
     const Sequence& sequence = *place.sequence;
-    if (!sequence.paused && sequence.overtaken < config_.most_overtaken && !refused(&sequence)) return place.sequence;
+    if (!sequence.paused && sequence.bypassed < config_.max_bypassed && !rejected(&sequence)) return place.sequence;
   }
 }
 
 // Whether nobody who arrived earlier and keeps waiting would be overtaken once too often.
 bool StepPlanner::may_pass(const Sequence& sequence) const {
   const auto joined = static_cast<std::int32_t>(plan_->admitted.size());
-  if (input_->waiting.most_overtaken() + joined < config_.most_overtaken) return true;
+  if (input_->waiting.max_bypassed() + joined < config_.max_bypassed) return true;
   for (const Sequence* earlier : input_->waiting.by_arrival()) {
     if (!arrived_before(*earlier, sequence)) return true;
     if (earlier->paused) continue;
-    std::int32_t overtaken = earlier->overtaken;
+    std::int32_t bypassed = earlier->bypassed;
     bool joins = false;
     for (const Admission& admission : plan_->admitted) {
       joins = joins || admission.sequence == earlier;
-      overtaken += arrived_before(*earlier, *admission.sequence) ? 1 : 0;
+      bypassed += arrived_before(*earlier, *admission.sequence) ? 1 : 0;
     }
-    if (!joins && overtaken >= config_.most_overtaken) return false;
+    if (!joins && bypassed >= config_.max_bypassed) return false;
   }
   return true;
 }
@@ -230,11 +230,11 @@ bool StepPlanner::make_room(const Member& member, const PeakDemand& demand) {
   for (const auto& [paused, spared] : {Round{true, true}, Round{true, false}, Round{false, true}}) {
     if (paused ? !paused_ones_ : !policy_.preempts()) continue;
     if (!spared && !all_paused) continue;
-    for (std::size_t i = members_.size(); i-- > 0 && victims_.size() < kMostVictims;) {
+    for (std::size_t i = members_.size(); i-- > 0 && victims_.size() < kMaxVictims;) {
       Member& victim = members_[i];
       const Sequence& sequence = *victim.place.sequence;
       if (sequence.paused != paused || sequence.state != SequenceState::kRunning || !may_be_victim(victim)) continue;
-      if (spared && sequence.preemptions >= config_.most_preemptions) continue;
+      if (spared && sequence.preemptions >= config_.max_preemptions) continue;
       if (!paused && victim.place.rank.group <= member.place.rank.group) break;
       if (account_.free_slots > 0 && gain(victim) == 0) continue;
       take_out(victim);

@@ -15,7 +15,7 @@ constexpr double kOutlier = 3.0;        // a time this many times off counts as 
 constexpr std::int64_t kSettled = 64;   // ... once as many steps were seen; and then a fit is made
 constexpr std::int64_t kFitEvery = 8;   // only after some more
 constexpr double kGreatestTime = 1e7;   // milliseconds; beyond it is no measurement
-constexpr double kLeastTime = 1e-6;
+constexpr double kMinTime = 1e-6;
 
 // 1, 2, 3, 4, 6, 8, 12, 16, 24 ...
 std::size_t bucket_of(std::int64_t tokens, std::size_t buckets) noexcept {
@@ -28,9 +28,9 @@ std::size_t bucket_of(std::int64_t tokens, std::size_t buckets) noexcept {
 }  // namespace
 
 void StepCostEstimator::observe(const StepWork& work, double milliseconds) noexcept {
-  if (work.tokens <= 0 || !(milliseconds >= kLeastTime) || !(milliseconds <= kGreatestTime)) return;
+  if (work.tokens <= 0 || !(milliseconds >= kMinTime) || !(milliseconds <= kGreatestTime)) return;
   if (++observations_ > kSettled) {
-    const double expected = std::max(cost_.milliseconds(work), kLeastTime);
+    const double expected = std::max(cost_.milliseconds(work), kMinTime);
     milliseconds = std::clamp(milliseconds, expected / kOutlier, expected * kOutlier);
   }
   Bucket& bucket = buckets_[bucket_of(work.tokens, kBuckets)];

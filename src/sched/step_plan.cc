@@ -7,7 +7,7 @@ namespace millrace::sched {
 void StepPlan::clear() noexcept {
   preempted.clear();
   admitted.clear();
-  refused.clear();
+  rejected.clear();
   rows.clear();
 }
 

@@ -29,7 +29,7 @@ struct Admission {
   kv::PrefixMatch match;  // nothing for one that has pages already or comes back from swap space
 };
 
-struct Refusal {
+struct Rejection {
   Sequence* sequence = nullptr;
   Error error;
 };
@@ -39,7 +39,7 @@ struct Refusal {
 struct StepPlan {
   std::vector<Sequence*> preempted;  // or waiting, with pages that a session lent it
   std::vector<Admission> admitted;
-  std::vector<Refusal> refused;
+  std::vector<Rejection> rejected;
   std::vector<StepRow> rows;
   bool empty() const noexcept { return rows.empty(); }
   void clear() noexcept;

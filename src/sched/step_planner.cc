@@ -17,7 +17,7 @@ void StepPlanner::plan(const StepInput& input, StepPlan& plan) {
   plan.clear();
   gather();
   find_pages();
-  refuse_late();
+  reject_late();
   admit();
   share_budget();
 }
@@ -99,7 +99,7 @@ std::optional<std::size_t> StepPlanner::page_victim() const {
     for (const bool paused : {true, false}) {
       for (std::size_t i = members_.size(); i-- > 0;) {
         const Sequence& sequence = *members_[i].place.sequence;
-        if (sequence.paused != paused || (spared && sequence.preemptions >= config_.most_preemptions)) continue;
+        if (sequence.paused != paused || (spared && sequence.preemptions >= config_.max_preemptions)) continue;
         if (may_be_victim(members_[i]) && gain(members_[i]) > 0) return i;
       }
     }
@@ -264,7 +264,7 @@ void StepPlanner::share_budget() {
     limits_time_ = work_.tokens > 0;
   }
   for (Member& member : members_) {
-    if (member.takes_part && member.place.sequence->unserved >= kMostUnserved && budget_ > 0) give(member, 1);
+    if (member.takes_part && member.place.sequence->starved_steps >= kMaxStarvedSteps && budget_ > 0) give(member, 1);
   }
   switch (policy_.step_order()) {
     case StepOrder::kDecodesFirst:

@@ -15,7 +15,7 @@
 namespace millrace::sched {
 
 // Steps in a row that may leave a running sequence out; then it gets a token before all others.
-inline constexpr std::int32_t kMostUnserved = 16;
+inline constexpr std::int32_t kMaxStarvedSteps = 16;
 
 // What there is when a step is planned.
 struct StepInput {
@@ -79,7 +79,7 @@ class StepPlanner {
   StepWork decode_work() const;
 
   // step_admission.cc
-  void refuse_late();
+  void reject_late();
   void admit();
   bool may_start_batch() const;
   std::int64_t prompt_room() const;

@@ -18,7 +18,7 @@ void WaitingQueue::insert(const Place& place) {
   if (ranks_stay_) by_rank_.insert(std::upper_bound(by_rank_.begin(), by_rank_.end(), place, goes_after), place);
   sequence->queued_tokens = sequence->remaining();
   tokens_ += sequence->queued_tokens;
-  most_overtaken_ = std::max(most_overtaken_, sequence->overtaken);
+  max_bypassed_ = std::max(max_bypassed_, sequence->bypassed);
 }
 
 void WaitingQueue::erase(Sequence& sequence) {
@@ -32,17 +32,17 @@ void WaitingQueue::erase(Sequence& sequence) {
     by_rank_.erase(std::next(line).base());
   }
   tokens_ -= std::exchange(sequence.queued_tokens, 0);
-  if (sequence.overtaken > 0 && sequence.overtaken == most_overtaken_) {
-    most_overtaken_ = 0;
-    for (const Sequence* one : by_arrival_) most_overtaken_ = std::max(most_overtaken_, one->overtaken);
+  if (sequence.bypassed > 0 && sequence.bypassed == max_bypassed_) {
+    max_bypassed_ = 0;
+    for (const Sequence* one : by_arrival_) max_bypassed_ = std::max(max_bypassed_, one->bypassed);
   }
 }
 
-void WaitingQueue::count_overtaken(const Sequence& later) {
+void WaitingQueue::count_bypassed(const Sequence& later) {
   for (Sequence* sequence : by_arrival_) {
     if (!arrived_before(*sequence, later)) return;
     if (sequence->paused) continue;
-    most_overtaken_ = std::max(most_overtaken_, ++sequence->overtaken);
+    max_bypassed_ = std::max(max_bypassed_, ++sequence->bypassed);
   }
 }
 
@@ -60,13 +60,13 @@ void WaitingQueue::check_integrity() const {
     CHECK_EQ(sequence.scheduled, sequence.computed);
     CHECK_LT(sequence.scheduled, sequence.length());
     tokens += sequence.queued_tokens;
-    most = std::max(most, sequence.overtaken);
+    most = std::max(most, sequence.bypassed);
   }
   for (const Place& place : by_rank_) {
     CHECK(std::binary_search(by_arrival_.begin(), by_arrival_.end(), place.sequence, in_order_of_arrival));
   }
   CHECK_EQ(tokens, tokens_);
-  CHECK_EQ(most, most_overtaken_);
+  CHECK_EQ(most, max_bypassed_);
 }
 
 }  // namespace millrace::sched

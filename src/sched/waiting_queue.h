@@ -16,7 +16,7 @@ class WaitingQueue {
   void insert(const Place& place);
   void erase(Sequence& sequence);  // nothing if it does not wait
   // `later` is admitted: counts for all that arrived earlier, wait still and could have been admitted.
-  void count_overtaken(const Sequence& later);
+  void count_bypassed(const Sequence& later);
 
   std::span<Sequence* const> by_arrival() const noexcept { return by_arrival_; }
   // The policy's order, the first at the end; empty where ranks change.
@@ -25,7 +25,7 @@ class WaitingQueue {
   // Tokens that those waiting have still to compute.
   std::int64_t tokens() const noexcept { return tokens_; }
   // Of the one that was overtaken most often.
-  std::int32_t most_overtaken() const noexcept { return most_overtaken_; }
+  std::int32_t max_bypassed() const noexcept { return max_bypassed_; }
 
   void check_integrity() const;
 
@@ -33,7 +33,7 @@ class WaitingQueue {
   std::vector<Sequence*> by_arrival_;
   std::vector<Place> by_rank_;
   std::int64_t tokens_ = 0;
-  std::int32_t most_overtaken_ = 0;
+  std::int32_t max_bypassed_ = 0;
   bool ranks_stay_;
 };
 

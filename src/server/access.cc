@@ -7,7 +7,7 @@
 namespace millrace::server {
 namespace {
 
-constexpr int kGuesses = 20;  // failures a minute of one address, before it has to wait
+constexpr int kDraftTokens = 20;  // failures a minute of one address, before it has to wait
 constexpr double kMinuteMs = 60'000.0;
 constexpr std::size_t kAddresses = 4096;  // whose failures are remembered
 constexpr unsigned kEverything = 7;
@@ -164,7 +164,7 @@ std::optional<Access::Key> Access::find(std::string_view shown) const {
 }
 
 Result<Caller> Access::caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
-                              ApiError& refusal) const {
+                              ApiError& rejection) const {
   if (!has_keys_) return open_;
   const std::lock_guard lock(mutex_);
   std::optional<Key> found;
@@ -180,15 +180,17 @@ Result<Caller> Access::caller(std::span<const std::string_view> shown, const std
       found = key;
     }
   }
-  if (guesses_.size() > kAddresses) guesses_.clear();
-  const auto guess = guesses_.find(peer);
-  if (guess != guesses_.end() && milliseconds_between(guess->second.since, now) > kMinuteMs) guesses_.erase(guess);
+  if (draft_tokens_.size() > kAddresses) draft_tokens_.clear();
+  const auto draft_token = draft_tokens_.find(peer);
+  if (draft_token != draft_tokens_.end() && milliseconds_between(draft_token->second.since, now) > kMinuteMs)
+    draft_tokens_.erase(draft_token);
   if (found) return caller_of(found->tenant, found->scopes);
-  Guesses& mine = guesses_[peer];
+  DraftTokens& mine = draft_tokens_[peer];
   if (mine.failed++ == 0) mine.since = now;
-  refusal = mine.failed > kGuesses ? ApiError(429, "too_many_failures", "", "too many requests without a valid API key")
-            : shown.empty() ? ApiError(401, "missing_api_key", "", "an API key is needed: Authorization: Bearer KEY")
-                            : ApiError(401, "invalid_api_key", "", "the API key is not valid");
+  rejection = mine.failed > kDraftTokens
+                  ? ApiError(429, "too_many_failures", "", "too many requests without a valid API key")
+              : shown.empty() ? ApiError(401, "missing_api_key", "", "an API key is needed: Authorization: Bearer KEY")
+                              : ApiError(401, "invalid_api_key", "", "the API key is not valid");
   return Error{};
 }
 

@@ -48,7 +48,7 @@ class Access {
   // keys configured everybody may do everything. Compares in constant time over all keys; 401, or 429 for a peer that
   // keeps guessing.
   Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
-                        ApiError& refusal) const;
+                        ApiError& rejection) const;
 
   // Counts a request against its tenant's quota, and gives its place back.
   std::optional<ApiError> begin_request(const Caller& caller, TimePoint now) const;
@@ -69,7 +69,7 @@ class Access {
     std::int64_t running = 0;
     TimePoint filled{};
   };
-  struct Guesses {
+  struct DraftTokens {
     int failed = 0;
     TimePoint since{};
   };
@@ -88,7 +88,7 @@ class Access {
   mutable std::mutex mutex_;  // of what follows
   std::vector<Key> keys_;
   mutable std::vector<Tenant> tenants_;  // never fewer: callers know them by number
-  mutable std::unordered_map<std::string, Guesses> guesses_;
+  mutable std::unordered_map<std::string, DraftTokens> draft_tokens_;
 };
 
 }  // namespace millrace::server

@@ -42,8 +42,8 @@ class Answers {
         {.name = "now", .parameters = nullptr}};
     task_.requests.resize(1);
     const std::atomic<bool> cancelled = false;
-    const auto refused = add_grammar(task_, cancelled);
-    EXPECT_FALSE(refused.has_value()) << refused->message;
+    const auto rejected = add_grammar(task_, cancelled);
+    EXPECT_FALSE(rejected.has_value()) << rejected->message;
   }
 
   bool fit(const std::string& text) const {

@@ -160,7 +160,7 @@ Result<void> read_anthropic_tools(Fields& to, const Json& value, FieldNotes& not
     if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
     const Json type = tool.value("type", Json());
     if (!type.is_null() && !type.is_string()) return GenerationSchema::wrong_type(path + ".type", "a string");
-    if (!type.is_null() && type != "custom") return refuse_service_tool(type, path);
+    if (!type.is_null() && type != "custom") return reject_service_tool(type, path);
     note_members(tool, {"type", "name", "description", "input_schema", "strict", "cache_control"}, notes);
     if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
     const Json input = tool.value("input_schema", Json());
@@ -245,10 +245,10 @@ void add_anthropic_not_done(GenerationSchema& s) {
   const Json keep_all = {{"type", "clear_thinking_20251015"}, {"keep", "all"}};
   s.listed("metadata", "the server knows its clients by their keys", {{"type", "object"}})
       .listed("service_tier", "there is one", {{"enum", {"auto", "standard_only"}}})
-      .refused("container", "this server runs no code")
-      .refused("mcp_servers", kNoToolsOfItsOwn, {Json::array()})
-      .refused("context_management", "the client keeps the conversation",
-               {Json::object(), {{"edits", Json::array()}}, {{"edits", Json::array({keep_all})}}});
+      .rejected("container", "this server runs no code")
+      .rejected("mcp_servers", kNoToolsOfItsOwn, {Json::array()})
+      .rejected("context_management", "the client keeps the conversation",
+                {Json::object(), {{"edits", Json::array()}}, {{"edits", Json::array({keep_all})}}});
 }
 
 Result<void> read_stop_sequences(Fields& to, const Json& value) {

@@ -65,7 +65,7 @@ Json ApiError::json(Dialect dialect) const {
 }
 
 http::Reply ApiError::reply(Dialect dialect) const {
-  http::Reply reply{.status = status, .body = dumped(json(dialect)), .refusal = code};
+  http::Reply reply{.status = status, .body = dumped(json(dialect)), .rejection = code};
   if (retry_after > 0) reply.headers.add("retry-after", std::to_string(retry_after));
   if (status == 401) reply.headers.add("www-authenticate", "Bearer");
   return reply;

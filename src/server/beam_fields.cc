@@ -7,7 +7,7 @@ namespace {
 using Fields = GenerationFields;
 using decode::EarlyStopping;
 
-constexpr std::int64_t kMostBeams = 64;
+constexpr std::int64_t kMaxBeams = 64;
 
 }  // namespace
 
@@ -18,13 +18,13 @@ void add_beam_fields(GenerationSchema& schema) {
           "use_beam_search", [](Fields& f) -> auto& { return f.use_beam_search; },
           "Search for the n likeliest answers instead of drawing n; they come when the search is over")
       .integer(
-          "num_beams", [](Fields& f) -> auto& { return f.beams.width; }, 1, kMostBeams,
+          "num_beams", [](Fields& f) -> auto& { return f.beams.width; }, 1, kMaxBeams,
           "Beams of the search; default: best_of or n")
       .number(
           "length_penalty", [](Fields& f) -> auto& { return f.beams.length_penalty; }, {-10.0, 10.0},
           "An answer's log probability is divided by its length to this power")
       .integer(
-          "num_beam_groups", [](Fields& f) -> auto& { return f.beams.groups; }, 1, kMostBeams,
+          "num_beam_groups", [](Fields& f) -> auto& { return f.beams.groups; }, 1, kMaxBeams,
           "Groups of beams that avoid each other's tokens; divides num_beams")
       .number(
           "diversity_penalty", [](Fields& f) -> auto& { return f.beams.diversity_penalty; }, {0.0, 100.0},

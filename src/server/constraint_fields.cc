@@ -175,7 +175,7 @@ void add_constraint_fields(GenerationSchema& schema) {
              object, read_structured_outputs)
       .field("guided_choice", "structured_outputs.choice under its older name", {{"type", {"array", "null"}}},
              [](Fields& f, const Json& value) { return constrain_to_choice(f, "guided_choice", value); })
-      .refused("guided_whitespace_pattern", "see structured_outputs.disable_any_whitespace")
+      .rejected("guided_whitespace_pattern", "see structured_outputs.disable_any_whitespace")
       .listed("guided_decoding_backend", "there is one", {{"type", "string"}});
   add_schema("guided_json", "structured_outputs.json under its older name");
   add_schema("json_schema", "The same (llama-server's name)");

@@ -31,7 +31,7 @@ void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model
   task.request_id = job->request_id;
   task.created = unix_time();
   if (auto prepared = job->route.prepare(task); !prepared) return job->fail(prepared.error());
-  if (const auto refused = add_grammar(task, job->abandoned)) return job->fail(*refused);
+  if (const auto rejected = add_grammar(task, job->abandoned)) return job->fail(*rejected);
   if (task.session) {
     if (task.requests.size() > 1) {
       return job->fail(make_error(ErrorCode::kInvalidArgument, "prompt", "a session goes on with one prompt"));
@@ -63,7 +63,7 @@ void read(const std::shared_ptr<Job>& job) {
   if (!body) return job->fail(body.error());
   job->request.body = {};
   if (auto fine = job->route.read(*body, job->task.fields, job->notes); !fine) return job->fail(fine.error());
-  if (const auto refused = job->service.refuse_unknown(job->notes)) return job->fail(*refused);
+  if (const auto rejected = job->service.reject_unknown(job->notes)) return job->fail(*rejected);
   job->service.settle_billing_header(job->task.fields);
   if (!job->task.fields.session_id.empty()) {
     auto session = job->service.sessions().find(job->task.fields.session_id, job->caller);
@@ -170,7 +170,7 @@ class Generation final : public http::Responder {
   }
 
   http::Reply finished(http::Reply reply) {
-    if (engine_had_it_) reply.refusal.clear();  // has its line in the log
+    if (engine_had_it_) reply.rejection.clear();  // has its line in the log
     answered_ = true;
     reply.headers.add("x-request-id", job_->request_id);
     add_name_list(reply, "x-ignored-params", job_->notes.ignored, "_.");
@@ -187,8 +187,8 @@ class Generation final : public http::Responder {
 
 std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, Call call) {
   if (service.alarm().raised()) return std::make_unique<http::ReadyReply>(engine_failure().reply(route.dialect()));
-  if (const auto refused = service.access().begin_request(call.caller, Env::system().now())) {
-    return std::make_unique<http::ReadyReply>(refused->reply(route.dialect()));
+  if (const auto rejected = service.access().begin_request(call.caller, Env::system().now())) {
+    return std::make_unique<http::ReadyReply>(rejected->reply(route.dialect()));
   }
   auto job = std::make_shared<Job>(service, route, std::move(call.request), call.caller, std::move(call.wake));
   job->request_id = service.request_id(job->request);

@@ -36,8 +36,8 @@ void add_fields_not_done(GenerationSchema& schema) {
       .listed("prompt_cache_key", "prefixes are found by their tokens", {{"type", "string"}})
       .listed("prompt_cache_retention", "pages stay as long as there is room",
               {{"enum", {"in_memory", "in-memory", "24h"}}})
-      .refused("vllm_xargs", "there are no further processors of logits", {Json::object()})
-      .refused("kv_transfer_params", "keys and values stay in this server", {Json::object()});
+      .rejected("vllm_xargs", "there are no further processors of logits", {Json::object()})
+      .rejected("kv_transfer_params", "keys and values stay in this server", {Json::object()});
 }
 
 // {"50256": -100}
@@ -255,10 +255,10 @@ void add_serving_fields(GenerationSchema& schema) {
           "expected_tokens", [](Fields& f) -> auto& { return f.expected_tokens; }, 0, L::kMaxTokens,
           "How long the answer will be, if the client knows")
       .integer(
-          "spec_tokens", [](Fields& f) -> auto& { return f.spec_tokens; }, 0, draft::kMostTokens,
+          "spec_tokens", [](Fields& f) -> auto& { return f.spec_tokens; }, 0, draft::kMaxTokens,
           "Speculate on at most as many tokens a step, where the server speculates; 0 = not")
       .integer(
-          "spec_branches", [](Fields& f) -> auto& { return f.spec_branches; }, 1, draft::kMostChains,
+          "spec_branches", [](Fields& f) -> auto& { return f.spec_branches; }, 1, draft::kMaxChains,
           "And on at most as many ways on at once; no more than the server's --spec-branches")
       .boolean(
           "timings", [](Fields& f) -> auto& { return f.timings; },

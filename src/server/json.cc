@@ -12,23 +12,23 @@ Result<Json> parse_json(std::string_view text) {
   }
   std::vector<std::unordered_set<std::string>> keys;  // of the objects that are open
   std::string problem;
-  const auto refuse = [&](std::string what) {
+  const auto reject = [&](std::string what) {
     problem = std::move(what);
     throw std::length_error("");
   };
   const auto look = [&](int depth, Json::parse_event_t event, Json& parsed) {
     using Event = Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
-      if (depth >= JsonLimits::kDepth) refuse(fmt::format("the body nests deeper than {}", JsonLimits::kDepth));
+      if (depth >= JsonLimits::kDepth) reject(fmt::format("the body nests deeper than {}", JsonLimits::kDepth));
     }
     if (event == Event::object_start) keys.emplace_back();
     if (event == Event::object_end) keys.pop_back();
     if (event == Event::key) {
       auto& mine = keys.back();
       if (mine.size() >= JsonLimits::kKeys) {
-        refuse(fmt::format("an object of the body has more than {} keys", JsonLimits::kKeys));
+        reject(fmt::format("an object of the body has more than {} keys", JsonLimits::kKeys));
       }
-      if (!mine.insert(parsed.get_ref<const std::string&>()).second) refuse("a key of the body comes twice");
+      if (!mine.insert(parsed.get_ref<const std::string&>()).second) reject("a key of the body comes twice");
     }
     return true;
   };

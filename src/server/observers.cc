@@ -32,7 +32,7 @@ void Observers::request(const observe::RequestRecord& record) {
   if (spans_ != nullptr) spans_->request(record);
 }
 
-void Observers::refusal(const observe::RequestRecord& record) {
+void Observers::rejection(const observe::RequestRecord& record) {
   if (log_requests_) access_log_.request(record);
 }
 

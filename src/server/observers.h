@@ -32,7 +32,7 @@ class Observers {
   void attach(engine::Engine& engine, observe::ServedModel model);
   void request(const observe::RequestRecord& record);
   // One that no model ever saw.
-  void refusal(const observe::RequestRecord& record);
+  void rejection(const observe::RequestRecord& record);
   observe::Metrics& metrics() noexcept { return metrics_; }
   // As Prometheus reads it; what was dropped is filled in.
   std::string text(observe::Snapshot snapshot);

@@ -12,7 +12,7 @@ thread_local bool in_pool = false;
 
 bool PrepPool::inside() noexcept { return in_pool; }
 
-PrepPool::PrepPool(int threads, std::size_t most_queued) : most_queued_(most_queued) {
+PrepPool::PrepPool(int threads, std::size_t max_queued) : max_queued_(max_queued) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -28,7 +28,7 @@ PrepPool::~PrepPool() {
 bool PrepPool::run(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() >= most_queued_ || stopping_) return false;
+    if (queue_.size() >= max_queued_ || stopping_) return false;
     queue_.push_back(std::move(work));
   }
   wake_.notify_one();

@@ -13,7 +13,7 @@ namespace millrace::server {
 // should look and return at once.
 class PrepPool {
  public:
-  explicit PrepPool(int threads, std::size_t most_queued = 4096);
+  explicit PrepPool(int threads, std::size_t max_queued = 4096);
   ~PrepPool();  // what is queued is not run
   // False: too much is queued.
   bool run(std::function<void()> work);
@@ -21,7 +21,7 @@ class PrepPool {
 
  private:
   void work();
-  const std::size_t most_queued_;
+  const std::size_t max_queued_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;

@@ -191,7 +191,7 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
              list(&Fields::documents))
       .field("chat_template_kwargs", "Further variables of the template", {{"type", {"object", "null"}}},
              list(&Fields::chat_template_kwargs))
-      .refused("chat_template", "a request brings no code")
+      .rejected("chat_template", "a request brings no code")
       .field("tool_choice", "none, auto, required, or an object that names a function or several", tool_choice_shape(),
              set_tool_choice)
       .boolean(
@@ -206,7 +206,7 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
       .boolean(
           "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
           "Tokens that begin a text, besides those of the template; default false")
-      .refused("echo", "an answer has not the last message in it", {false});
+      .rejected("echo", "an answer has not the last message in it", {false});
   add_reasoning_fields(schema);
 }
 

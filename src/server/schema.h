@@ -61,7 +61,7 @@ class Schema {
     return field(std::move(name), std::move(about), {{"type", {"object", "null"}}}, Set());
   }
   // Not done: null and what asks for nothing (`neutral`) are taken, else kUnsupported, and `why`.
-  Schema& refused(const std::string& name, const std::string& why, std::vector<Json> neutral = {}) {
+  Schema& rejected(const std::string& name, const std::string& why, std::vector<Json> neutral = {}) {
     Json shape = {{"enum", neutral}, {"x-not-done", "refused"}};
     shape["enum"].push_back(nullptr);
     return field(name, "Refused: " + why, std::move(shape),

@@ -18,7 +18,7 @@ Schema<Fields> schema() {
       .listed("outer.style", "of no use here", {{"enum", {"plain", "fancy"}}}, {"plain"})
       .listed("user", "of no use here", {{"type", "string"}, {"maxLength", 3}}, {},
               [](Fields& f, const Json& value) { f.user = value.get<std::string>(); })
-      .refused("edits", "nothing is edited", {Json::array(), {{"a", 1}, {"b", 2}}});
+      .rejected("edits", "nothing is edited", {Json::array(), {{"a", 1}, {"b", 2}}});
   s.required("outer.depth");
   return s;
 }

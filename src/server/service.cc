@@ -112,7 +112,7 @@ Service::~Service() { models_.stop(); }
 
 // Another site's page must not talk to a server on this machine: neither by a name that it pointed here, nor with the
 // browser's blessing.
-std::optional<ApiError> Service::refuse_browser(const http::Request& head) const {
+std::optional<ApiError> Service::reject_browser(const http::Request& head) const {
   const std::string host = host_name(head.headers.get("host"));
   if (!config_.allowed_hosts.empty() && head.peer != "unix" &&
       std::ranges::find(config_.allowed_hosts, host) == config_.allowed_hosts.end()) {
@@ -149,15 +149,15 @@ http::Headers Service::common_headers(const http::Request& request) {
   return headers;
 }
 
-std::optional<http::Reply> Service::refuse(const http::Request& head) {
-  auto refusal = find_refusal(head);
-  if (refusal && refusal->status != 204) add_missing(*refusal, common_headers(head));
-  return refusal;
+std::optional<http::Reply> Service::reject(const http::Request& head) {
+  auto rejection = find_rejection(head);
+  if (rejection && rejection->status != 204) add_missing(*rejection, common_headers(head));
+  return rejection;
 }
 
-std::optional<http::Reply> Service::find_refusal(const http::Request& head) const {
+std::optional<http::Reply> Service::find_rejection(const http::Request& head) const {
   const Dialect dialect = dialect_of(head.path);
-  if (const auto refused = refuse_browser(head)) return refused->reply(dialect);
+  if (const auto rejected = reject_browser(head)) return rejected->reply(dialect);
   if (head.method == "OPTIONS" && head.headers.has("origin")) {
     http::Reply reply{.status = 204, .headers = cors_headers(head)};
     reply.headers.add("access-control-allow-methods", "GET, POST, DELETE");
@@ -166,9 +166,9 @@ std::optional<http::Reply> Service::find_refusal(const http::Request& head) cons
     return reply;
   }
   if (!is_open(head.path) && !(head.path == "/metrics" && config_.open_metrics)) {
-    ApiError refusal;
-    const auto caller = access_.caller(shown_keys(head.headers), head.peer, env_.now(), refusal);
-    if (!caller) return refusal.reply(dialect);
+    ApiError rejection;
+    const auto caller = access_.caller(shown_keys(head.headers), head.peer, env_.now(), rejection);
+    if (!caller) return rejection.reply(dialect);
   }
   if (head.method == "POST") {
     std::string_view type = head.headers.get("content-type");
@@ -210,7 +210,7 @@ std::unique_ptr<http::Responder> Service::handle(http::Request request, http::Wa
 
 std::unique_ptr<http::Responder> Service::dispatch(http::Request request, http::Wake wake) {
   const Dialect dialect = dialect_of(request.path);
-  const auto refuse_with = [&](const ApiError& why, const std::string& allowed = {}) {
+  const auto reject_with = [&](const ApiError& why, const std::string& allowed = {}) {
     http::Reply reply = why.reply(dialect);
     if (!allowed.empty()) reply.headers.add("allow", allowed);
     return std::make_unique<http::ReadyReply>(std::move(reply));
@@ -218,21 +218,21 @@ std::unique_ptr<http::Responder> Service::dispatch(http::Request request, http::
   std::string parameter, allowed;
   const Route* route = find(request.method == "HEAD" ? "GET" : request.method, request.path, parameter, allowed);
   if (route == nullptr && !allowed.empty()) {
-    return refuse_with(ApiError(405, "method_not_allowed", "", "this path does not take that method"), allowed);
+    return reject_with(ApiError(405, "method_not_allowed", "", "this path does not take that method"), allowed);
   }
-  if (route == nullptr) return refuse_with(ApiError(404, "not_found", "", "there is no such path"));
+  if (route == nullptr) return reject_with(ApiError(404, "not_found", "", "there is no such path"));
   // Who asks an open path shows no key, and that is no failed guess.
   Result<Caller> caller = Caller{};
   if (!is_open(request.path) && !(request.path == "/metrics" && config_.open_metrics)) {
-    ApiError refusal;
-    caller = access_.caller(shown_keys(request.headers), request.peer, env_.now(), refusal);
-    if (!caller) return refuse_with(refusal);
+    ApiError rejection;
+    caller = access_.caller(shown_keys(request.headers), request.peer, env_.now(), rejection);
+    if (!caller) return reject_with(rejection);
     if (!caller->may(route->scope)) {
-      return refuse_with(ApiError(403, "scope_missing", "", "this API key does not open that path"));
+      return reject_with(ApiError(403, "scope_missing", "", "this API key does not open that path"));
     }
   }
   if (draining_ && route->scope == Scope::kInfer) {
-    return refuse_with(ApiError(503, "shutting_down", "", "the server is shutting down"));
+    return reject_with(ApiError(503, "shutting_down", "", "the server is shutting down"));
   }
   Call call{std::move(request), *caller, std::move(parameter), std::move(wake)};
   if (route->generation != nullptr) return generate(*this, route->generation(), std::move(call));
@@ -260,16 +260,16 @@ void Service::finished(const http::Exchange& exchange) {
   observers_.metrics().http(exchange, route == nullptr ? "" : route->path);
   if (exchange.status == 401) observers_.metrics().auth_failure();
   if (exchange.status == 429) observers_.metrics().rejected("capacity");
-  if (exchange.refusal.empty()) return;
+  if (exchange.rejection.empty()) return;
   const auto spent = std::chrono::duration<double>(exchange.seconds);
   observe::RequestRecord record;
   record.route = route == nullptr ? "none" : std::string(route->path);
   record.request_id = exchange.request_id;
   record.status = exchange.status;
-  record.error_code = exchange.refusal;
+  record.error_code = exchange.rejection;
   record.finished = env_.now();
   record.received = record.finished - std::chrono::duration_cast<Clock::duration>(spent);
-  observers_.refusal(record);
+  observers_.rejection(record);
 }
 
 void Service::finished(const GenerationTask& task, const std::vector<Answer>& answers,
@@ -334,7 +334,7 @@ std::string Service::request_id(const http::Request& request) {
   return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
-std::optional<ApiError> Service::refuse_unknown(const FieldNotes& notes) const {
+std::optional<ApiError> Service::reject_unknown(const FieldNotes& notes) const {
   if (!config_.strict_params || notes.unknown == 0) return std::nullopt;
   return ApiError(400, "unknown_parameter", "", "the body has fields that this route does not know");
 }
@@ -397,7 +397,7 @@ http::Reply body_reply(const Service& service, const Call& call, const FieldNote
   const auto body = parse_json(call.request.body);
   if (!body) return json_reply(call, body.error());
   if (auto fine = read(*body); !fine) return json_reply(call, fine.error());
-  if (const auto refused = service.refuse_unknown(notes)) return refused->reply(dialect_of(call.request.path));
+  if (const auto rejected = service.reject_unknown(notes)) return rejected->reply(dialect_of(call.request.path));
   http::Reply reply = json_reply(call, work());
   add_name_list(reply, "x-ignored-params", notes.ignored, "_.");
   return reply;

@@ -43,7 +43,7 @@ class Service final : public http::Application {
   // How many connections there are, for /metrics. Before requests come.
   void count_connections(std::function<int()> count) { connections_ = std::move(count); }
 
-  std::optional<http::Reply> refuse(const http::Request& head) override;
+  std::optional<http::Reply> reject(const http::Request& head) override;
   std::unique_ptr<http::Responder> handle(http::Request request, http::Wake wake) override;
   http::Reply error(int status, std::string_view what) override;
   void finished(const http::Exchange& exchange) override;
@@ -57,7 +57,7 @@ class Service final : public http::Application {
   Result<void> reload_keys(std::string_view key_file) { return access_.reload(key_file); }
   const ServiceConfig& config() const noexcept { return config_; }
   // --strict-params: a body with fields that nobody knows is refused. Those that are known and do no harm are not.
-  std::optional<ApiError> refuse_unknown(const FieldNotes& notes) const;
+  std::optional<ApiError> reject_unknown(const FieldNotes& notes) const;
   // Puts the header back where it is to be kept, else says once in the log that it is not.
   void settle_billing_header(GenerationFields& fields);
   // The client's X-Request-Id where it is one, else a new one.
@@ -80,9 +80,9 @@ class Service final : public http::Application {
 
  private:
   const Route* find(std::string_view method, std::string_view path, std::string& parameter, std::string& allowed) const;
-  std::optional<ApiError> refuse_browser(const http::Request& head) const;
+  std::optional<ApiError> reject_browser(const http::Request& head) const;
   bool allows_origin(std::string_view origin) const;
-  std::optional<http::Reply> find_refusal(const http::Request& head) const;
+  std::optional<http::Reply> find_rejection(const http::Request& head) const;
   std::unique_ptr<http::Responder> dispatch(http::Request request, http::Wake wake);
   http::Headers cors_headers(const http::Request& request) const;
   // What every reply to this request says besides.

@@ -87,7 +87,7 @@ class ServiceTest : public testing::Test {
   }
   // As a connection does it: the head, then the whole.
   http::Reply ask(http::Request r) {
-    if (auto refused = service_->refuse(r)) return std::move(*refused);
+    if (auto rejected = service_->reject(r)) return std::move(*rejected);
     Bell bell;
     const auto responder = service_->handle(std::move(r), bell.rope());
     for (;;) {
@@ -242,12 +242,12 @@ TEST_F(ServiceTest, HostsAndOriginsThatNobodyAllowedAreTurnedAway) {
 
 TEST_F(ServiceTest, ErrorsOfAnthropicsRoutesAreSpelledAsTheirClientsReadThem) {
   start("inferring-key");
-  const http::Reply refused = ask(request("POST", "/v1/messages", "{}"));
-  EXPECT_EQ(refused.status, 401);
-  const Json body = Json::parse(refused.body);
+  const http::Reply rejected = ask(request("POST", "/v1/messages", "{}"));
+  EXPECT_EQ(rejected.status, 401);
+  const Json body = Json::parse(rejected.body);
   EXPECT_EQ(body["type"], "error");
   EXPECT_EQ(body["error"]["type"], "authentication_error");
-  EXPECT_FALSE(refused.headers.get("request-id").empty());
+  EXPECT_FALSE(rejected.headers.get("request-id").empty());
 }
 
 TEST_F(ServiceTest, KeepsTheClientsRequestIdWhereItIsOne) {

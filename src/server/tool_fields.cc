@@ -115,7 +115,7 @@ Json tool_choice_shape() {
   return {{"anyOf", Json::array({words, named})}};
 }
 
-Error refuse_service_tool(const Json& type, const std::string& path) {
+Error reject_service_tool(const Json& type, const std::string& path) {
   const auto& name = type.get_ref<const std::string&>();
   const bool plain = name.size() <= 64 && std::ranges::all_of(name, [](char c) {
                        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';

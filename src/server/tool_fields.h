@@ -14,7 +14,7 @@ Result<void> check_tool_name(const Json& name, const std::string& path);
 // What is said where a client counts on tools that its own service runs: web_search and the like.
 inline constexpr const char* kNoToolsOfItsOwn = "this server runs no tools of its own";
 // One of these at `path`, of that type. kUnsupported.
-Error refuse_service_tool(const Json& type, const std::string& path);
+Error reject_service_tool(const Json& type, const std::string& path);
 // Members of a tool that nobody looks at, as "tools.NAME".
 void note_members(const Json& tool, std::initializer_list<std::string_view> known, FieldNotes& notes);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 #include "simulator/letter_tokenizer.h"
 
 namespace millrace::simulator {
@@ -98,7 +98,7 @@ void AnswerBook::check_token(Asked& asked, const Output& output) {
 
 // What may at most have been found cached: the longest beginning that somebody with the same salt has said before, or
 // the session itself.
-std::int64_t AnswerBook::most_cached(const Asked& asked, bool caching) const {
+std::int64_t AnswerBook::max_cached(const Asked& asked, bool caching) const {
   std::int64_t most = asked.from_session;
   // Without prefix caching a session, and those forked from it, find what they themselves have said.
   if (!caching) return asked.request.session ? static_cast<std::int64_t>(asked.prompt.size()) - 1 : most;
@@ -117,13 +117,13 @@ void AnswerBook::check_error(const Asked& asked, const Output& output, const Ter
     return;
   }
   const std::string& param = output.error->param;
-  if (terms.refuses_late && output.error->code == ErrorCode::kResourceExhausted) {
+  if (terms.rejects_late && output.error->code == ErrorCode::kResourceExhausted) {
     const bool has_one = param == "ttft_target_ms" ? asked.request.ttft_target_ms > 0.0 : asked.deadline.has_value();
     if (asked.forked || !has_one) {
       verdict_.fail("S1", asked.id, "refused as late for its {}: {}", param,
                     has_one ? "it had begun to answer" : "it has none");
     }
-    coverage_.count(Event::kRefusedLate);
+    coverage_.count(Event::kRejectedLate);
   } else if (!terms.faulty) {
     verdict_.fail("S1", asked.id, "failed without a fault: {}", output.error->message);
   }
@@ -169,7 +169,7 @@ void AnswerBook::check_end(Asked& asked, const Output& output, const Terms& term
     verdict_.fail("S2", asked.id, "usage says {} + {} tokens, it was {} + {}", stats.prompt_tokens, stats.output_tokens,
                   asked.prompt.size(), choice.tokens);
   }
-  const std::int64_t most = most_cached(asked, terms.caching);
+  const std::int64_t most = max_cached(asked, terms.caching);
   if (stats.cached_tokens < 0 || stats.cached_tokens > most ||
       stats.cached_tokens >= static_cast<std::int64_t>(asked.prompt.size())) {
     verdict_.fail("C1", asked.id, "{} tokens of {} were found cached; nobody it may share with has said more than {}",

@@ -43,7 +43,7 @@ struct Asked {
 // What may end an answer early, or shorten its way.
 struct Terms {
   bool caching = false;       // requests share what they begin with alike
-  bool refuses_late = false;  // one that would miss its targets is refused before it has begun
+  bool rejects_late = false;  // one that would miss its targets is refused before it has begun
   bool faulty = false;        // something has just failed
 };
 
@@ -79,7 +79,7 @@ class AnswerBook {
   void check_token(Asked& asked, const engine::Output& output);
   void check_end(Asked& asked, const engine::Output& output, const Terms& terms);
   void check_error(const Asked& asked, const engine::Output& output, const Terms& terms);
-  std::int64_t most_cached(const Asked& asked, bool caching) const;
+  std::int64_t max_cached(const Asked& asked, bool caching) const;
   void absorb(std::uint64_t value) noexcept;
 
   Verdict& verdict_;

@@ -13,7 +13,7 @@ namespace {
 
 using engine::Request;
 
-constexpr std::size_t kMostSessions = 3;  // of one client
+constexpr std::size_t kMaxSessions = 3;  // of one client
 
 //                              name         open burst think reads aband. many hurry talks meddle lies
 constexpr Habits kKinds[] = {
@@ -57,7 +57,7 @@ void Client::act(FrontDesk& desk, TimePoint now, bool may_ask) {
   if (habits_.meddles > 0 && random_.chance(habits_.meddles)) meddle(desk);
   if (habits_.lies > 0 && random_.chance(habits_.lies)) lie(desk);
   if (now < wakes_ || !may_ask) return;
-  for (int i = 0; i < habits_.burst && static_cast<int>(open_.size()) < habits_.most_at_once; ++i) ask(desk);
+  for (int i = 0; i < habits_.burst && static_cast<int>(open_.size()) < habits_.max_at_once; ++i) ask(desk);
   wakes_ = later(now, habits_.think_ms * 2.0 * random_.unit() + 0.1);
 }
 
@@ -125,7 +125,7 @@ void Client::choose_sampling(decode::SamplingParams& sampling) {
 
 void Client::continue_session(FrontDesk& desk, Request& request) {
   std::erase_if(sessions_, [&](engine::SessionId id) { return desk.session_length(id) < 0; });
-  if (sessions_.empty() || (sessions_.size() < kMostSessions && random_.chance(20))) {
+  if (sessions_.empty() || (sessions_.size() < kMaxSessions && random_.chance(20))) {
     sessions_.push_back(desk.open_session());
   }
   const engine::SessionId session =
@@ -148,7 +148,7 @@ void Client::meddle(FrontDesk& desk) {
   switch (random_.in(0, 5)) {
     case 0:
     case 1:
-      if (sessions_.size() < kMostSessions) {
+      if (sessions_.size() < kMaxSessions) {
         if (const auto forked = desk.fork_session(session)) sessions_.push_back(*forked);
       }
       break;

@@ -13,7 +13,7 @@ namespace millrace::simulator {
 // What a kind of client does; percentages are of a round in which it is awake, or of a request.
 struct Habits {
   std::string_view name;
-  int most_at_once;  // requests in flight
+  int max_at_once;   // requests in flight
   int burst;         // asked together
   double think_ms;   // mean between two bursts
   int reads;         // takes what waits for it; 100: at once

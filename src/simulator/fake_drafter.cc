@@ -7,7 +7,7 @@
 
 namespace millrace::simulator {
 
-std::int32_t FakeDrafter::guess(std::int32_t drawn) {
+std::int32_t FakeDrafter::draft_token(std::int32_t drawn) {
   if (random_.chance(drafting_.right_percent)) return drawn;
   return static_cast<std::int32_t>(random_.in(0, std::ssize(logits_) - 1));
 }
@@ -20,7 +20,7 @@ void FakeDrafter::draft(std::span<draft::Task> tasks) {
     Text& known = texts_[task.sequence];
     for (; known.tokens < task.tokens.size(); ++known.tokens) known.text.append(task.tokens[known.tokens]);
     extend(task, known.text, *task.pipeline, task.drafts, 0);
-    for (std::int64_t i = 0; i < task.most_branches && !task.drafts.empty(); ++i) add_branch(task, known.text);
+    for (std::int64_t i = 0; i < task.max_branches && !task.drafts.empty(); ++i) add_branch(task, known.text);
   }
 }
 
@@ -48,7 +48,7 @@ void FakeDrafter::extend(const draft::Task& task, FakeText text, decode::LogitsP
     text.logits(logits_);
     const auto drawn = pipeline.sample(logits_, std::ssize(task.tokens) + j);
     if (!drawn) break;
-    const std::int32_t token = guess(*drawn);
+    const std::int32_t token = draft_token(*drawn);
     tokens.push_back({token, static_cast<float>(random_.unit())});
     pipeline.accept(token);
     text.append(token);

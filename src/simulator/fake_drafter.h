@@ -36,7 +36,7 @@ class FakeDrafter final : public draft::Drafter {
     FakeText text;
     std::size_t tokens = 0;
   };
-  std::int32_t guess(std::int32_t drawn);
+  std::int32_t draft_token(std::int32_t drawn);
   void add_branch(draft::Task& task, FakeText text);
   void extend(const draft::Task& task, FakeText text, decode::LogitsPipeline pipeline,
               std::vector<draft::Token>& tokens, std::int64_t from);

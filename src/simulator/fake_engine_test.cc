@@ -205,7 +205,7 @@ TEST_P(FakeEngineFixed, ARunningRequestGetsThePagesOfIdleSessions) {
 TEST_P(FakeEngineFixed, ReadersPreemptedTooOftenKeepNobodyFromBeingServed) {
   Case c;
   c.engine.scheduling.max_sequences = 1;
-  c.engine.scheduling.most_preemptions = 1;
+  c.engine.scheduling.max_preemptions = 1;
   start(c);
   const auto slow = engine_->submit(plain(20, 200)).or_throw();
   for (int round = 0; round < 3; ++round) {
@@ -251,14 +251,14 @@ TEST_P(FakeEngineFixed, IdleSessionsAreBroughtTogetherAndGoOnAsIfTheyHadNotBeen)
   hear();
   for (int i = 0; i < kSessions; i += 2) engine_->close_session(sessions[static_cast<std::size_t>(i)]);
   int calls = 0;
-  for (; engine_->untidy() && calls < 100; ++calls) {
+  for (; engine_->needs_compaction() && calls < 100; ++calls) {
     EXPECT_TRUE(engine_->step().empty());
     engine_->check_integrity();
   }
   EXPECT_LT(calls, 100);
   EXPECT_GT(engine_->cache().counters().moved_pages, 0);
   EXPECT_TRUE(engine_->step().empty());
-  EXPECT_FALSE(engine_->untidy());
+  EXPECT_FALSE(engine_->needs_compaction());
   for (int i = 1; i < kSessions; i += 2) {
     ask(i, 5);
     Request whole = plain(1, 30);
@@ -333,7 +333,7 @@ TEST_P(FakeEngineFixed, ASequenceWhosePagesCannotComeBackFromSwapSpaceIsComputed
 TEST_P(FakeEngineFixed, ARefusedRequestLeavesWhatOthersHavePublished) {
   Case c;
   c.engine.policy = "slo";
-  c.engine.policy_options.refuse_late = true;
+  c.engine.policy_options.reject_late = true;
   start(c);
   Request r = plain(40, 2);
   engine_->submit(r).or_throw();
@@ -341,9 +341,9 @@ TEST_P(FakeEngineFixed, ARefusedRequestLeavesWhatOthersHavePublished) {
   Request late = r;
   late.ttft_target_ms = 1e-6;
   engine_->submit(late).or_throw();
-  const auto refused = until_idle();
-  ASSERT_EQ(refused.size(), 1u);
-  EXPECT_EQ(refused[0].error.value().param, "ttft_target_ms");
+  const auto rejected = until_idle();
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].error.value().param, "ttft_target_ms");
   engine_->submit(r).or_throw();
   EXPECT_EQ(until_idle().back().stats.cached_tokens, 39);
 }

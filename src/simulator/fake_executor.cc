@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::simulator {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/running.h"
+#include "engine/active_sequence.h"
 #include "simulator/letter_tokenizer.h"
 
 namespace millrace::simulator {
@@ -42,7 +42,7 @@ std::optional<RequestId> FrontDesk::ask(engine::Request request, std::size_t cli
                   id ? "accepted" : "refused: " + id.error().message);
   }
   if (!id) {
-    coverage_.count(fits ? Event::kQueueFull : Event::kInvalidRefused);
+    coverage_.count(fits ? Event::kQueueFull : Event::kInvalidRejected);
     return std::nullopt;
   }
   ++asked_;
@@ -63,13 +63,13 @@ std::optional<RequestId> FrontDesk::ask(engine::Request request, std::size_t cli
 
 void FrontDesk::ask_wrongly(engine::Request request) {
   const auto before = engine_->counters().requests;
-  expect_refusal(!engine_->submit(std::move(request)), "a wrong request");
+  expect_rejection(!engine_->submit(std::move(request)), "a wrong request");
   if (engine_->counters().requests != before) verdict_.fail("Q1", 0, "a refused request was counted");
-  coverage_.count(Event::kInvalidRefused);
+  coverage_.count(Event::kInvalidRejected);
 }
 
-void FrontDesk::expect_refusal(bool refused, const char* what) {
-  if (!refused) verdict_.fail("Q1", 0, "{} was accepted", what);
+void FrontDesk::expect_rejection(bool rejected, const char* what) {
+  if (!rejected) verdict_.fail("Q1", 0, "{} was accepted", what);
 }
 
 void FrontDesk::cancel(RequestId id) {
@@ -80,7 +80,7 @@ void FrontDesk::cancel(RequestId id) {
   if (asked->must_end_by >= 0) coverage_.count(Event::kCancelledTwice);
   asked->must_end_by = asked->must_end_by < 0 ? by : std::min(asked->must_end_by, by);
   const auto count = [&](const sched::Sequence* sequence, bool waits) {
-    if (static_cast<const engine::Running*>(sequence)->request != id) return;
+    if (static_cast<const engine::ActiveSequence*>(sequence)->request != id) return;
     coverage_.count(sequence->swapped               ? Event::kCancelledSwapped
                     : waits                         ? Event::kCancelledWaiting
                     : sequence->output_tokens() > 0 ? Event::kCancelledDecoding
@@ -124,7 +124,7 @@ void FrontDesk::deliver(const std::vector<engine::Output>& outputs, bool faulty,
   for (const engine::Output& output : outputs) {
     auto asked = book_.take(
         output,
-        {.caching = scenario_.engine.prefix_caching, .refuses_late = scenario_.refuses_late(), .faulty = faulty});
+        {.caching = scenario_.engine.prefix_caching, .rejects_late = scenario_.rejects_late(), .faulty = faulty});
     if (verdict_.failed()) return;
     if (!asked) continue;
     if (output.stats.cached_tokens > asked->from_session &&
@@ -152,7 +152,7 @@ std::optional<SessionId> FrontDesk::fork_session(SessionId id) {
   const bool possible = it != sessions_.end() && !it->second.busy;
   const auto forked = engine_->fork_session(id);
   if (!possible) {
-    expect_refusal(!forked, "a fork of a session that is busy or closed");
+    expect_rejection(!forked, "a fork of a session that is busy or closed");
     coverage_.count(Event::kSessionUsedBusy);
     return std::nullopt;
   }

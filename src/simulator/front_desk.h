@@ -56,7 +56,7 @@ class FrontDesk {
     std::vector<std::int32_t> tokens;
     bool busy = false;
   };
-  void expect_refusal(bool refused, const char* what);
+  void expect_rejection(bool rejected, const char* what);
 
   const Scenario& scenario_;
   const MemoryEnv& env_;

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/running.h"
+#include "engine/active_sequence.h"
 
 namespace millrace::simulator {
 namespace {
 
-constexpr std::int32_t kMostStepsLeftOut = 32;
-constexpr int kMostIdleRounds = 3;
+constexpr std::int32_t kMaxStepsLeftOut = 32;
+constexpr int kMaxIdleRounds = 3;
 
 std::uint64_t request_of(const sched::Sequence& sequence) {
-  return static_cast<const engine::Running&>(sequence).request;
+  return static_cast<const engine::ActiveSequence&>(sequence).request;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void Invariants::check_queues(const engine::Engine& engine, const FrontDesk& des
   const auto check = [&](const sched::Sequence& sequence, bool waits) {
     if (!seen.insert(sequence.id).second) verdict_.fail("Q1", request_of(sequence), "in two queues");
     check_sequence(sequence, waits);
-    beams += static_cast<const engine::Running&>(sequence).is_beam ? 1 : 0;
+    beams += static_cast<const engine::ActiveSequence&>(sequence).is_beam ? 1 : 0;
   };
   for (const sched::Sequence* sequence : waiting) check(*sequence, true);
   for (const sched::Sequence* sequence : running) {
@@ -101,14 +101,13 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
                   s.computed, pages, waits ? "waits" : "runs");
   }
   // An idle engine serves whom it can rather than nobody: those whom sessions lent the pages that the others wait for.
-  if (waits && lent_ && !stayed_ && s.overtaken > scenario_.engine.scheduling.most_overtaken)
-    excused_[s.id] = s.overtaken;
-  if (waits && s.overtaken > std::max(scenario_.engine.scheduling.most_overtaken, excused_[s.id])) {
-    verdict_.fail("F1", request, "overtaken {} times, the limit is {}", s.overtaken,
-                  scenario_.engine.scheduling.most_overtaken);
+  if (waits && lent_ && !stayed_ && s.bypassed > scenario_.engine.scheduling.max_bypassed) excused_[s.id] = s.bypassed;
+  if (waits && s.bypassed > std::max(scenario_.engine.scheduling.max_bypassed, excused_[s.id])) {
+    verdict_.fail("F1", request, "overtaken {} times, the limit is {}", s.bypassed,
+                  scenario_.engine.scheduling.max_bypassed);
   }
-  if (!waits && !s.paused && s.unserved > kMostStepsLeftOut) {
-    verdict_.fail("F2", request, "left out of {} steps, the limit is {}", s.unserved, kMostStepsLeftOut);
+  if (!waits && !s.paused && s.starved_steps > kMaxStepsLeftOut) {
+    verdict_.fail("F2", request, "left out of {} steps, the limit is {}", s.starved_steps, kMaxStepsLeftOut);
   }
 }
 
@@ -155,7 +154,7 @@ void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& d
   const bool held = std::ranges::none_of(running, able) && batch_is_held(engine, now);
   if (!somebody || held) {
     idle_rounds_ = 0;
-  } else if (++idle_rounds_ > kMostIdleRounds) {
+  } else if (++idle_rounds_ > kMaxIdleRounds) {
     const auto& all = std::ranges::any_of(running, able) ? running : waiting;
     const sched::Sequence& s = **std::ranges::find_if(all, able);
     verdict_.fail("P1", request_of(s),

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::simulator {
 

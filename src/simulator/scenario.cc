@@ -29,8 +29,8 @@ sched::Config random_scheduling(Random& random) {
   config.tpot_target_ms = random.chance(25) ? static_cast<double>(random.in(5, 60)) : 0.0;
   config.batching = static_cast<sched::BatchingMode>(random.chance(75) ? 0 : random.in(1, 2));
   config.batch_wait_ms = static_cast<double>(random.in(0, 200));
-  config.most_overtaken = static_cast<std::int32_t>(random.chance(50) ? 64 : random.in(1, 8));
-  config.most_preemptions = static_cast<std::int32_t>(random.in(1, 4));
+  config.max_bypassed = static_cast<std::int32_t>(random.chance(50) ? 64 : random.in(1, 8));
+  config.max_preemptions = static_cast<std::int32_t>(random.in(1, 4));
   return config;
 }
 
@@ -40,7 +40,7 @@ Drafting random_drafting(Random& random) {
           .right_percent = static_cast<int>(random.chance(20) ? 100 : random.in(0, 99)),
           .computes = random.chance(50),
           .adaptive = random.chance(30),
-          .chains = static_cast<int>(random.chance(50) ? 1 : random.in(2, draft::kMostChains))};
+          .chains = static_cast<int>(random.chance(50) ? 1 : random.in(2, draft::kMaxChains))};
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Scenario make_scenario(std::uint64_t seed) {
                .token_ms = 0.2 + 2.0 * random.unit(),
                .kv_token_ms = 1e-3 * random.unit(),
                .sample_ms = 0.1 * random.unit()};
-  s.engine.policy_options.refuse_late = random.chance(50);
+  s.engine.policy_options.reject_late = random.chance(50);
   s.noise = random.chance(50) ? 0.5 * random.unit() : 0.0;
   s.archive = s.engine.prefix_caching && random.chance(25);
   s.archive_config.directory = "archive";
@@ -88,7 +88,7 @@ Scenario make_scenario(std::uint64_t seed) {
   return s;
 }
 
-bool Scenario::refuses_late() const { return engine.policy == "slo" && engine.policy_options.refuse_late; }
+bool Scenario::rejects_late() const { return engine.policy == "slo" && engine.policy_options.reject_late; }
 
 std::string Scenario::text() const {
   constexpr const char* kModes[] = {"continuous", "dynamic", "static"};

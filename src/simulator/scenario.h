@@ -37,7 +37,7 @@ struct Scenario {
   std::int64_t reader_room = 0;  // outputs that wait for a slow reader before it is paused
   double slow_reader_ms = 0.0;   // that it may stay so
 
-  bool refuses_late() const;
+  bool rejects_late() const;
   std::string text() const;  // one line, for people
 };
 

@@ -55,13 +55,13 @@ ServiceRun run_service(engine::Engine& engine, Env& env, std::span<const Arrival
       if (id) {
         due.emplace(*id, time_of(arrivals[next]));
       } else {
-        ++run.refused;
+        ++run.rejected;
       }
     }
     for (const engine::Output& output : engine.step()) {
       if (output.finish == engine::FinishReason::kNone) continue;
       if (output.error) {
-        ++run.refused;
+        ++run.rejected;
       } else {
         run.requests.push_back(served(output.stats, due.at(output.request)));
       }

@@ -17,7 +17,7 @@ struct Served {
 
 struct ServiceRun {
   std::vector<Served> requests;  // in the order they ended
-  std::int64_t refused = 0;
+  std::int64_t rejected = 0;
   std::int64_t steps = 0, preemptions = 0;
   double seconds = 0.0;                         // from the beginning to the last token
   double kv_use_mean = 0.0, kv_use_peak = 0.0;  // share of pages in use, over steps

@@ -14,8 +14,8 @@
 namespace millrace::simulator {
 namespace {
 
-constexpr std::int64_t kMostRounds = 20'000;       // with faults; requests may be hard to place
-constexpr std::int64_t kMostQuietRounds = 60'000;  // until everything must have ended
+constexpr std::int64_t kMaxRounds = 20'000;       // with faults; requests may be hard to place
+constexpr std::int64_t kMaxQuietRounds = 60'000;  // until everything must have ended
 constexpr TimePoint kBeginning{std::chrono::hours(1)};
 constexpr auto kTick = std::chrono::microseconds(500);
 constexpr auto kLongestWait = std::chrono::milliseconds(50);  // while somebody may read or give up
@@ -122,7 +122,7 @@ class Simulation {
   }
 
   void serve() {
-    for (std::int64_t round = 0; round < kMostRounds && desk_.asked() < scenario_.requests; ++round) {
+    for (std::int64_t round = 0; round < kMaxRounds && desk_.asked() < scenario_.requests; ++round) {
       const auto restarts = faults_.between_steps();
       if (restarts != FaultPlan::Restart::kNone) restart(restarts == FaultPlan::Restart::kCrash);
       for (Client& client : clients_) client.act(desk_, env_.time, desk_.asked() < scenario_.requests);
@@ -136,7 +136,7 @@ class Simulation {
     faults_.calm();
     faults_.repair_disk();
     for (std::int64_t round = 0; !desk_.book().live().empty(); ++round) {
-      if (round == kMostQuietRounds) {
+      if (round == kMaxQuietRounds) {
         verdict_.fail("P1", desk_.book().live().begin()->first, "{} requests do not end", desk_.book().live().size());
       }
       std::vector<engine::RequestId> open;
@@ -175,7 +175,7 @@ class Simulation {
                     desk_.book().output_tokens() - tokens_before_);
     }
     if (executor_->in_flight() > 0) coverage_.count(Event::kTwoStepsInFlight);
-    if (engine_->stalled() && outputs.empty()) engine_->untidy() ? void(env_.time += kTick) : wait();
+    if (engine_->stalled() && outputs.empty()) engine_->needs_compaction() ? void(env_.time += kTick) : wait();
   }
 
   // Nothing to compute: until a client wakes or the engine wants to be called.

@@ -7,14 +7,14 @@
 #include <optional>
 #include <string>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 #include "loadgen/workload.h"
 
 namespace millrace::simulator {
 namespace {
 
 constexpr std::uint64_t kInputStream = 0, kOutputStream = 1, kGapStream = 2, kTenantStream = 3;
-constexpr double kMostSeconds = 1e9;
+constexpr double kMaxSeconds = 1e9;
 
 template <typename T>
 std::optional<T> parse_number(std::string_view text, T least, T most) {
@@ -56,7 +56,7 @@ Result<void> set_part(Spec& spec, std::string_view name, std::string_view value)
     if (!range) return range.error();
     (name == "input" ? spec.input : spec.output) = *range;
   } else if (name == "requests") {
-    const auto n = parse_number<std::int64_t>(value, 1, kMostArrivals);
+    const auto n = parse_number<std::int64_t>(value, 1, kMaxArrivals);
     if (!n) return wrong("1 to 1000000");
     spec.requests = *n;
   } else if (name == "rate") {
@@ -100,7 +100,7 @@ Result<void> set_field(Arrival& arrival, std::size_t line, std::string_view name
   if (name == "prefix_group") return count(-1, arrival.prefix_group);
   if (name == "prefix_tokens") return count(0, arrival.prefix_tokens);
   if (name != "arrival_s") return {};
-  const auto seconds = parse_number<double>(value, 0.0, kMostSeconds);
+  const auto seconds = parse_number<double>(value, 0.0, kMaxSeconds);
   if (!seconds) {
     return make_error(ErrorCode::kBadFile, "arrival_s", "line {}: arrival_s is '{}': expected seconds from 0 to 1e9",
                       line, value);
@@ -189,8 +189,8 @@ Result<std::vector<Arrival>> parse_trace(std::string_view text) {
     if (arrival->prefix_group >= 0 && arrival->prefix_tokens == 0) arrival->prefix_tokens = arrival->prompt_tokens / 2;
     arrival->prefix_tokens = std::min(arrival->prefix_tokens, arrival->prompt_tokens);
     arrivals.push_back(*arrival);
-    if (static_cast<std::int64_t>(arrivals.size()) > kMostArrivals) {
-      return make_error(ErrorCode::kBadFile, "", "line {}: more than {} requests", line, kMostArrivals);
+    if (static_cast<std::int64_t>(arrivals.size()) > kMaxArrivals) {
+      return make_error(ErrorCode::kBadFile, "", "line {}: more than {} requests", line, kMaxArrivals);
     }
   }
   if (arrivals.empty()) return make_error(ErrorCode::kBadFile, "", "no requests");

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "text/chat_refusal.h"
+#include "text/chat_rejection.h"
 #include "text/chat_request.h"
 #include "text/chat_role.h"
 #include "text/jinja/json_format.h"
@@ -22,34 +22,34 @@ const Json* find(const Json& object, const char* key) {
 
 const std::string& required_string(const Json& object, const char* key, const std::string& path) {
   const Json* value = find(object, key);
-  if (!value) refuse(path + "." + key, "is missing");
-  if (!value->is_string()) refuse(path + "." + key, "must be a string, not {}", value->type_name());
+  if (!value) reject(path + "." + key, "is missing");
+  if (!value->is_string()) reject(path + "." + key, "must be a string, not {}", value->type_name());
   return value->get_ref<const std::string&>();
 }
 
 std::string normalized_role(const Json& message, const std::string& path, const TemplateCapabilities& capabilities) {
   const std::string& role = required_string(message, "role", path);
-  if (!is_chat_role(role)) refuse(path + ".role", "is {}; expected one of {}", client_string(role), chat_role_list());
+  if (!is_chat_role(role)) reject(path + ".role", "is {}; expected one of {}", client_string(role), chat_role_list());
   return role == "developer" && !capabilities.developer_role ? "system" : role;
 }
 
 std::string part_text(const Json& part, const std::string& path) {
-  if (!part.is_object()) refuse(path, "must be an object, not {}", part.type_name());
+  if (!part.is_object()) reject(path, "must be an object, not {}", part.type_name());
   const std::string& type = required_string(part, "type", path);
   if (type == "text" || type == "refusal") return required_string(part, type.c_str(), path);
   static constexpr std::string_view kMedia[] = {"image",       "audio",       "video",     "file",      "image_url",
                                                 "input_image", "input_audio", "audio_url", "video_url", "input_file"};
   if (std::find(std::begin(kMedia), std::end(kMedia), type) != std::end(kMedia)) {
-    refuse(path + ".type", "is {}; this model takes text only", client_string(type));
+    reject(path + ".type", "is {}; this model takes text only", client_string(type));
   }
-  refuse(path + ".type", "is {}; expected \"text\"", client_string(type));
+  reject(path + ".type", "is {}; expected \"text\"", client_string(type));
 }
 
 Json text_part(std::string text) { return {{"type", "text"}, {"text", std::move(text)}}; }
 
 Json content_of_parts(const Json& parts, const std::string& path, const TemplateCapabilities& capabilities) {
   if (parts.size() > ChatLimits::kParts) {
-    refuse(path, "has {} parts; at most {} are allowed", parts.size(), ChatLimits::kParts);
+    reject(path, "has {} parts; at most {} are allowed", parts.size(), ChatLimits::kParts);
   }
   Json kept = Json::array();
   std::string joined;
@@ -69,11 +69,11 @@ Json normalized_content(const Json& message, const std::string& role, const std:
   const Json* content = find(message, "content");
   const std::string at = path + ".content";
   if (!content) {
-    if (role != "assistant" && role != "model") refuse(at, "is missing; expected a string or a list of parts");
+    if (role != "assistant" && role != "model") reject(at, "is missing; expected a string or a list of parts");
     return nullptr;
   }
   if (content->is_array()) return content_of_parts(*content, at, capabilities);
-  if (!content->is_string()) refuse(at, "must be a string or a list of parts, not {}", content->type_name());
+  if (!content->is_string()) reject(at, "must be a string or a list of parts, not {}", content->type_name());
   if (capabilities.content_strings) return *content;
   return Json::array({text_part(content->get<std::string>())});
 }
@@ -96,8 +96,8 @@ Json parsed_arguments(const std::string& text, const std::string& path) {
   };
   if (text.empty()) return Json::object();  // what models write for a function without parameters
   Json arguments = Json::parse(text, shallow, false);
-  if (too_deep) refuse(path, "is nested more than {} levels deep", ChatLimits::kArgumentsDepth);
-  if (!arguments.is_object()) refuse(path, "is not the text of a JSON object, which this model's template needs");
+  if (too_deep) reject(path, "is nested more than {} levels deep", ChatLimits::kArgumentsDepth);
+  if (!arguments.is_object()) reject(path, "is not the text of a JSON object, which this model's template needs");
   return arguments;
 }
 
@@ -108,7 +108,7 @@ std::string arguments_text(const Json& arguments, const std::string& path) {
     jinja::Runtime runtime({}, context);
     return std::string(jinja::to_json(runtime, jinja::from_json(runtime, arguments), {}).view());
   } catch (const jinja::Failure& failure) {
-    refuse(path, "cannot be written as text: {}", failure.message);
+    reject(path, "cannot be written as text: {}", failure.message);
   }
 }
 
@@ -119,17 +119,17 @@ Json normalized_arguments(const Json* arguments, const std::string& path, ToolAr
     if (wanted != ToolArguments::kObject) return *arguments;
     return parsed_arguments(arguments->get_ref<const std::string&>(), path);
   }
-  if (!arguments->is_object()) refuse(path, "must be a string or an object, not {}", arguments->type_name());
+  if (!arguments->is_object()) reject(path, "must be a string or an object, not {}", arguments->type_name());
   return wanted == ToolArguments::kString ? Json(arguments_text(*arguments, path)) : *arguments;
 }
 
 Json normalized_call(const Json& call, const std::string& path, ToolArguments wanted) {
-  if (!call.is_object()) refuse(path, "must be an object, not {}", call.type_name());
+  if (!call.is_object()) reject(path, "must be an object, not {}", call.type_name());
   if (const Json* type = find(call, "type"); type && *type != "function") {
-    refuse(path + ".type", "must be \"function\"");
+    reject(path + ".type", "must be \"function\"");
   }
   const Json* function = find(call, "function");
-  if (!function || !function->is_object()) refuse(path + ".function", "must be an object with name and arguments");
+  if (!function || !function->is_object()) reject(path + ".function", "must be an object with name and arguments");
   required_string(*function, "name", path + ".function");
   if (find(call, "id")) required_string(call, "id", path);
   Json out = call;
@@ -143,9 +143,9 @@ std::optional<Json> normalized_calls(const Json& message, const std::string& pat
   const Json* calls = find(message, "tool_calls");
   if (!calls) return std::nullopt;
   const std::string at = path + ".tool_calls";
-  if (!calls->is_array()) refuse(at, "must be a list, not {}", calls->type_name());
+  if (!calls->is_array()) reject(at, "must be a list, not {}", calls->type_name());
   if (calls->size() > ChatLimits::kToolCalls) {
-    refuse(at, "has {} calls; at most {} are allowed", calls->size(), ChatLimits::kToolCalls);
+    reject(at, "has {} calls; at most {} are allowed", calls->size(), ChatLimits::kToolCalls);
   }
   if (calls->empty()) return std::nullopt;
   Json out = Json::array();
@@ -169,7 +169,7 @@ void add_reasoning(const Json& message, const std::string& path, Json& out) {
 }  // namespace
 
 Json normalized_message(const Json& message, const std::string& path, const TemplateCapabilities& capabilities) {
-  if (!message.is_object()) refuse(path, "must be an object, not {}", message.type_name());
+  if (!message.is_object()) reject(path, "must be an object, not {}", message.type_name());
   const std::string role = normalized_role(message, path, capabilities);
   const std::optional<Json> calls = normalized_calls(message, path, capabilities.tool_arguments);
   Json content = normalized_content(message, role, path, capabilities);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/chat_message.h"
-#include "text/chat_refusal.h"
+#include "text/chat_rejection.h"
 
 namespace millrace::text {
 namespace {
@@ -48,13 +48,13 @@ bool deeper_than(const Json& value, int levels) {
 const Json* optional_list(const Json& request, const char* key, std::size_t limit) {
   const auto found = request.find(key);
   if (found == request.end() || found->is_null()) return nullptr;
-  if (!found->is_array()) refuse(key, "must be a list, not {}", found->type_name());
-  if (found->size() > limit) refuse(key, "has {} entries; at most {} are allowed", found->size(), limit);
+  if (!found->is_array()) reject(key, "must be a list, not {}", found->type_name());
+  if (found->size() > limit) reject(key, "has {} entries; at most {} are allowed", found->size(), limit);
   for (std::size_t i = 0; i < found->size(); ++i) {
     const std::string path = fmt::format("{}[{}]", key, i);
-    if (!(*found)[i].is_object()) refuse(path, "must be an object, not {}", (*found)[i].type_name());
+    if (!(*found)[i].is_object()) reject(path, "must be an object, not {}", (*found)[i].type_name());
     if (deeper_than((*found)[i], ChatLimits::kDepth)) {
-      refuse(path, "is nested more than {} levels deep", ChatLimits::kDepth);
+      reject(path, "is nested more than {} levels deep", ChatLimits::kDepth);
     }
   }
   return found->empty() ? nullptr : &*found;
@@ -62,7 +62,7 @@ const Json* optional_list(const Json& request, const char* key, std::size_t limi
 
 Json messages(const Json& request, const TemplateCapabilities& capabilities) {
   const Json* list = optional_list(request, "messages", ChatLimits::kMessages);
-  if (!list) refuse("messages", "is missing or empty; at least one message is needed");
+  if (!list) reject("messages", "is missing or empty; at least one message is needed");
   Json out = Json::array();
   for (std::size_t i = 0; i < list->size(); ++i) {
     out.push_back(normalized_message((*list)[i], fmt::format("messages[{}]", i), capabilities));
@@ -72,16 +72,16 @@ Json messages(const Json& request, const TemplateCapabilities& capabilities) {
 
 void check_tool(const Json& tool, const std::string& path) {
   const auto type = tool.find("type");
-  if (type == tool.end() || *type != "function") refuse(path + ".type", "must be \"function\"");
+  if (type == tool.end() || *type != "function") reject(path + ".type", "must be \"function\"");
   const auto function = tool.find("function");
-  if (function == tool.end() || !function->is_object()) refuse(path + ".function", "must be an object");
+  if (function == tool.end() || !function->is_object()) reject(path + ".function", "must be an object");
   const auto name = function->find("name");
   if (name == function->end() || !name->is_string() || name->get_ref<const std::string&>().empty()) {
-    refuse(path + ".function.name", "must be a string that is not empty");
+    reject(path + ".function.name", "must be a string that is not empty");
   }
   const auto parameters = function->find("parameters");
   if (parameters != function->end() && !parameters->is_null() && !parameters->is_object()) {
-    refuse(path + ".function.parameters", "must be a JSON schema, not {}", parameters->type_name());
+    reject(path + ".function.parameters", "must be a JSON schema, not {}", parameters->type_name());
   }
 }
 
@@ -102,20 +102,20 @@ bool is_identifier(std::string_view name) {
 void add_kwargs(const Json& request, Json& variables) {
   const auto found = request.find("chat_template_kwargs");
   if (found == request.end() || found->is_null()) return;
-  if (!found->is_object()) refuse("chat_template_kwargs", "must be an object, not {}", found->type_name());
+  if (!found->is_object()) reject("chat_template_kwargs", "must be an object, not {}", found->type_name());
   if (found->size() > ChatLimits::kKwargs) {
-    refuse("chat_template_kwargs", "has {} entries; at most {} are allowed", found->size(), ChatLimits::kKwargs);
+    reject("chat_template_kwargs", "has {} entries; at most {} are allowed", found->size(), ChatLimits::kKwargs);
   }
   for (const auto& [name, value] : found->items()) {
     if (!is_identifier(name))
-      refuse("chat_template_kwargs", "has the name {}; expected an identifier", client_string(name));
+      reject("chat_template_kwargs", "has the name {}; expected an identifier", client_string(name));
     const std::string path = "chat_template_kwargs." + name;
     if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved)) {
-      refuse(path, "is a reserved name");
+      reject(path, "is a reserved name");
     }
-    if (value.is_structured()) refuse(path, "must be a string, number, boolean or null, not {}", value.type_name());
+    if (value.is_structured()) reject(path, "must be a string, number, boolean or null, not {}", value.type_name());
     if (value.is_string() && value.get_ref<const std::string&>().size() > ChatLimits::kKwargBytes) {
-      refuse(path, "is longer than {} bytes", ChatLimits::kKwargBytes);
+      reject(path, "is longer than {} bytes", ChatLimits::kKwargBytes);
     }
     variables[name] = value;
   }
@@ -124,7 +124,7 @@ void add_kwargs(const Json& request, Json& variables) {
 bool add_generation_prompt(const Json& request) {
   const auto found = request.find("add_generation_prompt");
   if (found == request.end() || found->is_null()) return true;
-  if (!found->is_boolean()) refuse("add_generation_prompt", "must be a boolean, not {}", found->type_name());
+  if (!found->is_boolean()) reject("add_generation_prompt", "must be a boolean, not {}", found->type_name());
   return found->get<bool>();
 }
 
@@ -132,9 +132,9 @@ bool add_generation_prompt(const Json& request) {
 
 Result<Json> chat_variables(const Json& request, const TemplateCapabilities& capabilities) {
   try {
-    if (!request.is_object()) refuse("body", "must be an object, not {}", request.type_name());
+    if (!request.is_object()) reject("body", "must be an object, not {}", request.type_name());
     if (const auto own = request.find("chat_template"); own != request.end() && !own->is_null()) {
-      refuse("chat_template", "cannot be brought by a request");
+      reject("chat_template", "cannot be brought by a request");
     }
     const Json* documents = optional_list(request, "documents", ChatLimits::kDocuments);
     Json variables = {{"messages", messages(request, capabilities)},
@@ -143,8 +143,8 @@ Result<Json> chat_variables(const Json& request, const TemplateCapabilities& cap
                       {"add_generation_prompt", add_generation_prompt(request)}};
     add_kwargs(request, variables);
     return variables;
-  } catch (const ChatRefusal& refusal) {
-    return refusal.error;
+  } catch (const ChatRejection& rejection) {
+    return rejection.error;
   }
 }
 

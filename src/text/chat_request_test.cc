@@ -30,7 +30,7 @@ Json first_message(const char* message, const TemplateCapabilities& capabilities
   return out ? (*out)["messages"][0] : Json("error: " + out.error().message);
 }
 
-std::string refusal(const Json& request, const TemplateCapabilities& capabilities = modern()) {
+std::string rejection(const Json& request, const TemplateCapabilities& capabilities = modern()) {
   const auto out = chat_variables(request, capabilities);
   if (out) return "";
   EXPECT_EQ(out.error().code, ErrorCode::kInvalidArgument);
@@ -38,7 +38,7 @@ std::string refusal(const Json& request, const TemplateCapabilities& capabilitie
   return out.error().message;
 }
 
-std::string refusal(const char* request) { return refusal(Json::parse(request)); }
+std::string rejection(const char* request) { return rejection(Json::parse(request)); }
 
 TEST(ChatRequest, DefinesWhatTransformersDefines) {
   EXPECT_EQ(variables(R"({"model": "m", "messages": [{"role": "user", "content": "Hi"}]})"),
@@ -66,49 +66,49 @@ TEST(ChatRequest, MakesPartsOfStringsWhereTheTemplateTakesPartsOnly) {
 }
 
 TEST(ChatRequest, RefusesMediaByField) {
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"},
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"},
                         {"role": "user", "content": [{"type": "text", "text": "t"}, {"type": "image_url"}]}]})"),
             "messages[2].content[1].type is \"image_url\"; this model takes text only");
   for (const char* type : {"input_audio", "video", "file", "image"}) {
     const Json part = {{"type", type}};
-    EXPECT_NE(
-        refusal({{"messages", Json::array({{{"role", "user"}, {"content", Json::array({part})}}})}}).find("text only"),
-        std::string::npos)
+    EXPECT_NE(rejection({{"messages", Json::array({{{"role", "user"}, {"content", Json::array({part})}}})}})
+                  .find("text only"),
+              std::string::npos)
         << type;
   }
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "user", "content": [{"type": "hologram"}]}]})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "user", "content": [{"type": "hologram"}]}]})"),
             "messages[0].content[0].type is \"hologram\"; expected \"text\"");
 }
 
 TEST(ChatRequest, RefusesMalformedMessagesByField) {
-  EXPECT_EQ(refusal("{}"), "messages is missing or empty; at least one message is needed");
-  EXPECT_EQ(refusal(R"({"messages": []})"), "messages is missing or empty; at least one message is needed");
-  EXPECT_EQ(refusal(R"({"messages": "Hi"})"), "messages must be a list, not string");
-  EXPECT_EQ(refusal(R"({"messages": ["Hi"]})"), "messages[0] must be an object, not string");
-  EXPECT_EQ(refusal(R"({"messages": [{"content": "Hi"}]})"), "messages[0].role is missing");
-  EXPECT_EQ(refusal(R"({"messages": [{"role": 1, "content": "Hi"}]})"),
+  EXPECT_EQ(rejection("{}"), "messages is missing or empty; at least one message is needed");
+  EXPECT_EQ(rejection(R"({"messages": []})"), "messages is missing or empty; at least one message is needed");
+  EXPECT_EQ(rejection(R"({"messages": "Hi"})"), "messages must be a list, not string");
+  EXPECT_EQ(rejection(R"({"messages": ["Hi"]})"), "messages[0] must be an object, not string");
+  EXPECT_EQ(rejection(R"({"messages": [{"content": "Hi"}]})"), "messages[0].role is missing");
+  EXPECT_EQ(rejection(R"({"messages": [{"role": 1, "content": "Hi"}]})"),
             "messages[0].role must be a string, not number");
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "wizard\n\u0416", "content": "Hi"}]})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "wizard\n\u0416", "content": "Hi"}]})"),
             "messages[0].role is \"wizard\\n\\u0416\"; expected one of " + chat_role_list());
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "user"}]})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "user"}]})"),
             "messages[0].content is missing; expected a string or a list of parts");
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "user", "content": 5}]})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "user", "content": 5}]})"),
             "messages[0].content must be a string or a list of parts, not number");
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]})"),
             "messages[0].content[0].text must be a string, not number");
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "tool", "content": "", "tool_call_id": 7}]})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "tool", "content": "", "tool_call_id": 7}]})"),
             "messages[0].tool_call_id must be a string, not number");
-  EXPECT_EQ(refusal(Json::array()), "body must be an object, not array");
+  EXPECT_EQ(rejection(Json::array()), "body must be an object, not array");
 }
 
 TEST(ChatRequest, RefusesWhatExceedsALimit) {
   const Json message = {{"role", "user"}, {"content", "x"}};
-  EXPECT_EQ(refusal({{"messages", Json(2049, message)}}), "messages has 2049 entries; at most 2048 are allowed");
-  EXPECT_EQ(refusal({{"messages", Json(2048, message)}}), "");
-  EXPECT_EQ(refusal({{"messages", Json::array({message})}, {"tools", Json(129, Json::object())}}),
+  EXPECT_EQ(rejection({{"messages", Json(2049, message)}}), "messages has 2049 entries; at most 2048 are allowed");
+  EXPECT_EQ(rejection({{"messages", Json(2048, message)}}), "");
+  EXPECT_EQ(rejection({{"messages", Json::array({message})}, {"tools", Json(129, Json::object())}}),
             "tools has 129 entries; at most 128 are allowed");
   const Json part = {{"type", "text"}, {"text", "x"}};
-  EXPECT_EQ(refusal({{"messages", Json::array({{{"role", "user"}, {"content", Json(1025, part)}}})}}),
+  EXPECT_EQ(rejection({{"messages", Json::array({{{"role", "user"}, {"content", Json(1025, part)}}})}}),
             "messages[0].content has 1025 parts; at most 1024 are allowed");
   Json deep = 1;
   for (int i = 0; i < 10'000; ++i) deep = Json::array({std::move(deep)});
@@ -116,7 +116,7 @@ TEST(ChatRequest, RefusesWhatExceedsALimit) {
   extra["x"] = std::move(deep);
   Json request = {{"messages", Json::array()}};
   request["messages"].push_back(std::move(extra));
-  EXPECT_EQ(refusal(request), "messages[0] is nested more than 48 levels deep");
+  EXPECT_EQ(rejection(request), "messages[0] is nested more than 48 levels deep");
 }
 
 TEST(ChatRequest, SendsDeveloperAsSystemWhereItIsNotKnown) {
@@ -179,14 +179,14 @@ TEST(ChatRequest, FillsBothNamesOfTheReasoning) {
   EXPECT_EQ(first_message(R"({"role": "assistant", "content": "x", "reasoning": "r"})"),
             Json::parse(R"({"role": "assistant", "content": "x", "reasoning": "r", "thinking": "r",
                             "reasoning_content": "r"})"));
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "assistant", "content": "x", "reasoning_content": []}]})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "assistant", "content": "x", "reasoning_content": []}]})"),
             "messages[0].reasoning_content must be a string, not array");
 }
 
 TEST(ChatRequest, RefusesMalformedToolsByField) {
   const auto tool = [](const char* json) {
-    return refusal({{"messages", Json::array({{{"role", "user"}, {"content", "x"}}})},
-                    {"tools", Json::array({Json::parse(json)})}});
+    return rejection({{"messages", Json::array({{{"role", "user"}, {"content", "x"}}})},
+                      {"tools", Json::array({Json::parse(json)})}});
   };
   EXPECT_EQ(tool("{}"), "tools[0].type must be \"function\"");
   EXPECT_EQ(tool(R"({"type": "function"})"), "tools[0].function must be an object");
@@ -200,8 +200,8 @@ TEST(ChatRequest, RefusesMalformedToolsByField) {
 
 TEST(ChatRequest, Row16TakesScalarKwargsOfFreeNamesOnly) {
   const auto kwargs = [](const char* json) {
-    return refusal({{"messages", Json::array({{{"role", "user"}, {"content", "x"}}})},
-                    {"chat_template_kwargs", Json::parse(json)}});
+    return rejection({{"messages", Json::array({{{"role", "user"}, {"content", "x"}}})},
+                      {"chat_template_kwargs", Json::parse(json)}});
   };
   EXPECT_EQ(kwargs(R"({"enable_thinking": false, "reasoning_effort": "low", "n": 1.5, "x": null})"), "");
   for (const char* name : {"messages", "tools", "documents", "add_generation_prompt", "bos_token", "eos_token",
@@ -214,7 +214,7 @@ TEST(ChatRequest, Row16TakesScalarKwargsOfFreeNamesOnly) {
   EXPECT_EQ(kwargs(Json({{"x", std::string(5000, 'x')}}).dump().c_str()),
             "chat_template_kwargs.x is longer than 4096 bytes");
   EXPECT_EQ(kwargs("[]"), "chat_template_kwargs must be an object, not array");
-  EXPECT_EQ(refusal(R"({"messages": [{"role": "user", "content": "x"}], "chat_template": "{{ x }}"})"),
+  EXPECT_EQ(rejection(R"({"messages": [{"role": "user", "content": "x"}], "chat_template": "{{ x }}"})"),
             "chat_template cannot be brought by a request");
 }
 

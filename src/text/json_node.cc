@@ -25,11 +25,11 @@ std::string step(std::string_view key) {
 
 // What a reader of an error needs to find the value again.
 std::string shown(simdjson::dom::element element) {
-  constexpr std::size_t kMost = 60;
+  constexpr std::size_t kMax = 60;
   if (element.is_object()) return "an object";
   if (element.is_array()) return "a list";
   std::string text = simdjson::minify(element);
-  if (text.size() > kMost) text = text.substr(0, previous_start(text, kMost)) + "...";
+  if (text.size() > kMax) text = text.substr(0, previous_start(text, kMax)) + "...";
   return text;
 }
 
@@ -115,7 +115,7 @@ void JsonNode::wrong(std::string_view expected) const {
                    present_ ? ", not " + shown(element()) : "; it is missing");
 }
 
-void JsonNode::refuse(ErrorCode code, std::string_view text) const {
+void JsonNode::reject(ErrorCode code, std::string_view text) const {
   throw_load_error(code, pointer_, "{}: {}", where(), text);
 }
 

@@ -47,7 +47,7 @@ class JsonNode {
   // "`where` must be `expected`, not ...".
   [[noreturn]] void wrong(std::string_view expected) const;
   // "`where`: `text`".
-  [[noreturn]] void refuse(ErrorCode code, std::string_view text) const;
+  [[noreturn]] void reject(ErrorCode code, std::string_view text) const;
 
  private:
   JsonNode(std::string_view file, std::string pointer) : file_(file), pointer_(std::move(pointer)) {}

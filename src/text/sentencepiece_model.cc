@@ -75,7 +75,7 @@ void read_normalizer(std::string_view message, Model& out) {
   }
 }
 
-void refuse_denormalizer(std::string_view message) {
+void reject_denormalizer(std::string_view message) {
   Model rules;
   read_normalizer(message, rules);
   if (rules.charsmap.empty()) return;
@@ -141,7 +141,7 @@ SentencePieceModel parse_sentencepiece_model(std::string_view file) {
     }
     if (reader.field() == 2) read_trainer(reader.bytes(), out);
     if (reader.field() == 3) read_normalizer(reader.bytes(), out);
-    if (reader.field() == 5) refuse_denormalizer(reader.bytes());
+    if (reader.field() == 5) reject_denormalizer(reader.bytes());
   }
   check_pieces(out);
   return out;

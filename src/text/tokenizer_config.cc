@@ -22,7 +22,7 @@ std::vector<AddedToken> added_tokens(const JsonNode& node) {
     AddedToken token{.content = std::string(entry["content"].string())};
     const auto [end, error] = std::from_chars(field.key.data(), field.key.data() + field.key.size(), token.id);
     if (error != std::errc() || end != field.key.data() + field.key.size() || token.id < 0)
-      entry.refuse(ErrorCode::kBadFile, "its name must be the id of a token");
+      entry.reject(ErrorCode::kBadFile, "its name must be the id of a token");
     if (token.content.size() > kMaxAddedTokenBytes) entry["content"].wrong("a string of at most 1024 bytes");
     token.single_word = entry["single_word"].boolean_or(false);
     token.lstrip = entry["lstrip"].boolean_or(false);

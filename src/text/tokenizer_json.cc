@@ -45,7 +45,7 @@ void TokenizerJsonLoader::place_in_order(const JsonNode& vocabulary) {
     if (entry.get(pair) != simdjson::SUCCESS || pair.size() != 2 || pair.at(0).get(text) != simdjson::SUCCESS) {
       vocabulary.items()[spellings_.size()].wrong("[spelling, score]");
     }
-    if (spellings_.size() == kMaxTokens) vocabulary.refuse(ErrorCode::kBadFile, too_many());
+    if (spellings_.size() == kMaxTokens) vocabulary.reject(ErrorCode::kBadFile, too_many());
     spellings_.push_back(text);
   }
   model_size_ = spellings_.size();
@@ -62,7 +62,7 @@ void TokenizerJsonLoader::place_by_id(const JsonNode& vocabulary) {
     const auto at = static_cast<std::size_t>(id);
     if (at >= spellings_.size()) spellings_.resize(std::max(at + 1, std::min(kMaxTokens, spellings_.size() * 2)));
     if (!spellings_[at].empty() && spellings_[at] != field.key) {
-      vocabulary[field.key].refuse(ErrorCode::kBadFile, fmt::format("the id {} is \"{}\" too", id, spellings_[at]));
+      vocabulary[field.key].reject(ErrorCode::kBadFile, fmt::format("the id {} is \"{}\" too", id, spellings_[at]));
     }
     spellings_[at] = field.key;
     ++model_size_;
@@ -96,7 +96,7 @@ void TokenizerJsonLoader::read_added_tokens(const JsonNode& added) {
     AddedToken token;
     token.content = node["content"].string();
     if (token.content.size() > kMaxAddedTokenBytes) {
-      node["content"].refuse(ErrorCode::kBadFile,
+      node["content"].reject(ErrorCode::kBadFile,
                              fmt::format("{} bytes; the limit is {}", token.content.size(), kMaxAddedTokenBytes));
     }
     token.single_word = node["single_word"].boolean_or(false);
@@ -127,7 +127,7 @@ void TokenizerJsonLoader::add(const JsonNode& where, AddedToken token) {
 
 TokenId TokenizerJsonLoader::new_id(const JsonNode& where, const std::string& content) {
   const std::size_t id = model_size_ + outside_++;
-  if (id >= kMaxTokens) where.refuse(ErrorCode::kBadFile, too_many());
+  if (id >= kMaxTokens) where.reject(ErrorCode::kBadFile, too_many());
   if (id == parts_.texts.size()) {
     parts_.add_text(content);
     parts_.in_model.push_back(false);

@@ -25,10 +25,10 @@ namespace {
 using namespace millrace;
 using namespace millrace::grammar;
 
-constexpr std::size_t kMostText = 16;        // bytes: the reference is slow,
-constexpr std::size_t kMostAmbiguous = 7;    // and slowest where a text may be read in many ways
-constexpr std::size_t kMostBytes = 8 << 20;  // of a compiled grammar, before it is begun anew
-constexpr int kMostSteps = 16;
+constexpr std::size_t kMaxText = 16;        // bytes: the reference is slow,
+constexpr std::size_t kMaxAmbiguous = 7;    // and slowest where a text may be read in many ways
+constexpr std::size_t kMaxBytes = 8 << 20;  // of a compiled grammar, before it is begun anew
+constexpr int kMaxSteps = 16;
 
 // All bytes, and pieces of what the grammars have, cut at every kind of place.
 std::shared_ptr<Vocabulary> vocabulary() {
@@ -78,10 +78,10 @@ Grammar free_text() {  // as answers that may end in a call
 
 struct Subject {
   Grammar grammar;
-  std::size_t most_text;
+  std::size_t max_text;
   std::shared_ptr<CompiledGrammar> compiled;
 
-  explicit Subject(Grammar from, std::size_t most = kMostText) : grammar(std::move(from)), most_text(most) {
+  explicit Subject(Grammar from, std::size_t most = kMaxText) : grammar(std::move(from)), max_text(most) {
     WorkMeter meter;
     compiled = compile(grammar, vocabulary(), meter).or_throw();
   }
@@ -91,7 +91,7 @@ std::span<Subject> subjects() {
   static std::array all = {
       Subject(arithmetic()),
       Subject(hidden()),
-      Subject(ambiguous(), kMostAmbiguous),
+      Subject(ambiguous(), kMaxAmbiguous),
       Subject(counted()),
       Subject(spelled()),
       Subject(free_text()),
@@ -113,7 +113,7 @@ struct Place {
 class Run {
  public:
   explicit Run(Subject& subject)
-      : reference_(subject.grammar), most_text_(subject.most_text), now_{Matcher(subject.compiled), {}} {}
+      : reference_(subject.grammar), max_text_(subject.max_text), now_{Matcher(subject.compiled), {}} {}
 
   // False: the grammar takes more than it may.
   bool step(std::uint8_t what, std::span<const std::uint8_t>& data) {
@@ -160,7 +160,7 @@ class Run {
     if (failed()) return false;
     CHECK_EQ(taken, reference_.begins(now_.text + bytes));
     if (taken) now_.text += bytes;
-    return now_.text.size() < most_text_ && check_end();
+    return now_.text.size() < max_text_ && check_end();
   }
   bool check_end() {
     CHECK_EQ(now_.matcher.may_end(), reference_.matches(now_.text));
@@ -201,7 +201,7 @@ class Run {
   }
 
   ReferenceMatcher reference_;
-  const std::size_t most_text_;
+  const std::size_t max_text_;
   Place now_;
   std::vector<Place> kept_;
 };
@@ -211,11 +211,11 @@ class Run {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size < 2) return 0;
   Subject& subject = subjects()[bytes[0] % subjects().size()];
-  if (subject.compiled->memory() > kMostBytes || subject.compiled->failed())
+  if (subject.compiled->memory() > kMaxBytes || subject.compiled->failed())
     subject.compiled = subject.compiled->renewed();
   std::span<const std::uint8_t> data(bytes + 1, size - 1);
   Run run(subject);
-  for (int i = 0; i < kMostSteps && !data.empty(); ++i) {
+  for (int i = 0; i < kMaxSteps && !data.empty(); ++i) {
     const std::uint8_t what = data[0];
     data = data.subspan(1);
     if (!run.step(what, data)) break;

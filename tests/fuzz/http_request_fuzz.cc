@@ -22,7 +22,7 @@ using namespace millrace;
 // Says what it was asked, so that a difference shows.
 class Echo final : public http::Application {
  public:
-  std::optional<http::Reply> refuse(const http::Request& head) override {
+  std::optional<http::Reply> reject(const http::Request& head) override {
     if (head.path == "/refused") return http::Reply{.status = 403, .body = "refused"};
     return std::nullopt;
   }

@@ -86,7 +86,7 @@ std::shared_ptr<ModelProfile> chosen_model(std::uint8_t choice) {
 }
 
 // What a client sees where its body is wrong: an error of its own, of both dialects, that says which field.
-void check_refusal(const ApiError& error) {
+void check_rejection(const ApiError& error) {
   CHECK(error.status >= 400 && error.status < 500);
   CHECK(!error.param.empty());
   CHECK(!error.message.empty());
@@ -101,7 +101,7 @@ void check_request(const engine::Request& request, const ModelProfile& model) {
   for (const std::int32_t token : request.tokens) CHECK(token >= 0 && token < model.vocab_size);
   CHECK(request.n >= 1 && request.n <= RequestLimits::kChoices);
   // Fields that are right one by one may exclude each other: the engine says so.
-  if (const auto fine = request.sampling.validate(model.vocab_size); !fine) check_refusal(ApiError(fine.error()));
+  if (const auto fine = request.sampling.validate(model.vocab_size); !fine) check_rejection(ApiError(fine.error()));
 }
 
 void check_answer(const GenerationRoute& route, const GenerationTask& task) {
@@ -118,20 +118,20 @@ void read(const Route& route, std::string_view text, std::uint8_t choice) {
   const PromptRoute* prompt = generation == nullptr ? &route.prompt() : nullptr;
   const TaskReader& reader = generation != nullptr ? static_cast<const TaskReader&>(*generation) : *prompt;
   const auto body = parse_json(text);
-  if (!body) return check_refusal(ApiError(body.error()));
+  if (!body) return check_rejection(ApiError(body.error()));
   GenerationTask task;
   FieldNotes notes;
-  if (auto fine = reader.read(*body, task.fields, notes); !fine) return check_refusal(ApiError(fine.error()));
+  if (auto fine = reader.read(*body, task.fields, notes); !fine) return check_rejection(ApiError(fine.error()));
   task.model = chosen_model(choice);
   task.request_id = "r";
-  if (auto prepared = reader.prepare(task); !prepared) return check_refusal(ApiError(prepared.error()));
+  if (auto prepared = reader.prepare(task); !prepared) return check_rejection(ApiError(prepared.error()));
   CHECK(!task.prompts.empty());
   if (prompt != nullptr) {
     CHECK(prompt->answer(task).is_object());
     return;
   }
   const std::atomic<bool> cancelled = false;
-  if (const auto refused = add_grammar(task, cancelled)) return check_refusal(*refused);
+  if (const auto rejected = add_grammar(task, cancelled)) return check_rejection(*rejected);
   check_answer(*generation, task);
 }
 

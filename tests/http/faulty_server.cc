@@ -20,7 +20,7 @@ using namespace millrace;
 
 struct Flags {
   int port = 0;
-  std::int64_t throw_at = 0, hang_at = 0, refuse_at = 0;  // the number of a step; 0 = never
+  std::int64_t throw_at = 0, hang_at = 0, reject_at = 0;  // the number of a step; 0 = never
   double step_ms = 1.0, step_timeout = 60.0, keep_alive = 15.0;
 };
 
@@ -29,7 +29,7 @@ auto faults(const Flags& flags) {
   return [flags, step = std::int64_t{0}](const model::BatchInput&, std::span<float>) mutable -> Result<void> {
     ++step;
     if (step == flags.throw_at) throw std::runtime_error("told to fail");
-    if (step == flags.refuse_at) return Error{ErrorCode::kInternal, "device", "told to fail"};
+    if (step == flags.reject_at) return Error{ErrorCode::kInternal, "device", "told to fail"};
     if (step == flags.hang_at) std::this_thread::sleep_for(std::chrono::hours(1));
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(flags.step_ms));
     return {};
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   app.add_option("--port", flags.port, "0 = any free one");
   app.add_option("--throw-at", flags.throw_at, "The step at which the engine throws");
   app.add_option("--hang-at", flags.hang_at, "The step that never ends");
-  app.add_option("--refuse-at", flags.refuse_at, "The step that the device fails");
+  app.add_option("--refuse-at", flags.reject_at, "The step that the device fails");
   app.add_option("--step-ms", flags.step_ms, "How long each step takes");
   app.add_option("--step-timeout", flags.step_timeout, "Seconds after which a step counts as hanging");
   app.add_option("--sse-keep-alive-interval", flags.keep_alive, "Seconds of silence before a comment");

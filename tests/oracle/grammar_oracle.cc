@@ -18,7 +18,7 @@ namespace {
 using namespace millrace::grammar;
 using Json = nlohmann::json;
 
-Json refusal(const millrace::Error& error) {
+Json rejection(const millrace::Error& error) {
   return {{"error", error.message}, {"code", millrace::to_string(error.code)}};
 }
 
@@ -43,9 +43,9 @@ millrace::Result<std::vector<bool>> fitting(const Grammar& grammar, const Json& 
 Json read(const Json& request) {
   WorkMeter meter;
   const auto grammar = read_grammar({.language = request.at("language"), .text = request.at("source")}, meter);
-  if (!grammar) return refusal(grammar.error());
+  if (!grammar) return rejection(grammar.error());
   const auto fits = fitting(*grammar, request.at("texts"), meter);
-  if (!fits) return refusal(fits.error());
+  if (!fits) return rejection(fits.error());
   return {{"fits", *fits}};
 }
 
@@ -56,12 +56,12 @@ Json regex(const Json& request) {
   Grammar grammar;
   WorkMeter meter, other;
   const auto automaton = regex_automaton(pattern, match, meter, flags);
-  if (!automaton) return refusal(automaton.error());
+  if (!automaton) return rejection(automaton.error());
   const auto root = add_regex(grammar, pattern, match, other, flags);
-  if (!root) return refusal(root.error());
+  if (!root) return rejection(root.error());
   grammar.set_root(*root);
   const auto fits = fitting(grammar, request.at("texts"), other);
-  if (!fits) return refusal(fits.error());
+  if (!fits) return rejection(fits.error());
   std::vector<bool> matched;
   for (const std::string text : request.at("texts")) matched.push_back(automaton->matches(characters_of(text)));
   return {{"automaton", matched}, {"expression", *fits}};

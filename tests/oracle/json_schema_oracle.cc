@@ -37,7 +37,7 @@ std::shared_ptr<Vocabulary> bytes_alone() {
   return make_vocabulary(millrace::text::load_gguf_tokenizer(std::move(vocabulary)).or_throw());
 }
 
-Json refused(const millrace::Error& error) {
+Json rejected(const millrace::Error& error) {
   return {{"error", error.message}, {"code", std::string(millrace::to_string(error.code))}};
 }
 
@@ -53,9 +53,9 @@ Json answer(const Json& question, const std::shared_ptr<Vocabulary>& vocabulary)
                              .ignore_unsupported = question.value("ignore_unsupported", false)};
   WorkMeter meter;
   const auto grammar = read_grammar(source, meter);
-  if (!grammar) return refused(grammar.error());
+  if (!grammar) return rejected(grammar.error());
   const auto compiled = compile(*grammar, vocabulary, meter);
-  if (!compiled) return refused(compiled.error());
+  if (!compiled) return rejected(compiled.error());
   Json accepted = Json::array(), reference = Json::array(), samples = Json::array();
   ReferenceMatcher meant(*grammar);
   for (const std::string text : question.value("texts", Json::array())) {

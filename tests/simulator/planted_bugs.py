@@ -71,7 +71,7 @@ BUGS = {
         "  return member.stays && member.place.sequence->in_flight == 0;"),
     "a time limit never comes": ("src/engine/ending.cc",
         "    end_request(id, FinishReason::kTimeout, outputs);", ""),
-    "an output is sent twice": ("src/engine/drawing.cc",
+    "an output is sent twice": ("src/engine/sampling.cc",
         "  output.stats = running.stats;\n  outputs.push_back(std::move(output));",
         "  output.stats = running.stats;\n  if (running.stats.output_tokens == 9) outputs.push_back(output);\n  outputs.push_back(std::move(output));"),
     "a moved page's place in the tree stays the old one": ("src/kv/prefix_tree.cc",

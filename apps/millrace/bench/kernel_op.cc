@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/readable_bytes.h"
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 
 namespace millrace::bench {
 
@@ -27,10 +27,10 @@ TensorView matrix_view(const Buffer& buffer, std::int64_t rows, std::int64_t col
 }
 
 // Of tiny operands no more than this many are made; those may be found in a cache.
-constexpr double kMostCopies = 2048.0;
+constexpr double kMaxCopies = 2048.0;
 
 std::int64_t copies_of(const KernelContext& context, double bytes, std::string_view what) {
-  const double copies = std::clamp(std::ceil(static_cast<double>(context.cycle_bytes) / bytes) + 1.0, 2.0, kMostCopies);
+  const double copies = std::clamp(std::ceil(static_cast<double>(context.cycle_bytes) / bytes) + 1.0, 2.0, kMaxCopies);
   if (copies * bytes > static_cast<double>(context.memory_bytes)) {
     throw_load_error(ErrorCode::kResourceExhausted, std::string(what), "{}: {} copies of {} are needed and {} free",
                      what, copies, readable_bytes(bytes), readable_bytes(static_cast<double>(context.memory_bytes)));

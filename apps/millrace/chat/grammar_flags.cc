@@ -14,7 +14,7 @@ struct Asked {
   grammar::GrammarSource source;
 };
 
-constexpr std::uint64_t kMostBytes = 1 << 20;  // of a file; grammars have a limit of their own
+constexpr std::uint64_t kMaxBytes = 1 << 20;  // of a file; grammars have a limit of their own
 
 }  // namespace
 
@@ -37,13 +37,13 @@ std::shared_ptr<grammar::CompiledGrammar> GrammarFlags::compile(
   if (!json_schema.empty()) asked = {"json-schema", {.language = "json_schema", .text = json_schema}};
   if (!json_schema_file.empty()) {
     asked = {"json-schema-file",
-             {.language = "json_schema", .text = read_file(Env::system(), json_schema_file, kMostBytes).or_throw()}};
+             {.language = "json_schema", .text = read_file(Env::system(), json_schema_file, kMaxBytes).or_throw()}};
   }
   if (json_object) asked = {"json-object", {.language = "json_object", .text = ""}};
   if (!grammar.empty()) asked = {"grammar", {.language = "ebnf", .text = grammar}};
   if (!grammar_file.empty())
     asked = {"grammar-file",
-             {.language = "ebnf", .text = read_file(Env::system(), grammar_file, kMostBytes).or_throw()}};
+             {.language = "ebnf", .text = read_file(Env::system(), grammar_file, kMaxBytes).or_throw()}};
   if (!regex.empty()) asked = {"regex", {.language = "regex", .text = regex}};
   if (!asked) return nullptr;
   grammar::WorkMeter meter;

@@ -82,8 +82,8 @@ int run_batch(const RunBatchFlags& flags) {
       "batch", size,
       size == 0 || flags.models.model.hub.no_progress ? app::Progress::Mode::kSilent : app::Progress::Mode::kAuto);
   server::batch::BatchRun run(service, fmt::format("batch_req_{:016x}_", Env::system().random_seed()),
-                              {.most_running = flags.max_concurrency,
-                               .most_held = flags.max_concurrency * kHeldPerRunning,
+                              {.max_running = flags.max_concurrency,
+                               .max_held = flags.max_concurrency * kHeldPerRunning,
                                .gave_up = [&] { return service.engine_failed(); },
                                .progress = [&](std::uint64_t bytes) { progress.update(bytes); }});
   const auto counts = run.run(input.fd(), output.fd());

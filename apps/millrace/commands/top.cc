@@ -20,7 +20,7 @@ namespace {
 using server::observe::MetricsReading;
 using server::observe::ModelView;
 
-constexpr std::size_t kMostBytes = 64 << 20;
+constexpr std::size_t kMaxBytes = 64 << 20;
 constexpr std::string_view kClear = "\033[H\033[2J";
 
 struct TopFlags {
@@ -43,7 +43,7 @@ Result<MetricsReading> read_metrics(hub::HttpClient& client, const TopFlags& fla
   hub::HttpRequest request{.url = metrics_url(flags.url)};
   if (!flags.api_key.empty()) request.headers.add("Authorization", "Bearer " + flags.api_key);
   request.cancelled = [] { return interrupted != 0; };
-  hub::TextSink body(kMostBytes);
+  hub::TextSink body(kMaxBytes);
   const auto outcome = client.exchange(request, body);
   if (const auto* failure = std::get_if<hub::HttpFailure>(&outcome)) {
     return make_error(ErrorCode::kNotFound, "url", "{}: {}", app::printable(request.url), failure->message);

@@ -73,11 +73,11 @@ void AttentionPlan::add_sequence(const AttendArgs& args, const SequenceRows& seq
                                  std::int64_t heads_together) {
   const KvGeometry& geometry = args.kv.geometry;
   const std::int64_t group = args.heads / geometry.kv_heads;
-  const std::int64_t most_tokens = std::max<std::int64_t>(1, kTaskRows / group);
+  const std::int64_t max_tokens = std::max<std::int64_t>(1, kTaskRows / group);
   // Few rows over many keys (decoding, verification): a task a split, of several heads. Else one task for all splits of
   // as many rows as fit, of one head.
-  const bool by_splits = sequence.n_rows <= most_tokens;
-  const std::int64_t tokens = std::min(sequence.n_rows, most_tokens);
+  const bool by_splits = sequence.n_rows <= max_tokens;
+  const std::int64_t tokens = std::min(sequence.n_rows, max_tokens);
   const std::int64_t heads =
       by_splits ? std::clamp<std::int64_t>(kTaskRows / (tokens * group), 1, heads_together) : std::int64_t{1};
   for (std::int64_t h = 0; h < geometry.kv_heads; h += heads) {

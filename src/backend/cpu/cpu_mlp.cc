@@ -11,12 +11,12 @@ namespace {
 
 // Gate and up are computed a chunk of columns at a time: as many as stay in the first cache, as memory is read from
 // another place after each, and at least so many.
-constexpr std::int64_t kLeastChunkColumns = 64;  // a multiple of a group of columns
+constexpr std::int64_t kMinChunkColumns = 64;  // a multiple of a group of columns
 constexpr std::int64_t kChunkValues = 2048;
 constexpr std::int64_t kColumnGrain = kGroup / kPanelRows;  // panels: a group of columns belongs to one worker
 
 std::int64_t chunk_columns(std::int64_t rows) {
-  return std::max(kLeastChunkColumns, kChunkValues / rows / kLeastChunkColumns * kLeastChunkColumns);
+  return std::max(kMinChunkColumns, kChunkValues / rows / kMinChunkColumns * kMinChunkColumns);
 }
 
 std::size_t chunk_bytes(std::int64_t rows) {
@@ -30,9 +30,9 @@ const PackedLinear& packed(const Linear* linear) { return static_cast<const Pack
 // Inputs of both products, as f32 at the widest, and of each worker a chunk of gate and up: the most that one operation
 // keeps, whether workers share the columns or have a block of rows each.
 std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept {
-  const std::int64_t shared = most_shared_rows(rows, threads());
-  const std::int64_t together = std::max(shared, std::min(rows, kMostBlockRows * threads()));
-  const std::int64_t of_one = std::max(shared, std::min(rows, kMostBlockRows));
+  const std::int64_t shared = max_shared_rows(rows, threads());
+  const std::int64_t together = std::max(shared, std::min(rows, kMaxBlockRows * threads()));
+  const std::int64_t of_one = std::max(shared, std::min(rows, kMaxBlockRows));
   return static_cast<std::size_t>(together) * (row_bytes(hidden) + row_bytes(ffn)) +
          static_cast<std::size_t>(threads()) * std::max(chunk_bytes(1), chunk_bytes(of_one));
 }

@@ -40,10 +40,10 @@ Result<KvPageForm> choose_pages(DType dtype, std::string_view name, std::int64_t
     return make_error(ErrorCode::kInvalidArgument, "kv-layout", "kv-layout is '{}': expected one of {}", name, known);
   }
   if (block_tokens == 0) block_tokens = layout->block_tokens;
-  if (block_tokens < 1 || block_tokens > kMostBlockTokens || !layout->fits(block_tokens)) {
+  if (block_tokens < 1 || block_tokens > kMaxBlockTokens || !layout->fits(block_tokens)) {
     return make_error(ErrorCode::kInvalidArgument, "block-size",
                       "block-size is {}: pages of kv-layout {} have {} tokens, {} at most", block_tokens, layout->name,
-                      layout->block_sizes, kMostBlockTokens);
+                      layout->block_sizes, kMaxBlockTokens);
   }
   return KvPageForm{.dtype = dtype, .block_tokens = block_tokens, .layout = layout};
 }

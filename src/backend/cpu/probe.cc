@@ -57,8 +57,8 @@ double measure_arithmetic(WorkerTeam& team, double (*peak)(std::int64_t), double
 }
 
 std::size_t stream_bytes(const CpuInfo& info) {
-  constexpr std::int64_t kLeast = std::int64_t{64} << 20, kMost = std::int64_t{512} << 20;
-  std::int64_t bytes = std::clamp(4 * info.l3_bytes, kLeast, kMost);
+  constexpr std::int64_t kMin = std::int64_t{64} << 20, kMax = std::int64_t{512} << 20;
+  std::int64_t bytes = std::clamp(4 * info.l3_bytes, kMin, kMax);
   if (info.memory_available_bytes > 0) bytes = std::min(bytes, info.memory_available_bytes / 4);
   return static_cast<std::size_t>(bytes);
 }

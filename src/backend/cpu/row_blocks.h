@@ -11,9 +11,9 @@ namespace millrace::backend::cpu {
 // tiles, take two workers as long as 64).
 std::int64_t row_block(std::int64_t rows, std::int64_t workers) noexcept;
 
-inline constexpr std::int64_t kMostBlockRows = 64;  // a panel stays in L1 for so many
+inline constexpr std::int64_t kMaxBlockRows = 64;  // a panel stays in L1 for so many
 
 // The most rows of which the columns are shared, in steps of up to `rows`.
-std::int64_t most_shared_rows(std::int64_t rows, std::int64_t workers) noexcept;
+std::int64_t max_shared_rows(std::int64_t rows, std::int64_t workers) noexcept;
 
 }  // namespace millrace::backend::cpu

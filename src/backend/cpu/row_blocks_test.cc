@@ -36,10 +36,10 @@ TEST(RowBlocks, AreNoLargerThanIsSaidAndNoMoreRowsAreShared) {
       std::int64_t shared = 0;
       for (std::int64_t rows = 1; rows <= most; ++rows) {
         const std::int64_t block = row_block(rows, workers);
-        EXPECT_LE(block, kMostBlockRows);
+        EXPECT_LE(block, kMaxBlockRows);
         if (block == 0) shared = rows;
       }
-      EXPECT_EQ(most_shared_rows(most, workers), shared) << most << " rows, " << workers << " workers";
+      EXPECT_EQ(max_shared_rows(most, workers), shared) << most << " rows, " << workers << " workers";
     }
   }
 }

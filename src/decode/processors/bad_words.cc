@@ -6,7 +6,7 @@ namespace millrace::decode::processors {
 namespace {
 
 // The last token of a sequence is banned where the answer ends with all before it; of one token, everywhere.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   const std::span<const std::int32_t> answer = at.history.answer();
   for (const std::vector<std::int32_t>& word : at.params.bad_words) {
     const std::size_t before = word.size() - 1;

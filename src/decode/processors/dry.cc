@@ -26,7 +26,7 @@ void z_function(std::span<const std::int32_t> text, std::vector<std::int64_t>& z
 // "Don't repeat yourself" (text-generation-webui, pull request 5677), as in llama.cpp: a token that would lengthen a
 // repetition of at least allowed_length tokens loses multiplier * base^(length - allowed_length). Linear in the history
 // by the Z-function of the text read backwards.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   const SamplingParams& params = at.params;
   const std::int64_t size = at.history.size();
   const std::int64_t n = params.dry_penalty_last_n < 0 ? size : std::min(params.dry_penalty_last_n, size);

@@ -3,7 +3,7 @@
 namespace millrace::decode::processors {
 namespace {
 
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   for (const TokenBias& bias : at.params.logit_bias) {
     if (Candidate* c = find_candidate(candidates, bias.token)) c->logit += bias.bias;
   }

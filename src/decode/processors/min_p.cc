@@ -6,7 +6,7 @@ namespace millrace::decode::processors {
 namespace {
 
 // arXiv:2407.01082: drops tokens whose probability is below p times that of the likeliest.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   const float threshold = largest_logit(candidates) + static_cast<float>(portable_log(at.params.min_p));
   std::erase_if(candidates, [=](const Candidate& c) { return c.logit < threshold; });
 }

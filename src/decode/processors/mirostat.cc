@@ -41,7 +41,7 @@ void keep_by_surprise(double mu, Candidates& candidates) {
   std::erase_if(candidates, [=](const Candidate& c) { return static_cast<double>(c.logit) < least; });
 }
 
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   if (candidates.size() < 2) return;
   if (at.params.mirostat_mode == 1) {
     keep_by_zipf(at.mirostat_mu, candidates);

@@ -5,7 +5,7 @@ namespace {
 
 // Hugging Face's no_repeat_ngram_size (Paulus et al., arXiv:1705.04304): bans each token that stood, in prompt or
 // answer, behind the last n - 1 tokens. Most places differ from the end in their first comparison.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   const History& history = at.history;
   const std::int64_t before = at.params.no_repeat_ngram_size - 1;
   for (std::int64_t end = 1; end + before <= history.size(); ++end) {  // the token `end - 1` before the last

@@ -5,7 +5,7 @@ namespace {
 
 // CTRL's repetition penalty (arXiv:1909.05858), as Hugging Face applies it: positive logits of tokens seen in prompt or
 // answer divided, negative ones multiplied. Then OpenAI's presence and frequency penalties, of the answer's alone.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   const auto factor = static_cast<float>(at.params.repetition_penalty);
   const double presence = at.params.presence_penalty, frequency = at.params.frequency_penalty;
   for (const Occurrence& seen : at.history.occurrences()) {

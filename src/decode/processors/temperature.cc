@@ -19,7 +19,7 @@ double dynamic(const SamplingParams& params, const Candidates& candidates) {
   return low + (high - low) * portable_exp(params.dynatemp_exponent * portable_log(share));
 }
 
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   double temperature = at.params.temperature;
   if (at.params.dynatemp_range > 0.0 && candidates.size() > 1) temperature = dynamic(at.params, candidates);
   if (temperature == 1.0) return;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kOpening = 4;  // tokens within which reasoning begins: white space may come first
 
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   const ThinkingBudget& budget = *at.params.thinking_budget;
   const std::span<const std::int32_t> answer = at.history.answer();
   if (std::ssize(answer) < budget.tokens || std::ranges::find(answer, budget.close) != answer.end()) return;

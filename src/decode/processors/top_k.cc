@@ -5,7 +5,7 @@ namespace millrace::decode::processors {
 namespace {
 
 // The k likeliest; of equal ones those with the lower ids.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   if (at.params.top_k >= std::ssize(candidates)) return;
   keep_likeliest(candidates, {}, static_cast<double>(at.params.top_k));
 }

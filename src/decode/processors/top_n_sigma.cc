@@ -12,7 +12,7 @@ double sum_of_lanes(const double (&lanes)[8]) {
 
 // arXiv:2411.07641: drops tokens whose logit is more than n standard deviations (of the logits in play) below the
 // largest. What it keeps does not depend on the temperature.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   const auto n = static_cast<double>(candidates.size());
   double lanes[8] = {};
   for (std::size_t i = 0; i < candidates.size(); ++i) lanes[i % 8] += static_cast<double>(candidates[i].logit);

@@ -6,7 +6,7 @@ namespace millrace::decode::processors {
 namespace {
 
 // Nucleus sampling (arXiv:1904.09751): the likeliest tokens until their probabilities sum to p; at least one.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   if (candidates.size() < 2) return;
   thread_local std::vector<double> weights;
   const double total = softmax_weights(candidates, largest_logit(candidates), weights);

@@ -10,7 +10,7 @@ namespace {
 
 // Locally typical sampling (arXiv:2202.00666): the tokens whose surprise is nearest to the entropy until their
 // probabilities sum to p; of equally near ones those with the lower ids. Nearness as a float.
-void apply(const Occasion& at, Candidates& candidates) {
+void apply(const SamplingContext& at, Candidates& candidates) {
   if (candidates.size() < 2) return;
   thread_local std::vector<double> weights;
   thread_local std::vector<std::uint32_t> keys;

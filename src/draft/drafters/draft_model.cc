@@ -37,7 +37,7 @@ class DraftModel final : public Drafter, public kv::PageFollower {
       task.most = std::min(task.most, model_->max_length() - std::ssize(task.tokens));
       Known& known = known_[task.sequence];
       extend_hashes(task.tokens, known.hashes);
-      keep_right_guesses(task, known);
+      keep_accepted_drafts(task, known);
       computed_.push_back(std::min(coverage_.covered(known.hashes, task.pages), std::ssize(task.tokens) - 1));
     }
     const std::vector<std::int64_t> before = computed_;
@@ -45,8 +45,8 @@ class DraftModel final : public Drafter, public kv::PageFollower {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       Known& known = known_[tasks[i].sequence];
       coverage_.cover(known.hashes, tasks[i].pages, before[i], computed_[i]);
-      known.guessed.clear();
-      for (const Token& token : tasks[i].drafts) known.guessed.push_back(token.token);
+      known.drafted.clear();
+      for (const Token& token : tasks[i].drafts) known.drafted.push_back(token.token);
     }
   }
   void ended(std::uint64_t sequence, std::string_view, std::span<const std::int32_t>) override {
@@ -56,23 +56,23 @@ class DraftModel final : public Drafter, public kv::PageFollower {
  private:
   struct Known {
     std::vector<std::uint64_t> hashes;
-    std::vector<std::int32_t> guessed;  // in the last call, to follow on...
-    std::int64_t guessed_from = 0;      // ...as many tokens
+    std::vector<std::int32_t> drafted;  // in the last call, to follow on...
+    std::int64_t drafted_from = 0;      // ...as many tokens
   };
 
   // The keys and values of guesses were computed with them, but for the last one's.
-  void keep_right_guesses(const Task& task, Known& known) {
+  void keep_accepted_drafts(const Task& task, Known& known) {
     std::int64_t right = 0;
-    while (right + 1 < std::ssize(known.guessed) && known.guessed_from + right < std::ssize(task.tokens) &&
-           task.tokens[static_cast<std::size_t>(known.guessed_from + right)] ==
-               known.guessed[static_cast<std::size_t>(right)]) {
+    while (right + 1 < std::ssize(known.drafted) && known.drafted_from + right < std::ssize(task.tokens) &&
+           task.tokens[static_cast<std::size_t>(known.drafted_from + right)] ==
+               known.drafted[static_cast<std::size_t>(right)]) {
       ++right;
     }
-    if (right > 0 && coverage_.covered(known.hashes, task.pages) >= known.guessed_from) {
-      coverage_.cover(known.hashes, task.pages, known.guessed_from, known.guessed_from + right);
+    if (right > 0 && coverage_.covered(known.hashes, task.pages) >= known.drafted_from) {
+      coverage_.cover(known.hashes, task.pages, known.drafted_from, known.drafted_from + right);
     }
-    known.guessed.clear();
-    known.guessed_from = std::ssize(task.tokens);
+    known.drafted.clear();
+    known.drafted_from = std::ssize(task.tokens);
   }
 
   std::shared_ptr<model::Transformer> model_;

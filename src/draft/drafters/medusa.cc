@@ -14,7 +14,7 @@
 namespace millrace::draft::drafters {
 namespace {
 
-constexpr std::int64_t kMostBlocks = 64;  // of a head
+constexpr std::int64_t kMaxBlocks = 64;  // of a head
 
 struct Block {
   std::unique_ptr<backend::Linear> weight;  // [E, E]
@@ -54,14 +54,14 @@ class Heads {
     const checkpoint::JsonFields fields = files_.fields();
     std::int64_t heads = fields.required_integer({"medusa_num_heads", "num_heads"});
     const std::int64_t blocks = fields.integer({"medusa_num_layers", "num_hidden_layers"}).value_or(1);
-    check("medusa_num_heads", heads, kMostTokens);
-    check("medusa_num_layers", blocks, kMostBlocks);
+    check("medusa_num_heads", heads, kMaxTokens);
+    check("medusa_num_layers", blocks, kMaxBlocks);
     const Naming* naming = &kNamings[0];
     for (const Naming& one : kNamings) {
       if (files_.has(name_of(one.logits, 0, blocks) + ".weight")) naming = &one;
     }
     // Some files hold more heads than they say, as medusa-vicuna-7b-v1.3: 5, and 2 in its configuration.
-    while (heads < kMostTokens && files_.has(name_of(naming->logits, heads, blocks) + ".weight")) ++heads;
+    while (heads < kMaxTokens && files_.has(name_of(naming->logits, heads, blocks) + ".weight")) ++heads;
     std::vector<Head> all(static_cast<std::size_t>(heads));
     for (std::int64_t h = 0; h < heads; ++h) {
       Head& head = all[static_cast<std::size_t>(h)];

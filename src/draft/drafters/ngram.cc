@@ -13,13 +13,13 @@ constexpr std::size_t kPlaces = 64;  // where the draft may branch off, the last
 
 class Ngram final : public Drafter {
  public:
-  Ngram(std::int64_t least, std::int64_t most) : least_(least), most_(most) {}
+  Ngram(std::int64_t least, std::int64_t most) : min_(least), max_(most) {}
 
   void draft(std::span<Task> tasks) override {
     for (Task& task : tasks) {
       places_.clear();
-      const Place match = longest_match(task.tokens, task.most_branches > 0);
-      if (match.alike < least_) continue;
+      const Place match = longest_match(task.tokens, task.max_branches > 0);
+      if (match.alike < min_) continue;
       copy(task, match);
       branch_off(task, places_);
     }
@@ -32,16 +32,16 @@ class Ngram final : public Drafter {
     Place best;
     const auto size = static_cast<std::int64_t>(tokens.size());
     const std::int32_t last = tokens.back();
-    for (std::int64_t next = size - 1; next > 0 && best.alike < most_; --next) {
+    for (std::int64_t next = size - 1; next > 0 && best.alike < max_; --next) {
       if (tokens[static_cast<std::size_t>(next - 1)] != last) continue;
-      const std::int64_t limit = std::min(most_, next);
+      const std::int64_t limit = std::min(max_, next);
       std::int64_t alike = 1;
       while (alike < limit &&
              tokens[static_cast<std::size_t>(next - 1 - alike)] == tokens[static_cast<std::size_t>(size - 1 - alike)]) {
         ++alike;
       }
       if (alike > best.alike) best = {tokens, next, alike};
-      if (keeps_places && alike >= least_ && places_.size() < kPlaces) places_.push_back({tokens, next, alike});
+      if (keeps_places && alike >= min_ && places_.size() < kPlaces) places_.push_back({tokens, next, alike});
     }
     return best;
   }
@@ -57,7 +57,7 @@ class Ngram final : public Drafter {
     }
   }
 
-  std::int64_t least_, most_;
+  std::int64_t min_, max_;
   std::vector<Place> places_;
 };
 

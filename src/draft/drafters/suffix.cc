@@ -17,7 +17,7 @@ constexpr std::int32_t kSeparator = -1;  // between answers; no token
 
 class Suffix final : public Drafter {
  public:
-  explicit Suffix(std::int64_t tokens) : most_remembered_(tokens) {}
+  explicit Suffix(std::int64_t tokens) : max_remembered_(tokens) {}
 
   void draft(std::span<Task> tasks) override {
     for (Task& task : tasks) {
@@ -36,13 +36,13 @@ class Suffix final : public Drafter {
         places_.push_back(place_of(i < kept ? own : scope->second.index, matches_[i]));
       }
       vote(task, matches_.front().alike);
-      if (task.most_branches > 0) branch(task, own, scope == scopes_.end() ? nullptr : &scope->second.index);
+      if (task.max_branches > 0) branch(task, own, scope == scopes_.end() ? nullptr : &scope->second.index);
     }
   }
 
   void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> answer) override {
     live_.erase(sequence);
-    if (most_remembered_ == 0 || std::ssize(answer) < SuffixIndex::kGram) return;
+    if (max_remembered_ == 0 || std::ssize(answer) < SuffixIndex::kGram) return;
     const auto [it, first] = scopes_.try_emplace(std::string(scope));
     Scope& remembered = it->second;
     if (first) {
@@ -82,15 +82,15 @@ class Suffix final : public Drafter {
 
   // The scope used longest ago goes first, the last one loses its older half.
   void forget() {
-    while (remembered_ > most_remembered_ && scopes_.size() > 1) {
+    while (remembered_ > max_remembered_ && scopes_.size() > 1) {
       const auto it = scopes_.find(by_use_.back());
       remembered_ -= std::ssize(it->second.index.tokens());
       scopes_.erase(it);
       by_use_.pop_back();
     }
-    if (remembered_ <= most_remembered_) return;
+    if (remembered_ <= max_remembered_) return;
     SuffixIndex& index = scopes_.begin()->second.index;
-    index.keep_last(most_remembered_ / 2);
+    index.keep_last(max_remembered_ / 2);
     remembered_ = std::ssize(index.tokens());
   }
 
@@ -102,20 +102,20 @@ class Suffix final : public Drafter {
         return at < place.text.size() ? place.text[at] : kSeparator;
       };
       std::int32_t most_frequent = kSeparator;
-      std::int64_t most_votes = 0;
+      std::int64_t max_votes = 0;
       for (const Place& place : places_) {
         const std::int32_t token = token_of(place);
         const auto votes = std::ranges::count(places_, token, token_of);
-        if (token != kSeparator && votes > most_votes) most_frequent = token, most_votes = votes;
+        if (token != kSeparator && votes > max_votes) most_frequent = token, max_votes = votes;
       }
       if (most_frequent == kSeparator) return;
-      const float share = static_cast<float>(most_votes) / static_cast<float>(places_.size());
+      const float share = static_cast<float>(max_votes) / static_cast<float>(places_.size());
       task.drafts.push_back({most_frequent, share * confidence_of(alike + j)});
       std::erase_if(places_, [&](const Place& place) { return token_of(place) != most_frequent; });
     }
   }
 
-  std::int64_t most_remembered_;
+  std::int64_t max_remembered_;
   std::unordered_map<std::uint64_t, SuffixIndex> live_;
   std::unordered_map<std::string, Scope> scopes_;
   std::list<std::string> by_use_;  // scopes, the last one used first

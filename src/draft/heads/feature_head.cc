@@ -179,7 +179,7 @@ void FeatureHead::pass_on(const model::BatchInput& input, StatePages& states) {
       const std::int64_t row = input.logit_rows[static_cast<std::size_t>(at)], in_sequence = row - sequence.first_row;
       if (in_sequence >= sequence.n_rows) break;
       const float* state = spec_.passes_normed ? passed.row(at) : rows_.residual.row(row);
-      states.guess(sequence.pages, sequence.first_position + in_sequence + 1, state);
+      states.propose(sequence.pages, sequence.first_position + in_sequence + 1, state);
     }
   }
 }

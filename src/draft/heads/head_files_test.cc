@@ -11,7 +11,7 @@ namespace {
 class HeadFilesTest : public MadeHeadsTest {
  protected:
   // Of the tokens behind 36, by heads in that directory.
-  std::vector<std::int32_t> guesses(const char* method, const std::string& directory) {
+  std::vector<std::int32_t> draft_tokens(const char* method, const std::string& directory) {
     const decode::LogitsPipeline pipeline({}, kVocabulary);
     const auto drafter = make_drafter(method, options(directory)).or_throw();
     show(*drafter->tap(), 0, 35, 35);
@@ -26,9 +26,9 @@ class HeadFilesTest : public MadeHeadsTest {
 TEST_F(HeadFilesTest, ReadTheLayoutsInWhichHeadsArePublished) {
   // EAGLE-3 as speculators writes it: the layer's fields nested, the layer numbered, the vocabularies' maps both there.
   MadeFiles eagle3 = heads_.eagle3();
-  const auto own = guesses("eagle", eagle3.write("own_eagle3", heads_.eagle3_config()));
+  const auto own = draft_tokens("eagle", eagle3.write("own_eagle3", heads_.eagle3_config()));
   eagle3.integers("t2d", std::vector<std::int64_t>(kVocabulary, 1));
-  EXPECT_EQ(guesses("eagle", eagle3.write("t2d_eagle3", heads_.eagle3_config())), own);
+  EXPECT_EQ(draft_tokens("eagle", eagle3.write("t2d_eagle3", heads_.eagle3_config())), own);
   eagle3.rename("midlayer.", "layers.0.");
   auto layer = nlohmann::json::parse(made_config("", kHidden, 1));
   layer.erase("architectures");
@@ -38,15 +38,15 @@ TEST_F(HeadFilesTest, ReadTheLayoutsInWhichHeadsArePublished) {
                                  {"norm_before_residual", false},
                                  {"eagle_aux_hidden_state_layer_ids", {0, 1, 2}},
                                  {"transformer_layer_config", layer}};
-  EXPECT_EQ(guesses("eagle", eagle3.write("speculators_eagle3", nested.dump())), own);
+  EXPECT_EQ(draft_tokens("eagle", eagle3.write("speculators_eagle3", nested.dump())), own);
 
   // Medusa's without the module's name, as its own code saves them, and as vLLM calls them.
   MadeFiles medusa = heads_.medusa();
-  const auto said = guesses("medusa", medusa.write("own_medusa", RandomHeads::medusa_config()));
+  const auto said = draft_tokens("medusa", medusa.write("own_medusa", RandomHeads::medusa_config()));
   medusa.rename("medusa_head.", "");
-  EXPECT_EQ(guesses("medusa", medusa.write("bare_medusa", R"({"medusa_num_heads": 3, "medusa_num_layers": 2,
+  EXPECT_EQ(draft_tokens("medusa", medusa.write("bare_medusa", R"({"medusa_num_heads": 3, "medusa_num_layers": 2,
       "base_model_name_or_path": "lmsys/vicuna-7b-v1.3", "transformers_version": "4.31.0"})",
-                                           "medusa_lm_head.safetensors")),
+                                                "medusa_lm_head.safetensors")),
             said);
   for (const std::string head : {"0", "1", "2"}) {
     medusa.rename(head + ".2.", "lm_heads." + head + ".");
@@ -54,31 +54,32 @@ TEST_F(HeadFilesTest, ReadTheLayoutsInWhichHeadsArePublished) {
       medusa.rename(head + "." + block + ".linear.", "blocks." + head + ".layers." + block + ".");
     }
   }
-  EXPECT_EQ(guesses("medusa", medusa.write("vllm_medusa", R"({"architectures": ["MedusaModel"], "model_type": "medusa",
+  EXPECT_EQ(
+      draft_tokens("medusa", medusa.write("vllm_medusa", R"({"architectures": ["MedusaModel"], "model_type": "medusa",
       "num_heads": 3, "num_hidden_layers": 2, "truncated_vocab_size": null})")),
-            said);
+      said);
 }
 
 // Most trained heads are files of torch.
 TEST_F(HeadFilesTest, AreReadFromFilesOfTorch) {
   MadeFiles medusa = heads_.medusa();
-  const auto said = guesses("medusa", medusa.write("bare_safetensors", RandomHeads::medusa_config()));
+  const auto said = draft_tokens("medusa", medusa.write("bare_safetensors", RandomHeads::medusa_config()));
   EXPECT_EQ(said.size(), 3u);
   medusa.rename("medusa_head.", "");
   // As published: the file holds more heads than the configuration says.
-  EXPECT_EQ(guesses("medusa", medusa.write("torch_medusa", R"({"base_model_name_or_path": "lmsys/vicuna-7b-v1.3",
+  EXPECT_EQ(draft_tokens("medusa", medusa.write("torch_medusa", R"({"base_model_name_or_path": "lmsys/vicuna-7b-v1.3",
       "medusa_num_heads": 2, "medusa_num_layers": 2, "transformers_version": "4.31.0"})",
-                                           "medusa_lm_head.pt")),
+                                                "medusa_lm_head.pt")),
             said);
   const MadeFiles eagle = heads_.eagle();
   EXPECT_EQ(
-      guesses("eagle", eagle.write("torch_eagle", made_config("LlamaForCausalLM", kHidden, 1, R"(, "bias": true)"),
-                                   "pytorch_model.bin")),
-      guesses("eagle", eagle.write("plain_eagle", heads_.eagle_config())));
+      draft_tokens("eagle", eagle.write("torch_eagle", made_config("LlamaForCausalLM", kHidden, 1, R"(, "bias": true)"),
+                                        "pytorch_model.bin")),
+      draft_tokens("eagle", eagle.write("plain_eagle", heads_.eagle_config())));
   MadeFiles eagle3 = heads_.eagle3();
   eagle3.integers("t2d", std::vector<std::int64_t>(kVocabulary, 1));
-  EXPECT_EQ(guesses("eagle", eagle3.write("torch_eagle3", heads_.eagle3_config(), "pytorch_model.bin")),
-            guesses("eagle", eagle3.write("plain_eagle3", heads_.eagle3_config())));
+  EXPECT_EQ(draft_tokens("eagle", eagle3.write("torch_eagle3", heads_.eagle3_config(), "pytorch_model.bin")),
+            draft_tokens("eagle", eagle3.write("plain_eagle3", heads_.eagle3_config())));
 }
 
 // What is said before there are pages is what is taken for them.

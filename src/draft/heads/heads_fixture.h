@@ -65,9 +65,9 @@ class MadeHeadsTest : public testing::Test {
     }
   }
 
-  Task draft(Drafter& drafter, std::int64_t n, const decode::LogitsPipeline& pipeline, std::int64_t most_branches = 0) {
+  Task draft(Drafter& drafter, std::int64_t n, const decode::LogitsPipeline& pipeline, std::int64_t max_branches = 0) {
     Task task;
-    task.most_branches = most_branches;
+    task.max_branches = max_branches;
     task.tokens = std::span(tokens_).first(static_cast<std::size_t>(n));
     task.most = kDrafts;
     task.pipeline = &pipeline;

@@ -66,7 +66,7 @@ void StatePages::read(std::span<const kv::BlockId> pages, std::int64_t position,
   for (std::size_t i = 0; i < n; ++i) state[i] = bf16_to_f32(in[i]);
 }
 
-void StatePages::guess(std::span<const kv::BlockId> pages, std::int64_t position, const float* state) {
+void StatePages::propose(std::span<const kv::BlockId> pages, std::int64_t position, const float* state) {
   write(slot(pages, position), state);
 }
 

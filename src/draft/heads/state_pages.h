@@ -34,7 +34,7 @@ class StatePages final : public model::StateTap, public kv::PageFollower {
   // Whether the target computed the states at positions [from, to) since their pages were last written from outside.
   bool known(std::span<const kv::BlockId> pages, std::int64_t from, std::int64_t to) const;
   void read(std::span<const kv::BlockId> pages, std::int64_t position, float* state) const;  // [width]
-  void guess(std::span<const kv::BlockId> pages, std::int64_t position, const float* state);
+  void propose(std::span<const kv::BlockId> pages, std::int64_t position, const float* state);
   std::size_t bytes() const noexcept { return memory_.size(); }
   std::size_t workspace_bytes() const noexcept { return streams_.bytes() + states_.bytes(); }
 

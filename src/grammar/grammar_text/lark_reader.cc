@@ -49,7 +49,7 @@ Result<ExpressionId> LarkReader::run() {
   return to_.sequence({skipped_, root});
 }
 
-ExpressionId LarkReader::refuse(std::string_view what) {
+ExpressionId LarkReader::reject(std::string_view what) {
   text_.unsupported(what);
   return 0;
 }
@@ -213,9 +213,9 @@ ExpressionId LarkReader::atom(Inside inside) {
     case '/': return regex(inside);
     case '<': return special(inside);
     case '%': return json(inside);
-    case '@': return refuse("a grammar beside this one (@name)");
-    case '~': return refuse("the negation of a terminal (~)");
-    case '&': return refuse("the intersection of terminals (&)");
+    case '@': return reject("a grammar beside this one (@name)");
+    case '~': return reject("the negation of a terminal (~)");
+    case '&': return reject("the intersection of terminals (&)");
     default: return reference(inside);
   }
 }
@@ -273,7 +273,7 @@ ExpressionId LarkReader::regex(Inside inside) {
     } else if (flag == 's') {
       flags.dot_is_anything = true;
     } else if (flag != 'u') {
-      return refuse(fmt::format("the flag '{}' of a regex", flag));
+      return reject(fmt::format("the flag '{}' of a regex", flag));
     }
   }
   if (text_.failed()) return 0;
@@ -286,9 +286,9 @@ ExpressionId LarkReader::regex(Inside inside) {
 }
 
 ExpressionId LarkReader::special(Inside inside) {
-  if (inside == Inside::kTerminal) return refuse("a special token inside a terminal");
+  if (inside == Inside::kTerminal) return reject("a special token inside a terminal");
   text_.take("<");
-  if (text_.peek() == '[') return refuse("a token by its number");
+  if (text_.peek() == '[') return reject("a token by its number");
   return lexeme(to_.special("<" + text_.until_end('>') + ">"), inside);
 }
 
@@ -318,8 +318,8 @@ std::string_view LarkReader::json_text() {
 ExpressionId LarkReader::json(Inside inside) {
   text_.take("%");
   const std::string_view word = text_.name();
-  if (word != "json") return refuse(fmt::format("%{}", word));
-  if (inside == Inside::kTerminal) return refuse("%json inside a terminal");
+  if (word != "json") return reject(fmt::format("%{}", word));
+  if (inside == Inside::kTerminal) return reject("%json inside a terminal");
   text_.skip_lines();
   GrammarSource schema = source_;
   schema.language = "json_schema";
@@ -339,7 +339,7 @@ ExpressionId LarkReader::reference(Inside inside) {
     text_.unexpected();
     return 0;
   }
-  if (text_.peek() == ':' && text_.peek(1) == ':') return refuse("a rule with a parameter (::)");
+  if (text_.peek() == ':' && text_.peek(1) == ':') return reject("a rule with a parameter (::)");
   const bool is_terminal = is_terminal_name(name);
   if (!is_terminal && inside == Inside::kTerminal) {
     text_.fail("the rule \"{}\" cannot stand in a terminal", name);
@@ -361,13 +361,13 @@ ExpressionId LarkReader::repeated(ExpressionId part) {
   } else if (text_.take("~")) {
     text_.skip_spaces();
     const auto least = text_.number();
-    if (!least) return refuse("a '~' without a count");
+    if (!least) return reject("a '~' without a count");
     const auto most = text_.take("..") ? text_.number() : least;
     if (!most) text_.unexpected();
     counts = text_.checked({.least = *least, .most = most.value_or(*least)});
   } else if (text_.take("{")) {
     counts = text_.counts();
-    if (!counts) return refuse("a template, or what is no count: {n}, {n,} or {n,m},");
+    if (!counts) return reject("a template, or what is no count: {n}, {n,} or {n,m},");
   } else {
     text_.go_back(here);
   }

@@ -41,7 +41,7 @@ class LarkReader {
   ExpressionId reference(Inside inside);
   ExpressionId repeated(ExpressionId part);
   ExpressionId lexeme(ExpressionId terminal, Inside inside);  // and what may be ignored after it
-  ExpressionId refuse(std::string_view what);
+  ExpressionId reject(std::string_view what);
   void over_lines_unless_definition();
   std::string_view json_text();
 

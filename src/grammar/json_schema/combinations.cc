@@ -7,7 +7,7 @@
 namespace millrace::grammar::json_schema {
 namespace {
 
-constexpr int kMostDepth = 256;  // of schemas for one value: $ref to $ref to allOf ...
+constexpr int kMaxDepth = 256;  // of schemas for one value: $ref to $ref to allOf ...
 
 bool is_reference(std::string_view keyword) {
   return keyword == "$ref" || keyword == "$dynamicRef" || keyword == "$recursiveRef";
@@ -52,7 +52,7 @@ Result<SchemaReader::Shared> SchemaReader::expand(Condition condition) {
     return std::make_shared<const Alternatives>(1);
   }
   if (auto fine = meter_.spend(); !fine) return fine.error();
-  if (depth_ >= kMostDepth) return document_.invalid(*condition.schema, "", "is nested too deep in other schemas");
+  if (depth_ >= kMaxDepth) return document_.invalid(*condition.schema, "", "is nested too deep in other schemas");
   const int before = approximations_;
   being_read_.emplace(condition, level_);
   ++depth_;

@@ -135,14 +135,14 @@ TEST(JsonSchema, LaysOutWhiteSpaceAsAsked) {
               {"{" + std::string(21, ' ') + "}", " {}", "{} "});
 }
 
-struct Refused {
+struct Rejected {
   std::string schema, where;
   ErrorCode code = ErrorCode::kUnsupported;
 };
 
 TEST(JsonSchema, NamesWhatItRefuses) {
   const auto invalid = ErrorCode::kInvalidArgument;
-  const std::vector<Refused> refused = {
+  const std::vector<Rejected> rejected = {
       {R"({"properties": {"a": {"type": "array", "uniqueItems": true}}})", "/properties/a/uniqueItems"},
       {R"({"$ref": "http://other/schema"})", "/$ref"},
       {R"({"items": {"multipleOf": 123456.789}})", "/items/multipleOf"},
@@ -165,7 +165,7 @@ TEST(JsonSchema, NamesWhatItRefuses) {
       {R"({"type": "object", "required": ["n"], "properties": {"n": {"$ref": "#"}}})", "nothing fits", invalid},
       {"false", "nothing fits", invalid},
   };
-  for (const auto& [schema, where, code] : refused) {
+  for (const auto& [schema, where, code] : rejected) {
     const SchemaTexts texts{std::string(schema)};
     EXPECT_NE(texts.error().message.find(where), std::string::npos) << schema << ": " << texts.error().message;
     EXPECT_EQ(texts.error().code, code) << schema;

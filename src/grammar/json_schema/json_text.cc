@@ -17,7 +17,7 @@ ExpressionId JsonText::space() {
   if (space_ >= 0) return space_;
   if (white_space_ != GrammarSource::WhiteSpace::kFlexible) return space_ = grammar_.bytes("");
   const ExpressionId one = grammar_.character(characters("  \t\t\n\n\r\r"));
-  return space_ = grammar_.named("json_space", grammar_.repeat(one, 0, GrammarSource::kMostSpaces));
+  return space_ = grammar_.named("json_space", grammar_.repeat(one, 0, GrammarSource::kMaxSpaces));
 }
 
 ExpressionId JsonText::comma() {

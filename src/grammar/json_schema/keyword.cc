@@ -17,11 +17,11 @@ const Json* KeywordUse::beside(std::string_view keyword) const {
 }
 
 Result<std::int64_t> KeywordUse::count() const {
-  constexpr double kMost = 1e15;
+  constexpr double kMax = 1e15;
   if (!value.is_number() || value.get<double>() < 0 || !Decimal::of(value).fraction.empty()) {
     return invalid("must be an integer from 0");
   }
-  return static_cast<std::int64_t>(std::min(value.get<double>(), kMost));
+  return static_cast<std::int64_t>(std::min(value.get<double>(), kMax));
 }
 
 Result<std::int64_t> KeywordUse::count_beside(std::string_view keyword, std::int64_t otherwise) const {

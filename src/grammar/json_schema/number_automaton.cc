@@ -27,7 +27,7 @@ struct Divisors {
   }
 };
 
-constexpr std::int64_t kMostModulus = 1'000'000;
+constexpr std::int64_t kMaxModulus = 1'000'000;
 
 Result<Divisors> divisors(const NumberFacts& facts, bool no_integers) {
   Divisors made;
@@ -35,11 +35,11 @@ Result<Divisors> divisors(const NumberFacts& facts, bool no_integers) {
   if (no_integers) multiples.push_back({Decimal{false, "1", ""}, false});
   for (const auto& multiple : multiples) made.places = std::max(made.places, multiple.of.fraction.size());
   for (const auto& multiple : multiples) {
-    const auto scaled = multiple.of.scaled(made.places, kMostModulus);
+    const auto scaled = multiple.of.scaled(made.places, kMaxModulus);
     if (scaled) made.modulus = std::lcm(made.modulus, *scaled);
-    if (!scaled || made.modulus > kMostModulus) {
+    if (!scaled || made.modulus > kMaxModulus) {
       return make_error(ErrorCode::kResourceExhausted, "grammar", "multipleOf needs to count to more than {}",
-                        kMostModulus);
+                        kMaxModulus);
     }
     made.all.push_back({*scaled, multiple.holds});
   }
@@ -68,12 +68,12 @@ class NumberScan {
  public:
   NumberScan(Stretch positive, Stretch negative, Divisors divisors, bool fractions)
       : stretches_{std::move(positive), std::move(negative)}, divisors_(std::move(divisors)), fractions_(fractions) {
-    most_fraction_ = divisors_.places;
+    max_fraction_ = divisors_.places;
     for (const Stretch& stretch : stretches_) {
       for (const auto& bound : {stretch.low, stretch.high}) {
         if (!bound) continue;
-        most_whole_ = std::max(most_whole_, bound->at.whole.size());
-        most_fraction_ = std::max(most_fraction_, bound->at.fraction.size());
+        max_whole_ = std::max(max_whole_, bound->at.whole.size());
+        max_fraction_ = std::max(max_fraction_, bound->at.fraction.size());
       }
     }
     limit_digits();
@@ -108,15 +108,15 @@ class NumberScan {
   void limit_digits() {
     constexpr std::size_t kExact = 15, kBeyondMultiples = 6;
     if (divisors_.all.empty()) {
-      fraction_limit_ = std::max(most_fraction_, kExact - std::min(most_whole_, kExact - 1));
+      fraction_limit_ = std::max(max_fraction_, kExact - std::min(max_whole_, kExact - 1));
     } else {
       const bool all_hold = std::ranges::all_of(divisors_.all, &Divisors::One::holds);
       fraction_limit_ = divisors_.places + (all_hold ? 0 : kBeyondMultiples);
       if (fractions_ && fraction_limit_ > 0)
-        whole_limit_ = std::max(most_whole_, kExact - std::min(fraction_limit_, kExact - 1));
+        whole_limit_ = std::max(max_whole_, kExact - std::min(fraction_limit_, kExact - 1));
     }
-    most_fraction_ = std::max(most_fraction_, fraction_limit_);
-    most_whole_ = std::max(most_whole_, whole_limit_);
+    max_fraction_ = std::max(max_fraction_, fraction_limit_);
+    max_whole_ = std::max(max_whole_, whole_limit_);
   }
 
   std::size_t number_of(const Place& place) {
@@ -148,7 +148,7 @@ class NumberScan {
     }
     if (whole_limit_ > 0 && place.phase == Place::kWhole && place.digits >= whole_limit_) return false;
     place.phase = Place::kWhole;
-    place.digits = std::min(place.digits + 1, most_whole_ + 1);
+    place.digits = std::min(place.digits + 1, max_whole_ + 1);
     place.low = whole_compared(stretch(place).low, place.low, place.digits, c);
     place.high = whole_compared(stretch(place).high, place.high, place.digits, c);
     place.rest = (place.rest * 10 + (c - '0')) % divisors_.modulus;
@@ -183,7 +183,7 @@ class NumberScan {
   bool fraction_digit(Place& place, char c) const {
     if (place.phase == Place::kFraction && place.digits >= fraction_limit_) return false;
     place.phase = Place::kFraction;
-    place.digits = std::min(place.digits + 1, most_fraction_ + 1);
+    place.digits = std::min(place.digits + 1, max_fraction_ + 1);
     place.low = fraction_compared(stretch(place).low, place.low, place.digits, c);
     place.high = fraction_compared(stretch(place).high, place.high, place.digits, c);
     if (place.digits <= divisors_.places) {
@@ -218,7 +218,7 @@ class NumberScan {
   Stretch stretches_[2];
   Divisors divisors_;
   const bool fractions_;
-  std::size_t most_whole_ = 0, most_fraction_ = 0;    // digits that are told apart
+  std::size_t max_whole_ = 0, max_fraction_ = 0;      // digits that are told apart
   std::size_t whole_limit_ = 0, fraction_limit_ = 0;  // digits that there may be; whole: 0 is any number
   std::vector<Place> places_;
   std::map<Place, std::size_t> numbers_;

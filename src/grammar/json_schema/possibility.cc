@@ -11,7 +11,7 @@
 namespace millrace::grammar::json_schema {
 namespace {
 
-constexpr std::size_t kMostNested = 64;  // goals in goals, beyond which nobody asks further
+constexpr std::size_t kMaxNested = 64;  // goals in goals, beyond which nobody asks further
 
 std::int64_t length(std::string_view text) {
   std::int64_t characters = 0;
@@ -36,7 +36,7 @@ Result<bool> SchemaReader::possible(const Goal& goal) {
     lowest_ = std::min(lowest_, found->second);
     return false;
   }
-  if (asked_.size() >= kMostNested) return true;
+  if (asked_.size() >= kMaxNested) return true;
   if (auto fine = meter_.spend(); !fine) return fine.error();
   const int order = static_cast<int>(asked_.size());
   const int outer_lowest = std::exchange(lowest_, order);

@@ -18,10 +18,10 @@ std::u32string code_points(std::string_view text) {
   return made;
 }
 
-constexpr std::size_t kMostCompared = 256;  // alternatives, of which each is compared with each
+constexpr std::size_t kMaxCompared = 256;  // alternatives, of which each is compared with each
 
 void drop_repeated(Alternatives& all) {
-  if (all.size() > kMostCompared) return;
+  if (all.size() > kMaxCompared) return;
   Alternatives kept;
   for (Facts& facts : all) {
     if (std::find(kept.begin(), kept.end(), facts) == kept.end()) kept.push_back(std::move(facts));

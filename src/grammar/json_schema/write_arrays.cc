@@ -120,8 +120,8 @@ class ArrayCounter {
 }  // namespace
 
 Result<ExpressionId> GrammarWriter::counted_array(const ArrayFacts& facts) {
-  constexpr std::size_t kMostContains = 4;  // each doubles the ways in which an item may count
-  if (facts.contains.size() > kMostContains) {
+  constexpr std::size_t kMaxContains = 4;  // each doubles the ways in which an item may count
+  if (facts.contains.size() > kMaxContains) {
     const auto done = reader_.left_out(*facts.contains.back().goal.front().schema, "", "more than 4 of one array");
     if (!done) return done.error();
     ArrayFacts fewer = facts;
@@ -164,12 +164,12 @@ Result<ExpressionId> GrammarWriter::counted_array(const ArrayFacts& facts) {
 
 // "uniqueItems" of a few known values: a rule for each set of those that are used up.
 Result<ExpressionId> GrammarWriter::unique_array(const ArrayFacts& facts) {
-  constexpr std::size_t kMostValues = 8;
+  constexpr std::size_t kMaxValues = 8;
   const auto few = facts.prefix.empty() && facts.contains.empty()
                        ? reader_.finite(facts.rest)
                        : Result<std::optional<std::vector<const Json*>>>(std::nullopt);
   if (!few) return few.error();
-  if (!few->has_value() || (*few)->size() > kMostValues) {
+  if (!few->has_value() || (*few)->size() > kMaxValues) {
     const auto done = reader_.left_out(*facts.unique, "uniqueItems",
                                        "but of up to 8 values that \"items\" lists with \"enum\" or \"const\"");
     if (!done) return done.error();

@@ -96,8 +96,8 @@ struct ObjectPlace {
 
 // A rule for each place.
 Result<ExpressionId> GrammarWriter::counted_object(const ObjectFacts& facts, const ObjectPlan& plan) {
-  constexpr std::size_t kMostMarks = 4;
-  if (facts.somewhere.size() > kMostMarks) {
+  constexpr std::size_t kMaxMarks = 4;
+  if (facts.somewhere.size() > kMaxMarks) {
     const auto done = reader_.left_out(*facts.somewhere.back().goal.front().schema, "",
                                        "that more than 4 such schemas do not hold of an object");
     if (!done) return done.error();

@@ -19,9 +19,9 @@ bool looks_like_gbnf(std::string_view text) {
 }
 
 Result<ExpressionId> add(Grammar& to, const GrammarSource& source, WorkMeter& meter) {
-  GrammarSource guessed = source;
-  guessed.language = looks_like_gbnf(source.text) ? "gbnf" : "lark";
-  return add_source(to, guessed, meter);
+  GrammarSource drafted = source;
+  drafted.language = looks_like_gbnf(source.text) ? "gbnf" : "lark";
+  return add_source(to, drafted, meter);
 }
 
 }  // namespace

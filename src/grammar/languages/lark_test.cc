@@ -60,22 +60,22 @@ TEST(Lark, ImportsTheUsualTerminals) {
 }
 
 TEST(Lark, NamesTheLineOfWhatIsWrong) {
-  const auto refused = [](const std::string& source) { return refusal("lark", source); };
-  EXPECT_EQ(refused("start: \"a\"\n\nb: c"), "line 3: the rule \"c\" is not defined");
-  EXPECT_EQ(refused("start: \"a\"\nstart: \"b\""), "line 2: the rule \"start\" is defined in line 1 already");
-  EXPECT_EQ(refused("a: \"a\"\n"), "line 2: there is no rule \"start\", with which the text begins");
-  EXPECT_EQ(refused("start \"a\""), "line 1: expected ':' after the name \"start\"");
-  EXPECT_EQ(refused("start: \"a"), "line 1: a string is not closed");
-  EXPECT_EQ(refused("start: /a"), "line 1: the '/' that closes is missing");
-  EXPECT_EQ(refused("start: (\"a\"\n"), "line 1: the group is not closed");
-  EXPECT_EQ(refused("start: \"a\")"), "line 1: unexpected ')'");
-  EXPECT_EQ(refused("start: \"a\" = \"b\""), "line 1: unexpected '='");
-  EXPECT_EQ(refused("start: \"z\"..\"a\""), "line 1: a range is from one character to one that is not before it");
-  EXPECT_EQ(refused("start: A\nA: b\nb: \"b\""), "line 2: the rule \"b\" cannot stand in a terminal");
-  EXPECT_EQ(refused("%import common.FOO\nstart: FOO"),
+  const auto rejected = [](const std::string& source) { return rejection("lark", source); };
+  EXPECT_EQ(rejected("start: \"a\"\n\nb: c"), "line 3: the rule \"c\" is not defined");
+  EXPECT_EQ(rejected("start: \"a\"\nstart: \"b\""), "line 2: the rule \"start\" is defined in line 1 already");
+  EXPECT_EQ(rejected("a: \"a\"\n"), "line 2: there is no rule \"start\", with which the text begins");
+  EXPECT_EQ(rejected("start \"a\""), "line 1: expected ':' after the name \"start\"");
+  EXPECT_EQ(rejected("start: \"a"), "line 1: a string is not closed");
+  EXPECT_EQ(rejected("start: /a"), "line 1: the '/' that closes is missing");
+  EXPECT_EQ(rejected("start: (\"a\"\n"), "line 1: the group is not closed");
+  EXPECT_EQ(rejected("start: \"a\")"), "line 1: unexpected ')'");
+  EXPECT_EQ(rejected("start: \"a\" = \"b\""), "line 1: unexpected '='");
+  EXPECT_EQ(rejected("start: \"z\"..\"a\""), "line 1: a range is from one character to one that is not before it");
+  EXPECT_EQ(rejected("start: A\nA: b\nb: \"b\""), "line 2: the rule \"b\" cannot stand in a terminal");
+  EXPECT_EQ(rejected("%import common.FOO\nstart: FOO"),
             "line 1: there is no terminal \"FOO\" to import from \"common\"");
-  EXPECT_EQ(refused("start: \"a\"\nA: /[/\n"), "line 2: the regex at position 0: the class is not closed");
-  EXPECT_EQ(refused("start: %json { \"a\": "), "line 1: expected an object of JSON");
+  EXPECT_EQ(rejected("start: \"a\"\nA: /[/\n"), "line 2: the regex at position 0: the class is not closed");
+  EXPECT_EQ(rejected("start: %json { \"a\": "), "line 1: expected an object of JSON");
 }
 
 TEST(Lark, RefusesByNameWhatCannotBeSaid) {
@@ -95,22 +95,22 @@ TEST(Lark, RefusesByNameWhatCannotBeSaid) {
            {"start: /a/m", "the flag 'm'"},
            {"start: /a(?=b)/", "look-around"},
            {"start::_ : \"a\"", "a parameter"}}) {
-    EXPECT_NE(refusal("lark", source, ErrorCode::kUnsupported).find(what), std::string::npos)
-        << source << refusal("lark", source, ErrorCode::kUnsupported);
+    EXPECT_NE(rejection("lark", source, ErrorCode::kUnsupported).find(what), std::string::npos)
+        << source << rejection("lark", source, ErrorCode::kUnsupported);
   }
 }
 
 TEST(Lark, RefusesWhatIsTooMuch) {
-  EXPECT_EQ(refusal("lark", "start: " + std::string(60'000, '['), ErrorCode::kResourceExhausted),
+  EXPECT_EQ(rejection("lark", "start: " + std::string(60'000, '['), ErrorCode::kResourceExhausted),
             "line 1: groups are nested deeper than 64");
-  EXPECT_EQ(refusal("lark", "start: \"a\"~1000000000", ErrorCode::kResourceExhausted),
+  EXPECT_EQ(rejection("lark", "start: \"a\"~1000000000", ErrorCode::kResourceExhausted),
             "line 1: a count is larger than 100000");
 }
 
 TEST(Ebnf, IsGbnfOrLark) {
   expect_cases("ebnf", {{"# start: a\nroot ::= \"a\" # x", {"a"}, {"b"}},
                         {"// no ::= here\nstart: \"b\" // root ::= \"a\"\n", {"b"}, {"a"}}});
-  EXPECT_EQ(refusal("ebnf", ""), "line 1: there is no rule \"start\", with which the text begins");
+  EXPECT_EQ(rejection("ebnf", ""), "line 1: there is no rule \"start\", with which the text begins");
 }
 
 }  // namespace

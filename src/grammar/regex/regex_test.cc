@@ -113,7 +113,7 @@ TEST(Regex, ReadsFlags) {
                  RegexMatch::kWhole);
 }
 
-std::string regex_refusal(const std::string& pattern, ErrorCode code = ErrorCode::kInvalidArgument) {
+std::string regex_rejection(const std::string& pattern, ErrorCode code = ErrorCode::kInvalidArgument) {
   WorkMeter meter;
   Grammar grammar;
   const auto made = add_regex(grammar, pattern, RegexMatch::kSearch, meter);
@@ -123,49 +123,49 @@ std::string regex_refusal(const std::string& pattern, ErrorCode code = ErrorCode
 }
 
 TEST(Regex, RefusesByNameWhatIsMalformed) {
-  EXPECT_EQ(regex_refusal("\u00e9(a"), "the regex at position 1: the group is not closed");
-  EXPECT_EQ(regex_refusal("a)"), "the regex at position 1: ')' closes no group");
-  EXPECT_EQ(regex_refusal("foo**"), "the regex at position 4: there is nothing to repeat");
-  EXPECT_EQ(regex_refusal("^+a"), "the regex at position 1: there is nothing to repeat");
-  EXPECT_EQ(regex_refusal("a{2}{3}"), "the regex at position 4: there is nothing to repeat");
-  EXPECT_EQ(regex_refusal("(|*)"), "the regex at position 2: there is nothing to repeat");
-  EXPECT_EQ(regex_refusal("a{3,2}"), "the regex at position 1: the counts 3 and 2 are out of order");
-  EXPECT_NE(regex_refusal("a{,2}").find("write {0,m}"), std::string::npos);
-  EXPECT_EQ(regex_refusal("[a"), "the regex at position 0: the class is not closed");
-  EXPECT_EQ(regex_refusal("[z-a]"), "the regex at position 1: the ends of the range are out of order");
-  EXPECT_NE(regex_refusal("[\\d-z]").find("cannot be the end of a range"), std::string::npos);
-  EXPECT_NE(regex_refusal("[]a]").find("an empty class"), std::string::npos);
-  EXPECT_EQ(regex_refusal("\\"), "the regex at position 0: a backslash ends the pattern");
-  EXPECT_EQ(regex_refusal("\\y"), "the regex at position 0: there is no escape \\y");
-  EXPECT_NE(regex_refusal("\\u12").find("hexadecimal"), std::string::npos);
-  EXPECT_NE(regex_refusal("\\u{110000}").find("hexadecimal"), std::string::npos);
-  EXPECT_EQ(regex_refusal("\xff"), "the regex is not valid UTF-8");
-  EXPECT_NE(regex_refusal("(?<a)").find("name of the group"), std::string::npos);
+  EXPECT_EQ(regex_rejection("\u00e9(a"), "the regex at position 1: the group is not closed");
+  EXPECT_EQ(regex_rejection("a)"), "the regex at position 1: ')' closes no group");
+  EXPECT_EQ(regex_rejection("foo**"), "the regex at position 4: there is nothing to repeat");
+  EXPECT_EQ(regex_rejection("^+a"), "the regex at position 1: there is nothing to repeat");
+  EXPECT_EQ(regex_rejection("a{2}{3}"), "the regex at position 4: there is nothing to repeat");
+  EXPECT_EQ(regex_rejection("(|*)"), "the regex at position 2: there is nothing to repeat");
+  EXPECT_EQ(regex_rejection("a{3,2}"), "the regex at position 1: the counts 3 and 2 are out of order");
+  EXPECT_NE(regex_rejection("a{,2}").find("write {0,m}"), std::string::npos);
+  EXPECT_EQ(regex_rejection("[a"), "the regex at position 0: the class is not closed");
+  EXPECT_EQ(regex_rejection("[z-a]"), "the regex at position 1: the ends of the range are out of order");
+  EXPECT_NE(regex_rejection("[\\d-z]").find("cannot be the end of a range"), std::string::npos);
+  EXPECT_NE(regex_rejection("[]a]").find("an empty class"), std::string::npos);
+  EXPECT_EQ(regex_rejection("\\"), "the regex at position 0: a backslash ends the pattern");
+  EXPECT_EQ(regex_rejection("\\y"), "the regex at position 0: there is no escape \\y");
+  EXPECT_NE(regex_rejection("\\u12").find("hexadecimal"), std::string::npos);
+  EXPECT_NE(regex_rejection("\\u{110000}").find("hexadecimal"), std::string::npos);
+  EXPECT_EQ(regex_rejection("\xff"), "the regex is not valid UTF-8");
+  EXPECT_NE(regex_rejection("(?<a)").find("name of the group"), std::string::npos);
 }
 
 TEST(Regex, RefusesByNameWhatAGrammarCannotSay) {
   constexpr auto kUnsupported = ErrorCode::kUnsupported;
   for (const char* look : {"a(?=b)", "a(?!b)", "a(?<=b)", "a(?<!b)"}) {
-    EXPECT_EQ(regex_refusal(look, kUnsupported), "the regex at position 1: look-around cannot be said in a grammar");
+    EXPECT_EQ(regex_rejection(look, kUnsupported), "the regex at position 1: look-around cannot be said in a grammar");
   }
   for (const char* back : {"(a)\\1", "(a)\\k<x>", "(a)(?P=x)"}) {
-    EXPECT_EQ(regex_refusal(back, kUnsupported),
+    EXPECT_EQ(regex_rejection(back, kUnsupported),
               "the regex at position 3: a back-reference cannot be said in a grammar");
   }
-  EXPECT_NE(regex_refusal("\\bfoo", kUnsupported).find("word boundary"), std::string::npos);
-  EXPECT_NE(regex_refusal("a++", kUnsupported).find("possessive"), std::string::npos);
-  EXPECT_NE(regex_refusal("(?>a)", kUnsupported).find("atomic"), std::string::npos);
-  EXPECT_NE(regex_refusal("(?m)a", kUnsupported).find("flags i, s and u"), std::string::npos);
-  EXPECT_NE(regex_refusal("\\p{Greek}", kUnsupported).find("\"Greek\""), std::string::npos);
-  EXPECT_NE(regex_refusal("[[:alpha:]]", kUnsupported).find("POSIX"), std::string::npos);
+  EXPECT_NE(regex_rejection("\\bfoo", kUnsupported).find("word boundary"), std::string::npos);
+  EXPECT_NE(regex_rejection("a++", kUnsupported).find("possessive"), std::string::npos);
+  EXPECT_NE(regex_rejection("(?>a)", kUnsupported).find("atomic"), std::string::npos);
+  EXPECT_NE(regex_rejection("(?m)a", kUnsupported).find("flags i, s and u"), std::string::npos);
+  EXPECT_NE(regex_rejection("\\p{Greek}", kUnsupported).find("\"Greek\""), std::string::npos);
+  EXPECT_NE(regex_rejection("[[:alpha:]]", kUnsupported).find("POSIX"), std::string::npos);
 }
 
 TEST(Regex, RefusesWhatIsTooMuch) {
   constexpr auto kTooMuch = ErrorCode::kResourceExhausted;
-  EXPECT_EQ(regex_refusal(std::string(60'000, '('), kTooMuch),
+  EXPECT_EQ(regex_rejection(std::string(60'000, '('), kTooMuch),
             "the regex at position 64: groups are nested deeper than 64");
-  EXPECT_NE(regex_refusal("a{0,1000000000}", kTooMuch).find("larger than 100000"), std::string::npos);
-  EXPECT_NE(regex_refusal("a{99999999999999999999999}", kTooMuch).find("larger than 100000"), std::string::npos);
+  EXPECT_NE(regex_rejection("a{0,1000000000}", kTooMuch).find("larger than 100000"), std::string::npos);
+  EXPECT_NE(regex_rejection("a{99999999999999999999999}", kTooMuch).find("larger than 100000"), std::string::npos);
   for (const char* pattern : {"((a{1000}){1000}){1000}", "a.{30}", "(){100000}{", "(\\p{L}{9000}){9000}"}) {
     WorkMeter meter;
     const auto made = regex_automaton(pattern, RegexMatch::kSearch, meter);

@@ -30,12 +30,12 @@ Words joined(Words a, const Words& b) {
   return a;
 }
 
-Result<CharAutomaton> text_without(const Words& words, std::int64_t most_characters, WorkMeter& meter) {
+Result<CharAutomaton> text_without(const Words& words, std::int64_t max_characters, WorkMeter& meter) {
   if (auto fine = spend_search(words, meter); !fine) return fine.error();
   CharAutomaton text = CharAutomaton::without(words);
-  if (most_characters < 0) return text;
-  if (auto fine = meter.spend(most_characters); !fine) return fine.error();
-  return text.intersect(CharAutomaton::length(0, most_characters), meter);
+  if (max_characters < 0) return text;
+  if (auto fine = meter.spend(max_characters); !fine) return fine.error();
+  return text.intersect(CharAutomaton::length(0, max_characters), meter);
 }
 
 Result<CharAutomaton> text_until(const Words& words, WorkMeter& meter) {

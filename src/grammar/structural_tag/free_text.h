@@ -12,8 +12,8 @@ using Words = std::vector<std::u32string>;
 Words words_of(const std::vector<std::string>& texts);  // of those that are not empty
 Words joined(Words a, const Words& b);
 
-// Any text in which none of the words comes, of at most `most_characters`; -1: of any length.
-Result<CharAutomaton> text_without(const Words& words, std::int64_t most_characters, WorkMeter& meter);
+// Any text in which none of the words comes, of at most `max_characters`; -1: of any length.
+Result<CharAutomaton> text_without(const Words& words, std::int64_t max_characters, WorkMeter& meter);
 // Any text up to the first of the words, which it holds.
 Result<CharAutomaton> text_until(const Words& words, WorkMeter& meter);
 // Of each word any text that ends with it, in which none of the words comes before that end and none of `forbidden` at

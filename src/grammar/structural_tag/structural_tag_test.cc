@@ -129,17 +129,17 @@ TEST(StructuralTag, TakesTheOlderFormToo) {
 }
 
 TEST(StructuralTag, NamesWhatIsWrongByItsPointer) {
-  const auto refused = [](const std::string& source) { return refusal("structural_tag", json(source)); };
-  const auto in_format = [](const std::string& source) { return refusal("structural_tag", of_format(source)); };
-  EXPECT_EQ(refused("{"), "the structural tag is not JSON");
-  EXPECT_EQ(refused("[]"), "the structural tag: must be an object");
-  EXPECT_EQ(refused("{'format':1,'format':2}"), "the structural tag has the key \"format\" twice in an object");
-  EXPECT_EQ(refused(std::string(60'000, '[')), "the structural tag is nested deeper than 512");
-  EXPECT_EQ(refused("{'type':'structural_tag'}"), "/format: is missing");
-  EXPECT_EQ(refused("{'type':'x','format':" + text("a") + "}"), "/type: must be \"structural_tag\"");
-  EXPECT_EQ(refused("{'format':" + text("a") + ",'more':1}"), "/more: is not known here");
-  EXPECT_EQ(refused("{'structures':[],'triggers':['a']}"), "/structures: must have at least 1");
-  EXPECT_EQ(refused("{'structures':[{'begin':'a','end':''}],'triggers':['a']}"), "/structures/0/schema: is missing");
+  const auto rejected = [](const std::string& source) { return rejection("structural_tag", json(source)); };
+  const auto in_format = [](const std::string& source) { return rejection("structural_tag", of_format(source)); };
+  EXPECT_EQ(rejected("{"), "the structural tag is not JSON");
+  EXPECT_EQ(rejected("[]"), "the structural tag: must be an object");
+  EXPECT_EQ(rejected("{'format':1,'format':2}"), "the structural tag has the key \"format\" twice in an object");
+  EXPECT_EQ(rejected(std::string(60'000, '[')), "the structural tag is nested deeper than 512");
+  EXPECT_EQ(rejected("{'type':'structural_tag'}"), "/format: is missing");
+  EXPECT_EQ(rejected("{'type':'x','format':" + text("a") + "}"), "/type: must be \"structural_tag\"");
+  EXPECT_EQ(rejected("{'format':" + text("a") + ",'more':1}"), "/more: is not known here");
+  EXPECT_EQ(rejected("{'structures':[],'triggers':['a']}"), "/structures: must have at least 1");
+  EXPECT_EQ(rejected("{'structures':[{'begin':'a','end':''}],'triggers':['a']}"), "/structures/0/schema: is missing");
   EXPECT_EQ(in_format("3"), "/format: must be an object");
   EXPECT_EQ(in_format("{'type':'const_string','value':1}"), "/format/value: must be a string");
   EXPECT_EQ(in_format("{'type':'const_string','value':'a','x':1}"), "/format/x: is not known here");
@@ -165,29 +165,29 @@ TEST(StructuralTag, NamesWhatIsWrongByItsPointer) {
 }
 
 TEST(StructuralTag, RefusesByNameWhatIsNotSupported) {
-  const auto refused = [](const std::string& format) {
-    return refusal("structural_tag", of_format(format), ErrorCode::kUnsupported);
+  const auto rejected = [](const std::string& format) {
+    return rejection("structural_tag", of_format(format), ErrorCode::kUnsupported);
   };
-  EXPECT_EQ(refused("{'type':'exclude_token'}"), "/format/type: the format \"exclude_token\" is not supported");
-  EXPECT_EQ(refused("{'type':'any_text','max_tokens':3}"), "/format/max_tokens: a limit in tokens is not supported");
-  EXPECT_EQ(refused("{'type':'token','token':3}"), "/format/token: a token by its number is not supported");
-  EXPECT_EQ(refused("{'type':'any_tokens','exclude_tokens':[3]}"),
+  EXPECT_EQ(rejected("{'type':'exclude_token'}"), "/format/type: the format \"exclude_token\" is not supported");
+  EXPECT_EQ(rejected("{'type':'any_text','max_tokens':3}"), "/format/max_tokens: a limit in tokens is not supported");
+  EXPECT_EQ(rejected("{'type':'token','token':3}"), "/format/token: a token by its number is not supported");
+  EXPECT_EQ(rejected("{'type':'any_tokens','exclude_tokens':[3]}"),
             "/format/exclude_tokens: a token by its number is not supported");
-  EXPECT_EQ(refused("{'type':'json_schema','json_schema':{},'style':'qwen_xml'}"),
+  EXPECT_EQ(rejected("{'type':'json_schema','json_schema':{},'style':'qwen_xml'}"),
             "/format/style: a style that is not \"json\" is not supported");
 }
 
 TEST(StructuralTag, RefusesWhatIsTooMuch) {
   std::string deep = text("a");
   for (int i = 0; i < 100; ++i) deep = "{'type':'plus','content':" + deep + "}";
-  EXPECT_NE(refusal("structural_tag", of_format(deep), ErrorCode::kResourceExhausted).find("nested deeper than 64"),
+  EXPECT_NE(rejection("structural_tag", of_format(deep), ErrorCode::kResourceExhausted).find("nested deeper than 64"),
             std::string::npos);
   std::string words;
   for (int i = 0; i < 2000; ++i) {
     words += (i == 0 ? "'" : ",'") + std::string("\\u") + fmt::format("{:04x}", 0x4e00 + i) + "aaaaaaaaaaaaaaa'";
   }
-  EXPECT_NE(refusal("structural_tag", of_format("{'type':'any_text','excludes':[" + words + "]}"),
-                    ErrorCode::kResourceExhausted)
+  EXPECT_NE(rejection("structural_tag", of_format("{'type':'any_text','excludes':[" + words + "]}"),
+                      ErrorCode::kResourceExhausted)
                 .find("too complex"),
             std::string::npos);
 }

@@ -134,9 +134,9 @@ ByteStream::Moved ByteStream::write(std::string_view bytes) {
     write_blocked_ = moved.kind == Moved::Kind::kWait;
     return moved;
   }
-  constexpr std::size_t kMost = 1 << 30;
+  constexpr std::size_t kMax = 1 << 30;
   ERR_clear_error();
-  return tls_result(SSL_write(tls_, bytes.data(), static_cast<int>(std::min(bytes.size(), kMost))), write_blocked_);
+  return tls_result(SSL_write(tls_, bytes.data(), static_cast<int>(std::min(bytes.size(), kMax))), write_blocked_);
 }
 
 bool ByteStream::stale() const {

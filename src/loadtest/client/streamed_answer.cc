@@ -38,7 +38,7 @@ void StreamedAnswer::read(std::string_view bytes, double now, AnswerEventParser&
       continue;
     }
     error_body_.append(piece.substr(0, kErrorBytes - error_body_.size()));
-    if (error_body_.size() == kErrorBytes) end(Outcome::kRefused, now, parser.error_message(error_body_));
+    if (error_body_.size() == kErrorBytes) end(Outcome::kRejected, now, parser.error_message(error_body_));
   }
   surplus_ = surplus_ || !bytes.empty();
   if (!over_ && reply_.over()) end_of_reply(now, parser);
@@ -84,7 +84,7 @@ void StreamedAnswer::note(const AnswerEvent& event, double now) {
 void StreamedAnswer::end_of_reply(double now, AnswerEventParser& parser) {
   const bool broken = reply_.state() == ReplyReader::State::kBroken;
   if (record_.status >= 200 && record_.status != kOk) {
-    return end(Outcome::kRefused, now, error_body_.empty() ? reply_.problem() : parser.error_message(error_body_));
+    return end(Outcome::kRejected, now, error_body_.empty() ? reply_.problem() : parser.error_message(error_body_));
   }
   // A server that leaves out [DONE] has said its last word with a reason why it ended.
   if (done_ || (!broken && !record_.finish_reason.empty())) return end(Outcome::kWhole, now, "");

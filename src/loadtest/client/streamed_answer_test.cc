@@ -145,24 +145,24 @@ TEST(StreamedAnswer, KeepsOnlyTheAnswersOwnText) {
 }
 
 TEST(StreamedAnswer, TakesARefusal) {
-  const auto refused = [](const std::string& body) {
+  const auto rejected = [](const std::string& body) {
     Reader reader;
     reader.read(fmt::format("HTTP/1.1 429 Too Many Requests\r\ncontent-length: {}\r\n\r\n{}", body.size(), body));
-    EXPECT_EQ(reader.record().outcome, Outcome::kRefused);
+    EXPECT_EQ(reader.record().outcome, Outcome::kRejected);
     EXPECT_EQ(reader.record().status, 429);
     EXPECT_TRUE(reader.answer().keeps_alive());
     return reader.record().error;
   };
-  EXPECT_EQ(refused(R"({"error":{"message":"too\nbusy\u001b[31m","code":1}})"), "too\\nbusy\\x1b[31m");
-  EXPECT_EQ(refused(R"({"error":"flat"})"), "flat");
-  EXPECT_EQ(refused(R"({"detail":"of another kind"})"), "of another kind");
-  EXPECT_EQ(refused("plain text"), "plain text");
-  EXPECT_EQ(refused(""), "");
-  EXPECT_EQ(refused(std::string(1000, 'x')), std::string(300, 'x'));
-  EXPECT_EQ(refused(std::string(299, 'x') + "\u00e9"), std::string(299, 'x'));
-  EXPECT_EQ(refused(std::string(298, 'x') + "\u00e9"), std::string(298, 'x') + "\u00e9");
-  EXPECT_EQ(refused("a\xc2\x9b"
-                    "31m"),
+  EXPECT_EQ(rejected(R"({"error":{"message":"too\nbusy\u001b[31m","code":1}})"), "too\\nbusy\\x1b[31m");
+  EXPECT_EQ(rejected(R"({"error":"flat"})"), "flat");
+  EXPECT_EQ(rejected(R"({"detail":"of another kind"})"), "of another kind");
+  EXPECT_EQ(rejected("plain text"), "plain text");
+  EXPECT_EQ(rejected(""), "");
+  EXPECT_EQ(rejected(std::string(1000, 'x')), std::string(300, 'x'));
+  EXPECT_EQ(rejected(std::string(299, 'x') + "\u00e9"), std::string(299, 'x'));
+  EXPECT_EQ(rejected(std::string(298, 'x') + "\u00e9"), std::string(298, 'x') + "\u00e9");
+  EXPECT_EQ(rejected("a\xc2\x9b"
+                     "31m"),
             "a\\x9b31m");
 }
 
@@ -172,7 +172,7 @@ TEST(StreamedAnswer, ReadsNoMoreOfARefusalThanItShows) {
   for (int i = 0; i < 64 && !reader.answer().over(); ++i) reader.read(std::string(4096, 'e'));
   EXPECT_TRUE(reader.answer().over());
   EXPECT_FALSE(reader.answer().keeps_alive());
-  EXPECT_EQ(reader.record().outcome, Outcome::kRefused);
+  EXPECT_EQ(reader.record().outcome, Outcome::kRejected);
 }
 
 TEST(StreamedAnswer, FailsByAnErrorInTheStream) {

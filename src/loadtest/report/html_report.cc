@@ -34,12 +34,12 @@ std::string embedded(const nlohmann::ordered_json& report) {
 
 }  // namespace
 
-std::string fill_report_page(std::string_view page, const nlohmann::ordered_json& report, std::size_t most_bytes) {
+std::string fill_report_page(std::string_view page, const nlohmann::ordered_json& report, std::size_t max_bytes) {
   const std::size_t place = page.find(kReportPlace);
   CHECK(place != std::string_view::npos);
   CHECK(page.find(kReportPlace, place + 1) == std::string_view::npos);
   std::string json = embedded(report);
-  if (json.size() > most_bytes && report.contains("itls")) {
+  if (json.size() > max_bytes && report.contains("itls")) {
     nlohmann::ordered_json shorter = report;
     shorter["itls"] = nullptr;
     json = embedded(shorter);

@@ -21,7 +21,7 @@ constexpr std::string_view kPage = "<p>$&</p><script>\"MILLRACE_REPORT\"</script
 constexpr std::string_view kBefore = "<p>$&</p><script>", kAfter = "</script><p>end</p>";
 
 // What stands in the place, as text; fails where the page around it has changed.
-std::string embedded(const ordered_json& report, std::size_t most = kMostEmbeddedBytes) {
+std::string embedded(const ordered_json& report, std::size_t most = kMaxEmbeddedBytes) {
   const std::string filled = fill_report_page(kPage, report, most);
   EXPECT_TRUE(filled.starts_with(kBefore));
   EXPECT_TRUE(filled.ends_with(kAfter));

@@ -27,7 +27,7 @@ Json json_of(const Figures::Goodput& goodput) {
           {"tokens_s", json_of(goodput.tokens_s)}};
 }
 
-Json json_of(const Noise& noise) {
+Json json_of(const Interference& noise) {
   Json frequency = nullptr;
   if (noise.frequency_mhz) {
     frequency = {

@@ -9,8 +9,8 @@
 #include "loadtest/confidence.h"
 #include "loadtest/figures.h"
 #include "loadtest/frontier.h"
+#include "loadtest/interference.h"
 #include "loadtest/knee.h"
-#include "loadtest/noise.h"
 
 namespace millrace::loadtest::report {
 
@@ -23,7 +23,7 @@ Json json_of(const std::optional<double>& value);
 Json json_of(const Estimate& estimate);         // {"value", "low", "high"}
 Json json_of(const Objective& objective);       // {"ttft_ms", ...}, those that are set
 Json json_of(const Figures::Goodput& goodput);  // {"slo", "share", "requests_s", "tokens_s"}
-Json json_of(const Noise& noise);
+Json json_of(const Interference& noise);
 Json json_of(const Comparison& comparison);  // {"verdicts", "verdict", "threshold_percent"}
 Json json_of(const Frontier& frontier, const Objective& objective, double wanted_share);
 Json json_of(const Knee& knee, std::string_view label);

@@ -21,7 +21,7 @@ LoadRun small_run() {
     RequestRecord record;
     record.index = record.session = i;
     record.due = record.sent = i == 0 ? -1.0 : i - 1.0;
-    record.outcome = i == 3 ? Outcome::kRefused : Outcome::kWhole;
+    record.outcome = i == 3 ? Outcome::kRejected : Outcome::kWhole;
     record.status = i == 3 ? 429 : 200;
     if (i == 3) {
       record.error = "busy, \"later\"";
@@ -116,7 +116,7 @@ TEST(ServeJson, WhatNobodyKnowsIsNull) {
   const ServerFacts server;
   const ServerSamples samples{.t = {0.0}, .running = {1.0}, .waiting = {std::nan("")}};
   const StepSamples steps;
-  const Noise noise;
+  const Interference noise;
   const Json empty = serve_json({.run = &nothing,
                                  .figures = &figures,
                                  .load = &load,

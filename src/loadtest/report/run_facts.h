@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "loadtest/figures.h"
+#include "loadtest/interference.h"
 #include "loadtest/load_run.h"
-#include "loadtest/noise.h"
 
 // What a report says of a run beside its requests (docs/bench_reports.md). Times are seconds from the run's start.
 
@@ -72,7 +72,7 @@ struct RunFacts {
   const ServerSamples* samples = nullptr;
   const StepSamples* steps = nullptr;
   const RequestPhases* phases = nullptr;
-  const Noise* noise = nullptr;
+  const Interference* noise = nullptr;
 };
 
 }  // namespace millrace::loadtest::report

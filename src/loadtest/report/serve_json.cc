@@ -49,7 +49,7 @@ void add_vllm_figures(const RunFacts& facts, Json& report) {
   report["request_goodput"] = figures.goodput.empty() ? Json(nullptr) : json_of(figures.goodput[0].requests_s);
   report["output_throughput"] = throughput("output_throughput");
   report["total_token_throughput"] = throughput("total_token_throughput");
-  report["max_concurrent_requests"] = figures.most_at_once;
+  report["max_concurrent_requests"] = figures.max_at_once;
   add_latency("ttft", figures.ttft, figures.find("median_ttft_ms") != nullptr, report);
   add_latency("tpot", figures.tpot, figures.find("median_tpot_ms") != nullptr, report);
   add_latency("itl", figures.itl, figures.find("median_itl_ms") != nullptr, report);

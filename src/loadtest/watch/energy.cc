@@ -7,9 +7,9 @@
 namespace millrace::loadtest {
 
 std::optional<double> package_energy_joules() {
-  constexpr int kMostPackages = 16;
+  constexpr int kMaxPackages = 16;
   std::optional<double> joules;
-  for (int package = 0; package < kMostPackages; ++package) {
+  for (int package = 0; package < kMaxPackages; ++package) {
     std::ifstream file(fmt::format("/sys/class/powercap/intel-rapl:{}/energy_uj", package));
     double microjoules = 0.0;
     if (file >> microjoules) joules = joules.value_or(0.0) + microjoules * 1e-6;

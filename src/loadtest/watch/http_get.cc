@@ -8,7 +8,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::uint64_t kMaxBytes = 64 << 20;
 constexpr int kSeconds = 5;
 
 }  // namespace
@@ -29,7 +29,7 @@ Result<std::string> Getter::get(std::string_view path) {
   request.url = fmt::format("{}://{}{}{}:{}{}{}", target_.tls ? "https" : "http", v6 ? "[" : "", target_.host,
                             v6 ? "]" : "", target_.port, path.starts_with("/v1/") ? target_.base_path : "", path);
   for (const auto& [name, value] : target_.headers) request.headers.add(name, value);
-  hub::TextSink body(kMostBytes);
+  hub::TextSink body(kMaxBytes);
   const auto outcome = client_->exchange(request, body);
   if (const auto* failure = std::get_if<hub::HttpFailure>(&outcome)) {
     return make_error(ErrorCode::kUnavailable, "url", "{}: {}", request.url, failure->message);

@@ -1,4 +1,4 @@
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 #include "loadtest/prompt_source.h"
 
 namespace millrace::loadtest::workloads {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 #include "loadtest/prompt_source.h"
 
 namespace millrace::loadtest::workloads {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 #include "loadtest/prompt_source.h"
 
 namespace millrace::loadtest::workloads {

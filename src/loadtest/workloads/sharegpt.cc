@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decode/noise.h"
+#include "decode/counter_rng.h"
 #include "loadtest/foreign_json.h"
 #include "loadtest/prompt_source.h"
 #include "loadtest/recorded_request.h"
@@ -26,14 +26,14 @@ class ShapedLengths final : public Workload {
 
  private:
   static constexpr double kMeanInput = 161.31, kMeanOutput = 337.99, kDeviation = 1.0;  // of the logarithm
-  static constexpr std::int64_t kLeast = 4, kMost = 2048;  // vLLM leaves out what is shorter or longer
+  static constexpr std::int64_t kMin = 4, kMax = 2048;  // vLLM leaves out what is shorter or longer
 
   std::int64_t length(double mean, std::uint64_t index, std::uint64_t stream) const {
     const double u = std::max(decode::uniform(options_.seed, 2 * index, stream), 1e-12);
     const double angle = 2.0 * 3.14159265358979323846 * decode::uniform(options_.seed, 2 * index + 1, stream);
     const double normal = std::sqrt(-2.0 * std::log(u)) * std::cos(angle);
     const double mu = std::log(mean) - 0.5 * kDeviation * kDeviation;
-    return std::clamp(static_cast<std::int64_t>(std::exp(mu + kDeviation * normal)), kLeast, kMost);
+    return std::clamp(static_cast<std::int64_t>(std::exp(mu + kDeviation * normal)), kMin, kMax);
   }
   WorkloadOptions options_;
   PromptSource prompts_;

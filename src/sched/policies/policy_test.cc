@@ -164,20 +164,20 @@ TEST(Policies, SloServesTheLeastSlackFirstAndTheHopelessLast) {
   world.submit({.id = 4, .ttft_target_ms = 5.0});  // one place, taken for longer
   world.submit({.id = 5, .ttft_target_ms = 40.0});
   EXPECT_EQ(order_of_admission(world), (Ids{5, 3, 2, 4}));
-  EXPECT_TRUE(world.refused.empty());
+  EXPECT_TRUE(world.rejected.empty());
 }
 
 TEST(Policies, SloRefusesTheHopelessOnlyIfAskedTo) {
-  World world({.scheduling = {.max_sequences = 1}, .policy = "slo", .options = {.refuse_late = true}});
+  World world({.scheduling = {.max_sequences = 1}, .policy = "slo", .options = {.reject_late = true}});
   world.submit({.id = 1, .answer = 10});
   world.step();
   world.submit({.id = 2, .ttft_target_ms = 5.0});
   world.submit({.id = 3, .deadline_ms = 5});
   world.submit({.id = 4, .ttft_target_ms = 500.0});
   EXPECT_EQ(order_of_admission(world), (Ids{4}));
-  ASSERT_EQ(world.refused.size(), 2u);
-  EXPECT_NE(world.refused[0].second.find("deadline"), std::string::npos);
-  EXPECT_NE(world.refused[1].second.find("first token"), std::string::npos);
+  ASSERT_EQ(world.rejected.size(), 2u);
+  EXPECT_NE(world.rejected[0].second.find("deadline"), std::string::npos);
+  EXPECT_NE(world.rejected[1].second.find("first token"), std::string::npos);
 }
 
 TEST(Policies, FairSharesByTenantWhateverTheirNumberOfRequests) {
@@ -213,7 +213,7 @@ TEST(Policies, FairRemembersManyTenantsInBoundedMemory) {
 }
 
 TEST(Policies, LongestPrefixMatchTakesThoseInTheCacheFirstButStarvesNobody) {
-  World world({.scheduling = {.max_sequences = 1, .most_overtaken = 2}, .policy = "longest-prefix-match"});
+  World world({.scheduling = {.max_sequences = 1, .max_bypassed = 2}, .policy = "longest-prefix-match"});
   world.submit({.id = 1});
   world.step();
   for (SequenceId id = 2; id <= 6; ++id) world.submit({.id = id});

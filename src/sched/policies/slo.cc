@@ -14,15 +14,15 @@ constexpr double kNever = 1e15;  // milliseconds: the slack of a sequence withou
 // more is lost to those that can, so it goes behind all of them, or is refused where that was asked for.
 class Slo final : public SchedulePolicy {
  public:
-  explicit Slo(bool refuses) : refuses_(refuses) {}
+  explicit Slo(bool rejects) : rejects_(rejects) {}
 
   Rank rank(const Sequence& sequence, const PolicyView& view) const override {
     const double slack = slack_ms(sequence, view);
     return {.group = slack < 0.0 ? 1.0 : 0.0, .key = slack};
   }
-  bool may_refuse() const noexcept override { return refuses_; }
+  bool may_reject() const noexcept override { return rejects_; }
 
-  std::optional<Error> refuse(const Sequence& sequence, const PolicyView& view) const override {
+  std::optional<Error> reject(const Sequence& sequence, const PolicyView& view) const override {
     if (sequence.output_tokens() > 0) return std::nullopt;  // it has begun to answer
     const double slack = slack_ms(sequence, view);
     if (slack >= 0.0) return std::nullopt;
@@ -62,7 +62,7 @@ class Slo final : public SchedulePolicy {
     work.add(std::max<std::int64_t>(0, sequence.remaining()), sequence.scheduled);
     return cost.milliseconds(work);
   }
-  bool refuses_;
+  bool rejects_;
 };
 
 }  // namespace
@@ -70,7 +70,7 @@ class Slo final : public SchedulePolicy {
 PolicyKind slo() {
   return {"slo", "least slack to the TTFT and TPOT targets first, requests that cannot meet them last",
           [](const PolicyOptions& options) {
-            return std::unique_ptr<SchedulePolicy>(std::make_unique<Slo>(options.refuse_late));
+            return std::unique_ptr<SchedulePolicy>(std::make_unique<Slo>(options.reject_late));
           }};
 }
 

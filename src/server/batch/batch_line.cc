@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kUrls = {"/v1/chat/completions", "/v1/completions", "/v1/embeddings",
                                                    "/v1/responses"};
-constexpr std::size_t kMostIdBytes = 512;
+constexpr std::size_t kMaxIdBytes = 512;
 
 std::string urls() {
   std::string all;
@@ -26,8 +26,8 @@ LineError fill(const Json& line, BatchLine& to) {
   if (!line.is_object()) return {"invalid_json_line", "the line must be a JSON object"};
   const std::string* id = text_of(line, "custom_id");
   if (id == nullptr || id->empty()) return {"missing_required_parameter", "custom_id is required, as a string"};
-  if (id->size() > kMostIdBytes) {
-    return {"invalid_custom_id", fmt::format("custom_id has {} bytes: the limit is {}", id->size(), kMostIdBytes)};
+  if (id->size() > kMaxIdBytes) {
+    return {"invalid_custom_id", fmt::format("custom_id has {} bytes: the limit is {}", id->size(), kMaxIdBytes)};
   }
   to.custom_id = *id;
   const std::string* method = text_of(line, "method");

@@ -16,8 +16,8 @@ namespace millrace::server::batch {
 namespace {
 
 constexpr int kLookAroundMs = 200;
-constexpr std::size_t kPieceBytes = 4096;      // a pipe that is writable takes these without waiting (PIPE_BUF)
-constexpr std::size_t kMostPending = 1 << 20;  // bytes of lines that wait for the output
+constexpr std::size_t kPieceBytes = 4096;     // a pipe that is writable takes these without waiting (PIPE_BUF)
+constexpr std::size_t kMaxPending = 1 << 20;  // bytes of lines that wait for the output
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
@@ -137,9 +137,9 @@ void BatchRun::collect() {
   for (const auto& slot : slots_) {
     if (!slot->turned_away) continue;
     const bool hopeful = running_ == 0 || slot->done_then != done_;
-    if (hopeful && running_ < config_.most_running) begin(*slot);
+    if (hopeful && running_ < config_.max_running) begin(*slot);
   }
-  while (!slots_.empty() && !slots_.front()->result.empty() && pending_.size() < kMostPending) {
+  while (!slots_.empty() && !slots_.front()->result.empty() && pending_.size() < kMaxPending) {
     pending_ += slots_.front()->result;
     slots_.pop_front();
     ++first_;

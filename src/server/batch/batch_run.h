@@ -14,8 +14,8 @@
 namespace millrace::server::batch {
 
 struct BatchConfig {
-  std::size_t most_running = 128;    // requests at once
-  std::size_t most_held = 512;       // lines read and not yet written, so that order costs bounded memory
+  std::size_t max_running = 128;     // requests at once
+  std::size_t max_held = 512;        // lines read and not yet written, so that order costs bounded memory
   std::size_t line_bytes = 8 << 20;  // longer lines are errors
   std::function<bool()> gave_up;     // asked a few times a second: nothing more will come of this; empty: never
   std::function<void(std::uint64_t bytes_read)> progress;  // may be empty
@@ -47,7 +47,7 @@ class BatchRun {
   void collect();
   Result<void> write_some(int fd);
   Result<void> wait(const LineReader& reader, int input_fd, int output_fd, bool& readable);
-  bool has_room() const noexcept { return running_ < config_.most_running && slots_.size() < config_.most_held; }
+  bool has_room() const noexcept { return running_ < config_.max_running && slots_.size() < config_.max_held; }
   std::string id_of(const Slot& slot) const;
 
   http::Application& application_;

@@ -16,13 +16,13 @@ namespace {
 class Backwards final : public http::Application {
  public:
   Backwards(std::ptrdiff_t together, int total) : together_(together), total_(total) {}
-  std::optional<http::Reply> refuse(const http::Request&) override { return std::nullopt; }
+  std::optional<http::Reply> reject(const http::Request&) override { return std::nullopt; }
   std::unique_ptr<http::Responder> handle(http::Request request, http::Wake wake) override;
   http::Reply error(int status, std::string_view) override { return {.status = status}; }
   void finished(const http::Exchange&) override {}
 
-  std::size_t most_running = 0;
-  int refusals = 0;  // the next so many requests meet a full queue
+  std::size_t max_running = 0;
+  int rejections = 0;  // the next so many requests meet a full queue
   int handled = 0;
 
  private:
@@ -62,13 +62,13 @@ class Backwards::Answer final : public http::Responder {
 
 std::unique_ptr<http::Responder> Backwards::handle(http::Request request, http::Wake wake) {
   ++handled;
-  if (refusals > 0) {
-    --refusals;
+  if (rejections > 0) {
+    --rejections;
     return std::make_unique<http::ReadyReply>(http::Reply{.status = 429, .body = "{}"});
   }
   const int id = next_++;
   waiting_[id].wake = std::move(wake);
-  most_running = std::max(most_running, waiting_.size());
+  max_running = std::max(max_running, waiting_.size());
   const auto kept = std::ranges::count_if(waiting_, [](const auto& one) { return !one.second.go; });
   if (kept >= together_ || next_ == total_) let_go();
   return std::make_unique<Answer>(*this, id, std::move(request.body));
@@ -109,7 +109,7 @@ std::string lines(int n) {
 
 TEST(BatchRun, WritesInTheOrderOfTheInputWhateverEndsFirst) {
   Backwards api(8, 64);
-  const Outcome outcome = run(api, lines(64), {.most_running = 8});
+  const Outcome outcome = run(api, lines(64), {.max_running = 8});
   ASSERT_TRUE(outcome.counts);
   EXPECT_EQ(outcome.counts->lines, 64);
   EXPECT_EQ(outcome.counts->failed, 0);
@@ -124,9 +124,9 @@ TEST(BatchRun, WritesInTheOrderOfTheInputWhateverEndsFirst) {
 
 TEST(BatchRun, RunsNoMoreAtOnceThanItMay) {
   Backwards api(5, 50);
-  const Outcome outcome = run(api, lines(50), {.most_running = 5});
+  const Outcome outcome = run(api, lines(50), {.max_running = 5});
   EXPECT_EQ(outcome.lines.size(), 50U);
-  EXPECT_EQ(api.most_running, 5U);
+  EXPECT_EQ(api.max_running, 5U);
 }
 
 TEST(BatchRun, TriesAgainWhatAFullQueueTurnedAway) {
@@ -135,9 +135,9 @@ TEST(BatchRun, TriesAgainWhatAFullQueueTurnedAway) {
   class FullAtFirst final : public http::Application {
    public:
     explicit FullAtFirst(Backwards& inner) : inner_(inner) {}
-    std::optional<http::Reply> refuse(const http::Request&) override { return std::nullopt; }
+    std::optional<http::Reply> reject(const http::Request&) override { return std::nullopt; }
     std::unique_ptr<http::Responder> handle(http::Request request, http::Wake wake) override {
-      if (inner_.handled == 1) inner_.refusals = 1;
+      if (inner_.handled == 1) inner_.rejections = 1;
       return inner_.handle(std::move(request), std::move(wake));
     }
     http::Reply error(int status, std::string_view) override { return {.status = status}; }
@@ -146,7 +146,7 @@ TEST(BatchRun, TriesAgainWhatAFullQueueTurnedAway) {
    private:
     Backwards& inner_;
   } full(api);
-  const Outcome outcome = run(full, input, {.most_running = 3});
+  const Outcome outcome = run(full, input, {.max_running = 3});
   ASSERT_TRUE(outcome.counts);
   EXPECT_EQ(outcome.counts->failed, 0);
   EXPECT_EQ(api.handled, 7);
@@ -154,7 +154,7 @@ TEST(BatchRun, TriesAgainWhatAFullQueueTurnedAway) {
 
 TEST(BatchRun, TakesARefusalForTheAnswerWhereNothingElseRuns) {
   Backwards api(1, 1);
-  api.refusals = 1;
+  api.rejections = 1;
   const Outcome outcome = run(api, lines(1), {});
   ASSERT_TRUE(outcome.counts);
   EXPECT_EQ(outcome.counts->failed, 1);

@@ -19,14 +19,14 @@ std::optional<LineReader::Line> LineReader::next() {
   if (!whole && ended_ && (skipping_ || !buffer_.empty())) end = buffer_.size();
   if (end == std::string::npos) {
     searched_ = buffer_.size();
-    if (buffer_.size() > most_bytes_) {
+    if (buffer_.size() > max_bytes_) {
       skipping_ = true;
       buffer_.clear();
       searched_ = 0;
     }
     return std::nullopt;
   }
-  Line line{.text = {}, .too_long = skipping_ || end > most_bytes_};
+  Line line{.text = {}, .too_long = skipping_ || end > max_bytes_};
   if (!line.too_long) line.text = buffer_.substr(0, end);
   buffer_.erase(0, end + (whole ? 1 : 0));
   searched_ = 0;

@@ -12,9 +12,9 @@ class LineReader {
  public:
   struct Line {
     std::string text;       // without its end; empty where it was too long
-    bool too_long = false;  // more than `most_bytes`
+    bool too_long = false;  // more than `max_bytes`
   };
-  LineReader(int fd, std::size_t most_bytes) : fd_(fd), most_bytes_(most_bytes) {}
+  LineReader(int fd, std::size_t max_bytes) : fd_(fd), max_bytes_(max_bytes) {}
 
   // The next line, if all of it was read. The last one needs no newline.
   std::optional<Line> next();
@@ -27,7 +27,7 @@ class LineReader {
 
  private:
   const int fd_;
-  const std::size_t most_bytes_;
+  const std::size_t max_bytes_;
   std::string buffer_;
   std::size_t searched_ = 0;  // of buffer_, bytes that hold no newline
   std::uint64_t bytes_read_ = 0;

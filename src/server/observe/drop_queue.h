@@ -16,13 +16,13 @@ namespace millrace::server::observe {
 template <typename T>
 class DropQueue {
  public:
-  explicit DropQueue(std::size_t most) : most_(most) {}
+  explicit DropQueue(std::size_t most) : max_(most) {}
 
   // False: dropped, as the queue is full or closed.
   bool push(T item) {
     {
       const std::lock_guard lock(mutex_);
-      if (closed_ || items_.size() >= most_) {
+      if (closed_ || items_.size() >= max_) {
         ++dropped_;
         return false;
       }
@@ -52,7 +52,7 @@ class DropQueue {
   std::int64_t dropped() const noexcept { return dropped_; }
 
  private:
-  const std::size_t most_;
+  const std::size_t max_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<T> items_;

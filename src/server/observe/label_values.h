@@ -11,19 +11,19 @@ namespace millrace::server::observe {
 // client can fill the memory of the server or of whoever reads its metrics. Thread-safe.
 class LabelValues {
  public:
-  explicit LabelValues(std::size_t most) : most_(most) {}
+  explicit LabelValues(std::size_t most) : max_(most) {}
 
   std::string admit(std::string_view value) {
     const std::lock_guard lock(mutex_);
     if (values_.contains(value)) return std::string(value);
-    if (values_.size() >= most_ || value.size() > kLongest) return "other";
+    if (values_.size() >= max_ || value.size() > kLongest) return "other";
     values_.emplace(value);
     return std::string(value);
   }
 
  private:
   static constexpr std::size_t kLongest = 256;
-  const std::size_t most_;
+  const std::size_t max_;
   std::mutex mutex_;
   std::set<std::string, std::less<>> values_;
 };

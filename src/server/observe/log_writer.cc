@@ -89,7 +89,7 @@ std::string format_line(LogFormat format, bool colour, log::Level level, LogWrit
   return line + "\n";
 }
 
-LogWriter::LogWriter(const Config& config) : config_(config), queue_(config.most_lines), thread_([this] { run(); }) {
+LogWriter::LogWriter(const Config& config) : config_(config), queue_(config.max_lines), thread_([this] { run(); }) {
   log::set_sink([this](log::Level level, std::string_view line) { write(level, line); });
 }
 

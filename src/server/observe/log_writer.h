@@ -30,7 +30,7 @@ class LogWriter {
     LogFormat format = LogFormat::kText;
     int fd = 2;
     bool colour = false;
-    std::size_t most_lines = 4096;
+    std::size_t max_lines = 4096;
     // Called by the writing thread at least that often; it may log.
     std::chrono::milliseconds tick{1000};
   };

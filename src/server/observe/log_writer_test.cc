@@ -79,7 +79,7 @@ TEST(LogWriter, DropsAndCountsWhileNobodyReadsAndHoldsNobodyBack) {
   Pipe pipe;
   const std::string filler(1000, 'x');
   {
-    LogWriter writer({.fd = pipe.writer(), .most_lines = 100});
+    LogWriter writer({.fd = pipe.writer(), .max_lines = 100});
     for (int i = 0; i < 5000; ++i) log::info("{}", filler);  // 64 KiB fit the pipe; nobody reads it
     EXPECT_GT(writer.dropped(), 0);
   }  // ends although the pipe is full

@@ -16,7 +16,7 @@
 namespace millrace::server::observe {
 namespace {
 
-constexpr std::size_t kMostRoutes = 64, kMostReasons = 32, kMostTenants = 256;
+constexpr std::size_t kMaxRoutes = 64, kMaxReasons = 32, kMaxTenants = 256;
 
 std::string method_label(std::string_view method) {
   constexpr std::array<std::string_view, 7> kKnown = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"};
@@ -42,9 +42,9 @@ Metrics::Metrics(const MetricsConfig& config, Env& env)
     : config_(config),
       env_(env),
       families_(std::make_unique<MetricFamilies>()),
-      routes_(std::make_unique<LabelValues>(kMostRoutes)),
-      reasons_(std::make_unique<LabelValues>(kMostReasons)),
-      tenants_(std::make_unique<LabelValues>(std::max(kMostTenants, config_.tenants.size()))) {
+      routes_(std::make_unique<LabelValues>(kMaxRoutes)),
+      reasons_(std::make_unique<LabelValues>(kMaxReasons)),
+      tenants_(std::make_unique<LabelValues>(std::max(kMaxTenants, config_.tenants.size()))) {
   families_->gauge("millrace:build_info", {{"version", config_.version}}).Set(1.0);
   families_->counter("millrace:auth_failures_total");
   for (const std::string& tenant : config_.tenants) {

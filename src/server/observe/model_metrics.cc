@@ -63,7 +63,7 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       write_bytes_(counter("vllm:estimated_write_bytes_per_gpu_total")),
       evicted_(counter("millrace:kv_evicted_pages_total")),
       swapped_(counter("millrace:swapped_total")),
-      refused_(counter("millrace:refused_total")),
+      rejected_(counter("millrace:refused_total")),
       failed_steps_(counter("millrace:failed_steps_total")),
       prefill_tokens_(families.counter("millrace:step_tokens_total", labels({{"kind", "prefill"}}))),
       decode_tokens_(families.counter("millrace:step_tokens_total", labels({{"kind", "decode"}}))),
@@ -152,7 +152,7 @@ void ModelMetrics::step(const engine::StepReport& report) {
   accepted_branch_tokens_.Increment(static_cast<double>(report.accepted_branch_tokens));
   swapped_.Increment(static_cast<double>(report.swapped));
   corrupted_.Increment(static_cast<double>(report.numerical_errors));
-  refused_.Increment(static_cast<double>(report.refused));
+  rejected_.Increment(static_cast<double>(report.rejected));
   evicted_.Increment(static_cast<double>(report.evicted_pages));
   if (report.failed) failed_steps_.Increment();
   running_.Set(static_cast<double>(report.running));

@@ -56,7 +56,7 @@ class ModelMetrics {
   Counter &prompt_tokens_, &generation_tokens_, &cached_tokens_, &queries_, &hits_, &preemptions_, &drafts_,
       &draft_tokens_, &accepted_tokens_, &accepted_branch_tokens_, &corrupted_;
   Counter &operations_, &read_bytes_, &write_bytes_;
-  Counter &evicted_, &swapped_, &refused_, &failed_steps_, &prefill_tokens_, &decode_tokens_, &recomputed_;
+  Counter &evicted_, &swapped_, &rejected_, &failed_steps_, &prefill_tokens_, &decode_tokens_, &recomputed_;
   Histogram &ttft_, &itl_, &tpot_, &latency_, &queue_, &inference_, &prefill_, &decode_;
   Histogram &request_prompt_, &request_generation_, &request_longest_, &request_n_, &request_max_tokens_,
       &request_computed_, &request_preemptions_, &step_size_, &step_sequences_;

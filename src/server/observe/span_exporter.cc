@@ -128,7 +128,7 @@ Result<std::unique_ptr<SpanExporter>> SpanExporter::create(const SpanExporterCon
 }
 
 SpanExporter::SpanExporter(const SpanExporterConfig& config, Env& env)
-    : config_(config), env_(env), queue_(config.most_queued), random_(env.random_seed()), thread_([this] { run(); }) {}
+    : config_(config), env_(env), queue_(config.max_queued), random_(env.random_seed()), thread_([this] { run(); }) {}
 
 SpanExporter::~SpanExporter() {
   queue_.close();
@@ -149,8 +149,8 @@ void SpanExporter::run() {
   for (bool ending = false; !ending;) {
     ending = queue_.closed();
     std::vector<Item> items = queue_.take(config_.period);
-    for (std::size_t begin = 0; begin < items.size(); begin += config_.most_batched) {
-      const std::size_t n = std::min(config_.most_batched, items.size() - begin);
+    for (std::size_t begin = 0; begin < items.size(); begin += config_.max_batched) {
+      const std::size_t n = std::min(config_.max_batched, items.size() - begin);
       const auto first = items.begin() + static_cast<std::ptrdiff_t>(begin);
       const bool sent = !(failing && ending) && send({first, first + static_cast<std::ptrdiff_t>(n)});
       if (!sent) queue_.drop(static_cast<std::int64_t>(n));

@@ -19,8 +19,8 @@ struct SpanExporterConfig {
   std::string endpoint;                        // "http://host:4318/v1/traces"; without a path, that one
   std::map<std::string, std::string> headers;  // sent along: keys of hosted collectors
   std::string service_name = "millrace", version;
-  std::size_t most_queued = 2048;  // requests
-  std::size_t most_batched = 512;  // requests of one message
+  std::size_t max_queued = 2048;  // requests
+  std::size_t max_batched = 512;  // requests of one message
   std::chrono::milliseconds period{1000};
   std::chrono::milliseconds timeout{10'000};  // of one message
 };

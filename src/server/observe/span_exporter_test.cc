@@ -15,7 +15,7 @@ namespace {
 // A collector that keeps what it was sent.
 class Sink final : public http::Application {
  public:
-  std::optional<http::Reply> refuse(const http::Request&) override { return std::nullopt; }
+  std::optional<http::Reply> reject(const http::Request&) override { return std::nullopt; }
   std::unique_ptr<http::Responder> handle(http::Request request, http::Wake) override {
     const std::lock_guard lock(mutex);
     requests.push_back(std::move(request));
@@ -36,7 +36,7 @@ class SpanExporterTest : public testing::Test {
     return SpanExporter::create({.endpoint = "http://127.0.0.1:" + std::to_string(server_->port()),
                                  .headers = {{"x-key", "secret"}},
                                  .version = "1.2",
-                                 .most_queued = 8,
+                                 .max_queued = 8,
                                  .period = std::chrono::milliseconds(5),
                                  .timeout = std::chrono::milliseconds(2000)},
                                 Env::system())

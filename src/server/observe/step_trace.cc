@@ -57,7 +57,7 @@ StepTrace::StepTrace(std::unique_ptr<WritableFile> file, std::string path, TimeP
       path_(std::move(path)),
       start_(start),
       file_(std::move(file)),
-      queue_(config.most_queued),
+      queue_(config.max_queued),
       thread_([this] { run(); }) {}
 
 StepTrace::~StepTrace() {
@@ -159,8 +159,8 @@ void StepTrace::run() {
     ending = queue_.closed();
     for (const std::string& events : queue_.take(kWait)) {
       if (!result) break;
-      if (written + events.size() + kEnd.size() > config_.most_bytes) {
-        log::warn("{}: the trace has reached its limit of {} bytes and ends here", path_, config_.most_bytes);
+      if (written + events.size() + kEnd.size() > config_.max_bytes) {
+        log::warn("{}: the trace has reached its limit of {} bytes and ends here", path_, config_.max_bytes);
         stop();
         ending = true;
         break;

@@ -22,8 +22,8 @@ namespace millrace::server::observe {
 class StepTrace {
  public:
   struct Config {
-    std::uint64_t most_bytes = std::uint64_t{256} << 20;  // then it ends
-    std::size_t most_queued = 8192;                       // pieces of text, one a step or request
+    std::uint64_t max_bytes = std::uint64_t{256} << 20;  // then it ends
+    std::size_t max_queued = 8192;                       // pieces of text, one a step or request
   };
   // kInvalidArgument or kResourceExhausted naming the file.
   static Result<std::unique_ptr<StepTrace>> create(Env& env, const std::string& path, const Config& config);

@@ -109,7 +109,7 @@ TEST_F(StepTraceTest, NoEventReachesIntoAnotherHoweverTimesRound) {
 }
 
 TEST_F(StepTraceTest, EndsAtItsLimitAndIsStillWhole) {
-  serve({.most_bytes = 4000}, 20);
+  serve({.max_bytes = 4000}, 20);
   const std::string& text = files_.files.at("trace.json");
   EXPECT_LE(text.size(), 4000u);
   EXPECT_GT(nlohmann::json::parse(text).size(), 3u);

@@ -32,11 +32,11 @@ const GenerationSchema& chat_completions_schema() {
     add_constraint_fields(s);
     s.listed("verbosity", "the template has no switch for it", {{"enum", {"low", "medium", "high"}}}, {"medium"})
         .listed("prediction", "drafts come from the prompt and the answer", {{"type", "object"}})
-        .refused("modalities", "answers are text", {Json::array({"text"})})
-        .refused("audio", "answers are text")
-        .refused("web_search_options", kNoToolsOfItsOwn)
-        .refused("functions", "see tools", {Json::array()})
-        .refused("function_call", "see tool_choice", {"none", "auto"});
+        .rejected("modalities", "answers are text", {Json::array({"text"})})
+        .rejected("audio", "answers are text")
+        .rejected("web_search_options", kNoToolsOfItsOwn)
+        .rejected("functions", "see tools", {Json::array()})
+        .rejected("function_call", "see tool_choice", {"none", "auto"});
     s.required("messages");
     return s;
   }();

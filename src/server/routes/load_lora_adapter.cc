@@ -9,7 +9,7 @@ Route load_lora_adapter() {
           .summary = "Load an adapter: not yet supported, refused",
           .handle =
               [](Service& service, Call call) {
-                return answer_fields(service, std::move(call), load_adapter_schema(), refuse_adapter);
+                return answer_fields(service, std::move(call), load_adapter_schema(), reject_adapter);
               },
           .body_schema = [] { return load_adapter_schema().json(); }};
 }

@@ -113,7 +113,7 @@ Result<void> read_flat_tools(Fields& to, const Json& value, FieldNotes& notes) {
     const Json& tool = value[i];
     if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
     if (!tool.value("type", Json()).is_string()) return GenerationSchema::wrong_type(path + ".type", "a string");
-    if (tool["type"] != "function") return refuse_service_tool(tool["type"], path);
+    if (tool["type"] != "function") return reject_service_tool(tool["type"], path);
     note_members(tool, {"type", "name", "description", "parameters", "strict"}, notes);
     if (auto fine = check_tool_name(tool.value("name", Json()), path + ".name"); !fine) return fine;
     Json function = Json::object();
@@ -170,10 +170,10 @@ void add_responses_not_done(GenerationSchema& s) {
       .listed("max_tool_calls", "it counts calls of tools that the service runs", {{"type", "integer"}})
       .object("stream_options", "What a stream tells besides")
       .listed("stream_options.include_obfuscation", "events have no padding", {{"type", "boolean"}}, {false})
-      .refused("previous_response_id", "this server keeps no responses; send the conversation")
-      .refused("conversation", "this server keeps no conversations; send it")
-      .refused("prompt", "this server keeps no prompts; send it")
-      .refused("background", "this server keeps no responses", {false});
+      .rejected("previous_response_id", "this server keeps no responses; send the conversation")
+      .rejected("conversation", "this server keeps no conversations; send it")
+      .rejected("prompt", "this server keeps no prompts; send it")
+      .rejected("background", "this server keeps no responses", {false});
 }
 
 const GenerationSchema& responses_schema() {

@@ -9,7 +9,7 @@ Route unload_lora_adapter() {
           .summary = "Unload an adapter: not yet supported, refused",
           .handle =
               [](Service& service, Call call) {
-                return answer_fields(service, std::move(call), unload_adapter_schema(), refuse_adapter);
+                return answer_fields(service, std::move(call), unload_adapter_schema(), reject_adapter);
               },
           .body_schema = [] { return unload_adapter_schema().json(); }};
 }

@@ -8,7 +8,7 @@
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::int64_t kMostSpace = 8;  // characters
+constexpr std::int64_t kMaxSpace = 8;  // characters
 
 }  // namespace
 
@@ -16,7 +16,7 @@ CallGrammar::Id CallGrammar::space() {
   if (space_ >= 0) return space_;
   text::CodePointSet blanks;
   for (const char32_t c : {U' ', U'\n', U'\t'}) blanks.add(c, c);
-  return space_ = to_.named("space", to_.repeat(to_.character(std::move(blanks)), 0, kMostSpace));
+  return space_ = to_.named("space", to_.repeat(to_.character(std::move(blanks)), 0, kMaxSpace));
 }
 
 CallGrammar::Id CallGrammar::until(std::string_view closer) {

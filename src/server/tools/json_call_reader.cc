@@ -5,7 +5,7 @@
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::size_t kMostKey = 64;  // bytes; a longer one is no call
+constexpr std::size_t kMaxKey = 64;  // bytes; a longer one is no call
 
 }  // namespace
 
@@ -26,7 +26,7 @@ JsonCallReader::Step JsonCallReader::push(char byte) {
       }
       escaped_ = byte == '\\' && !escaped_;
       key_ += byte;
-      return key_.size() > kMostKey ? Step::kBad : Step::kMore;
+      return key_.size() > kMaxKey ? Step::kBad : Step::kMore;
     case Where::kColon:
       if (is_space(byte)) return Step::kMore;
       if (byte != ':') return Step::kBad;
@@ -71,7 +71,7 @@ JsonCallReader::Step JsonCallReader::in_value(char byte) {
     text_ = "?";  // it has begun
   } else {
     text_ += json_byte(byte, in_string);
-    if (member_ == Member::kName && text_.size() > kMostName) return Step::kBad;
+    if (member_ == Member::kName && text_.size() > kMaxName) return Step::kBad;
   }
   if (step == JsonScanner::Step::kDone && !end_value()) return Step::kBad;
   return Step::kMore;

@@ -9,7 +9,7 @@
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::size_t kMostHead = 1024;  // bytes; a longer one is no call
+constexpr std::size_t kMaxHead = 1024;  // bytes; a longer one is no call
 
 std::vector<std::string> openers(const NamedCallStyle& style) {
   if (style.section_open.empty()) return {style.call_open};
@@ -90,7 +90,7 @@ class NamedCallParser final : public ToolParser {
     if (byte != '{') {
       raw_ += byte;
       head_ += byte;
-      if (head_.size() <= kMostHead) return;
+      if (head_.size() <= kMaxHead) return;
       const char last = raw_.back();
       raw_.pop_back();
       return give_up(last);

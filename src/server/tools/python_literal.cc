@@ -10,7 +10,7 @@
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::size_t kMostWord = 400;  // bytes: a number's digits
+constexpr std::size_t kMaxWord = 400;  // bytes: a number's digits
 
 bool is_word(char c) {
   return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '+' || c == '-' ||
@@ -82,7 +82,7 @@ PythonLiteral::Step PythonLiteral::in_string(char byte, std::string& json) {
 PythonLiteral::Step PythonLiteral::in_word(char byte, std::string& json) {
   if (is_word(byte)) {
     word_ += byte;
-    return word_.size() > kMostWord ? Step::kBad : Step::kMore;
+    return word_.size() > kMaxWord ? Step::kBad : Step::kMore;
   }
   const std::string value = json_word(word_);
   if (value.empty()) return Step::kBad;

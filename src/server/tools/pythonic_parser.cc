@@ -87,7 +87,7 @@ class PythonicParser final : public ToolParser {
     take(byte);
   }
   void name(char byte) {
-    if (is_name(byte) && text_.size() < kMostName) {
+    if (is_name(byte) && text_.size() < kMaxName) {
       raw_ += byte;
       text_ += byte;
     } else if (text_.empty() && is_space(byte)) {
@@ -103,7 +103,7 @@ class PythonicParser final : public ToolParser {
     }
   }
   void key(char byte) {
-    if (is_name(byte) && text_.size() < kMostName) {
+    if (is_name(byte) && text_.size() < kMaxName) {
       text_ += byte;
     } else if (is_space(byte)) {
       return;

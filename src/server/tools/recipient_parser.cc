@@ -8,7 +8,7 @@
 namespace millrace::server::tools {
 namespace {
 
-constexpr std::size_t kMostRecipient = 256;  // bytes
+constexpr std::size_t kMaxRecipient = 256;  // bytes
 
 class RecipientParser final : public ToolParser {
  public:
@@ -64,7 +64,7 @@ class RecipientParser final : public ToolParser {
       } else {
         text_after_all();
       }
-    } else if (head_.size() > kMostRecipient) {
+    } else if (head_.size() > kMaxRecipient) {
       text_after_all();
     }
   }

@@ -76,7 +76,7 @@ class TaggedCallParser final : public ToolParser {
       case State::kMember: member(byte); break;
       case State::kKey:
         text_ += byte;
-        if (text_.size() > kMostName) return broken(byte);
+        if (text_.size() > kMaxName) return broken(byte);
         if (!text_.ends_with(style_.key_end)) break;
         text_.resize(text_.size() - style_.key_end.size());
         key_ = trimmed(text_);
@@ -134,7 +134,7 @@ class TaggedCallParser final : public ToolParser {
   void name(char byte) {
     raw_ += byte;
     text_ += byte;
-    if (text_.size() > kMostName) return broken(byte);
+    if (text_.size() > kMaxName) return broken(byte);
     const std::string& close = style_.name_close.empty() ? style_.close : style_.name_close;
     const bool ends = text_.ends_with(style_.name_end), closes = text_.ends_with(close);
     if (!ends && !closes) return;

@@ -8,7 +8,7 @@
 
 namespace millrace::server::tools {
 
-inline constexpr std::size_t kMostName = 512;  // bytes, of a function and of an argument; a longer one is no call
+inline constexpr std::size_t kMaxName = 512;  // bytes, of a function and of an argument; a longer one is no call
 
 struct Tool {
   std::string name;

@@ -52,7 +52,7 @@ void read_replace(const JsonNode& node, TokenizerParts& parts) {
   if (!regex.is_null()) {
     std::string why;
     splitter = make_regex_splitter(regex.string(), SplitBehavior::kRemoved, true, why);  // leaves the matches alone
-    if (!splitter) regex.refuse(ErrorCode::kUnsupported, why);
+    if (!splitter) regex.reject(ErrorCode::kUnsupported, why);
   }
   parts.normalizers.push_back(std::make_unique<Replace>(splitter ? "" : literal_pattern(node), std::move(splitter),
                                                         short_text(node["content"])));

@@ -20,7 +20,7 @@ void read_split(const JsonNode& node, TokenizerParts& parts) {
   auto splitter = keeps_matches ? make_known_splitter(regex.string()) : nullptr;
   std::string why;
   if (!splitter) splitter = make_regex_splitter(regex.string(), behavior, invert, why);
-  if (!splitter) regex.refuse(ErrorCode::kUnsupported, why);
+  if (!splitter) regex.reject(ErrorCode::kUnsupported, why);
   parts.add_step(std::move(splitter));
 }
 

@@ -135,7 +135,7 @@ Json speculation(const ModelRun& model, const GrammarFlags& flags, grammar::Gram
   app::EngineFlags serving = flags.serving;
   serving.speculation.options.suffix_tokens = 0;  // each prompt is asked several times: memory would know the answer
   const auto plain = engine_of(model, serving, false, "none");
-  const auto guessing = engine_of(model, serving, false, flags.method);
+  const auto drafting = engine_of(model, serving, false, flags.method);
   Json results = Json::array();
   for (const SpeculationPrompt& prompt : speculation_prompts()) {
     app::Conversation conversation(model.checkpoint());
@@ -144,8 +144,8 @@ Json speculation(const ModelRun& model, const GrammarFlags& flags, grammar::Gram
     std::vector<double> free, bound, kept;
     bool same = true;
     for (int i = -1; i < flags.runs; ++i) {
-      const Timing a = run(*plain.engine, load, nullptr), b = run(*guessing.engine, load, nullptr);
-      const Timing c = run(*plain.engine, load, lines), d = run(*guessing.engine, load, lines);
+      const Timing a = run(*plain.engine, load, nullptr), b = run(*drafting.engine, load, nullptr);
+      const Timing c = run(*plain.engine, load, lines), d = run(*drafting.engine, load, lines);
       same = same && a.tokens == b.tokens && a.tokens == c.tokens && a.tokens == d.tokens;
       if (i < 0) continue;
       free.push_back(a.tpot_ms / b.tpot_ms);

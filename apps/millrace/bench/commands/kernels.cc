@@ -96,7 +96,7 @@ std::vector<std::string> parse_names(const std::string& flag, const std::string&
 std::vector<KernelSizes::Cache> caches_of(const KernelsFlags& flags) {
   std::vector<std::int64_t> block_sizes = {0};
   if (!flags.block_sizes.empty()) {
-    block_sizes = parse_numbers("block-size", flags.block_sizes, 1, backend::cpu::kMostBlockTokens);
+    block_sizes = parse_numbers("block-size", flags.block_sizes, 1, backend::cpu::kMaxBlockTokens);
   }
   std::vector<KernelSizes::Cache> caches;
   app::ModelFlags one;

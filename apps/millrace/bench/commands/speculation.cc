@@ -242,7 +242,7 @@ app::Command speculation() {
                        "Max draft tree branches to compare, comma-separated, as in --spec-branches")
             ->delimiter(',')
             ->allow_extra_args(false)
-            ->check(CLI::Range(1, draft::kMostChains));
+            ->check(CLI::Range(1, draft::kMaxChains));
         app.add_option("--output-tokens", flags->output_tokens, "Max tokens per completion")
             ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
         app.add_option("--temperature", flags->temperature, "Sampling temperature of the completions; 0 = greedy")

@@ -13,7 +13,7 @@
 namespace millrace::bench {
 namespace {
 
-constexpr double kMostSeconds = 7 * 24 * 3600.0;
+constexpr double kMaxSeconds = 7 * 24 * 3600.0;
 
 std::string names_of_workloads() {
   std::string text;
@@ -46,7 +46,7 @@ std::string members_of(const std::string& text) {
 }  // namespace
 
 void LoadFlags::declare(CLI::App& app) {
-  const CLI::Range count(std::int64_t{0}, std::int64_t{1} << 30), seconds(0.0, kMostSeconds);
+  const CLI::Range count(std::int64_t{0}, std::int64_t{1} << 30), seconds(0.0, kMaxSeconds);
   app.add_option("--backend", backend,
                  "API to send requests to. openai, vllm: /v1/completions; openai-chat: /v1/chat/completions")
       ->transform(CLI::CheckedTransformer(std::map<std::string, std::string>{
@@ -104,7 +104,7 @@ void LoadFlags::declare(CLI::App& app) {
   app.add_option("--duration", duration, "Seconds after which no new request is sent; 0 = no limit")->check(seconds);
   app.add_option("--num-warmups", warmups, "Number of warm-up requests that are not counted")->check(count);
   app.add_option("--request-timeout", request_timeout, "Max seconds of a request, after which it counts as failed")
-      ->check(CLI::Range(0.001, kMostSeconds));
+      ->check(CLI::Range(0.001, kMaxSeconds));
   app.add_option("--abandon", abandon, "Fraction of requests that the client cancels before the end, from 0 to 1")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--seed", seed, "Random seed of prompts, lengths and arrival times");

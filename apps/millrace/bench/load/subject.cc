@@ -20,7 +20,7 @@ namespace {
 constexpr double kProbeSeconds = 0.1;
 // A server's trace is written by a thread that wakes twice a second.
 constexpr std::chrono::milliseconds kTraceDelay{1200};
-constexpr std::uint64_t kMostTrace = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxTrace = std::uint64_t{1} << 30;
 
 }  // namespace
 
@@ -136,7 +136,7 @@ double Subject::read_bandwidth() const {
 void Subject::read_steps(MeasuredRun& measured) const {
   if (trace_.empty()) return;
   std::this_thread::sleep_for(kTraceDelay);
-  const auto text = read_file(Env::system(), trace_, kMostTrace);
+  const auto text = read_file(Env::system(), trace_, kMaxTrace);
   auto timeline =
       text ? loadtest::read_step_timeline(*text, measured.run.started, measured.run.seconds, measured.run.records)
            : Result<loadtest::StepTimeline>(text.error());
@@ -178,7 +178,7 @@ MeasuredRun Subject::measure(const LoadFlags& load, const loadtest::LoadHooks& h
   {
     loadtest::ServerWatch watch(target_, process_);
     const auto processes = watch.processes();
-    loadtest::NoiseWatch noise({processes.begin(), processes.end()});
+    loadtest::InterferenceWatch noise({processes.begin(), processes.end()});
     measured.run = loadtest::run_load(target_, style, *workload, plan, hooks);
     measured.noise = noise.stop();
     const double after = measured.run.stopped ? before : read_bandwidth();

@@ -9,8 +9,8 @@
 #include "bench/load/load_flags.h"
 #include "bench/load/scratch_folder.h"
 #include "loadtest/figures.h"
+#include "loadtest/interference.h"
 #include "loadtest/load_run.h"
-#include "loadtest/noise.h"
 #include "loadtest/report/run_facts.h"
 #include "loadtest/spawned_server.h"
 #include "loadtest/watch/served_model.h"
@@ -54,7 +54,7 @@ struct MeasuredRun {
   loadtest::report::ServerSamples samples;
   loadtest::report::StepSamples steps;
   loadtest::report::RequestPhases phases;
-  loadtest::Noise noise;
+  loadtest::Interference noise;
 };
 
 // The server under test. Runs of it come one after the other.

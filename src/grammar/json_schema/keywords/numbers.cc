@@ -36,13 +36,13 @@ Result<void> bound_fails(const KeywordUse& use, Alternatives& cases) {
 }
 
 // Numbers modulo this are counted in states of an automaton.
-constexpr std::int64_t kMostMultiple = 20'000;
+constexpr std::int64_t kMaxMultiple = 20'000;
 
 Result<NumberFacts::Multiple> multiple(const KeywordUse& use, bool holds) {
   if (!use.value.is_number() || use.value.get<double>() <= 0) return use.invalid("must be a number above 0");
   Decimal of = Decimal::of(use.value);
-  if (!of.scaled(of.fraction.size(), kMostMultiple)) {
-    return use.unsupported("more than " + std::to_string(kMostMultiple) + " in units of its last digit");
+  if (!of.scaled(of.fraction.size(), kMaxMultiple)) {
+    return use.unsupported("more than " + std::to_string(kMaxMultiple) + " in units of its last digit");
   }
   return NumberFacts::Multiple{std::move(of), holds};
 }

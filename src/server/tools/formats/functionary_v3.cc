@@ -6,7 +6,7 @@
 namespace millrace::server::tools::formats {
 namespace {
 
-constexpr std::int64_t kMostSearch = 50'000;  // edges
+constexpr std::int64_t kMaxSearch = 50'000;  // edges
 
 int recognise(std::string_view chat_template) { return 3 * (chat_template.find(">>>all") != std::string_view::npos); }
 
@@ -35,7 +35,7 @@ Result<grammar::ExpressionId> answer(CallGrammar& to) {
     begun.push_back(">>>" + tool.name + "\n");
     words.push_back(code_points(begun.back()));
   }
-  if (grammar::CharAutomaton::search_cost(words) > kMostSearch) begun.clear();
+  if (grammar::CharAutomaton::search_cost(words) > kMaxSearch) begun.clear();
   auto text = to.text_without(begun);
   if (!text) return text;
   const auto then = to.grammar().optional(to.sequence({to.bytes(">>>"), *called}));

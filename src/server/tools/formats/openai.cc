@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kStart = "<|start|>", kChannel = "<|channel|>", kMessage = "<|message|>", kEnd = "<|end|>";
 constexpr std::string_view kConstrain = "<|constrain|>", kCall = "<|call|>", kReturn = "<|return|>";
-constexpr std::size_t kMostHead = 512;  // bytes
+constexpr std::size_t kMaxHead = 512;  // bytes
 
 int recognise(std::string_view chat_template) {
   const auto has = [&](std::string_view word) { return chat_template.find(word) != std::string_view::npos; };
@@ -72,7 +72,7 @@ class Harmony final : public ToolParser {
     head_ += byte;
     // An answer that has no head is content. The prompt may have begun it: " to=functions.f<|channel|>" then follows.
     const bool plain = !begun_ && head_[0] != '<' && !std::string_view(" to=").starts_with(head_.substr(0, 4));
-    if (plain || head_.size() > kMostHead) {
+    if (plain || head_.size() > kMaxHead) {
       reasoning_ = false;
       state_ = State::kText;
       const std::string text = std::exchange(head_, {});

@@ -35,7 +35,7 @@ bool are_numbers(const TensorView& logits, std::int64_t first, std::int64_t last
 }  // namespace
 
 // The prompt is computed: the other answers begin with its pages and their own first token.
-void Engine::fork_answers(Running& first, std::span<const float> logits, std::vector<Output>& outputs) {
+void Engine::fork_answers(ActiveSequence& first, std::span<const float> logits, std::vector<Output>& outputs) {
   if (first.choice != 0 || first.output_tokens() > 0) return;
   InFlight& flight = requests_.at(first.request);
   if (flight.n == 1) return;
@@ -44,21 +44,21 @@ void Engine::fork_answers(Running& first, std::span<const float> logits, std::ve
     decode::SamplingParams sampling = first.sampling;
     sampling.seed += static_cast<std::uint64_t>(choice);
     auto made = make_running(first.request, choice, sampling, first.pipeline.grammar());
-    Running& other = *made;
+    ActiveSequence& other = *made;
     other.copy_request(first);
     other.pipeline.observe(other.tokens);
     flight.answers[static_cast<std::size_t>(choice)] = std::move(made);
     ++flight.live;
     scheduler_.add(other, view());
-    draw(other, logits, outputs);
+    sample(other, logits, outputs);
   }
 }
 
 // The token after the sequence's last one, and as long as they are as guessed, those after the guessed ones: each is
 // drawn from the logits that follow on what was drawn before, as if it were the only one of its step. Where a branch is
 // right and the drafts are not, the sequence goes on with its pages.
-void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
-                      std::span<BranchRows> branches, std::vector<Output>& outputs) {
+void Engine::sample_row(ActiveSequence& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
+                        std::span<BranchRows> branches, std::vector<Output>& outputs) {
   const auto vocabulary = static_cast<std::size_t>(logits.cols());
   const std::span first(logits.row(logit_row), vocabulary);
   if (running.is_beam) {
@@ -67,7 +67,7 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
   }
   fork_answers(running, first, outputs);
   if (!speculation_) {
-    draw(running, first, outputs);
+    sample(running, first, outputs);
     return;
   }
   const bool ahead = drafted > 0 || speculation_->computes();  // pages, of its tokens
@@ -79,13 +79,13 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
   for (std::size_t j = 0;; ++j) {
     const std::int64_t row = (branch == kNoBranch ? logit_row : branches[branch].first_logits);
     const std::span logits_of_it(logits.row(row + static_cast<std::int64_t>(j)), vocabulary);
-    const bool guessed = branch == kNoBranch && static_cast<std::int64_t>(j) < drafted;
-    const auto verdict = speculation_->next(running, logits_of_it, j, guessed);
+    const bool is_drafted = branch == kNoBranch && static_cast<std::int64_t>(j) < drafted;
+    const auto verdict = speculation_->next(running, logits_of_it, j, is_drafted);
     if (!verdict) {
       fail(running, verdict.error(), outputs);
       return;
     }
-    if (!take_drawn(running, verdict->token, logits_of_it, outputs)) return;
+    if (!take_sampled(running, verdict->token, logits_of_it, outputs)) return;
     if (!verdict->accepted) {
       const std::size_t right =
           right_branch(std::span(chains).first(branches.size()), std::span(running.tokens).last(j + 1), branch);
@@ -109,7 +109,7 @@ void Engine::draw_row(Running& running, const TensorView& logits, std::int64_t l
 }
 
 // Of a branch, what it does not have in common with the drafts.
-void Engine::count_drafts(Running& running, std::int64_t drafted, std::size_t branches) {
+void Engine::count_drafts(ActiveSequence& running, std::int64_t drafted, std::size_t branches) {
   if (drafted == 0) return;
   for (std::size_t i = 0; i < branches; ++i) {
     const auto [own, draft] = std::ranges::mismatch(running.branches[i], running.drafts);
@@ -120,18 +120,18 @@ void Engine::count_drafts(Running& running, std::int64_t drafted, std::size_t br
   running.stats.drafted_tokens += drafted;
 }
 
-void Engine::draw(Running& running, std::span<const float> logits, std::vector<Output>& outputs) {
+void Engine::sample(ActiveSequence& running, std::span<const float> logits, std::vector<Output>& outputs) {
   const auto drawn = running.pipeline.sample(logits, running.length());
   if (drawn) {
-    take_drawn(running, *drawn, logits, outputs);
+    take_sampled(running, *drawn, logits, outputs);
   } else {
     fail(running, drawn.error(), outputs);
   }
 }
 
 // Whether the answer goes on after this token, drawn from those logits.
-bool Engine::take_drawn(Running& running, std::int32_t token, std::span<const float> logits,
-                        std::vector<Output>& outputs) {
+bool Engine::take_sampled(ActiveSequence& running, std::int32_t token, std::span<const float> logits,
+                          std::vector<Output>& outputs) {
   note_token(running);
   RequestStats& stats = running.stats;
   Output output;
@@ -143,12 +143,12 @@ bool Engine::take_drawn(Running& running, std::int32_t token, std::span<const fl
     output.prompt_scores = running.reading->take_scores();
     running.reading.reset();  // what of the prompt is computed once more is not read again
   }
-  count_drawn(running);
+  count_sampled(running);
   ++counters_.output_tokens;
   return take(running, token, std::move(output), outputs);
 }
 
-void Engine::count_drawn(Running& running) {
+void Engine::count_sampled(ActiveSequence& running) {
   RequestStats& stats = running.stats;
   if (stats.output_tokens == 0) stats.first_token = step_end_;
   if (stats.output_tokens == 0) running.first_token = step_end_;
@@ -168,7 +168,7 @@ bool Engine::is_end(std::int32_t token, const decode::SamplingParams& sampling) 
 }
 
 // What the answer's n-th token adds to its text, and whether it stops there.
-FinishReason Engine::tell(std::int32_t token, std::int64_t n, const decode::SamplingParams& sampling,
+FinishReason Engine::emit(std::int32_t token, std::int64_t n, const decode::SamplingParams& sampling,
                           text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) const {
   output.token = token;
   if (is_end(token, sampling)) {
@@ -183,17 +183,17 @@ FinishReason Engine::tell(std::int32_t token, std::int64_t n, const decode::Samp
 }
 
 // What was held back at the end of an answer.
-void Engine::tell_rest(text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) {
+void Engine::emit_rest(text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) {
   if (stops.stopped()) return;
   output.text += stops.push(detokenizer.finish());
   output.text += stops.finish();
 }
 
 // The token becomes part of the answer, or ends it: false.
-bool Engine::take(Running& running, std::int32_t token, Output output, std::vector<Output>& outputs) {
+bool Engine::take(ActiveSequence& running, std::int32_t token, Output output, std::vector<Output>& outputs) {
   const decode::SamplingParams& sampling = running.sampling;
   const std::int64_t n = running.stats.output_tokens;
-  FinishReason finish = tell(token, n, sampling, running.detokenizer, running.stops, output);
+  FinishReason finish = emit(token, n, sampling, running.detokenizer, running.stops, output);
   if (!is_end(token, sampling)) {
     running.tokens.push_back(token);
     running.pipeline.accept(token);
@@ -216,7 +216,7 @@ bool Engine::take(Running& running, std::int32_t token, Output output, std::vect
   return true;
 }
 
-void Engine::fail(Running& running, Error error, std::vector<Output>& outputs) {
+void Engine::fail(ActiveSequence& running, Error error, std::vector<Output>& outputs) {
   if (error.code == ErrorCode::kInternal) ++counters_.numerical_errors;
   Output output;
   output.error = std::move(error);
@@ -224,7 +224,7 @@ void Engine::fail(Running& running, Error error, std::vector<Output>& outputs) {
 }
 
 // The whole prompt is computed, and nothing else was asked for.
-void Engine::finish_reading(Running& running, std::vector<Output>& outputs) {
+void Engine::finish_reading(ActiveSequence& running, std::vector<Output>& outputs) {
   Output output;
   note_prompt(running);
   running.stats.first_token = running.stats.last_token = step_end_;

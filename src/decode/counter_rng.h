@@ -26,11 +26,11 @@ constexpr std::uint64_t seed_for(Purpose purpose, std::uint64_t seed) noexcept {
   return purpose == Purpose::kToken ? seed : mix(seed ^ (static_cast<std::uint64_t>(purpose) * 0xd1b54a32d192ed03ull));
 }
 
-// The stream of a position; noise_bits of it and a token are 53 random bits.
-constexpr std::uint64_t noise_stream(std::uint64_t seed, std::uint64_t position) noexcept {
+// The stream of a position; random_bits of it and a token are 53 random bits.
+constexpr std::uint64_t random_stream(std::uint64_t seed, std::uint64_t position) noexcept {
   return mix(mix(seed + 0x9e3779b97f4a7c15ull) + position);
 }
-constexpr std::uint64_t noise_bits(std::uint64_t stream, std::uint64_t token) noexcept {
+constexpr std::uint64_t random_bits(std::uint64_t stream, std::uint64_t token) noexcept {
   return mix(stream + token) >> 11;
 }
 // Uniform in (0, 1), never 0 or 1.
@@ -39,7 +39,7 @@ constexpr double uniform(std::uint64_t bits) noexcept {
   return x < 1.0 ? x : 1.0 - 0x1p-53;  // the largest of them rounds up
 }
 constexpr double uniform(std::uint64_t seed, std::uint64_t position, std::uint64_t token) noexcept {
-  return uniform(noise_bits(noise_stream(seed, position), token));
+  return uniform(random_bits(random_stream(seed, position), token));
 }
 
 // Gumbel noise: argmax over tokens of logit + gumbel is a draw from softmax(logits).

@@ -1,4 +1,4 @@
-#include "loadtest/noise.h"
+#include "loadtest/interference.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -61,21 +61,21 @@ MachineReading reading(std::int64_t all, std::int64_t busy, std::int64_t steal,
   return reading;
 }
 
-TEST(Noise, WhatTheMeasuredProcessesTakeIsNone) {
+TEST(Interference, WhatTheMeasuredProcessesTakeIsNone) {
   const std::vector<MachineReading> readings = {reading(0, 0, 0, {{1, 100}, {2, 0}}),
                                                 reading(500, 450, 0, {{1, 300}, {2, 240}}),
                                                 reading(1000, 900, 5, {{1, 500}, {2, 490}})};
-  const Noise noise = noise_of(readings);
+  const Interference noise = noise_of(readings);
   EXPECT_NEAR(*noise.other_cpu_percent, 1.0, 1e-9);
   EXPECT_NEAR(*noise.steal_percent, 0.5, 1e-9);
   EXPECT_FALSE(noise.noisy);
   EXPECT_STREQ(noise.verdict(), "quiet");
 }
 
-TEST(Noise, OthersStealingAndStoppedThreadsAreSaidInSentences) {
+TEST(Interference, OthersStealingAndStoppedThreadsAreSaidInSentences) {
   std::vector<MachineReading> readings = {reading(0, 0, 0, {{1, 0}}), reading(1000, 700, 30, {{1, 600}})};
   readings[1].throttled_s = 1.5;
-  Noise noise = noise_of(readings);
+  Interference noise = noise_of(readings);
   EXPECT_TRUE(noise.noisy);
   ASSERT_EQ(noise.reasons.size(), 3u);
   EXPECT_EQ(noise.reasons[0], "The hypervisor gave 3.0 % of the processors' time to others (limit 2 %).");
@@ -86,27 +86,27 @@ TEST(Noise, OthersStealingAndStoppedThreadsAreSaidInSentences) {
   EXPECT_EQ(noise.reasons.size(), 4u);
 }
 
-TEST(Noise, AProcessThatEndsCountsForWhatWasSeenOfIt) {
+TEST(Interference, AProcessThatEndsCountsForWhatWasSeenOfIt) {
   const std::vector<MachineReading> readings = {reading(0, 0, 0, {{1, 0}}), reading(500, 400, 0, {{1, 400}}),
                                                 reading(1000, 400, 0, {})};
   EXPECT_NEAR(*noise_of(readings).other_cpu_percent, 0.0, 1e-9);
 }
 
-TEST(Noise, NothingKnownIsAbsentAndQuiet) {
-  const Noise noise = noise_of({});
+TEST(Interference, NothingKnownIsAbsentAndQuiet) {
+  const Interference noise = noise_of({});
   EXPECT_FALSE(noise.steal_percent);
   EXPECT_FALSE(noise.load_average);
   EXPECT_FALSE(noise.noisy);
 }
 
-TEST(NoiseWatch, ReadsAtItsBeginningAndItsEnd) {
+TEST(InterferenceWatch, ReadsAtItsBeginningAndItsEnd) {
   int readings = 0;
-  NoiseWatch watch({}, [&](const std::string& path) {
+  InterferenceWatch watch({}, [&](const std::string& path) {
     if (path != "/proc/stat") return std::string();
     ++readings;
     return "cpu " + std::to_string(readings * 100) + " 0 0 " + std::to_string(readings * 100) + " 0 0 0 0\n";
   });
-  const Noise noise = watch.stop();
+  const Interference noise = watch.stop();
   EXPECT_GE(readings, 2);
   EXPECT_NEAR(*noise.other_cpu_percent, 50.0, 1e-9);
 }

@@ -6,24 +6,24 @@ namespace millrace::engine {
 namespace {
 
 // Of a call, as a request may come meanwhile. The first call after the start moves one page.
-constexpr double kTidyMs = 0.5;
-constexpr double kMostMoves = 64.0;
+constexpr double kCompactionMs = 0.5;
+constexpr double kMaxMoves = 64.0;
 
 }  // namespace
 
 // Nothing is launched and nothing can be: what waits, and idle sessions, will be read faster when they go on.
-void Engine::tidy() {
-  if (!untidy()) return;
+void Engine::compact_pages() {
+  if (!needs_compaction()) return;
   std::vector<kv::BlockTable*> tables;
   for (const auto queue : {scheduler_.running(), scheduler_.waiting()}) {
     for (sched::Sequence* sequence : queue) tables.push_back(&sequence->blocks);
   }
   sessions_.collect(tables);
   const TimePoint start = env_.now();
-  const auto most = static_cast<std::int32_t>(std::clamp(kTidyMs / move_ms_per_page_, 1.0, kMostMoves));
+  const auto most = static_cast<std::int32_t>(std::clamp(kCompactionMs / move_ms_per_page_, 1.0, kMaxMoves));
   const std::int32_t moved = cache_.compact(tables, most);
   if (moved == 0) {
-    tidied_ = cache_.changes();
+    compacted_ = cache_.changes();
   } else {
     move_ms_per_page_ += 0.2 * (milliseconds_between(start, env_.now()) / moved - move_ms_per_page_);
   }

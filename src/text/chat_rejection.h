@@ -13,14 +13,14 @@ namespace millrace::text {
 
 // Why a request is refused; thrown by the functions that read one, and caught by chat_variables(), which returns the
 // error. `path` names the field: "messages[2].content[1].type".
-struct ChatRefusal {
+struct ChatRejection {
   Error error;
 };
 
 template <typename... Args>
-[[noreturn]] void refuse(std::string path, fmt::format_string<Args...> format, Args&&... args) {
+[[noreturn]] void reject(std::string path, fmt::format_string<Args...> format, Args&&... args) {
   std::string message = path + " " + fmt::format(format, std::forward<Args>(args)...);
-  throw ChatRefusal{Error{ErrorCode::kInvalidArgument, std::move(path), std::move(message)}};
+  throw ChatRejection{Error{ErrorCode::kInvalidArgument, std::move(path), std::move(message)}};
 }
 
 // A client's string for an error message: quoted, short, ASCII.

@@ -50,9 +50,9 @@ struct AccountingEpoch {
 };
 
 // One answer in flight: what scheduling needs, and what turns its logits into text.
-struct Running : sched::Sequence {
-  Running(kv::BlockTable table, const decode::SamplingParams& params, std::int64_t vocabulary,
-          std::shared_ptr<const text::Tokenizer> tokenizer, std::optional<grammar::Matcher> grammar)
+struct ActiveSequence : sched::Sequence {
+  ActiveSequence(kv::BlockTable table, const decode::SamplingParams& params, std::int64_t vocabulary,
+                 std::shared_ptr<const text::Tokenizer> tokenizer, std::optional<grammar::Matcher> grammar)
       : Sequence(std::move(table)),
         vocab_size(vocabulary),
         sampling(params),
@@ -80,7 +80,7 @@ struct Running : sched::Sequence {
   std::optional<Error> failure;               // and this
 
   // All that another answer to the same prompt has in common with this one, which has none yet.
-  void copy_request(const Running& first) {
+  void copy_request(const ActiveSequence& first) {
     tokens = first.tokens;
     prompt_tokens = first.prompt_tokens;
     max_total = first.max_total;
@@ -97,7 +97,7 @@ struct Running : sched::Sequence {
     stats = first.stats;
     account = first.account;
     record.most = first.record.most;
-    record.most_chains = first.record.most_chains;
+    record.max_chains = first.record.max_chains;
   }
 };
 

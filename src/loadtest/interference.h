@@ -13,7 +13,7 @@
 namespace millrace::loadtest {
 
 // What the machine of the client did meanwhile beside the work that was measured. Absent: nobody knows.
-struct Noise {
+struct Interference {
   std::optional<double> steal_percent;      // of all processors' time: the hypervisor ran somebody else
   std::optional<double> other_cpu_percent;  // of all processors' time: processes that are not part of the measurement
   std::optional<double> load_average;       // the highest seen, of a minute
@@ -27,23 +27,23 @@ struct Noise {
 };
 
 // From readings of one run in their order; fewer than two say little. Fills all but the bandwidth.
-Noise noise_of(std::span<const MachineReading> readings);
+Interference noise_of(std::span<const MachineReading> readings);
 
 // Says what is noisy, into `noisy` and `reasons`, from the figures alone: more than 2 % stolen, more than 5 % taken by
 // others, threads stopped for more than 0.1 s, a bandwidth that changed by more than 15 %. A processor that clocks
 // itself down is no reason: an idle one does.
-void judge(Noise& noise);
+void judge(Interference& noise);
 
 // Reads once a second on a thread of its own, until stop().
-class NoiseWatch {
+class InterferenceWatch {
  public:
   // `processes`: ids of those that are measured; this one is always among them.
-  explicit NoiseWatch(std::vector<std::int64_t> processes, ReadText read = read_system_text);
-  ~NoiseWatch();
-  NoiseWatch(const NoiseWatch&) = delete;
-  NoiseWatch& operator=(const NoiseWatch&) = delete;
+  explicit InterferenceWatch(std::vector<std::int64_t> processes, ReadText read = read_system_text);
+  ~InterferenceWatch();
+  InterferenceWatch(const InterferenceWatch&) = delete;
+  InterferenceWatch& operator=(const InterferenceWatch&) = delete;
 
-  Noise stop();  // once; a last reading, judged
+  Interference stop();  // once; a last reading, judged
 
  private:
   struct State;

@@ -1,4 +1,4 @@
-#include "loadtest/noise.h"
+#include "loadtest/interference.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr double kMostSteal = 2.0, kMostOthers = 5.0, kMostThrottledSeconds = 0.1, kMostBandwidthChange = 0.15;
+constexpr double kMaxSteal = 2.0, kMaxOthers = 5.0, kMaxThrottledSeconds = 0.1, kMaxBandwidthChange = 0.15;
 constexpr std::chrono::seconds kBetweenReadings{1};
 
 double percent(std::int64_t part, std::int64_t all) {
@@ -33,8 +33,8 @@ std::int64_t measured_ticks(std::span<const MachineReading> readings) {
 
 }  // namespace
 
-Noise noise_of(std::span<const MachineReading> readings) {
-  Noise noise;
+Interference noise_of(std::span<const MachineReading> readings) {
+  Interference noise;
   std::vector<double> mhz;
   for (const MachineReading& reading : readings) {
     mhz.insert(mhz.end(), reading.frequency_mhz.begin(), reading.frequency_mhz.end());
@@ -53,31 +53,31 @@ Noise noise_of(std::span<const MachineReading> readings) {
   return noise;
 }
 
-void judge(Noise& noise) {
+void judge(Interference& noise) {
   noise.reasons.clear();
-  if (noise.steal_percent.value_or(0.0) > kMostSteal) {
+  if (noise.steal_percent.value_or(0.0) > kMaxSteal) {
     noise.reasons.push_back(
         fmt::format("The hypervisor gave {:.1f} % of the processors' time to others (limit {:g} %).",
-                    *noise.steal_percent, kMostSteal));
+                    *noise.steal_percent, kMaxSteal));
   }
-  if (noise.other_cpu_percent.value_or(0.0) > kMostOthers) {
+  if (noise.other_cpu_percent.value_or(0.0) > kMaxOthers) {
     noise.reasons.push_back(fmt::format("Other processes took {:.1f} % of the processors' time (limit {:g} %).",
-                                        *noise.other_cpu_percent, kMostOthers));
+                                        *noise.other_cpu_percent, kMaxOthers));
   }
-  if (noise.throttled_s.value_or(0.0) > kMostThrottledSeconds) {
+  if (noise.throttled_s.value_or(0.0) > kMaxThrottledSeconds) {
     noise.reasons.push_back(
         fmt::format("The control group stopped the client's threads for {:.2f} s.", *noise.throttled_s));
   }
   if (noise.read_gb_s_before.value_or(0.0) > 0.0 && noise.read_gb_s_after.value_or(0.0) > 0.0) {
     const double before = *noise.read_gb_s_before, after = *noise.read_gb_s_after;
-    if (std::max(before, after) / std::min(before, after) > 1 + kMostBandwidthChange) {
+    if (std::max(before, after) / std::min(before, after) > 1 + kMaxBandwidthChange) {
       noise.reasons.push_back(fmt::format("The memory gave {:.1f} GB/s before and {:.1f} GB/s after.", before, after));
     }
   }
   noise.noisy = !noise.reasons.empty();
 }
 
-struct NoiseWatch::State {
+struct InterferenceWatch::State {
   std::vector<std::int64_t> processes;
   ReadText read;
   std::vector<MachineReading> readings;  // the thread's own until it has ended
@@ -102,7 +102,8 @@ struct NoiseWatch::State {
   }
 };
 
-NoiseWatch::NoiseWatch(std::vector<std::int64_t> processes, ReadText read) : state_(std::make_unique<State>()) {
+InterferenceWatch::InterferenceWatch(std::vector<std::int64_t> processes, ReadText read)
+    : state_(std::make_unique<State>()) {
   processes.push_back(getpid());
   state_->processes = std::move(processes);
   state_->read = std::move(read);
@@ -110,9 +111,9 @@ NoiseWatch::NoiseWatch(std::vector<std::int64_t> processes, ReadText read) : sta
   state_->thread = std::thread([state = state_.get()] { state->watch(); });
 }
 
-NoiseWatch::~NoiseWatch() { state_->end(); }
+InterferenceWatch::~InterferenceWatch() { state_->end(); }
 
-Noise NoiseWatch::stop() {
+Interference InterferenceWatch::stop() {
   state_->end();
   state_->readings.push_back(read_machine(state_->processes, state_->read));
   return noise_of(state_->readings);
