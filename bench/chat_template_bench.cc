@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "text/chat_format.h"
+#include "chat/chat_format.h"
 
 namespace millrace::text {
 namespace {
@@ -43,10 +43,10 @@ Json request_of(bool with_tools) {
   return {{"messages", messages}, {"tools", tools}};
 }
 
-const TemplateContext kContext{.bos_token = "<s>", .eos_token = "</s>"};
+const chat::TemplateContext kContext{.bos_token = "<s>", .eos_token = "</s>"};
 
 void render(benchmark::State& state, const std::string& name, bool with_tools) {
-  const auto format = ChatFormat::load({{{"default", source_of(name)}}}, kContext);
+  const auto format = chat::ChatFormat::load({{{"default", source_of(name)}}}, kContext);
   const Json request = request_of(with_tools);
   for (auto _ : state) {
     const auto pieces = (*format)->render(request, 0);
@@ -57,7 +57,7 @@ void render(benchmark::State& state, const std::string& name, bool with_tools) {
 
 void compile(benchmark::State& state, const std::string& name) {
   const std::string source = source_of(name);
-  for (auto _ : state) benchmark::DoNotOptimize(ChatTemplate::compile(source));
+  for (auto _ : state) benchmark::DoNotOptimize(chat::ChatTemplate::compile(source));
 }
 
 BENCHMARK_CAPTURE(render, chatml, "chatml", false);

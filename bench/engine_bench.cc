@@ -7,9 +7,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "loadgen/blank_tokenizer.h"
-#include "loadgen/throughput_run.h"
+#include "engine/load/throughput_run.h"
 #include "no_device.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::engine {
 namespace {
@@ -44,7 +44,7 @@ void BM_EngineStep(benchmark::State& state) {
   config.scheduling = {.max_batched_tokens = 4096, .max_sequences = kSequences};
   config.prefix_caching = state.range(0) != 0;
   const auto engine = Engine::create(std::make_unique<NoExecutor>(1 << 18, kVocabulary),
-                                     loadgen::blank_tokenizer(kVocabulary), Env::system(), config)
+                                     text::blank_tokenizer(kVocabulary), Env::system(), config)
                           .or_throw();
   for (std::int64_t i = 0; i < kSequences; ++i) {
     Request request;
@@ -70,12 +70,12 @@ void BM_RequestsWithoutHits(benchmark::State& state) {
   config.scheduling = {.max_batched_tokens = 512, .max_sequences = 32};
   config.prefix_caching = state.range(0) != 0;
   const auto engine = Engine::create(std::make_unique<NoExecutor>(1024, kVocabulary),
-                                     loadgen::blank_tokenizer(kVocabulary), Env::system(), config)
+                                     text::blank_tokenizer(kVocabulary), Env::system(), config)
                           .or_throw();
-  loadgen::ThroughputLoad load{.requests = 256, .concurrency = 32, .input = {128, 512}, .output = {64, 64}};
+  engine::load::ThroughputLoad load{.requests = 256, .concurrency = 32, .input = {128, 512}, .output = {64, 64}};
   for (auto _ : state) {
     ++load.seed;
-    benchmark::DoNotOptimize(loadgen::run_throughput(*engine, Env::system(), kVocabulary, load));
+    benchmark::DoNotOptimize(engine::load::run_throughput(*engine, Env::system(), kVocabulary, load));
   }
   const engine::EngineCounters& counters = engine->counters();
   if (counters.cached_tokens * 1000 > counters.prompt_tokens) state.SkipWithError("prompts were found in the cache");

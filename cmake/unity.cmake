@@ -1,5 +1,5 @@
 # mr_unify(target): compiles the files of a folder together, up to 16 at a time, so that headers are parsed and templates
-# instantiated once for all of them: a third of the time of a clean build. Helpers in anonymous namespaces of one folder therefore need
+# instantiated once for all of them. Helpers in anonymous namespaces of one folder therefore need
 # different names. The files of a table (cmake/table.cmake) stay alone, as they are alike on purpose and each comes and goes by itself;
 # so do files with options of their own. With MILLRACE_UNITY=OFF every file is alone, which shows where an #include is missing.
 # Called at the end of a CMakeLists.txt, when the tables are known: cmake_language(DEFER CALL mr_unify target).

@@ -1,31 +1,49 @@
 #!/usr/bin/env python3
-"""Checks that a folder of src/ includes only folders above it in the list of docs/architecture.md, and apps only src."""
+"""Checks includes by the order of the folders of src/: a file includes its own folder and folders before it in MILLRACE_FOLDERS of
+src/CMakeLists.txt, and what some folders must do without; that headers of a folder testing/ are included by tests alone; and that
+docs/architecture.md lists the same folders in the same order."""
 
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ORDER = ["base", "tensor", "text", "quant", "grammar", "comm", "checkpoint", "hub", "http", "backend", "kv", "sched", "model", "decode", "draft", "engine",
-         "loadgen", "simulator", "server", "loadtest"]
-# The scheduler and the cache must run without a model (docs/architecture.md).
+ORDER = re.search(r"set\(MILLRACE_FOLDERS\s+([^)]*)\)", (ROOT / "src/CMakeLists.txt").read_text()).group(1).split()
+# The scheduler and the cache run without a model, under the simulator.
 FORBIDDEN = {"sched": {"backend", "model", "checkpoint", "text"}}
+# The load tester measures any server and could be a program of its own.
+ALLOWED = {"loadtest": {"base", "unicode", "metrics", "http"}}
 
 errors = []
 folders = sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir())
-errors += [f"src/{name}: not in the list of layers" for name in folders if name not in ORDER]
-for path in sorted((ROOT / "src").rglob("*")):
-    if path.suffix not in {".h", ".cc", ".inc"}:
-        continue
-    folder = path.relative_to(ROOT / "src").parts[0]
+errors += [f"src/{name}: not in MILLRACE_FOLDERS of src/CMakeLists.txt" for name in folders if name not in ORDER]
+errors += [f"src/CMakeLists.txt: MILLRACE_FOLDERS names {name}, which is no folder" for name in ORDER if name not in folders]
+tree = re.search(r"```\nsrc/\n(.*?)```", (ROOT / "docs/architecture.md").read_text(), re.S).group(1)
+if (listed := re.findall(r"^  ([a-z]+)/ ", tree, re.M)) != ORDER:
+    errors.append(f"docs/architecture.md: its folders are {listed}, not {ORDER}")
+
+
+def check(path: pathlib.Path) -> None:
+    parts = path.relative_to(ROOT / "src").parts
+    folder = parts[0]
+    is_test = path.name.endswith("_test.cc") or "testing" in parts
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        match = re.match(r'#include "([a-z_]+)/', line)
-        if not match or match.group(1) == folder:
+        if not (match := re.match(r'#include "([a-z_]+)/([^"]*)"', line)):
             continue
-        target = match.group(1)
+        target, place = match.group(1), f"{path.relative_to(ROOT)}:{number}"
+        if "testing/" in match.group(2) and not is_test:
+            errors.append(f"{place}: only tests include {target}/{match.group(2)}")
+        if target == folder:
+            continue
         if target not in ORDER:
-            errors.append(f"{path.relative_to(ROOT)}:{number}: includes unknown folder {target}")
-        elif ORDER.index(target) > ORDER.index(folder) or target in FORBIDDEN.get(folder, ()):
-            errors.append(f"{path.relative_to(ROOT)}:{number}: {folder} must not include {target}")
+            errors.append(f"{place}: includes unknown folder {target}")
+        elif (ORDER.index(target) > ORDER.index(folder) or target in FORBIDDEN.get(folder, ())
+              or target not in ALLOWED.get(folder, ORDER)):
+            errors.append(f"{place}: {folder} must not include {target}")
+
+
+for source in sorted((ROOT / "src").rglob("*")):
+    if source.suffix in {".h", ".cc", ".inc"}:
+        check(source)
 print("\n".join(errors) if errors else f"{len(folders)} folders include only folders below them")
 sys.exit(bool(errors))

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cli.h"
-#include "hub/curl_client.h"
+#include "http/client/curl_client.h"
 #include "hub/model_lookup.h"
 #include "printable.h"
 #include "progress.h"
@@ -131,9 +131,9 @@ hub::HubSettings hub_settings(const HubFlags& flags) {
 hub::CacheLayout hub_cache() { return hub::CacheLayout(hub::huggingface_cache_root(read_environment)); }
 
 hub::PullResult pull_model(const hub::HubSettings& settings, const hub::PullRequest& request, const HubFlags& flags) {
-  const auto client = hub::make_curl_client({.user_agent = "millrace/" MILLRACE_VERSION,
-                                             .ca_file = settings.ca_file,
-                                             .stalled_seconds = settings.stalled_seconds});
+  const auto client = http::make_curl_client({.user_agent = "millrace/" MILLRACE_VERSION,
+                                              .ca_file = settings.ca_file,
+                                              .stalled_seconds = settings.stalled_seconds});
   const InterruptScope scope;
   RealPause pause;
   BarObserver observer(!settings.progress);

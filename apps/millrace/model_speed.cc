@@ -7,12 +7,12 @@
 #include "base/env.h"
 #include "engine/engine.h"
 #include "engine/forwarding_executor.h"
+#include "engine/load/random_prompt.h"
 #include "engine/local_executor.h"
-#include "loadgen/blank_tokenizer.h"
-#include "loadgen/statistics.h"
-#include "loadgen/workload.h"
+#include "metrics/statistics.h"
 #include "sched/step_cost_estimator.h"
 #include "simulator/fake_executor.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::app {
 namespace {
@@ -55,7 +55,7 @@ class SpeedRun {
     auto executor = std::make_unique<WatchedExecutor>(std::move(local).or_throw(), work_);
     engine::Config config;
     config.prefix_caching = false;
-    engine_ = engine::Engine::create(std::move(executor), loadgen::blank_tokenizer(vocabulary_), Env::system(), config)
+    engine_ = engine::Engine::create(std::move(executor), text::blank_tokenizer(vocabulary_), Env::system(), config)
                   .or_throw();
   }
 
@@ -73,7 +73,7 @@ class SpeedRun {
     if (size.prompt + size.answer >= longest_) return;
     for (std::int64_t i = 0; i < size.n; ++i) {
       engine::Request request;
-      request.tokens = loadgen::random_prompt(size.prompt, vocabulary_, 1, next_++);
+      request.tokens = engine::load::random_prompt(size.prompt, vocabulary_, 1, next_++);
       request.sampling.temperature = 0.0;
       request.sampling.max_tokens = size.answer;
       request.sampling.ignore_eos = true;
@@ -106,7 +106,7 @@ ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flag
   }
   return {.cost = estimator.cost(),
           .steps = static_cast<std::int64_t>(steps.size()),
-          .typical_error = loadgen::quantile(errors, 0.5)};
+          .typical_error = metrics::quantile(errors, 0.5)};
 }
 
 nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model) {

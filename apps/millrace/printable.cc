@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::app {
 namespace {
 
 std::string escaped(std::string_view text, std::string_view kept) {
-  const bool valid = text::is_valid_utf8(text);
+  const bool valid = unicode::is_valid_utf8(text);
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);

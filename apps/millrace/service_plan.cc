@@ -9,17 +9,17 @@
 #include "bench/table.h"
 #include "cli.h"
 #include "engine/local_executor.h"
-#include "loadgen/blank_tokenizer.h"
-#include "loadgen/objective.h"
-#include "loadgen/statistics.h"
+#include "metrics/slo.h"
+#include "metrics/statistics.h"
 #include "model_speed.h"
 #include "simulator/service_run.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::app {
 namespace {
 
 using bench::figure;
-using loadgen::Distribution;
+using metrics::Distribution;
 using simulator::Arrival;
 using simulator::ServiceRun;
 using Json = nlohmann::ordered_json;
@@ -32,7 +32,7 @@ struct Summary {
   std::int64_t cached_tokens = 0;
 };
 
-Summary summary_of(const ServiceRun& run, const loadgen::Objective& objective) {
+Summary summary_of(const ServiceRun& run, const metrics::Objective& objective) {
   Summary summary;
   std::vector<double> ttft, tpot, latency;
   std::int64_t good = 0, tokens = 0;
@@ -44,9 +44,9 @@ Summary summary_of(const ServiceRun& run, const loadgen::Objective& objective) {
     summary.cached_tokens += served.cached_tokens;
     if (objective.met(served.ttft_ms, served.tpot_ms, served.latency_ms)) ++good;
   }
-  summary.ttft = loadgen::distribution_of(ttft);
-  summary.tpot = loadgen::distribution_of(tpot);
-  summary.latency = loadgen::distribution_of(latency);
+  summary.ttft = metrics::distribution_of(ttft);
+  summary.tpot = metrics::distribution_of(tpot);
+  summary.latency = metrics::distribution_of(latency);
   const auto all = static_cast<double>(run.requests.size()) + static_cast<double>(run.rejected);
   if (run.seconds > 0.0) {
     summary.output_tok_s = static_cast<double>(tokens) / run.seconds;
@@ -108,7 +108,7 @@ std::int64_t kv_tokens(const ServicePlanFlags& flags) {
 ServiceRun serve_really(const ServicePlanFlags& flags, const LoadedModel& loaded, const ModelFlags& model,
                         std::span<const Arrival> arrivals) {
   const auto vocabulary = loaded.transformer->spec().vocab_size;
-  auto made = make_engine(loaded, loadgen::blank_tokenizer(vocabulary), model, flags.serving, kv_tokens(flags));
+  auto made = make_engine(loaded, text::blank_tokenizer(vocabulary), model, flags.serving, kv_tokens(flags));
   made.executor->wait_populated();
   made.engine->warm_up().or_throw();
   return simulator::run_service(*made.engine, Env::system(), arrivals, vocabulary,
@@ -153,12 +153,12 @@ void ServicePlanFlags::declare(CLI::App& app) {
 }
 
 int plan_service(const ServicePlanFlags& flags, bool json) {
-  const std::vector<loadgen::Objective> objectives = loadgen::parse_objectives("goodput", flags.goodput).or_throw();
+  const std::vector<metrics::Objective> objectives = metrics::parse_objectives("goodput", flags.goodput).or_throw();
   if (objectives.size() > 1) {
     throw_load_error(ErrorCode::kInvalidArgument, "goodput", "goodput: {} objectives; one is compared",
                      objectives.size());
   }
-  const loadgen::Objective objective = objectives.empty() ? loadgen::Objective{} : objectives.front();
+  const metrics::Objective objective = objectives.empty() ? metrics::Objective{} : objectives.front();
   if (flags.serving.kv_cache_bytes > 0) {
     throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
                      "a plan knows no bytes of a token: it needs --kv-cache-tokens");

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "engine/load/step_meter.h"
 #include "loaded_model.h"
-#include "loadgen/step_meter.h"
 
 namespace millrace::app {
 
 // For Engine::measure() of an engine that runs this model.
-inline loadgen::StepMeter step_meter(const LoadedModel& loaded, const engine::Engine& engine) {
+inline engine::load::StepMeter step_meter(const LoadedModel& loaded, const engine::Engine& engine) {
   return {loaded.transformer->spec(), static_cast<double>(loaded.transformer->weight_bytes_per_token()),
           static_cast<double>(engine.kv_bytes_per_token())};
 }

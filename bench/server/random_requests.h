@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "loadgen/workload.h"
 #include "loadtest/workload.h"
+#include "metrics/token_range.h"
 
 namespace millrace::bench {
 
@@ -13,15 +13,15 @@ class RandomRequests final : public loadtest::Workload {
  public:
   struct Shape {
     std::int64_t vocabulary = 0;  // ids are below
-    loadgen::TokenRange input{128, 128}, output{64, 64};
+    metrics::TokenRange input{128, 128}, output{64, 64};
     std::uint64_t seed = 0;
   };
   explicit RandomRequests(const Shape& shape) : shape_(shape) {}
   loadtest::Session session(std::uint64_t index) const override {
     constexpr std::uint64_t kInput = 0, kOutput = 1;  // streams of numbers
-    const std::int64_t input = loadgen::draw(shape_.input, shape_.seed, index, kInput);
-    return {.turns = {{.ids = loadgen::random_prompt(input, shape_.vocabulary, shape_.seed, index),
-                       .output_tokens = loadgen::draw(shape_.output, shape_.seed, index, kOutput)}}};
+    const std::int64_t input = metrics::draw(shape_.input, shape_.seed, index, kInput);
+    return {.turns = {{.ids = engine::load::random_prompt(input, shape_.vocabulary, shape_.seed, index),
+                       .output_tokens = metrics::draw(shape_.output, shape_.seed, index, kOutput)}}};
   }
 
  private:

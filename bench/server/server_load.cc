@@ -6,10 +6,10 @@
 
 #include "base/log.h"
 #include "fake_server.h"
-#include "loadgen/statistics.h"
 #include "loadtest/arrivals.h"
 #include "loadtest/client/load_client.h"
 #include "loadtest/load_run.h"
+#include "metrics/statistics.h"
 #include "random_requests.h"
 #include "simulator/letter_tokenizer.h"
 
@@ -95,8 +95,8 @@ void measure_first_byte(const FakeFlags& flags) {
   for (const RequestRecord& record : run_letters(server, 128, 2, flags.probes, 1).records) {
     times.push_back(1e3 * (record.first_byte - record.due));
   }
-  row("request to first byte, median", fmt::format("{:.3f} ms", loadgen::quantile(times, 0.5)), "<= 1 ms");
-  row("request to first byte, 99 %", fmt::format("{:.3f} ms", loadgen::quantile(times, 0.99)), "");
+  row("request to first byte, median", fmt::format("{:.3f} ms", metrics::quantile(times, 0.5)), "<= 1 ms");
+  row("request to first byte, 99 %", fmt::format("{:.3f} ms", metrics::quantile(times, 0.99)), "");
 }
 
 // Opens `streams` answers, `at_once` of them without an event at most, and returns when each has its first.
@@ -173,13 +173,13 @@ LoadPlan plan_of(const UrlFlags& flags) {
 }
 
 nlohmann::ordered_json distribution(std::span<const double> values) {
-  const loadgen::Distribution d = loadgen::distribution_of(values);
+  const metrics::Distribution d = metrics::distribution_of(values);
   return {{"mean", d.mean}, {"p50", d.p50}, {"p90", d.p90}, {"p99", d.p99}, {"max", d.max}};
 }
 
 void run_url(UrlFlags flags) {
-  flags.load.input = loadgen::parse_token_range("input", flags.input).or_throw();
-  flags.load.output = loadgen::parse_token_range("output", flags.output).or_throw();
+  flags.load.input = metrics::parse_token_range("input", flags.input).or_throw();
+  flags.load.output = metrics::parse_token_range("output", flags.output).or_throw();
   const auto target = loadtest::parse_target("host", fmt::format("{}:{}", flags.host, flags.port)).or_throw();
   const LoadRun run = loadtest::run_load(target, {.model = flags.model}, RandomRequests(flags.load), plan_of(flags));
   std::int64_t whole = 0, abandoned = 0;

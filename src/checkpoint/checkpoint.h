@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/env.h"
+#include "chat/chat_template_set.h"
 #include "checkpoint/model_config.h"
 #include "quant/format.h"
 #include "tensor/shape.h"
-#include "text/chat_template_set.h"
 #include "text/tokenizer.h"
 
 namespace millrace::checkpoint {
@@ -35,7 +35,7 @@ struct Checkpoint {
   std::string path;  // the .gguf file or the directory
   ModelConfig config;
   GenerationDefaults generation;
-  text::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
+  chat::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
   std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<RawTensor> tensors;  // names are unique

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "checkpoint/config_check.h"
-#include "checkpoint/tiny_gguf.h"
+#include "checkpoint/testing/tiny_gguf.h"
 
 namespace millrace::checkpoint {
 namespace {

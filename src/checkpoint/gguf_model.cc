@@ -11,12 +11,12 @@ namespace millrace::checkpoint {
 namespace {
 
 // tokenizer.chat_template, and tokenizer.chat_template.NAME for the others.
-text::ChatTemplateSet chat_templates(const GgufMetadata& metadata) {
+chat::ChatTemplateSet chat_templates(const GgufMetadata& metadata) {
   constexpr std::string_view kKey = "tokenizer.chat_template", kNamed = "tokenizer.chat_template.";
-  text::ChatTemplateSet templates;
+  chat::ChatTemplateSet templates;
   for (const auto& [key, value] : metadata.entries()) {
     if (key != kKey && !key.starts_with(kNamed)) continue;
-    const std::string name(key == kKey ? text::kDefaultTemplate : std::string_view(key).substr(kNamed.size()));
+    const std::string name(key == kKey ? chat::kDefaultTemplate : std::string_view(key).substr(kNamed.size()));
     std::string source = metadata.text(key).value_or("");
     if (!source.empty()) templates.sources.insert_or_assign(name, std::move(source));
   }

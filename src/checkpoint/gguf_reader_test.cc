@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory_env.h"
 #include "checkpoint/gguf_model.h"
-#include "checkpoint/tiny_gguf.h"
+#include "checkpoint/testing/tiny_gguf.h"
 
 namespace millrace::checkpoint {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "checkpoint/config_check.h"
-#include "checkpoint/tiny_directory.h"
+#include "checkpoint/testing/tiny_directory.h"
 
 namespace millrace::checkpoint {
 namespace {

@@ -20,15 +20,15 @@ std::string required_file(Env& env, const std::string& path, std::uint64_t limit
 }
 
 // A string, or a list of {"name", "template"}.
-text::ChatTemplateSet templates_of(const JsonFields& fields) {
-  text::ChatTemplateSet templates;
+chat::ChatTemplateSet templates_of(const JsonFields& fields) {
+  chat::ChatTemplateSet templates;
   const auto add = [&](const std::string& name, std::string source) {
     if (!source.empty()) templates.sources.insert_or_assign(name, std::move(source));
   };
   const nlohmann::json* value = fields.find("chat_template");
   if (value == nullptr) return templates;
   if (!value->is_array()) {
-    add(std::string(text::kDefaultTemplate), fields.text("chat_template").value_or(""));
+    add(std::string(chat::kDefaultTemplate), fields.text("chat_template").value_or(""));
     return templates;
   }
   for (const nlohmann::json& entry : *value) {
@@ -40,13 +40,13 @@ text::ChatTemplateSet templates_of(const JsonFields& fields) {
 }
 
 // Templates in files of their own: chat_template.jinja and additional_chat_templates/NAME.jinja.
-text::ChatTemplateSet template_files(Env& env, const std::string& directory) {
-  text::ChatTemplateSet templates;
+chat::ChatTemplateSet template_files(Env& env, const std::string& directory) {
+  chat::ChatTemplateSet templates;
   const auto add = [&](const std::string& name, const std::string& path) {
     auto source = read_optional_file(env, path, kMaxConfigBytes);
     if (source && !source->empty()) templates.sources.insert_or_assign(name, *std::move(source));
   };
-  add(std::string(text::kDefaultTemplate), directory + "/chat_template.jinja");
+  add(std::string(chat::kDefaultTemplate), directory + "/chat_template.jinja");
   const std::string additional = directory + "/additional_chat_templates";
   constexpr std::string_view kSuffix = ".jinja";
   for (const std::string& file : env.list(additional)) {
@@ -59,7 +59,7 @@ text::ChatTemplateSet template_files(Env& env, const std::string& directory) {
 }
 
 // The first place that has any template wins with all of its own, as in Transformers 5.
-text::ChatTemplateSet read_chat_templates(Env& env, const std::string& directory, const std::string& tokenizer_config) {
+chat::ChatTemplateSet read_chat_templates(Env& env, const std::string& directory, const std::string& tokenizer_config) {
   if (auto files = template_files(env, directory); !files.empty()) return files;
   const std::string own_file = directory + "/chat_template.json";
   if (const auto text = read_optional_file(env, own_file, kMaxConfigBytes)) {

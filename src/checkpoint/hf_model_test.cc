@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/tiny_directory.h"
-#include "checkpoint/tiny_torch_file.h"
+#include "checkpoint/testing/tiny_directory.h"
+#include "checkpoint/testing/tiny_torch_file.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -69,7 +69,7 @@ TEST(HuggingFace, FindsTheChatTemplateInEachOfItsPlaces) {
   EXPECT_EQ(templates().sources.size(), 1u);
   env.files["d/additional_chat_templates/tool_use.jinja"] = "five";
   env.files["d/additional_chat_templates/readme.md"] = "six";
-  EXPECT_EQ(templates().sources, (decltype(text::ChatTemplateSet::sources){{"default", "four"}, {"tool_use", "five"}}));
+  EXPECT_EQ(templates().sources, (decltype(chat::ChatTemplateSet::sources){{"default", "four"}, {"tool_use", "five"}}));
 }
 
 TEST(HuggingFace, OpensShards) {

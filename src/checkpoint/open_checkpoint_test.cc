@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/tiny_directory.h"
-#include "checkpoint/tiny_gguf.h"
+#include "checkpoint/testing/tiny_directory.h"
+#include "checkpoint/testing/tiny_gguf.h"
 
 namespace millrace::checkpoint {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory_env.h"
 #include "checkpoint/pickle_reader.h"
-#include "checkpoint/tiny_torch_file.h"
+#include "checkpoint/testing/tiny_torch_file.h"
 #include "checkpoint/zip_directory.h"
 
 namespace millrace::checkpoint {

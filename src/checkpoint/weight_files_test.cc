@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "checkpoint/tiny_directory.h"
-#include "checkpoint/tiny_torch_file.h"
+#include "checkpoint/testing/tiny_directory.h"
+#include "checkpoint/testing/tiny_torch_file.h"
 
 namespace millrace::checkpoint {
 namespace {

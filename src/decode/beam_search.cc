@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "decode/portable_math.h"
+#include "base/portable_math.h"
 
 namespace millrace::decode {
 namespace {

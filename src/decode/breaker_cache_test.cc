@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "text/test_vocabularies.h"
+#include "text/testing/vocabularies.h"
 
 namespace millrace::decode {
 namespace {

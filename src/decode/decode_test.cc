@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "decode/logits_pipeline.h"
 #include "decode/stop_matcher.h"
 

@@ -7,9 +7,9 @@
 #include <functional>
 #include <random>
 
-#include "decode/chi_square.h"
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "decode/logits_pipeline.h"
+#include "decode/testing/chi_square.h"
 
 namespace millrace::decode {
 namespace {

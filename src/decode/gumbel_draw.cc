@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::decode {
 namespace {
@@ -21,11 +21,13 @@ std::uint64_t min_bits(float largest, double best) noexcept {
 }  // namespace
 
 std::int32_t gumbel_draw(const Candidates& candidates, std::uint64_t seed, std::int64_t position) noexcept {
-  const std::uint64_t stream = random_stream(seed, static_cast<std::uint64_t>(position));
+  const std::uint64_t stream = rng::random_stream(seed, static_cast<std::uint64_t>(position));
   const auto value = [](const Candidate& c, std::uint64_t bits) {
-    return static_cast<double>(c.logit) + gumbel(uniform(bits));
+    return static_cast<double>(c.logit) + rng::gumbel(rng::uniform(bits));
   };
-  const auto bits_of = [=](const Candidate& c) { return random_bits(stream, static_cast<std::uint64_t>(c.token)); };
+  const auto bits_of = [=](const Candidate& c) {
+    return rng::random_bits(stream, static_cast<std::uint64_t>(c.token));
+  };
 
   const Candidate* best = &likeliest(candidates);  // the likeliest first: few beat it
   double best_value = value(*best, bits_of(*best));

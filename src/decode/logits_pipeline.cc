@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "base/portable_math.h"
 #include "decode/border.h"
 #include "decode/gumbel_draw.h"
 #include "decode/mirostat.h"
-#include "decode/portable_math.h"
 #include "decode/processor.h"
 #include "decode/row_statistics.h"
 #include "decode/softmax.h"

@@ -9,9 +9,9 @@
 #include <limits>
 #include <random>
 
-#include "decode/byte_grammar.h"
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "decode/gumbel_draw.h"
+#include "decode/testing/byte_grammar.h"
 
 namespace millrace::decode {
 namespace {
@@ -37,8 +37,8 @@ TEST(GumbelDraw, IsTheArgmaxOverAllCandidates) {
       std::int32_t best = -1;
       double best_value = -1e300;
       for (const Candidate& c : candidates) {
-        const double u = uniform(7, static_cast<std::uint64_t>(position), static_cast<std::uint64_t>(c.token));
-        const double value = static_cast<double>(c.logit) + gumbel(u);
+        const double u = rng::uniform(7, static_cast<std::uint64_t>(position), static_cast<std::uint64_t>(c.token));
+        const double value = static_cast<double>(c.logit) + rng::gumbel(u);
         if (value > best_value) best = c.token, best_value = value;
       }
       ASSERT_EQ(gumbel_draw(candidates, 7, position), best) << round << " " << position;

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "decode/portable_math.h"
+#include "base/portable_math.h"
 #include "decode/softmax.h"
 
 namespace millrace::decode {

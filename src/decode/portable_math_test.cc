@@ -1,4 +1,4 @@
-#include "decode/portable_math.h"
+#include "base/portable_math.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "decode/softmax.h"
 
-namespace millrace::decode {
+namespace millrace {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -45,18 +45,18 @@ TEST(Softmax, WeightsAreTheSameBitsForEachInstructionSet) {
     for (float& x : logits) largest = std::max(largest, x = normal(random));
     if (round % 3 == 0) logits[round] = -std::numeric_limits<float>::infinity();
     double expected[256], found[256];
-    const double sum = weigh_block_kernel(Isa::kScalar)(logits, largest, expected);
+    const double sum = decode::weigh_block_kernel(Isa::kScalar)(logits, largest, expected);
     for (int i = 0; i < 256; ++i) {
       const double x = static_cast<double>(logits[i]) - static_cast<double>(largest);
       ASSERT_EQ(expected[i], portable_exp(x)) << x;
     }
     for (const Isa isa : {Isa::kAvx2, Isa::kAvx512Vnni}) {
       if (isa > detect_isa()) continue;
-      ASSERT_EQ(weigh_block_kernel(isa)(logits, largest, found), sum);
+      ASSERT_EQ(decode::weigh_block_kernel(isa)(logits, largest, found), sum);
       ASSERT_EQ(std::memcmp(found, expected, sizeof found), 0);
     }
   }
 }
 
 }  // namespace
-}  // namespace millrace::decode
+}  // namespace millrace

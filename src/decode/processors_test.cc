@@ -10,9 +10,10 @@
 #include <random>
 #include <set>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "decode/mirostat.h"
 #include "decode/processor.h"
+#include "decode/sampling_seed.h"
 #include "decode/sequence_breakers.h"
 
 namespace millrace::decode {
@@ -145,7 +146,7 @@ TEST(Processors, XtcLeavesTheLeastLikelyOfTheLikelyWhereItsCoinSaysSo) {
     };
     auto left = sorted(row);
     const auto end = std::ranges::find_if(left, [=](const Token& t) { return t.p < threshold; });
-    const bool coin = uniform(seed_for(Purpose::kXtc, 9), seed, 0) < 0.3;
+    const bool coin = rng::uniform(seed_for(Purpose::kXtc, 9), seed, 0) < 0.3;
     if (coin && end - left.begin() > 1) left.erase(left.begin(), end - 1);
     excluded += coin;
     EXPECT_EQ(kept(processor("xtc"), row, set, 0.0, seed), ids(left)) << seed;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
+#include "decode/sampling_seed.h"
 
 namespace millrace::decode {
 namespace {
@@ -56,7 +57,7 @@ Result<Verdict> accept_or_resample(LogitsPipeline& target, std::span<const float
       drafted->distribution.empty() ? std::span(&point, 1) : drafted->distribution;
 
   const auto noise = [&](Purpose purpose) {
-    return uniform(seed_for(purpose, target.params().seed), static_cast<std::uint64_t>(position), 0);
+    return rng::uniform(seed_for(purpose, target.params().seed), static_cast<std::uint64_t>(position), 0);
   };
   if (noise(Purpose::kAccept) * probability_of(q, drafted->token) < probability_of(p, drafted->token)) {
     return Verdict{drafted->token, true};

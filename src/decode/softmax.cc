@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-#include "decode/portable_math.h"
+#include "base/portable_math.h"
 
 namespace millrace::decode {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::decode {
 
 // The hash of a text of tokens, a token at a time; 0 is that of none. Not for keys that an adversary may choose.
 constexpr std::uint64_t hash_with(std::uint64_t hash, std::int32_t token) noexcept {
-  return mix(hash + static_cast<std::uint32_t>(token) + 1);
+  return rng::mix(hash + static_cast<std::uint32_t>(token) + 1);
 }
 
 }  // namespace millrace::decode

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <random>
 
-#include "decode/byte_grammar.h"
-#include "decode/chi_square.h"
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "decode/draft_length.h"
+#include "decode/testing/byte_grammar.h"
+#include "decode/testing/chi_square.h"
 
 namespace millrace::decode {
 namespace {
@@ -77,7 +77,7 @@ Tokens speculate(const VerificationRule& rule, const SamplingParams& params, Dra
   for (std::int64_t position = 0; position < 2; ++position) {
     const auto p = drafter.distribution(row_after(last), position).or_throw();
     qs.push_back(drafted_distribution(kind, p));
-    const double noise = uniform(params.seed + 1000000, static_cast<std::uint64_t>(position), 1);
+    const double noise = rng::uniform(params.seed + 1000000, static_cast<std::uint64_t>(position), 1);
     const bool point = qs.back().empty();
     drafted.push_back(point ? p[p.size() / 2].token : draw(qs.back(), noise));
     drafter.accept(last = drafted.back());

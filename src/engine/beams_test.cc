@@ -1,5 +1,5 @@
 #include "backend/cpu/kv_layout.h"
-#include "engine/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "backend/cpu/kv_layout.h"
-#include "draft/heads/made_heads.h"
+#include "draft/heads/testing/made_heads.h"
 #include "engine/forwarding_executor.h"
-#include "engine/speculation_fixture.h"
+#include "engine/testing/speculation_fixture.h"
 
 namespace millrace::engine {
 namespace {

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "backend/cpu/kv_layout.h"
-#include "draft/heads/made_heads.h"
-#include "engine/engine_fixture.h"
+#include "draft/heads/testing/made_heads.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {
@@ -92,7 +92,7 @@ std::vector<Choice> answers() {
 // Sums and quotients of numbers, recursive on both sides, spelled in what the small model has.
 grammar::Grammar sums() {
   grammar::Grammar g;
-  text::CodePointSet digits, signs;
+  unicode::CodePointSet digits, signs;
   digits.add('0', '9');
   signs.add('-', '-');
   signs.add('/', '/');

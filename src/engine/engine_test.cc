@@ -1,7 +1,7 @@
 #include "engine/engine.h"
 
 #include "backend/cpu/kv_layout.h"
-#include "engine/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {

@@ -1,6 +1,6 @@
 // Answers that fit a grammar.
 
-#include "engine/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {
@@ -18,7 +18,7 @@ class GrammarTest : public EngineTest {
   // Three fields of digits, in a text of which most is fixed.
   static Grammar record() {
     Grammar g;
-    text::CodePointSet digits;
+    unicode::CodePointSet digits;
     digits.add('0', '9');
     const grammar::ExpressionId number = g.repeat(g.character(digits), 2, 4);
     g.set_root(g.sequence(

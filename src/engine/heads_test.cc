@@ -1,9 +1,9 @@
 // Heads that guess by the model's states: that they are handed the right ones, however a sequence came by its pages.
 
-#include "draft/heads/made_heads.h"
+#include "draft/heads/testing/made_heads.h"
 
 #include "backend/cpu/kv_layout.h"
-#include "engine/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {

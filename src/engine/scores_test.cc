@@ -4,10 +4,10 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/engine_fixture.h"
 #include "engine/forwarding_executor.h"
-#include "model/golden_logits.h"
-#include "model/test_runner.h"
+#include "engine/testing/engine_fixture.h"
+#include "model/testing/golden_logits.h"
+#include "model/testing/runner.h"
 
 namespace millrace::engine {
 namespace {

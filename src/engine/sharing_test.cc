@@ -1,7 +1,7 @@
 // What requests share: answers to one prompt, rounds of a session, prefixes, pages of a process that has ended.
 
 #include "base/memory_env.h"
-#include "engine/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {

@@ -3,8 +3,8 @@
 #include "backend/cpu/kv_layout.h"
 #include "backend/forwarding_backend.h"
 #include "base/log.h"
-#include "draft/heads/made_heads.h"
-#include "engine/speculation_fixture.h"
+#include "draft/heads/testing/made_heads.h"
+#include "engine/testing/speculation_fixture.h"
 
 namespace millrace::engine {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "engine/engine_fixture.h"
 #include "engine/speculation.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {

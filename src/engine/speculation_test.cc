@@ -1,6 +1,6 @@
 // Speculation changes how many steps an answer takes, never the answer (law 3).
 
-#include "engine/speculation_fixture.h"
+#include "engine/testing/speculation_fixture.h"
 
 #include "backend/cpu/kv_layout.h"
 

@@ -3,7 +3,7 @@
 #include "engine/turn_executor.h"
 
 #include "base/memory_env.h"
-#include "engine/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 namespace {

@@ -17,7 +17,7 @@ ExpressionId Grammar::bytes(std::string_view literal) {
   return add(std::move(made));
 }
 
-ExpressionId Grammar::character(text::CodePointSet set) {
+ExpressionId Grammar::character(unicode::CodePointSet set) {
   Expression made;
   made.kind = Kind::kCharacter;
   made.set = std::move(set);

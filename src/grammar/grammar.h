@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "grammar/char_automaton.h"
-#include "text/code_point_set.h"
+#include "unicode/code_point_set.h"
 
 namespace millrace::grammar {
 
@@ -25,7 +25,7 @@ struct Expression {
   Kind kind = Kind::kBytes;
   Spelling spelling = Spelling::kUtf8;
   std::string text;                  // kBytes: these; kSpecial: the special token's text
-  text::CodePointSet set;            // kCharacter
+  unicode::CodePointSet set;         // kCharacter
   std::vector<ExpressionId> parts;   // kSequence, kChoice; kRepeat: one
   std::int64_t least = 0, most = 0;  // kRepeat; most -1: any number
   RuleId rule = 0;                   // kRule
@@ -40,8 +40,8 @@ inline constexpr std::int64_t kUnlimited = -1;
 // recursive, on the left too. Building costs what is written down; limits are compile()'s.
 class Grammar {
  public:
-  ExpressionId bytes(std::string_view literal);    // exactly these; "" = nothing at all, which always fits
-  ExpressionId character(text::CodePointSet set);  // one of the set; surrogates never fit
+  ExpressionId bytes(std::string_view literal);       // exactly these; "" = nothing at all, which always fits
+  ExpressionId character(unicode::CodePointSet set);  // one of the set; surrogates never fit
   ExpressionId sequence(std::vector<ExpressionId> parts);
   ExpressionId choice(std::vector<ExpressionId> parts);  // of none: nothing fits
   // `part` from `least` to `most` times, 0 <= least <= most, most may be kUnlimited.

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "grammar/matcher.h"
-#include "grammar/test_grammars.h"
-#include "text/test_vocabularies.h"
+#include "grammar/testing/grammars.h"
+#include "text/testing/vocabularies.h"
 
 namespace millrace::grammar {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "grammar/compiled_grammar.h"
 #include "grammar/language.h"
-#include "grammar/reference_matcher.h"
-#include "grammar/test_grammars.h"
+#include "grammar/testing/grammars.h"
+#include "grammar/testing/reference_matcher.h"
 #include "grammar/vocabulary.h"
-#include "text/test_vocabularies.h"
-#include "text/unicode.h"
+#include "text/testing/vocabularies.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 std::shared_ptr<const text::Tokenizer> small_tokenizer(const std::string& letters, unsigned seed) {
   std::vector<std::string> alphabet;
   for (std::size_t at = 0; at < letters.size(); at += alphabet.back().size()) {
-    alphabet.push_back(letters.substr(at, text::code_point_at(letters, at).size));
+    alphabet.push_back(letters.substr(at, unicode::code_point_at(letters, at).size));
   }
   text::GgufVocabulary vocabulary;
   vocabulary.model = "llama";
@@ -61,7 +61,7 @@ bool fits(const Grammar& grammar, std::string_view text) {
 
 Grammar counted(std::int64_t least, std::int64_t most) {
   Grammar g;
-  text::CodePointSet set = set_of('a', 'c');
+  unicode::CodePointSet set = set_of('a', 'c');
   set.add(0xe9, 0x2000);
   const ExpressionId part = g.choice({g.character(set), g.bytes("\\n")});
   g.set_root(g.sequence({g.bytes("\""), g.repeat(part, least, most), g.bytes("\""), g.bytes("}")}));

@@ -110,7 +110,7 @@ class NetworkBuilder {
   }
 
   // One character of the set: in place if that is a byte or two, else a rule that all uses of the set share.
-  Result<std::int32_t> characters(const text::CodePointSet& set, Spelling spelling, std::int32_t from) {
+  Result<std::int32_t> characters(const unicode::CodePointSet& set, Spelling spelling, std::int32_t from) {
     const auto& ranges = set.ranges();
     const std::int32_t end = draft_.add_state();
     if (spelling == Spelling::kUtf8 && !ranges.empty() && ranges.back().last < 0x80) {
@@ -131,7 +131,7 @@ class NetworkBuilder {
     return end;
   }
 
-  Result<void> build_character_rule(std::int32_t rule, const text::CodePointSet& set, Spelling spelling) {
+  Result<void> build_character_rule(std::int32_t rule, const unicode::CodePointSet& set, Spelling spelling) {
     const std::int32_t end = draft_.add_state();
     draft_.at(end).final = true;
     std::vector<std::int32_t> path;  // states behind the ranges of the spelling before
@@ -161,7 +161,7 @@ class NetworkBuilder {
     const std::int32_t end = draft_.add_state();
     for (std::size_t i = 0; i < states.size(); ++i) {
       if (states[i].accepts) draft_.at(made[i]).empty.push_back(end);
-      std::map<std::int32_t, text::CodePointSet> by_target;
+      std::map<std::int32_t, unicode::CodePointSet> by_target;
       for (const CharAutomaton::Edge& one : states[i].edges) by_target[one.target].add(one.first, one.last);
       for (const auto& [target, set] : by_target) {
         const auto reached = characters(set, expression.spelling, made[i]);

@@ -1,4 +1,4 @@
-#include "grammar/reference_matcher.h"
+#include "grammar/testing/reference_matcher.h"
 
 #include <gtest/gtest.h>
 

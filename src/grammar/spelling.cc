@@ -8,7 +8,7 @@
 namespace millrace::grammar {
 namespace {
 
-using Range = text::CodePointSet::Range;
+using Range = unicode::CodePointSet::Range;
 
 std::uint8_t byte(char32_t value) { return static_cast<std::uint8_t>(value); }
 
@@ -96,8 +96,8 @@ void add_pairs(Range range, std::vector<ByteSets>& out) {
         [&](char32_t low, char32_t high) { add(low >> 10, high >> 10, low & 0x3ff, high & 0x3ff); });
 }
 
-void add_json(const text::CodePointSet& set, std::vector<ByteSets>& out) {
-  text::CodePointSet raw;
+void add_json(const unicode::CodePointSet& set, std::vector<ByteSets>& out) {
+  unicode::CodePointSet raw;
   raw.add(0x20, 0x21);
   raw.add(0x23, 0x5b);
   raw.add(0x5d, 0x10ffff);
@@ -120,8 +120,8 @@ void add_json(const text::CodePointSet& set, std::vector<ByteSets>& out) {
 
 }  // namespace
 
-std::vector<ByteSets> spellings(const text::CodePointSet& set, Spelling spelling) {
-  text::CodePointSet characters;
+std::vector<ByteSets> spellings(const unicode::CodePointSet& set, Spelling spelling) {
+  unicode::CodePointSet characters;
   characters.add(0, 0xd7ff);
   characters.add(0xe000, 0x10ffff);
   characters = characters.intersection(set);

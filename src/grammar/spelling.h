@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "grammar/grammar.h"
-#include "text/code_point_set.h"
+#include "unicode/code_point_set.h"
 
 namespace millrace::grammar {
 
@@ -17,6 +17,6 @@ using ByteSets = std::vector<ByteSet>;   // one after another
 
 // Sequences of bytes that together are exactly the spellings of the set's characters; surrogates have none.
 // Neighbours have their beginnings in common.
-std::vector<ByteSets> spellings(const text::CodePointSet& set, Spelling spelling);
+std::vector<ByteSets> spellings(const unicode::CodePointSet& set, Spelling spelling);
 
 }  // namespace millrace::grammar

@@ -41,7 +41,7 @@ std::optional<ContentRange> parse_content_range(const std::string* text) {
 }
 
 // One file on its way into the cache. Holds the lock for as long as it lives.
-class Download final : public HttpSink {
+class Download final : public http::HttpSink {
  public:
   Download(const DownloadContext& context, const RepositoryInfo& repository, const RepositoryFile& file,
            std::unique_ptr<PartialFile> partial)
@@ -64,7 +64,7 @@ class Download final : public HttpSink {
     return matches() ? finish() : wrong_content();
   }
 
-  bool begin(const HttpResponse& head) override {
+  bool begin(const http::HttpResponse& head) override {
     accepting_ = false;
     const std::uint64_t have = partial_->size();
     if (const std::string* tag = head.headers.find("etag")) foreign_tag_ = normalized_etag(*tag) != file_.etag;
@@ -148,7 +148,7 @@ class Download final : public HttpSink {
       // A server that sends a byte at a time must not keep us for ever: progress is a thousandth of the file.
       if (partial_->size() > before + file_.size / 1000) schedule.reset();
       if (partial_->size() == file_.size) break;
-      const HttpResponse* response = answer.response();
+      const http::HttpResponse* response = answer.response();
       if (range_rejected_ || (response != nullptr && response->status == 416)) {
         if (!ranges) return hub_error_of(answer);
         ranges = range_rejected_ = false;
@@ -163,7 +163,7 @@ class Download final : public HttpSink {
   }
 
   Answer request(bool ranges) {
-    HttpHeaders headers;
+    http::HttpHeaders headers;
     if (ranges && partial_->size() > 0) {
       headers.add("Range", fmt::format("bytes={}-", partial_->size()));
       if (!foreign_tag_) headers.add("If-Range", fmt::format("\"{}\"", file_.etag));
@@ -173,10 +173,12 @@ class Download final : public HttpSink {
     return context_.transport.get(file_url(context_.transport.settings(), repository_, file_.name), headers, *this);
   }
 
-  static bool is_content(const HttpResponse& response) { return response.status == 200 || response.status == 206; }
+  static bool is_content(const http::HttpResponse& response) {
+    return response.status == 200 || response.status == 206;
+  }
 
   static bool worth_another_try(const Answer& answer) {
-    if (const HttpResponse* response = answer.response())
+    if (const http::HttpResponse* response = answer.response())
       return is_content(*response) || is_transient(response->status);
     return is_transient(answer.failure()->kind);
   }
@@ -185,8 +187,8 @@ class Download final : public HttpSink {
   Answer as_cut(const Answer& answer) const {
     Answer cut = answer;
     if (answer.response() != nullptr && is_content(*answer.response())) {
-      cut.outcome = HttpFailure{HttpFailure::Kind::kCut,
-                                fmt::format("the answer ended at {} of {} bytes", partial_->size(), file_.size)};
+      cut.outcome = http::HttpFailure{http::HttpFailure::Kind::kCut,
+                                      fmt::format("the answer ended at {} of {} bytes", partial_->size(), file_.size)};
     }
     return cut;
   }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "base/lower_case.h"
 #include "hub/repository_file.h"
 
 namespace millrace::hub {

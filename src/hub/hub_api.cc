@@ -13,7 +13,6 @@ namespace {
 
 using checkpoint::JsonFields;
 using checkpoint::quote_name;
-using nlohmann::json;
 
 constexpr std::uint64_t kMaxListingBytes = 64 << 20;
 constexpr std::size_t kMaxFiles = 200'000;
@@ -31,7 +30,7 @@ std::optional<std::uint64_t> size_field(const JsonFields& fields) {
 }
 
 // Throws LoadError.
-RepositoryFile parse_file(const std::string& where, const json& item) {
+RepositoryFile parse_file(const std::string& where, const nlohmann::json& item) {
   if (!item.is_object()) throw_load_error(ErrorCode::kBadFile, "siblings", "{}: siblings: objects expected", where);
   const JsonFields fields(where, item, "siblings.");
   RepositoryFile file;
@@ -94,7 +93,7 @@ Error not_found(const Answer& answer, const HubSettings& settings, const std::st
 }
 
 Error no_access(const Answer& answer, const HubSettings& settings, const std::string& repository) {
-  const HttpResponse& response = *answer.response();
+  const http::HttpResponse& response = *answer.response();
   const std::string* code = response.headers.find("x-error-code");
   if (code != nullptr && *code == "GatedRepo") {
     return make_error(ErrorCode::kNotFound, "model",
@@ -111,8 +110,8 @@ Error no_access(const Answer& answer, const HubSettings& settings, const std::st
 Error hub_error(const Answer& answer, const HubSettings& settings, const std::string& repository,
                 const std::string& revision, const std::string& file) {
   const std::string what = file.empty() ? repository : fmt::format("{}: {}", repository, quote_name(file));
-  if (const HttpFailure* failure = answer.failure()) {
-    if (failure->kind == HttpFailure::Kind::kCancelled) {
+  if (const http::HttpFailure* failure = answer.failure()) {
+    if (failure->kind == http::HttpFailure::Kind::kCancelled) {
       return make_error(ErrorCode::kCancelled, "model", "{}: interrupted", what);
     }
     return make_error(ErrorCode::kInternal, "model", "{}: {}", what, describe(answer));
@@ -125,19 +124,19 @@ Error hub_error(const Answer& answer, const HubSettings& settings, const std::st
 
 Result<RepositoryInfo> parse_repository(const std::string& where, const std::string& text) {
   try {
-    const json listing = checkpoint::parse_json_object(where, text);
+    const nlohmann::json listing = checkpoint::parse_json_object(where, text);
     const JsonFields fields(where, listing);
     RepositoryInfo info;
     info.commit = fields.text("sha").value_or("");
     if (!is_commit(info.commit)) fields.wrong_type("sha", "a commit of 40 hexadecimal digits");
-    const json* siblings = fields.find("siblings");
+    const nlohmann::json* siblings = fields.find("siblings");
     if (siblings == nullptr || !siblings->is_array()) fields.wrong_type("siblings", "an array");
     if (siblings->size() > kMaxFiles) {
       return make_error(ErrorCode::kBadFile, "siblings", "{}: {} files, at most {} expected", where, siblings->size(),
                         kMaxFiles);
     }
     std::set<std::string> names;
-    for (const json& item : *siblings) {
+    for (const nlohmann::json& item : *siblings) {
       info.files.push_back(parse_file(where, item));
       if (!names.insert(info.files.back().name).second) {
         return make_error(ErrorCode::kBadFile, "siblings", "{}: the server names {} twice", where,
@@ -167,7 +166,7 @@ Result<void> complete_file(HubTransport& transport, const RepositoryInfo& reposi
   if (!file.etag.empty()) return {};
   const HubSettings& settings = transport.settings();
   const Answer answer = transport.head(file_url(settings, repository, file.name));
-  const HttpResponse* response = answer.response();
+  const http::HttpResponse* response = answer.response();
   if (response == nullptr || response->status >= 400) {
     return hub_error(answer, settings, repository.name, repository.commit, file.name);
   }

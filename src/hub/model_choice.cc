@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/lower_case.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/json_fields.h"
 #include "checkpoint/quote_name.h"

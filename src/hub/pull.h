@@ -32,7 +32,7 @@ struct PullResult {
 
 // The world of a pull, all of it injectable.
 struct PullWorld {
-  HttpClient& client;
+  http::HttpClient& client;
   Pause& pause;
   PullObserver& observer;
   RetryPolicy retry;

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "hub/content_hash.h"
-#include "hub/fake_hub.h"
+#include "hub/testing/fake_hub.h"
 
 namespace millrace::hub {
 namespace {
@@ -158,7 +158,7 @@ TEST_F(ShardedPullTest, SeveralFilesAtATimeMakeOneModel) {
 }
 
 TEST_F(ShardedPullTest, TheFirstFailureIsTheOneTold) {
-  client_.routes[kFile + "model-2.safetensors"] = [](const HttpRequest&) { return FakeAnswer{.status = 404}; };
+  client_.routes[kFile + "model-2.safetensors"] = [](const http::HttpRequest&) { return FakeAnswer{.status = 404}; };
   EXPECT_NE(message().find("no file 'model-2.safetensors'"), std::string::npos);
   EXPECT_FALSE(fs::exists(root_ / "models--org--name" / "snapshots"));
   EXPECT_TRUE(fs::is_empty(root_ / "models--org--name" / "refs"));

@@ -28,6 +28,5 @@ bool is_safe_etag(std::string_view etag);
 std::string normalized_etag(std::string_view header);
 
 std::string_view base_name(std::string_view path);
-std::string lower_case(std::string_view text);
 
 }  // namespace millrace::hub

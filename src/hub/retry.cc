@@ -19,7 +19,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 
 }  // namespace
 
-std::optional<milliseconds> retry_after(const HttpHeaders& headers, std::chrono::system_clock::time_point now) {
+std::optional<milliseconds> retry_after(const http::HttpHeaders& headers, std::chrono::system_clock::time_point now) {
   const std::string* text = headers.find("retry-after");
   if (text == nullptr) return std::nullopt;
   std::int64_t seconds = 0;
@@ -38,9 +38,9 @@ bool is_transient(int status) noexcept {
   return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
-bool is_transient(HttpFailure::Kind kind) noexcept {
-  return kind == HttpFailure::Kind::kUnreachable || kind == HttpFailure::Kind::kStalled ||
-         kind == HttpFailure::Kind::kCut;
+bool is_transient(http::HttpFailure::Kind kind) noexcept {
+  return kind == http::HttpFailure::Kind::kUnreachable || kind == http::HttpFailure::Kind::kStalled ||
+         kind == http::HttpFailure::Kind::kCut;
 }
 
 std::optional<milliseconds> RetrySchedule::next(std::optional<milliseconds> asked) {

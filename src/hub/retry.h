@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "hub/http_client.h"
+#include "http/client/http_client.h"
 
 namespace millrace::hub {
 
@@ -26,12 +26,12 @@ struct RetryPolicy {
 inline constexpr std::chrono::milliseconds kMaxDelay{60'000};
 
 // How long a server asks to wait: Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3), at most kMaxDelay.
-std::optional<std::chrono::milliseconds> retry_after(const HttpHeaders& headers,
+std::optional<std::chrono::milliseconds> retry_after(const http::HttpHeaders& headers,
                                                      std::chrono::system_clock::time_point now);
 
 // Worth another try: a server that is busy or failing, a connection that broke.
 bool is_transient(int status) noexcept;
-bool is_transient(HttpFailure::Kind kind) noexcept;
+bool is_transient(http::HttpFailure::Kind kind) noexcept;
 
 // The waits between the tries of one request: exponential with jitter, so that a thousand clients that lost the same
 // server do not come back at once.

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/lower_case.h"
 #include "checkpoint/quote_name.h"
 #include "hub/repository_file.h"
 #include "hub/url.h"

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "checkpoint/quote_name.h"
-#include "hub/text_sink.h"
+#include "http/client/text_sink.h"
 
 namespace millrace::hub {
 namespace {
@@ -11,17 +11,17 @@ namespace {
 constexpr int kMaxRedirects = 10;
 constexpr std::uint64_t kMaxRedirectBytes = 64 << 10;
 
-bool is_redirect(const HttpResponse& response) {
+bool is_redirect(const http::HttpResponse& response) {
   const int status = response.status;
   return (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) &&
          response.headers.find("location") != nullptr;
 }
 
 // Passes on the last response alone. The body of a redirect is read, to keep the connection, and dropped.
-class LastResponse final : public HttpSink {
+class LastResponse final : public http::HttpSink {
  public:
-  explicit LastResponse(HttpSink& inner) : inner_(inner) {}
-  bool begin(const HttpResponse& head) override {
+  explicit LastResponse(http::HttpSink& inner) : inner_(inner) {}
+  bool begin(const http::HttpResponse& head) override {
     redirect_ = is_redirect(head);
     dropped_ = 0;
     return redirect_ || inner_.begin(head);
@@ -33,19 +33,19 @@ class LastResponse final : public HttpSink {
   }
 
  private:
-  HttpSink& inner_;
+  http::HttpSink& inner_;
   bool redirect_ = false;
   std::uint64_t dropped_ = 0;
 };
 
-HttpFailure protocol_failure(std::string message) {
-  return HttpFailure{HttpFailure::Kind::kProtocol, std::move(message)};
+http::HttpFailure protocol_failure(std::string message) {
+  return http::HttpFailure{http::HttpFailure::Kind::kProtocol, std::move(message)};
 }
 
 }  // namespace
 
-Answer HubTransport::follow(HttpRequest::Method method, const std::string& url, HttpHeaders headers, HttpSink& sink,
-                            Redirects redirects) {
+Answer HubTransport::follow(http::HttpRequest::Method method, const std::string& url, http::HttpHeaders headers,
+                            http::HttpSink& sink, Redirects redirects) {
   Answer answer;
   const auto endpoint = parse_url(settings_.endpoint);
   auto next = parse_url(url);
@@ -58,13 +58,13 @@ Answer HubTransport::follow(HttpRequest::Method method, const std::string& url, 
     answer.url = *next;
     const bool at_home = next->origin == endpoint->origin;
     if (!at_home) headers.remove("If-Range");
-    HttpRequest request{.method = method, .url = next->text, .headers = headers};
+    http::HttpRequest request{.method = method, .url = next->text, .headers = headers};
     request.headers.add("Accept-Encoding", "identity");  // sizes and ranges are those of the file
     answer.token_sent = at_home && !settings_.token.empty();
     if (answer.token_sent) request.headers.add("Authorization", "Bearer " + settings_.token);
     request.cancelled = [this] { return observer_.cancelled(); };
     answer.outcome = client_.exchange(request, last);
-    const HttpResponse* response = answer.response();
+    const http::HttpResponse* response = answer.response();
     if (response == nullptr || !is_redirect(*response)) return answer;
     next = resolve_url(answer.url, *response->headers.find("location"));
     if (!next) {
@@ -83,15 +83,15 @@ Answer HubTransport::follow(HttpRequest::Method method, const std::string& url, 
   }
 }
 
-Answer HubTransport::get(const std::string& url, const HttpHeaders& headers, HttpSink& sink) {
-  return follow(HttpRequest::Method::kGet, url, headers, sink, Redirects::kAll);
+Answer HubTransport::get(const std::string& url, const http::HttpHeaders& headers, http::HttpSink& sink) {
+  return follow(http::HttpRequest::Method::kGet, url, headers, sink, Redirects::kAll);
 }
 
 Answer HubTransport::head(const std::string& url) {
   RetrySchedule schedule = new_schedule();
   for (;;) {
-    TextSink nothing(0);
-    Answer answer = follow(HttpRequest::Method::kHead, url, {}, nothing, Redirects::kSameOrigin);
+    http::TextSink nothing(0);
+    Answer answer = follow(http::HttpRequest::Method::kHead, url, {}, nothing, Redirects::kSameOrigin);
     const bool transient =
         answer.response() != nullptr ? is_transient(answer.response()->status) : is_transient(answer.failure()->kind);
     if (!transient) return answer;
@@ -102,10 +102,10 @@ Answer HubTransport::head(const std::string& url) {
 HubTransport::Text HubTransport::get_text(const std::string& url, std::uint64_t limit_bytes) {
   RetrySchedule schedule = new_schedule();
   for (;;) {
-    TextSink sink(limit_bytes);
+    http::TextSink sink(limit_bytes);
     Text text{get(url, {}, sink), {}};
-    if (const HttpFailure* failure = text.answer.failure()) {
-      if (failure->kind == HttpFailure::Kind::kStopped) {
+    if (const http::HttpFailure* failure = text.answer.failure()) {
+      if (failure->kind == http::HttpFailure::Kind::kStopped) {
         text.answer.outcome = protocol_failure(fmt::format("more than {} bytes", limit_bytes));
       }
       if (!is_transient(text.answer.failure()->kind)) return text;
@@ -121,13 +121,13 @@ HubTransport::Text HubTransport::get_text(const std::string& url, std::uint64_t 
 }
 
 Answer HubTransport::given_up(Answer answer) const {
-  if (observer_.cancelled()) answer.outcome = HttpFailure{HttpFailure::Kind::kCancelled, "interrupted"};
+  if (observer_.cancelled()) answer.outcome = http::HttpFailure{http::HttpFailure::Kind::kCancelled, "interrupted"};
   return answer;
 }
 
 bool HubTransport::wait(RetrySchedule& schedule, const Answer& answer, const std::string& what) {
   std::optional<std::chrono::milliseconds> asked;
-  if (const HttpResponse* response = answer.response()) asked = retry_after(response->headers, pause_.now());
+  if (const http::HttpResponse* response = answer.response()) asked = retry_after(response->headers, pause_.now());
   const auto delay = schedule.next(asked);
   if (!delay) return false;
   observer_.note(fmt::format("{}{}; trying again in {:.1f} s", what.empty() ? "" : what + ": ", describe(answer),
@@ -136,7 +136,7 @@ bool HubTransport::wait(RetrySchedule& schedule, const Answer& answer, const std
 }
 
 std::string describe(const Answer& answer) {
-  if (const HttpResponse* response = answer.response()) {
+  if (const http::HttpResponse* response = answer.response()) {
     return fmt::format("HTTP {} from {}", response->status, answer.url.shown);
   }
   return fmt::format("{}: {}", answer.url.shown, answer.failure()->message);

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "hub/http_client.h"
+#include "http/client/http_client.h"
 #include "hub/pull_observer.h"
 #include "hub/retry.h"
 #include "hub/settings.h"
@@ -14,12 +14,12 @@ namespace millrace::hub {
 
 // What came of a request after its redirects: the last response, or why there is none, and whose answer it was.
 struct Answer {
-  std::variant<HttpResponse, HttpFailure> outcome;
+  std::variant<http::HttpResponse, http::HttpFailure> outcome;
   Url url;                  // the last one asked
   bool token_sent = false;  // to that one
 
-  const HttpResponse* response() const { return std::get_if<HttpResponse>(&outcome); }
-  const HttpFailure* failure() const { return std::get_if<HttpFailure>(&outcome); }
+  const http::HttpResponse* response() const { return std::get_if<http::HttpResponse>(&outcome); }
+  const http::HttpFailure* failure() const { return std::get_if<http::HttpFailure>(&outcome); }
 };
 
 // Requests to the hub: redirects, token, waits. Thread-safe as its client is.
@@ -28,11 +28,12 @@ struct Answer {
 //   - An address that leaves the endpoint takes no If-Range along: the tag is the endpoint's.
 class HubTransport {
  public:
-  HubTransport(HttpClient& client, const HubSettings& settings, RetryPolicy retry, Pause& pause, PullObserver& observer)
+  HubTransport(http::HttpClient& client, const HubSettings& settings, RetryPolicy retry, Pause& pause,
+               PullObserver& observer)
       : client_(client), settings_(settings), retry_(retry), pause_(pause), observer_(observer) {}
 
   // One GET; the sink sees the last response only.
-  Answer get(const std::string& url, const HttpHeaders& headers, HttpSink& sink);
+  Answer get(const std::string& url, const http::HttpHeaders& headers, http::HttpSink& sink);
   // One HEAD. Redirects are followed on the endpoint alone: the hub's answer to a large file is a redirect whose
   // headers describe the file.
   Answer head(const std::string& url);
@@ -52,10 +53,10 @@ class HubTransport {
  private:
   enum class Redirects { kAll, kSameOrigin };
   Answer given_up(Answer answer) const;  // kCancelled where the user wanted the end
-  Answer follow(HttpRequest::Method method, const std::string& url, HttpHeaders headers, HttpSink& sink,
-                Redirects redirects);
+  Answer follow(http::HttpRequest::Method method, const std::string& url, http::HttpHeaders headers,
+                http::HttpSink& sink, Redirects redirects);
 
-  HttpClient& client_;
+  http::HttpClient& client_;
   const HubSettings& settings_;
   RetryPolicy retry_;
   Pause& pause_;

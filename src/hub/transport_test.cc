@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hub/fake_hub.h"
+#include "hub/testing/fake_hub.h"
 
 namespace millrace::hub {
 namespace {
@@ -14,7 +14,7 @@ class Transport : public testing::Test {
     return transport.get_text(url, limit);
   }
   void redirect(const std::string& from, const std::string& to) {
-    client_.routes[from] = [to](const HttpRequest&) {
+    client_.routes[from] = [to](const http::HttpRequest&) {
       return FakeAnswer{.status = 302, .body = "moved", .headers = {{"location", to}}};
     };
   }
@@ -77,7 +77,7 @@ TEST_F(Transport, ALongAnswerIsRefused) {
 }
 
 TEST_F(Transport, WaitsLongerEachTimeAndGivesUp) {
-  client_.routes["https://hub.example/a"] = [](const HttpRequest&) { return FakeAnswer{.status = 503}; };
+  client_.routes["https://hub.example/a"] = [](const http::HttpRequest&) { return FakeAnswer{.status = 503}; };
   EXPECT_EQ(get("https://hub.example/a").answer.response()->status, 503);
   EXPECT_EQ(client_.requests.size(), 5U);
   EXPECT_GE(pause_.slept.count(), (500 + 1000 + 2000 + 4000) / 2);
@@ -95,13 +95,13 @@ TEST_F(Transport, WaitsAsLongAsTheServerAsksButAMinuteAtMost) {
 }
 
 TEST_F(Transport, DatesToWaitForAreRead) {
-  HttpHeaders headers;
+  http::HttpHeaders headers;
   headers.add("retry-after", "Tue, 14 Nov 2023 22:13:30 GMT");  // ten seconds from now
   EXPECT_EQ(retry_after(headers, pause_.now()), std::chrono::milliseconds(10'000));
-  HttpHeaders past;
+  http::HttpHeaders past;
   past.add("retry-after", "Tue, 14 Nov 2000 22:13:30 GMT");
   EXPECT_EQ(retry_after(past, pause_.now()), std::chrono::milliseconds(0));
-  HttpHeaders nonsense;
+  http::HttpHeaders nonsense;
   nonsense.add("retry-after", "soon");
   EXPECT_EQ(retry_after(nonsense, pause_.now()), std::nullopt);
 }
@@ -109,7 +109,9 @@ TEST_F(Transport, DatesToWaitForAreRead) {
 TEST_F(Transport, AnAnswerThatIsNoFailureOfTheServerIsNotAskedAgain) {
   for (const int status : {400, 401, 403, 404, 410}) {
     client_.requests.clear();
-    client_.routes["https://hub.example/a"] = [status](const HttpRequest&) { return FakeAnswer{.status = status}; };
+    client_.routes["https://hub.example/a"] = [status](const http::HttpRequest&) {
+      return FakeAnswer{.status = status};
+    };
     EXPECT_EQ(get("https://hub.example/a").answer.response()->status, status);
     EXPECT_EQ(client_.requests.size(), 1U);
   }

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/lower_case.h"
 #include "checkpoint/quote_name.h"
 #include "hub/repository_file.h"
 

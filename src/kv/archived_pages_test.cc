@@ -3,8 +3,8 @@
 #include "base/memory_env.h"
 #include "kv/page_archive.h"
 #include "kv/paged_cache.h"
-#include "kv/stamped_device.h"
-#include "kv/test_tokens.h"
+#include "kv/testing/stamped_device.h"
+#include "kv/testing/tokens.h"
 
 namespace millrace::kv {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/memory_env.h"
 #include "kv/page_archive.h"
 #include "kv/paged_cache.h"
-#include "kv/stamped_device.h"
+#include "kv/testing/stamped_device.h"
 
 namespace millrace::kv {
 namespace {

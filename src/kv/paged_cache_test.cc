@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kv/stamped_device.h"
-#include "kv/test_tokens.h"
+#include "kv/testing/stamped_device.h"
+#include "kv/testing/tokens.h"
 
 namespace millrace::kv {
 namespace {

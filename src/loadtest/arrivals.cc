@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {
 
-using decode::portable_exp;
-using decode::portable_log;
-
 // The random numbers of one gap: a function of seed and gap alone, in operations that give the same bits everywhere.
 class GapNoise {
  public:
-  GapNoise(std::uint64_t seed, std::uint64_t gap) : stream_(decode::random_stream(seed ^ kArrivals, gap)) {}
-  double uniform() { return decode::uniform(decode::random_bits(stream_, next_++)); }
+  GapNoise(std::uint64_t seed, std::uint64_t gap) : stream_(rng::random_stream(seed ^ kArrivals, gap)) {}
+  double uniform() { return rng::uniform(rng::random_bits(stream_, next_++)); }
   // Marsaglia's polar method: of the functions it needs only a logarithm and a root.
   double normal() {
     while (true) {

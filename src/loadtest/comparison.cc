@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -23,7 +23,7 @@ double noise_ratio(const std::vector<double>& a, const std::vector<double>& b) {
   for (const std::vector<double>* side : {&a, &b}) {
     for (std::size_t i = 1; i < side->size(); ++i) changes.push_back(std::fabs(std::log((*side)[i] / (*side)[i - 1])));
   }
-  return std::exp(loadgen::quantile(changes, 0.5));
+  return std::exp(metrics::quantile(changes, 0.5));
 }
 
 std::string percent(double ratio) { return fmt::format("{:+.1f} %", (ratio - 1) * 100); }
@@ -84,8 +84,8 @@ MetricVerdict verdict_of(const std::string& metric, std::span<const ComparedRoun
     if (*of_a > 0.0 && *of_b > 0.0) ++whole;
     if (*of_a == 0.0 && *of_b == 0.0) ++zero;
   }
-  verdict.a = loadgen::quantile(a, 0.5);
-  verdict.b = loadgen::quantile(b, 0.5);
+  verdict.a = metrics::quantile(a, 0.5);
+  verdict.b = metrics::quantile(b, 0.5);
   if (zero == rounds.size()) {
     verdict.kind = MetricVerdict::Kind::kEqual;
     verdict.why = "Both are 0 in every round.";

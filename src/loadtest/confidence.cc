@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/check.h"
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -61,8 +61,8 @@ Estimate percentile_interval(double value, std::vector<double>& drawn, std::int6
   const double level = normal_share_below(-std::sqrt(units / (units - 1)) * student_t(n - 1));
   std::sort(drawn.begin(), drawn.end());
   // A draw's median may lie on one side of the figure alone; an interval holds its figure.
-  return {value, std::min(value, loadgen::quantile_of_sorted(drawn, level)),
-          std::max(value, loadgen::quantile_of_sorted(drawn, 1 - level))};
+  return {value, std::min(value, metrics::quantile_of_sorted(drawn, level)),
+          std::max(value, metrics::quantile_of_sorted(drawn, 1 - level))};
 }
 
 Estimate bootstrap(std::int64_t n, const std::function<double(std::span<const int> times)>& figure, int resamples,

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 namespace {

@@ -179,7 +179,7 @@ Figures figures_of(const LoadRun& run, std::span<const Objective> objectives, co
     figures.cached_tokens += std::max<std::int64_t>(0, record.cached_tokens);
   }
   figures.max_at_once = max_at_once(run);
-  figures.send_lag = loadgen::distribution_of(lags);
+  figures.send_lag = metrics::distribution_of(lags);
   const Latencies latencies = latencies_of(run);
   figures.ttft = figures_of_sample(latencies.ttft);
   figures.tpot = figures_of_sample(latencies.tpot);

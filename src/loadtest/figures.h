@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "loadgen/objective.h"
-#include "loadgen/statistics.h"
 #include "loadtest/confidence.h"
 #include "loadtest/load_run.h"
+#include "metrics/slo.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 
@@ -19,7 +19,7 @@ inline bool counts(const RequestRecord& record) noexcept {
   return !record.warmup && record.outcome != Outcome::kAbandoned && record.outcome != Outcome::kStopped;
 }
 
-using loadgen::Objective;
+using metrics::Objective;
 // Never by one that failed.
 bool met(const Objective& objective, const RequestRecord& record) noexcept;
 
@@ -47,7 +47,7 @@ struct Figures {
   };
   std::vector<Goodput> goodput;
   std::vector<std::pair<std::string, double>> percentiles;  // those asked for besides: "p99.9_ttft_ms"
-  loadgen::Distribution send_lag;                           // due to sent, ms, of those that were sent
+  metrics::Distribution send_lag;                           // due to sent, ms, of those that were sent
   const Estimate* find(std::string_view name) const noexcept;
 };
 

@@ -166,7 +166,7 @@ TEST(SessionSample, DrawnQuantilesAreThoseOfTheValuesAsOftenAsTheirSessionWasDra
       ++empty;
       return;
     }
-    for (std::size_t i = 0; i < qs.size(); ++i) EXPECT_DOUBLE_EQ(out[i], loadgen::quantile(values, qs[i]));
+    for (std::size_t i = 0; i < qs.size(); ++i) EXPECT_DOUBLE_EQ(out[i], metrics::quantile(values, qs[i]));
   });
   const std::vector<int> last_alone = {0, 0, 0, 0, 0, 6};
   std::vector<double> out(qs.size());

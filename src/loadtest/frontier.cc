@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -23,7 +23,7 @@ struct Place {
   double median() const {
     std::vector<double> shares;
     for (const GoodShare& run : runs) shares.push_back(share_of(run));
-    return loadgen::quantile(shares, 0.5);
+    return metrics::quantile(shares, 0.5);
   }
   Estimate together() const {
     GoodShare sum;

@@ -40,7 +40,7 @@ Interference noise_of(std::span<const MachineReading> readings) {
     mhz.insert(mhz.end(), reading.frequency_mhz.begin(), reading.frequency_mhz.end());
     if (reading.load_average) noise.load_average = std::max(noise.load_average.value_or(0.0), *reading.load_average);
   }
-  if (!mhz.empty()) noise.frequency_mhz = loadgen::spread_of(mhz);
+  if (!mhz.empty()) noise.frequency_mhz = metrics::spread_of(mhz);
   if (readings.size() < 2) return noise;
   const MachineReading &first = readings.front(), &last = readings.back();
   if (first.ticks && last.ticks && last.ticks->all > first.ticks->all) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "loadgen/statistics.h"
 #include "loadtest/machine_reading.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 
@@ -17,7 +17,7 @@ struct Interference {
   std::optional<double> steal_percent;      // of all processors' time: the hypervisor ran somebody else
   std::optional<double> other_cpu_percent;  // of all processors' time: processes that are not part of the measurement
   std::optional<double> load_average;       // the highest seen, of a minute
-  std::optional<loadgen::Spread> frequency_mhz;             // over processors and readings
+  std::optional<metrics::Spread> frequency_mhz;             // over processors and readings
   std::optional<double> throttled_s;                        // the control group stopped this process's threads
   std::optional<double> read_gb_s_before, read_gb_s_after;  // where the caller probed the memory's bandwidth
   bool noisy = false;

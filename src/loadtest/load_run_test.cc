@@ -12,7 +12,7 @@
 #include <mutex>
 #include <set>
 
-#include "loadtest/scripted_server.h"
+#include "loadtest/testing/scripted_server.h"
 
 namespace millrace::loadtest {
 namespace {

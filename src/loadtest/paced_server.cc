@@ -22,7 +22,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -180,7 +180,7 @@ std::vector<double> script_of(const Pace& pace, std::int64_t stream) {
   std::vector<double> times(static_cast<std::size_t>(pace.events));
   double at = 0.0;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const double share = 2.0 * decode::uniform(pace.seed, static_cast<std::uint64_t>(stream), i) - 1.0;
+    const double share = 2.0 * rng::uniform(pace.seed, static_cast<std::uint64_t>(stream), i) - 1.0;
     times[i] = at += (i == 0 ? pace.first_s : pace.gap_s) * (1.0 + pace.jitter * share);
   }
   return times;

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -26,7 +26,7 @@ std::uint64_t below(std::uint64_t limit, double share) {
 
 void PromptSource::append(Turn& turn, std::int64_t tokens, std::uint64_t stream) const {
   for (std::int64_t i = 0; i < tokens; ++i) {
-    const double share = decode::uniform(seed_, stream, static_cast<std::uint64_t>(i));
+    const double share = rng::uniform(seed_, stream, static_cast<std::uint64_t>(i));
     if (vocabulary_ > 0) {
       turn.ids.push_back(static_cast<std::int32_t>(below(static_cast<std::uint64_t>(vocabulary_), share)));
     } else {

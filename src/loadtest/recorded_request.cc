@@ -106,8 +106,8 @@ MadeWorkload replay_file(const WorkloadOptions& options, std::string_view datase
   const double first = recorded->front().at_s;
   for (RecordedRequest& request : *recorded) {
     request.at_s -= first;
-    request.input_tokens = std::clamp<std::int64_t>(request.input_tokens, 1, loadgen::kMaxTokens);
-    request.output_tokens = std::clamp<std::int64_t>(request.output_tokens, 1, loadgen::kMaxTokens);
+    request.input_tokens = std::clamp<std::int64_t>(request.input_tokens, 1, metrics::kMaxTokens);
+    request.output_tokens = std::clamp<std::int64_t>(request.output_tokens, 1, metrics::kMaxTokens);
   }
   return MadeWorkload(std::make_unique<Replay>(options, *std::move(recorded)));
 }

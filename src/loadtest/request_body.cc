@@ -7,12 +7,10 @@
 #include <iterator>
 #include <span>
 
-#include "server/json.h"
+#include "base/json.h"
 
 namespace millrace::loadtest {
 namespace {
-
-using server::json_string;
 
 // "1,2,3": the ids of a long prompt are most of its body, so they are written without a formatter.
 void append_ids(std::string& out, std::span<const std::int32_t> ids, bool& first) {

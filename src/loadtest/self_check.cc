@@ -42,7 +42,7 @@ class Times {
     std::vector<std::pair<std::string, double>> out;
     for (const auto& [name, values] :
          {std::pair{"TTFT", &ttft_}, {"TPOT", &tpot_}, {"ITL", &itl_}, {"latency", &latency_}}) {
-      const loadgen::Distribution d = loadgen::distribution_of(*values);
+      const metrics::Distribution d = metrics::distribution_of(*values);
       out.emplace_back(fmt::format("mean {}", name), d.mean);
       out.emplace_back(fmt::format("median {}", name), d.p50);
       out.emplace_back(fmt::format("p99 {}", name), d.p99);
@@ -95,9 +95,9 @@ SelfCheck check_against(const LoadRun& run, std::span<const PacedStream> truth) 
     check.worst_percent = std::max(check.worst_percent, check.figures.back().error_percent());
   }
   check.events_s = client.throughput();
-  check.send_lag_ms = loadgen::distribution_of(lag);
-  check.client_delay_ms = loadgen::distribution_of(delay);
-  check.server_late_ms = loadgen::distribution_of(late);
+  check.send_lag_ms = metrics::distribution_of(lag);
+  check.client_delay_ms = metrics::distribution_of(delay);
+  check.server_late_ms = metrics::distribution_of(late);
   check.client_cpu_share = run.seconds > 0.0 ? run.client_cpu_s / run.seconds : 0.0;
   return check;
 }

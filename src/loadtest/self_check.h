@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "loadgen/statistics.h"
 #include "loadtest/load_run.h"
 #include "loadtest/paced_server.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 
@@ -22,7 +22,7 @@ struct SelfCheck {
   double worst_percent = 0.0;  // of them
   std::int64_t streams = 0, whole = 0, events = 0;
   double events_s = 0.0;
-  loadgen::Distribution send_lag_ms, client_delay_ms, server_late_ms;  // of requests; of events: after they were
+  metrics::Distribution send_lag_ms, client_delay_ms, server_late_ms;  // of requests; of events: after they were
                                                                        // written; written after they were due
   double client_cpu_share = 0.0;                                       // of one processor
   // Its processor was full, or it was not given one when it should have sent: then it measures itself.

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -98,8 +98,8 @@ bool SessionLoop::begin_next(double now) {
 
 std::int64_t SessionLoop::leave_after(const Live& live) const {
   const std::uint64_t numbers = 2 * live.turn, seed = plan_.seed ^ kAbandon;
-  if (decode::uniform(seed, live.index, numbers) >= plan_.abandon) return 0;
-  const double share = decode::uniform(seed, live.index, numbers + 1);
+  if (rng::uniform(seed, live.index, numbers) >= plan_.abandon) return 0;
+  const double share = rng::uniform(seed, live.index, numbers + 1);
   return 1 +
          static_cast<std::int64_t>(share * static_cast<double>(std::max<std::int64_t>(live.now().output_tokens, 1)));
 }

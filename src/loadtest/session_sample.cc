@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 
@@ -23,7 +23,7 @@ void SessionSample::sort() {
   entries_ = {};
 }
 
-double SessionSample::quantile(double q) const { return loadgen::quantile_of_sorted(values_, q); }
+double SessionSample::quantile(double q) const { return metrics::quantile_of_sorted(values_, q); }
 
 bool SessionSample::drawn_quantiles(std::span<const int> times, std::span<const double> qs,
                                     std::span<double> out) const {

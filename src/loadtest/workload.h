@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "loadgen/workload.h"
+#include "metrics/token_range.h"
 
 namespace millrace::loadtest {
 
@@ -45,7 +45,7 @@ using MadeWorkload = Result<std::unique_ptr<Workload>>;
 // What the makers of workloads choose from; each reads what concerns it.
 struct WorkloadOptions {
   std::uint64_t seed = 0;
-  loadgen::TokenRange input{128, 128}, output{64, 64};
+  metrics::TokenRange input{128, 128}, output{64, 64};
   std::int64_t prefix_tokens = 0;  // shared by those of one prefix
   std::int64_t prefixes = 1;       // how many shared ones there are
   std::int64_t turns = 1;

@@ -11,7 +11,7 @@
 #include "checkpoint/gguf_writer.h"
 #include "model/memory_plan.h"
 #include "model/synth/synth_model.h"
-#include "model/test_runner.h"
+#include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {

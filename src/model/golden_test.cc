@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "model/golden_logits.h"
-#include "model/test_runner.h"
+#include "model/testing/golden_logits.h"
+#include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/cpu.h"
-#include "model/test_runner.h"
+#include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {

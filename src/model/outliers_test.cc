@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "base/cpu.h"
-#include "model/test_runner.h"
+#include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/test_runner.h"
+#include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {

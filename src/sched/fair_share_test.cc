@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "sched/scheduler_harness.h"
+#include "sched/testing/scheduler_harness.h"
 
 namespace millrace::sched {
 namespace {

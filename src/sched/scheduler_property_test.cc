@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "sched/scheduler_harness.h"
+#include "sched/testing/scheduler_harness.h"
 
 namespace millrace::sched {
 namespace {

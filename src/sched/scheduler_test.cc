@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sched/scheduler_harness.h"
+#include "sched/testing/scheduler_harness.h"
 
 namespace millrace::sched {
 namespace {

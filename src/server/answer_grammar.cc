@@ -1,14 +1,14 @@
 #include "server/answer_grammar.h"
 
+#include "chat/tools/call_grammar.h"
 #include "grammar/language.h"
-#include "server/tools/call_grammar.h"
 
 namespace millrace::server {
 namespace {
 
 using grammar::ExpressionId;
 using grammar::Grammar;
-using Choice = tools::ToolUse::Choice;
+using Choice = chat::tools::ToolUse::Choice;
 
 // Everything that the grammar of an answer depends on.
 class AnswerGrammar {
@@ -26,7 +26,7 @@ class AnswerGrammar {
     }
     if (use_.choice != Choice::kNone) {
       Json called = Json::array({static_cast<int>(use_.choice), use_.parallel});
-      for (const tools::Tool& tool : use_.tools) called.push_back({tool.name, tool.parameters, tool.strict});
+      for (const chat::tools::Tool& tool : use_.tools) called.push_back({tool.name, tool.parameters, tool.strict});
       key.push_back(std::move(called));
     }
     if (task_.reading.tools != nullptr) key.push_back(task_.reading.tools->name);
@@ -38,7 +38,7 @@ class AnswerGrammar {
 
   Result<Grammar> build(grammar::WorkMeter& meter) const {
     Grammar to;
-    tools::CallGrammar calls(to, use_, meter);
+    chat::tools::CallGrammar calls(to, use_, meter);
     auto body = body_of(to, calls, meter);
     if (!body) return body.error();
     to.set_root(after_reasoning(to, calls, *body));
@@ -46,16 +46,16 @@ class AnswerGrammar {
   }
 
  private:
-  Result<ExpressionId> body_of(Grammar& to, tools::CallGrammar& calls, grammar::WorkMeter& meter) const {
+  Result<ExpressionId> body_of(Grammar& to, chat::tools::CallGrammar& calls, grammar::WorkMeter& meter) const {
     std::optional<ExpressionId> text;
     if (task_.fields.constraint) {
       auto added = grammar::add_source(to, task_.fields.constraint->source, meter);
       if (!added) return added;
-      const tools::ToolFormat* format = task_.reading.tools;
+      const chat::tools::ToolFormat* format = task_.reading.tools;
       text = format != nullptr && format->content != nullptr ? format->content(calls, *added) : *added;
     }
     if (use_.choice == Choice::kNone) return *text;
-    const tools::ToolFormat& format = *task_.reading.tools;
+    const chat::tools::ToolFormat& format = *task_.reading.tools;
     if (use_.choice == Choice::kAuto && !text && format.answer != nullptr) return format.answer(calls);
     const auto alone = format.calls(calls);
     if (!alone) return alone;
@@ -70,16 +70,16 @@ class AnswerGrammar {
     if (format.begins_with == 0) return answer;
     return to.choice({answer, to.sequence({calls.space(), *alone, calls.space()})});
   }
-  ExpressionId with_markers(Grammar& to, tools::CallGrammar& calls, ExpressionId alone) const {
-    const tools::ToolFormat& format = *task_.reading.tools;
+  ExpressionId with_markers(Grammar& to, chat::tools::CallGrammar& calls, ExpressionId alone) const {
+    const chat::tools::ToolFormat& format = *task_.reading.tools;
     std::vector<ExpressionId> openers;
     for (const std::string_view opener : format.openers) openers.push_back(to.special(opener));
     std::vector<ExpressionId> parts = {to.choice(std::move(openers)), calls.space(), alone};
     if (!format.closer.empty()) parts.insert(parts.end(), {calls.space(), to.special(format.closer)});
     return to.sequence(std::move(parts));
   }
-  ExpressionId after_reasoning(Grammar& to, tools::CallGrammar& calls, ExpressionId body) const {
-    const reasoning::ReasoningFormat* format = task_.reading.reasoning;
+  ExpressionId after_reasoning(Grammar& to, chat::tools::CallGrammar& calls, ExpressionId body) const {
+    const chat::reasoning::ReasoningFormat* format = task_.reading.reasoning;
     if (format == nullptr) return body;
     const ExpressionId rest = to.sequence({calls.until(format->close), calls.space()});
     if (task_.reading.reasoning_begun) return to.sequence({rest, body});
@@ -87,7 +87,7 @@ class AnswerGrammar {
   }
 
   const GenerationTask& task_;
-  const tools::ToolUse& use_;
+  const chat::tools::ToolUse& use_;
 };
 
 ApiError as_api_error(const Error& error, const std::string& field) {

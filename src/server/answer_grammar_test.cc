@@ -5,14 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include "chat/answer_reader.h"
 #include "grammar/matcher.h"
-#include "server/answer_reader.h"
-#include "text/test_vocabularies.h"
+#include "text/testing/vocabularies.h"
 
 namespace millrace::server {
 namespace {
 
-using Choice = tools::ToolUse::Choice;
+using Choice = chat::tools::ToolUse::Choice;
 
 // A vocabulary without special tokens for the words of the formats: they are text.
 std::shared_ptr<ModelProfile> profile() {
@@ -33,7 +33,7 @@ class Answers {
     task_.model = profile();
     task_.reading.parts = true;
     task_.reading.id_seed = "x";
-    task_.reading.tools = tools::find_tool_format(format).or_throw();
+    task_.reading.tools = chat::tools::find_tool_format(format).or_throw();
     task_.fields.tool_use.choice = choice;
     task_.fields.tool_use.tools = {
         {.name = "f",
@@ -51,9 +51,9 @@ class Answers {
     return matcher.accept_bytes(text) && matcher.may_end();
   }
   std::size_t calls_in(const std::string& text) const {
-    AnswerReader reader(task_.reading, task_.fields.tool_use, 0);
-    AnswerParts parts;
-    for (const PartEvent& event : reader.push(text, true)) add_event(parts, event);
+    chat::AnswerReader reader(task_.reading, task_.fields.tool_use, 0);
+    chat::AnswerParts parts;
+    for (const chat::PartEvent& event : reader.push(text, true)) chat::add_event(parts, event);
     for (const auto& call : parts.calls) {
       EXPECT_TRUE(Json::parse(call.arguments, nullptr, false).is_object()) << text;
     }

@@ -1,11 +1,11 @@
 #include "server/anthropic_fields.h"
 
+#include "chat/chat_request.h"
 #include "server/billing_header.h"
 #include "server/constraint_fields.h"
 #include "server/limits.h"
 #include "server/reasoning_fields.h"
 #include "server/tool_fields.h"
-#include "text/chat_request.h"
 
 namespace millrace::server {
 namespace {
@@ -147,7 +147,7 @@ Json anthropic_tools_shape() {
   properties["input_schema"] = {{"type", "object"}};
   properties["type"] = {{"enum", {"custom", nullptr}}};
   const Json own = {{"type", "object"}, {"required", {"name", "input_schema"}}, {"properties", std::move(properties)}};
-  return {{"type", {"array", "null"}}, {"items", own}, {"maxItems", text::ChatLimits::kTools}};
+  return {{"type", {"array", "null"}}, {"items", own}, {"maxItems", chat::ChatLimits::kTools}};
 }
 
 // The client's own tools. Those that Anthropic runs, or whose arguments only its models know, are refused.

@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "http/message.h"
-#include "server/json.h"
 
 namespace millrace::server {
 

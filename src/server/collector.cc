@@ -44,17 +44,17 @@ Collector::~Collector() {
 }
 
 void Collector::read_parts(Answer& answer, Piece& piece, const engine::Output& output) {
-  std::vector<PartEvent> events;
+  std::vector<chat::PartEvent> events;
   if (!readers_.empty()) {
-    AnswerReader& reader = readers_[answer.index];
+    chat::AnswerReader& reader = readers_[answer.index];
     const bool thought = reader.thinking();
     events = reader.push(output.text, output.finish != engine::FinishReason::kNone);
     if (output.token && (thought || reader.thinking())) ++answer.reasoning_tokens;
   } else if (!output.text.empty()) {
-    events.push_back({.kind = PartEvent::Kind::kContent, .call = 0, .text = output.text, .id = {}});
+    events.push_back({.kind = chat::PartEvent::Kind::kContent, .call = 0, .text = output.text, .id = {}});
   }
-  for (const PartEvent& event : events) add_event(answer.parts, event);
-  append_events(piece.events, std::move(events));
+  for (const chat::PartEvent& event : events) chat::add_event(answer.parts, event);
+  chat::append_events(piece.events, std::move(events));
 }
 
 std::vector<Answer> Collector::chosen() const {

@@ -87,8 +87,8 @@ class Collector {
   std::unique_ptr<AnswerFormat> format_;
   std::size_t made_ = 1, open_ = 0;
   std::vector<Answer> answers_;
-  std::vector<Piece> pieces_;         // [answers], not yet said
-  std::deque<AnswerReader> readers_;  // [answers]; none where all text is content
+  std::vector<Piece> pieces_;               // [answers], not yet said
+  std::deque<chat::AnswerReader> readers_;  // [answers]; none where all text is content
   std::optional<ApiError> error_;
 };
 

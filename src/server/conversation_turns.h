@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "server/json.h"
+#include "base/json.h"
 
 namespace millrace::server {
 

@@ -25,7 +25,7 @@ Result<void> check_vocabulary(const GenerationFields& fields, std::int64_t vocab
 }
 
 // Special tokens that what reads the answers must see.
-std::vector<std::int32_t> special_markers(const AnswerReading& reading, const text::Tokenizer& tokenizer) {
+std::vector<std::int32_t> special_markers(const chat::AnswerReading& reading, const text::Tokenizer& tokenizer) {
   std::vector<std::int32_t> out;
   const auto add = [&](std::string_view word) {
     const auto token = tokenizer.find(word);
@@ -43,7 +43,7 @@ std::vector<std::int32_t> special_markers(const AnswerReading& reading, const te
 Result<std::optional<decode::ThinkingBudget>> thinking_budget(const GenerationTask& task) {
   std::optional<decode::ThinkingBudget> out;
   if (!task.fields.thinking_token_budget) return out;
-  const reasoning::ReasoningFormat* format = task.reading.reasoning;
+  const chat::reasoning::ReasoningFormat* format = task.reading.reasoning;
   const text::Tokenizer& tokenizer = *task.model->tokenizer;
   const auto open = format == nullptr ? std::nullopt : tokenizer.find(format->open);
   const auto close = format == nullptr ? std::nullopt : tokenizer.find(format->close);

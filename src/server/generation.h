@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "chat/answer_parts.h"
+#include "chat/answer_reader.h"
 #include "engine/request.h"
 #include "http/message.h"
-#include "server/answer_parts.h"
-#include "server/answer_reader.h"
 #include "server/api_error.h"
 #include "server/caller.h"
 #include "server/generation_fields.h"
@@ -30,7 +30,7 @@ struct GenerationTask {
   GenerationFields fields;
   std::vector<std::vector<std::int32_t>> prompts;
   std::vector<std::string> prompt_texts;         // [prompts]; "" where ids were given
-  AnswerReading reading;                         // how answers are taken apart
+  chat::AnswerReading reading;                   // how answers are taken apart
   std::vector<engine::Request> requests;         // one a prompt; given away when submitted
   std::vector<decode::SamplingParams> sampling;  // of the first of them, for logs and traces
   std::optional<engine::SessionId> session;
@@ -41,7 +41,7 @@ struct GenerationTask {
 struct Answer {
   std::size_t index = 0, prompt = 0;  // index = prompt * n + choice
   std::string text;
-  AnswerParts parts;  // of the text, where the route asks for them
+  chat::AnswerParts parts;  // of the text, where the route asks for them
   std::vector<std::int32_t> tokens;
   std::int64_t reasoning_tokens = 0;              // of these
   std::vector<engine::TokenScore> scores;         // [tokens], where asked for
@@ -57,7 +57,7 @@ struct Answer {
 // What an answer gained in a step, or a few.
 struct Piece {
   std::string text;
-  std::vector<PartEvent> events;  // what it says, where the route asks for parts
+  std::vector<chat::PartEvent> events;  // what it says, where the route asks for parts
   std::vector<std::int32_t> tokens;
   std::vector<engine::TokenScore> scores;
 };

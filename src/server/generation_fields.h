@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "chat/tools/tool_use.h"
 #include "checkpoint/model_config.h"
 #include "decode/beam_search.h"
 #include "decode/sampling_params.h"
 #include "decode/sequence_breakers.h"
 #include "engine/request.h"
 #include "server/answer_constraint.h"
-#include "server/json.h"
 #include "server/schema.h"
-#include "server/tools/tool_use.h"
 #include "text/tokenizer.h"
 
 namespace millrace::server {
@@ -71,7 +71,7 @@ struct GenerationFields {
   Json tool_choice;
   Json text_format;  // Responses: as it came
   bool parallel_tool_calls = true;
-  tools::ToolUse tool_use;  // read_tools(): the two and tools
+  chat::tools::ToolUse tool_use;  // read_tools(): the two and tools
   // reasoning
   std::string reasoning_effort;  // empty: the model's own
   std::optional<std::int64_t> thinking_token_budget;

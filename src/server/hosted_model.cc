@@ -13,18 +13,19 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
   parts.tool_format = nullptr;
   parts.reasoning_format = nullptr;
   if (tool_parser == "auto") {
-    parts.tool_format = tools::recognise_tool_format(source);
+    parts.tool_format = chat::tools::recognise_tool_format(source);
     // Where no format is known, tools are spelled out in the conversation.
-    if (parts.tool_format == nullptr) parts.tool_format = tools::find_tool_format(tools::kGenericFormat).or_throw();
+    if (parts.tool_format == nullptr)
+      parts.tool_format = chat::tools::find_tool_format(chat::tools::kGenericFormat).or_throw();
   } else if (tool_parser != "none") {
-    auto found = tools::find_tool_format(tool_parser);
+    auto found = chat::tools::find_tool_format(tool_parser);
     if (!found) return found.error();
     parts.tool_format = *found;
   }
   if (reasoning_parser == "auto") {
-    parts.reasoning_format = reasoning::recognise_reasoning_format(source);
+    parts.reasoning_format = chat::reasoning::recognise_reasoning_format(source);
   } else if (reasoning_parser != "none") {
-    auto found = reasoning::find_reasoning_format(reasoning_parser);
+    auto found = chat::reasoning::find_reasoning_format(reasoning_parser);
     if (!found) return found.error();
     parts.reasoning_format = *found;
   }

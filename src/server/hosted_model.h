@@ -15,9 +15,9 @@ struct ModelParts {
   std::shared_ptr<void> foundation;  // what the engine stands on: weights, backend, archive
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<const text::Tokenizer> tokenizer;
-  std::shared_ptr<const text::ChatFormat> chat;    // null: the model has no template
-  const tools::ToolFormat* tool_format = nullptr;  // this and the next: choose_formats()
-  const reasoning::ReasoningFormat* reasoning_format = nullptr;
+  std::shared_ptr<const chat::ChatFormat> chat;          // null: the model has no template
+  const chat::tools::ToolFormat* tool_format = nullptr;  // this and the next: choose_formats()
+  const chat::reasoning::ReasoningFormat* reasoning_format = nullptr;
   checkpoint::GenerationDefaults generation;
   std::string path;
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/json.h"
+#include "base/json.h"
 #include "server/model_host.h"
 
 namespace millrace::server {

@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "chat/chat_format.h"
+#include "chat/reasoning/reasoning_format.h"
+#include "chat/tools/tool_format.h"
 #include "checkpoint/model_config.h"
 #include "decode/breaker_cache.h"
 #include "engine/utilization.h"
 #include "grammar/grammar_cache.h"
-#include "server/reasoning/reasoning_format.h"
-#include "server/tools/tool_format.h"
-#include "text/chat_format.h"
 #include "text/tokenizer.h"
 
 namespace millrace::server {
@@ -19,10 +19,10 @@ namespace millrace::server {
 struct ModelProfile {
   const std::string name;
   const std::shared_ptr<const text::Tokenizer> tokenizer;
-  const std::shared_ptr<const text::ChatFormat> chat;  // null: the model has no template
+  const std::shared_ptr<const chat::ChatFormat> chat;  // null: the model has no template
   // How it writes calls and reasoning: null where nobody shall look for any. See choose_formats().
-  const tools::ToolFormat* const tool_format = nullptr;
-  const reasoning::ReasoningFormat* const reasoning_format = nullptr;
+  const chat::tools::ToolFormat* const tool_format = nullptr;
+  const chat::reasoning::ReasoningFormat* const reasoning_format = nullptr;
   const checkpoint::GenerationDefaults generation;
   const engine::MachinePeaks peaks;
   const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;  // tokens, tokens, numbers of an embedding

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "chat/chat_request.h"
+#include "chat/tools/tool_prompt.h"
 #include "server/conversation_turns.h"
 #include "server/limits.h"
 #include "server/reasoning_fields.h"
 #include "server/tool_fields.h"
-#include "server/tools/tool_prompt.h"
-#include "text/chat_request.h"
 
 namespace millrace::server {
 namespace {
@@ -58,26 +58,27 @@ Json tools_shape() {
   const Json tool = {{"type", "object"},
                      {"required", {"type", "function"}},
                      {"properties", {{"type", {{"const", "function"}}}, {"function", function}}}};
-  return {{"type", {"array", "null"}}, {"items", tool}, {"maxItems", text::ChatLimits::kTools}};
+  return {{"type", {"array", "null"}}, {"items", tool}, {"maxItems", chat::ChatLimits::kTools}};
 }
 
 // What the answer to this prompt is to be read for.
-AnswerReading reading_of(const GenerationTask& task, std::span<const text::TextPiece> prompt, bool calls,
-                         bool template_has_tools) {
+chat::AnswerReading reading_of(const GenerationTask& task, std::span<const text::TextPiece> prompt, bool calls,
+                               bool template_has_tools) {
   const ModelProfile& model = *task.model;
-  AnswerReading reading{.parts = true, .id_seed = task.request_id};
+  chat::AnswerReading reading{.parts = true, .id_seed = task.request_id};
   if (model.tool_format != nullptr && model.tool_format->always) {
     reading.tools = model.tool_format;
     return reading;
   }
   if (calls) {
-    static const tools::ToolFormat* const generic = tools::find_tool_format(tools::kGenericFormat).or_throw();
+    static const chat::tools::ToolFormat* const generic =
+        chat::tools::find_tool_format(chat::tools::kGenericFormat).or_throw();
     reading.tools = template_has_tools ? model.tool_format : generic;
   }
   if (!task.fields.separate_reasoning) return reading;
   reading.reasoning = model.reasoning_format;
   reading.reasoning_begun =
-      reading.reasoning != nullptr && text::opened_thinking_tag(prompt) == reading.reasoning->open;
+      reading.reasoning != nullptr && chat::opened_thinking_tag(prompt) == reading.reasoning->open;
   return reading;
 }
 
@@ -177,7 +178,7 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
       .field("messages", "The conversation so far",
              {{"type", "array"},
               {"minItems", 1},
-              {"maxItems", text::ChatLimits::kMessages},
+              {"maxItems", chat::ChatLimits::kMessages},
               {"items",
                {{"type", "object"},
                 {"required", {"role", "content"}},
@@ -219,11 +220,11 @@ struct Rendered {
 };
 
 Result<Rendered> render(const GenerationTask& task, const Json& messages,
-                        const text::TemplateCapabilities& capabilities) {
+                        const chat::TemplateCapabilities& capabilities) {
   const Fields& fields = task.fields;
   const bool has_tools = fields.tools.is_array() && !fields.tools.empty();
-  const bool calls = fields.tool_use.choice != tools::ToolUse::Choice::kNone;
-  Json variables = {{"messages", tools::spelled_out(messages, calls ? fields.tools : Json(), capabilities)},
+  const bool calls = fields.tool_use.choice != chat::tools::ToolUse::Choice::kNone;
+  Json variables = {{"messages", chat::tools::spelled_out(messages, calls ? fields.tools : Json(), capabilities)},
                     {"add_generation_prompt", fields.add_generation_prompt && !fields.continue_final_message}};
   if (has_tools && capabilities.tools) variables["tools"] = fields.tools;
   if (!fields.documents.is_null()) variables["documents"] = fields.documents;
@@ -240,7 +241,7 @@ Result<Rendered> render(const GenerationTask& task, const Json& messages,
 
 // Without as few of its first turns as make it fit, with an eighth of the context for an answer of no named length. The
 // last turn stays: whether it fits is for make_requests() to say.
-Result<Rendered> render_what_fits(const GenerationTask& task, const text::TemplateCapabilities& capabilities) {
+Result<Rendered> render_what_fits(const GenerationTask& task, const chat::TemplateCapabilities& capabilities) {
   const Json& messages = task.fields.messages;
   auto whole = render(task, messages, capabilities);
   const std::size_t turns = turns_of(messages);
@@ -279,7 +280,7 @@ Result<void> render_chat(GenerationTask& task) {
   const bool has_tools = fields.tools.is_array() && !fields.tools.empty();
   const auto capabilities = task.model->chat->capabilities(has_tools);
   if (!capabilities) return capabilities.error();
-  const bool calls = fields.tool_use.choice != tools::ToolUse::Choice::kNone;
+  const bool calls = fields.tool_use.choice != chat::tools::ToolUse::Choice::kNone;
   if (calls && task.model->tool_format == nullptr) {
     return make_error(ErrorCode::kUnsupported, "tools", "tools: this server runs with --tool-call-parser none");
   }

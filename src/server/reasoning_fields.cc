@@ -43,11 +43,11 @@ void add_reasoning_fields(GenerationSchema& schema) {
           "Whether reasoning is taken out of the content (SGLang's name)");
 }
 
-Json template_variables(const Fields& fields, const text::TemplateCapabilities& capabilities) {
+Json template_variables(const Fields& fields, const chat::TemplateCapabilities& capabilities) {
   Json variables = fields.chat_template_kwargs.is_null() ? Json::object() : fields.chat_template_kwargs;
-  const std::string name(text::to_string(capabilities.thinking_switch));
+  const std::string name(chat::to_string(capabilities.thinking_switch));
   if (name.empty() || !variables.is_object() || variables.contains(name)) return variables;
-  if (capabilities.thinking_switch == text::ThinkingSwitch::kReasoningEffort) {
+  if (capabilities.thinking_switch == chat::ThinkingSwitch::kReasoningEffort) {
     if (!fields.reasoning_effort.empty()) variables[name] = template_effort(fields.reasoning_effort);
     return variables;
   }

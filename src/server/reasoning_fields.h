@@ -1,7 +1,7 @@
 #pragma once
 
+#include "chat/chat_capabilities.h"
 #include "server/generation_fields.h"
-#include "text/chat_capabilities.h"
 
 namespace millrace::server {
 
@@ -10,6 +10,6 @@ void add_reasoning_fields(GenerationSchema& schema);
 Result<void> read_effort(GenerationFields& to, const std::string& name, const Json& value);
 
 // chat_template_kwargs, and what the template calls its switch of reasoning where a field of the request sets it.
-Json template_variables(const GenerationFields& fields, const text::TemplateCapabilities& capabilities);
+Json template_variables(const GenerationFields& fields, const chat::TemplateCapabilities& capabilities);
 
 }  // namespace millrace::server

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cctype>
 
-namespace millrace::server {
+#include "base/lower_case.h"
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
+namespace millrace::server {
 
 std::string host_name(std::string_view authority) {
   const std::size_t bracket = authority.rfind(']');
   const std::size_t colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  std::string name = lower(authority.substr(0, colon));
+  std::string name = lower_case(authority.substr(0, colon));
   if (name.ends_with('.')) name.pop_back();
   return name;
 }
@@ -32,7 +28,7 @@ std::vector<std::string_view> shown_keys(const http::Headers& headers) {
     std::string_view key = value;
     if (name == "authorization") {
       const std::size_t space = std::min(key.find(' '), key.size());
-      if (lower(key.substr(0, space)) != "bearer") continue;
+      if (lower_case(key.substr(0, space)) != "bearer") continue;
       key.remove_prefix(std::min(key.find_first_not_of(' ', space), key.size()));
     } else if (name != "x-api-key") {
       continue;

@@ -10,8 +10,6 @@ namespace millrace::server {
 
 // What a request's headers say of whom it is for and who sends it, as far as names need reading.
 
-// Names have no case (RFC 3986 §3.2.2).
-std::string lower(std::string_view text);
 // "LocalHost.:8000" -> "localhost", "[::1]:8000" -> "[::1]": without port and the dot that ends an absolute name.
 std::string host_name(std::string_view authority);
 // "https://app.example:1" -> "app.example:1"

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "http/message.h"
 #include "server/caller.h"
-#include "server/json.h"
 
 namespace millrace::server {
 

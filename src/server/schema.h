@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/json.h"
+#include "base/json.h"
 
 namespace millrace::server {
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/log.h"
+#include "base/lower_case.h"
 #include "server/request_names.h"
 
 namespace millrace::server {
@@ -14,10 +15,10 @@ constexpr double kSlowStepMs = 2'000.0;  // whoever reads metrics does not wait 
 
 ServiceConfig with_names_in_order(ServiceConfig config) {
   for (std::string& host : config.allowed_hosts) {
-    host = lower(host);
+    host = lower_case(host);
     if (host.ends_with('.')) host.pop_back();
   }
-  for (std::string& origin : config.allowed_origins) origin = lower(origin);
+  for (std::string& origin : config.allowed_origins) origin = lower_case(origin);
   return config;
 }
 
@@ -118,8 +119,8 @@ std::optional<ApiError> Service::reject_browser(const http::Request& head) const
       std::ranges::find(config_.allowed_hosts, host) == config_.allowed_hosts.end()) {
     return ApiError(403, "host_not_allowed", "", "this host name is not served here: see --allowed-hosts");
   }
-  const std::string origin = lower(head.headers.get("origin"));
-  if (origin.empty() || after_scheme(origin) == lower(head.headers.get("host")) || allows_origin(origin)) {
+  const std::string origin = lower_case(head.headers.get("origin"));
+  if (origin.empty() || after_scheme(origin) == lower_case(head.headers.get("host")) || allows_origin(origin)) {
     return std::nullopt;
   }
   return ApiError(403, "origin_not_allowed", "", "this origin is not allowed: see --allowed-origins");
@@ -134,7 +135,7 @@ bool Service::allows_origin(std::string_view origin) const {
 http::Headers Service::cors_headers(const http::Request& request) const {
   http::Headers headers;
   const std::string_view origin = request.headers.get("origin");
-  if (origin.empty() || !allows_origin(lower(origin))) return headers;
+  if (origin.empty() || !allows_origin(lower_case(origin))) return headers;
   headers.add("access-control-allow-origin", std::string(origin));
   headers.add("vary", "origin");
   headers.add("access-control-expose-headers", "x-request-id, x-ignored-params");

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
+#include "chat/chat_request.h"
 #include "server/limits.h"
-#include "text/chat_request.h"
 
 namespace millrace::server {
 namespace {
 
 using L = RequestLimits;
-using Choice = tools::ToolUse::Choice;
+using Choice = chat::tools::ToolUse::Choice;
 
-Result<tools::Tool> read_tool(const Json& tool, const std::string& path) {
+Result<chat::tools::Tool> read_tool(const Json& tool, const std::string& path) {
   if (!tool.is_object()) return GenerationSchema::wrong_type(path, "an object");
   if (tool.value("type", Json()) != "function") return GenerationSchema::wrong_type(path + ".type", "\"function\"");
   const Json function = tool.value("function", Json());
   if (!function.is_object()) return GenerationSchema::wrong_type(path + ".function", "an object");
-  tools::Tool out;
+  chat::tools::Tool out;
   const Json name = function.value("name", Json());
   if (auto fine = check_tool_name(name, path + ".function.name"); !fine) return fine.error();
   out.name = name.get<std::string>();
@@ -39,7 +39,7 @@ Result<tools::Tool> read_tool(const Json& tool, const std::string& path) {
 }
 
 // The name that a choice or a list of choices refers to.
-Result<std::string> name_in(const Json& reference, const std::string& path, const tools::ToolUse& use) {
+Result<std::string> name_in(const Json& reference, const std::string& path, const chat::tools::ToolUse& use) {
   if (!reference.is_object() || reference.value("type", Json()) != "function") {
     return GenerationSchema::wrong_type(path, "an object of type function");
   }
@@ -52,11 +52,12 @@ Result<std::string> name_in(const Json& reference, const std::string& path, cons
   return name.get<std::string>();
 }
 
-void keep(tools::ToolUse& use, const std::vector<std::string>& names) {
-  std::erase_if(use.tools, [&](const tools::Tool& tool) { return std::ranges::find(names, tool.name) == names.end(); });
+void keep(chat::tools::ToolUse& use, const std::vector<std::string>& names) {
+  std::erase_if(use.tools,
+                [&](const chat::tools::Tool& tool) { return std::ranges::find(names, tool.name) == names.end(); });
 }
 
-Result<void> read_allowed(const Json& choice, tools::ToolUse& use) {
+Result<void> read_allowed(const Json& choice, chat::tools::ToolUse& use) {
   const Json inner = choice.value("allowed_tools", choice);
   const Json list = inner.is_object() ? inner.value("tools", Json()) : Json();
   const Json mode = inner.is_object() ? inner.value("mode", Json("auto")) : Json();
@@ -74,7 +75,7 @@ Result<void> read_allowed(const Json& choice, tools::ToolUse& use) {
   return {};
 }
 
-Result<void> resolve(const Json& choice, tools::ToolUse& use) {
+Result<void> resolve(const Json& choice, chat::tools::ToolUse& use) {
   if (choice.is_null() || choice == "auto") {
     use.choice = use.tools.empty() ? Choice::kNone : Choice::kAuto;
     return {};
@@ -145,11 +146,11 @@ Result<void> check_tool_name(const Json& name, const std::string& path) {
 
 Result<void> set_tools(GenerationFields& fields, Json tools) {
   if (!tools.is_array()) return GenerationSchema::wrong_type("tools", "a list");
-  if (tools.size() > text::ChatLimits::kTools) {
+  if (tools.size() > chat::ChatLimits::kTools) {
     return make_error(ErrorCode::kInvalidArgument, "tools", "tools has {} entries: the limit is {}", tools.size(),
-                      text::ChatLimits::kTools);
+                      chat::ChatLimits::kTools);
   }
-  tools::ToolUse& use = fields.tool_use;
+  chat::tools::ToolUse& use = fields.tool_use;
   for (std::size_t i = 0; i < tools.size(); ++i) {
     const std::string path = fmt::format("tools[{}]", i);
     auto tool = read_tool(tools[i], path);
@@ -175,7 +176,7 @@ Result<void> set_tool_choice(GenerationFields& fields, const Json& choice) {
 }
 
 Result<void> resolve_tool_choice(GenerationFields& fields) {
-  tools::ToolUse& use = fields.tool_use;
+  chat::tools::ToolUse& use = fields.tool_use;
   use.parallel = fields.parallel_tool_calls;
   if (auto fine = resolve(fields.tool_choice, use); !fine) return fine;
   if (use.choice == Choice::kRequired && fields.constraint) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "simulator/letter_tokenizer.h"
 
 namespace millrace::simulator {
@@ -10,9 +10,7 @@ namespace millrace::simulator {
 using engine::FinishReason;
 using engine::Output;
 
-void AnswerBook::absorb(std::uint64_t value) noexcept {
-  digest_ = decode::mix(digest_ ^ value) + 0x9e3779b97f4a7c15ull;
-}
+void AnswerBook::absorb(std::uint64_t value) noexcept { digest_ = rng::mix(digest_ ^ value) + 0x9e3779b97f4a7c15ull; }
 
 Asked* AnswerBook::find(engine::RequestId id) {
   const auto it = live_.find(id);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::simulator {
 
@@ -12,7 +12,7 @@ void Campaign::add(Outcome outcome) {
   requests += outcome.requests;
   output_tokens += outcome.output_tokens;
   virtual_hours += outcome.virtual_seconds / 3600.0;
-  digest = decode::mix(digest ^ outcome.digest) + static_cast<std::uint64_t>(runs);
+  digest = rng::mix(digest ^ outcome.digest) + static_cast<std::uint64_t>(runs);
   coverage.add(outcome.coverage);
   if (outcome.violation) violated.push_back(std::move(outcome));
 }

@@ -29,7 +29,7 @@ TimePoint later(TimePoint now, double ms) {
 }  // namespace
 
 std::vector<Client> make_clients(const Scenario& scenario) {
-  Random random(decode::mix(scenario.seed ^ 0xc1e27));
+  Random random(rng::mix(scenario.seed ^ 0xc1e27));
   std::vector<Client> clients;
   clients.emplace_back(0, kKinds[0], scenario, random.next());
   const std::int64_t n = random.in(1, 7);

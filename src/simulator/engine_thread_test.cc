@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "loadgen/blank_tokenizer.h"
 #include "simulator/fake_executor.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::engine {
 namespace {
@@ -22,7 +22,7 @@ class EngineThreadTest : public testing::Test {
                                                   });
     Config settings;
     settings.scheduling.max_sequences = 32;
-    auto engine = Engine::create(std::move(executor), loadgen::blank_tokenizer(61), Env::system(), settings).or_throw();
+    auto engine = Engine::create(std::move(executor), text::blank_tokenizer(61), Env::system(), settings).or_throw();
     return std::make_unique<EngineThread>(std::move(engine), env, config);
   }
 

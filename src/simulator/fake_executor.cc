@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/check.h"
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::simulator {
 namespace {
 
-using decode::mix;
+using rng::mix;
 
 constexpr FakeDevice::Stamp kSpoiled = 0;  // no token's
 

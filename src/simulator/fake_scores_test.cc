@@ -11,8 +11,8 @@
 #include "base/memory_env.h"
 #include "decode/token_scorer.h"
 #include "engine/engine.h"
-#include "loadgen/blank_tokenizer.h"
 #include "simulator/fake_executor.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::simulator {
 namespace {
@@ -97,7 +97,7 @@ TEST_P(FakeScores, EveryPromptIsReadWholeAndOnce) {
     return {};
   };
   const auto served = engine::Engine::create(std::make_unique<FakeExecutor>(executor, tick),
-                                             loadgen::blank_tokenizer(kVocabulary), env, config)
+                                             text::blank_tokenizer(kVocabulary), env, config)
                           .or_throw();
   std::map<engine::RequestId, Request> requests;
   std::map<engine::RequestId, std::vector<decode::TokenScore>> prompts;

@@ -19,7 +19,7 @@ class FaultPlan {
   enum class Restart { kNone, kOrderly, kCrash };
 
   FaultPlan(const Scenario& scenario, MemoryEnv& env, Coverage& coverage)
-      : scenario_(scenario), env_(env), coverage_(coverage), random_(decode::mix(scenario.seed ^ 0xfa017)) {}
+      : scenario_(scenario), env_(env), coverage_(coverage), random_(rng::mix(scenario.seed ^ 0xfa017)) {}
 
   // The step takes its time, and may fail, or give rows that are no numbers.
   Result<void> on_step(const model::BatchInput& input, std::span<float> logits);

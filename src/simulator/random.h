@@ -2,15 +2,15 @@
 
 #include <cstdint>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace millrace::simulator {
 
 // SplitMix64 (doi:10.1145/2714064.2660195): the same numbers on every machine, which std:: distributions do not give.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(decode::mix(seed + 0x9e3779b97f4a7c15ull)) {}
-  std::uint64_t next() noexcept { return decode::mix(state_ += 0x9e3779b97f4a7c15ull); }
+  explicit Random(std::uint64_t seed) : state_(rng::mix(seed + 0x9e3779b97f4a7c15ull)) {}
+  std::uint64_t next() noexcept { return rng::mix(state_ += 0x9e3779b97f4a7c15ull); }
   std::int64_t in(std::int64_t low, std::int64_t high) noexcept {
     return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
   }

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "base/memory_env.h"
-#include "loadgen/blank_tokenizer.h"
 #include "simulator/fake_executor.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::simulator {
 namespace {
@@ -100,7 +100,7 @@ ServiceRun predict_service(const PlannedEngine& plan, const sched::StepCost& mac
   engine::Config config = plan.engine;
   config.step_cost = machine;
   const auto engine =
-      engine::Engine::create(std::move(executor), loadgen::blank_tokenizer(kPlanVocabulary), env, config).or_throw();
+      engine::Engine::create(std::move(executor), text::blank_tokenizer(kPlanVocabulary), env, config).or_throw();
   return run_service(*engine, env, arrivals, kPlanVocabulary, [&](TimePoint until) { env.time = until; });
 }
 

@@ -6,8 +6,8 @@
 
 #include "engine/engine_thread.h"
 #include "engine/turn_executor.h"
-#include "loadgen/blank_tokenizer.h"
 #include "simulator/fake_executor.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::engine {
 namespace {
@@ -28,7 +28,7 @@ class SharedProcessors : public testing::Test {
                                                           });
     auto executor = std::make_unique<TurnExecutor>(std::move(fake), turn_);
     Model model{&executor->turns(), nullptr};
-    auto engine = Engine::create(std::move(executor), loadgen::blank_tokenizer(61), Env::system(), {}).or_throw();
+    auto engine = Engine::create(std::move(executor), text::blank_tokenizer(61), Env::system(), {}).or_throw();
     model.engine = std::make_unique<EngineThread>(std::move(engine), Env::system());
     return model;
   }

@@ -6,8 +6,8 @@
 
 #include "base/memory_env.h"
 #include "engine/engine.h"
-#include "loadgen/blank_tokenizer.h"
 #include "simulator/fake_executor.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::simulator {
 namespace {
@@ -42,7 +42,7 @@ class TimeSpentTest : public testing::Test {
                            FakeExecutor::Config{
                                .vocab_size = 16, .max_length = 4096, .block_tokens = 8, .pages = pages, .depth = depth},
                            advance),
-                       loadgen::blank_tokenizer(16), env_, config)
+                       text::blank_tokenizer(16), env_, config)
             .or_throw();
     engine_->observe([this](const StepReport& report) {
       ++reports_;

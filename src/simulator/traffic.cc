@@ -7,8 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "decode/counter_rng.h"
-#include "loadgen/workload.h"
+#include "base/counter_rng.h"
+#include "engine/load/random_prompt.h"
+#include "metrics/token_range.h"
 
 namespace millrace::simulator {
 namespace {
@@ -43,7 +44,7 @@ std::string_view take_until(std::string_view& text, char mark) {
 struct Spec {
   std::int64_t requests = 100, prefix = 0, tenants = 1, seed = 0;
   double rate = 1.0;
-  loadgen::TokenRange input{128, 128}, output{64, 64};
+  metrics::TokenRange input{128, 128}, output{64, 64};
 };
 
 Result<void> set_part(Spec& spec, std::string_view name, std::string_view value) {
@@ -52,7 +53,7 @@ Result<void> set_part(Spec& spec, std::string_view name, std::string_view value)
                       expected);
   };
   if (name == "input" || name == "output") {
-    auto range = loadgen::parse_token_range(name, value);
+    auto range = metrics::parse_token_range(name, value);
     if (!range) return range.error();
     (name == "input" ? spec.input : spec.output) = *range;
   } else if (name == "requests") {
@@ -64,7 +65,7 @@ Result<void> set_part(Spec& spec, std::string_view name, std::string_view value)
     if (!rate) return wrong("requests a second, at most 1e6");
     spec.rate = *rate;
   } else if (name == "prefix") {
-    const auto n = parse_number<std::int64_t>(value, 0, loadgen::kMaxTokens);
+    const auto n = parse_number<std::int64_t>(value, 0, metrics::kMaxTokens);
     if (!n) return wrong("a number of tokens");
     spec.prefix = *n;
   } else if (name == "tenants") {
@@ -86,10 +87,10 @@ Result<void> set_part(Spec& spec, std::string_view name, std::string_view value)
 // A field of a trace's line, by name: text of CSV, or whatever JSON holds.
 Result<void> set_field(Arrival& arrival, std::size_t line, std::string_view name, std::string_view value) {
   const auto count = [&](std::int64_t least, auto& field) -> Result<void> {
-    const auto n = parse_number<std::int64_t>(value, least, loadgen::kMaxTokens);
+    const auto n = parse_number<std::int64_t>(value, least, metrics::kMaxTokens);
     if (!n) {
       return make_error(ErrorCode::kBadFile, std::string(name), "line {}: {} is '{}': expected {} to {}", line, name,
-                        value, least, loadgen::kMaxTokens);
+                        value, least, metrics::kMaxTokens);
     }
     field = static_cast<std::remove_reference_t<decltype(field)>>(*n);
     return {};
@@ -153,9 +154,9 @@ Result<std::vector<Arrival>> parse_workload(std::string_view text) {
   const auto seed = static_cast<std::uint64_t>(spec.seed);
   std::vector<Arrival> arrivals(static_cast<std::size_t>(spec.requests));
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    arrivals[i].prompt_tokens = spec.prefix + loadgen::draw(spec.input, seed, i, kInputStream);
-    arrivals[i].output_tokens = loadgen::draw(spec.output, seed, i, kOutputStream);
-    arrivals[i].tenant = static_cast<std::uint32_t>(loadgen::draw({0, spec.tenants - 1}, seed, i, kTenantStream));
+    arrivals[i].prompt_tokens = spec.prefix + metrics::draw(spec.input, seed, i, kInputStream);
+    arrivals[i].output_tokens = metrics::draw(spec.output, seed, i, kOutputStream);
+    arrivals[i].tenant = static_cast<std::uint32_t>(metrics::draw({0, spec.tenants - 1}, seed, i, kTenantStream));
     if (spec.prefix > 0) arrivals[i].prefix_group = 0;
     arrivals[i].prefix_tokens = spec.prefix;
   }
@@ -167,7 +168,7 @@ void set_rate(std::vector<Arrival>& arrivals, double rate, std::uint64_t seed) {
   double seconds = 0.0;
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     arrivals[i].seconds = seconds;
-    if (rate > 0.0) seconds += -std::log(decode::uniform(seed, i, kGapStream)) / rate;
+    if (rate > 0.0) seconds += -std::log(rng::uniform(seed, i, kGapStream)) / rate;
   }
 }
 
@@ -200,10 +201,10 @@ Result<std::vector<Arrival>> parse_trace(std::string_view text) {
 
 std::vector<std::int32_t> prompt_of(const Arrival& arrival, std::uint64_t index, std::int64_t vocabulary) {
   constexpr std::uint64_t kGroupSeed = 0x67726f7570;  // groups have a text each, all requests one of their own
-  auto prompt = loadgen::random_prompt(arrival.prompt_tokens, vocabulary, 0, index);
+  auto prompt = engine::load::random_prompt(arrival.prompt_tokens, vocabulary, 0, index);
   if (arrival.prefix_group < 0) return prompt;
-  const auto shared = loadgen::random_prompt(arrival.prefix_tokens, vocabulary, kGroupSeed,
-                                             static_cast<std::uint64_t>(arrival.prefix_group));
+  const auto shared = engine::load::random_prompt(arrival.prefix_tokens, vocabulary, kGroupSeed,
+                                                  static_cast<std::uint64_t>(arrival.prefix_group));
   std::ranges::copy(shared, prompt.begin());
   return prompt;
 }

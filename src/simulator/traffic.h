@@ -19,7 +19,7 @@ struct Arrival {
 
 inline constexpr std::int64_t kMaxArrivals = 1'000'000;
 
-// "requests=200,rate=4,input=64-512,output=16-256:long,prefix=128": lengths as loadgen::TokenRange, rate in requests a
+// "requests=200,rate=4,input=64-512,output=16-256:long,prefix=128": lengths as metrics::TokenRange, rate in requests a
 // second (Poisson; 0 = all at once). Also tenants=N and seed=S. kInvalidArgument naming the part that is wrong.
 Result<std::vector<Arrival>> parse_workload(std::string_view spec);
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 namespace {
 
 std::size_t skip_space(std::string_view text, std::size_t at) {
   while (at < text.size()) {
-    const CodePoint c = code_point_at(text, at);
-    if (!(unicode_classes(c.value) & kSpace)) break;
+    const unicode::CodePoint c = unicode::code_point_at(text, at);
+    if (!(unicode::unicode_classes(c.value) & unicode::kSpace)) break;
     at += c.size;
   }
   return at;
@@ -18,16 +18,18 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
 
 std::size_t skip_space_back(std::string_view text, std::size_t end, std::size_t limit) {
   while (end > limit) {
-    const std::size_t start = previous_start(text, end);
-    if (!(unicode_classes(code_point_at(text, start).value) & kSpace)) break;
+    const std::size_t start = unicode::previous_start(text, end);
+    if (!(unicode::unicode_classes(unicode::code_point_at(text, start).value) & unicode::kSpace)) break;
     end = start;
   }
   return std::max(end, limit);
 }
 
 bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
-  const auto is_word = [&](std::size_t at) { return (unicode_classes(code_point_at(text, at).value) & kWord) != 0; };
-  return !(begin > 0 && is_word(previous_start(text, begin))) && !(end < text.size() && is_word(end));
+  const auto is_word = [&](std::size_t at) {
+    return (unicode::unicode_classes(unicode::code_point_at(text, at).value) & unicode::kWord) != 0;
+  };
+  return !(begin > 0 && is_word(unicode::previous_start(text, begin))) && !(end < text.size() && is_word(end));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 namespace millrace::text {
 

@@ -14,7 +14,7 @@ class ClassSplitter final : public WordSplitter {
       if (open != CharRole::kDropped && begin < end) out.push_back({begin, end});
     };
     for (std::size_t at = word.begin; at < word.end;) {
-      const CodePoint c = code_point_at(text, at);
+      const unicode::CodePoint c = unicode::code_point_at(text, at);
       const CharRole role = role_(c.value);
       if (role != open || role == CharRole::kAlone) {
         close(at);
@@ -38,7 +38,7 @@ class CharSplitter final : public WordSplitter {
     std::vector<Piece> pieces;
     std::size_t done = word.begin;
     for (std::size_t at = word.begin; at < word.end;) {
-      const CodePoint c = code_point_at(text, at);
+      const unicode::CodePoint c = unicode::code_point_at(text, at);
       if (matches_(c.value)) {
         if (done < at) pieces.push_back({done, at, false});
         pieces.push_back({at, at + c.size, true});
@@ -65,6 +65,6 @@ std::unique_ptr<const WordSplitter> make_char_splitter(bool (*matches)(char32_t)
   return std::make_unique<CharSplitter>(matches, behavior);
 }
 
-bool is_bert_punctuation(char32_t c) noexcept { return (unicode_classes(c) & kBertPunctuation) != 0; }
+bool is_bert_punctuation(char32_t c) noexcept { return (unicode::unicode_classes(c) & unicode::kBertPunctuation) != 0; }
 
 }  // namespace millrace::text

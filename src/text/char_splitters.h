@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "text/pre_tokenizer.h"
-#include "text/unicode.h"
-#include "text/unicode_category.h"
+#include "unicode/category.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "text/marked_text.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 
@@ -53,7 +53,7 @@ void rewrite_characters(MarkedText& text, const FirstBytes& first_bytes, Changes
   std::size_t done = 0;  // all before is in `out`
   bool touched = false;
   for (std::size_t at = first_bytes.next(bytes, 0); at < bytes.size();) {
-    const CodePoint c = code_point_at(bytes, at);
+    const unicode::CodePoint c = unicode::code_point_at(bytes, at);
     const std::size_t end = at + c.size;
     if (changes(c.value)) {
       if (!touched) out.reserve(bytes.size());

@@ -1,7 +1,7 @@
 #include "text/charsmap.h"
 
 #include "base/error.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 namespace {
@@ -34,7 +34,7 @@ Charsmap::Charsmap(std::string_view blob, std::string_view field) {
   }
   for (std::size_t i = 0; i < array_bytes; i += 4) units_.push_back(little_endian(blob.substr(i, 4)));
   texts_ = blob.substr(array_bytes);
-  if (!is_valid_utf8(texts_)) damaged(field, "the texts of its rules are not UTF-8");
+  if (!unicode::is_valid_utf8(texts_)) damaged(field, "the texts of its rules are not UTF-8");
   texts_.push_back('\0');
   for (std::size_t at = 0; at < texts_.size();) {
     const std::size_t end = texts_.find('\0', at);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "text/test_vocabularies.h"
-#include "text/unicode.h"
+#include "text/testing/vocabularies.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 namespace {
@@ -16,7 +16,7 @@ TEST(Detokenizer, HoldsBytesUntilTheirCharacterIsWhole) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(stream.push(ids[static_cast<std::size_t>(i)]), "");
   EXPECT_EQ(stream.push(ids[3]), "\xf0\x9f\x98\x80");
   stream.push(ids[0]);
-  EXPECT_EQ(stream.finish(), kReplacementCharacter);
+  EXPECT_EQ(stream.finish(), unicode::kReplacementCharacter);
 }
 
 TEST(Detokenizer, StripsOnlyTheFirstSpaceOfTheText) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 
@@ -12,7 +12,7 @@ MarkedText::MarkedText(std::span<const TextPiece> pieces, bool track_source) {
     append_marks(piece.text.size(), piece.trusted);
     text_.append(piece.text);
   }
-  const bool valid = is_valid_utf8(text_);
+  const bool valid = unicode::is_valid_utf8(text_);
   if (valid && !track_source) return;
   MarkedText source = std::move(*this);
   *this = MarkedText();
@@ -21,9 +21,9 @@ MarkedText::MarkedText(std::span<const TextPiece> pieces, bool track_source) {
     for (std::uint32_t i = 0; i < text.size(); ++i) source.spans_.push_back({i, i + 1});
   }
   for (std::size_t at = 0; at < text.size();) {
-    const Utf8Unit unit = next_utf8_unit(text.substr(at));
-    const bool character = unit.kind == Utf8Unit::Kind::kCharacter;
-    append(character ? text.substr(at, unit.size) : kReplacementCharacter, source, at, at + unit.size);
+    const unicode::Utf8Unit unit = unicode::next_utf8_unit(text.substr(at));
+    const bool character = unit.kind == unicode::Utf8Unit::Kind::kCharacter;
+    append(character ? text.substr(at, unit.size) : unicode::kReplacementCharacter, source, at, at + unit.size);
     at += unit.size;
   }
 }
@@ -85,22 +85,22 @@ void MarkedText::append(std::span<const CharChange> changes, const MarkedText& s
   const std::string_view text = source.text();
   std::size_t at = begin;  // the next character of the source to be replaced
   const auto skip = [&](int characters) {
-    for (; characters > 0 && at < end; --characters) at += code_point_at(text, at).size;
+    for (; characters > 0 && at < end; --characters) at += unicode::code_point_at(text, at).size;
   };
   skip(removed);
   std::string bytes;
   for (const CharChange& change : changes) {
     bytes.clear();
-    append_utf8(bytes, change.character);
+    unicode::append_utf8(bytes, change.character);
     std::size_t from = at;
-    if (change.change > 0 || at >= end) from = at > 0 ? previous_start(text, at) : 0;
-    append(bytes, source, from, from + code_point_at(text, from).size);
+    if (change.change > 0 || at >= end) from = at > 0 ? unicode::previous_start(text, at) : 0;
+    append(bytes, source, from, from + unicode::code_point_at(text, from).size);
     if (change.change <= 0) skip(1 - change.change);
   }
 }
 
 void MarkedText::append_in_front(std::string_view bytes, const MarkedText& source, std::size_t at) {
-  append(bytes, source, at, at + code_point_at(source.text_, at).size);
+  append(bytes, source, at, at + unicode::code_point_at(source.text_, at).size);
 }
 
 void MarkedText::prepend(std::string_view bytes) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 namespace millrace::text {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "text/byte_alphabet.h"
-#include "text/unicode.h"
+#include "text/bpe/byte_alphabet.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 namespace {
@@ -17,9 +17,9 @@ Spaces spaces_of(std::string_view token) {
   Spaces out;
   bool leading = true;
   for (std::size_t at = 0; at < token.size();) {
-    const CodePoint c = code_point_at(token, at);
+    const unicode::CodePoint c = unicode::code_point_at(token, at);
     at += c.size;
-    const bool space = c.value == 0x120 || (unicode_classes(c.value) & kSpace) != 0;
+    const bool space = c.value == 0x120 || (unicode::unicode_classes(c.value) & unicode::kSpace) != 0;
     leading = leading && space;
     if (leading) ++out.leading;
     out.trailing = space ? out.trailing + 1 : 0;
@@ -30,9 +30,12 @@ Spaces spaces_of(std::string_view token) {
 }  // namespace
 
 Word without_spaces(std::string_view text, Word word) {
-  const auto is_space = [&](std::size_t at) { return (unicode_classes(code_point_at(text, at).value) & kSpace) != 0; };
-  while (word.begin < word.end && is_space(word.begin)) word.begin += code_point_at(text, word.begin).size;
-  while (word.begin < word.end && is_space(previous_start(text, word.end))) word.end = previous_start(text, word.end);
+  const auto is_space = [&](std::size_t at) {
+    return (unicode::unicode_classes(unicode::code_point_at(text, at).value) & unicode::kSpace) != 0;
+  };
+  while (word.begin < word.end && is_space(word.begin)) word.begin += unicode::code_point_at(text, word.begin).size;
+  while (word.begin < word.end && is_space(unicode::previous_start(text, word.end)))
+    word.end = unicode::previous_start(text, word.end);
   return word;
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "text/byte_alphabet.h"
-#include "text/unicode.h"
+#include "text/bpe/byte_alphabet.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 namespace {
@@ -87,7 +87,7 @@ StringTable make_forms(const StringTable& texts, const std::vector<bool>& hidden
 
 bool is_symbol(std::string_view text, Affixes affixes) {
   const auto is_character = [](std::string_view part) {
-    return !part.empty() && code_point_at(part, 0).size == part.size();
+    return !part.empty() && unicode::code_point_at(part, 0).size == part.size();
   };
   const auto ends_as_one = [&](std::string_view part) {
     return is_character(part) ||

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "text/test_vocabularies.h"
+#include "text/testing/vocabularies.h"
 
 namespace millrace::text {
 namespace {

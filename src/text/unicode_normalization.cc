@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "text/character_rewriting.h"
-#include "text/normalization_classes.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
+#include "unicode/normalization_classes.h"
 
 namespace millrace::text {
 namespace {
@@ -22,15 +22,15 @@ struct Mark {
 class Decomposer {
  public:
   explicit Decomposer(bool compatibility)
-      : changes_(compatibility ? kNfkdChanges : kNfdChanges),
+      : changes_(compatibility ? unicode::kNfkdChanges : unicode::kNfdChanges),
         options_(static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE |
                                                 (compatibility ? UTF8PROC_COMPAT : 0))) {}
 
   void decompose(std::string_view text, std::vector<Mark>& out) const {
     for (std::size_t at = 0; at < text.size();) {
-      const CodePoint c = code_point_at(text, at);
+      const unicode::CodePoint c = unicode::code_point_at(text, at);
       at += c.size;
-      if (normalization_classes(c.value) & changes_) {
+      if (unicode::normalization_classes(c.value) & changes_) {
         append(c.value, out);
       } else {
         out.push_back({c.value, 0, 0});
@@ -49,7 +49,7 @@ class Decomposer {
         utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character), parts, kMaxParts, options_, &boundary);
     for (utf8proc_ssize_t i = 0; i < n && i < kMaxParts; ++i) {
       const auto part = static_cast<char32_t>(parts[i]);
-      const bool known = (normalization_classes(part) & kNfdChanges) != 0;
+      const bool known = (unicode::normalization_classes(part) & unicode::kNfdChanges) != 0;
       out.push_back({part, known ? utf8proc_get_property(parts[i])->combining_class : 0, i == 0 ? 0 : 1});
     }
   }
@@ -75,7 +75,7 @@ std::optional<char32_t> composed(char32_t first, char32_t second) {
   constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
   if (utf8proc_normalize_utf32(pair, 2, kOptions) != 1) return std::nullopt;
   const auto whole = static_cast<char32_t>(pair[0]);
-  if (!(normalization_classes(whole) & kNfdChanges)) return std::nullopt;  // younger than the oracle
+  if (!(unicode::normalization_classes(whole) & unicode::kNfdChanges)) return std::nullopt;  // younger than the oracle
   return whole;
 }
 
@@ -109,10 +109,10 @@ class UnicodeNormalizer final : public Normalizer {
  public:
   explicit UnicodeNormalizer(NormalizationForm form)
       : composes_(form == NormalizationForm::kNfc || form == NormalizationForm::kNfkc),
-        changes_(form == NormalizationForm::kNfd    ? kNfdChanges
-                 : form == NormalizationForm::kNfkd ? kNfkdChanges
-                 : form == NormalizationForm::kNfc  ? kNfcChanges
-                                                    : kNfkcChanges),
+        changes_(form == NormalizationForm::kNfd    ? unicode::kNfdChanges
+                 : form == NormalizationForm::kNfkd ? unicode::kNfkdChanges
+                 : form == NormalizationForm::kNfc  ? unicode::kNfcChanges
+                                                    : unicode::kNfkcChanges),
         decomposer_(form == NormalizationForm::kNfkd || form == NormalizationForm::kNfkc) {}
 
   void apply(MarkedText& text) const override {
@@ -121,8 +121,8 @@ class UnicodeNormalizer final : public Normalizer {
     std::size_t done = 0;
     for (std::size_t at = next_change(bytes, 0); at < bytes.size(); at = next_change(bytes, at)) {
       // The character before may take in a mark.
-      const std::size_t begin = composes_ && at > done ? previous_start(bytes, at) : at;
-      while (at < bytes.size() && may_change(bytes, at)) at += code_point_at(bytes, at).size;
+      const std::size_t begin = composes_ && at > done ? unicode::previous_start(bytes, at) : at;
+      while (at < bytes.size() && may_change(bytes, at)) at += unicode::code_point_at(bytes, at).size;
       if (done == 0) out.reserve(bytes.size());
       if (done < begin) out.append(text, done, begin);
       out.append(changes_of(bytes.substr(begin, at - begin)), text, begin, at);
@@ -135,11 +135,12 @@ class UnicodeNormalizer final : public Normalizer {
 
  private:
   bool may_change(std::string_view text, std::size_t at) const {
-    return (normalization_classes(code_point_at(text, at).value) & changes_) != 0;
+    return (unicode::normalization_classes(unicode::code_point_at(text, at).value) & changes_) != 0;
   }
   std::size_t next_change(std::string_view text, std::size_t at) const {
     at = kBeyondAscii.next(text, at);
-    while (at < text.size() && !may_change(text, at)) at = kBeyondAscii.next(text, at + code_point_at(text, at).size);
+    while (at < text.size() && !may_change(text, at))
+      at = kBeyondAscii.next(text, at + unicode::code_point_at(text, at).size);
     return at;
   }
   std::vector<CharChange> changes_of(std::string_view text) const {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 namespace {
@@ -24,7 +24,7 @@ void UnigramModel::encode(std::string_view word, ModelScratch& scratch, std::vec
                           std::vector<Word>* spans) const {
   for (std::size_t cut = 0; cut < word.size();) {
     std::size_t end = word.size();
-    if (end - cut > kMaxWordBytes) end = previous_start(word, cut + kMaxWordBytes);
+    if (end - cut > kMaxWordBytes) end = unicode::previous_start(word, cut + kMaxWordBytes);
     const std::string_view part = word.substr(cut, end - cut);
     find_arrivals(part, scratch);
     trace_back(part, scratch);
@@ -59,7 +59,7 @@ void UnigramModel::find_arrivals(std::string_view word, ModelScratch& scratch) c
   };
   for (std::size_t at = 0; at < word.size();) {
     const double score_here = arrivals[at].score;
-    const std::size_t size = code_point_at(word, at).size;
+    const std::size_t size = unicode::code_point_at(word, at).size;
     bool is_known = false;  // this character alone
     ByteTrie::Node node = ByteTrie::kRoot;
     for (std::size_t end = at; end < word.size();) {
@@ -95,7 +95,7 @@ void UnigramModel::append_unknown(std::string_view word, Word place, std::vector
     if (append_bytes(text, place, out, spans)) return;
   } else if (options_.byte_fallback) {
     for (std::size_t at = place.begin; at < place.end;) {
-      const std::size_t size = code_point_at(word, at).size;
+      const std::size_t size = unicode::code_point_at(word, at).size;
       append_bytes(word.substr(at, size), {at, at + size}, out, spans);
       at += size;
     }

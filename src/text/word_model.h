@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/merge_table.h"
+#include "text/bpe/merge_table.h"
 #include "text/pre_tokenizer.h"
 #include "text/tokenizer.h"
 

@@ -16,9 +16,9 @@
 #include "grammar/compiled_grammar.h"
 #include "grammar/language.h"
 #include "grammar/matcher.h"
-#include "grammar/reference_matcher.h"
-#include "grammar/test_grammars.h"
-#include "text/test_vocabularies.h"
+#include "grammar/testing/grammars.h"
+#include "grammar/testing/reference_matcher.h"
+#include "text/testing/vocabularies.h"
 
 namespace {
 
@@ -53,7 +53,7 @@ Grammar from_source(std::string language, std::string text) {
 
 Grammar counted() {
   Grammar g;
-  text::CodePointSet set = set_of('0', '9');
+  unicode::CodePointSet set = set_of('0', '9');
   set.add(0xe9, 0x2000);
   const ExpressionId part = g.choice({g.character(set), g.bytes("\\n"), g.bytes("aa")});
   g.set_root(g.sequence({g.bytes("\""), g.repeat(part, 2, 5), g.bytes("\""), g.repeat(g.bytes("ab"), 1, kUnlimited)}));

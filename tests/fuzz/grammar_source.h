@@ -11,7 +11,7 @@
 #include "grammar/language.h"
 #include "grammar/matcher.h"
 #include "grammar/vocabulary.h"
-#include "text/test_vocabularies.h"
+#include "text/testing/vocabularies.h"
 
 namespace millrace::fuzz {
 

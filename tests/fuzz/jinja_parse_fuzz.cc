@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "text/chat_template.h"
+#include "chat/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view source(reinterpret_cast<const char*>(data), size);
-  (void)millrace::text::ChatTemplate::compile(source);
+  (void)chat::ChatTemplate::compile(source);
   return 0;
 }

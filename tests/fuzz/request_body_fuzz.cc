@@ -17,7 +17,7 @@
 #include "server/limits.h"
 #include "server/model_profile.h"
 #include "server/route.h"
-#include "text/test_vocabularies.h"
+#include "text/testing/vocabularies.h"
 
 namespace millrace::server::routes {
 
@@ -58,9 +58,9 @@ std::shared_ptr<const text::Tokenizer> tokenizer_with_marks() {
 
 std::shared_ptr<ModelProfile> model(std::string_view chat, std::string_view tools, std::string_view thoughts) {
   static const std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_with_marks();
-  std::shared_ptr<const text::ChatFormat> format;
+  std::shared_ptr<const chat::ChatFormat> format;
   if (!chat.empty()) {
-    format = text::ChatFormat::load({{{"default", std::string(chat)}}}, {.bos_token = "<|s|>", .eos_token = "<|e|>"})
+    format = chat::ChatFormat::load({{{"default", std::string(chat)}}}, {.bos_token = "<|s|>", .eos_token = "<|e|>"})
                  .or_throw();
   }
   // A millisecond of a sanitized build is not what the limits of a server mean.
@@ -68,8 +68,8 @@ std::shared_ptr<ModelProfile> model(std::string_view chat, std::string_view tool
       .name = "m",
       .tokenizer = tokenizer,
       .chat = format,
-      .tool_format = tools.empty() ? nullptr : tools::find_tool_format(tools).or_throw(),
-      .reasoning_format = thoughts.empty() ? nullptr : reasoning::find_reasoning_format(thoughts).or_throw(),
+      .tool_format = tools.empty() ? nullptr : chat::tools::find_tool_format(tools).or_throw(),
+      .reasoning_format = thoughts.empty() ? nullptr : chat::reasoning::find_reasoning_format(thoughts).or_throw(),
       .generation = {},
       .max_length = kMaxLength,
       .vocab_size = tokenizer->vocab_size(),

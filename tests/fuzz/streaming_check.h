@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "text/detokenizer.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::text {
 
@@ -21,11 +21,11 @@ inline void check_streaming(const std::shared_ptr<const Tokenizer>& tokenizer, c
   std::string text;
   for (const TokenId id : ids) {
     const std::string part = stream.push(id);
-    require(is_valid_utf8(part));
+    require(unicode::is_valid_utf8(part));
     text += part;
   }
   text += stream.finish();
-  require(is_valid_utf8(text) && text == tokenizer->decode(ids, skip_special));
+  require(unicode::is_valid_utf8(text) && text == tokenizer->decode(ids, skip_special));
 }
 
 }  // namespace millrace::text

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "streaming_check.h"
-#include "text/gguf_pre_tokenizers.h"
-#include "text/test_vocabularies.h"
-#include "text/unicode.h"
+#include "text/containers/gguf_pre_tokenizers.h"
+#include "text/testing/vocabularies.h"
+#include "unicode/code_points.h"
 
 namespace {
 

@@ -6,13 +6,14 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "server/answer_reader.h"
+#include "chat/answer_reader.h"
 
 namespace {
 
 using namespace millrace::server;
 
-AnswerParts read(const AnswerReading& reading, const tools::ToolUse& use, std::string_view text, std::size_t step) {
+AnswerParts read(const AnswerReading& reading, const chat::tools::ToolUse& use, std::string_view text,
+                 std::size_t step) {
   AnswerReader reader(reading, use, 0);
   AnswerParts parts;
   bool in_call = false;
@@ -36,12 +37,12 @@ AnswerParts read(const AnswerReading& reading, const tools::ToolUse& use, std::s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
-  static const tools::ToolUse use = {
-      .choice = tools::ToolUse::Choice::kAuto,
+  static const chat::tools::ToolUse use = {
+      .choice = chat::tools::ToolUse::Choice::kAuto,
       .tools = {{.name = "f", .parameters = Json::parse(R"({"properties": {"a": {"type": "string"}}})")},
                 {.name = "now", .parameters = nullptr}}};
-  const auto formats = tools::all_tool_formats();
-  const auto thoughts = reasoning::all_reasoning_formats();
+  const auto formats = chat::tools::all_tool_formats();
+  const auto thoughts = chat::reasoning::all_reasoning_formats();
   AnswerReading reading{.parts = true, .id_seed = "x"};
   reading.tools = &formats[data[0] % formats.size()];
   if (const std::size_t choice = data[1] % (thoughts.size() + 1); choice > 0) reading.reasoning = &thoughts[choice - 1];

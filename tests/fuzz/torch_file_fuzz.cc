@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory_env.h"
-#include "checkpoint/tiny_torch_file.h"
+#include "checkpoint/testing/tiny_torch_file.h"
 #include "checkpoint/torch_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,13 +9,14 @@
 #include <string>
 
 #include "base/memory_env.h"
-#include "text/chat_format.h"
+#include "chat/chat_format.h"
 
 namespace {
 
 using millrace::Error;
 using millrace::Result;
-using namespace millrace::text;
+using millrace::text::TextPiece;
+using namespace millrace::chat;
 using Json = nlohmann::ordered_json;
 
 Json error_json(const Error& error) { return {{"error", error.message}, {"code", millrace::to_string(error.code)}}; }

@@ -11,7 +11,7 @@
 #include "grammar/matcher.h"
 #include "grammar/regex/character_classes.h"
 #include "grammar/regex/regex.h"
-#include "text/test_vocabularies.h"
+#include "text/testing/vocabularies.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "grammar/compiled_grammar.h"
 #include "grammar/language.h"
 #include "grammar/matcher.h"
-#include "grammar/reference_matcher.h"
+#include "grammar/testing/reference_matcher.h"
 #include "grammar/vocabulary.h"
 #include "random_text.h"
 #include "text/tokenizer.h"

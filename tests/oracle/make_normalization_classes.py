@@ -1,6 +1,6 @@
-"""Writes src/text/normalization_classes.gen.h: what the normalizers ask about characters, taken from the PyPI `tokenizers` library.
+"""Writes src/unicode/normalization_classes.gen.h: what the normalizers ask about characters, taken from the PyPI `tokenizers` library.
 
-    python tests/oracle/make_normalization_classes.py > src/text/normalization_classes.gen.h
+    python tests/oracle/make_normalization_classes.py > src/unicode/normalization_classes.gen.h
 
 The answers come from the oracle itself, not from a Unicode database: its normalizers know several versions of Unicode.
 """

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "grammar/grammar.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar {
 
@@ -107,7 +107,7 @@ class RandomText {
   template <typename Ranges>
   void character(const Ranges& ranges) {
     const auto& range = ranges[below(ranges.size())];
-    text::append_utf8(text_, in(range.first, range.last));
+    unicode::append_utf8(text_, in(range.first, range.last));
   }
 
   char32_t in(char32_t first, char32_t last) {
@@ -157,7 +157,7 @@ class RandomText {
 
   void spell(char32_t c, Spelling spelling) {
     const bool must = c < 0x20 || c == '"' || c == '\\';
-    if (spelling == Spelling::kUtf8 || (!must && below(10) > 0)) return text::append_utf8(text_, c);
+    if (spelling == Spelling::kUtf8 || (!must && below(10) > 0)) return unicode::append_utf8(text_, c);
     if (c >= 0x10000) {
       unit(0xD800 + ((c - 0x10000) >> 10));
       return unit(0xDC00 + ((c - 0x10000) & 0x3FF));

@@ -22,9 +22,9 @@
 
 #include "base/env.h"
 #include "checkpoint/checkpoint.h"
+#include "text/containers/gguf_pre_tokenizers.h"
 #include "text/detokenizer.h"
-#include "text/gguf_pre_tokenizers.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace {
 
@@ -170,7 +170,7 @@ class Oracle {
       bool whole = true;
       for (const TokenId id : ids) {
         const std::string part = stream.push(id);
-        whole = whole && millrace::text::is_valid_utf8(part);
+        whole = whole && millrace::unicode::is_valid_utf8(part);
         joined += part;
       }
       joined += stream.finish();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counter_rng.h"
 #include "base/readable_bytes.h"
-#include "decode/counter_rng.h"
 
 namespace millrace::bench {
 
@@ -15,7 +15,7 @@ Buffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t 
   for (std::int64_t i = 0; i < rows * columns; ++i) {
     double sum = -1.5;
     for (std::uint64_t part = 0; part < 3; ++part) {
-      sum += decode::uniform(seed, static_cast<std::uint64_t>(i), part);
+      sum += rng::uniform(seed, static_cast<std::uint64_t>(i), part);
     }
     buffer.as<float>()[i] = static_cast<float>(kScale * sum);
   }

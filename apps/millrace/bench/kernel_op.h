@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/machine_probe.h"
 #include "base/cpu.h"
 #include "bench/report.h"
-#include "loadgen/machine_probe.h"
 
 namespace millrace::bench {
 
@@ -51,7 +51,7 @@ struct KernelCase {
   double bytes = 0.0;  // read in a call: from memory (weights, keys and values), or else from wherever they are
   bool from_memory = false;
   double operations = 0.0;                        // of a call; 0 = not counted
-  std::optional<loadgen::Arithmetic> arithmetic;  // whose peak they are compared with
+  std::optional<backend::Arithmetic> arithmetic;  // whose peak they are compared with
   std::function<void()> run;                      // one call; the next call takes the next copy
 };
 

@@ -32,19 +32,19 @@ std::vector<double> time_passes(const KernelCase& kernel_case, double seconds) {
 
 }  // namespace
 
-KernelFigures time_case(const KernelCase& kernel_case, loadgen::MachineProbe& probe, const TimingOptions& options) {
+KernelFigures time_case(const KernelCase& kernel_case, backend::MachineProbe& probe, const TimingOptions& options) {
   std::vector<double> microseconds, gb_s, gop_s, read_share, peak_share;
   KernelFigures figures;
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
     std::vector<double> passes;
     const backend::cpu::MachineLimits limits =
         probe.around([&] { passes = time_passes(kernel_case, options.min_seconds / options.repeats); });
-    const double peak = kernel_case.arithmetic ? loadgen::peak_gop_s(limits, *kernel_case.arithmetic) : 0.0;
+    const double peak = kernel_case.arithmetic ? backend::peak_gop_s(limits, *kernel_case.arithmetic) : 0.0;
     const auto share_of = [&](double seconds, double amount, double limit) {
       return limit > 0.0 ? amount / seconds * 1e-9 / limit : 0.0;
     };
     const double read = kernel_case.from_memory ? limits.read_gb_s : 0.0;
-    const loadgen::Spread seconds = loadgen::spread_of(passes);
+    const metrics::Spread seconds = metrics::spread_of(passes);
     microseconds.push_back(seconds.median * 1e6);
     gb_s.push_back(kernel_case.bytes / seconds.median * 1e-9);
     gop_s.push_back(kernel_case.operations / seconds.median * 1e-9);
@@ -53,11 +53,11 @@ KernelFigures time_case(const KernelCase& kernel_case, loadgen::MachineProbe& pr
     figures.best_share = std::max({figures.best_share, share_of(seconds.min, kernel_case.bytes, read),
                                    share_of(seconds.min, kernel_case.operations, peak)});
   }
-  figures.microseconds = loadgen::spread_of(microseconds);
-  figures.gb_s = loadgen::spread_of(gb_s);
-  figures.gop_s = loadgen::spread_of(gop_s);
-  figures.read_share = loadgen::spread_of(read_share);
-  figures.peak_share = loadgen::spread_of(peak_share);
+  figures.microseconds = metrics::spread_of(microseconds);
+  figures.gb_s = metrics::spread_of(gb_s);
+  figures.gop_s = metrics::spread_of(gop_s);
+  figures.read_share = metrics::spread_of(read_share);
+  figures.peak_share = metrics::spread_of(peak_share);
   return figures;
 }
 

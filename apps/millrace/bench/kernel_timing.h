@@ -1,8 +1,8 @@
 #pragma once
 
+#include "backend/machine_probe.h"
 #include "bench/kernel_op.h"
-#include "loadgen/machine_probe.h"
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 namespace millrace::bench {
 
@@ -14,11 +14,11 @@ struct TimingOptions {
 // What a case took. Spreads are over the repeats, each the median of its passes and compared with the limits measured
 // around it.
 struct KernelFigures {
-  loadgen::Spread microseconds, gb_s, gop_s;
-  loadgen::Spread read_share, peak_share;  // of read bandwidth and peak arithmetic; 0 = not compared
+  metrics::Spread microseconds, gb_s, gop_s;
+  metrics::Spread read_share, peak_share;  // of read bandwidth and peak arithmetic; 0 = not compared
   double best_share = 0.0;                 // the fastest pass of all against the nearer of the two limits
 };
 
-KernelFigures time_case(const KernelCase& kernel_case, loadgen::MachineProbe& probe, const TimingOptions& options);
+KernelFigures time_case(const KernelCase& kernel_case, backend::MachineProbe& probe, const TimingOptions& options);
 
 }  // namespace millrace::bench

@@ -5,15 +5,15 @@
 #include <fstream>
 
 #include "base/readable_bytes.h"
-#include "loadgen/blank_tokenizer.h"
+#include "text/blank_tokenizer.h"
 
 namespace millrace::bench {
 namespace {
 
-app::LoadedModel load_timed(const app::ModelFlags& flags, double& seconds, const loadgen::TimedBackend*& timed) {
+app::LoadedModel load_timed(const app::ModelFlags& flags, double& seconds, const backend::TimedBackend*& timed) {
   const TimePoint start = Clock::now();
   app::LoadedModel loaded = app::load_model(flags, [&](std::unique_ptr<backend::Backend> inner) {
-    auto wrapped = std::make_unique<loadgen::TimedBackend>(std::move(inner));
+    auto wrapped = std::make_unique<backend::TimedBackend>(std::move(inner));
     timed = wrapped.get();
     return wrapped;
   });
@@ -27,12 +27,12 @@ ModelRun::ModelRun(const app::ModelFlags& flags, double probe_seconds)
     : flags_(flags),
       loaded_(load_timed(flags, load_seconds_, timed_)),
       work_(loaded_.transformer->spec()),
-      arithmetic_(loadgen::arithmetic_of(loaded_.transformer->description())),
+      arithmetic_(backend::arithmetic_of(loaded_.transformer->description())),
       probe_(loaded_.backend->threads(), flags.isa(), probe_seconds) {}
 
 app::ServingEngine ModelRun::make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const {
   auto tokenizer = loaded_.checkpoint->tokenizer;
-  if (tokenizer == nullptr) tokenizer = loadgen::blank_tokenizer(vocabulary());
+  if (tokenizer == nullptr) tokenizer = text::blank_tokenizer(vocabulary());
   return app::make_engine(loaded_, std::move(tokenizer), flags_, flags, kv_tokens);
 }
 

@@ -2,13 +2,13 @@
 
 #include <memory>
 
+#include "backend/machine_probe.h"
+#include "backend/timed_backend.h"
 #include "bench/report.h"
 #include "engine/engine.h"
 #include "engine_flags.h"
 #include "loaded_model.h"
-#include "loadgen/machine_probe.h"
-#include "loadgen/model_work.h"
-#include "loadgen/timed_backend.h"
+#include "model/model_work.h"
 
 namespace millrace::bench {
 
@@ -22,10 +22,10 @@ class ModelRun {
   const model::Transformer& transformer() const noexcept { return *loaded_.transformer; }
   const app::LoadedModel& loaded() const noexcept { return loaded_; }
   const checkpoint::Checkpoint& checkpoint() const noexcept { return *loaded_.checkpoint; }
-  const loadgen::ModelWork& work() const noexcept { return work_; }
-  loadgen::Arithmetic arithmetic() const noexcept { return arithmetic_; }
-  loadgen::MachineProbe& probe() noexcept { return probe_; }
-  const loadgen::TimedBackend& timed() const noexcept { return *timed_; }
+  const model::ModelWork& work() const noexcept { return work_; }
+  backend::Arithmetic arithmetic() const noexcept { return arithmetic_; }
+  backend::MachineProbe& probe() noexcept { return probe_; }
+  const backend::TimedBackend& timed() const noexcept { return *timed_; }
   std::int64_t vocabulary() const noexcept { return transformer().spec().vocab_size; }
   std::int64_t block_tokens() const;
   double weight_bytes_per_token() const noexcept;
@@ -39,11 +39,11 @@ class ModelRun {
  private:
   app::ModelFlags flags_;
   double load_seconds_ = 0.0;
-  const loadgen::TimedBackend* timed_ = nullptr;  // loaded_'s backend
+  const backend::TimedBackend* timed_ = nullptr;  // loaded_'s backend
   app::LoadedModel loaded_;
-  loadgen::ModelWork work_;
-  loadgen::Arithmetic arithmetic_;
-  loadgen::MachineProbe probe_;
+  model::ModelWork work_;
+  backend::Arithmetic arithmetic_;
+  backend::MachineProbe probe_;
 };
 
 // The memory of this process that lies in RAM; 0 where the system does not say.

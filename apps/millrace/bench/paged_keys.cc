@@ -76,9 +76,9 @@ std::string PagedKeys::description() const {
                      cache_.scattered ? " scattered" : "");
 }
 
-loadgen::Arithmetic PagedKeys::arithmetic() const noexcept {
+backend::Arithmetic PagedKeys::arithmetic() const noexcept {
   const DType type = cache_.pages.dtype;
-  return type == DType::kBF16 || type == DType::kI8 ? loadgen::Arithmetic::kBf16 : loadgen::Arithmetic::kF32;
+  return type == DType::kBF16 || type == DType::kI8 ? backend::Arithmetic::kBf16 : backend::Arithmetic::kF32;
 }
 
 double PagedKeys::layer_bytes() const noexcept {

@@ -18,7 +18,7 @@ class PagedKeys {
 
   Json labels() const;                              // that say what the cache is, as the report names it
   std::string description() const;                  // the same for the table: "bf16 paged32:32"
-  loadgen::Arithmetic arithmetic() const noexcept;  // what bounds attention over it
+  backend::Arithmetic arithmetic() const noexcept;  // what bounds attention over it
   std::int64_t context_tokens() const noexcept { return tokens_; }
   double layer_bytes() const noexcept;  // that one call reads
   backend::KvPages next_layer() noexcept;

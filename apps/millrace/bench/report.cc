@@ -26,10 +26,10 @@ constexpr Limit kLimits[] = {{"read_gb_s", "read", "GB/s", &MachineLimits::read_
                              {"int8_gop_s", "int8", "GOP/s", &MachineLimits::int8_gop_s},
                              {"bf16_gflop_s", "bf16", "GFLOP/s", &MachineLimits::bf16_gflop_s}};
 
-loadgen::Spread spread_of_limit(std::span<const MachineLimits> limits, const Limit& limit) {
+metrics::Spread spread_of_limit(std::span<const MachineLimits> limits, const Limit& limit) {
   std::vector<double> values;
   for (const MachineLimits& measured : limits) values.push_back(measured.*limit.value);
-  return loadgen::spread_of(values);
+  return metrics::spread_of(values);
 }
 
 }  // namespace
@@ -61,18 +61,18 @@ Json new_report(std::string_view command, int threads, Isa isa) {
   return report;
 }
 
-Json json_of(const loadgen::Spread& spread) {
+Json json_of(const metrics::Spread& spread) {
   return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
 }
 
-Json json_of(const loadgen::Distribution& d) {
+Json json_of(const metrics::Distribution& d) {
   return {{"mean", d.mean}, {"p50", d.p50}, {"p90", d.p90}, {"p99", d.p99}, {"max", d.max}};
 }
 
 Json json_of(std::span<const MachineLimits> limits) {
   Json out = {{"measurements", limits.size()}};
   for (const Limit& limit : kLimits) {
-    const loadgen::Spread spread = spread_of_limit(limits, limit);
+    const metrics::Spread spread = spread_of_limit(limits, limit);
     out[limit.name] = spread.max > 0.0 ? json_of(spread) : Json(nullptr);
   }
   return out;
@@ -88,7 +88,7 @@ Json json_of(const MachineLimits& limits) {
 std::string describe(std::span<const MachineLimits> limits) {
   std::string out;
   for (const Limit& limit : kLimits) {
-    const loadgen::Spread spread = spread_of_limit(limits, limit);
+    const metrics::Spread spread = spread_of_limit(limits, limit);
     if (spread.max == 0.0) continue;
     out += fmt::format("{}{} {} ({}-{}) {}", out.empty() ? "" : ", ", limit.label, figure(spread.median),
                        figure(spread.min), figure(spread.max), limit.unit);

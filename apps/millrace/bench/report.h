@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/cpu/probe.h"
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 // The JSON that every `bench` command writes (docs/bench.md): which program measured what on which machine.
 
@@ -28,8 +28,8 @@ struct ReportFlags {
 
 // {"schema": "millrace.bench.latency", "schema_version": 1, "millrace": {...}, "machine": {...}}
 Json new_report(std::string_view command, int threads, Isa isa);
-Json json_of(const loadgen::Spread& spread);              // {"median", "min", "max"}
-Json json_of(const loadgen::Distribution& distribution);  // {"mean", "p50", "p90", "p99", "max"}
+Json json_of(const metrics::Spread& spread);              // {"median", "min", "max"}
+Json json_of(const metrics::Distribution& distribution);  // {"mean", "p50", "p90", "p99", "max"}
 // Spread of each limit over the measurements; null where there is no instruction.
 Json json_of(std::span<const backend::cpu::MachineLimits> limits);
 Json json_of(const backend::cpu::MachineLimits& limits);

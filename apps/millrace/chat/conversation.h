@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "chat/chat_format.h"
 #include "checkpoint/checkpoint.h"
-#include "text/chat_format.h"
 
 namespace millrace::app {
 
 // The model's chat templates, ready; null if it has none. Throws LoadError if one does not work.
-std::shared_ptr<const text::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
+std::shared_ptr<const chat::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
 
 // A request as ChatFormat::render() takes it, through the model's template as the server renders one: what the template
 // cannot say, definitions of tools and calls among it, is spelled out in its messages.
-Result<std::vector<text::TextPiece>> render_chat(const text::ChatFormat& format, nlohmann::ordered_json request);
+Result<std::vector<text::TextPiece>> render_chat(const chat::ChatFormat& format, nlohmann::ordered_json request);
 
 // The messages of a chat and how they become a prompt: through the model's chat template, or, for a model without one,
 // as plain text to continue.
@@ -39,7 +39,7 @@ class Conversation {
  private:
   void add(const char* role, const std::string& text);
   const checkpoint::Checkpoint& checkpoint_;
-  std::shared_ptr<const text::ChatFormat> format_;  // null: no chat template
+  std::shared_ptr<const chat::ChatFormat> format_;  // null: no chat template
   nlohmann::ordered_json messages_ = nlohmann::ordered_json::array();
 };
 

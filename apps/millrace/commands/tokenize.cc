@@ -9,7 +9,7 @@
 #include "cli.h"
 #include "command.h"
 #include "loaded_model.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::commands {
 namespace {
@@ -92,7 +92,7 @@ std::string json_text(const nlohmann::ordered_json& json) {
 // The bytes of a token on one line: quoted, control characters and what is not UTF-8 escaped.
 std::string escaped(const std::string& bytes) {
   std::string out = "\"";
-  const bool valid = text::is_valid_utf8(bytes);
+  const bool valid = unicode::is_valid_utf8(bytes);
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') {

@@ -9,15 +9,15 @@
 
 #include "cli.h"
 #include "command.h"
-#include "hub/curl_client.h"
-#include "hub/text_sink.h"
+#include "http/client/curl_client.h"
+#include "http/client/text_sink.h"
 #include "printable.h"
 #include "server/observe/dashboard.h"
 
 namespace millrace::commands {
 namespace {
 
-using server::observe::MetricsReading;
+using metrics::MetricsReading;
 using server::observe::ModelView;
 
 constexpr std::size_t kMaxBytes = 64 << 20;
@@ -39,16 +39,16 @@ std::string metrics_url(std::string url) {
   return path + 1 == url.size() ? url + "metrics" : url;
 }
 
-Result<MetricsReading> read_metrics(hub::HttpClient& client, const TopFlags& flags) {
-  hub::HttpRequest request{.url = metrics_url(flags.url)};
+Result<MetricsReading> read_metrics(http::HttpClient& client, const TopFlags& flags) {
+  http::HttpRequest request{.url = metrics_url(flags.url)};
   if (!flags.api_key.empty()) request.headers.add("Authorization", "Bearer " + flags.api_key);
   request.cancelled = [] { return interrupted != 0; };
-  hub::TextSink body(kMaxBytes);
+  http::TextSink body(kMaxBytes);
   const auto outcome = client.exchange(request, body);
-  if (const auto* failure = std::get_if<hub::HttpFailure>(&outcome)) {
+  if (const auto* failure = std::get_if<http::HttpFailure>(&outcome)) {
     return make_error(ErrorCode::kNotFound, "url", "{}: {}", app::printable(request.url), failure->message);
   }
-  if (const int status = std::get<hub::HttpResponse>(outcome).status; status != 200) {
+  if (const int status = std::get<http::HttpResponse>(outcome).status; status != 200) {
     return make_error(ErrorCode::kNotFound, "url", "{}: status {}{}", app::printable(request.url), status,
                       status == 401 ? ": --api-key is missing or wrong" : "");
   }
@@ -146,7 +146,7 @@ void wait(double seconds) {
 int top(const TopFlags& flags) {
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const bool screen = !flags.json && !flags.once && isatty(STDOUT_FILENO) != 0;
-  const auto client = hub::make_curl_client({.connect_seconds = 5, .stalled_seconds = 10});
+  const auto client = http::make_curl_client({.connect_seconds = 5, .stalled_seconds = 10});
   MetricsReading before = read_metrics(*client, flags).or_throw();
   auto taken = std::chrono::steady_clock::now();
   if (screen) print(server::observe::views_of({}, before, 0.0), flags, screen);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/cpu/attention_fixture.h"
+#include "backend/cpu/testing/attention_fixture.h"
 
 namespace millrace::backend::cpu {
 namespace {

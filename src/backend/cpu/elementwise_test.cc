@@ -9,7 +9,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "backend/cpu/test_reference.h"
+#include "backend/cpu/testing/reference.h"
 
 namespace millrace::backend::cpu {
 namespace {

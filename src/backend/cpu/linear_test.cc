@@ -11,7 +11,7 @@
 #include <map>
 
 #include "backend/cpu/pack.h"
-#include "backend/cpu/test_reference.h"
+#include "backend/cpu/testing/reference.h"
 #include "base/buffer.h"
 
 namespace millrace::backend::cpu {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/cpu/test_reference.h"
+#include "backend/cpu/testing/reference.h"
 
 namespace millrace::backend::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "decode/portable_math.h"
+#include "base/portable_math.h"
 #include "decode/processor.h"
 #include "decode/softmax.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/portable_math.h"
 #include "decode/border.h"
-#include "decode/portable_math.h"
 #include "decode/processor.h"
 #include "decode/softmax.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "decode/portable_math.h"
+#include "base/portable_math.h"
 #include "decode/processor.h"
 #include "decode/softmax.h"
 

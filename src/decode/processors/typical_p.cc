@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "base/portable_math.h"
 #include "decode/border.h"
-#include "decode/portable_math.h"
 #include "decode/processor.h"
 #include "decode/softmax.h"
 

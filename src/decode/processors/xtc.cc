@@ -1,5 +1,6 @@
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "decode/processor.h"
+#include "decode/sampling_seed.h"
 #include "decode/softmax.h"
 
 namespace millrace::decode::processors {
@@ -8,7 +9,7 @@ namespace {
 // Exclude top choices (text-generation-webui, pull request 6335): at the positions that its coin chooses, all tokens of
 // at least the threshold's probability go but the least likely of them; of equal ones that with the highest id stays.
 void apply(const SamplingContext& at, Candidates& candidates) {
-  const double coin = uniform(seed_for(Purpose::kXtc, at.params.seed), static_cast<std::uint64_t>(at.position), 0);
+  const double coin = rng::uniform(seed_for(Purpose::kXtc, at.params.seed), static_cast<std::uint64_t>(at.position), 0);
   if (coin >= at.params.xtc_probability) return;
   thread_local std::vector<double> weights;
   const double total = softmax_weights(candidates, largest_logit(candidates), weights);

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "draft/heads/heads_fixture.h"
+#include "draft/heads/testing/heads_fixture.h"
 #include "model/synth/synth_heads.h"
 
 namespace millrace::draft {

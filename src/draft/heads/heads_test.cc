@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "draft/heads/heads_fixture.h"
+#include "draft/heads/testing/heads_fixture.h"
 
 namespace millrace::draft {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "grammar/char_automaton.h"
 #include "grammar/regex/character_classes.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar {
 namespace {
@@ -17,7 +17,7 @@ bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-
 
 GrammarText::GrammarText(std::string_view text, std::vector<std::string_view> comments, const WorkLimits& limits)
     : text_(text), comments_(std::move(comments)), limits_(limits) {
-  if (!text::is_valid_utf8(text)) fail("the grammar is not valid UTF-8");
+  if (!unicode::is_valid_utf8(text)) fail("the grammar is not valid UTF-8");
 }
 
 void GrammarText::fail_as(ErrorCode code, int line, std::string message) {
@@ -30,7 +30,7 @@ void GrammarText::unsupported(std::string_view what) {
 
 void GrammarText::unexpected() {
   if (at_end()) return fail("the grammar ends too early");
-  fail("unexpected '{}'", rest().substr(0, text::code_point_at(text_, place_.at).size));
+  fail("unexpected '{}'", rest().substr(0, unicode::code_point_at(text_, place_.at).size));
 }
 
 void GrammarText::keep(const Error& error) { fail_as(error.code, place_.line, error.message); }
@@ -147,7 +147,7 @@ char32_t GrammarText::character(bool escapes) {
     return escape();
   }
   if (escapes && peek() == '\\') advance(1);  // of a character beyond ASCII: itself
-  const text::CodePoint next = text::code_point_at(text_, place_.at);
+  const unicode::CodePoint next = unicode::code_point_at(text_, place_.at);
   advance(next.size);
   return next.value;
 }
@@ -155,7 +155,7 @@ char32_t GrammarText::character(bool escapes) {
 std::string GrammarText::quoted() {
   const int opened = place_.line;
   std::string out;
-  while (!at_end() && peek() != '"' && peek() != '\n') text::append_utf8(out, character());
+  while (!at_end() && peek() != '"' && peek() != '\n') unicode::append_utf8(out, character());
   if (!take("\"")) fail_as(ErrorCode::kInvalidArgument, opened, "a string is not closed");
   return out;
 }

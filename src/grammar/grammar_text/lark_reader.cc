@@ -250,7 +250,7 @@ ExpressionId LarkReader::string(Inside inside) {
       text_.fail("a range is from one character to one that is not before it");
     }
     if (text_.failed()) return 0;
-    text::CodePointSet set;
+    unicode::CodePointSet set;
     set.add(from[0], to[0]);
     return lexeme(to_.character(set.intersection(all_characters())), inside);
   }

@@ -1,4 +1,4 @@
-#include "grammar/json_schema/schema_texts.h"
+#include "grammar/json_schema/testing/schema_texts.h"
 
 namespace millrace::grammar::json_schema {
 namespace {

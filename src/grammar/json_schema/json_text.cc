@@ -3,8 +3,8 @@
 namespace millrace::grammar::json_schema {
 namespace {
 
-text::CodePointSet characters(std::string_view ranges) {  // "09" is 0 to 9
-  text::CodePointSet set;
+unicode::CodePointSet characters(std::string_view ranges) {  // "09" is 0 to 9
+  unicode::CodePointSet set;
   for (std::size_t i = 0; i < ranges.size(); i += 2) {
     set.add(static_cast<char32_t>(ranges[i]), static_cast<char32_t>(ranges[i + 1]));
   }

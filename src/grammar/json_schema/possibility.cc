@@ -6,7 +6,7 @@
 #include "grammar/json_schema/json_values.h"
 #include "grammar/json_schema/number_automaton.h"
 #include "grammar/json_schema/schema_reader.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar::json_schema {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t kMaxNested = 64;  // goals in goals, beyond which nobody a
 
 std::int64_t length(std::string_view text) {
   std::int64_t characters = 0;
-  for (std::size_t at = 0; at < text.size(); ++characters) at += text::code_point_at(text, at).size;
+  for (std::size_t at = 0; at < text.size(); ++characters) at += unicode::code_point_at(text, at).size;
   return characters;
 }
 

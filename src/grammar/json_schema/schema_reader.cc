@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "grammar/json_schema/json_values.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar::json_schema {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 std::u32string code_points(std::string_view text) {
   std::u32string made;
   for (std::size_t at = 0; at < text.size();) {
-    const text::CodePoint point = text::code_point_at(text, at);
+    const unicode::CodePoint point = unicode::code_point_at(text, at);
     made.push_back(point.value);
     at += point.size;
   }

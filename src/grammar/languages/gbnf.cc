@@ -116,9 +116,9 @@ class GbnfReader {
     return counts && !text_.failed() ? to_.repeat(part, counts->least, counts->most) : part;
   }
 
-  text::CodePointSet character_class() {
+  unicode::CodePointSet character_class() {
     const bool negated = text_.take("^");
-    text::CodePointSet set;
+    unicode::CodePointSet set;
     if (text_.peek() == ']') text_.fail("a class is empty: write \\] for a bracket");
     while (!text_.at_end() && text_.peek() != ']') {
       const char32_t first = text_.character();

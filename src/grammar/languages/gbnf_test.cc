@@ -1,4 +1,4 @@
-#include "grammar/language_cases.h"
+#include "grammar/testing/language_cases.h"
 
 namespace millrace::grammar {
 namespace {

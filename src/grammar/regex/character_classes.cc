@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "grammar/char_automaton.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar {
 namespace {
 
-using text::CodePointSet;
+using unicode::CodePointSet;
 
 constexpr auto kLongNames = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"Letter", "L"},
@@ -73,7 +73,7 @@ CodePointSet word_characters() {
 
 // WhiteSpace and LineTerminator of ECMA-262.
 CodePointSet spaces() {
-  CodePointSet out = CodePointSet::of(text::kSeparators);
+  CodePointSet out = CodePointSet::of(unicode::kSeparators);
   out.add('\t', '\r');
   out.add(0xFEFF, 0xFEFF);
   return out;
@@ -84,7 +84,7 @@ CodePointSet spaces() {
 std::u32string characters_of(std::string_view text) {
   std::u32string out;
   for (std::size_t at = 0; at < text.size();) {
-    const text::CodePoint next = text::code_point_at(text, at);
+    const unicode::CodePoint next = unicode::code_point_at(text, at);
     out += next.value;
     at += next.size;
   }
@@ -154,8 +154,8 @@ std::optional<CodePointSet> property(std::string_view name) {
   }
   const auto* const known = std::ranges::find(kLongNames, name, &std::pair<std::string_view, std::string_view>::first);
   if (known != kLongNames.end()) name = known->second;
-  if (name == "LC" || name == "Cased_Letter") return CodePointSet::of(text::categories(text::kLu, text::kLt));
-  const auto categories = text::category_set(name);
+  if (name == "LC" || name == "Cased_Letter") return CodePointSet::of(unicode::categories(unicode::kLu, unicode::kLt));
+  const auto categories = unicode::category_set(name);
   if (!categories) return std::nullopt;
   return CodePointSet::of(*categories).intersection(all_characters());
 }

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "grammar/char_automaton.h"
-#include "text/normalization_classes.h"
-#include "text/unicode.h"
-#include "text/unicode_category.h"
+#include "unicode/category.h"
+#include "unicode/code_points.h"
+#include "unicode/normalization_classes.h"
 
 namespace millrace::grammar {
 namespace {
@@ -19,12 +19,12 @@ using Variants = std::unordered_map<char32_t, std::vector<char32_t>>;
 
 Variants make_variants() {
   std::unordered_map<char32_t, std::vector<char32_t>> of_lower;
-  const auto upper = text::CodePointSet::of(1u << text::kLu | 1u << text::kLt);
+  const auto upper = unicode::CodePointSet::of(1u << unicode::kLu | 1u << unicode::kLt);
   for (const auto& range : upper.ranges()) {
     for (char32_t c = range.first; c <= range.last; ++c) {
       std::string lower;
-      text::append_lower_case(lower, c);
-      const text::CodePoint first = text::code_point_at(lower, 0);
+      unicode::append_lower_case(lower, c);
+      const unicode::CodePoint first = unicode::code_point_at(lower, 0);
       if (first.size == lower.size() && first.value != c) of_lower[first.value].push_back(c);
     }
   }
@@ -42,9 +42,9 @@ Variants make_variants() {
 
 }  // namespace
 
-text::CodePointSet with_other_case(const text::CodePointSet& set) {
+unicode::CodePointSet with_other_case(const unicode::CodePointSet& set) {
   static const Variants variants = make_variants();
-  text::CodePointSet out = set;
+  unicode::CodePointSet out = set;
   for (const auto& range : set.ranges()) {
     if (range.last - range.first < kFewCharacters) {
       for (char32_t c = range.first; c <= range.last; ++c) {

@@ -5,12 +5,12 @@
 #include "grammar/char_automaton.h"
 #include "grammar/regex/character_classes.h"
 #include "grammar/regex/letter_case.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar {
 namespace {
 
-using text::CodePointSet;
+using unicode::CodePointSet;
 
 constexpr std::int64_t kMuch = 1'000'000'000'000;  // counts beyond are all the same to a message
 
@@ -109,10 +109,10 @@ std::optional<char32_t> PatternText::hex(std::size_t from, std::size_t digits) c
 CodePointSet PatternText::property_escape(std::size_t at, bool negated) {
   std::string name;
   if (take('{')) {
-    while (at_ < text_.size() && text_[at_] != '}') text::append_utf8(name, text_[at_++]);
+    while (at_ < text_.size() && text_[at_] != '}') unicode::append_utf8(name, text_[at_++]);
     if (!take('}')) invalid(at, "\\p{{ is not closed");
   } else if (at_ < text_.size()) {
-    text::append_utf8(name, text_[at_++]);
+    unicode::append_utf8(name, text_[at_++]);
   }
   const auto known = properties_.find(name);
   const auto set = known != properties_.end() ? known->second : properties_.emplace(name, property(name)).first->second;

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "text/code_point_set.h"
+#include "unicode/code_point_set.h"
 
 namespace millrace::grammar {
 
@@ -51,21 +51,21 @@ class PatternText {
   std::optional<std::int64_t> number();  // decimal; a very large one is no larger than 10^12
   // What follows the backslash that stands at `at`: one character, or none and the set of a class. \u of a surrogate
   // without its partner is that surrogate.
-  std::optional<char32_t> escape(std::size_t at, text::CodePointSet& set);
+  std::optional<char32_t> escape(std::size_t at, unicode::CodePointSet& set);
   // What follows the '[' that stands at `at`, up to its ']'.
-  text::CodePointSet character_class(std::size_t at, bool ignores_case);
+  unicode::CodePointSet character_class(std::size_t at, bool ignores_case);
 
  private:
   std::optional<char32_t> hex_escape(std::size_t at, char32_t kind);
   std::optional<char32_t> hex(std::size_t from, std::size_t digits) const;
-  text::CodePointSet property_escape(std::size_t at, bool negated);
-  void class_item(text::CodePointSet& set);
-  std::optional<char32_t> class_character(text::CodePointSet& set);
+  unicode::CodePointSet property_escape(std::size_t at, bool negated);
+  void class_item(unicode::CodePointSet& set);
+  std::optional<char32_t> class_character(unicode::CodePointSet& set);
 
   const std::u32string_view text_;
   std::size_t at_ = 0;
   std::optional<Error> error_;
-  std::map<std::string, std::optional<text::CodePointSet>> properties_;  // that were asked for
+  std::map<std::string, std::optional<unicode::CodePointSet>> properties_;  // that were asked for
 };
 
 }  // namespace millrace::grammar

@@ -6,7 +6,7 @@
 
 #include "grammar/char_nfa.h"
 #include "grammar/regex/character_classes.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar {
 namespace {
@@ -169,7 +169,7 @@ class ExpressionWriter {
       const bool is_one =
           regex_.at(id).kind == Kind::kCharacter && ranges.size() == 1 && ranges[0].first == ranges[0].last;
       if (is_one) {
-        text::append_utf8(literal, ranges[0].first);
+        unicode::append_utf8(literal, ranges[0].first);
         continue;
       }
       end_literal();

@@ -7,13 +7,13 @@
 #include "grammar/regex/character_classes.h"
 #include "grammar/regex/letter_case.h"
 #include "grammar/regex/pattern_text.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::grammar {
 namespace {
 
 using Kind = RegexNode::Kind;
-using text::CodePointSet;
+using unicode::CodePointSet;
 
 // One pass with a stack of its own for open groups. After a failure the pattern is at its end.
 class RegexParser {
@@ -227,7 +227,7 @@ class RegexParser {
 }  // namespace
 
 Result<Regex> parse_regex(std::string_view pattern, const WorkLimits& limits, RegexFlags flags) {
-  if (!text::is_valid_utf8(pattern)) return grammar_invalid("the regex is not valid UTF-8");
+  if (!unicode::is_valid_utf8(pattern)) return grammar_invalid("the regex is not valid UTF-8");
   const std::u32string characters = characters_of(pattern);
   return RegexParser(characters, limits, flags).run();
 }

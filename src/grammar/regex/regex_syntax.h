@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "grammar/work_limits.h"
-#include "text/code_point_set.h"
+#include "unicode/code_point_set.h"
 
 namespace millrace::grammar {
 
@@ -18,7 +18,7 @@ struct RegexNode {
   enum class Kind : std::uint8_t { kCharacter, kSequence, kChoice, kRepeat, kTextStart, kTextEnd };
   Kind kind = Kind::kSequence;
   bool has_anchor = false;           // a kTextStart or kTextEnd stands in it
-  text::CodePointSet set;            // kCharacter: without surrogates
+  unicode::CodePointSet set;         // kCharacter: without surrogates
   std::vector<RegexNodeId> parts;    // kSequence, kChoice; kRepeat: one. All have smaller ids than this node.
   std::int64_t least = 0, most = 0;  // kRepeat; most -1: any number
 };

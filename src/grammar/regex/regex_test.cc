@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grammar/language_cases.h"
 #include "grammar/regex/character_classes.h"
+#include "grammar/testing/language_cases.h"
 
 namespace millrace::grammar {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "grammar/language_cases.h"
+#include "grammar/testing/language_cases.h"
 
 namespace millrace::grammar {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "loadtest/scripted_server.h"
+#include "loadtest/testing/scripted_server.h"
 
 namespace millrace::loadtest {
 namespace {

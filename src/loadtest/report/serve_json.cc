@@ -73,7 +73,7 @@ Json load_json(const RunFacts& facts) {
 }
 
 Json client_json(const RunFacts& facts) {
-  const loadgen::Distribution& lag = facts.figures->send_lag;
+  const metrics::Distribution& lag = facts.figures->send_lag;
   const double seconds = facts.run->seconds;
   return {
       {"cpu_share", seconds > 0.0 ? json_of(facts.run->client_cpu_s / seconds) : Json(nullptr)},

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "hub/http_client.h"
+#include "http/client/http_client.h"
 #include "loadtest/target.h"
 
 namespace millrace::loadtest {
@@ -21,7 +21,7 @@ class Getter {
 
  private:
   Target target_;
-  std::unique_ptr<hub::HttpClient> client_;
+  std::unique_ptr<http::HttpClient> client_;
 };
 
 }  // namespace millrace::loadtest

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "loadtest/scripted_server.h"
+#include "loadtest/testing/scripted_server.h"
 
 namespace millrace::loadtest {
 namespace {

@@ -6,14 +6,14 @@
 #include <span>
 
 #include "loadtest/watch/energy.h"
-#include "server/observe/metrics_reading.h"
+#include "metrics/prometheus_text.h"
 
 namespace millrace::loadtest {
 namespace {
 
+using metrics::MetricsReading;
 using report::ServerFacts;
 using report::ServerSamples;
-using server::observe::MetricsReading;
 
 constexpr std::size_t kReadingsOfAFamily = 20;
 constexpr double kUnknown = WatchedMetrics::kUnknown;

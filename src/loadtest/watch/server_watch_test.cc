@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "loadtest/scripted_server.h"
+#include "loadtest/testing/scripted_server.h"
 
 namespace millrace::loadtest {
 namespace {
@@ -55,8 +55,8 @@ struct Watched {
   std::map<std::string, double> counters() const { return {facts.counters.begin(), facts.counters.end()}; }
 };
 
-// Watches until /metrics was asked for `times` times or more. The first reading is the run's: where the run began later,
-// another reading might already lie between.
+// Watches until /metrics was asked for `times` times or more. The first reading is the run's: where the run began
+// later, another reading might already lie between.
 Watched watched(std::function<std::string(int)> text, int times, pid_t process = 0, const ServedModel& model = {},
                 double read_gb_s = 0.0) {
   Metrics metrics(std::move(text));

@@ -6,7 +6,7 @@
 namespace millrace::loadtest {
 namespace {
 
-using server::observe::MetricsReading;
+using metrics::MetricsReading;
 
 struct Watched {
   const char* metric;

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include "server/observe/metrics_reading.h"
+#include "metrics/prometheus_text.h"
 
 namespace millrace::loadtest {
 
@@ -22,9 +22,9 @@ struct WatchedMetrics {
   double read_bytes = kUnknown, step_seconds = kUnknown;
 };
 
-WatchedMetrics watched_metrics(const server::observe::MetricsReading& metrics);
+WatchedMetrics watched_metrics(const metrics::MetricsReading& metrics);
 
 // The tokens that the pages of all its models hold; does not change while a server lives. None where it does not say.
-std::optional<double> kv_capacity_tokens(const server::observe::MetricsReading& metrics);
+std::optional<double> kv_capacity_tokens(const metrics::MetricsReading& metrics);
 
 }  // namespace millrace::loadtest

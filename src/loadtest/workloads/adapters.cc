@@ -1,4 +1,4 @@
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "loadtest/prompt_source.h"
 
 namespace millrace::loadtest::workloads {
@@ -12,7 +12,7 @@ class Adapters final : public Workload {
   }
 
   Session session(std::uint64_t index) const override {
-    double left = decode::uniform(options_.seed, index, kModelChoice) * weight_;
+    double left = rng::uniform(options_.seed, index, kModelChoice) * weight_;
     std::size_t k = 0;
     for (; k + 1 < options_.models.size() && (left -= 1.0 / static_cast<double>(k + 1)) > 0.0; ++k) {
     }

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "loadtest/prompt_source.h"
 
 namespace millrace::loadtest::workloads {
@@ -19,7 +19,7 @@ class CopyHeavy final : public Workload {
   explicit CopyHeavy(const WorkloadOptions& options) : options_(options), prompts_(words_only(options)) {}
 
   Session session(std::uint64_t index) const override {
-    const double share = decode::uniform(options_.seed, index, kTextChoice);
+    const double share = rng::uniform(options_.seed, index, kTextChoice);
     Session session;
     Turn& turn = session.turns.emplace_back();
     Turn passage;

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "loadtest/prompt_source.h"
 
 namespace millrace::loadtest::workloads {
@@ -29,7 +29,7 @@ class JsonAnswers final : public Workload {
   explicit JsonAnswers(const WorkloadOptions& options) : options_(options) {}
 
   Session session(std::uint64_t index) const override {
-    const double share = decode::uniform(options_.seed, index, kTextChoice);
+    const double share = rng::uniform(options_.seed, index, kTextChoice);
     const Form& form = kForms[static_cast<std::size_t>(share * kForms.size()) % kForms.size()];
     Session session;
     Turn& turn = session.turns.emplace_back();

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "loadtest/prompt_source.h"
 
 namespace millrace::loadtest::workloads {
@@ -28,7 +28,7 @@ class SharedPrefix final : public Workload {
 
  private:
   std::uint64_t branch_of(std::uint64_t index) const {
-    double left = decode::uniform(options_.seed, index, kPrefixChoice) * weight_;
+    double left = rng::uniform(options_.seed, index, kPrefixChoice) * weight_;
     std::int64_t k = 1;
     for (; k < options_.prefixes && (left -= 1.0 / static_cast<double>(k)) > 0.0; ++k) {
     }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "decode/counter_rng.h"
+#include "base/counter_rng.h"
 #include "loadtest/foreign_json.h"
 #include "loadtest/prompt_source.h"
 #include "loadtest/recorded_request.h"
@@ -29,8 +29,8 @@ class ShapedLengths final : public Workload {
   static constexpr std::int64_t kMin = 4, kMax = 2048;  // vLLM leaves out what is shorter or longer
 
   std::int64_t length(double mean, std::uint64_t index, std::uint64_t stream) const {
-    const double u = std::max(decode::uniform(options_.seed, 2 * index, stream), 1e-12);
-    const double angle = 2.0 * 3.14159265358979323846 * decode::uniform(options_.seed, 2 * index + 1, stream);
+    const double u = std::max(rng::uniform(options_.seed, 2 * index, stream), 1e-12);
+    const double angle = 2.0 * 3.14159265358979323846 * rng::uniform(options_.seed, 2 * index + 1, stream);
     const double normal = std::sqrt(-2.0 * std::log(u)) * std::cos(angle);
     const double mu = std::log(mean) - 0.5 * kDeviation * kDeviation;
     return std::clamp(static_cast<std::int64_t>(std::exp(mu + kDeviation * normal)), kMin, kMax);
@@ -50,7 +50,7 @@ class Conversations final : public Workload {
   Conversations(std::uint64_t seed, std::vector<Pair> pairs) : seed_(seed), pairs_(std::move(pairs)) {}
 
   Session session(std::uint64_t index) const override {
-    const double share = decode::uniform(seed_, index, kTextChoice);
+    const double share = rng::uniform(seed_, index, kTextChoice);
     const Pair& pair = pairs_[static_cast<std::size_t>(share * static_cast<double>(pairs_.size())) % pairs_.size()];
     Session session;
     Turn& turn = session.turns.emplace_back();

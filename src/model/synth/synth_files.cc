@@ -8,7 +8,7 @@
 #include "checkpoint/safetensors_writer.h"
 #include "model/synth/synth_data.h"
 #include "model/synth/synth_model.h"
-#include "text/tokenizer_json_writer.h"
+#include "text/containers/tokenizer_json_writer.h"
 
 namespace millrace::model {
 namespace {

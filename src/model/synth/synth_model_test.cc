@@ -8,7 +8,7 @@
 
 #include "model/memory_plan.h"
 #include "model/synth/normal_noise.h"
-#include "model/test_runner.h"
+#include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sched/scheduler_harness.h"
+#include "sched/testing/scheduler_harness.h"
 
 namespace millrace::sched {
 namespace {

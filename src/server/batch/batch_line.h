@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "http/message.h"
-#include "server/json.h"
 
 namespace millrace::server::batch {
 

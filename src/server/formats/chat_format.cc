@@ -32,7 +32,7 @@ class ChatFormat final : public AnswerFormat {
     const bool ends = answer.finish != engine::FinishReason::kNone;
     produced_ += static_cast<std::int64_t>(piece.tokens.size());
     std::vector<std::string> deltas;
-    for (const PartEvent& event : piece.events) {
+    for (const chat::PartEvent& event : piece.events) {
       if (std::string said = delta(event); !said.empty()) deltas.push_back(std::move(said));
     }
     const bool tells = ends || !piece.scores.empty() || task_.fields.return_token_ids;
@@ -71,7 +71,7 @@ class ChatFormat final : public AnswerFormat {
 
  private:
   // Under both names: vLLM's and, before it, DeepSeek's.
-  Json message(const AnswerParts& parts) const {
+  Json message(const chat::AnswerParts& parts) const {
     Json out = {{"role", "assistant"},
                 {"content", parts.content.empty() && !parts.calls.empty() ? Json() : Json(parts.content)},
                 {"refusal", nullptr}};
@@ -79,29 +79,29 @@ class ChatFormat final : public AnswerFormat {
       out["reasoning_content"] = parts.reasoning;
       out["reasoning"] = parts.reasoning;
     }
-    for (const ToolCall& call : parts.calls) {
+    for (const chat::ToolCall& call : parts.calls) {
       out["tool_calls"].push_back(
           {{"id", call.id}, {"type", "function"}, {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
     }
     return out;
   }
   // The members of a chunk's delta; empty: nothing is said.
-  std::string delta(const PartEvent& event) const {
+  std::string delta(const chat::PartEvent& event) const {
     switch (event.kind) {
-      case PartEvent::Kind::kContent: return R"("content":)" + json_string(event.text);
-      case PartEvent::Kind::kReasoning: {
+      case chat::PartEvent::Kind::kContent: return R"("content":)" + json_string(event.text);
+      case chat::PartEvent::Kind::kReasoning: {
         if (!task_.fields.include_reasoning) return {};
         const std::string text = json_string(event.text);
         return R"("reasoning_content":)" + text + R"(,"reasoning":)" + text;
       }
-      case PartEvent::Kind::kCallBegin:
+      case chat::PartEvent::Kind::kCallBegin:
         return fmt::format(
             R"("tool_calls":[{{"index":{},"id":{},"type":"function","function":{{"name":{},"arguments":""}}}}])",
             event.call, json_string(event.id), json_string(event.text));
-      case PartEvent::Kind::kCallArguments:
+      case chat::PartEvent::Kind::kCallArguments:
         return fmt::format(R"("tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}])", event.call,
                            json_string(event.text));
-      case PartEvent::Kind::kCallEnd: break;
+      case chat::PartEvent::Kind::kCallEnd: break;
     }
     return {};
   }

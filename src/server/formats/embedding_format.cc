@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "base/base64.h"
 #include "server/formats/openai_parts.h"
-#include "text/base64.h"
 
 namespace millrace::server {
 namespace {
@@ -25,7 +25,7 @@ class EmbeddingFormat final : public AnswerFormat {
       if (task_.fields.embedding_base64) {
         std::string bytes(answer.embedding.size() * sizeof(float), '\0');
         std::memcpy(bytes.data(), answer.embedding.data(), bytes.size());
-        embedding = text::encode_base64(bytes);
+        embedding = encode_base64(bytes);
       } else {
         embedding = answer.embedding;
       }

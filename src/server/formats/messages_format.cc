@@ -20,15 +20,15 @@ class MessagesFormat final : public AnswerFormat {
   void begin(std::string& out) override {
     append_named_event(out, "message_start", {{"type", "message_start"}, {"message", message(Json::array(), nullptr)}});
     // Where nothing but text can come, its block is there at once.
-    if (task_.reading.plain()) open_block(PartEvent::Kind::kContent, text_block(""), out);
+    if (task_.reading.plain()) open_block(chat::PartEvent::Kind::kContent, text_block(""), out);
   }
 
   void add(const Answer&, const Piece& piece, std::string& out) override {
-    for (const PartEvent& event : piece.events) add_event(event, out);
+    for (const chat::PartEvent& event : piece.events) add_event(event, out);
   }
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
-    if (blocks_ == 0) open_block(PartEvent::Kind::kContent, text_block(""), out);
+    if (blocks_ == 0) open_block(chat::PartEvent::Kind::kContent, text_block(""), out);
     close_block(out);
     append_named_event(
         out, "message_delta",
@@ -45,14 +45,14 @@ class MessagesFormat final : public AnswerFormat {
   std::string_view keep_alive() const noexcept override { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
 
   Json whole(const std::vector<Answer>& answers) override {
-    const AnswerParts& parts = answers[0].parts;
+    const chat::AnswerParts& parts = answers[0].parts;
     Json content = Json::array();
     if (!parts.reasoning.empty() && task_.fields.include_reasoning) {
       content.push_back({{"type", "thinking"}, {"thinking", parts.reasoning}, {"signature", ""}});
     }
     if (!parts.content.empty() || (content.empty() && parts.calls.empty()))
       content.push_back(text_block(parts.content));
-    for (const ToolCall& call : parts.calls) {
+    for (const chat::ToolCall& call : parts.calls) {
       content.push_back(
           {{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", input_of(call.arguments)}});
     }
@@ -67,7 +67,7 @@ class MessagesFormat final : public AnswerFormat {
     return parsed && parsed->is_object() ? *parsed : Json::object();
   }
 
-  void open_block(PartEvent::Kind kind, const Json& block, std::string& out) {
+  void open_block(chat::PartEvent::Kind kind, const Json& block, std::string& out) {
     close_block(out);
     open_ = kind;
     append_named_event(out, "content_block_start",
@@ -75,7 +75,7 @@ class MessagesFormat final : public AnswerFormat {
   }
   void close_block(std::string& out) {
     if (!open_) return;
-    if (open_ == PartEvent::Kind::kReasoning) add_delta("signature_delta", "signature", "", out);
+    if (open_ == chat::PartEvent::Kind::kReasoning) add_delta("signature_delta", "signature", "", out);
     append_named_event(out, "content_block_stop", {{"type", "content_block_stop"}, {"index", blocks_ - 1}});
     open_.reset();
   }
@@ -86,8 +86,8 @@ class MessagesFormat final : public AnswerFormat {
                    type, member, json_string(text));
     out += "\n\n";
   }
-  void add_event(const PartEvent& event, std::string& out) {
-    using enum PartEvent::Kind;
+  void add_event(const chat::PartEvent& event, std::string& out) {
+    using enum chat::PartEvent::Kind;
     switch (event.kind) {
       case kReasoning:
         if (!task_.fields.include_reasoning) return;
@@ -139,8 +139,8 @@ class MessagesFormat final : public AnswerFormat {
 
   const GenerationTask& task_;
   const std::string id_;
-  int blocks_ = 0;                       // begun
-  std::optional<PartEvent::Kind> open_;  // what the last one is for, while it is open
+  int blocks_ = 0;                             // begun
+  std::optional<chat::PartEvent::Kind> open_;  // what the last one is for, while it is open
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ void ResponseItems::open(Kind kind, const Emit& emit) {
 
 void ResponseItems::begin_message(const Emit& emit) { open(Kind::kContent, emit); }
 
-void ResponseItems::add(const PartEvent& event, const Emit& emit) {
+void ResponseItems::add(const chat::PartEvent& event, const Emit& emit) {
   const auto delta = [&](const char* type, bool with_part) {
     text_ += event.text;
     Json fields = place(with_part);

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "server/answer_parts.h"
-#include "server/json.h"
+#include "base/json.h"
+#include "chat/answer_parts.h"
 
 namespace millrace::server {
 
@@ -19,7 +19,7 @@ class ResponseItems {
   // Items are named after `id`.
   ResponseItems(std::string id, bool shows_reasoning) : id_(std::move(id)), shows_reasoning_(shows_reasoning) {}
 
-  void add(const PartEvent& event, const Emit& emit);
+  void add(const chat::PartEvent& event, const Emit& emit);
   // A message that may still be empty.
   void begin_message(const Emit& emit);
   // The answer has ended; without a word there is an empty message. "completed" or "incomplete".
@@ -27,7 +27,7 @@ class ResponseItems {
   const Json& done() const noexcept { return done_; }  // [items]
 
  private:
-  using Kind = PartEvent::Kind;
+  using Kind = chat::PartEvent::Kind;
   void open(Kind kind, const Emit& emit);
   void close(const char* status, const Emit& emit);
   Json item(const char* status, bool whole) const;

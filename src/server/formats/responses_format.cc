@@ -19,7 +19,7 @@ class ResponsesFormat final : public AnswerFormat {
   }
 
   void add(const Answer&, const Piece& piece, std::string& out) override {
-    for (const PartEvent& said : piece.events) items_.add(said, emit_to(out));
+    for (const chat::PartEvent& said : piece.events) items_.add(said, emit_to(out));
   }
 
   void end(const std::vector<Answer>& answers, std::string& out) override {
@@ -36,15 +36,15 @@ class ResponsesFormat final : public AnswerFormat {
   }
 
   Json whole(const std::vector<Answer>& answers) override {
-    using enum PartEvent::Kind;
-    const AnswerParts& parts = answers[0].parts;
+    using enum chat::PartEvent::Kind;
+    const chat::AnswerParts& parts = answers[0].parts;
     const auto nobody = [](const std::string&, const Json&) {};
-    const auto say = [&](PartEvent::Kind kind, const std::string& text, const std::string& id = {}) {
+    const auto say = [&](chat::PartEvent::Kind kind, const std::string& text, const std::string& id = {}) {
       items_.add({.kind = kind, .call = 0, .text = text, .id = id}, nobody);
     };
     if (!parts.reasoning.empty()) say(kReasoning, parts.reasoning);
     if (!parts.content.empty()) say(kContent, parts.content);
-    for (const ToolCall& call : parts.calls) {
+    for (const chat::ToolCall& call : parts.calls) {
       say(kCallBegin, call.name, call.id);
       say(kCallArguments, call.arguments);
     }

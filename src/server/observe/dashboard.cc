@@ -9,22 +9,22 @@ namespace {
 // What changed of one model.
 class Change {
  public:
-  Change(const MetricsReading& before, const MetricsReading& after, std::string model)
+  Change(const metrics::MetricsReading& before, const metrics::MetricsReading& after, std::string model)
       : before_(before), after_(after), labels_{{"model_name", std::move(model)}} {}
 
   double now(std::string_view name) const { return after_.sum(name, labels_); }
-  double of(std::string_view name, MetricsReading::Labels more = {}) const {
+  double of(std::string_view name, metrics::MetricsReading::Labels more = {}) const {
     more.insert(labels_.begin(), labels_.end());
     return std::max(0.0, after_.sum(name, more) - before_.sum(name, more));  // a server that began anew counts from 0
   }
   double quantile(double q, std::string_view histogram) const {
-    return histogram_quantile(q, before_.buckets(histogram, labels_), after_.buckets(histogram, labels_));
+    return metrics::histogram_quantile(q, before_.buckets(histogram, labels_), after_.buckets(histogram, labels_));
   }
 
  private:
-  const MetricsReading& before_;
-  const MetricsReading& after_;
-  const MetricsReading::Labels labels_;
+  const metrics::MetricsReading& before_;
+  const metrics::MetricsReading& after_;
+  const metrics::MetricsReading::Labels labels_;
 };
 
 ModelView view_of(const Change& change, double seconds, bool first) {
@@ -63,11 +63,12 @@ ModelView view_of(const Change& change, double seconds, bool first) {
 
 }  // namespace
 
-std::vector<ModelView> views_of(const MetricsReading& before, const MetricsReading& after, double seconds) {
+std::vector<ModelView> views_of(const metrics::MetricsReading& before, const metrics::MetricsReading& after,
+                                double seconds) {
   std::set<std::string> models;
   const auto it = after.samples().find("vllm:num_requests_running");
   if (it == after.samples().end()) return {};
-  for (const Sample& sample : it->second) {
+  for (const metrics::Sample& sample : it->second) {
     if (const auto label = sample.labels.find("model_name"); label != sample.labels.end()) models.insert(label->second);
   }
   const bool first = before.samples().empty();

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "server/observe/metrics_reading.h"
+#include "metrics/prometheus_text.h"
 
 namespace millrace::server::observe {
 
@@ -24,6 +24,7 @@ struct ModelView {
 };
 
 // By name. `before` may be empty.
-std::vector<ModelView> views_of(const MetricsReading& before, const MetricsReading& after, double seconds);
+std::vector<ModelView> views_of(const metrics::MetricsReading& before, const metrics::MetricsReading& after,
+                                double seconds);
 
 }  // namespace millrace::server::observe

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/thread_name.h"
-#include "text/unicode.h"
+#include "unicode/code_points.h"
 
 namespace millrace::server::observe {
 namespace {
@@ -51,8 +51,8 @@ std::string escape_controls(std::string_view text) {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const text::Utf8Unit unit = text::next_utf8_unit(text.substr(i));
-    const std::size_t length = unit.kind == text::Utf8Unit::Kind::kCharacter ? unit.size : 0;
+    const unicode::Utf8Unit unit = unicode::next_utf8_unit(text.substr(i));
+    const std::size_t length = unit.kind == unicode::Utf8Unit::Kind::kCharacter ? unit.size : 0;
     if (byte == '\n' || byte == '\r' || byte == '\t') {
       out += byte == '\n' ? "\\n" : byte == '\r' ? "\\r" : "\\t";
     } else if (byte < 0x20 || byte == 0x7f || length == 0) {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/observe/access_log.h"
-#include "server/observe/observed_run.h"
+#include "server/observe/testing/observed_run.h"
 
 namespace millrace::server::observe {
 namespace {

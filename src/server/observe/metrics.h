@@ -14,7 +14,7 @@
 #include "engine/step_report.h"
 #include "engine/utilization.h"
 #include "http/message.h"
-#include "loadgen/objective.h"
+#include "metrics/slo.h"
 #include "server/observe/request_record.h"
 
 namespace millrace::server::observe {
@@ -23,7 +23,7 @@ class LabelValues;
 class MetricFamilies;
 class ModelMetrics;
 
-using loadgen::Objective;  // of several answers, each must keep it
+using metrics::Objective;  // of several answers, each must keep it
 
 struct MetricsConfig {
   std::string version;

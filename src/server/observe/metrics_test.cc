@@ -1,5 +1,5 @@
 #include "server/observe/metrics.h"
-#include "loadgen/step_meter.h"
+#include "engine/load/step_meter.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 #include <set>
 #include <thread>
 
+#include "metrics/prometheus_text.h"
 #include "server/observe/dashboard.h"
 #include "server/observe/explain.h"
 #include "server/observe/metric_aliases.h"
 #include "server/observe/metric_table.h"
-#include "server/observe/metrics_reading.h"
-#include "server/observe/observed_run.h"
+#include "server/observe/testing/observed_run.h"
 
 namespace millrace::server::observe {
 namespace {
@@ -55,9 +55,9 @@ class MetricsTest : public testing::Test {
     run.engine->observe([this](const engine::StepReport& report) { metrics_->step("tiny", report); });
     run.on_end = [this](const RequestRecord& record) { metrics_->request(record); };
   }
-  MetricsReading read(const Snapshot& snapshot = {}) {
+  metrics::MetricsReading read(const Snapshot& snapshot = {}) {
     text_ = metrics_->text(snapshot);
-    return MetricsReading::parse(text_).or_throw();
+    return metrics::MetricsReading::parse(text_).or_throw();
   }
   std::optional<Metrics> metrics_;
   std::string text_;
@@ -68,7 +68,7 @@ TEST_F(MetricsTest, CountsWhatAnEngineDid) {
   observe(run);
   for (int i = 0; i < 3; ++i) run.submit(40 + i, 10, i + 1);
   run.run();
-  const MetricsReading reading = read();
+  const metrics::MetricsReading reading = read();
   EXPECT_EQ(reading.sum("vllm:prompt_tokens_total"), 40 + 41 + 42);
   EXPECT_EQ(reading.sum("vllm:generation_tokens_total"), 30);
   EXPECT_EQ(reading.sum("vllm:request_success_total", {{"finished_reason", "length"}}), 3);
@@ -102,7 +102,7 @@ TEST_F(MetricsTest, ShowsOnADashboardWhatHappenedBetweenTwoReadings) {
   observe(run);
   run.submit(40, 11);
   run.run();
-  const MetricsReading before = read();
+  const metrics::MetricsReading before = read();
   for (int i = 0; i < 2; ++i) run.submit(50, 21, i + 2);
   run.run();
   const auto views = views_of(before, read(), 2.0);
@@ -124,7 +124,7 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   observe(run);
   run.submit(1, 4);
   double bytes = 0.0, operations = 0.0, seconds = 0.0;
-  run.engine->measure(loadgen::StepMeter(tiny_spec(), 1e6, 256.0));
+  run.engine->measure(engine::load::StepMeter(tiny_spec(), 1e6, 256.0));
   run.engine->observe([&](const engine::StepReport& report) {
     metrics_->step("tiny", report);
     bytes += report.workload.read_bytes;
@@ -138,7 +138,7 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   const Snapshot snapshot{
       .engines = {{.model = "tiny", .last_step_age_seconds = 3.5, .paused = 2, .kv_runs = {100, 75, 50}}},
       .connections = 5};
-  const MetricsReading reading = read(snapshot);
+  const metrics::MetricsReading reading = read(snapshot);
   EXPECT_NEAR(reading.sum("millrace:memory_bandwidth_utilization"), bytes / seconds / 1e9, 1e-9);
   EXPECT_NEAR(reading.sum("millrace:compute_utilization"), operations / seconds / 1e9, 1e-9);
   EXPECT_EQ(reading.sum("vllm:estimated_read_bytes_per_gpu_total"), bytes);
@@ -154,7 +154,7 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
 TEST_F(MetricsTest, WindowsBoundWhatIsRead) {
   model::ModelSpec spec = tiny_spec();
   spec.layers[1].attention.window = 4;
-  const loadgen::StepMeter meter(spec, 0.0, 100.0);
+  const engine::load::StepMeter meter(spec, 0.0, 100.0);
   const engine::RowReport row{.first = 6, .tokens = 2};
   engine::StepReport report{.prefill_tokens = 2, .kv_tokens_read = 8, .kv_tokens_attended = 7 + 8};
   report.rows = std::span(&row, 1);
@@ -172,7 +172,7 @@ TEST_F(MetricsTest, LabelsStayBoundedWhateverClientsSend) {
     metrics_->request({.model = "model" + std::to_string(i), .tenant = "tenant" + std::to_string(i)});
   }
   metrics_->http({.method = "GET", .path = "/\"x\n", .status = 404}, "");
-  const MetricsReading reading = read();
+  const metrics::MetricsReading reading = read();
   EXPECT_EQ(reading.sum("http_requests_total"), 1001);
   EXPECT_EQ(reading.sum("vllm:admission_rejections_total", {{"reason", "other"}}), 1000 - 32);
   EXPECT_EQ(reading.sum("millrace:tenant_requests_total", {{"tenant", "other"}}),

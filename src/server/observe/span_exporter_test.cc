@@ -7,7 +7,7 @@
 #include <set>
 
 #include "http/server.h"
-#include "server/observe/observed_run.h"
+#include "server/observe/testing/observed_run.h"
 
 namespace millrace::server::observe {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "server/observe/observed_run.h"
+#include "server/observe/testing/observed_run.h"
 
 namespace millrace::server::observe {
 namespace {

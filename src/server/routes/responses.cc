@@ -1,3 +1,4 @@
+#include "chat/chat_request.h"
 #include "server/constraint_fields.h"
 #include "server/formats/responses_format.h"
 #include "server/generation.h"
@@ -6,7 +7,6 @@
 #include "server/reasoning_fields.h"
 #include "server/route.h"
 #include "server/tool_fields.h"
-#include "text/chat_request.h"
 
 namespace millrace::server::routes {
 namespace {
@@ -129,7 +129,7 @@ Json flat_tools_shape() {
   Json properties = {{"type", {{"const", "function"}}}};
   properties.update(function_shape());
   const Json function = {{"type", "object"}, {"required", {"type", "name"}}, {"properties", std::move(properties)}};
-  return {{"type", {"array", "null"}}, {"items", function}, {"maxItems", text::ChatLimits::kTools}};
+  return {{"type", {"array", "null"}}, {"items", function}, {"maxItems", chat::ChatLimits::kTools}};
 }
 
 Result<void> read_text_format(Fields& to, const Json& value) {

@@ -1,5 +1,5 @@
+#include "text/containers/tokenizer_components.h"
 #include "text/replace_all.h"
-#include "text/tokenizer_components.h"
 
 // {"type": "BPEDecoder", "suffix": "</w>"}: the suffix of a word becomes a space, that of the last string nothing.
 namespace millrace::text::decoders {

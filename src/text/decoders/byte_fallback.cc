@@ -1,7 +1,7 @@
 #include "text/byte_fallback.h"
 
-#include "text/tokenizer_components.h"
-#include "text/unicode.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/code_points.h"
 
 // {"type": "ByteFallback"}: "<0xXX>" tokens are bytes. A run of them is text only if all of it is UTF-8, else one
 // U+FFFD a byte; so it is held until it ends.
@@ -32,10 +32,10 @@ class Stage final : public DecodeStage {
  private:
   void flush() {
     if (run_.empty()) return;
-    if (is_valid_utf8(run_)) {
+    if (unicode::is_valid_utf8(run_)) {
       emit(run_, true);
     } else {
-      for (std::size_t i = 0; i < run_.size(); ++i) emit(kReplacementCharacter, true);
+      for (std::size_t i = 0; i < run_.size(); ++i) emit(unicode::kReplacementCharacter, true);
     }
     run_.clear();
   }

@@ -1,6 +1,6 @@
-#include "text/byte_alphabet.h"
-#include "text/tokenizer_components.h"
-#include "text/utf8_assembler.h"
+#include "text/bpe/byte_alphabet.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/utf8_assembler.h"
 
 // {"type": "ByteLevel"}: spellings in GPT-2's byte alphabet become bytes, all of them one text. A token with a
 // character that is not in the alphabet stands for its own UTF-8.
@@ -31,7 +31,7 @@ class Stage final : public DecodeStage {
     first_ = false;
   }
 
-  Utf8Assembler text_;
+  unicode::Utf8Assembler text_;
   std::string bytes_;
   bool first_ = true;
 };

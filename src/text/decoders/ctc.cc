@@ -1,6 +1,6 @@
+#include "text/containers/tokenizer_components.h"
 #include "text/decoder_cleanup.h"
 #include "text/replace_all.h"
-#include "text/tokenizer_components.h"
 
 // {"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": true}: speech models; repeated strings
 // count once.

@@ -1,5 +1,5 @@
+#include "text/containers/tokenizer_components.h"
 #include "text/replace_all.h"
-#include "text/tokenizer_components.h"
 
 // {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}: the symbol is a space again, and nothing
 // in the first string when one was put there.

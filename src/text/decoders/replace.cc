@@ -1,5 +1,5 @@
+#include "text/containers/tokenizer_components.h"
 #include "text/replace_all.h"
-#include "text/tokenizer_components.h"
 
 // {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, within each string.
 namespace millrace::text::decoders {

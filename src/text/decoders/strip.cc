@@ -1,5 +1,5 @@
-#include "text/tokenizer_components.h"
-#include "text/unicode.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/code_points.h"
 
 // {"type": "Strip", "content": " ", "start": 1, "stop": 0}: up to so many `content` characters less at the ends of each
 // string.
@@ -64,7 +64,7 @@ class Stage final : public DecodeStage {
 
 void read(const JsonNode& node, TokenizerParts& parts) {
   Options options{short_text(node["content"]), node["start"].integer(), node["stop"].integer()};
-  if (options.content.empty() || code_point_at(options.content, 0).size != options.content.size()) {
+  if (options.content.empty() || unicode::code_point_at(options.content, 0).size != options.content.size()) {
     node["content"].wrong("one character");
   }
   for (const char* end : {"start", "stop"}) {

@@ -1,5 +1,5 @@
+#include "text/containers/tokenizer_components.h"
 #include "text/decoder_cleanup.h"
-#include "text/tokenizer_components.h"
 
 // {"type": "WordPiece", "prefix": "##", "cleanup": true}: a space before every string but the first, or the prefix
 // gone.

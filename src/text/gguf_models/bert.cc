@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "text/gguf_tokens.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/gguf_tokens.h"
+#include "text/containers/tokenizer_components.h"
 #include "text/word_piece_model.h"
 
 // WordPiece. Converters write U+2581 in front of tokens that begin a word and drop the "##" of those that continue one;

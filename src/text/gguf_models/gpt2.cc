@@ -1,8 +1,8 @@
-#include "text/bpe_model.h"
-#include "text/gguf_pre_tokenizers.h"
-#include "text/gguf_tokens.h"
-#include "text/named_merges.h"
-#include "text/tokenizer_components.h"
+#include "text/bpe/bpe_model.h"
+#include "text/bpe/named_merges.h"
+#include "text/containers/gguf_pre_tokenizers.h"
+#include "text/containers/gguf_tokens.h"
+#include "text/containers/tokenizer_components.h"
 
 // Byte-level BPE with merges; tokenizer.ggml.pre names the pre-tokenizer.
 namespace millrace::text::gguf_models {

@@ -1,7 +1,7 @@
-#include "text/bpe_model.h"
-#include "text/gguf_tokens.h"
-#include "text/score_merges.h"
-#include "text/tokenizer_components.h"
+#include "text/bpe/bpe_model.h"
+#include "text/bpe/score_merges.h"
+#include "text/containers/gguf_tokens.h"
+#include "text/containers/tokenizer_components.h"
 
 // SentencePiece BPE: scores in place of merges. Text is prepared as the converted tokenizer.json of these models does;
 // a file with rules of its own as SentencePiece does.

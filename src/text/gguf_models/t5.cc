@@ -1,4 +1,4 @@
-#include "text/gguf_tokens.h"
+#include "text/containers/gguf_tokens.h"
 
 // SentencePiece Unigram, with the defaults of T5: no BOS, EOS behind the text.
 namespace millrace::text::gguf_models {

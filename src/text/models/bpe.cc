@@ -1,8 +1,8 @@
 #include <simdjson.h>
 
-#include "text/bpe_model.h"
-#include "text/named_merges.h"
-#include "text/tokenizer_components.h"
+#include "text/bpe/bpe_model.h"
+#include "text/bpe/named_merges.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "BPE", "vocab": {"a": 0, ...}, "merges": ["a b" or ["a", "b"], ...], ...}
 namespace millrace::text::models {

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.5], ...], "byte_fallback": false}
 namespace millrace::text::models {

@@ -1,6 +1,6 @@
 #include "text/word_level_model.h"
 
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "WordLevel", "unk_token": "<unk>", "vocab": {"the": 0, ...}}
 namespace millrace::text::models {

@@ -1,6 +1,6 @@
 #include "text/word_piece_model.h"
 
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
 // "vocab": {"the": 0, "##s": 1, ...}}

@@ -1,7 +1,7 @@
 #include "text/character_rewriting.h"
-#include "text/normalization_classes.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 #include "text/unicode_normalization.h"
+#include "unicode/normalization_classes.h"
 
 // {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase":
 // true}: what the first BERT did to text. strip_accents: null is as lowercase.
@@ -15,8 +15,8 @@ bool is_chinese(char32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-bool is_removed(char32_t c) { return (normalization_classes(c) & kUnclean) != 0; }
-bool becomes_space(char32_t c) { return c != ' ' && (unicode_classes(c) & kSpace) && !is_removed(c); }
+bool is_removed(char32_t c) { return (unicode::normalization_classes(c) & unicode::kUnclean) != 0; }
+bool becomes_space(char32_t c) { return c != ' ' && (unicode::unicode_classes(c) & unicode::kSpace) && !is_removed(c); }
 
 constexpr FirstBytes kControls = FirstBytes::of([](char32_t c) { return c < ' ' || c == 0x7F; });
 
@@ -38,7 +38,7 @@ class BertNormalizer final : public Normalizer {
     if (isolates_chinese_) {
       rewrite_characters(text, kBeyondAscii, is_chinese, [](char32_t c, std::string& out) {
         out.push_back(' ');
-        append_utf8(out, c);
+        unicode::append_utf8(out, c);
         out.push_back(' ');
       });
     }
@@ -52,12 +52,12 @@ class BertNormalizer final : public Normalizer {
     if (lowercases_) {
       for (char& c : text.bytes()) c = static_cast<char>(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
     }
-    const int asked = (nfd_ ? kNonspacingMark : 0) | (lowercases_ ? kHasLowerCase : 0);
+    const int asked = (nfd_ ? unicode::kNonspacingMark : 0) | (lowercases_ ? unicode::kHasLowerCase : 0);
     rewrite_characters(
-        text, kBeyondAscii, [=](char32_t c) { return (normalization_classes(c) & asked) != 0; },
+        text, kBeyondAscii, [=](char32_t c) { return (unicode::normalization_classes(c) & asked) != 0; },
         [this](char32_t c, std::string& out) {
-          if (nfd_ && (normalization_classes(c) & kNonspacingMark)) return;
-          append_lower_case(out, c);
+          if (nfd_ && (unicode::normalization_classes(c) & unicode::kNonspacingMark)) return;
+          unicode::append_lower_case(out, c);
         });
   }
 

@@ -1,6 +1,6 @@
-#include "text/byte_alphabet.h"
+#include "text/bpe/byte_alphabet.h"
 #include "text/character_rewriting.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "ByteLevel"}: bytes spelled in GPT-2's alphabet.
 namespace millrace::text::normalizers {
@@ -17,7 +17,7 @@ class ByteLevel final : public Normalizer {
         text, kFirstOfBytes, [](char32_t c) { return !spells_itself(c); },
         [](char32_t c, std::string& out) {
           std::string bytes;
-          append_utf8(bytes, c);
+          unicode::append_utf8(bytes, c);
           out += spelling_of_bytes(bytes);
         });
   }

@@ -1,6 +1,6 @@
 #include "text/character_rewriting.h"
-#include "text/normalization_classes.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/normalization_classes.h"
 
 // {"type": "Lowercase"}
 namespace millrace::text::normalizers {
@@ -11,8 +11,9 @@ class Lowercase final : public Normalizer {
   void apply(MarkedText& text) const override {
     for (char& c : text.bytes()) c = static_cast<char>(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
     rewrite_characters(
-        text, kBeyondAscii, [](char32_t c) { return (normalization_classes(c) & kHasLowerCase) != 0; },
-        [](char32_t c, std::string& out) { append_lower_case(out, c); });
+        text, kBeyondAscii,
+        [](char32_t c) { return (unicode::normalization_classes(c) & unicode::kHasLowerCase) != 0; },
+        [](char32_t c, std::string& out) { unicode::append_lower_case(out, c); });
   }
 };
 

@@ -1,4 +1,4 @@
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 #include "text/unicode_normalization.h"
 
 // {"type": "NFC"}

@@ -1,5 +1,5 @@
 #include "text/character_rewriting.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "Nmt"}: the part of SentencePiece's nmt_nfkc rules that is not NFKC: controls go, other spaces become " ".
 namespace millrace::text::normalizers {

@@ -1,10 +1,10 @@
 #include <utf8proc.h>
 
-#include "text/base64.h"
+#include "base/base64.h"
 #include "text/character_rewriting.h"
 #include "text/charsmap.h"
-#include "text/tokenizer_components.h"
-#include "text/unicode.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/code_points.h"
 
 // {"type": "Precompiled", "precompiled_charsmap": base64}: SentencePiece's rules, as Hugging Face applies them: a short
 // grapheme cluster becomes what the first rule for a beginning of it says, others are taken character by character.
@@ -16,10 +16,10 @@ constexpr std::size_t kShortCluster = 5;  // bytes
 // The end of the extended grapheme cluster (Unicode Standard Annex 29) that begins at `at`.
 std::size_t cluster_end(std::string_view text, std::size_t at) {
   utf8proc_int32_t state = 0;
-  CodePoint last = code_point_at(text, at);
+  unicode::CodePoint last = unicode::code_point_at(text, at);
   at += last.size;
   while (at < text.size()) {
-    const CodePoint next = code_point_at(text, at);
+    const unicode::CodePoint next = unicode::code_point_at(text, at);
     if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(last.value),
                                          static_cast<utf8proc_int32_t>(next.value), &state)) {
       break;
@@ -87,7 +87,7 @@ class Precompiled final : public Normalizer {
     bool touched = false;
     const std::size_t before = out.changes.size();
     for (std::size_t at = 0; at < cluster.size();) {
-      const CodePoint c = code_point_at(cluster, at);
+      const unicode::CodePoint c = unicode::code_point_at(cluster, at);
       const Charsmap::Rule rule = rules_.shortest(cluster.substr(at, c.size));
       at += c.size;
       touched = touched || rule.size > 0;
@@ -106,7 +106,7 @@ class Precompiled final : public Normalizer {
   static void replace(std::size_t characters, std::string_view text, Stretch& out) {
     std::size_t written = 0;
     for (std::size_t at = 0; at < text.size(); ++written) {
-      const CodePoint c = code_point_at(text, at);
+      const unicode::CodePoint c = unicode::code_point_at(text, at);
       at += c.size;
       out.changes.push_back({c.value, written < characters ? 0 : 1});
     }
@@ -126,8 +126,8 @@ class Precompiled final : public Normalizer {
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t end = cluster_end(bytes, at);
       if (!rewrite(bytes.substr(at, end - at), all)) {
-        for (; at < end; at += code_point_at(bytes, at).size) {
-          all.changes.push_back({code_point_at(bytes, at).value, 0});
+        for (; at < end; at += unicode::code_point_at(bytes, at).size) {
+          all.changes.push_back({unicode::code_point_at(bytes, at).value, 0});
         }
       }
       at = end;

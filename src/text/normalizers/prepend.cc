@@ -1,4 +1,4 @@
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "Prepend", "prepend": "\u2581"}: in front of a text that is not empty.
 namespace millrace::text::normalizers {

@@ -1,5 +1,5 @@
-#include "text/tokenizer_components.h"
-#include "text/unicode.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/code_points.h"
 
 // {"type": "Replace", "pattern": {"String": " "} or {"Regex": " {2,}"}, "content": "\u2581"}
 namespace millrace::text::normalizers {
@@ -21,7 +21,7 @@ class Replace final : public Normalizer {
     for (const Word& match : matches) {
       if (done < match.begin) out.append(text, done, match.begin);
       // It comes from where the match ends.
-      if (!content_.empty()) out.append(content_, text, previous_start(bytes, match.end), match.end);
+      if (!content_.empty()) out.append(content_, text, unicode::previous_start(bytes, match.end), match.end);
       done = match.end;
     }
     if (done < bytes.size()) out.append(text, done, bytes.size());

@@ -1,5 +1,5 @@
-#include "text/tokenizer_components.h"
-#include "text/unicode.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/code_points.h"
 
 // {"type": "Strip", "strip_left": true, "strip_right": true}: no white space at the ends.
 namespace millrace::text::normalizers {
@@ -12,11 +12,12 @@ class Strip final : public Normalizer {
   void apply(MarkedText& text) const override {
     const std::string_view bytes = text.text();
     const auto is_space = [&](std::size_t at) {
-      return (unicode_classes(code_point_at(bytes, at).value) & kSpace) != 0;
+      return (unicode::unicode_classes(unicode::code_point_at(bytes, at).value) & unicode::kSpace) != 0;
     };
     std::size_t begin = 0, end = bytes.size();
-    while (left_ && begin < end && is_space(begin)) begin += code_point_at(bytes, begin).size;
-    while (right_ && begin < end && is_space(previous_start(bytes, end))) end = previous_start(bytes, end);
+    while (left_ && begin < end && is_space(begin)) begin += unicode::code_point_at(bytes, begin).size;
+    while (right_ && begin < end && is_space(unicode::previous_start(bytes, end)))
+      end = unicode::previous_start(bytes, end);
     if (begin == 0 && end == bytes.size()) return;
     MarkedText out;
     if (begin < end) out.append(text, begin, end);

@@ -1,6 +1,6 @@
 #include "text/character_rewriting.h"
-#include "text/normalization_classes.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/normalization_classes.h"
 
 // {"type": "StripAccents"}: combining marks go; after NFD or NFKD, that is every accent.
 namespace millrace::text::normalizers {
@@ -10,7 +10,8 @@ class StripAccents final : public Normalizer {
  public:
   void apply(MarkedText& text) const override {
     rewrite_characters(
-        text, kBeyondAscii, [](char32_t c) { return (normalization_classes(c) & kCombiningMark) != 0; },
+        text, kBeyondAscii,
+        [](char32_t c) { return (unicode::normalization_classes(c) & unicode::kCombiningMark) != 0; },
         [](char32_t, std::string&) {});
   }
 };

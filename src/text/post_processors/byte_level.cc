@@ -1,4 +1,4 @@
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "ByteLevel", "trim_offsets": true, "add_prefix_space": true}: changes spans only.
 namespace millrace::text::post_processors {

@@ -1,4 +1,4 @@
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "Sequence", "processors": [...]}
 namespace millrace::text::post_processors {

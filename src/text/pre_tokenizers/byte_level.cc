@@ -1,6 +1,6 @@
-#include "text/byte_alphabet.h"
-#include "text/known_expressions.h"
-#include "text/tokenizer_components.h"
+#include "text/bpe/byte_alphabet.h"
+#include "text/containers/tokenizer_components.h"
+#include "text/regex/known_expressions.h"
 
 // {"type": "ByteLevel", "add_prefix_space": true, "use_regex": true}: GPT-2's. Words are spelled in its byte alphabet;
 // where nothing comes after, the model reads their bytes instead, which is the same and faster.

@@ -1,5 +1,5 @@
-#include "text/tokenizer_components.h"
-#include "text/unicode.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/code_points.h"
 
 // {"type": "Digits", "individual_digits": true}: runs of digits, or every digit, on their own.
 namespace millrace::text::pre_tokenizers {
@@ -13,8 +13,8 @@ class DigitSplitter final : public WordSplitter {
     std::size_t begin = word.begin;
     bool in_digits = false;
     for (std::size_t at = word.begin; at < word.end;) {
-      const CodePoint c = code_point_at(text, at);
-      const bool digit = (unicode_classes(c.value) & kDigit) != 0;
+      const unicode::CodePoint c = unicode::code_point_at(text, at);
+      const bool digit = (unicode::unicode_classes(c.value) & unicode::kDigit) != 0;
       if (at > begin && (digit != in_digits || (digit && individual_))) {
         out.push_back({begin, at});
         begin = at;

@@ -1,5 +1,5 @@
-#include "text/tokenizer_components.h"
-#include "text/unicode.h"
+#include "text/containers/tokenizer_components.h"
+#include "unicode/code_points.h"
 
 // {"type": "FixedLength", "length": 5}: words of so many characters; the last may be shorter.
 namespace millrace::text::pre_tokenizers {
@@ -13,7 +13,7 @@ class FixedLengthSplitter final : public WordSplitter {
     std::size_t begin = word.begin;
     std::int64_t characters = 0;
     for (std::size_t at = word.begin; at < word.end;) {
-      at += code_point_at(text, at).size;
+      at += unicode::code_point_at(text, at).size;
       if (++characters < length_ && at < word.end) continue;
       out.push_back({begin, at});
       begin = at;

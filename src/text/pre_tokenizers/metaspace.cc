@@ -1,4 +1,4 @@
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": true}: SentencePiece's spaces.
 namespace millrace::text::pre_tokenizers {

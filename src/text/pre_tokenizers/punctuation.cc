@@ -1,5 +1,5 @@
 #include "text/char_splitters.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
 
 // {"type": "Punctuation", "behavior": "Isolated"}
 namespace millrace::text::pre_tokenizers {

@@ -1,5 +1,5 @@
-#include "text/known_expressions.h"
-#include "text/tokenizer_components.h"
+#include "text/containers/tokenizer_components.h"
+#include "text/regex/known_expressions.h"
 
 // {"type": "Split", "pattern": {"Regex": ...} or {"String": ...}, "behavior": "Isolated", "invert": false}
 namespace millrace::text::pre_tokenizers {

@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "text/known_expressions.h"
-#include "text/scanner.h"
+#include "text/regex/known_expressions.h"
+#include "text/regex/scanner.h"
 
 namespace millrace::text::scanners {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/known_expressions.h"
+#include "text/regex/known_expressions.h"
 #include "text/word_matches.h"
 
 // The last of DeepSeek V3's three expressions; numbers are cut out before it.
@@ -9,14 +9,15 @@ bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <
 bool is_ascii_punctuation(char c) { return c > ' ' && c < 0x7F && !is_ascii_letter(c) && !(c >= '0' && c <= '9'); }
 
 std::size_t match_deepseek_v3(const Scanner& scan, std::size_t at) {
-  constexpr CategorySet kWordSet = kLetters | kMarks, kSigns = kPunctuation | kSymbols;
+  constexpr unicode::CategorySet kWordSet = unicode::kLetters | unicode::kMarks,
+                                 kSigns = unicode::kPunctuation | unicode::kSymbols;
   if (is_ascii_punctuation(scan.byte(at)) && is_ascii_letter(scan.byte(at + 1))) {
     std::size_t end = at + 1;
     while (is_ascii_letter(scan.byte(end))) ++end;
     return end;
   }
   const Scanner::Char first = scan.at(at);
-  if (!first.is(kLetters | kSigns) && !is_newline(scan.byte(at)) && scan.at(at + first.size).is(kWordSet)) {
+  if (!first.is(unicode::kLetters | kSigns) && !is_newline(scan.byte(at)) && scan.at(at + first.size).is(kWordSet)) {
     return scan.run(at + first.size, kWordSet);
   }
   if (first.is(kWordSet)) return scan.run(at, kWordSet);

@@ -1,5 +1,5 @@
-#include "text/known_expressions.h"
-#include "text/scanner.h"
+#include "text/regex/known_expressions.h"
+#include "text/regex/scanner.h"
 
 namespace millrace::text::scanners {
 namespace {
@@ -12,7 +12,9 @@ std::size_t match_gpt2(const Scanner& scan, std::size_t at) {
   const std::size_t body = at + (lead == ' ' ? 1 : 0);
   const Scanner::Char c = scan.at(body);
   if (c.size == 0 || c.is(kWhite)) return scan.spaces(at);
-  return scan.run(body, c.is(kLetters) ? kLetters : c.is(kNumbers) ? kNumbers : ~kLettersNumbersWhite);
+  return scan.run(body, c.is(unicode::kLetters)   ? unicode::kLetters
+                        : c.is(unicode::kNumbers) ? unicode::kNumbers
+                                                  : ~kLettersNumbersWhite);
 }
 
 }  // namespace

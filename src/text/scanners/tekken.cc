@@ -1,4 +1,4 @@
-#include "text/known_expressions.h"
+#include "text/regex/known_expressions.h"
 #include "text/word_matches.h"
 
 namespace millrace::text::scanners {

@@ -81,7 +81,7 @@ Timing run(engine::Engine& engine, const Load& load, const Compiled& grammar) {
   return timing;
 }
 
-std::string range_of(const loadgen::Spread& spread) { return fmt::format("{:.3f}-{:.3f}", spread.min, spread.max); }
+std::string range_of(const metrics::Spread& spread) { return fmt::format("{:.3f}-{:.3f}", spread.min, spread.max); }
 
 app::ServingEngine engine_of(const ModelRun& model, app::EngineFlags flags, bool jump_forward,
                              const std::string& method) {
@@ -114,8 +114,8 @@ Json slowdown(const ModelRun& model, const GrammarFlags& flags, grammar::Grammar
         with.push_back(b / a);
         jumped.push_back(c / a);
       }
-      const auto base = loadgen::spread_of(without), ratio = loadgen::spread_of(with);
-      const auto jump_ratio = loadgen::spread_of(jumped);
+      const auto base = metrics::spread_of(without), ratio = metrics::spread_of(with);
+      const auto jump_ratio = metrics::spread_of(jumped);
       results.push_back({{"users", load.users},
                          {"temperature", temperature},
                          {"tpot_ms", json_of(base)},
@@ -152,8 +152,8 @@ Json speculation(const ModelRun& model, const GrammarFlags& flags, grammar::Gram
       bound.push_back(c.tpot_ms / d.tpot_ms);
       kept.push_back(bound.back() / free.back());
     }
-    const auto free_gain = loadgen::spread_of(free), bound_gain = loadgen::spread_of(bound);
-    const auto share = loadgen::spread_of(kept);
+    const auto free_gain = metrics::spread_of(free), bound_gain = metrics::spread_of(bound);
+    const auto share = metrics::spread_of(kept);
     results.push_back({{"prompt", prompt.name},
                        {"speed_up", json_of(free_gain)},
                        {"speed_up_under_grammar", json_of(bound_gain)},

@@ -135,15 +135,15 @@ KernelSizes sizes_of(const KernelsFlags& flags) {
   return sizes;
 }
 
-std::string share_text(const loadgen::Spread& share) {
+std::string share_text(const metrics::Spread& share) {
   return share.max > 0.0 ? fmt::format("{:.0f}", 100.0 * share.median) : "-";
 }
 
 Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& figures) {
-  const auto share = [](const loadgen::Spread& s) {
-    return s.max > 0.0 ? json_of(loadgen::Spread{100.0 * s.median, 100.0 * s.min, 100.0 * s.max}) : Json(nullptr);
+  const auto share = [](const metrics::Spread& s) {
+    return s.max > 0.0 ? json_of(metrics::Spread{100.0 * s.median, 100.0 * s.min, 100.0 * s.max}) : Json(nullptr);
   };
-  const auto rate = [](const loadgen::Spread& s) { return s.max > 0.0 ? json_of(s) : Json(nullptr); };
+  const auto rate = [](const metrics::Spread& s) { return s.max > 0.0 ? json_of(s) : Json(nullptr); };
   Json out = {{"op", op.name}};
   out.update(c.labels);
   out["arithmetic"] = c.arithmetic ? Json(to_string(*c.arithmetic)) : Json(nullptr);
@@ -173,7 +173,7 @@ int kernels(const KernelsFlags& flags) {
           static_cast<std::size_t>(std::clamp<std::int64_t>(kCachesToPass * cpu.l3_bytes, 64 << 20, 1 << 30)),
       .memory_bytes = static_cast<std::size_t>(cpu.memory_available_bytes > 0 ? cpu.memory_available_bytes / 2
                                                                               : std::int64_t{4} << 30)};
-  loadgen::MachineProbe probe(backend->threads(), isa, flags.probe_seconds);
+  backend::MachineProbe probe(backend->threads(), isa, flags.probe_seconds);
   Table table({{"op", true},
                {"of", true},
                {"rows"},

@@ -6,15 +6,15 @@
 #include "bench/table.h"
 #include "cli.h"
 #include "command.h"
-#include "loadgen/latency_run.h"
-#include "loadgen/workload.h"
+#include "engine/load/latency_run.h"
+#include "metrics/token_range.h"
 #include "printable.h"
 
 namespace millrace::bench::commands {
 namespace {
 
-using loadgen::LatencyLoad;
-using loadgen::LatencySample;
+using engine::load::LatencyLoad;
+using engine::load::LatencySample;
 
 struct LatencyFlags {
   app::ModelFlags model;
@@ -41,7 +41,7 @@ struct Work {
 };
 
 Work work_of(const ModelRun& model, const LatencyLoad& load, double kv_bytes_per_token) {
-  const loadgen::ModelWork& work = model.work();
+  const model::ModelWork& work = model.work();
   const std::int64_t end = load.prompt_tokens + load.output_tokens - 1;  // the last token is drawn and not computed
   const auto batch = static_cast<double>(load.batch), steps = static_cast<double>(load.output_tokens - 1);
   Work w;
@@ -56,21 +56,21 @@ Work work_of(const ModelRun& model, const LatencyLoad& load, double kv_bytes_per
 
 // The figures of a batch over its runs.
 struct Figures {
-  loadgen::Spread ttft_ms, prefill_ms, tpot_ms, latency_ms, prefill_tok_s, decode_tok_s;
-  loadgen::Spread outside_ms, mbu_percent, prefill_mfu_percent, decode_mfu_percent;
+  metrics::Spread ttft_ms, prefill_ms, tpot_ms, latency_ms, prefill_tok_s, decode_tok_s;
+  metrics::Spread outside_ms, mbu_percent, prefill_mfu_percent, decode_mfu_percent;
 };
 
 Figures figures_of(const ModelRun& model, const LatencyLoad& load, const Work& work, const std::vector<Run>& runs) {
   const auto spread = [&](auto&& value) {
     std::vector<double> values;
     for (const Run& run : runs) values.push_back(value(run));
-    return loadgen::spread_of(values);
+    return metrics::spread_of(values);
   };
   const auto batch = static_cast<double>(load.batch), prompt = static_cast<double>(load.prompt_tokens);
   const auto share = [](double amount, double milliseconds, double giga_per_second) {
     return giga_per_second > 0.0 ? 100.0 * amount / (milliseconds * 1e6) / giga_per_second : 0.0;
   };
-  const auto peak = [&](const Run& run) { return loadgen::peak_gop_s(run.limits, model.arithmetic()); };
+  const auto peak = [&](const Run& run) { return backend::peak_gop_s(run.limits, model.arithmetic()); };
   return {
       .ttft_ms = spread([](const Run& r) { return r.sample.ttft_ms; }),
       .prefill_ms = spread([](const Run& r) { return r.sample.prefill_ms; }),
@@ -121,12 +121,12 @@ Json json_of_batch(const LatencyLoad& load, const Figures& f, const Work& work, 
 }
 
 // "4.43 (4.40-4.61)"
-std::string with_spread(const loadgen::Spread& s) {
+std::string with_spread(const metrics::Spread& s) {
   return fmt::format("{} ({}-{})", figure(s.median), figure(s.min), figure(s.max));
 }
 
 std::vector<std::string> table_row(const LatencyLoad& load, const Figures& f) {
-  const auto percent = [](const loadgen::Spread& s) { return fmt::format("{:.0f}", s.median); };
+  const auto percent = [](const metrics::Spread& s) { return fmt::format("{:.0f}", s.median); };
   return {std::to_string(load.batch),     with_spread(f.ttft_ms),        figure(f.prefill_tok_s.median),
           percent(f.prefill_mfu_percent), with_spread(f.tpot_ms),        figure(f.decode_tok_s.median),
           percent(f.mbu_percent),         percent(f.decode_mfu_percent), figure(1000.0 * f.outside_ms.median),
@@ -205,9 +205,9 @@ app::Command latency() {
         app.add_option("model", flags->model.model,
                        "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
         app.add_option("--prompt-tokens", flags->prompt_tokens, "Tokens per prompt")
-            ->check(CLI::Range(std::int64_t{1}, loadgen::kMaxTokens));
+            ->check(CLI::Range(std::int64_t{1}, metrics::kMaxTokens));
         app.add_option("--output-tokens", flags->output_tokens, "Tokens per completion")
-            ->check(CLI::Range(std::int64_t{2}, loadgen::kMaxTokens));
+            ->check(CLI::Range(std::int64_t{2}, metrics::kMaxTokens));
         app.add_option("--batch", flags->batches, "Batch sizes (concurrent sequences) to measure, comma-separated");
         app.add_option("--runs", flags->runs, "Number of measured runs per batch size")->check(CLI::Range(1, 10000));
         app.add_option("--warmup", flags->warmup, "Number of warm-up runs that are not counted")

@@ -17,7 +17,7 @@ struct SelfCheckFlags {
   ReportFlags report;
 };
 
-std::string in_ms(const loadgen::Distribution& d) {
+std::string in_ms(const metrics::Distribution& d) {
   return fmt::format("p50 {:.3f}, p99 {:.3f}, max {:.3f} ms", d.p50, d.p99, d.max);
 }
 

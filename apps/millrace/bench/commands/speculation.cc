@@ -81,7 +81,7 @@ Contender make_contender(const ModelRun& model, const SpeculationFlags& flags, c
 }
 
 Json result_of(const SpeculationPrompt& prompt, const Contender& one, const Contender& plain) {
-  const auto spread = loadgen::spread_of(one.tpot_ms);
+  const auto spread = metrics::spread_of(one.tpot_ms);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < one.tpot_ms.size(); ++i) ratios.push_back(plain.tpot_ms[i] / one.tpot_ms[i]);
   const engine::RequestStats& stats = one.last.stats;
@@ -89,7 +89,7 @@ Json result_of(const SpeculationPrompt& prompt, const Contender& one, const Cont
           {"copies", prompt.copies},
           {"method", one.method},
           {"tpot_ms", json_of(spread)},
-          {"speed_up", json_of(loadgen::spread_of(ratios))},
+          {"speed_up", json_of(metrics::spread_of(ratios))},
           {"output_tokens", stats.output_tokens},
           {"drafted_tokens", stats.drafted_tokens},
           {"accepted_tokens", stats.accepted_tokens},
@@ -176,7 +176,7 @@ Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
         with = answer.stats.tpot_ms();
         ratios.push_back(without / with);
       }
-      const double speed_up = loadgen::spread_of(ratios).median;
+      const double speed_up = metrics::spread_of(ratios).median;
       if (acceptance == 0.0) relative_cost = 1.0 / speed_up;
       const double tokens = acceptance == 1.0
                                 ? static_cast<double>(n + 1)

@@ -5,15 +5,15 @@
 #include "bench/table.h"
 #include "cli.h"
 #include "command.h"
-#include "loadgen/throughput_run.h"
+#include "engine/load/throughput_run.h"
 #include "printable.h"
 
 namespace millrace::bench::commands {
 namespace {
 
-using loadgen::Distribution;
-using loadgen::ThroughputLoad;
-using loadgen::ThroughputRun;
+using engine::load::ThroughputLoad;
+using engine::load::ThroughputRun;
+using metrics::Distribution;
 
 struct ThroughputFlags {
   app::ModelFlags model;
@@ -39,11 +39,11 @@ Times times_of(const ThroughputRun& run) {
     if (stats.output_tokens > 1) tpot.push_back(stats.tpot_ms());
     total.push_back(milliseconds_between(stats.arrival, stats.last_token));
   }
-  return {loadgen::distribution_of(ttft), loadgen::distribution_of(tpot), loadgen::distribution_of(total)};
+  return {metrics::distribution_of(ttft), metrics::distribution_of(tpot), metrics::distribution_of(total)};
 }
 
 // Operations of all requests.
-double operations_of(const loadgen::ModelWork& work, const ThroughputRun& run) {
+double operations_of(const model::ModelWork& work, const ThroughputRun& run) {
   double operations = 0.0;
   for (const engine::RequestStats& stats : run.requests) {
     operations += work.operations(0, stats.prompt_tokens + stats.output_tokens - 1) +
@@ -55,8 +55,8 @@ double operations_of(const loadgen::ModelWork& work, const ThroughputRun& run) {
 ThroughputLoad load_of(const ThroughputFlags& flags) {
   return {.requests = flags.requests,
           .concurrency = flags.concurrency,
-          .input = loadgen::parse_token_range("input-tokens", flags.input).or_throw(),
-          .output = loadgen::parse_token_range("output-tokens", flags.output).or_throw(),
+          .input = metrics::parse_token_range("input-tokens", flags.input).or_throw(),
+          .output = metrics::parse_token_range("output-tokens", flags.output).or_throw(),
           .shared_prefix = flags.shared_prefix,
           .seed = flags.seed,
           .logprobs = flags.logprobs,
@@ -101,7 +101,7 @@ int throughput(const ThroughputFlags& flags) {
   const auto limits =
       model.probe().around([&] { run = run_throughput(*engine, Env::system(), model.vocabulary(), load); });
   const Times times = times_of(run);
-  const double peak = loadgen::peak_gop_s(limits, model.arithmetic());
+  const double peak = backend::peak_gop_s(limits, model.arithmetic());
   const double mfu = peak > 0.0 ? 100.0 * operations_of(model.work(), run) / run.seconds * 1e-9 / peak : 0.0;
   if (flags.report.table()) {
     print_text(model, load, run, times, mfu);
@@ -166,7 +166,7 @@ app::Command throughput() {
         app.add_option("--seed", flags->seed, "Random seed of prompts and lengths");
         app.add_option("--shared-prefix-tokens", flags->shared_prefix,
                        "Tokens of the prefix that all prompts share; 0 = none")
-            ->check(CLI::Range(std::int64_t{0}, loadgen::kMaxTokens));
+            ->check(CLI::Range(std::int64_t{0}, metrics::kMaxTokens));
         app.add_option("--logprobs", flags->logprobs,
                        "Compute logprobs of sampled tokens and list this many of the most likely tokens; default off")
             ->check(CLI::Range(0, decode::kMaxLogprobs));

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "loadgen/statistics.h"
+#include "metrics/statistics.h"
 
 namespace millrace::bench {
 namespace {
@@ -32,8 +32,8 @@ std::string times_of(const std::vector<loadtest::RequestRecord>& records) {
     tpot.push_back(it->tpot() * 1e3);
   }
   if (ttft.empty()) return "";
-  return fmt::format("  TTFT {:.0f}/{:.0f} ms  TPOT {:.1f}/{:.1f} ms (p50/p99)", loadgen::quantile(ttft, 0.5),
-                     loadgen::quantile(ttft, 0.99), loadgen::quantile(tpot, 0.5), loadgen::quantile(tpot, 0.99));
+  return fmt::format("  TTFT {:.0f}/{:.0f} ms  TPOT {:.1f}/{:.1f} ms (p50/p99)", metrics::quantile(ttft, 0.5),
+                     metrics::quantile(ttft, 0.99), metrics::quantile(tpot, 0.5), metrics::quantile(tpot, 0.99));
 }
 
 }  // namespace

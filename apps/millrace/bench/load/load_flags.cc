@@ -24,7 +24,7 @@ std::string names_of_workloads() {
 }
 
 // The length range that --random-range-ratio spreads around a single length, as vLLM has it.
-loadgen::TokenRange spread(loadgen::TokenRange range, double ratio) {
+metrics::TokenRange spread(metrics::TokenRange range, double ratio) {
   if (range.min != range.max) return range;
   const double length = static_cast<double>(range.min);
   range.min = std::max<std::int64_t>(1, std::llround(length * (1.0 - ratio)));
@@ -134,8 +134,8 @@ void LoadFlags::declare(CLI::App& app) {
 std::unique_ptr<loadtest::Workload> LoadFlags::workload(std::int64_t server_vocabulary) const {
   loadtest::WorkloadOptions options;
   options.seed = seed;
-  options.input = spread(loadgen::parse_token_range("input-len", input).or_throw(), range_ratio);
-  options.output = spread(loadgen::parse_token_range("output-len", output).or_throw(), range_ratio);
+  options.input = spread(metrics::parse_token_range("input-len", input).or_throw(), range_ratio);
+  options.output = spread(metrics::parse_token_range("output-len", output).or_throw(), range_ratio);
   options.prefix_tokens = prefix;
   options.prefixes = prefixes;
   options.turns = turns;
@@ -159,8 +159,8 @@ loadtest::RequestStyle LoadFlags::style(const std::string& served_model) const {
   return style;
 }
 
-std::vector<loadgen::Objective> LoadFlags::objectives() const {
-  return loadgen::parse_objectives("goodput", goodput).or_throw();
+std::vector<metrics::Objective> LoadFlags::objectives() const {
+  return metrics::parse_objectives("goodput", goodput).or_throw();
 }
 
 double LoadFlags::rate() const {

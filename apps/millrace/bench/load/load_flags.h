@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "loadgen/objective.h"
 #include "loadtest/arrivals.h"
 #include "loadtest/load_run.h"
 #include "loadtest/request_body.h"
 #include "loadtest/workload.h"
+#include "metrics/slo.h"
 
 // The flags of a load on a server, which serve, sweep, compare and peers share. Names and meanings as `vllm bench
 // serve` has them, where it has them.
@@ -52,7 +52,7 @@ struct LoadFlags {
   // All throw LoadError naming the flag.
   std::unique_ptr<loadtest::Workload> workload(std::int64_t server_vocabulary) const;
   loadtest::RequestStyle style(const std::string& served_model) const;
-  std::vector<loadgen::Objective> objectives() const;
+  std::vector<metrics::Objective> objectives() const;
   // How the sessions of `load` are sent. Times that a trace brings count where no rate is given.
   loadtest::LoadPlan plan(const loadtest::Workload& load) const;
   // "poisson", "gamma", "constant", "ramp", "trace" or "closed".

@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "bench/load/live_line.h"
 #include "bench/load/run_report.h"
-#include "loadgen/statistics.h"
 #include "loadtest/knee.h"
 #include "loadtest/report/json.h"
+#include "metrics/statistics.h"
 
 namespace millrace::bench {
 namespace {
@@ -52,7 +52,7 @@ Json merged(const std::vector<Json>& runs, const std::string& name) {
   }
   if (values.empty()) return nullptr;
   if (runs.size() == 1) return runs.front()["estimates"][name];
-  const loadgen::Spread spread = loadgen::spread_of(values);
+  const metrics::Spread spread = metrics::spread_of(values);
   return {{"value", spread.median}, {"low", spread.min}, {"high", spread.max}};
 }
 
@@ -63,7 +63,7 @@ Json merged_fact(const std::vector<Json>& runs, const char* name) {
     if (server.is_object() && server.contains(name) && server[name].is_number()) values.push_back(server[name]);
   }
   if (values.empty()) return nullptr;
-  const loadgen::Spread spread = loadgen::spread_of(values);
+  const metrics::Spread spread = metrics::spread_of(values);
   return {{"value", spread.median}, {"low", spread.min}, {"high", spread.max}};
 }
 

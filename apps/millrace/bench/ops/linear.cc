@@ -27,7 +27,7 @@ void linear_cases_of_weight(const KernelSizes& sizes, const KernelContext& conte
     c.bytes = bytes;
     c.from_memory = true;
     c.operations = 2.0 * static_cast<double>(rows * shape.n) * static_cast<double>(shape.k);
-    c.arithmetic = loadgen::arithmetic_of(weights.front()->description());
+    c.arithmetic = backend::arithmetic_of(weights.front()->description());
     c.run = [&] {
       context.backend.linear(*weights[next], {}, matrix_view(x, rows, shape.k), matrix_view(y, rows, shape.n));
       context.backend.synchronize();

@@ -39,7 +39,7 @@ void mlp_cases_of_weights(const KernelSizes& sizes, const KernelContext& context
     c.bytes = bytes;
     c.from_memory = true;
     c.operations = 3.0 * static_cast<double>(rows * shape.n) * static_cast<double>(shape.k);
-    c.arithmetic = loadgen::arithmetic_of(weights.front().up->description());
+    c.arithmetic = backend::arithmetic_of(weights.front().up->description());
     c.run = [&] {
       context.backend.mlp(
           {.norm = {.weight = norm.data()}, .up = weights[next].up.get(), .down = weights[next].down.get()},

@@ -40,7 +40,7 @@ void project_attention_cases_of_weight(const KernelSizes& sizes, const KernelCon
     c.bytes = bytes;
     c.from_memory = true;
     c.operations = 2.0 * static_cast<double>(rows * width) * static_cast<double>(hidden);
-    c.arithmetic = loadgen::arithmetic_of(weights.front()->description());
+    c.arithmetic = backend::arithmetic_of(weights.front()->description());
     c.run = [&] {
       backend::AttentionInputs inputs;
       inputs.norm.weight = norm.data();

@@ -1,0 +1,287 @@
+#pragma once
+
+// Attention over made-up sequences in pages, for tests, and the same in float64.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "backend/cpu/attention_plan.h"
+#include "backend/cpu/kv_writer.h"
+#include "backend/cpu/testing/reference.h"
+#include "base/buffer.h"
+
+namespace millrace::backend::cpu {
+
+struct Shape {
+  std::int64_t head_dim, group, length, n_rows = 1, window = 0;
+  std::int64_t kv_heads = 2;
+};
+
+inline std::string describe(const Shape& s) {
+  return fmt::format("head_dim {} group {} length {} rows {} window {}", s.head_dim, s.group, s.length, s.n_rows,
+                     s.window);
+}
+
+inline float scale_of(const Shape& s) { return 1.0f / std::sqrt(static_cast<float>(s.head_dim)); }
+
+// What one sequence holds: keys and values [length][K][D], queries of the last n_rows tokens [n_rows][H][D].
+struct Content {
+  Shape shape;
+  std::vector<float> keys, values, q;
+
+  explicit Content(const Shape& s, unsigned seed = 1) : shape(s) {
+    const auto size = static_cast<std::size_t>(s.length * s.kv_heads * s.head_dim);
+    keys = normal_values(size, seed);
+    values = normal_values(size, seed + 100);
+    q = normal_values(static_cast<std::size_t>(s.n_rows * s.kv_heads * s.group * s.head_dim), seed + 200);
+  }
+  // The same numbers in larger heads, zeros behind them.
+  Content with_head_dim(std::int64_t head_dim) const {
+    Content out = *this;
+    out.shape.head_dim = head_dim;
+    for (std::vector<float>* of : {&out.keys, &out.values, &out.q}) {
+      std::vector<float> heads;
+      for (auto head = of->begin(); head != of->end(); head += shape.head_dim) {
+        heads.insert(heads.end(), head, head + shape.head_dim);
+        heads.resize(heads.size() + static_cast<std::size_t>(head_dim - shape.head_dim), 0.0f);
+      }
+      *of = heads;
+    }
+    return out;
+  }
+  std::int64_t first_position() const { return shape.length - shape.n_rows; }
+  std::int64_t first_seen(std::int64_t position) const {
+    return shape.window > 0 ? std::max<std::int64_t>(0, position - shape.window + 1) : 0;
+  }
+};
+
+inline float round_to(DType type, float x) {
+  if (type == DType::kF16) return f16_to_f32(f32_to_f16(x));
+  if (type == DType::kBF16) return bf16_to_f32(f32_to_bf16(x));
+  return x;
+}
+
+// A token of a head as its page keeps it.
+inline void round_token(DType type, float* x, std::int64_t n) {
+  if (type != DType::kI8) {
+    for (std::int64_t d = 0; d < n; ++d) x[d] = round_to(type, x[d]);
+    return;
+  }
+  float largest = 0.0f;
+  for (std::int64_t d = 0; d < n; ++d) largest = std::max(largest, std::fabs(x[d]));
+  if (largest == 0.0f) return;
+  for (std::int64_t d = 0; d < n; ++d) x[d] = std::nearbyint(x[d] * (127.0f / largest)) * (largest / 127.0f);
+}
+
+// float64 of keys and values as rounded; bf16 kernels also round the scaled query. `magnitude`: the weighted sum of
+// |values|, which errors of weights are relative to.
+struct Reference {
+  std::vector<double> out, magnitude;
+};
+inline Reference reference(DType type, Content c) {
+  const Shape& s = c.shape;
+  const std::int64_t dim = s.head_dim, heads = s.kv_heads * s.group;
+  for (std::int64_t i = 0; i < s.length * s.kv_heads; ++i) {
+    round_token(type, c.keys.data() + i * dim, dim);
+    round_token(type, c.values.data() + i * dim, dim);
+  }
+  Reference result;
+  for (std::int64_t r = 0; r < s.n_rows; ++r) {
+    const std::int64_t last = c.first_position() + r;
+    for (std::int64_t h = 0; h < heads; ++h) {
+      std::vector<double> weights, row(static_cast<std::size_t>(dim), 0.0), sizes(row);
+      for (std::int64_t t = c.first_seen(last); t <= last; ++t) {
+        const float* key = c.keys.data() + (t * s.kv_heads + h / s.group) * dim;
+        double dot = 0.0;
+        for (std::int64_t d = 0; d < dim; ++d) {
+          const float x = c.q[static_cast<std::size_t>((r * heads + h) * dim + d)] * (scale_of(s) * 1.44269504f);
+          dot += static_cast<double>(type == DType::kBF16 ? round_to(type, x) : x) * static_cast<double>(key[d]);
+        }
+        weights.push_back(dot);
+      }
+      const double largest = *std::max_element(weights.begin(), weights.end());
+      double sum = 0.0;
+      for (double& w : weights) sum += w = std::exp2(w - largest);
+      for (std::int64_t t = c.first_seen(last); t <= last; ++t) {
+        const double w = weights[static_cast<std::size_t>(t - c.first_seen(last))] / sum;
+        const float* value = c.values.data() + (t * s.kv_heads + h / s.group) * dim;
+        for (std::int64_t d = 0; d < dim; ++d) {
+          row[static_cast<std::size_t>(d)] += w * static_cast<double>(value[d]);
+          sizes[static_cast<std::size_t>(d)] += w * std::fabs(static_cast<double>(value[d]));
+        }
+      }
+      result.out.insert(result.out.end(), row.begin(), row.end());
+      result.magnitude.insert(result.magnitude.end(), sizes.begin(), sizes.end());
+    }
+  }
+  return result;
+}
+
+struct Setup {
+  Isa isa;
+  DType type;
+  const KvLayout* layout;
+  std::int64_t block_tokens;
+};
+
+// Several sequences in one store of pages, in random order with unused ones between.
+class Store {
+ public:
+  Store(const Setup& setup, const std::vector<const Content*>& contents)
+      : kernels_(select_kernels(setup.isa)), contents_(contents) {
+    const Shape& shape = contents.front()->shape;
+    geometry_ = {.dtype = setup.type,
+                 .kv_heads = shape.kv_heads,
+                 .head_dim = shape.head_dim,
+                 .block_tokens = setup.block_tokens,
+                 .layout = setup.layout};
+    std::int64_t pages = 1;
+    for (const Content* c : contents) pages += 2 * blocks(c->shape.length);
+    memory_ = Buffer::allocate(static_cast<std::size_t>(pages) * geometry_.page_bytes()).or_throw();
+    std::memset(memory_.data(), 0xff, memory_.size());  // NaN in every type, also as a scale
+    std::vector<std::int32_t> order(static_cast<std::size_t>(pages));
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::mt19937(3));
+    auto next = order.begin();
+    for (const Content* c : contents) {
+      tables_.emplace_back(next, next + blocks(c->shape.length));
+      next += blocks(c->shape.length);
+    }
+    const KvWriter writer(kernels_, pages_of());
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      const Shape& s = contents[i]->shape;
+      SequenceRows rows;
+      rows.pages = tables_[i];
+      for (std::int64_t t = 0; t < s.length; ++t) {
+        for (std::int64_t h = 0; h < s.kv_heads; ++h) {
+          const std::int64_t at = (t * s.kv_heads + h) * s.head_dim;
+          writer.write(rows, t, h, contents[i]->keys.data() + at, contents[i]->values.data() + at);
+        }
+      }
+      // Pages that the window has left behind belong to somebody else by now.
+      const std::int64_t seen = contents[i]->first_seen(contents[i]->first_position());
+      for (std::int64_t p = 0; (p + 1) * setup.block_tokens <= seen; ++p) {
+        tables_[i][static_cast<std::size_t>(p)] = order.back();
+      }
+    }
+  }
+
+  std::vector<std::byte> content_of_pages() const {
+    return {memory_.as<std::byte>(), memory_.as<std::byte>() + memory_.size()};
+  }
+
+  // How many tasks write each number of the first sequence's output, of which `workers` have work.
+  std::vector<int> writers_of_each_number(int workers) {
+    const Content& c = *contents_.front();
+    const std::int64_t heads = c.shape.kv_heads * c.shape.group, width = heads * geometry_.head_dim;
+    constexpr std::int64_t kGap = 16;  // between rows: nobody's
+    const SequenceRows sequence{0, c.shape.n_rows, c.first_position(), tables_.front()};
+    std::vector<float> q = c.q, out(static_cast<std::size_t>(c.shape.n_rows * (width + kGap)));
+    AttendArgs args;
+    args.q = TensorView(q.data(), DType::kF32, {c.shape.n_rows, width});
+    args.sequences = std::span(&sequence, 1);
+    args.kv = pages_of();
+    args.heads = heads;
+    args.scale = scale_of(c.shape);
+    const TensorView with_gaps(out.data(), DType::kF32, {c.shape.n_rows, width + kGap});
+    plan_.prepare(kernels_, args, with_gaps.columns(0, width), workers);
+    std::vector<float> partials(plan_.partial_bytes() / sizeof(float));
+    std::vector<int> writers(q.size(), 0);
+    for (std::int64_t t = 0; t < plan_.tasks(); ++t) {
+      std::fill(out.begin(), out.end(), std::numeric_limits<float>::infinity());
+      plan_.run(t, partials.data(), scratch_.data());
+      for (std::int64_t r = 0; r < c.shape.n_rows; ++r) {
+        for (std::int64_t i = 0; i < width + kGap; ++i) {
+          const bool written = std::isfinite(out[static_cast<std::size_t>(r * (width + kGap) + i)]);
+          if (i < width) writers[static_cast<std::size_t>(r * width + i)] += written;
+          EXPECT_FALSE(written && i >= width) << "row " << r << " column " << i << " of " << width;
+        }
+      }
+    }
+    return writers;
+  }
+
+  // All sequences in one step, or (rows_at_once > 0) each in pieces of that many rows in steps of its own.
+  std::vector<std::vector<float>> attend(int workers = 1, std::int64_t rows_at_once = 0) {
+    std::vector<float> q, out;
+    std::vector<SequenceRows> all;
+    const std::int64_t width = contents_.front()->shape.kv_heads * contents_.front()->shape.group * geometry_.head_dim;
+    for (std::size_t i = 0; i < contents_.size(); ++i) {
+      const Content& c = *contents_[i];
+      all.push_back({static_cast<std::int64_t>(q.size()) / width, c.shape.n_rows, c.first_position(), tables_[i]});
+      q.insert(q.end(), c.q.begin(), c.q.end());
+    }
+    out.assign(q.size(), -1.0f);
+    const std::int64_t rows = static_cast<std::int64_t>(q.size()) / width;
+    AttendArgs args;
+    args.q = TensorView(q.data(), DType::kF32, {rows, width});
+    args.kv = pages_of();
+    args.heads = contents_.front()->shape.kv_heads * contents_.front()->shape.group;
+    args.scale = scale_of(contents_.front()->shape);
+    args.window = contents_.front()->shape.window;
+    const TensorView out_view(out.data(), DType::kF32, {rows, width});
+    if (rows_at_once == 0) {
+      args.sequences = all;
+      run(args, out_view, workers);
+    } else {
+      for (const SequenceRows& s : all) {
+        for (std::int64_t r = 0; r < s.n_rows; r += rows_at_once) {
+          SequenceRows piece = s;
+          piece.first_row += r;
+          piece.first_position += r;
+          piece.n_rows = std::min(rows_at_once, s.n_rows - r);
+          args.sequences = std::span(&piece, 1);
+          run(args, out_view, workers);
+        }
+      }
+    }
+    std::vector<std::vector<float>> results;
+    for (const SequenceRows& s : all) {
+      results.emplace_back(out.begin() + s.first_row * width, out.begin() + (s.first_row + s.n_rows) * width);
+    }
+    return results;
+  }
+
+ private:
+  std::int64_t blocks(std::int64_t tokens) const {
+    return (tokens + geometry_.block_tokens - 1) / geometry_.block_tokens;
+  }
+  KvPages pages_of() const { return {memory_.data(), geometry_}; }
+  // Tasks from the last to the first: the order must not matter.
+  void run(const AttendArgs& args, TensorView out, int workers) {
+    plan_.prepare(kernels_, args, out, workers);
+    std::vector<float> partials(plan_.partial_bytes() / sizeof(float));
+    for (std::int64_t t = plan_.tasks(); t-- > 0;) plan_.run(t, partials.data(), scratch_.data());
+  }
+
+  KernelSet kernels_;
+  std::vector<const Content*> contents_;
+  KvGeometry geometry_;
+  Buffer memory_;
+  Buffer scratch_ = Buffer::allocate(attend_scratch_bytes(kMaxHeadDim)).or_throw();
+  std::vector<std::vector<std::int32_t>> tables_;
+  AttentionPlan plan_;
+};
+
+inline std::vector<Isa> supported_isas() {
+  std::vector<Isa> isas;
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvxVnni, Isa::kAvx512Vnni, Isa::kAvx512Bf16}) {
+    if (has_isa(isa)) isas.push_back(isa);
+  }
+  return isas;
+}
+
+inline const KvLayout& paged32() { return *find_kv_layout("paged32"); }
+
+inline std::vector<float> attend(const Setup& setup, const Content& content) {
+  return Store(setup, {&content}).attend()[0];
+}
+inline std::vector<float> attend(Isa isa, DType type, const Content& content) {
+  return attend({isa, type, &paged32(), paged32().block_tokens}, content);
+}
+
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "chat/jinja/runtime.h"
+
+namespace millrace::chat::jinja {
+
+// Python's ==.
+bool equals(Budget& budget, const Value& a, const Value& b);
+// Python's <; fails for types without an order between them. `sign` names the operator in the message.
+bool less(Budget& budget, const Value& a, const Value& b, std::string_view sign = "<");
+bool less_equal(Budget& budget, const Value& a, const Value& b, std::string_view sign = "<=");
+// Python's `item in container`.
+bool contains(Runtime& runtime, const Value& container, const Value& item);
+
+}  // namespace millrace::chat::jinja

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+
+#include "chat/jinja/interpreter.h"
+
+namespace millrace::chat::jinja {
+
+// A macro, or the body of a call block, with the scope it was defined in.
+class Macro : public Object {
+ public:
+  Macro(Interpreter& interpreter, const MacroDefinition& definition, const Scope& closure)
+      : interpreter_(interpreter), definition_(definition), closure_(closure) {}
+
+  std::string_view type_name() const override { return "Macro"; }
+  std::string shown() const override;
+  bool is_callable() const override { return true; }
+  std::optional<Value> attribute(Runtime& runtime, std::string_view name) override;
+  Value call(Runtime&, Arguments& arguments) override {
+    return interpreter_.call_macro(definition_, closure_, arguments);
+  }
+
+ private:
+  Interpreter& interpreter_;
+  const MacroDefinition& definition_;
+  const Scope& closure_;
+};
+
+// Hands each parameter (and varargs, kwargs, caller where the body reads them) to `set`, in order, so that a default
+// may use the parameters before it.
+void bind_parameters(Runtime& runtime, const Program& program, const MacroDefinition& macro, Arguments& arguments,
+                     const std::function<void(NameId, Value)>& set,
+                     const std::function<Value(const Expression&)>& evaluate);
+
+}  // namespace millrace::chat::jinja

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "chat/jinja/runtime.h"
+
+namespace millrace::chat::jinja {
+
+// Python's repr(float), and json.dumps'.
+std::string real_to_string(double value);
+std::string integer_to_string(Integer value);
+
+// Python's str(): a string is itself and keeps its trust; everything else is untrusted.
+Text to_text(Runtime& runtime, const Value& value);
+// Python's repr(): strings quoted; wholly untrusted.
+Text to_repr(Runtime& runtime, const Value& value);
+
+}  // namespace millrace::chat::jinja

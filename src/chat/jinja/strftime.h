@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::chat::jinja {
+
+// strftime in the C locale, UTC; an unknown directive stays as it is. `seconds` since 1970.
+std::string format_time(std::string_view format, std::int64_t seconds);
+
+}  // namespace millrace::chat::jinja

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chat/answer_parts.h"
+#include "chat/marker_matcher.h"
+#include "chat/reasoning/reasoning_format.h"
+
+namespace millrace::chat::reasoning {
+
+// Takes the reasoning off the front of an answer. Text may be cut anywhere: what comes out is the same. White space at
+// the ends of reasoning, and before the answer proper, is left out. Linear.
+class ReasoningReader {
+ public:
+  // `begun`: the prompt has opened it already.
+  ReasoningReader(const ReasoningFormat& format, bool begun, PartWriter& writer);
+
+  // What is no reasoning is appended to `rest`.
+  void push(std::string_view text, std::string& rest);
+  void finish(std::string& rest);
+  bool thinking() const noexcept { return state_ == State::kThinking; }
+
+ private:
+  enum class State : std::uint8_t { kStart, kThinking, kAfter, kRest };
+  void take(char byte, std::string& rest);
+  void think(std::string_view text);
+
+  PartWriter& writer_;
+  MarkerMatcher close_;
+  const std::string open_;
+  State state_ = State::kStart;
+  bool repeats_ = false;  // kStart, in reasoning already: the tag may come again
+  bool any_ = false;      // reasoning
+  std::string begun_;     // the front, which may be the tag
+  std::string space_;     // after reasoning, perhaps within
+};
+
+}  // namespace millrace::chat::reasoning

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "chat/tools/tool_format.h"
+
+namespace millrace::chat::tools {
+
+// An answer in parts, each of which says whom it is for: NAME head_end TEXT next NAME head_end TEXT ... The name "all"
+// means the user; any other a function, and the text its arguments as JSON. The prompt ends where the first name
+// begins.
+struct RecipientStyle {
+  std::string head_end;  // "\n"
+  std::string next;      // ">>>"
+};
+
+std::unique_ptr<ToolParser> recipient_parser(RecipientStyle style, const ToolUse& use, PartWriter& writer);
+
+}  // namespace millrace::chat::tools

@@ -1,0 +1,389 @@
+// What models write, and what becomes of it: whole, and cut in every way.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "chat/answer_reader.h"
+#include "chat/tools/json_scanner.h"
+#include "chat/tools/python_literal.h"
+
+namespace millrace::chat::tools {
+namespace {
+
+ToolUse weather_tools() {
+  const Json weather = Json::parse(R"({"type": "object", "properties": {
+      "city": {"type": "string"}, "days": {"type": "integer"}, "units": {"enum": ["c", "f"]}, "hours": {"type": "array"}},
+      "required": ["city"]})");
+  return {.choice = ToolUse::Choice::kAuto,
+          .tools = {{.name = "get_weather", .parameters = weather}, {.name = "now", .parameters = nullptr}}};
+}
+
+AnswerParts joined(const std::vector<PartEvent>& events) {
+  AnswerParts parts;
+  for (const PartEvent& event : events) add_event(parts, event);
+  for (ToolCall& call : parts.calls) call.id.clear();
+  return parts;
+}
+
+// In pieces that end where `cuts` says; the calls' ids left out.
+AnswerParts read(const AnswerReading& reading, const std::string& text, const std::vector<std::size_t>& cuts) {
+  const ToolUse use = weather_tools();
+  AnswerReader reader(reading, use, 0);
+  std::vector<PartEvent> events;
+  std::size_t at = 0;
+  for (const std::size_t cut : cuts) {
+    append_events(events, reader.push(std::string_view(text).substr(at, cut - at), false));
+    at = cut;
+  }
+  append_events(events, reader.push(std::string_view(text).substr(at), true));
+  // A call is begun, gets its arguments and ends before the next thing is said.
+  std::size_t calls = 0;
+  bool open = false;
+  for (const PartEvent& event : events) {
+    using enum PartEvent::Kind;
+    EXPECT_EQ(open, event.kind == kCallArguments || event.kind == kCallEnd);
+    if (event.kind == kCallBegin) {
+      EXPECT_EQ(event.call, calls);
+      ++calls;
+    }
+    if (event.kind == kCallBegin || event.kind == kCallEnd) open = !open;
+  }
+  EXPECT_FALSE(open);
+  return joined(events);
+}
+
+struct Sample {
+  std::string format, text, content;
+  std::vector<std::pair<std::string, std::string>> calls;  // names and arguments
+  std::string reasoning = {}, reasoning_format = {};
+};
+
+AnswerParts expected(const Sample& sample) {
+  AnswerParts parts{.content = sample.content, .reasoning = sample.reasoning, .calls = {}};
+  for (const auto& [name, arguments] : sample.calls) {
+    parts.calls.push_back({.id = {}, .name = name, .arguments = arguments});
+  }
+  return parts;
+}
+
+AnswerReading reading_of(const Sample& sample) {
+  AnswerReading reading;
+  if (!sample.format.empty()) reading.tools = find_tool_format(sample.format).or_throw();
+  if (!sample.reasoning_format.empty()) {
+    reading.reasoning = reasoning::find_reasoning_format(sample.reasoning_format).or_throw();
+  }
+  return reading;
+}
+
+void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.format << ": " << sample.text; }
+
+const std::vector<Sample>& samples() {
+  static const std::string kParis = R"({"city": "Paris"})", kRome = R"({"city": "Rome", "days": 2})";
+  static const std::vector<Sample> all = {
+      {"hermes",
+       R"(<tool_call>
+{"name": "get_weather", "arguments": {"city": "Paris"}}
+</tool_call>)",
+       "",
+       {{"get_weather", kParis}}},
+      {"hermes",
+       R"(I will look.
+
+<tool_call>{"arguments": {"city": "Paris"}, "name": "get_weather"}</tool_call>
+<tool_call>
+{"name": "now", "arguments": {}}
+</tool_call>
+)",
+       "I will look.",
+       {{"get_weather", kParis}, {"now", "{}"}}},
+      {"hermes",
+       R"(<tool_call>{"name": "get_weather", "arguments": "{\"city\": \"Paris\"}"}</tool_call> Done.)",
+       " Done.",
+       {{"get_weather", kParis}}},
+      {"hermes", R"(<tool_call>{"id": 7, "name": "now"}</tool_call>)", "", {{"now", "{}"}}},
+      {"hermes",
+       R"(<tool_call>[{"name": "now", "arguments": {}}, {"name": "now", "arguments": {}}]</tool_call>)",
+       "",
+       {{"now", "{}"}, {"now", "{}"}}},
+      {"hermes",
+       "<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"a\nb\"}}</tool_call>",
+       "",
+       {{"get_weather", R"({"city": "a\nb"})"}}},
+      {"hermes", "a <tool_cal b < <tool_call", "a <tool_cal b < <tool_call", {}},
+      {"hermes", "<tool_call>not json</tool_call>", "<tool_call>not json</tool_call>", {}},
+      {"hermes",
+       R"(<tool_call>{"arguments": {"city": "Paris"}}</tool_call>)",
+       R"(<tool_call>{"arguments": {"city": "Paris"}}</tool_call>)",
+       {}},
+      {"hermes",
+       R"(<tool_call>{"name": "get_weather", "arguments": {"city": "Par)",
+       "",
+       {{"get_weather", R"({"city": "Par)"}}},
+      {"hermes",
+       R"(<tool_call>{"name": "get_weather", "arguments": {"city": nothing}}</tool_call>)",
+       "othing}}</tool_call>",
+       {{"get_weather", R"({"city": n)"}}},
+      {"hermes", "plain text, trailing space \n", "plain text, trailing space \n", {}},
+      {"llama3_json", R"({"name": "get_weather", "parameters": {"city": "Paris"}})", "", {{"get_weather", kParis}}},
+      {"llama3_json",
+       R"(<|python_tag|>{"name": "get_weather", "parameters": {"city": "Paris"}}; {"name": "now", "parameters": {}})",
+       "",
+       {{"get_weather", kParis}, {"now", "{}"}}},
+      {"llama3_json", R"({"name": "Bob", "age": 3})", R"({"name": "Bob", "age": 3})", {}},
+      {"llama3_json", R"( [1, 2])", R"( [1, 2])", {}},
+      {"llama3_json", "Hello {", "Hello {", {}},
+      {"mistral",
+       R"([TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Paris"}}, {"name": "now", "arguments": {}}])",
+       "",
+       {{"get_weather", kParis}, {"now", "{}"}}},
+      {"mistral",
+       R"(Sure.[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}[TOOL_CALLS]now[CALL_ID]123456789[ARGS]{})",
+       "Sure.",
+       {{"get_weather", kParis}, {"now", "{}"}}},
+      {"mistral", R"([TOOL_CALLS]get_weather{"city": "Paris"})", "", {{"get_weather", kParis}}},
+      {"granite",
+       R"(<|tool_call|>[{"name": "get_weather", "arguments": {"city": "Paris"}}])",
+       "",
+       {{"get_weather", kParis}}},
+      {"phi4_mini_json",
+       R"(<|tool_call|>[{"name": "get_weather", "arguments": {"city": "Paris"}}]<|/tool_call|>)",
+       "",
+       {{"get_weather", kParis}}},
+      {"phi4_mini_json",
+       R"(functools[{"name": "get_weather", "arguments": {"city": "Paris"}}])",
+       "",
+       {{"get_weather", kParis}}},
+      {"jamba",
+       R"(<tool_calls>[{"name": "get_weather", "arguments": {"city": "Paris"}}]</tool_calls>)",
+       "",
+       {{"get_weather", kParis}}},
+      {"command_r7b",
+       "<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"get_weather\", \"parameters\": {\"city\": "
+       "\"Paris\"}}\n]<|END_ACTION|>",
+       "",
+       {{"get_weather", kParis}}},
+      {"deepseek_v3",
+       "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{\"city\": "
+       "\"Paris\"}\n```"
+       "<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>"
+       "<｜tool▁calls▁end｜>",
+       "",
+       {{"get_weather", kParis}, {"now", "{}"}}},
+      {"deepseek_v31",
+       "Let me see.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{\"city\": \"Paris\"}"
+       "<｜tool▁call▁end｜><｜tool▁call▁begin｜>now<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+       "Let me see.",
+       {{"get_weather", kParis}, {"now", "{}"}}},
+      {"kimi_k2",
+       "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{\"city\": "
+       "\"Paris\"}<|tool_call_end|><|tool_calls_section_end|>",
+       "",
+       {{"get_weather", kParis}}},
+      {"functionary_v3_1", R"(<function=get_weather>{"city": "Paris"}</function>)", "", {{"get_weather", kParis}}},
+      {"functionary_v3",
+       "all\nI will look.\n>>>get_weather\n{\"city\": \"Paris\"}",
+       "I will look.",
+       {{"get_weather", kParis}}},
+      {"functionary_v3", "get_weather\n{\"city\": \"Paris\"}>>>now\n{}", "", {{"get_weather", kParis}, {"now", "{}"}}},
+      {"functionary_v3", "Hello\nthere", "Hello\nthere", {}},
+      {"functionary_v2",
+       "all\n<|content|>Hm.\n<|from|>assistant\n<|recipient|>get_weather\n<|content|>{\"city\": \"Paris\"}",
+       "Hm.",
+       {{"get_weather", kParis}}},
+      {"qwen3_coder",
+       R"(I look.
+<tool_call>
+<function=get_weather>
+<parameter=city>
+Rome
+</parameter>
+<parameter=days>
+2
+</parameter>
+</function>
+</tool_call>)",
+       "I look.",
+       {{"get_weather", kRome}}},
+      {"qwen3_coder",
+       "<tool_call>\n<function=get_weather>\n<parameter=city>\na \"b\"\n\n  </param>\n</parameter>\n<parameter=hours>\n"
+       "[1, True]\n</parameter>\n</function>\n</tool_call>",
+       "",
+       {{"get_weather", R"({"city": "a \"b\"\n\n  </param>", "hours": "[1, True]"})"}}},
+      {"qwen3_coder", "<tool_call><function=now></function></tool_call>", "", {{"now", "{}"}}},
+      {"glm45",
+       "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Rome</arg_value>\n<arg_key>days</arg_key>\n"
+       "<arg_value>2</arg_value>\n</tool_call>",
+       "",
+       {{"get_weather", kRome}}},
+      {"glm45", "ok <tool_call>now</tool_call><tool_call>now</tool_call>", "ok", {{"now", "{}"}, {"now", "{}"}}},
+      {"pythonic", R"([get_weather(city='Paris'), now()])", "", {{"get_weather", kParis}, {"now", "{}"}}},
+      {"pythonic",
+       R"([get_weather(city="It's", days=2, hours=[1, (True, None), {'a': -1.5}])])",
+       "",
+       {{"get_weather", R"({"city": "It's", "days": 2, "hours": [1, [true, null], {"a": -1.5}]})"}}},
+      {"pythonic", "[1, 2]", "[1, 2]", {}},
+      {"pythonic", "[foo(a=1)]", "[foo(a=1)]", {}},
+      {"llama4_pythonic",
+       R"(<|python_start|>[get_weather(city="Paris")]<|python_end|>)",
+       "",
+       {{"get_weather", kParis}}},
+      {"openai",
+       "<|channel|>analysis<|message|>Weather? A call.<|end|><|start|>assistant<|channel|>commentary "
+       "to=functions.get_weather <|constrain|>json<|message|>{\"city\": \"Paris\"}<|call|>",
+       "",
+       {{"get_weather", kParis}},
+       "Weather? A call."},
+      {"openai",
+       "<|channel|>analysis<|message|>Easy.<|end|><|start|>assistant<|channel|>final<|message|>4",
+       "4",
+       {},
+       "Easy."},
+      {"openai", "No head", "No head", {}},
+      {"generic", R"({"name": "now", "arguments": {}})", "", {{"now", "{}"}}},
+      {"generic", R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)", "", {{"now", "{}"}}},
+      {"", "<think>\nHm, 2 + 2.\n\nYes.\n</think>\n\nIt is 4.", "It is 4.", {}, "Hm, 2 + 2.\n\nYes.", "deepseek_r1"},
+      {"", "It is 4. <think>no</think>", "It is 4. <think>no</think>", {}, "", "deepseek_r1"},
+      {"", "\n<think", "\n<think", {}, "", "deepseek_r1"},
+      {"", "<think>cut shor", "", {}, "cut shor", "qwen3"},
+      {"", "[THINK]a[/THINK]b", "b", {}, "a", "mistral"},
+      {"hermes",
+       "<think>a</think>\n<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+       "",
+       {{"now", "{}"}},
+       "a",
+       "deepseek_r1"},
+  };
+  return all;
+}
+
+class ToolParsers : public testing::TestWithParam<Sample> {};
+
+TEST_P(ToolParsers, TakeAnAnswerApart) {
+  EXPECT_EQ(read(reading_of(GetParam()), GetParam().text, {}), expected(GetParam()));
+}
+
+TEST_P(ToolParsers, GiveTheSamePartsHoweverTheTextIsCut) {
+  const AnswerReading reading = reading_of(GetParam());
+  const std::string& text = GetParam().text;
+  std::vector<std::size_t> each;
+  for (std::size_t i = 1; i < text.size(); ++i) each.push_back(i);
+  const AnswerParts parts = expected(GetParam());
+  EXPECT_EQ(read(reading, text, each), parts);
+  for (const std::size_t cut : each) EXPECT_EQ(read(reading, text, {cut}), parts) << "cut at " << cut;
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, ToolParsers, testing::ValuesIn(samples()));
+
+// Whatever a model writes, no parser throws, the cuts do not matter and nothing is said in the wrong order.
+TEST(ToolParsers, GiveTheSamePartsOfMutatedAnswersHoweverTheyAreCut) {
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  for (const Sample& sample : samples()) {
+    for (const ToolFormat& format : all_tool_formats()) {
+      AnswerReading reading = reading_of(sample);
+      reading.tools = &format;
+      for (int round = 0; round < 10; ++round) {
+        std::string text = sample.text;
+        for (std::size_t change = below(3); change > 0; --change) {
+          const std::size_t at = below(text.size());
+          if (below(2) == 0)
+            text.erase(at, 1 + below(4));
+          else
+            text.insert(at, 1, "{}[]\"'<>:,\\ a1\n"[below(15)]);
+          if (text.empty()) text = "x";
+        }
+        std::vector<std::size_t> cuts;
+        for (std::size_t at = 1 + below(5); at < text.size(); at += 1 + below(9)) cuts.push_back(at);
+        EXPECT_EQ(read(reading, text, {}), read(reading, text, cuts)) << format.name << ": " << text;
+      }
+    }
+  }
+}
+
+TEST(AnswerReader, GivesCallsIdsThatTheirFormatTakesBack) {
+  const ToolUse use = weather_tools();
+  const auto id_in = [&](const char* format, const std::string& text, std::size_t answer) {
+    const AnswerReading reading{.tools = find_tool_format(format).or_throw(), .id_seed = "request"};
+    AnswerReader reader(reading, use, answer);
+    std::vector<PartEvent> events;
+    append_events(events, reader.push(text, true));
+    return events.at(0).id;
+  };
+  const std::string call = R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)";
+  EXPECT_TRUE(id_in("hermes", call, 0).starts_with("call_"));
+  EXPECT_EQ(id_in("hermes", call, 0), id_in("hermes", call, 0));
+  EXPECT_NE(id_in("hermes", call, 0), id_in("hermes", call, 1));
+  EXPECT_EQ(id_in("mistral", "[TOOL_CALLS]now{}", 0).size(), 9u);
+  EXPECT_EQ(id_in("kimi_k2", "<|tool_call_begin|>functions.now:3<|tool_call_argument_begin|>{}<|tool_call_end|>", 0),
+            "functions.now:0");
+}
+
+TEST(AnswerReader, SaysNothingOfAMarkerUntilItIsNone) {
+  const ToolUse use = weather_tools();
+  const AnswerReading reading{.tools = find_tool_format("hermes").or_throw(), .id_seed = ""};
+  AnswerReader reader(reading, use, 0);
+  std::vector<PartEvent> events;
+  append_events(events, reader.push("a<tool_ca", false));
+  EXPECT_EQ(joined(events).content, "a");
+  append_events(events, reader.push("rt", false));
+  EXPECT_EQ(joined(events).content, "a<tool_cart");
+}
+
+TEST(AnswerReader, StreamsArgumentsAsTheyCome) {
+  const ToolUse use = weather_tools();
+  const AnswerReading reading{.tools = find_tool_format("hermes").or_throw(), .id_seed = ""};
+  AnswerReader reader(reading, use, 0);
+  std::vector<PartEvent> events;
+  append_events(events, reader.push(R"(<tool_call>{"name": "get_weather", "arguments": {"city": "Pa)", false));
+  EXPECT_EQ(joined(events).calls.at(0).arguments, R"({"city": "Pa)");
+}
+
+TEST(AnswerReader, BeginsInReasoningThatThePromptHasOpened) {
+  const ToolUse use = weather_tools();
+  for (const std::string text : {"Hm.</think>4", "<think>Hm.</think>4", "\n<think>\nHm.\n</think>\n\n4"}) {
+    const AnswerReading reading{.reasoning = reasoning::find_reasoning_format("deepseek_r1").or_throw(),
+                                .reasoning_begun = true,
+                                .id_seed = ""};
+    EXPECT_EQ(read(reading, text, {}), (AnswerParts{.content = "4", .reasoning = "Hm.", .calls = {}})) << text;
+    EXPECT_EQ(read(reading, text, {3, 5, 9}), read(reading, text, {})) << text;
+  }
+}
+
+TEST(JsonScanner, AgreesWithTheParserOnWhatIsJson) {
+  const auto whole = [](std::string_view text) {
+    JsonScanner scanner;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto step = scanner.push(text[i]);
+      if (step == JsonScanner::Step::kBad) return false;
+      if (step == JsonScanner::Step::kDone) return i + 1 == text.size();
+      if (step == JsonScanner::Step::kDoneBefore) return i + 1 == text.size();
+    }
+    return false;
+  };
+  std::mt19937 random(3);
+  const std::string_view letters = "{}[]\",:0123.-e+ntrufalse \\";
+  const std::string seeds[] = {R"({"a":[1,2.5e-3,{"b":null}],"c":"\u00e9"})", "[true,false]", R"({"x":{}})", "[]"};
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = seeds[random() % 4];
+    for (std::size_t change = random() % 3; change > 0; --change) {
+      text[random() % text.size()] = letters[random() % letters.size()];
+    }
+    const bool is_json = Json::accept(text);
+    accepted += is_json;
+    if (text[0] == '{' || text[0] == '[') {
+      EXPECT_EQ(whole(text), is_json) << text;
+    }
+  }
+  EXPECT_GT(accepted, 1000);
+}
+
+TEST(ToolFormats, AreFoundByNameAndByAlias) {
+  EXPECT_EQ(find_tool_format("hermes").or_throw()->name, "hermes");
+  EXPECT_EQ(find_tool_format("qwen3_xml").or_throw()->name, "qwen3_coder");
+  EXPECT_NE(find_tool_format("nobody").error().message.find("llama3_json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::chat::tools

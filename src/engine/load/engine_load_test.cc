@@ -1,0 +1,91 @@
+// Loads on a real engine with a small model.
+
+#include <gtest/gtest.h>
+
+#include "engine/load/latency_run.h"
+#include "engine/load/throughput_run.h"
+#include "engine/local_executor.h"
+#include "text/blank_tokenizer.h"
+
+namespace millrace::engine::load {
+namespace {
+
+const std::string kModel = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/llama";
+
+class EngineLoad : public testing::Test {
+ protected:
+  EngineLoad()
+      : checkpoint_(checkpoint::open_checkpoint(Env::system(), kModel).or_throw()),
+        backend_(
+            std::make_unique<backend::TimedBackend>(backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw())),
+        transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 256}) {}
+
+  std::unique_ptr<engine::Engine> make(std::int64_t kv_tokens) {
+    return engine::Engine::create(
+               engine::LocalExecutor::create(transformer_, *backend_, backend::KvPageForm{}, kv_tokens).or_throw(),
+               text::blank_tokenizer(vocabulary()), Env::system(),
+               {.scheduling = {.max_batched_tokens = 64, .max_sequences = 16}})
+        .or_throw();
+  }
+  std::int64_t vocabulary() const { return transformer_.spec().vocab_size; }
+
+  std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
+  std::unique_ptr<backend::TimedBackend> backend_;
+  model::Transformer transformer_;
+};
+
+TEST_F(EngineLoad, LatencyIsPrefillAndOneStepForEachFurtherToken) {
+  for (const std::int64_t batch : {1, 3}) {
+    const LatencyLoad load{.batch = batch, .prompt_tokens = 40, .output_tokens = 9};
+    const auto engine = make(kv_tokens(load, 32));
+    const LatencySample sample = run_latency(*engine, *backend_, vocabulary(), load);
+    EXPECT_EQ(sample.decode_steps, 8);
+    EXPECT_GT(sample.outside_ms, 0.0);
+    EXPECT_GT(sample.tpot_ms, sample.outside_ms);
+    EXPECT_GT(sample.ttft_ms, 0.0);
+    EXPECT_LE(sample.ttft_ms, sample.prefill_ms * 1.000001);
+    EXPECT_NEAR(sample.latency_ms, sample.prefill_ms + 8 * sample.tpot_ms, 1e-6 * sample.latency_ms);
+    if (batch == 1) {
+      EXPECT_DOUBLE_EQ(sample.ttft_ms, sample.prefill_ms);
+    }
+    EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());  // nothing stays behind
+  }
+}
+
+TEST_F(EngineLoad, WhatTheModelCannotHoldIsRefusedAndLeavesNothingBehind) {
+  const auto engine = make(4096);
+  EXPECT_THROW(run_latency(*engine, *backend_, vocabulary(), {.batch = 1, .prompt_tokens = 300, .output_tokens = 2}),
+               LoadError);
+  EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(EngineLoad, ThroughputServesEveryRequestWithItsOwnLengths) {
+  const ThroughputLoad load{.requests = 11, .concurrency = 4, .input = {3, 30}, .output = {1, 12}, .seed = 5};
+  const auto engine = make(kv_tokens(load, 32));
+  const ThroughputRun run = run_throughput(*engine, Env::system(), vocabulary(), load);
+  ASSERT_EQ(run.requests.size(), 11u);
+  std::int64_t inputs = 0, outputs = 0, expected_inputs = 0, expected_outputs = 0;
+  for (std::uint64_t i = 0; i < 11; ++i) {
+    inputs += run.requests[i].prompt_tokens;
+    outputs += run.requests[i].output_tokens;
+    expected_inputs += metrics::draw(load.input, load.seed, i, 0);
+    expected_outputs += metrics::draw(load.output, load.seed, i, 1);
+  }
+  EXPECT_EQ(inputs, expected_inputs);
+  EXPECT_EQ(outputs, expected_outputs);
+  EXPECT_EQ(run.input_tokens, inputs);
+  EXPECT_EQ(run.output_tokens, outputs);
+  EXPECT_GT(run.seconds, 0.0);
+  EXPECT_NEAR(run.mean_step_outputs() * static_cast<double>(run.steps), static_cast<double>(outputs), 1e-6);
+  EXPECT_LE(run.mean_step_outputs(), 4.0);  // never more in flight than asked for
+}
+
+TEST_F(EngineLoad, OneAtATimeTakesOneStepForEachToken) {
+  const ThroughputLoad load{.requests = 3, .concurrency = 1, .input = {10, 10}, .output = {5, 5}};
+  const auto engine = make(kv_tokens(load, 32));
+  EXPECT_EQ(run_throughput(*engine, Env::system(), vocabulary(), load).steps, 15);
+}
+
+}  // namespace
+}  // namespace millrace::engine::load

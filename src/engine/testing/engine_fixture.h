@@ -1,0 +1,137 @@
+#pragma once
+
+// The engine on a small model of random weights.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "engine/engine.h"
+#include "engine/local_executor.h"
+#include "kv/page_archive.h"
+#include "text/testing/vocabularies.h"
+
+namespace millrace::engine {
+
+inline const std::string kModel = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/llama";
+
+inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::int32_t> tokens(n);
+  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 61);
+  return tokens;
+}
+
+class EngineTest : public testing::Test {
+ protected:
+  explicit EngineTest(
+      const std::string& model = kModel,
+      std::unique_ptr<backend::Backend> backend = backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw())
+      : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
+        backend_(std::move(backend)),
+        transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 512}),
+        tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
+
+  std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096,
+                               const backend::KvPageForm& pages = {}) {
+    Config config;
+    config.scheduling.max_batched_tokens = budget;
+    return make(config, kv_tokens, pages);
+  }
+  std::unique_ptr<Engine> make(Config config, std::int64_t kv_tokens, const backend::KvPageForm& pages = {},
+                               kv::PageArchive* archive = nullptr, Env& env = Env::system()) {
+    config.scheduling.max_sequences = 16;
+    auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw();
+    executor_ = executor.get();
+    return Engine::create(std::move(executor), tokenizer_, env, config, archive).or_throw();
+  }
+
+  // The tokens of every request when all run together over pages of that form.
+  std::vector<std::vector<std::int32_t>> answers_over(const backend::KvPageForm& pages) {
+    const auto engine = make(33, 4096, pages);
+    for (unsigned i = 0; i < 6; ++i) engine->submit(request(5 + 23 * i, i)).or_throw();
+    std::vector<std::vector<std::int32_t>> answers;
+    for (const auto& [id, collected] : drain(*engine)) answers.push_back(collected.tokens);
+    return answers;
+  }
+
+  // What drafters for the engine made last are made from; where one is a model's, it is the model itself, and heads are
+  // in a directory.
+  draft::DrafterOptions drafter_options(const backend::KvPageForm& pages, const std::string& heads = "") {
+    draft::DrafterOptions options;
+    options.heads = heads;
+    options.place = {.target = &transformer_,
+                     .checkpoint = checkpoint_.get(),
+                     .store = &executor_->store(),
+                     .backend = backend_.get(),
+                     .form = pages,
+                     .pages = executor_->pages()};
+    options.model = {&transformer_, [](model::Transformer*) {}};
+    return options;
+  }
+  std::unique_ptr<draft::Drafter> drafter_of(std::string_view method, const draft::DrafterOptions& options) {
+    auto made = draft::make_drafter(method, options).or_throw();
+    executor_->follow_pages(made->follower());
+    executor_->show_states(made->tap());
+    return made;
+  }
+  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvPageForm& pages,
+                                          const std::string& heads = "") {
+    return drafter_of(method, drafter_options(pages, heads));
+  }
+
+  Request request(std::size_t prompt, unsigned seed, std::int64_t answer = 20) {
+    Request r;
+    r.tokens = random_prompt(prompt, seed);
+    r.sampling.seed = seed;
+    r.sampling.temperature = seed % 2 == 0 ? 0.0 : 0.9;
+    r.sampling.max_tokens = answer;
+    r.sampling.ignore_eos = true;
+    return r;
+  }
+
+  struct Collected {
+    std::vector<std::int32_t> tokens;
+    std::vector<TokenScore> scores;  // of them, where they are asked for
+    std::string text;
+    Output last;
+  };
+  static std::map<RequestId, Collected> drain(Engine& engine) {
+    std::map<RequestId, Collected> results;
+    while (!engine.idle()) {
+      for (Output& output : engine.step()) {
+        Collected& r = results[output.request];
+        if (output.token) r.tokens.push_back(*output.token);
+        if (output.score) r.scores.push_back(*output.score);
+        r.text += output.text;
+        r.last = output;
+      }
+    }
+    return results;
+  }
+
+  // The answers to one request that runs to its end, by choice.
+  static std::map<int, Collected> drain(Engine& engine, RequestId id) {
+    std::map<int, Collected> answers;
+    while (!engine.idle()) {
+      for (Output& output : engine.step()) {
+        if (output.request != id) continue;
+        Collected& r = answers[output.choice];
+        if (output.token) r.tokens.push_back(*output.token);
+        if (output.score) r.scores.push_back(*output.score);
+        r.text += output.text;
+        r.last = output;
+      }
+    }
+    return answers;
+  }
+
+  std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
+  std::unique_ptr<backend::Backend> backend_;
+  model::Transformer transformer_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  LocalExecutor* executor_ = nullptr;  // of the engine made last
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,46 @@
+#include "model/model_work.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::model {
+namespace {
+
+model::ModelSpec small_spec(std::int64_t window = 0) {
+  model::ModelSpec spec;
+  spec.vocab_size = 100;
+  spec.hidden_size = 8;
+  model::LayerSpec layer;
+  layer.attention = {.heads = 4, .kv_heads = 2, .head_dim = 2, .window = window};
+  layer.mlp = {.width = 16, .gated = true};
+  spec.layers = {layer, layer};
+  return spec;
+}
+
+TEST(ModelWork, CountsEveryWeightTwice) {
+  const model::ModelSpec spec = small_spec();
+  const ModelWork work(spec);
+  // A layer: q 8x8, k and v 8x4, o 8x8, gate and up 8x16, down 16x8.
+  EXPECT_EQ(work.layer_operations(), 2 * 2.0 * (64 + 32 + 32 + 64 + 3 * 128));
+  EXPECT_EQ(work.head_operations(), 2.0 * 8 * 100);
+}
+
+TEST(ModelWork, AttentionGrowsWithWhatIsVisible) {
+  const model::ModelSpec spec = small_spec();
+  const ModelWork work(spec);
+  // Tokens 3 and 4 see 4 and 5 tokens; queries are 8 wide; q k^T and p v in each of two layers.
+  const double attention = 2 * 4.0 * 8 * (4 + 5);
+  EXPECT_EQ(work.operations(3, 5), 2 * work.layer_operations() + work.head_operations() + attention);
+  EXPECT_EQ(work.kv_bytes(3, 5, 10.0), 90.0);
+  EXPECT_EQ(work.operations(0, 5) + work.head_operations(), work.operations(0, 3) + work.operations(3, 5));
+}
+
+TEST(ModelWork, AWindowEndsTheGrowth) {
+  const model::ModelSpec spec = small_spec(3);
+  const ModelWork work(spec);
+  EXPECT_EQ(work.kv_bytes(0, 5, 1.0), 1 + 2 + 3 + 3 + 3);
+  EXPECT_EQ(work.kv_bytes(3, 5, 1.0), 3 + 3);
+  EXPECT_EQ(work.kv_bytes(1, 2, 1.0), 2);
+}
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,8 +1,0 @@
-#pragma once
-
-namespace millrace::server {
-
-// White space as JSON has it.
-constexpr bool is_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-}  // namespace millrace::server
