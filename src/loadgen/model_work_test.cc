@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/blocks/attention.h"
+#include "model/blocks/mlp.h"
+
 namespace millrace::loadgen {
 namespace {
 
@@ -9,9 +12,9 @@ model::ModelSpec small_spec(std::int64_t window = 0) {
   model::ModelSpec spec;
   spec.vocab_size = 100;
   spec.hidden_size = 8;
-  model::LayerSpec layer;
-  layer.attention = {.heads = 4, .kv_heads = 2, .head_dim = 2, .window = window};
-  layer.mlp = {.width = 16, .gated = true};
+  const model::LayerSpec layer{
+      .blocks = {model::AttentionParams{.heads = 4, .kv_heads = 2, .head_dim = 2, .window = window},
+                 model::MlpParams{.width = 16, .gated = true}}};
   spec.layers = {layer, layer};
   return spec;
 }
