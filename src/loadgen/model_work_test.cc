@@ -45,5 +45,15 @@ TEST(ModelWork, AWindowEndsTheGrowth) {
   EXPECT_EQ(work.kv_bytes(1, 2, 1.0), 2);
 }
 
+// A token takes twice as many bytes in the layer of two heads as in the one of one head.
+TEST(ModelWork, LayersCountByWhatTheyKeep) {
+  model::ModelSpec spec = small_spec();
+  auto& second = spec.layers[1].get<model::AttentionParams>();
+  second.kv_heads = 1, second.window = 3;
+  const ModelWork work(spec);
+  EXPECT_DOUBLE_EQ(work.kv_bytes(3, 5, 30.0), 20.0 * (4 + 5) + 10.0 * (3 + 3));
+  EXPECT_EQ(work.layer_operations(), 2.0 * (64 + 32 + 32 + 64 + 3 * 128) + 2.0 * (64 + 16 + 16 + 64 + 3 * 128));
+}
+
 }  // namespace
 }  // namespace millrace::loadgen

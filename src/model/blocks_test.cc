@@ -10,6 +10,7 @@
 #include "model/blocks/attention.h"
 #include "model/blocks/mlp.h"
 #include "model/changed_model.h"
+#include "model/memory_plan.h"
 #include "model/test_runner.h"
 #include "model/weight_loader.h"
 
@@ -91,6 +92,16 @@ TEST(TwoKvGroups, ChunksNeighboursAndThreadsChangeNoBit) {
   expect_same_bits(both[1], other_whole, "the neighbour");
   options.threads = 3;
   expect_same_bits(TestRunner(path, options, with_two_groups).run({tokens}, chunked)[0], whole, "three threads");
+}
+
+TEST(TwoKvGroups, AreInTheMemoryPlanEachWithItsHeads) {
+  TestRunner runner(one_head_in_layer_1(), {.max_length = 64}, with_two_groups);
+  const ModelSpec& spec = runner.transformer().spec();
+  EXPECT_EQ(kv_bytes_per_token(spec, DType::kBF16), (2u + 1u) * 2 * kHeadDim * 2);  // heads, K and V, size, bytes
+  const MemoryPlan plan =
+      plan_memory(runner.checkpoint(), spec, runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
+  EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
+  EXPECT_EQ(plan.kv, 64 * kv_bytes_per_token(spec, DType::kBF16));  // two pages
 }
 
 TEST(TwoKvGroups, AreWhatTheGoldenModelWithOneWindowHas) {
