@@ -29,17 +29,16 @@ struct Case {
 void attend(benchmark::State& state, const Case& c) {
   static const std::unique_ptr<Backend> cpu = make_cpu_backend({}).or_throw();
   const cpu::KvLayout* layout = cpu::find_kv_layout(c.layout);
-  const KvGeometry geometry{.dtype = c.type,
-                            .kv_heads = kKvHeads,
-                            .head_dim = c.head_dim,
-                            .block_tokens = layout->block_tokens,
-                            .layout = layout};
-  const auto pages = static_cast<std::int32_t>((c.keys + geometry.block_tokens - 1) / geometry.block_tokens);
+  const KvPageForm form{.dtype = c.type, .block_tokens = layout->block_tokens, .layout = layout};
+  const kv::KvNeed need{.kv_heads = kKvHeads, .key_dim = c.head_dim, .value_dim = c.head_dim};
+  const auto pages = static_cast<std::int32_t>((c.keys + form.block_tokens - 1) / form.block_tokens);
   // Layers visited in turn until the keys come from memory.
-  const std::size_t layer_bytes = geometry.page_bytes() * static_cast<std::size_t>(pages);
+  const std::size_t layer_bytes =
+      kv::group_layers(std::span(&need, 1), form).page_bytes() * static_cast<std::size_t>(pages);
   const auto layers =
       c.rows > 1 ? std::int64_t{1} : static_cast<std::int64_t>((std::size_t{256} << 20) / layer_bytes + 1);
-  const kv::KvStore store = kv::KvStore::create(*cpu, layers, geometry, pages).or_throw();
+  const kv::KvGroups groups = kv::group_layers(std::vector(static_cast<std::size_t>(layers), need), form);
+  const kv::KvStore store = kv::KvStore::create(*cpu, groups, pages).or_throw();
   // Ordinary numbers: denormals or zeros might take another time.
   for (std::int64_t l = 0; l < layers; ++l) std::memset(store.layer(l).base, 0x3c, layer_bytes);
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));

@@ -26,7 +26,7 @@ class LocalExecutor final : public Executor {
 
   std::int64_t vocab_size() const noexcept override { return model_.spec().vocab_size; }
   std::int64_t max_length() const noexcept override { return model_.max_length(); }
-  std::int64_t block_tokens() const noexcept override { return store_.geometry().block_tokens; }
+  std::int64_t block_tokens() const noexcept override { return store_.block_tokens(); }
   std::int32_t pages() const noexcept override { return pages_; }
   kv::PageDevice& device() noexcept override { return followed_; }
   const kv::KvStore& store() const noexcept { return store_; }

@@ -30,6 +30,6 @@ MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec
                        const MemoryPlanOptions& options);
 
 // Keys and values of one token in all layers.
-std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept;
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype);
 
 }  // namespace millrace::model

@@ -9,42 +9,21 @@
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/model_config.h"
+#include "model/block_spec.h"
 
 namespace millrace::model {
 
 // How positions enter the model.
 enum class PositionKind { kRope, kLearned };
 
-struct AttentionSpec {
-  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
-  bool q_k_norm = false;    // RMSNorm on each query and key head before the rotation (Qwen3)
-  float scale = 0.0f;       // of q k^T
-  std::int64_t window = 0;  // tokens, 0 = all
-};
-
-struct MlpSpec {
-  std::int64_t width = 0;
-  bool gated = true;  // activation(gate) * up, else activation(up)
-  backend::Activation activation = backend::Activation::kSilu;
-};
-
-// One transformer layer: x += attention(norm(x)); x += mlp(norm(x)).
-struct LayerSpec {
-  AttentionSpec attention;
-  MlpSpec mlp;
-};
-
-// Where each weight is called what. `{}` stands for the layer number; biases end in ".bias", weights in ".weight". An
-// empty name: this family has no such weight. Biases are optional unless the family demands them.
+// Where the weights outside the layers are called what; those of a block are named by its parameters. In names, `{}`
+// stands for the layer number; biases end in ".bias", weights in ".weight". An empty name: this family has no such
+// weight. Biases are optional unless the family demands them.
 struct WeightNames {
   std::string embedding, positions, final_norm, head;
-  std::string attention_norm, q, k, v, qkv, o, q_norm, k_norm;
-  std::string mlp_norm, gate, up, down;
   std::vector<std::string>
       ignored;  // patterns of tensors that files carry and inference does not need; '*' matches anything
 };
-WeightNames gguf_names();   // the same for every family
-WeightNames llama_names();  // Hugging Face, Llama and its descendants
 
 // A decoder-only transformer as plain data.
 struct ModelSpec {
@@ -80,11 +59,5 @@ Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint);
 
 // kUnsupported naming a dimension that no kernel handles.
 Result<void> check_dimensions(const ModelSpec& spec);
-
-// What Llama's descendants share; families start here and change what differs.
-ModelSpec llama_spec(const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container);
-
-// "gelu_new" -> kGeluTanh ...; throws LoadError naming an unknown one.
-backend::Activation parse_activation(std::string_view name);
 
 }  // namespace millrace::model

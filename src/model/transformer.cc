@@ -13,16 +13,14 @@ namespace {
 // vocabulary of 49,152.
 constexpr std::int64_t kSinkRows = 64;
 
-constexpr std::int64_t padded(std::int64_t columns) { return (columns + 15) / 16 * 16; }  // to cache lines
-
 }  // namespace
 
 // Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
 struct Transformer::Workspace {
-  std::int64_t rows = 0;
+  std::int64_t columns = 0, rows = 0;  // of memory
   std::vector<std::int32_t> positions;
   Buffer memory;
-  LayerRows layer;
+  BlockRows layer;
   std::int64_t logit_rows = 0;
   Buffer logits_memory;
   TensorView logits;
@@ -38,6 +36,8 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       workspace_(std::make_unique<Workspace>()) {
   load(checkpoint, options);
+  workspace_->columns = RowSpace::padded(spec_.hidden_size) + stack_workspace(spec_).columns;
+  if (rope_) workspace_->columns += RowSpace::padded(spec_.rope_dim);
 }
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
@@ -61,10 +61,9 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
     rope_ = std::make_unique<Rope>(spec_.rope_theta, spec_.rope_dim, spec_.rope_scaling, spec_.context_length,
                                    max_length_, factors);
   }
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(spec_.layers.size()); ++i) {
+  layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, [&](std::int64_t) {
     if (options.progress) options.progress(loader.bytes_used(), all_bytes);
-    layers_.emplace_back(loader, spec_, i, backend_, options.precision);
-  }
+  });
   final_norm_ = NormWeights(loader, names.final_norm, spec_);
   const std::string head_name = names.head + ".weight";
   if (spec_.tied_head) {
@@ -77,20 +76,8 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   backend_.finish_loading();
 }
 
-backend::KvGeometry Transformer::kv_geometry(const backend::KvPageForm& form) const noexcept {
-  const AttentionSpec& a = spec_.layers.front().attention;
-  return {.dtype = form.dtype,
-          .kv_heads = a.kv_heads,
-          .head_dim = a.head_dim,
-          .block_tokens = form.block_tokens,
-          .layout = form.layout};
-}
-
-// What a row of a step takes of the workspace, in the order of its parts: residual, qkv, attended, cos_sin.
-std::array<std::int64_t, 4> Transformer::row_columns() const noexcept {
-  const AttentionSpec& a = spec_.layers.front().attention;
-  return {spec_.hidden_size, (a.heads + 2 * a.kv_heads) * a.head_dim, a.heads * a.head_dim,
-          std::max<std::int64_t>(1, spec_.rope_dim)};
+kv::KvGroups Transformer::kv_groups(const backend::KvPageForm& form) const {
+  return kv::group_layers(kv_needs(spec_), form);
 }
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
@@ -100,10 +87,8 @@ std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
     memory = backend_.allocate(static_cast<std::size_t>(wanted * columns) * sizeof(float)).or_throw();
     capacity = wanted;
   };
-  std::int64_t columns = 0;
-  for (const std::int64_t part : row_columns()) columns += padded(part);
-  grow(w.memory, w.rows, rows, columns);
-  grow(w.logits_memory, w.logit_rows, logit_rows, padded(spec_.vocab_size));
+  grow(w.memory, w.rows, rows, w.columns);
+  grow(w.logits_memory, w.logit_rows, logit_rows, RowSpace::padded(spec_.vocab_size));
   return w.memory.size() + w.logits_memory.size();
 }
 
@@ -112,16 +97,11 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   const auto rows = static_cast<std::int64_t>(input.tokens.size());
   const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
   reserve(rows, logit_rows);
-  const std::array views = {&w.layer.residual, &w.layer.qkv, &w.layer.attended, &w.layer.cos_sin};
-  const auto columns = row_columns();
-  auto* at = w.memory.as<float>();
-  for (std::size_t part = 0; part < views.size(); ++part) {
-    *views[part] = TensorView(at, DType::kF32, {rows, columns[part]});
-    at += w.rows * padded(columns[part]);
-  }
-  w.logits = TensorView(w.logits_memory.as<float>(), DType::kF32, {logit_rows, spec_.vocab_size});
-  if (!rope_) w.layer.cos_sin.data = nullptr;
+  w.layer.space = RowSpace(w.memory.as<float>(), rows);
+  w.layer.residual = w.layer.space.take(spec_.hidden_size);
+  w.layer.cos_sin = rope_ ? w.layer.space.take(spec_.rope_dim) : TensorView();
   w.layer.sequences = input.sequences;
+  w.logits = TensorView(w.logits_memory.as<float>(), DType::kF32, {logit_rows, spec_.vocab_size});
 }
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
@@ -143,12 +123,11 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   }
   const auto run_layer = [&](std::int64_t index) {
     if (input.tap != nullptr) input.tap->pass(index, w.layer.residual);
-    const backend::KvPages pages = store.layer(index);
-    layers_[static_cast<std::size_t>(index)].run(backend_, spec_, index, w.layer, w.layer.residual, pages);
+    layers_->run(backend_, index, w.layer, store);
   };
   for (const std::int64_t index : input.layers) run_layer(index);
-  for (std::int64_t i = 0; input.layers.empty() && i < std::ssize(layers_); ++i) run_layer(i);
-  if (input.tap != nullptr) input.tap->pass(std::ssize(layers_), w.layer.residual);
+  for (std::int64_t i = 0; input.layers.empty() && i < layers_->size(); ++i) run_layer(i);
+  if (input.tap != nullptr) input.tap->pass(layers_->size(), w.layer.residual);
   if (!input.logit_rows.empty()) logits(input.logit_rows, w.logits);
   backend_.synchronize();
   if (input.sink != nullptr) feed(input);
@@ -188,10 +167,7 @@ void Transformer::feed(const BatchInput& input) {
 }
 
 std::vector<backend::Linear*> Transformer::linears() const {
-  std::vector<backend::Linear*> out;
-  for (const DecoderLayer& layer : layers_) {
-    for (backend::Linear* linear : layer.linears()) out.push_back(linear);
-  }
+  std::vector<backend::Linear*> out = layers_->linears();
   out.push_back(head_ ? head_.get() : embedding_.get());
   return out;
 }
@@ -203,18 +179,16 @@ void Transformer::set_two_terms(std::span<const std::string> weights) {
 }
 
 std::size_t Transformer::weight_bytes_per_token() const noexcept {
-  std::size_t bytes = head().packed_bytes();
-  for (const DecoderLayer& layer : layers_) {
-    for (const backend::Linear* linear : layer.linears()) bytes += linear->packed_bytes();
-  }
-  return bytes;
+  return head().packed_bytes() + layers_->weight_bytes_per_token();
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {
-  return weight_bytes_per_token() + (head_ ? embedding_->packed_bytes() : 0) +
-         (positions_ ? positions_->packed_bytes() : 0);
+  std::size_t bytes = embedding_->packed_bytes();
+  for (const auto* linear : {&positions_, &head_}) bytes += *linear ? (*linear)->packed_bytes() : 0;
+  for (const backend::Linear* linear : layers_->linears()) bytes += linear->packed_bytes();
+  return bytes;
 }
 
-std::string Transformer::description() const { return layers_.front().linears()[2]->description(); }
+std::string Transformer::description() const { return layers_->description(); }
 
 }  // namespace millrace::model

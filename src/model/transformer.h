@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,8 +10,9 @@
 #include "checkpoint/checkpoint.h"
 #include "kv/kv_store.h"
 #include "model/batch_input.h"
-#include "model/decoder_layer.h"
+#include "model/layer_stack.h"
 #include "model/model_spec.h"
+#include "model/norm_weights.h"
 #include "model/rope.h"
 
 namespace millrace::model {
@@ -35,7 +35,7 @@ class Transformer {
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
   // What a KvStore for this model must be like.
-  backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const noexcept;
+  kv::KvGroups kv_groups(const backend::KvPageForm& form) const;
 
   // Has memory for steps of so many rows, and of so many with logits, so that they need not allocate any. Returns the
   // bytes. Throws LoadError (kResourceExhausted).
@@ -63,7 +63,6 @@ class Transformer {
  private:
   struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
-  std::array<std::int64_t, 4> row_columns() const noexcept;
   void prepare_workspace(const BatchInput& input);
   void logits(std::span<const std::int64_t> rows, TensorView out);
   void feed(const BatchInput& input);
@@ -74,7 +73,7 @@ class Transformer {
   std::unique_ptr<Rope> rope_;                                     // null with learned positions
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
   NormWeights final_norm_;
-  std::vector<DecoderLayer> layers_;
+  std::unique_ptr<LayerStack> layers_;
   std::unique_ptr<Workspace> workspace_;
 
  public:

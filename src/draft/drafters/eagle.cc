@@ -5,6 +5,7 @@
 #include "checkpoint/hf_config.h"
 #include "draft/heads/feature_drafter.h"
 #include "draft/heads/head_files.h"
+#include "model/llama_spec.h"
 
 namespace millrace::draft::drafters {
 namespace {
@@ -12,18 +13,12 @@ namespace {
 using checkpoint::Checkpoint;
 using checkpoint::JsonFields;
 
-model::WeightNames layer_names(const std::string& layer) {
-  model::WeightNames names;
-  names.q = layer + "self_attn.q_proj";
-  names.k = layer + "self_attn.k_proj";
-  names.v = layer + "self_attn.v_proj";
-  names.o = layer + "self_attn.o_proj";
-  names.mlp_norm = layer + "post_attention_layernorm";
-  names.gate = layer + "mlp.gate_proj";
-  names.up = layer + "mlp.up_proj";
-  names.down = layer + "mlp.down_proj";
-  names.ignored = {"*.rotary_emb.inv_freq"};
-  return names;
+// The layer's own weights; it has no norm in front of attention. Norms and products beside it are named by the caller.
+void name_layer(model::ModelSpec& spec, const std::string& layer) {
+  spec.names = {};
+  spec.names.ignored = {"*.rotary_emb.inv_freq"};
+  model::name_llama_layer(spec.layers[0], layer);
+  spec.layers[0].get<model::AttentionParams>().names.norm.clear();
 }
 
 // Of the layer: what speculators' files nest, or the whole.
@@ -62,7 +57,7 @@ std::string optional(const HeadFiles& files, const std::string& name) {
 FeatureHeadSpec eagle1(const HeadFiles& files, const model::ModelSpec& target) {
   const std::string prefix = prefix_of(files);
   FeatureHeadSpec spec = layer_spec(files, target);
-  spec.model.names = layer_names(prefix + "layers.0.");
+  name_layer(spec.model, prefix + "layers.0.");
   spec.model.names.embedding = optional(files, prefix + "embed_tokens");
   spec.model.names.head = optional(files, "lm_head");
   spec.head_rows = target.vocab_size;
@@ -122,7 +117,7 @@ std::vector<std::int32_t> head_tokens(const HeadFiles& files, std::int64_t rows,
 FeatureHeadSpec eagle3(const HeadFiles& files, const model::ModelSpec& target, const std::string& layer) {
   const std::string prefix = prefix_of(files);
   FeatureHeadSpec spec = layer_spec(files, target);
-  spec.model.names = layer_names(layer);
+  name_layer(spec.model, layer);
   spec.model.names.final_norm = prefix + "norm";
   spec.model.names.embedding = optional(files, prefix + "embed_tokens");
   spec.model.names.head = "lm_head";

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "draft/draft_rounds.h"
+#include "model/blocks/attention.h"
 #include "model/weight_loader.h"
 
 namespace millrace::draft {
@@ -15,6 +16,9 @@ using model::WeightLoader;
 
 FeatureHead::FeatureHead(const checkpoint::Checkpoint& checkpoint, FeatureHeadSpec spec, const DraftPlace& place)
     : spec_(std::move(spec)), target_(*place.target), backend_(*place.backend) {
+  if (spec_.projection.empty()) {
+    spec_.model.layers.at(0).get<model::AttentionParams>().input_width = 2 * spec_.model.hidden_size;
+  }
   model::check_dimensions(spec_.model).or_throw();
   load(checkpoint, place);
   reserve(place);
@@ -44,7 +48,7 @@ void FeatureHead::load(const checkpoint::Checkpoint& checkpoint, const DraftPlac
     projection_ = linear(spec_.projection, width, 2 * width);
     if (loader.has(spec_.projection + ".bias")) projection_bias_ = loader.vector(spec_.projection + ".bias", width);
   }
-  layer_ = std::make_unique<model::DecoderLayer>(loader, m, 0, backend_, place.precision, projects ? width : 2 * width);
+  layer_ = std::make_unique<model::LayerStack>(loader, m, backend_, place.precision);
   rope_ = std::make_unique<model::Rope>(m.rope_theta, m.rope_dim, m.rope_scaling, m.context_length,
                                         target_.max_length(), std::vector<float>{});
   loader.check_all_used();
@@ -57,13 +61,8 @@ StateRecipe FeatureHead::recipe() const {
           .width = spec_.model.hidden_size};
 }
 
-backend::KvGeometry kv_geometry(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept {
-  const model::AttentionSpec& a = spec.model.layers.front().attention;
-  return {.dtype = form.dtype,
-          .kv_heads = a.kv_heads,
-          .head_dim = a.head_dim,
-          .block_tokens = form.block_tokens,
-          .layout = form.layout};
+kv::KvGroups kv_groups(const FeatureHeadSpec& spec, const backend::KvPageForm& form) {
+  return kv::group_layers(model::kv_needs(spec.model), form);
 }
 
 std::size_t FeatureHead::weight_bytes() const noexcept {
@@ -78,7 +77,7 @@ std::size_t FeatureHead::weight_bytes() const noexcept {
 std::size_t FeatureHead::workspace_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const RowBuffer* rows :
-       {&residual_, &qkv_, &attended_, &cos_sin_, &tokens_, &states_, &joined_rows_, &logits_, &spread_, &passed_}) {
+       {&residual_, &space_, &cos_sin_, &tokens_, &states_, &joined_rows_, &logits_, &spread_, &passed_}) {
     bytes += rows->bytes();
   }
   return bytes;
@@ -87,11 +86,10 @@ std::size_t FeatureHead::workspace_bytes() const noexcept {
 // For the longest pass.
 void FeatureHead::reserve(const DraftPlace& place) {
   const model::ModelSpec& m = spec_.model;
-  const model::AttentionSpec& a = m.layers.front().attention;
   const std::int64_t rows = kCatchUpTokens, with_logits = DraftRounds::sequences(place), width = m.hidden_size;
   residual_.reserve(backend_, rows, width);
-  qkv_.reserve(backend_, rows, (a.heads + 2 * a.kv_heads) * a.head_dim);
-  attended_.reserve(backend_, rows, a.heads * a.head_dim);
+  space_columns_ = model::stack_workspace(m).columns;
+  space_.reserve(backend_, rows, space_columns_);
   cos_sin_.reserve(backend_, rows, m.rope_dim);
   joined_rows_.reserve(backend_, rows, 2 * width);
   if (!token_norm_.weight.empty()) tokens_.reserve(backend_, rows, width);
@@ -103,13 +101,13 @@ void FeatureHead::reserve(const DraftPlace& place) {
   std::iota(all_rows_.begin(), all_rows_.end(), 0);
 }
 
-// Tokens and states side by side, each behind its norm, into joined_.
+// Tokens and states side by side, each behind its norm: the layer's input.
 void FeatureHead::join(const model::BatchInput& input, const StatePages& states) {
   const auto n = std::ssize(input.tokens);
   const std::int64_t width = spec_.model.hidden_size;
-  joined_ = joined_rows_.get(n, 2 * width);
-  const TensorView of_tokens = joined_.columns(spec_.token_first ? 0 : width, width);
-  const TensorView of_states = joined_.columns(spec_.token_first ? width : 0, width);
+  rows_.input = joined_rows_.get(n, 2 * width);
+  const TensorView of_tokens = rows_.input.columns(spec_.token_first ? 0 : width, width);
+  const TensorView of_states = rows_.input.columns(spec_.token_first ? width : 0, width);
   const std::span<const std::int64_t> all = std::span(all_rows_).first(static_cast<std::size_t>(n));
 
   const backend::Linear& embedding = embedding_ ? *embedding_ : target_.embedding();
@@ -136,11 +134,9 @@ void FeatureHead::join(const model::BatchInput& input, const StatePages& states)
 
 TensorView FeatureHead::forward(const model::BatchInput& input, StatePages& states, const kv::KvStore& store) {
   const model::ModelSpec& m = spec_.model;
-  const model::AttentionSpec& a = m.layers.front().attention;
   const auto n = std::ssize(input.tokens), with_logits = std::ssize(input.logit_rows);
   rows_.residual = residual_.get(n, m.hidden_size);
-  rows_.qkv = qkv_.get(n, (a.heads + 2 * a.kv_heads) * a.head_dim);
-  rows_.attended = attended_.get(n, a.heads * a.head_dim);
+  rows_.space = model::RowSpace(space_.get(n, space_columns_).row(0), n);
   rows_.cos_sin = cos_sin_.get(n, m.rope_dim);
   rows_.sequences = input.sequences;
   for (const backend::SequenceRows& sequence : input.sequences) {
@@ -151,9 +147,9 @@ TensorView FeatureHead::forward(const model::BatchInput& input, StatePages& stat
   join(input, states);
   if (projection_) {
     const float* bias = projection_bias_.empty() ? nullptr : projection_bias_.data();
-    backend_.linear(*projection_, {.bias = bias}, joined_, rows_.residual);
+    backend_.linear(*projection_, {.bias = bias}, rows_.input, rows_.residual);
   }
-  layer_->run(backend_, m, 0, rows_, projection_ ? rows_.residual : joined_, store.layer(0));
+  layer_->run(backend_, 0, rows_, store);
   if (with_logits == 0) {
     backend_.synchronize();
     return {};

@@ -1,6 +1,6 @@
 // GPT-2: LayerNorm, learned positions, biases everywhere, an ungated GELU MLP. Hugging Face keeps its weights as [in,
 // out] and Q, K and V as one matrix; the head is tied.
-#include "model/model_spec.h"
+#include "model/llama_spec.h"
 
 namespace millrace::model::families {
 namespace {
@@ -10,19 +10,22 @@ WeightNames hf_names() {
           .positions = "transformer.wpe",
           .final_norm = "transformer.ln_f",
           .head = "lm_head",
-          .attention_norm = "transformer.h.{}.ln_1",
-          .q = "",
-          .k = "",
-          .v = "",
-          .qkv = "transformer.h.{}.attn.c_attn",
-          .o = "transformer.h.{}.attn.c_proj",
-          .q_norm = "",
-          .k_norm = "",
-          .mlp_norm = "transformer.h.{}.ln_2",
-          .gate = "",
-          .up = "transformer.h.{}.mlp.c_fc",
-          .down = "transformer.h.{}.mlp.c_proj",
           .ignored = {"*.attn.bias", "*.attn.masked_bias"}};
+}
+
+void name_hf_layer(LayerSpec& layer) {
+  layer.get<AttentionParams>().names = {.norm = "transformer.h.{}.ln_1",
+                                        .q = "",
+                                        .k = "",
+                                        .v = "",
+                                        .qkv = "transformer.h.{}.attn.c_attn",
+                                        .o = "transformer.h.{}.attn.c_proj",
+                                        .q_norm = "",
+                                        .k_norm = ""};
+  layer.get<MlpParams>().names = {.norm = "transformer.h.{}.ln_2",
+                                  .gate = "",
+                                  .up = "transformer.h.{}.mlp.c_fc",
+                                  .down = "transformer.h.{}.mlp.c_proj"};
 }
 
 }  // namespace
@@ -36,13 +39,16 @@ ModelFamily gpt2() {
             spec.norm = backend::NormKind::kLayer;
             spec.positions = PositionKind::kLearned;
             spec.biases = true;
-            if (container != checkpoint::Checkpoint::Container::kGguf) {
+            const bool hf = container != checkpoint::Checkpoint::Container::kGguf;
+            if (hf) {
               spec.names = hf_names();
               spec.transposed_linears = true;
             }
             for (LayerSpec& layer : spec.layers) {
-              layer.mlp.gated = false;
-              layer.mlp.activation = parse_activation(config.activation.empty() ? "gelu_new" : config.activation);
+              if (hf) name_hf_layer(layer);
+              auto& mlp = layer.get<MlpParams>();
+              mlp.gated = false;
+              mlp.activation = parse_activation(config.activation.empty() ? "gelu_new" : config.activation);
             }
             return spec;
           }};

@@ -1,5 +1,5 @@
 // MiMo (arXiv:2505.07608): Qwen2's layers. Beside them lie layers for multi-token prediction, which speculation reads.
-#include "model/model_spec.h"
+#include "model/llama_spec.h"
 
 namespace millrace::model::families {
 

@@ -1,5 +1,5 @@
 // Qwen2 and Qwen2.5 (arXiv:2407.10671): the Llama layer with biases on Q, K and V, found in the file.
-#include "model/model_spec.h"
+#include "model/llama_spec.h"
 
 namespace millrace::model::families {
 

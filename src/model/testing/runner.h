@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -23,14 +24,14 @@ class TestRunner {
     std::int64_t max_length = 0;
   };
 
-  TestRunner(const std::string& path, const Options& options)
+  // `change` is made to the spec that the checkpoint's configuration gives.
+  TestRunner(const std::string& path, const Options& options,
+             const std::function<ModelSpec(ModelSpec)>& change = std::identity())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), path).or_throw()),
         backend_(backend::make_cpu_backend({.threads = options.threads, .isa = options.isa}).or_throw()),
-        transformer_(*checkpoint_, make_spec(*checkpoint_).or_throw(), *backend_,
+        transformer_(*checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
                      {.precision = options.precision, .max_length = options.max_length}),
-        store_(kv::KvStore::create(*backend_, static_cast<std::int64_t>(transformer_.spec().layers.size()),
-                                   transformer_.kv_geometry({.dtype = options.kv}), kPages)
-                   .or_throw()) {}
+        store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.dtype = options.kv}), kPages).or_throw()) {}
 
   struct Chunk {
     std::size_t sequence;
