@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "backend/test_backend.h"
+
 namespace millrace::draft {
 namespace {
 
@@ -14,7 +16,7 @@ using Row = std::map<std::int32_t, double>;  // probabilities; what is left out 
 // A model of which only the last token counts.
 class DraftRoundsTest : public testing::Test {
  protected:
-  DraftRoundsTest() : backend_(backend::make_cpu_backend({.threads = 1, .isa = ""}).or_throw()) {
+  DraftRoundsTest() : backend_(backend::make_test_backend(1)) {
     place_.backend = backend_.get();
   }
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <set>
 
+#include "backend/test_backend.h"
+
 namespace millrace::model {
 namespace {
 
@@ -63,7 +65,8 @@ TEST(ComputationKey, TellsApartFewLargeHeadsAndManySmallOnesInPagesOfOneSize) {
     layer.attention.heads = layer.attention.kv_heads = 4, layer.attention.head_dim = 10;
   const auto page = [](const ModelSpec& s) {
     const AttentionSpec& a = s.layers[0].attention;
-    return backend::KvGeometry{.kv_heads = a.kv_heads, .head_dim = a.head_dim}.page_bytes();
+    const auto backend = backend::make_test_backend(1);
+    return backend->kv_page_bytes(backend::KvFormat{}.for_heads(a.kv_heads, a.head_dim));
   };
   EXPECT_EQ(page(spec()), page(many));
   EXPECT_NE(computation_key(spec()), computation_key(many));

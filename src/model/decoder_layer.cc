@@ -6,13 +6,16 @@ namespace millrace::model {
 
 using backend::Norm;
 
-NormWeights::NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec)
-    : weight(loader.vector(name + ".weight", spec.hidden_size)) {
-  if (spec.norm == backend::NormKind::kLayer) bias = loader.vector(name + ".bias", spec.hidden_size);
+NormWeights::NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec,
+                         backend::Backend& backend)
+    : weight(backend.make_vector(loader.vector(name + ".weight", spec.hidden_size))) {
+  if (spec.norm == backend::NormKind::kLayer) {
+    bias = backend.make_vector(loader.vector(name + ".bias", spec.hidden_size));
+  }
 }
 
 Norm NormWeights::view(const ModelSpec& spec) const {
-  return {spec.norm, spec.norm_eps, weight.empty() ? nullptr : weight.data(), bias.empty() ? nullptr : bias.data()};
+  return {spec.norm, spec.norm_eps, weight.address(), bias.address()};
 }
 
 namespace {
@@ -29,8 +32,6 @@ std::vector<float> stack(std::vector<std::vector<float>> parts, const std::vecto
   }
   return all;
 }
-
-const float* pointer(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 
 }  // namespace
 
@@ -56,66 +57,63 @@ DecoderLayer::DecoderLayer(WeightLoader& loader, const ModelSpec& spec, std::int
     return backend.make_linear(std::move(sources), precision);
   };
 
-  if (!names.attention_norm.empty()) attention_norm_ = NormWeights(loader, name(names.attention_norm), spec);
-  mlp_norm_ = NormWeights(loader, name(names.mlp_norm), spec);
+  if (!names.attention_norm.empty()) attention_norm_ = NormWeights(loader, name(names.attention_norm), spec, backend);
+  mlp_norm_ = NormWeights(loader, name(names.mlp_norm), spec, backend);
   const bool rotary = spec.rope_interleaved;
   if (!names.qkv.empty() && loader.has(name(names.qkv) + ".weight")) {
     qkv_ = pack({linear(names.qkv, q_size + 2 * kv_size, inputs)});
-    qkv_bias_ = bias(names.qkv, q_size + 2 * kv_size);
+    qkv_bias_ = backend.make_vector(bias(names.qkv, q_size + 2 * kv_size));
   } else {
     qkv_ = pack({linear(names.q, q_size, inputs, rotary), linear(names.k, kv_size, inputs, rotary),
                  linear(names.v, kv_size, inputs)});
-    qkv_bias_ = stack({bias(names.q, q_size, rotary), bias(names.k, kv_size, rotary), bias(names.v, kv_size)},
-                      {q_size, kv_size, kv_size});
+    qkv_bias_ = backend.make_vector(stack({bias(names.q, q_size, rotary), bias(names.k, kv_size, rotary), bias(names.v, kv_size)},
+                      {q_size, kv_size, kv_size}));
   }
   o_ = pack({linear(names.o, hidden, q_size)});
-  o_bias_ = bias(names.o, hidden);
+  o_bias_ = backend.make_vector(bias(names.o, hidden));
   if (a.q_k_norm) {
-    q_norm_ = loader.vector(name(names.q_norm) + ".weight", a.head_dim);
-    k_norm_ = loader.vector(name(names.k_norm) + ".weight", a.head_dim);
+    q_norm_ = backend.make_vector(loader.vector(name(names.q_norm) + ".weight", a.head_dim));
+    k_norm_ = backend.make_vector(loader.vector(name(names.k_norm) + ".weight", a.head_dim));
   }
   const std::int64_t width = layer_spec.mlp.width;
   if (layer_spec.mlp.gated) {
     up_ = pack({linear(names.gate, width, hidden), linear(names.up, width, hidden)});
-    up_bias_ = stack({bias(names.gate, width), bias(names.up, width)}, {width, width});
+    up_bias_ = backend.make_vector(stack({bias(names.gate, width), bias(names.up, width)}, {width, width}));
   } else {
     up_ = pack({linear(names.up, width, hidden)});
-    up_bias_ = bias(names.up, width);
+    up_bias_ = backend.make_vector(bias(names.up, width));
   }
   down_ = pack({linear(names.down, hidden, width)});
-  down_bias_ = bias(names.down, hidden);
+  down_bias_ = backend.make_vector(bias(names.down, hidden));
 }
 
 void DecoderLayer::run(backend::Backend& backend, const ModelSpec& spec, std::int64_t index, const LayerRows& rows,
-                       TensorView x, const backend::KvPages& pages) const {
+                       backend::DeviceView x, const backend::KvPages& pages) const {
   const AttentionSpec& a = spec.layers[static_cast<std::size_t>(index)].attention;
   const MlpSpec& m = spec.layers[static_cast<std::size_t>(index)].mlp;
   backend::AttentionInputs inputs;
   inputs.norm = attention_norm_.view(spec);
   inputs.qkv = qkv_.get();
-  inputs.bias = pointer(qkv_bias_);
+  inputs.bias = qkv_bias_.address();
   inputs.heads = a.heads;
   if (a.q_k_norm) {
-    inputs.q_norm = Norm{backend::NormKind::kRms, spec.norm_eps, q_norm_.data(), nullptr};
-    inputs.k_norm = Norm{backend::NormKind::kRms, spec.norm_eps, k_norm_.data(), nullptr};
+    inputs.q_norm = Norm{backend::NormKind::kRms, spec.norm_eps, q_norm_.address(), {}};
+    inputs.k_norm = Norm{backend::NormKind::kRms, spec.norm_eps, k_norm_.address(), {}};
   }
-  if (rows.cos_sin.data != nullptr) {
-    inputs.cos_sin = rows.cos_sin.row(0);
-    inputs.rotated = rows.cos_sin.cols();
-  }
+  inputs.cos_sin = rows.cos_sin;
   inputs.sequences = rows.sequences;
   inputs.kv = pages;
   backend.project_attention(inputs, x, rows.qkv);
-  const TensorView q = rows.qkv.columns(0, a.heads * a.head_dim);
+  const backend::DeviceView q = rows.qkv.columns(0, a.heads * a.head_dim);
   backend.attend({q, rows.sequences, pages, a.heads, a.scale, a.window}, rows.attended);
-  backend.linear(*o_, {.bias = pointer(o_bias_), .accumulate = true}, rows.attended, rows.residual);
+  backend.linear(*o_, {.bias = o_bias_.address(), .accumulate = true}, rows.attended, rows.residual);
   backend.mlp({.norm = mlp_norm_.view(spec),
                .up = up_.get(),
-               .up_bias = pointer(up_bias_),
+               .up_bias = up_bias_.address(),
                .gated = m.gated,
                .activation = m.activation,
                .down = down_.get(),
-               .down_bias = pointer(down_bias_)},
+               .down_bias = down_bias_.address()},
               rows.residual);
 }
 

@@ -22,12 +22,12 @@ std::uint64_t activation_bytes(const ModelSpec& spec, std::int64_t rows) {
 
 }  // namespace
 
-std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept {
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend) noexcept {
   std::uint64_t bytes = 0;
   for (const LayerSpec& layer : spec.layers) {
     const AttentionSpec& a = layer.attention;
-    bytes += backend::KvGeometry{.dtype = dtype, .kv_heads = a.kv_heads, .head_dim = a.head_dim, .block_tokens = 1}
-                 .page_bytes();
+    const backend::KvFormat token{.dtype = dtype, .block_tokens = 1};
+    bytes += backend.kv_page_bytes(token.for_heads(a.kv_heads, a.head_dim));
   }
   return bytes;
 }
@@ -46,7 +46,7 @@ MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec
   }
   const std::int64_t page = options.kv.block_tokens;
   const std::int64_t pages = (options.length + page - 1) / page;
-  plan.kv = kv_bytes_per_token(spec, options.kv.dtype) * static_cast<std::uint64_t>(pages * page);
+  plan.kv = kv_bytes_per_token(spec, options.kv.dtype, backend) * static_cast<std::uint64_t>(pages * page);
   plan.workspace = activation_bytes(spec, options.step_tokens) +
                    backend.workspace_bytes(options.step_tokens, spec.hidden_size, spec.layers.front().mlp.width);
   return plan;

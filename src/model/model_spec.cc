@@ -5,7 +5,6 @@
 namespace millrace::model {
 namespace {
 
-constexpr std::int64_t kMaxGroup = 64;  // of the attention kernels
 
 std::string known_architectures() {
   std::string text;
@@ -17,7 +16,7 @@ std::string known_architectures() {
 
 }  // namespace
 
-Result<void> check_dimensions(const ModelSpec& spec) {
+Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits) {
   const auto unsupported = [](std::string field, std::int64_t value, std::string_view rule) {
     return make_error(ErrorCode::kUnsupported, field, "{} is {}: must be {}", field, value, rule);
   };
@@ -25,17 +24,20 @@ Result<void> check_dimensions(const ModelSpec& spec) {
   if (spec.hidden_size % 2 != 0) return unsupported("hidden_size", spec.hidden_size, "even");
   for (const LayerSpec& layer : spec.layers) {
     const AttentionSpec& a = layer.attention;
-    if (a.head_dim < 1 || a.head_dim > backend::kMaxHeadDim || (rotated && a.head_dim % 2 != 0)) {
-      return unsupported("head_dim", a.head_dim,
-                         fmt::format("{} to {}", rotated ? "an even number, as positions are rotary, from 2" : "from 1",
-                                     backend::kMaxHeadDim));
+    const bool too_wide = limits.max_head_dim > 0 && a.head_dim > limits.max_head_dim;
+    if (a.head_dim < 1 || too_wide || (rotated && a.head_dim % 2 != 0)) {
+      const std::string_view from = rotated ? "an even number, as positions are rotary, from 2" : "from 1";
+      const std::string to = limits.max_head_dim > 0 ? fmt::format(" to {}", limits.max_head_dim) : "";
+      return unsupported("head_dim", a.head_dim, fmt::format("{}{}", from, to));
     }
     if (a.heads * a.head_dim % 2 != 0) return unsupported("n_heads * head_dim", a.heads * a.head_dim, "even");
     if (rotated && (spec.rope_dim % 2 != 0 || spec.rope_dim > a.head_dim)) {
       return unsupported("rope_dim", spec.rope_dim, fmt::format("even and at most head_dim, {}", a.head_dim));
     }
     if (a.heads % a.kv_heads != 0) return unsupported("n_heads", a.heads, "a multiple of the key/value heads");
-    if (a.heads / a.kv_heads > kMaxGroup) return unsupported("n_heads", a.heads, "at most 64 a key/value head");
+    if (limits.max_group > 0 && a.heads / a.kv_heads > limits.max_group) {
+      return unsupported("n_heads", a.heads, fmt::format("at most {} a key/value head", limits.max_group));
+    }
     if (layer.mlp.width % 2 != 0) return unsupported("intermediate_size", layer.mlp.width, "even");
   }
   return {};

@@ -79,7 +79,7 @@ std::span<const ModelFamily> all_families();  // generated
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint);
 
 // kUnsupported naming a dimension that no kernel handles.
-Result<void> check_dimensions(const ModelSpec& spec);
+Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits = {});
 
 // What Llama's descendants share; families start here and change what differs.
 ModelSpec llama_spec(const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container);

@@ -21,12 +21,12 @@ constexpr std::int64_t padded(std::int64_t columns) { return (columns + 15) / 16
 struct Transformer::Workspace {
   std::int64_t rows = 0;
   std::vector<std::int32_t> positions;
-  Buffer memory;
+  backend::DeviceBuffer memory;
   LayerRows layer;
   std::int64_t logit_rows = 0;
-  Buffer logits_memory;
-  TensorView logits;
-  Buffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
+  backend::DeviceBuffer logits_memory;
+  backend::HostView logits;           // of the last step
+  backend::DeviceBuffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
 };
 
 Transformer::~Transformer() = default;
@@ -37,6 +37,7 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
       backend_(backend),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       workspace_(std::make_unique<Workspace>()) {
+  check_dimensions(spec_, backend.limits()).or_throw();
   load(checkpoint, options);
 }
 
@@ -65,7 +66,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
     if (options.progress) options.progress(loader.bytes_used(), all_bytes);
     layers_.emplace_back(loader, spec_, i, backend_, options.precision);
   }
-  final_norm_ = NormWeights(loader, names.final_norm, spec_);
+  final_norm_ = NormWeights(loader, names.final_norm, spec_, backend_);
   const std::string head_name = names.head + ".weight";
   if (spec_.tied_head) {
     loader.mark_used(head_name);  // some files repeat the embedding as the head
@@ -77,13 +78,9 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   backend_.finish_loading();
 }
 
-backend::KvGeometry Transformer::kv_geometry(const backend::KvPageForm& form) const noexcept {
+backend::KvFormat Transformer::kv_format(const backend::KvFormat& form) const noexcept {
   const AttentionSpec& a = spec_.layers.front().attention;
-  return {.dtype = form.dtype,
-          .kv_heads = a.kv_heads,
-          .head_dim = a.head_dim,
-          .block_tokens = form.block_tokens,
-          .layout = form.layout};
+  return form.for_heads(a.kv_heads, a.head_dim);
 }
 
 // What a row of a step takes of the workspace, in the order of its parts: residual, qkv, attended, cos_sin.
@@ -95,7 +92,7 @@ std::array<std::int64_t, 4> Transformer::row_columns() const noexcept {
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
   Workspace& w = *workspace_;
-  const auto grow = [&](Buffer& memory, std::int64_t& capacity, std::int64_t wanted, std::int64_t columns) {
+  const auto grow = [&](backend::DeviceBuffer& memory, std::int64_t& capacity, std::int64_t wanted, std::int64_t columns) {
     if (wanted <= capacity) return;
     memory = backend_.allocate(static_cast<std::size_t>(wanted * columns) * sizeof(float)).or_throw();
     capacity = wanted;
@@ -114,19 +111,19 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   reserve(rows, logit_rows);
   const std::array views = {&w.layer.residual, &w.layer.qkv, &w.layer.attended, &w.layer.cos_sin};
   const auto columns = row_columns();
-  auto* at = w.memory.as<float>();
+  backend::DeviceAddress at = w.memory.address();
   for (std::size_t part = 0; part < views.size(); ++part) {
-    *views[part] = TensorView(at, DType::kF32, {rows, columns[part]});
-    at += w.rows * padded(columns[part]);
+    *views[part] = backend::DeviceView(at, DType::kF32, {rows, columns[part]});
+    at = at + static_cast<std::size_t>(w.rows * padded(columns[part])) * sizeof(float);
   }
-  w.logits = TensorView(w.logits_memory.as<float>(), DType::kF32, {logit_rows, spec_.vocab_size});
-  if (!rope_) w.layer.cos_sin.data = nullptr;
+  if (!rope_) w.layer.cos_sin.data = {};
   w.layer.sequences = input.sequences;
 }
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
-  prepare_workspace(input);
   Workspace& w = *workspace_;
+  w.logits.release();
+  prepare_workspace(input);
   backend_.gather(*embedding_, input.tokens, false, w.layer.residual);
   w.positions.resize(input.tokens.size());
   for (const backend::SequenceRows& sequence : input.sequences) {
@@ -136,8 +133,7 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
     }
   }
   if (rope_) {
-    for (std::size_t t = 0; t < w.positions.size(); ++t)
-      rope_->fill(w.positions[t], w.layer.cos_sin.row(static_cast<std::int64_t>(t)));
+    backend_.rotary_table(w.positions, rope_->angles(), w.layer.cos_sin);
   } else {
     backend_.gather(*positions_, w.positions, true, w.layer.residual);
   }
@@ -149,14 +145,16 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   for (const std::int64_t index : input.layers) run_layer(index);
   for (std::int64_t i = 0; input.layers.empty() && i < std::ssize(layers_); ++i) run_layer(i);
   if (input.tap != nullptr) input.tap->pass(std::ssize(layers_), w.layer.residual);
-  if (!input.logit_rows.empty()) logits(input.logit_rows, w.logits);
+  const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
+  if (!input.logit_rows.empty()) logits(input.logit_rows, of_rows);
   backend_.synchronize();
   if (input.sink != nullptr) feed(input);
   if (input.tap != nullptr) input.tap->computed(input);
-  return w.logits;
+  w.logits = backend_.host_view(of_rows);
+  return w.logits.view();
 }
 
-void Transformer::logits(std::span<const std::int64_t> rows, TensorView out) {
+void Transformer::logits(std::span<const std::int64_t> rows, backend::DeviceView out) {
   const backend::Norm norm = final_norm();
   backend_.linear(head(), {.norm = norm, .rows = rows}, workspace_->layer.residual, out);
 }
@@ -172,18 +170,18 @@ void Transformer::feed(const BatchInput& input) {
     const auto n = static_cast<std::int64_t>(rows.size());
     for (std::int64_t first = 0; first < n; first += kSinkRows) {
       const std::int64_t count = std::min(kSinkRows, n - first);
-      const TensorView block(w.sink_memory.as<float>(), DType::kF32, {count, columns});
+      const backend::DeviceView block = w.sink_memory.view(count, columns);
       compute(std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), block);
       backend_.synchronize();
-      take(first, block);
+      take(first, backend_.host_view(block).view());
     }
   };
   in_blocks(
-      input.scored_rows, spec_.vocab_size, [&](auto rows, TensorView block) { logits(rows, block); },
+      input.scored_rows, spec_.vocab_size, [&](auto rows, backend::DeviceView block) { logits(rows, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_logits(first, block); });
   in_blocks(
       input.hidden_rows, spec_.hidden_size,
-      [&](auto rows, TensorView block) { backend_.norm(final_norm(), rows, w.layer.residual, block); },
+      [&](auto rows, backend::DeviceView block) { backend_.norm(final_norm(), rows, w.layer.residual, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_hidden(first, block); });
 }
 

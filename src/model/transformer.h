@@ -14,6 +14,7 @@
 #include "model/decoder_layer.h"
 #include "model/model_spec.h"
 #include "model/rope.h"
+#include "tensor/view.h"
 
 namespace millrace::model {
 
@@ -35,7 +36,7 @@ class Transformer {
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
   // What a KvStore for this model must be like.
-  backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const noexcept;
+  backend::KvFormat kv_format(const backend::KvFormat& form) const noexcept;
 
   // Has memory for steps of so many rows, and of so many with logits, so that they need not allocate any. Returns the
   // bytes. Throws LoadError (kResourceExhausted).
@@ -65,7 +66,7 @@ class Transformer {
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
   std::array<std::int64_t, 4> row_columns() const noexcept;
   void prepare_workspace(const BatchInput& input);
-  void logits(std::span<const std::int64_t> rows, TensorView out);
+  void logits(std::span<const std::int64_t> rows, backend::DeviceView out);
   void feed(const BatchInput& input);
 
   ModelSpec spec_;

@@ -38,12 +38,12 @@ int perplexity(const PerplexityFlags& flags) {
   }
   const std::vector<std::int32_t> tokens = loaded.checkpoint->tokenizer->encode(text, false, false);
   const std::int64_t window = std::min(flags.window, transformer.max_length());
-  const auto geometry = transformer.kv_geometry(flags.model.kv_pages());
-  const auto pages = static_cast<std::int32_t>((window + geometry.block_tokens - 1) / geometry.block_tokens);
+  const auto format = transformer.kv_format(flags.model.kv_pages());
+  const auto pages = static_cast<std::int32_t>((window + format.block_tokens - 1) / format.block_tokens);
   kv::BlockPool pool(pages);
-  kv::BlockTable table(pool, geometry.block_tokens);
+  kv::BlockTable table(pool, format.block_tokens);
   const auto layers = static_cast<std::int64_t>(transformer.spec().layers.size());
-  const kv::KvStore store = kv::KvStore::create(*loaded.backend, layers, geometry, pages).or_throw();
+  const kv::KvStore store = kv::KvStore::create(*loaded.backend, layers, format, pages).or_throw();
   table.reserve(window);
   double total = 0.0, squares = 0.0;
   std::int64_t scored = 0;

@@ -93,7 +93,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
                       "the draft model has a vocabulary of {} tokens, the model one of {}", own, targets);
   }
   auto store = kv::KvStore::create(*place.backend, std::ssize(options.model->spec().layers),
-                                   options.model->kv_geometry(place.form), place.pages);
+                                   options.model->kv_format(place.form), place.pages);
   if (!store) return store.error();
   return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(place, options.model, *std::move(store)));
 } catch (const LoadError& failure) {
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 
 Result<std::size_t> page_bytes(const DrafterOptions& options) {
   if (!options.model) return std::size_t{0};  // make() says what is wrong
-  return options.model->kv_geometry(options.place.form).page_bytes() * options.model->spec().layers.size();
+  return options.place.backend->kv_page_bytes(options.model->kv_format(options.place.form)) * options.model->spec().layers.size();
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_F(HeadFilesTest, AreReadFromFilesOfTorch) {
 // What is said before there are pages is what is taken for them.
 TEST_F(HeadFilesTest, TakeForPagesWhatTheySaid) {
   const kv::KvStore store = kv::KvStore::create(*backend_, std::ssize(target_->spec().layers),
-                                                target_->kv_geometry({.dtype = DType::kF32}), kPages)
+                                                target_->kv_format({.dtype = DType::kF32}), kPages)
                                 .or_throw();
   for (const auto& [method, directory] :
        {std::pair("eagle", heads_.eagle().write("pages_eagle", heads_.eagle_config())),
