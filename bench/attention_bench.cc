@@ -41,7 +41,8 @@ void attend(benchmark::State& state, const Case& c) {
       c.rows > 1 ? std::int64_t{1} : static_cast<std::int64_t>((std::size_t{256} << 20) / layer_bytes + 1);
   const kv::KvStore store = kv::KvStore::create(*cpu, layers, format, pages).or_throw();
   // Ordinary numbers: denormals or zeros might take another time.
-  for (std::int64_t l = 0; l < layers; ++l) std::memset(cpu::pointer<std::byte>(store.layer(l).base), 0x3c, layer_bytes);
+  for (std::int64_t l = 0; l < layers; ++l)
+    std::memset(cpu::pointer<std::byte>(store.layer(l).base), 0x3c, layer_bytes);
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
   std::iota(table.begin(), table.end(), 0);
   if (c.scattered) std::shuffle(table.begin(), table.end(), std::mt19937(1));

@@ -33,8 +33,8 @@ struct ModelFlags {
   HubFlags hub;
 
   void declare(CLI::App& app);
-  void declare_machine(CLI::App& app);   // device, threads, instruction set and precision alone
-  backend::KvFormat kv_pages() const;  // throws LoadError where the layout has no pages of that size
+  void declare_machine(CLI::App& app);  // device, threads, instruction set and precision alone
+  backend::KvFormat kv_pages() const;   // throws LoadError where the layout has no pages of that size
   // Of --device, with so many threads; 0 = all there are. Throws LoadError.
   std::unique_ptr<backend::Backend> make_backend(int threads, const backend::PackedCacheConfig& cache = {}) const;
   backend::MatmulPrecision precision() const;

@@ -101,9 +101,9 @@ struct LinearOptions {
 
 // What stands before attention in a layer.
 struct AttentionInputs {
-  Norm norm;                    // of the residual
-  const Linear* qkv = nullptr;  // [H*D + 2*K*D, E]
-  DeviceAddress bias;           // of qkv or null
+  Norm norm;                           // of the residual
+  const Linear* qkv = nullptr;         // [H*D + 2*K*D, E]
+  DeviceAddress bias;                  // of qkv or null
   std::optional<Norm> q_norm, k_norm;  // of each head, weight [D]
   std::int64_t heads = 0;
   // [T, rotated] of rotary_table, for the first `rotated` dimensions of each head, as halves (x[i], x[i + rotated/2]);
@@ -211,8 +211,8 @@ class Backend {
   // ranks()).
   virtual int ranks() const noexcept { return 1; }
   virtual int rank() const noexcept { return 0; }
-  // Puts the columns of all ranks side by side in the order of their numbers: own [T, n], all [T, ranks * n]. Every rank
-  // calls it at the same place. It gathers and never sums: no result depends on how many ranks there are.
+  // Puts the columns of all ranks side by side in the order of their numbers: own [T, n], all [T, ranks * n]. Every
+  // rank calls it at the same place. It gathers and never sums: no result depends on how many ranks there are.
   virtual void all_gather(DeviceView own, DeviceView all) = 0;
 
   // Returns when everything called so far is done.

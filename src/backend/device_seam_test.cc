@@ -1,5 +1,5 @@
-// What a backend owes to those who cannot see its memory: transfers, operations on rows, exchange between ranks, and the
-// lock that tests hold it to.
+// What a backend owes to those who cannot see its memory: transfers, operations on rows, exchange between ranks, and
+// the lock that tests hold it to.
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ std::unique_ptr<Linear> weight_of(Backend& backend, const Values& weights, std::
                                   std::int64_t n) {
   WeightSource source{.name = "w", .format = quant::find_format("f32"), .rows = n, .cols = k, .read = {}};
   source.read = [&weights, k, first](std::int64_t row, std::int64_t count, std::span<std::byte> out) {
-    const auto from = std::as_bytes(std::span(weights).subspan(static_cast<std::size_t>((first + row) * k),
-                                                               static_cast<std::size_t>(count * k)));
+    const auto from = std::as_bytes(
+        std::span(weights).subspan(static_cast<std::size_t>((first + row) * k), static_cast<std::size_t>(count * k)));
     std::copy(from.begin(), from.end(), out.begin());
   };
   return backend.make_linear({source}, MatmulPrecision::kF32);

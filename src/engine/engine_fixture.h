@@ -26,9 +26,8 @@ inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
 
 class EngineTest : public testing::Test {
  protected:
-  explicit EngineTest(
-      const std::string& model = kModel,
-      std::unique_ptr<backend::Backend> backend = backend::make_test_backend(2))
+  explicit EngineTest(const std::string& model = kModel,
+                      std::unique_ptr<backend::Backend> backend = backend::make_test_backend(2))
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
         backend_(std::move(backend)),
         transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 512}),

@@ -32,8 +32,7 @@ using Answers = std::vector<std::vector<std::int32_t>>;
 class ShortMemoryTest : public EngineTest {
  protected:
   ShortMemoryTest()
-      : EngineTest(draft::Round::target(),
-                   std::make_unique<MeagreBackend>(backend::make_test_backend(2))),
+      : EngineTest(draft::Round::target(), std::make_unique<MeagreBackend>(backend::make_test_backend(2))),
         memory_(static_cast<MeagreBackend&>(*backend_)) {
     log::set_level(log::Level::kError);
   }

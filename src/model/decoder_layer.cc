@@ -66,8 +66,9 @@ DecoderLayer::DecoderLayer(WeightLoader& loader, const ModelSpec& spec, std::int
   } else {
     qkv_ = pack({linear(names.q, q_size, inputs, rotary), linear(names.k, kv_size, inputs, rotary),
                  linear(names.v, kv_size, inputs)});
-    qkv_bias_ = backend.make_vector(stack({bias(names.q, q_size, rotary), bias(names.k, kv_size, rotary), bias(names.v, kv_size)},
-                      {q_size, kv_size, kv_size}));
+    qkv_bias_ = backend.make_vector(
+        stack({bias(names.q, q_size, rotary), bias(names.k, kv_size, rotary), bias(names.v, kv_size)},
+              {q_size, kv_size, kv_size}));
   }
   o_ = pack({linear(names.o, hidden, q_size)});
   o_bias_ = backend.make_vector(bias(names.o, hidden));

@@ -44,8 +44,8 @@ class DecoderLayer {
 
   // Keys and values go into `pages`. `x` [T, inputs] is what attention looks at: the residual, unless the layer was
   // made for something else. `spec` and `index` are those it was made with.
-  void run(backend::Backend& backend, const ModelSpec& spec, std::int64_t index, const LayerRows& rows, backend::DeviceView x,
-           const backend::KvPages& pages) const;
+  void run(backend::Backend& backend, const ModelSpec& spec, std::int64_t index, const LayerRows& rows,
+           backend::DeviceView x, const backend::KvPages& pages) const;
 
   std::vector<backend::Linear*> linears() const { return {qkv_.get(), o_.get(), up_.get(), down_.get()}; }
 

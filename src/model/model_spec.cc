@@ -5,7 +5,6 @@
 namespace millrace::model {
 namespace {
 
-
 std::string known_architectures() {
   std::string text;
   for (const ModelFamily& family : all_families()) {

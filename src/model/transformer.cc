@@ -92,7 +92,8 @@ std::array<std::int64_t, 4> Transformer::row_columns() const noexcept {
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
   Workspace& w = *workspace_;
-  const auto grow = [&](backend::DeviceBuffer& memory, std::int64_t& capacity, std::int64_t wanted, std::int64_t columns) {
+  const auto grow = [&](backend::DeviceBuffer& memory, std::int64_t& capacity, std::int64_t wanted,
+                        std::int64_t columns) {
     if (wanted <= capacity) return;
     memory = backend_.allocate(static_cast<std::size_t>(wanted * columns) * sizeof(float)).or_throw();
     capacity = wanted;

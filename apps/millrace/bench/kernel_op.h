@@ -65,7 +65,8 @@ std::span<const KernelOp> all_kernel_ops();  // generated
 
 // f32 [rows, columns] with normal-looking values that no kernel finds special.
 std::vector<float> random_values(std::int64_t n, std::uint64_t seed);
-backend::DeviceBuffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t columns, std::uint64_t seed);
+backend::DeviceBuffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t columns,
+                                    std::uint64_t seed);
 backend::DeviceView matrix_view(const backend::DeviceBuffer& buffer, std::int64_t rows, std::int64_t columns);
 
 // Copies of `bytes` each that a case needs so that none is in the cache when its turn comes: 2 at least. Throws

@@ -36,7 +36,8 @@ class AttentionPlan {
     std::int64_t n_splits;
   };
 
-  void add_sequence(const HostAttendArgs& args, const SequenceRows& sequence, TensorView out, std::int64_t heads_together);
+  void add_sequence(const HostAttendArgs& args, const SequenceRows& sequence, TensorView out,
+                    std::int64_t heads_together);
   void add_rows(const AttendRows& rows, bool by_splits);
   void merge(const Group& group, const float* partials) const noexcept;
 

@@ -37,8 +37,9 @@ std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, 
          static_cast<std::size_t>(threads()) * std::max(chunk_bytes(1), chunk_bytes(of_one));
 }
 
-void CpuBackend::activate_columns(const HostMlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
-                                  std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept {
+void CpuBackend::activate_columns(const HostMlp& mlp, std::int64_t first, std::int64_t last,
+                                  const ActivationRows& input, std::int64_t rows, const ActivationRows& hidden,
+                                  float* chunk) const noexcept {
   const PackedLinear& up = packed(mlp.up);
   const std::int64_t width = packed(mlp.down).k();
   const std::int64_t gate_panels = mlp.gated ? up.panels() / 2 : 0;

@@ -12,7 +12,8 @@ namespace millrace::backend::cpu {
 namespace {
 
 std::byte* row_at(const TensorView& table, std::int64_t row) noexcept {
-  return static_cast<std::byte*>(table.data) + static_cast<std::size_t>(row * table.row_stride()) * size_of(table.dtype);
+  return static_cast<std::byte*>(table.data) +
+         static_cast<std::size_t>(row * table.row_stride()) * size_of(table.dtype);
 }
 
 // x / (1 + exp(-x)) and its like in the arithmetic of the C library: few rows, whose bits drafts depend on.

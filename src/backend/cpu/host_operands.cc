@@ -12,9 +12,7 @@ KvGeometry geometry_of(const KvFormat& format) noexcept {
           .layout = format.layout.empty() ? nullptr : find_kv_layout(format.layout)};
 }
 
-HostNorm on_host(const Norm& norm) noexcept {
-  return {norm.kind, norm.eps, pointer(norm.weight), pointer(norm.bias)};
-}
+HostNorm on_host(const Norm& norm) noexcept { return {norm.kind, norm.eps, pointer(norm.weight), pointer(norm.bias)}; }
 
 std::optional<HostNorm> on_host(const std::optional<Norm>& norm) noexcept {
   return norm ? std::optional(on_host(*norm)) : std::nullopt;

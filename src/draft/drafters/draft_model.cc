@@ -102,7 +102,8 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 
 Result<std::size_t> page_bytes(const DrafterOptions& options) {
   if (!options.model) return std::size_t{0};  // make() says what is wrong
-  return options.place.backend->kv_page_bytes(options.model->kv_format(options.place.form)) * options.model->spec().layers.size();
+  return options.place.backend->kv_page_bytes(options.model->kv_format(options.place.form)) *
+         options.model->spec().layers.size();
 }
 
 }  // namespace

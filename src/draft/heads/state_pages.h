@@ -56,7 +56,7 @@ class StatePages final : public model::StateTap, public kv::PageFollower {
   backend::Backend& backend_;
   std::int64_t block_tokens_;
   bool wide_;                        // f32
-  backend::DeviceBuffer memory_;                    // [pages, B, width]
+  backend::DeviceBuffer memory_;     // [pages, B, width]
   std::vector<std::int32_t> known_;  // of each page, how many tokens from its first on have a state of the target's
   RowBuffer streams_, states_;
   std::vector<std::int64_t> rows_;   // 0, 1, 2 ...

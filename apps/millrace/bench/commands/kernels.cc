@@ -160,8 +160,7 @@ Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& 
 int kernels(const KernelsFlags& flags) {
   flags.report.check_writable();
   const std::vector<const KernelOp*> ops = find_ops(flags.ops);
-  const auto backend =
-      flags.machine.make_backend(flags.machine.threads);
+  const auto backend = flags.machine.make_backend(flags.machine.threads);
   const KernelSizes sizes = sizes_of(flags, backend->limits());
   const Isa isa = flags.machine.isa();
   const CpuInfo cpu = cpu_info();

@@ -9,7 +9,8 @@ void activation_cases(const KernelSizes& sizes, const KernelContext& context,
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     const std::int64_t n = shape.n;
     for (const std::int64_t rows : sizes.rows) {
-      const backend::DeviceBuffer gate = random_matrix(context.backend, rows, n, 10), up = random_matrix(context.backend, rows, n, 11);
+      const backend::DeviceBuffer gate = random_matrix(context.backend, rows, n, 10),
+                                  up = random_matrix(context.backend, rows, n, 11);
       const backend::DeviceBuffer out = random_matrix(context.backend, rows, n, 12);
       KernelCase c;
       c.labels = {{"width", n}, {"rows", rows}, {"activation", "silu"}};

@@ -9,7 +9,8 @@ void norm_cases(const KernelSizes& sizes, const KernelContext& context, const st
     const std::int64_t k = shape.k;
     const backend::DeviceBuffer weight = random_matrix(context.backend, 1, k, 7);
     for (const std::int64_t rows : sizes.rows) {
-      const backend::DeviceBuffer x = random_matrix(context.backend, rows, k, 8), out = random_matrix(context.backend, rows, k, 9);
+      const backend::DeviceBuffer x = random_matrix(context.backend, rows, k, 8),
+                                  out = random_matrix(context.backend, rows, k, 9);
       KernelCase c;
       c.labels = {{"width", k}, {"rows", rows}};
       c.what = fmt::format("rms {}", k);
