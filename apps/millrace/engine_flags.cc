@@ -49,7 +49,7 @@ std::int64_t cache_tokens(const LoadedModel& loaded, const ModelFlags& model, co
   if (flags.kv_cache_tokens > 0) return flags.kv_cache_tokens;
   if (flags.kv_cache_bytes == 0) return otherwise;
   const kv::KvGroups groups = loaded.transformer->kv_groups(model.kv_pages());
-  const std::size_t page = groups.page_bytes() + drafting_page_bytes;
+  const std::size_t page = groups.page_bytes(*loaded.backend) + drafting_page_bytes;
   const auto pages = static_cast<std::int64_t>(flags.kv_cache_bytes / page);
   if (pages == 0) {
     throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",

@@ -60,7 +60,7 @@ class WatchedExecutor final : public ForwardingExecutor {
 
 class BranchesTest : public SpeculationTest {
  protected:
-  std::pair<std::unique_ptr<Engine>, WatchedExecutor*> watched_engine(const backend::KvPageForm& pages) {
+  std::pair<std::unique_ptr<Engine>, WatchedExecutor*> watched_engine(const backend::KvFormat& pages) {
     auto executor =
         std::make_unique<WatchedExecutor>(LocalExecutor::create(transformer_, *backend_, pages, 4096).or_throw());
     WatchedExecutor* watched = executor.get();

@@ -2,21 +2,15 @@
 
 #include <limits>
 
-#include "backend/cpu/kv_layout.h"
 #include "base/thread_name.h"
 
 namespace millrace::engine {
 
 Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer& model, backend::Backend& backend,
-                                                             const backend::KvPageForm& kv_pages,
+                                                             const backend::KvFormat& kv_pages,
                                                              std::int64_t kv_cache_tokens) {
   const kv::KvGroups groups = model.kv_groups(kv_pages);
-  const backend::cpu::KvLayout& layout = backend::cpu::layout_of({.layout = groups.layout});
-  if (!layout.fits(groups.block_tokens)) {
-    return make_error(ErrorCode::kInvalidArgument, "block-size",
-                      "block-size is {}: pages of kv-layout {} have {} tokens", groups.block_tokens, layout.name,
-                      layout.block_sizes);
-  }
+  if (auto checked = backend.check_kv_format(kv_pages); !checked) return checked.error();
   const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
   const std::int64_t pages = (tokens + groups.block_tokens - 1) / groups.block_tokens;
   if (pages > std::numeric_limits<std::int32_t>::max()) {

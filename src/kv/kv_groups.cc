@@ -10,21 +10,21 @@ std::int64_t KvGroups::layers() const noexcept {
   return count;
 }
 
-backend::KvGeometry KvGroups::geometry(const KvGroup& group) const noexcept {
+backend::KvFormat KvGroups::format(const KvGroup& group) const noexcept {
   return {.dtype = group.dtype,
-          .kv_heads = group.need.kv_heads,
-          .head_dim = group.need.key_dim,
           .block_tokens = block_tokens,
-          .layout = layout};
+          .layout = layout,
+          .kv_heads = group.need.kv_heads,
+          .head_dim = group.need.key_dim};
 }
 
-std::size_t KvGroups::page_bytes() const noexcept {
+std::size_t KvGroups::page_bytes(const backend::Backend& backend) const noexcept {
   std::size_t bytes = 0;
-  for (const KvGroup& group : groups) bytes += geometry(group).page_bytes() * group.layers.size();
+  for (const KvGroup& group : groups) bytes += backend.kv_page_bytes(format(group)) * group.layers.size();
   return bytes;
 }
 
-KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvPageForm& form) {
+KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& form) {
   KvGroups all{.block_tokens = form.block_tokens, .layout = form.layout, .groups = {}};
   for (std::size_t i = 0; i < layers.size(); ++i) {
     auto group = std::ranges::find(all.groups, layers[i], &KvGroup::need);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
@@ -28,17 +29,17 @@ struct KvGroup {
 // a sequence has one block table, and a page of it has memory in every layer. Pages behind a window are not released,
 // so all groups are of one length.
 struct KvGroups {
-  std::int64_t block_tokens = 32;                  // B
-  const backend::cpu::KvLayout* layout = nullptr;  // see KvPageForm
-  std::vector<KvGroup> groups;                     // in the order of their first layers
+  std::int64_t block_tokens = 32;  // B
+  std::string_view layout = {};    // see KvFormat
+  std::vector<KvGroup> groups;     // in the order of their first layers
 
   std::int64_t layers() const noexcept;
-  backend::KvGeometry geometry(const KvGroup& group) const noexcept;  // of the pages of one of its layers
-  std::size_t page_bytes() const noexcept;                            // of one page in all layers
+  backend::KvFormat format(const KvGroup& group) const noexcept;           // of the pages of one of its layers
+  std::size_t page_bytes(const backend::Backend& backend) const noexcept;  // of one page in all layers
 };
 
 // Layer i of the store keeps layers[i].
-KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvPageForm& form);
+KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& form);
 // kUnsupported, naming the sizes, where values are not of the size of keys: the kernels' pages hold them side by side.
 Result<void> check_groups(const KvGroups& groups);
 

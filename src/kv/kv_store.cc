@@ -1,7 +1,6 @@
 #include "kv/kv_store.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/checked.h"
 
@@ -9,8 +8,12 @@ namespace millrace::kv {
 
 Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages) {
   if (auto checked = check_groups(groups); !checked) return checked.error();
+  for (const KvGroup& group : groups.groups) {
+    if (auto checked = backend.check_kv_format(groups.format(group)); !checked) return checked.error();
+  }
   KvStore store;
-  store.page_bytes_ = groups.page_bytes();
+  store.backend_ = &backend;
+  store.page_bytes_ = groups.page_bytes(backend);
   store.n_pages_ = static_cast<std::size_t>(n_pages);
   store.block_tokens_ = groups.block_tokens;
   const auto total = checked_mul(store.page_bytes_, store.n_pages_);
@@ -19,9 +22,9 @@ Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& group
   }
   store.layers_.resize(static_cast<std::size_t>(groups.layers()));
   for (const KvGroup& group : groups.groups) {
-    const backend::KvGeometry geometry = groups.geometry(group);
+    const backend::KvFormat format = groups.format(group);
     for (const std::int64_t layer : group.layers) {
-      store.layers_[static_cast<std::size_t>(layer)] = {.page_bytes = geometry.page_bytes(), .geometry = geometry};
+      store.layers_[static_cast<std::size_t>(layer)] = {.page_bytes = backend.kv_page_bytes(format), .format = format};
     }
   }
   std::size_t offset = 0;
@@ -49,21 +52,21 @@ void KvStore::populate(const std::stop_token& stop) const noexcept {
 }
 
 void KvStore::copy(BlockId from, BlockId to) {
-  for (const Layer& layer : layers_) std::memcpy(page_of(layer, to), page_of(layer, from), layer.page_bytes);
+  for (const Layer& layer : layers_) backend_->copy(page_of(layer, from), page_of(layer, to), layer.page_bytes);
 }
 
 void KvStore::read(BlockId page, std::span<std::byte> out) const {
-  std::byte* at = out.data();
+  std::size_t at = 0;
   for (const Layer& layer : layers_) {
-    std::memcpy(at, page_of(layer, page), layer.page_bytes);
+    backend_->download(page_of(layer, page), out.subspan(at, layer.page_bytes));
     at += layer.page_bytes;
   }
 }
 
 void KvStore::write(BlockId page, std::span<const std::byte> in) {
-  const std::byte* at = in.data();
+  std::size_t at = 0;
   for (const Layer& layer : layers_) {
-    std::memcpy(page_of(layer, page), at, layer.page_bytes);
+    backend_->upload(in.subspan(at, layer.page_bytes), page_of(layer, page));
     at += layer.page_bytes;
   }
 }

@@ -12,20 +12,21 @@
 namespace millrace::kv {
 
 // The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Layers
-// of different groups have pages of different sizes under the same numbers. Fixed size.
+// of different groups have pages of different sizes under the same numbers. Fixed size; the backend outlives it.
 class KvStore final : public PageDevice {
  public:
-  // kResourceExhausted naming the size and the limit that the machine has; kUnsupported as check_groups() says.
+  // kResourceExhausted naming the size and the limit that the machine has; kUnsupported as check_groups() says;
+  // kInvalidArgument as Backend::check_kv_format() says.
   static Result<KvStore> create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages);
 
   backend::KvPages layer(std::int64_t index) const noexcept {
     const Layer& layer = layers_[static_cast<std::size_t>(index)];
-    return {memory_.data() + layer.offset, layer.geometry};
+    return {memory_.address() + layer.offset, layer.format};
   }
   std::int64_t block_tokens() const noexcept { return block_tokens_; }
   std::size_t bytes() const noexcept { return memory_.size(); }
 
-  // Backs all pages with memory, the first ones first, as they are handed out; see Buffer::populate. Any thread.
+  // Backs all pages with memory, the first ones first, as they are handed out; see DeviceBuffer::populate. Any thread.
   void populate(const std::stop_token& stop) const noexcept;
 
   // A page as read and written: that page of layer 0, of layer 1 ...
@@ -37,16 +38,17 @@ class KvStore final : public PageDevice {
  private:
   struct Layer {
     std::size_t offset = 0, page_bytes = 0;  // of its first page, in memory_
-    backend::KvGeometry geometry;
+    backend::KvFormat format;
   };
   KvStore() = default;
-  std::byte* page_of(const Layer& layer, BlockId page) const noexcept {
-    return memory_.data() + layer.offset + static_cast<std::size_t>(page) * layer.page_bytes;
+  backend::DeviceAddress page_of(const Layer& layer, BlockId page) const noexcept {
+    return memory_.address() + layer.offset + static_cast<std::size_t>(page) * layer.page_bytes;
   }
+  backend::Backend* backend_ = nullptr;
   std::vector<Layer> layers_;
   std::size_t page_bytes_ = 0, n_pages_ = 0;
   std::int64_t block_tokens_ = 0;
-  Buffer memory_;
+  backend::DeviceBuffer memory_;
 };
 
 }  // namespace millrace::kv

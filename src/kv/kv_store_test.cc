@@ -6,6 +6,8 @@
 #include <array>
 #include <stop_token>
 
+#include "backend/testing/test_backend.h"
+
 namespace millrace::kv {
 namespace {
 
@@ -15,26 +17,32 @@ constexpr KvNeed kNarrow{.kv_heads = 1, .key_dim = 20, .value_dim = 20, .window 
 
 class KvStoreTest : public testing::Test {
  protected:
-  static std::size_t bytes_of(const backend::KvPages& pages) { return pages.geometry.page_bytes(); }
+  std::size_t bytes_of(const backend::KvPages& pages) const { return backend_->kv_page_bytes(pages.format); }
   static std::byte mark(std::size_t layer, std::int32_t page) {
     return static_cast<std::byte>(16 * (layer + 1) + static_cast<std::size_t>(page));
   }
-  std::span<std::byte> page(std::size_t layer, std::int32_t number) const {
+  backend::DeviceAddress page(std::size_t layer, std::int32_t number) const {
     const backend::KvPages pages = store_.layer(static_cast<std::int64_t>(layer));
-    return {pages.base + static_cast<std::size_t>(number) * bytes_of(pages), bytes_of(pages)};
+    return pages.base + static_cast<std::size_t>(number) * bytes_of(pages);
+  }
+  void fill(std::size_t layer, std::int32_t number, std::byte value) {
+    const std::vector<std::byte> bytes(bytes_of(store_.layer(static_cast<std::int64_t>(layer))), value);
+    backend_->upload(bytes, page(layer, number));
   }
   void fill_all() {
     for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
-      for (std::int32_t p = 0; p < kPages; ++p) std::ranges::fill(page(layer, p), mark(layer, p));
+      for (std::int32_t p = 0; p < kPages; ++p) fill(layer, p, mark(layer, p));
     }
   }
   bool holds(std::size_t layer, std::int32_t number, std::byte value) const {
-    return std::ranges::all_of(page(layer, number), [&](std::byte b) { return b == value; });
+    std::vector<std::byte> bytes(bytes_of(store_.layer(static_cast<std::int64_t>(layer))));
+    backend_->download(page(layer, number), bytes);
+    return std::ranges::all_of(bytes, [&](std::byte b) { return b == value; });
   }
 
   static constexpr std::array<KvNeed, 4> kNeeds{kWide, kNarrow, kNarrow, kWide};
-  const backend::KvPageForm form_{.dtype = DType::kBF16, .block_tokens = 32};
-  const std::unique_ptr<backend::Backend> backend_ = backend::make_cpu_backend({.threads = 1}).or_throw();
+  const backend::KvFormat form_{.dtype = DType::kBF16, .block_tokens = 32};
+  const std::unique_ptr<backend::Backend> backend_ = backend::make_test_backend(1);
   KvStore store_ = KvStore::create(*backend_, group_layers(kNeeds, form_), kPages).or_throw();
 };
 
@@ -46,8 +54,8 @@ TEST_F(KvStoreTest, GroupsLayersThatKeepTheSame) {
   EXPECT_EQ(groups.groups[1].need, kNarrow);
   EXPECT_EQ(groups.layers(), 4);
   const std::size_t wide = 2 * 2 * 32 * 32 * 2, narrow = 1 * 2 * 32 * 32 * 2;  // heads, K and V, B, padded dim, bytes
-  EXPECT_EQ(groups.page_bytes(), 2 * (wide + narrow));
-  EXPECT_EQ(store_.page_bytes(), groups.page_bytes());
+  EXPECT_EQ(groups.page_bytes(*backend_), 2 * (wide + narrow));
+  EXPECT_EQ(store_.page_bytes(), groups.page_bytes(*backend_));
   EXPECT_EQ(bytes_of(store_.layer(1)), narrow);
   EXPECT_EQ(bytes_of(store_.layer(3)), wide);
 }
@@ -65,7 +73,7 @@ TEST_F(KvStoreTest, CopiesReadsAndWritesAPageInEveryGroup) {
   std::vector<std::byte> out(store_.page_bytes());
   store_.read(2, out);
   store_.copy(2, 4);
-  std::ranges::fill(page(1, 2), std::byte{0});
+  fill(1, 2, std::byte{0});
   store_.write(0, out);
   for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
     EXPECT_TRUE(holds(layer, 0, mark(layer, 2))) << "written " << layer;

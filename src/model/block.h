@@ -21,25 +21,25 @@ class BlockLoader;
 class RowSpace {
  public:
   RowSpace() = default;
-  RowSpace(float* memory, std::int64_t rows) : at_(memory), rows_(rows) {}
-  TensorView take(std::int64_t columns) noexcept {  // [rows, columns]
-    TensorView view(at_, DType::kF32, {rows_, columns});
-    at_ += rows_ * padded(columns);
+  RowSpace(backend::DeviceAddress memory, std::int64_t rows) : at_(memory), rows_(rows) {}
+  backend::DeviceView take(std::int64_t columns) noexcept {  // [rows, columns]
+    backend::DeviceView view(at_, DType::kF32, {rows_, columns});
+    at_ = at_ + static_cast<std::size_t>(rows_ * padded(columns)) * sizeof(float);
     return view;
   }
   // Columns that a part takes.
   static constexpr std::int64_t padded(std::int64_t columns) noexcept { return (columns + 15) / 16 * 16; }
 
  private:
-  float* at_ = nullptr;
+  backend::DeviceAddress at_;
   std::int64_t rows_ = 0;
 };
 
 // What a block works on in a step of T rows, f32.
 struct BlockRows {
-  TensorView residual;  // [T, E]: what goes in and comes out
-  TensorView input;     // [T, I]: for blocks that look at something else than the residual
-  TensorView cos_sin;   // [T, rotated]; without data nothing is rotated
+  backend::DeviceView residual;  // [T, E]: what goes in and comes out
+  backend::DeviceView input;     // [T, I]: for blocks that look at something else than the residual
+  backend::DeviceView cos_sin;   // [T, rotated]; without data nothing is rotated
   std::span<const backend::SequenceRows> sequences;
   RowSpace space;  // for what the block asked for as its workspace; nothing in it outlives the block's run
 };
@@ -83,8 +83,8 @@ using HasTensor = std::function<bool(const std::string& pattern)>;
 // A kind of block: one file each in blocks/, collected by CMake. All functions but the load are of the spec alone.
 struct BlockKind {
   std::string_view name;
-  // kUnsupported naming a dimension that no kernel handles.
-  Result<void> (*check)(const BlockSpec& block, const ModelSpec& spec);
+  // kUnsupported naming a dimension that is wrong, or beyond the limits of the device; zeros there are no limits.
+  Result<void> (*check)(const BlockSpec& block, const ModelSpec& spec, const backend::Limits& limits);
   // Whatever changes the bits of a row, as text; no two kinds make the same.
   std::string (*key)(const BlockSpec& block);
   std::optional<kv::KvNeed> (*kv)(const BlockSpec& block);  // what it keeps of each token, if anything

@@ -41,15 +41,16 @@ Product BlockLoader::product(std::span<const BlockWeight> stacked) {
     sources.push_back(source(weight));
     biases.push_back(bias(weight));
   }
-  return {.weight = backend_.make_linear(std::move(sources), precision_), .bias = stack(std::move(biases), stacked)};
+  return {.weight = backend_.make_linear(std::move(sources), precision_),
+          .bias = backend_.make_vector(stack(std::move(biases), stacked))};
 }
 
 NormWeights BlockLoader::norm(const std::string& pattern) {
-  return pattern.empty() ? NormWeights() : NormWeights(weights_, name(pattern), spec_);
+  return pattern.empty() ? NormWeights() : NormWeights(weights_, name(pattern), spec_, backend_);
 }
 
-std::vector<float> BlockLoader::vector(const std::string& pattern, std::int64_t n) {
-  return weights_.vector(name(pattern) + ".weight", n);
+backend::DeviceVector BlockLoader::vector(const std::string& pattern, std::int64_t n) {
+  return backend_.make_vector(weights_.vector(name(pattern) + ".weight", n));
 }
 
 }  // namespace millrace::model

@@ -14,9 +14,7 @@ namespace millrace::model {
 // A packed matrix and the biases of its outputs.
 struct Product {
   std::unique_ptr<backend::Linear> weight;
-  std::vector<float> bias;  // [n]; empty: none
-
-  const float* bias_data() const noexcept { return bias.empty() ? nullptr : bias.data(); }
+  backend::DeviceVector bias;  // [n]; empty: none
 };
 
 // What a block reads its weights with: patterns of names are those of one layer, and the file's ways with rows are the
@@ -36,7 +34,7 @@ class BlockLoader {
   Product product(const BlockWeight& weight) { return product(std::span(&weight, 1)); }
   // Of no weights where the pattern is empty.
   NormWeights norm(const std::string& pattern);
-  std::vector<float> vector(const std::string& pattern, std::int64_t n);
+  backend::DeviceVector vector(const std::string& pattern, std::int64_t n);
 
  private:
   std::string name(const std::string& pattern) const { return WeightLoader::layer_name(pattern, layer_); }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "backend/testing/test_backend.h"
 #include "model/block.h"
 #include "model/blocks/attention.h"
 #include "model/blocks/mlp.h"
@@ -67,7 +68,8 @@ TEST(ComputationKey, TellsApartFewLargeHeadsAndManySmallOnesInPagesOfOneSize) {
     auto& a = layer.get<AttentionParams>();
     a.heads = a.kv_heads = 4, a.head_dim = 10;
   }
-  const auto page = [](const ModelSpec& s) { return kv::group_layers(kv_needs(s), {}).page_bytes(); };
+  const auto backend = backend::make_test_backend(1);
+  const auto page = [&](const ModelSpec& s) { return kv::group_layers(kv_needs(s), {}).page_bytes(*backend); };
   EXPECT_EQ(page(spec()), page(many));
   EXPECT_NE(computation_key(spec()), computation_key(many));
 }

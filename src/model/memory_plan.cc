@@ -49,8 +49,8 @@ std::uint64_t activation_bytes(const ModelSpec& spec, std::int64_t rows) {
 
 }  // namespace
 
-std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) {
-  return kv::group_layers(kv_needs(spec), {.dtype = dtype, .block_tokens = 1}).page_bytes();
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend) {
+  return kv::group_layers(kv_needs(spec), {.dtype = dtype, .block_tokens = 1}).page_bytes(backend);
 }
 
 MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,
@@ -68,7 +68,7 @@ MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec
   plan.weights = weights.bytes();
   const std::int64_t page = options.kv.block_tokens;
   const std::int64_t pages = (options.length + page - 1) / page;
-  plan.kv = kv_bytes_per_token(spec, options.kv.dtype) * static_cast<std::uint64_t>(pages * page);
+  plan.kv = kv_bytes_per_token(spec, options.kv.dtype, backend) * static_cast<std::uint64_t>(pages * page);
   plan.workspace = activation_bytes(spec, options.step_tokens) +
                    backend.workspace_bytes(options.step_tokens, spec.hidden_size, stack_workspace(spec).ffn);
   return plan;

@@ -15,11 +15,11 @@ std::string known_architectures() {
 
 }  // namespace
 
-Result<void> check_dimensions(const ModelSpec& spec) {
+Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits) {
   if (spec.hidden_size % 2 != 0) return unsupported_dimension("hidden_size", spec.hidden_size, "even");
   for (const LayerSpec& layer : spec.layers) {
     for (const BlockSpec& block : layer.blocks) {
-      if (auto checked = kind_of(block).check(block, spec); !checked) return checked;
+      if (auto checked = kind_of(block).check(block, spec, limits); !checked) return checked;
     }
   }
   return kv::check_groups(kv::group_layers(kv_needs(spec), {}));

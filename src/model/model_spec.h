@@ -58,6 +58,6 @@ std::span<const ModelFamily> all_families();  // generated
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint);
 
 // kUnsupported naming a dimension that no kernel handles.
-Result<void> check_dimensions(const ModelSpec& spec);
+Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits = {});
 
 }  // namespace millrace::model

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "backend/backend.h"
 #include "model/model_spec.h"
@@ -12,16 +11,15 @@ class WeightLoader;
 
 // A norm's weights: `name`.weight, and for a layer norm `name`.bias, [E].
 struct NormWeights {
-  std::vector<float> weight, bias;
+  backend::DeviceVector weight, bias;
 
   NormWeights() = default;
   // Throws LoadError naming tensor, expected and found.
-  NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec);
+  NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec, backend::Backend& backend);
+  bool empty() const noexcept { return weight.empty(); }
   // Borrows. Of no weights: the norm that leaves rows as they are, where the backend takes the rows of a product.
   backend::Norm view(const ModelSpec& spec) const { return view(spec.norm, spec.norm_eps); }
-  backend::Norm view(backend::NormKind kind, float eps) const {
-    return {kind, eps, weight.empty() ? nullptr : weight.data(), bias.empty() ? nullptr : bias.data()};
-  }
+  backend::Norm view(backend::NormKind kind, float eps) const { return {kind, eps, weight.address(), bias.address()}; }
 };
 
 }  // namespace millrace::model

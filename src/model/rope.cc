@@ -93,13 +93,4 @@ Rope::Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int6
   }
 }
 
-void Rope::fill(std::int64_t position, float* out) const {
-  const std::size_t half = inverse_frequency_.size();
-  for (std::size_t i = 0; i < half; ++i) {
-    const double angle = static_cast<double>(position) * inverse_frequency_[i];
-    out[i] = static_cast<float>(std::cos(angle) * attention_factor_);
-    out[half + i] = static_cast<float>(std::sin(angle) * attention_factor_);
-  }
-}
-
 }  // namespace millrace::model

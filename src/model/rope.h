@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/backend.h"
 #include "checkpoint/model_config.h"
 
 namespace millrace::model {
@@ -20,8 +21,8 @@ class Rope {
        std::int64_t max_length, std::span<const float> factors);
 
   std::int64_t dim() const noexcept { return dim_; }
-  // out[dim]: dim/2 cosines, then dim/2 sines of the angles of `position`.
-  void fill(std::int64_t position, float* out) const;
+  // What Backend::rotary_table makes cosines and sines of. Borrowed.
+  backend::RotaryAngles angles() const noexcept { return {inverse_frequency_, attention_factor_}; }
 
  private:
   std::int64_t dim_;

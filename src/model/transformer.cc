@@ -19,12 +19,12 @@ constexpr std::int64_t kSinkRows = 64;
 struct Transformer::Workspace {
   std::int64_t columns = 0, rows = 0;  // of memory
   std::vector<std::int32_t> positions;
-  Buffer memory;
+  backend::DeviceBuffer memory;
   BlockRows layer;
   std::int64_t logit_rows = 0;
-  Buffer logits_memory;
-  TensorView logits;
-  Buffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
+  backend::DeviceBuffer logits_memory;
+  backend::HostView logits;           // of the last step
+  backend::DeviceBuffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
 };
 
 Transformer::~Transformer() = default;
@@ -35,6 +35,7 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
       backend_(backend),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       workspace_(std::make_unique<Workspace>()) {
+  check_dimensions(spec_, backend.limits()).or_throw();
   load(checkpoint, options);
   workspace_->columns = RowSpace::padded(spec_.hidden_size) + stack_workspace(spec_).columns;
   if (rope_) workspace_->columns += RowSpace::padded(spec_.rope_dim);
@@ -64,7 +65,7 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, [&](std::int64_t) {
     if (options.progress) options.progress(loader.bytes_used(), all_bytes);
   });
-  final_norm_ = NormWeights(loader, names.final_norm, spec_);
+  final_norm_ = NormWeights(loader, names.final_norm, spec_, backend_);
   const std::string head_name = names.head + ".weight";
   if (spec_.tied_head) {
     loader.mark_used(head_name);  // some files repeat the embedding as the head
@@ -76,13 +77,14 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   backend_.finish_loading();
 }
 
-kv::KvGroups Transformer::kv_groups(const backend::KvPageForm& form) const {
+kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form) const {
   return kv::group_layers(kv_needs(spec_), form);
 }
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
   Workspace& w = *workspace_;
-  const auto grow = [&](Buffer& memory, std::int64_t& capacity, std::int64_t wanted, std::int64_t columns) {
+  const auto grow = [&](backend::DeviceBuffer& memory, std::int64_t& capacity, std::int64_t wanted,
+                        std::int64_t columns) {
     if (wanted <= capacity) return;
     memory = backend_.allocate(static_cast<std::size_t>(wanted * columns) * sizeof(float)).or_throw();
     capacity = wanted;
@@ -97,16 +99,16 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   const auto rows = static_cast<std::int64_t>(input.tokens.size());
   const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
   reserve(rows, logit_rows);
-  w.layer.space = RowSpace(w.memory.as<float>(), rows);
+  w.layer.space = RowSpace(w.memory.address(), rows);
   w.layer.residual = w.layer.space.take(spec_.hidden_size);
-  w.layer.cos_sin = rope_ ? w.layer.space.take(spec_.rope_dim) : TensorView();
+  w.layer.cos_sin = rope_ ? w.layer.space.take(spec_.rope_dim) : backend::DeviceView();
   w.layer.sequences = input.sequences;
-  w.logits = TensorView(w.logits_memory.as<float>(), DType::kF32, {logit_rows, spec_.vocab_size});
 }
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
-  prepare_workspace(input);
   Workspace& w = *workspace_;
+  w.logits.release();
+  prepare_workspace(input);
   backend_.gather(*embedding_, input.tokens, false, w.layer.residual);
   w.positions.resize(input.tokens.size());
   for (const backend::SequenceRows& sequence : input.sequences) {
@@ -116,8 +118,7 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
     }
   }
   if (rope_) {
-    for (std::size_t t = 0; t < w.positions.size(); ++t)
-      rope_->fill(w.positions[t], w.layer.cos_sin.row(static_cast<std::int64_t>(t)));
+    backend_.rotary_table(w.positions, rope_->angles(), w.layer.cos_sin);
   } else {
     backend_.gather(*positions_, w.positions, true, w.layer.residual);
   }
@@ -128,14 +129,16 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   for (const std::int64_t index : input.layers) run_layer(index);
   for (std::int64_t i = 0; input.layers.empty() && i < layers_->size(); ++i) run_layer(i);
   if (input.tap != nullptr) input.tap->pass(layers_->size(), w.layer.residual);
-  if (!input.logit_rows.empty()) logits(input.logit_rows, w.logits);
+  const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
+  if (!input.logit_rows.empty()) logits(input.logit_rows, of_rows);
   backend_.synchronize();
   if (input.sink != nullptr) feed(input);
   if (input.tap != nullptr) input.tap->computed(input);
-  return w.logits;
+  w.logits = backend_.host_view(of_rows);
+  return w.logits.view();
 }
 
-void Transformer::logits(std::span<const std::int64_t> rows, TensorView out) {
+void Transformer::logits(std::span<const std::int64_t> rows, backend::DeviceView out) {
   const backend::Norm norm = final_norm();
   backend_.linear(head(), {.norm = norm, .rows = rows}, workspace_->layer.residual, out);
 }
@@ -151,18 +154,18 @@ void Transformer::feed(const BatchInput& input) {
     const auto n = static_cast<std::int64_t>(rows.size());
     for (std::int64_t first = 0; first < n; first += kSinkRows) {
       const std::int64_t count = std::min(kSinkRows, n - first);
-      const TensorView block(w.sink_memory.as<float>(), DType::kF32, {count, columns});
+      const backend::DeviceView block = w.sink_memory.view(count, columns);
       compute(std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), block);
       backend_.synchronize();
-      take(first, block);
+      take(first, backend_.host_view(block).view());
     }
   };
   in_blocks(
-      input.scored_rows, spec_.vocab_size, [&](auto rows, TensorView block) { logits(rows, block); },
+      input.scored_rows, spec_.vocab_size, [&](auto rows, backend::DeviceView block) { logits(rows, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_logits(first, block); });
   in_blocks(
       input.hidden_rows, spec_.hidden_size,
-      [&](auto rows, TensorView block) { backend_.norm(final_norm(), rows, w.layer.residual, block); },
+      [&](auto rows, backend::DeviceView block) { backend_.norm(final_norm(), rows, w.layer.residual, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_hidden(first, block); });
 }
 

@@ -14,6 +14,7 @@
 #include "model/model_spec.h"
 #include "model/norm_weights.h"
 #include "model/rope.h"
+#include "tensor/view.h"
 
 namespace millrace::model {
 
@@ -35,7 +36,7 @@ class Transformer {
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
   // What a KvStore for this model must be like.
-  kv::KvGroups kv_groups(const backend::KvPageForm& form) const;
+  kv::KvGroups kv_groups(const backend::KvFormat& form) const;
 
   // Has memory for steps of so many rows, and of so many with logits, so that they need not allocate any. Returns the
   // bytes. Throws LoadError (kResourceExhausted).
@@ -64,7 +65,7 @@ class Transformer {
   struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
   void prepare_workspace(const BatchInput& input);
-  void logits(std::span<const std::int64_t> rows, TensorView out);
+  void logits(std::span<const std::int64_t> rows, backend::DeviceView out);
   void feed(const BatchInput& input);
 
   ModelSpec spec_;

@@ -114,15 +114,15 @@ Json describe_tokenizer(const text::Tokenizer* tokenizer) {
 }
 
 Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec, const app::ModelFlags& flags) {
-  const auto backend = backend::make_cpu_backend({.threads = 1, .isa = flags.cpu_isa}).or_throw();
+  const auto backend = flags.make_backend(1);
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
   const model::MemoryPlan plan = model::plan_memory(
       checkpoint, spec, *backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-    per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype);
+    per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, *backend);
   }
-  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8);
+  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8, *backend);
   return {{"kv_bytes_per_token", std::move(per_token)},
           {"kv_cache_dtype", flags.kv_cache_dtype},
           {"tokens", length},

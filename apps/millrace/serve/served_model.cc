@@ -67,7 +67,7 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
 std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine) {
   try {
     const auto checkpoint = open_model(flags.model, flags.hub);
-    const auto backend = backend::make_cpu_backend({.threads = 1, .isa = flags.cpu_isa}).or_throw();
+    const auto backend = flags.make_backend(1);
     const auto planned = [&](const checkpoint::Checkpoint& files, std::int64_t tokens) {
       const auto plan = model::plan_memory(files, model::make_spec(files).or_throw(), *backend,
                                            {.precision = flags.precision(), .kv = flags.kv_pages(), .length = tokens});

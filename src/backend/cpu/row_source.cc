@@ -2,7 +2,7 @@
 
 namespace millrace::backend::cpu {
 
-void normalise(const KernelSet& kernels, const Norm& norm, const float* x, std::int64_t n, float* out) noexcept {
+void normalise(const KernelSet& kernels, const HostNorm& norm, const float* x, std::int64_t n, float* out) noexcept {
   if (norm.kind == NormKind::kRms) {
     kernels.rms_norm(x, n, norm.weight, norm.eps, out);
   } else {

@@ -101,7 +101,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 
 Result<std::size_t> page_bytes(const DrafterOptions& options) {
   if (!options.model) return std::size_t{0};  // make() says what is wrong
-  return options.model->kv_groups(options.place.form).page_bytes();
+  return options.model->kv_groups(options.place.form).page_bytes(*options.place.backend);
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ Result<std::size_t> weight_bytes(const DrafterOptions& options) { return head_we
 Result<std::size_t> page_bytes(const DrafterOptions& options) try {
   if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
   const HeadFiles files = open_head_files(Env::system(), options.heads);
-  return feature_page_bytes(spec_of(files, options.place.target->spec()), options.place.form);
+  return feature_page_bytes(spec_of(files, options.place.target->spec()), options.place);
 } catch (const LoadError& failure) {
   return failure.error();
 }

@@ -72,7 +72,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 
 // The same for all families: the layer is of the target's dimensions.
 Result<std::size_t> page_bytes(const DrafterOptions& options) {
-  return feature_page_bytes(spec_of(kNamings[0], options.place.target->spec()), options.place.form);
+  return feature_page_bytes(spec_of(kNamings[0], options.place.target->spec()), options.place);
 }
 
 }  // namespace

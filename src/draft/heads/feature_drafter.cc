@@ -109,8 +109,9 @@ class FeatureDrafter final : public Drafter, public kv::PageFollower {
 
 }  // namespace
 
-std::size_t feature_page_bytes(const FeatureHeadSpec& spec, const backend::KvPageForm& form) {
-  return StatePages::page_bytes(form, spec.model.hidden_size) + kv_groups(spec, form).page_bytes();
+std::size_t feature_page_bytes(const FeatureHeadSpec& spec, const DraftPlace& place) {
+  return StatePages::page_bytes(place.form, spec.model.hidden_size) +
+         kv_groups(spec, place.form).page_bytes(*place.backend);
 }
 
 Result<std::unique_ptr<Drafter>> make_feature_drafter(const DraftPlace& place, std::unique_ptr<FeatureHead> head) {

@@ -11,7 +11,7 @@ StepMeter::StepMeter(const model::ModelSpec& spec, double weight_bytes, double k
   const model::ModelWork work(spec);
   token_operations_ = work.layer_operations();
   sample_operations_ = work.head_operations();
-  for (const ModelWork::Reads& layer : work.reads()) {
+  for (const model::ModelWork::Reads& layer : work.reads()) {
     auto span = std::ranges::find(spans_, layer.window, &Span::window);
     if (span == spans_.end()) span = spans_.insert(spans_.end(), Span{.window = layer.window});
     span->share += layer.weight / work.total_weight();

@@ -29,8 +29,6 @@ AttentionNames llama_attention_names(const std::string& layer) {
 namespace blocks {
 namespace {
 
-constexpr std::int64_t kMaxGroup = 64;  // of the attention kernels
-
 const AttentionParams& params_of(const BlockSpec& block) { return block.as<AttentionParams>(); }
 
 std::int64_t input_width(const AttentionParams& a, const ModelSpec& spec) {
@@ -69,25 +67,22 @@ class Attention final : public Block {
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages) const override {
     const AttentionParams& a = params_;
     RowSpace space = rows.space;
-    const TensorView qkv = space.take(a.q_size() + 2 * a.kv_size()), attended = space.take(a.q_size());
+    const backend::DeviceView qkv = space.take(a.q_size() + 2 * a.kv_size()), attended = space.take(a.q_size());
     backend::AttentionInputs inputs;
     inputs.norm = norm_.view(kind_, eps_);
     inputs.qkv = qkv_.weight.get();
-    inputs.bias = qkv_.bias_data();
+    inputs.bias = qkv_.bias.address();
     inputs.heads = a.heads;
     if (a.q_k_norm) {
       inputs.q_norm = q_norm_.view(backend::NormKind::kRms, eps_);
       inputs.k_norm = k_norm_.view(backend::NormKind::kRms, eps_);
     }
-    if (rows.cos_sin.data != nullptr) {
-      inputs.cos_sin = rows.cos_sin.row(0);
-      inputs.rotated = rows.cos_sin.cols();
-    }
+    inputs.cos_sin = rows.cos_sin;
     inputs.sequences = rows.sequences;
     inputs.kv = pages;
     backend.project_attention(inputs, a.input_width > 0 ? rows.input : rows.residual, qkv);
     backend.attend({qkv.columns(0, a.q_size()), rows.sequences, pages, a.heads, a.scale, a.window}, attended);
-    backend.linear(*o_.weight, {.bias = o_.bias_data(), .accumulate = true}, attended, rows.residual);
+    backend.linear(*o_.weight, {.bias = o_.bias.address(), .accumulate = true}, attended, rows.residual);
   }
 
   std::vector<backend::Linear*> linears() const override { return {qkv_.weight.get(), o_.weight.get()}; }
@@ -100,21 +95,23 @@ class Attention final : public Block {
   Product qkv_, o_;
 };
 
-Result<void> check(const BlockSpec& block, const ModelSpec& spec) {
+Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend::Limits& limits) {
   const AttentionParams& a = params_of(block);
   const bool rotated = spec.positions == PositionKind::kRope;
-  if (a.head_dim < 1 || a.head_dim > backend::kMaxHeadDim || (rotated && a.head_dim % 2 != 0)) {
-    return unsupported_dimension(
-        "head_dim", a.head_dim,
-        fmt::format("{} to {}", rotated ? "an even number, as positions are rotary, from 2" : "from 1",
-                    backend::kMaxHeadDim));
+  const bool too_wide = limits.max_head_dim > 0 && a.head_dim > limits.max_head_dim;
+  if (a.head_dim < 1 || too_wide || (rotated && a.head_dim % 2 != 0)) {
+    const std::string_view from = rotated ? "an even number, as positions are rotary, from 2" : "from 1";
+    const std::string to = limits.max_head_dim > 0 ? fmt::format(" to {}", limits.max_head_dim) : "";
+    return unsupported_dimension("head_dim", a.head_dim, fmt::format("{}{}", from, to));
   }
   if (a.q_size() % 2 != 0) return unsupported_dimension("n_heads * head_dim", a.q_size(), "even");
   if (rotated && (spec.rope_dim % 2 != 0 || spec.rope_dim > a.head_dim)) {
     return unsupported_dimension("rope_dim", spec.rope_dim, fmt::format("even and at most head_dim, {}", a.head_dim));
   }
   if (a.heads % a.kv_heads != 0) return unsupported_dimension("n_heads", a.heads, "a multiple of the key/value heads");
-  if (a.heads / a.kv_heads > kMaxGroup) return unsupported_dimension("n_heads", a.heads, "at most 64 a key/value head");
+  if (limits.max_group > 0 && a.heads / a.kv_heads > limits.max_group) {
+    return unsupported_dimension("n_heads", a.heads, fmt::format("at most {} a key/value head", limits.max_group));
+  }
   return {};
 }
 

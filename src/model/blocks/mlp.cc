@@ -44,11 +44,11 @@ class Mlp final : public Block {
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages&) const override {
     backend.mlp({.norm = norm_.view(kind_, eps_),
                  .up = up_.weight.get(),
-                 .up_bias = up_.bias_data(),
+                 .up_bias = up_.bias.address(),
                  .gated = params_.gated,
                  .activation = params_.activation,
                  .down = down_.weight.get(),
-                 .down_bias = down_.bias_data()},
+                 .down_bias = down_.bias.address()},
                 rows.residual);
   }
 
@@ -62,7 +62,7 @@ class Mlp final : public Block {
   Product up_, down_;  // up_: gate and up stacked when gated
 };
 
-Result<void> check(const BlockSpec& block, const ModelSpec&) {
+Result<void> check(const BlockSpec& block, const ModelSpec&, const backend::Limits&) {
   const std::int64_t width = params_of(block).width;
   if (width % 2 != 0) return unsupported_dimension("intermediate_size", width, "even");
   return {};
