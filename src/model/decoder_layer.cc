@@ -1,5 +1,7 @@
 #include "model/decoder_layer.h"
 
+#include <utility>
+
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -28,6 +30,14 @@ std::vector<float> stack(std::vector<std::vector<float>> parts, const std::vecto
     all.insert(all.end(), parts[i].begin(), parts[i].end());
   }
   return all;
+}
+
+// Value order[i] as value i.
+std::vector<float> in_order(std::vector<float> values, const std::vector<std::int32_t>& order) {
+  if (values.empty() || order.empty()) return values;
+  std::vector<float> out;
+  for (const std::int32_t i : order) out.push_back(values[static_cast<std::size_t>(i)]);
+  return out;
 }
 
 const float* pointer(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
@@ -75,14 +85,21 @@ DecoderLayer::DecoderLayer(WeightLoader& loader, const ModelSpec& spec, std::int
     k_norm_ = loader.vector(name(names.k_norm) + ".weight", a.head_dim);
   }
   const std::int64_t width = layer_spec.mlp.width;
+  // Where `down` takes its inputs in another order, gate and up make them in that order.
+  backend::WeightSource down = linear(names.down, hidden, width);
+  const std::vector<std::int32_t> order = std::exchange(down.columns, {});
+  const auto ordered = [&](const std::string& pattern) {
+    return WeightLoader::with_rows(linear(pattern, width, hidden), order);
+  };
+  const auto ordered_bias = [&](const std::string& pattern) { return in_order(bias(pattern, width), order); };
   if (layer_spec.mlp.gated) {
-    up_ = pack({linear(names.gate, width, hidden), linear(names.up, width, hidden)});
-    up_bias_ = stack({bias(names.gate, width), bias(names.up, width)}, {width, width});
+    up_ = pack({ordered(names.gate), ordered(names.up)});
+    up_bias_ = stack({ordered_bias(names.gate), ordered_bias(names.up)}, {width, width});
   } else {
-    up_ = pack({linear(names.up, width, hidden)});
-    up_bias_ = bias(names.up, width);
+    up_ = pack({ordered(names.up)});
+    up_bias_ = ordered_bias(names.up);
   }
-  down_ = pack({linear(names.down, hidden, width)});
+  down_ = pack({std::move(down)});
   down_bias_ = bias(names.down, hidden);
 }
 

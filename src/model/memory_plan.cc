@@ -7,8 +7,6 @@
 namespace millrace::model {
 namespace {
 
-using checkpoint::RawTensor;
-
 // The transformer's, as f32.
 std::uint64_t activation_bytes(const ModelSpec& spec, std::int64_t rows) {
   const AttentionSpec& a = spec.layers.front().attention;
@@ -35,14 +33,17 @@ std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept {
 MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
   MemoryPlan plan;
-  for (const RawTensor& tensor : checkpoint.tensors) {
-    if (tensor.shape.rank() != 2) continue;
+  const CheckpointWeights weights(checkpoint);
+  for (const MatrixInfo& matrix : weights.quantized_matrices()) {
+    plan.weights += backend.packed_bytes(*matrix.format, matrix.rows, matrix.cols, options.precision);
+  }
+  for (const MatrixInfo& tensor : weights.plain_matrices()) {
     if (spec.tied_head && tensor.name == spec.names.head + ".weight") continue;  // the embedding again
     const bool embedding =
         tensor.name == spec.names.embedding + ".weight" || tensor.name == spec.names.positions + ".weight";
     const bool transposed = spec.transposed_linears && !embedding && tensor.name != spec.names.head + ".weight";
-    plan.weights += backend.packed_bytes(*tensor.format, tensor.shape[transposed ? 1 : 0],
-                                         tensor.shape[transposed ? 0 : 1], options.precision);
+    plan.weights += backend.packed_bytes(*tensor.format, transposed ? tensor.cols : tensor.rows,
+                                         transposed ? tensor.rows : tensor.cols, options.precision);
   }
   const std::int64_t page = options.kv.block_tokens;
   const std::int64_t pages = (options.length + page - 1) / page;

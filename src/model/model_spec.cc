@@ -1,6 +1,9 @@
 #include "model/model_spec.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "model/config/read_config.h"
 
 namespace millrace::model {
 namespace {
@@ -41,23 +44,31 @@ Result<void> check_dimensions(const ModelSpec& spec) {
   return {};
 }
 
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) {
-  const bool gguf = checkpoint.container == checkpoint::Checkpoint::Container::kGguf;
+const ModelFamily* find_family(std::string_view architecture, bool gguf) {
   for (const ModelFamily& family : all_families()) {
-    for (const std::string_view name : gguf ? family.gguf : family.hf) {
-      if (name != checkpoint.config.architecture) continue;
-      try {
-        ModelSpec spec = family.spec(checkpoint.config, checkpoint.container);
-        spec.family = family.name;
-        if (auto checked = check_dimensions(spec); !checked) return checked.error();
-        return spec;
-      } catch (const LoadError& failure) {
-        return failure.error();
-      }
-    }
+    const auto& names = gguf ? family.gguf : family.hf;
+    if (std::ranges::find(names, architecture) != names.end()) return &family;
   }
-  return make_error(ErrorCode::kUnsupported, "architecture", "{}: unknown architecture '{}'; known: {}",
-                    checkpoint.path, checkpoint.config.architecture, known_architectures());
+  return nullptr;
+}
+
+Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) try {
+  checkpoint::ConfigView view(checkpoint.config);
+  const ModelFamily* family = find_family(checkpoint.config.architecture, view.gguf());
+  if (family == nullptr) {
+    return make_error(ErrorCode::kUnsupported, "architecture", "{}: unknown architecture '{}'; known: {}",
+                      checkpoint.path, checkpoint.config.architecture, known_architectures());
+  }
+  ModelConfig config = read_shared_config(view, family->defaults);
+  complete_from_tensors(checkpoint, config);
+  ModelSpec spec = family->spec(view, config, checkpoint.container);
+  view.check_unread(known_fields());
+  spec.unread_fields = view.unread();
+  spec.family = family->name;
+  if (auto checked = check_dimensions(spec); !checked) return checked.error();
+  return spec;
+} catch (const LoadError& failure) {
+  return failure.error();
 }
 
 WeightNames gguf_names() {
@@ -112,7 +123,11 @@ backend::Activation parse_activation(std::string_view name) {
                    name);
 }
 
-ModelSpec llama_spec(const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
+ModelSpec llama_spec(checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
+  return llama_spec(config, container);
+}
+
+ModelSpec llama_spec(const ModelConfig& config, checkpoint::Checkpoint::Container container) {
   ModelSpec spec;
   spec.vocab_size = config.vocab_size;
   spec.hidden_size = config.hidden_size;

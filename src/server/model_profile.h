@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "checkpoint/model_config.h"
+#include "checkpoint/generation_config.h"
 #include "decode/breaker_cache.h"
 #include "engine/utilization.h"
 #include "grammar/grammar_cache.h"

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "fact_lines.h"
 #include "loaded_model.h"
+#include "model/config/read_config.h"
 #include "model/memory_plan.h"
 #include "printable.h"
 #include "progress.h"
@@ -20,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
-using checkpoint::RopeScaling;
+using model::RopeScaling;
 
 struct InspectFlags {
   app::ModelFlags model;
@@ -78,7 +79,7 @@ Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* s
           {"bytes", bytes}};
 }
 
-Json describe_shape(const checkpoint::ModelConfig& c) {
+Json describe_shape(const model::ModelConfig& c) {
   Json rope = {{"theta", c.rope_theta}, {"dimensions", c.rope_dim}, {"scaling", scaling_name(c.rope_scaling.kind)}};
   if (c.rope_scaling.kind != RopeScaling::Kind::kNone) {
     rope["factor"] = c.rope_scaling.factor;
@@ -134,13 +135,13 @@ Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec,
           {"available", cpu_info().memory_available_bytes}};
 }
 
-std::vector<std::string> find_warnings(const Checkpoint& checkpoint, const Json& memory) {
+std::vector<std::string> find_warnings(const Checkpoint& checkpoint, std::int64_t vocab_size, const Json& memory) {
   std::vector<std::string> warnings;
   if (checkpoint.tokenizer == nullptr) {
     warnings.push_back("no tokenizer: the model can be measured but not talked to");
-  } else if (checkpoint.tokenizer->vocab_size() > checkpoint.config.vocab_size) {
-    warnings.push_back(fmt::format("the tokenizer has {} tokens, the model {}", checkpoint.tokenizer->vocab_size(),
-                                   checkpoint.config.vocab_size));
+  } else if (checkpoint.tokenizer->vocab_size() > vocab_size) {
+    warnings.push_back(
+        fmt::format("the tokenizer has {} tokens, the model {}", checkpoint.tokenizer->vocab_size(), vocab_size));
   }
   if (checkpoint.chat_templates.empty()) warnings.push_back("no chat template: not a chat model");
   if (checkpoint.generation.eos_token_ids.empty()) warnings.push_back("no end token: answers end by length alone");
@@ -154,16 +155,17 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, const Json&
 }
 
 Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
+  const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
   auto spec = model::make_spec(checkpoint);
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
   Json report = {{"path", checkpoint.path},
                  {"container", to_string(checkpoint.container)},
-                 {"name", checkpoint.config.name},
+                 {"name", checkpoint.name},
                  {"architecture", checkpoint.config.architecture},
                  {"family", spec ? Json(spec->family) : Json(nullptr)},
                  {"parameters", describe_parameters(checkpoint, spec ? &*spec : nullptr)},
                  {"formats", describe_tensors(checkpoint)},
-                 {"shape", describe_shape(checkpoint.config)},
+                 {"shape", describe_shape(config)},
                  {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
                  {"memory", spec ? describe_memory(checkpoint, *spec, flags.model) : Json(nullptr)},
                  {"generation",
@@ -175,7 +177,7 @@ Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
                    {"do_sample", or_null(g.do_sample)},
                    {"eos_token_ids", g.eos_token_ids}}},
                  {"chat_template", checkpoint.chat_templates.default_source()}};
-  std::vector<std::string> warnings = find_warnings(checkpoint, report["memory"]);
+  std::vector<std::string> warnings = find_warnings(checkpoint, config.vocab_size, report["memory"]);
   if (!spec) warnings.push_back(spec.error().message);
   report["warnings"] = warnings;
   if (flags.tensors) {
