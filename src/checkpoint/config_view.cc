@@ -154,7 +154,7 @@ std::optional<JsonFields> ConfigView::object(const ConfigField& field) {
 bool ConfigView::is_neutral(const std::string& name, std::string_view neutral) const {
   if (neutral == "*") return true;
   const nlohmann::json value = gguf() ? as_json(*config_->metadata.find(name)) : *fields().find(name);
-  return says_nothing(value) || (!neutral.empty() && value == nlohmann::json::parse(neutral));
+  return neutral.empty() ? says_nothing(value) : value.is_null() || value == nlohmann::json::parse(neutral);
 }
 
 void ConfigView::check_unread(std::span<const ConfigField> known) const {

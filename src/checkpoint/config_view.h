@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - 1;
 struct ConfigField {
   std::array<std::string_view, 3> json = {};  // in config.json
   std::array<std::string_view, 3> gguf = {};  // in GGUF, behind "<architecture>."
-  // A JSON value that changes nothing, beside null, false, 0 and what is empty; "*": every value.
+  // The JSON value that changes nothing; "*": every value does not; empty: false, 0 and what is empty.
   std::string_view neutral = {};
 };
 

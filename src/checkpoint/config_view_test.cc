@@ -9,6 +9,7 @@ namespace {
 
 constexpr ConfigField kSize{.json = {"hidden_size", "n_embd"}, .gguf = {"embedding_length"}};
 constexpr ConfigField kScale{.json = {"residual_scale"}, .gguf = {"residual_scale"}, .neutral = "1.0"};
+constexpr ConfigField kCross{.json = {"cross_attention"}};
 constexpr ConfigField kFree{.json = {"window_layers"}, .neutral = "*"};
 
 template <typename Action>
@@ -65,7 +66,7 @@ TEST(ConfigView, StopsOverAKnownFieldThatSaysSomethingAndWasNotRead) {
     return outcome([&] {
       ConfigView view(file);
       if (read) view.number(kScale);
-      const ConfigField known[] = {kScale, kFree};
+      const ConfigField known[] = {kScale, kFree, kCross};
       view.check_unread(known);
     });
   };
@@ -73,10 +74,14 @@ TEST(ConfigView, StopsOverAKnownFieldThatSaysSomethingAndWasNotRead) {
   EXPECT_EQ(check(scaled, false),
             "config.json: residual_scale: a NovelForCausalLM model does not have this, and other models change by it");
   EXPECT_EQ(check(scaled, true), "good");
-  for (const nlohmann::json& value : {nlohmann::json(1), nlohmann::json(1.0), nlohmann::json(0), nlohmann::json(false),
-                                      nlohmann::json(nullptr), nlohmann::json("")}) {
+  for (const nlohmann::json& value : {nlohmann::json(1), nlohmann::json(1.0), nlohmann::json(nullptr)}) {
     EXPECT_EQ(check(json_file({{"residual_scale", value}}), false), "good") << value;
   }
+  EXPECT_NE(check(json_file({{"residual_scale", 0}}), false), "good");
+  for (const nlohmann::json& value : {nlohmann::json(0), nlohmann::json(false), nlohmann::json(nullptr)}) {
+    EXPECT_EQ(check(json_file({{"cross_attention", value}}), false), "good") << value;
+  }
+  EXPECT_NE(check(json_file({{"cross_attention", true}}), false), "good");
   EXPECT_EQ(check(json_file({{"window_layers", 7}, {"anything_else", 7}}), false), "good");
   EXPECT_EQ(check(gguf_file({{"novel.residual_scale", 1.0f}}), false), "good");
   EXPECT_EQ(check(gguf_file({{"novel.residual_scale", 0.5f}}), false),

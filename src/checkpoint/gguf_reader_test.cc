@@ -129,8 +129,8 @@ TEST(GgufReader, RefusesKeysOfTheWrongType) {
   EXPECT_EQ(outcome(tiny.bytes()),
             "m.gguf: key 'tokenizer.ggml.tokens': expected array of string, found array of uint32");
   tiny = {};
-  tiny.set("llama.block_count", 1.0f);
-  EXPECT_EQ(outcome(tiny.bytes()), "m.gguf: key 'llama.block_count': expected an integer, found float32");
+  tiny.set("general.architecture", 1.0f);
+  EXPECT_EQ(outcome(tiny.bytes()), "m.gguf: key 'general.architecture': expected string, found float32");
 }
 
 TEST(GgufReader, RefusesDuplicates) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/config/read_config.h"
+#include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
 namespace {
@@ -60,6 +61,7 @@ Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) try {
                       checkpoint.path, checkpoint.config.architecture, known_architectures());
   }
   ModelConfig config = read_shared_config(view, family->defaults);
+  static_cast<void>(CheckpointWeights(checkpoint));  // throws where no reader takes its quantized weights
   complete_from_tensors(checkpoint, config);
   ModelSpec spec = family->spec(view, config, checkpoint.container);
   view.check_unread(known_fields());

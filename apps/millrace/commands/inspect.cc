@@ -10,6 +10,7 @@
 #include "loaded_model.h"
 #include "model/config/read_config.h"
 #include "model/memory_plan.h"
+#include "model/weights/checkpoint_weights.h"
 #include "printable.h"
 #include "progress.h"
 
@@ -50,12 +51,14 @@ Json describe_tensors(const Checkpoint& checkpoint) {
     std::uint64_t bytes = 0;
   };
   std::map<std::string_view, Count> counts;
-  for (const RawTensor& tensor : checkpoint.tensors) {
-    Count& count = counts[tensor.format->name];
+  const auto add = [&](std::string_view format, const RawTensor& tensor) {
+    Count& count = counts[format];
     ++count.tensors;
     count.values += tensor.shape.elements();
     count.bytes += tensor.bytes;
-  }
+  };
+  for (const RawTensor& tensor : checkpoint.tensors) add(tensor.format->name, tensor);
+  for (const checkpoint::IntegerTensor& integers : checkpoint.integers) add("integers", integers.tensor);
   Json formats = Json::array();
   for (const auto& [name, count] : counts) {
     formats.push_back({{"format", name}, {"tensors", count.tensors}, {"values", count.values}, {"bytes", count.bytes}});
@@ -66,6 +69,18 @@ Json describe_tensors(const Checkpoint& checkpoint) {
   return formats;
 }
 
+// Quantized matrices count as what they stand for, not as the scales and codes that they are made of.
+std::int64_t values_of_quantized(const Checkpoint& checkpoint) {
+  const model::CheckpointWeights weights(checkpoint);
+  std::int64_t total = 0;
+  for (const auto& matrix : weights.quantized_matrices()) total += matrix.rows * matrix.cols;
+  for (const auto& matrix : weights.plain_matrices()) total += matrix.rows * matrix.cols;
+  for (const RawTensor& tensor : checkpoint.tensors) {
+    if (tensor.shape.rank() != 2) total += tensor.shape.elements();
+  }
+  return total;
+}
+
 Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* spec) {
   std::int64_t total = 0;
   std::uint64_t bytes = 0;
@@ -73,6 +88,8 @@ Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* s
     total += tensor.shape.elements();
     bytes += tensor.bytes;
   }
+  for (const checkpoint::IntegerTensor& integers : checkpoint.integers) bytes += integers.tensor.bytes;
+  if (spec != nullptr && !checkpoint.integers.empty()) total = values_of_quantized(checkpoint);
   const RawTensor* embedding = spec == nullptr ? nullptr : checkpoint.find(spec->names.embedding + ".weight");
   return {{"total", total},
           {"without_embedding", embedding == nullptr ? Json(nullptr) : Json(total - embedding->shape.elements())},

@@ -47,6 +47,9 @@ TEST(GgufConfig, NamesTheRequiredKeyThatIsMissing) {
 
 TEST(GgufConfig, ChecksRanges) {
   TinyGguf tiny;
+  tiny.set("llama.block_count", 1.0f);
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.block_count': expected an integer, found float32");
+  tiny = {};
   tiny.set("llama.attention.head_count_kv", std::uint32_t{3});
   EXPECT_EQ(outcome(tiny), "m.gguf: 4 attention heads are not a multiple of 3 key-value heads");
   tiny = {};

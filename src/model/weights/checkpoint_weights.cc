@@ -55,7 +55,8 @@ std::vector<MatrixInfo> CheckpointWeights::quantized_matrices() const {
 std::vector<MatrixInfo> CheckpointWeights::plain_matrices() const {
   std::set<std::string> parts;
   for (const MatrixInfo& matrix : quantized_matrices()) {
-    for (const auto* tensor : quantized_->open(matrix.name, matrix.rows, matrix.cols, false)->tensors) {
+    const auto weight = quantized_->open(matrix.name, matrix.rows, matrix.cols, false);
+    for (const auto* tensor : weight->tensors) {
       parts.insert(tensor->name);
     }
   }

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "tensor/dtype.h"
 
 namespace millrace::model {
@@ -135,8 +134,7 @@ void GptqWeight::read_zero_points(const GptqRules& rules) {
   const auto all_are = [&](int value) { return std::ranges::all_of(values, [=](int v) { return v == value; }); };
   int added = rules.zeros_less_one ? 1 : 0;
   if (rules.symmetric && added == 1 && all_are(middle)) {
-    log::info("{}: '{}' holds zero points as they are, though its format says less one", checkpoint_.path,
-              zeros_->name);
+    zeros_contradict = true;
     added = 0;
   }
   if (all_are(middle - added)) return;

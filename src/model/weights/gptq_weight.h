@@ -23,6 +23,7 @@ class GptqWeight final : public StoredWeight {
   // Reads all but the codes. Throws LoadError naming the tensor.
   GptqWeight(const checkpoint::Checkpoint& checkpoint, const std::string& stem, std::int64_t rows, std::int64_t cols,
              const GptqRules& rules);
+  bool zeros_contradict = false;  // qzeros hold z where the rules say z - 1, and were taken for what they hold
   void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const override;
   std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const override;
 

@@ -1,5 +1,8 @@
 // GPTQ (arXiv:2210.17323) as AutoGPTQ and GPTQModel save it: w[o][i] = scales[g][o] * (q[i][o] - z[g][o]), g =
 // g_idx[i].
+#include <atomic>
+
+#include "base/log.h"
 #include "model/weights/gptq_weight.h"
 
 namespace millrace::model::weights::readers {
@@ -50,7 +53,11 @@ class GptqReader final : public WeightReader {
   }
   std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
                                      bool) const override {
-    return std::make_unique<GptqWeight>(checkpoint_, stem_of(name, kWeight), rows, cols, rules_);
+    auto weight = std::make_unique<GptqWeight>(checkpoint_, stem_of(name, kWeight), rows, cols, rules_);
+    if (weight->zeros_contradict && !told_.test_and_set()) {
+      log::info("{}: qzeros hold zero points as they are, though checkpoint_format says less one", checkpoint_.path);
+    }
+    return weight;
   }
   std::vector<MatrixInfo> matrices() const override {
     std::vector<MatrixInfo> all;
@@ -69,6 +76,7 @@ class GptqReader final : public WeightReader {
  private:
   const Checkpoint& checkpoint_;
   GptqRules rules_;
+  mutable std::atomic_flag told_;
   std::int64_t bits_ = 4;  // of most matrices
 };
 
