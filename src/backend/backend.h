@@ -36,6 +36,9 @@ struct WeightSource {
   const quant::QuantFormat* format = nullptr;
   std::int64_t rows = 0, cols = 0;
   std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)> read;
+  // Column j of what read() fills is multiplied with x[columns[j]]; empty = with x[j]. All of a permutation, cols a
+  // multiple of 32. Matrices stacked in one Linear have the same.
+  std::vector<std::int32_t> columns = {};
 };
 
 // Of the outputs of a weight, in runs of 16, how many were moved by more than 1/64 of their length.

@@ -1,5 +1,7 @@
 #include "model/block_loader.h"
 
+#include <utility>
+
 namespace millrace::model {
 namespace {
 
@@ -14,6 +16,14 @@ std::vector<float> stack(std::vector<std::vector<float>> parts, std::span<const 
     all.insert(all.end(), parts[i].begin(), parts[i].end());
   }
   return all;
+}
+
+// Value order[i] as value i; an empty order changes nothing.
+std::vector<float> in_order(std::vector<float> values, const std::vector<std::int32_t>& order) {
+  if (values.empty() || order.empty()) return values;
+  std::vector<float> out;
+  for (const std::int32_t i : order) out.push_back(values[static_cast<std::size_t>(i)]);
+  return out;
 }
 
 }  // namespace
@@ -41,6 +51,24 @@ Product BlockLoader::product(std::span<const BlockWeight> stacked) {
     sources.push_back(source(weight));
     biases.push_back(bias(weight));
   }
+  return pack(std::move(sources), std::move(biases), stacked);
+}
+
+BlockLoader::Chain BlockLoader::chain(std::span<const BlockWeight> up, const BlockWeight& down) {
+  std::vector<backend::WeightSource> last, first;
+  last.push_back(source(down));
+  const std::vector<std::int32_t> order = std::exchange(last.front().columns, {});
+  std::vector<std::vector<float>> biases;
+  for (const BlockWeight& weight : up) {
+    first.push_back(WeightLoader::with_rows(source(weight), order));
+    biases.push_back(in_order(bias(weight), order));
+  }
+  return {.up = pack(std::move(first), std::move(biases), up),
+          .down = pack(std::move(last), {bias(down)}, std::span(&down, 1))};
+}
+
+Product BlockLoader::pack(std::vector<backend::WeightSource> sources, std::vector<std::vector<float>> biases,
+                          std::span<const BlockWeight> stacked) {
   return {.weight = backend_.make_linear(std::move(sources), precision_),
           .bias = backend_.make_vector(stack(std::move(biases), stacked))};
 }

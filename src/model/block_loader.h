@@ -32,12 +32,20 @@ class BlockLoader {
   // The matrices stacked along their outputs, with zeros for biases where only some of them have any.
   Product product(std::span<const BlockWeight> stacked);
   Product product(const BlockWeight& weight) { return product(std::span(&weight, 1)); }
+  // Two products in a row, down(f(up(x))) with f value by value. Where the file keeps the columns of `down` in another
+  // order, the outputs of `up` are made in that order, so that no value moves while computing.
+  struct Chain {
+    Product up, down;
+  };
+  Chain chain(std::span<const BlockWeight> up, const BlockWeight& down);
   // Of no weights where the pattern is empty.
   NormWeights norm(const std::string& pattern);
   backend::DeviceVector vector(const std::string& pattern, std::int64_t n);
 
  private:
   std::string name(const std::string& pattern) const { return WeightLoader::layer_name(pattern, layer_); }
+  Product pack(std::vector<backend::WeightSource> sources, std::vector<std::vector<float>> biases,
+               std::span<const BlockWeight> stacked);
   backend::WeightSource source(const BlockWeight& weight);
   std::vector<float> bias(const BlockWeight& weight);
 

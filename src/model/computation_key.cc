@@ -8,7 +8,7 @@
 namespace millrace::model {
 
 std::uint64_t computation_key(const ModelSpec& spec) {
-  const checkpoint::RopeScaling& r = spec.rope_scaling;
+  const RopeScaling& r = spec.rope_scaling;
   std::string text =
       fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", spec.family, spec.vocab_size, spec.hidden_size,
                   spec.context_length, static_cast<int>(spec.norm), spec.norm_eps, static_cast<int>(spec.positions),

@@ -34,7 +34,7 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.rope_theta = 1e6; },
       [](ModelSpec& s) { s.rope_dim = 10; },
       [](ModelSpec& s) { s.rope_interleaved = true; },
-      [](ModelSpec& s) { s.rope_scaling.kind = checkpoint::RopeScaling::Kind::kLinear; },
+      [](ModelSpec& s) { s.rope_scaling.kind = RopeScaling::Kind::kLinear; },
       [](ModelSpec& s) { s.rope_scaling.factor = 2.0; },
       [](ModelSpec& s) { s.rope_scaling.original_context = 32; },
       [](ModelSpec& s) { s.rope_scaling.attention_factor = 1.0; },

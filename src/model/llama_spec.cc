@@ -41,7 +41,11 @@ void name_llama_layer(LayerSpec& layer, const std::string& prefix) {
   layer.get<MlpParams>().names = llama_mlp_names(prefix);
 }
 
-ModelSpec llama_spec(const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
+ModelSpec llama_spec(checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
+  return llama_spec(config, container);
+}
+
+ModelSpec llama_spec(const ModelConfig& config, checkpoint::Checkpoint::Container container) {
   const bool gguf = container == checkpoint::Checkpoint::Container::kGguf;
   ModelSpec spec;
   spec.vocab_size = config.vocab_size;

@@ -1,30 +1,34 @@
 #include "model/memory_plan.h"
 
+#include <map>
+
 #include "kv/kv_groups.h"
 #include "model/layer_stack.h"
+#include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
 namespace {
-
-using checkpoint::RawTensor;
 
 // Of the matrices in the checkpoint that the model multiplies with, packed.
 class PackedWeights {
  public:
   PackedWeights(const checkpoint::Checkpoint& checkpoint, const backend::Backend& backend,
                 backend::MatmulPrecision precision)
-      : checkpoint_(checkpoint), backend_(backend), precision_(precision) {}
+      : backend_(backend), precision_(precision) {
+    const CheckpointWeights weights(checkpoint);
+    for (const auto& matrices : {weights.quantized_matrices(), weights.plain_matrices()}) {
+      for (const MatrixInfo& matrix : matrices) formats_.emplace(matrix.name, matrix.format);
+    }
+  }
 
   void add(const std::string& name, std::int64_t rows, std::int64_t cols) {
-    if (const RawTensor* tensor = checkpoint_.find(name + ".weight")) {
-      bytes_ += backend_.packed_bytes(*tensor->format, rows, cols, precision_);
+    if (const auto stored = formats_.find(name + ".weight"); stored != formats_.end()) {
+      bytes_ += backend_.packed_bytes(*stored->second, rows, cols, precision_);
     }
   }
   void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
     const auto named = [&](const std::string& pattern) { return WeightLoader::layer_name(pattern, index); };
-    const auto has = [&](const std::string& pattern) {
-      return checkpoint_.find(named(pattern) + ".weight") != nullptr;
-    };
+    const auto has = [&](const std::string& pattern) { return formats_.contains(named(pattern) + ".weight"); };
     for (const BlockSpec& block : layer.blocks) {
       for (const BlockWeight& weight : kind_of(block).weights(block, spec, has)) {
         if (weight.cols > 0) add(named(weight.name), weight.rows, weight.cols);
@@ -34,9 +38,9 @@ class PackedWeights {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
-  const checkpoint::Checkpoint& checkpoint_;
   const backend::Backend& backend_;
   backend::MatmulPrecision precision_;
+  std::map<std::string, const quant::QuantFormat*> formats_;  // of the checkpoint's matrices, by name
   std::uint64_t bytes_ = 0;
 };
 

@@ -1,6 +1,10 @@
 #include "model/model_spec.h"
 
+#include <algorithm>
+
 #include "model/block.h"
+#include "model/config/read_config.h"
+#include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
 namespace {
@@ -25,23 +29,32 @@ Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limi
   return kv::check_groups(kv::group_layers(kv_needs(spec), {}));
 }
 
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) {
-  const bool gguf = checkpoint.container == checkpoint::Checkpoint::Container::kGguf;
+const ModelFamily* find_family(std::string_view architecture, bool gguf) {
   for (const ModelFamily& family : all_families()) {
-    for (const std::string_view name : gguf ? family.gguf : family.hf) {
-      if (name != checkpoint.config.architecture) continue;
-      try {
-        ModelSpec spec = family.spec(checkpoint.config, checkpoint.container);
-        spec.family = family.name;
-        if (auto checked = check_dimensions(spec); !checked) return checked.error();
-        return spec;
-      } catch (const LoadError& failure) {
-        return failure.error();
-      }
-    }
+    const auto& names = gguf ? family.gguf : family.hf;
+    if (std::ranges::find(names, architecture) != names.end()) return &family;
   }
-  return make_error(ErrorCode::kUnsupported, "architecture", "{}: unknown architecture '{}'; known: {}",
-                    checkpoint.path, checkpoint.config.architecture, known_architectures());
+  return nullptr;
+}
+
+Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) try {
+  checkpoint::ConfigView view(checkpoint.config);
+  const ModelFamily* family = find_family(checkpoint.config.architecture, view.gguf());
+  if (family == nullptr) {
+    return make_error(ErrorCode::kUnsupported, "architecture", "{}: unknown architecture '{}'; known: {}",
+                      checkpoint.path, checkpoint.config.architecture, known_architectures());
+  }
+  ModelConfig config = read_shared_config(view, family->defaults);
+  static_cast<void>(CheckpointWeights(checkpoint));  // throws where no reader takes its quantized weights
+  complete_from_tensors(checkpoint, config);
+  ModelSpec spec = family->spec(view, config, checkpoint.container);
+  view.check_unread(known_fields());
+  spec.unread_fields = view.unread();
+  spec.family = family->name;
+  if (auto checked = check_dimensions(spec); !checked) return checked.error();
+  return spec;
+} catch (const LoadError& failure) {
+  return failure.error();
 }
 
 }  // namespace millrace::model

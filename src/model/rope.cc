@@ -7,8 +7,6 @@
 namespace millrace::model {
 namespace {
 
-using checkpoint::RopeScaling;
-
 std::vector<double> plain_frequencies(double theta, std::int64_t dim) {
   std::vector<double> inverse(static_cast<std::size_t>(dim / 2));
   for (std::size_t i = 0; i < inverse.size(); ++i) {

@@ -43,8 +43,7 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
   WeightLoader loader(checkpoint, spec_);
-  std::uint64_t all_bytes = 0;
-  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) all_bytes += tensor.bytes;
+  const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
   const auto embedding_name = names.embedding + ".weight";
   embedding_ =

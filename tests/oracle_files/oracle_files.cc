@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "checkpoint/gguf_reader.h"
 #include "checkpoint/gguf_writer.h"
-#include "checkpoint/hf_config.h"
 #include "checkpoint/safetensors_reader.h"
 #include "checkpoint/safetensors_writer.h"
 #include "checkpoint/torch_reader.h"
@@ -96,19 +95,19 @@ void copy(const std::string& from, const std::string& to) {
   }
 }
 
-std::string_view kind_name(RopeScaling::Kind kind) {
+std::string_view kind_name(model::RopeScaling::Kind kind) {
   switch (kind) {
-    case RopeScaling::Kind::kNone: return "default";
-    case RopeScaling::Kind::kLinear: return "linear";
-    case RopeScaling::Kind::kDynamic: return "dynamic";
-    case RopeScaling::Kind::kYarn: return "yarn";
-    case RopeScaling::Kind::kLlama3: return "llama3";
+    case model::RopeScaling::Kind::kNone: return "default";
+    case model::RopeScaling::Kind::kLinear: return "linear";
+    case model::RopeScaling::Kind::kDynamic: return "dynamic";
+    case model::RopeScaling::Kind::kYarn: return "yarn";
+    case model::RopeScaling::Kind::kLlama3: return "llama3";
   }
   return "";
 }
 
 void print_config(const std::string& path) {
-  const ModelConfig c = parse_hf_config(path, read_file(Env::system(), path, 1 << 20).or_throw());
+  const model::ModelConfig c = model::parse_hf_config(path, read_file(Env::system(), path, 1 << 20).or_throw());
   std::cout << nlohmann::json{{"architecture", c.architecture},
                               {"vocab_size", c.vocab_size},
                               {"hidden_size", c.hidden_size},
@@ -142,7 +141,7 @@ int run(const std::vector<std::string>& args) {
     copy(args[1], args[2]);
   } else {
     const quant::QuantFormat* format = args.size() == 2 ? quant::find_format(args[1]) : nullptr;
-    if (format == nullptr || (args[0] != "pack" && args[0] != "unpack")) return usage();
+    if (format == nullptr || (format->pack == nullptr && args[0] == "pack") || (args[0] != "pack" && args[0] != "unpack")) return usage();
     args[0] == "pack" ? pack(*format) : unpack(*format);
   }
   return 0;

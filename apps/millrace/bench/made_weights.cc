@@ -14,6 +14,9 @@ std::unique_ptr<backend::Linear> made_weight(const KernelContext& context, const
                      "shape asks for a weight of {}x{}: rows of {} have a multiple of {} values", shape.n, shape.k,
                      format.name, format.block_values);
   }
+  if (format.pack == nullptr) {
+    throw_load_error(ErrorCode::kInvalidArgument, "format", "format {} can be read but not written", format.name);
+  }
   const std::vector<float> values = random_values(kDistinctRows * shape.k, 1);
   const std::size_t row_bytes = format.row_bytes(shape.k);
   std::vector<std::byte> rows(row_bytes * kDistinctRows);

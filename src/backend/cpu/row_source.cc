@@ -17,7 +17,7 @@ void RowSource::store_row(const KernelSet& kernels, std::int64_t row, const Acti
     normalise(kernels, norm_, x, x_.cols(), normed);
     x = normed;
   }
-  to.store(kernels, to_row, 0, x, x_.cols());
+  to.store_row(kernels, to_row, x);
 }
 
 void RowSource::store(const KernelSet& kernels, std::int64_t first, std::int64_t count, const ActivationRows& to,

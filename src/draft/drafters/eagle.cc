@@ -2,9 +2,9 @@
 // the next of the states that the target's head sees. EAGLE-3's sees three streams of the target, makes states of its
 // own, and has a head for the vocabulary's likelier part: token = row + d2t[row].
 
-#include "checkpoint/hf_config.h"
 #include "draft/heads/feature_drafter.h"
 #include "draft/heads/head_files.h"
+#include "model/config/read_config.h"
 #include "model/llama_spec.h"
 
 namespace millrace::draft::drafters {
@@ -32,7 +32,7 @@ std::string layer_config(const HeadFiles& files) {
 
 FeatureHeadSpec layer_spec(const HeadFiles& files, const model::ModelSpec& target) {
   FeatureHeadSpec spec;
-  const auto config = checkpoint::parse_hf_config(files.config_file, layer_config(files));
+  const auto config = model::parse_hf_config(files.config_file, layer_config(files));
   if (config.n_layers != 1) {
     files.fields().unsupported("num_hidden_layers",
                                fmt::format("{} is not supported, only heads of one layer", config.n_layers));

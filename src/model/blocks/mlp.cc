@@ -38,28 +38,27 @@ class Mlp final : public Block {
         kind_(loader.spec().norm),
         eps_(loader.spec().norm_eps),
         norm_(loader.norm(params.names.norm)),
-        up_(loader.product(up_weights(params, loader.spec()))),
-        down_(loader.product(down_weight(params, loader.spec()))) {}
+        products_(loader.chain(up_weights(params, loader.spec()), down_weight(params, loader.spec()))) {}
 
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages&) const override {
     backend.mlp({.norm = norm_.view(kind_, eps_),
-                 .up = up_.weight.get(),
-                 .up_bias = up_.bias.address(),
+                 .up = products_.up.weight.get(),
+                 .up_bias = products_.up.bias.address(),
                  .gated = params_.gated,
                  .activation = params_.activation,
-                 .down = down_.weight.get(),
-                 .down_bias = down_.bias.address()},
+                 .down = products_.down.weight.get(),
+                 .down_bias = products_.down.bias.address()},
                 rows.residual);
   }
 
-  std::vector<backend::Linear*> linears() const override { return {up_.weight.get(), down_.weight.get()}; }
+  std::vector<backend::Linear*> linears() const override { return {products_.up.weight.get(), products_.down.weight.get()}; }
 
  private:
   MlpParams params_;
   backend::NormKind kind_;
   float eps_;
   NormWeights norm_;
-  Product up_, down_;  // up_: gate and up stacked when gated
+  BlockLoader::Chain products_;  // up: gate and up stacked when gated
 };
 
 Result<void> check(const BlockSpec& block, const ModelSpec&, const backend::Limits&) {

@@ -9,7 +9,7 @@ ModelFamily llama() {
   return {.name = "llama",
           .hf = {"LlamaForCausalLM"},
           .gguf = {"llama"},
-          .spec = [](const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
+          .spec = [](checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
             ModelSpec spec = llama_spec(config, container);
             spec.rope_interleaved = container == checkpoint::Checkpoint::Container::kGguf;
             return spec;

@@ -7,7 +7,8 @@ ModelFamily qwen3() {
   return {.name = "qwen3",
           .hf = {"Qwen3ForCausalLM"},
           .gguf = {"qwen3"},
-          .spec = [](const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
+          .defaults = {.windows = false},
+          .spec = [](checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
             ModelSpec spec = llama_spec(config, container);
             for (LayerSpec& layer : spec.layers) layer.get<AttentionParams>().q_k_norm = true;
             return spec;

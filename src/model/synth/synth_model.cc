@@ -11,7 +11,6 @@ namespace millrace::model {
 namespace {
 
 using checkpoint::Checkpoint;
-using checkpoint::ModelConfig;
 
 // With a tied or free head of rows of norm 2 and a final state of RMS 1, logits have a standard deviation of 2.
 constexpr double kLogitDeviation = 2.0;
@@ -142,7 +141,9 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
                    .options = std::move(options),
                    .tensors = {},
                    .heads_config = {}};
-  Layout(model, family.spec(model.config, container)).build();
+  const checkpoint::ConfigFile no_fields;  // beside what all families share
+  checkpoint::ConfigView view(no_fields);
+  Layout(model, family.spec(view, model.config, container)).build();
   return model;
 }
 

@@ -1,12 +1,13 @@
-#include "checkpoint/config_check.h"
+#include "model/config/config_check.h"
 
 #include <cmath>
 #include <cstdint>
 #include <string_view>
 
 #include "base/error.h"
+#include "checkpoint/config_view.h"
 
-namespace millrace::checkpoint {
+namespace millrace::model {
 namespace {
 
 void check_positive(const std::string& file, std::string_view field, double value) {
@@ -21,12 +22,19 @@ void check_finite(const std::string& file, std::string_view field, double value)
                    value);
 }
 
+void check_count(const std::string& file, std::string_view field, std::int64_t value, std::int64_t limit) {
+  if (value >= 1 && value <= limit) return;
+  throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}: expected 1 to {}, found {}", file, field, limit,
+                   value);
+}
+
 void check_rope(const std::string& file, const ModelConfig& config) {
   check_positive(file, "rope theta", config.rope_theta);
   const RopeScaling& scaling = config.rope_scaling;
   if (scaling.kind == RopeScaling::Kind::kNone) return;
   check_positive(file, "rope scaling factor", scaling.factor);
-  if (scaling.original_context != 0) check_count(file, "rope scaling original context", scaling.original_context);
+  if (scaling.original_context != 0)
+    check_count(file, "rope scaling original context", scaling.original_context, checkpoint::kMaxCount);
   check_positive(file, "rope scaling low_freq_factor", scaling.low_freq_factor);
   check_positive(file, "rope scaling high_freq_factor", scaling.high_freq_factor);
   check_positive(file, "rope scaling beta_fast", scaling.beta_fast);
@@ -38,30 +46,14 @@ void check_rope(const std::string& file, const ModelConfig& config) {
 
 }  // namespace
 
-void check_count(const std::string& file, std::string_view field, std::int64_t value, std::int64_t limit) {
-  if (value >= 1 && value <= limit) return;
-  throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}: expected 1 to {}, found {}", file, field, limit,
-                   value);
-}
-
 void check_model_config(const std::string& file, const ModelConfig& config) {
-  check_count(file, "vocabulary size", config.vocab_size);
-  check_count(file, "hidden size", config.hidden_size);
-  check_count(file, "feed-forward size", config.intermediate_size);
-  check_count(file, "layer count", config.n_layers, kMaxLayers);
-  check_count(file, "attention head count", config.n_heads);
-  check_count(file, "key-value head count", config.n_kv_heads, config.n_heads);
-  check_count(file, "head dimension", config.head_dim);
-  check_count(file, "context length", config.context_length);
   check_count(file, "rotated dimensions", config.rope_dim, config.head_dim);
-  check_positive(file, "norm epsilon", config.norm_eps);
   check_rope(file, config);
   if (config.n_heads % config.n_kv_heads != 0) {
     throw_load_error(ErrorCode::kBadFile, "attention head count",
                      "{}: {} attention heads are not a multiple of {} key-value heads", file, config.n_heads,
                      config.n_kv_heads);
   }
-  if (config.sliding_window != 0) check_count(file, "sliding window", config.sliding_window);
   const auto windows = static_cast<std::int64_t>(config.layer_uses_window.size());
   if (windows != 0 && windows != config.n_layers) {
     throw_load_error(ErrorCode::kBadFile, "layer types", "{}: {} layer types for {} layers", file, windows,
@@ -69,4 +61,4 @@ void check_model_config(const std::string& file, const ModelConfig& config) {
   }
 }
 
-}  // namespace millrace::checkpoint
+}  // namespace millrace::model

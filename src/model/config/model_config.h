@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace::checkpoint {
+namespace millrace::model {
 
 // Position scaling of rotary embeddings, as Hugging Face's `rope_scaling` / `rope_parameters` or GGUF's
 // `rope.scaling.*` say it.
@@ -21,8 +21,8 @@ struct RopeScaling {
   bool truncate = true;                                  // yarn: round the correction range to integers
 };
 
-// The hyperparameters of a decoder-only transformer, the same whether they came from config.json or from GGUF metadata.
-// Plain data, range-checked by the reader: every count is positive and below 2^31, heads divide as they must.
+// The hyperparameters that families share, the same whether they came from config.json or from GGUF metadata.
+// Plain data, range-checked by read_shared_config(): every count is positive and below 2^31, heads divide as they must.
 struct ModelConfig {
   std::string architecture;  // "LlamaForCausalLM" (Hugging Face) or "llama" (GGUF general.architecture)
   std::string name;          // general.name or the directory's; may be empty
@@ -45,12 +45,4 @@ struct ModelConfig {
   bool attention_bias = false, mlp_bias = false;
 };
 
-// Sampling defaults that the model's authors ship (generation_config.json); unset = the engine's own.
-struct GenerationDefaults {
-  std::optional<double> temperature, top_p, min_p, repetition_penalty;
-  std::optional<std::int64_t> top_k;
-  std::optional<bool> do_sample;
-  std::vector<std::int32_t> eos_token_ids;
-};
-
-}  // namespace millrace::checkpoint
+}  // namespace millrace::model
