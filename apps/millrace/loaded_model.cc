@@ -175,7 +175,8 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap,
     };
   }
   loaded.transformer = std::make_unique<model::Transformer>(
-      *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
+      *loaded.checkpoint, model::make_spec(*loaded.checkpoint, loaded.backend->limits()).or_throw(), *loaded.backend,
+      options);
   if (options.precision == backend::MatmulPrecision::kAuto) apply_outlier_policy(loaded, model_key);
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
             milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),

@@ -42,7 +42,7 @@ Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limi
   return {};
 }
 
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) {
+Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits) {
   const bool gguf = checkpoint.container == checkpoint::Checkpoint::Container::kGguf;
   for (const ModelFamily& family : all_families()) {
     for (const std::string_view name : gguf ? family.gguf : family.hf) {
@@ -50,7 +50,7 @@ Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) {
       try {
         ModelSpec spec = family.spec(checkpoint.config, checkpoint.container);
         spec.family = family.name;
-        if (auto checked = check_dimensions(spec); !checked) return checked.error();
+        if (auto checked = check_dimensions(spec, limits); !checked) return checked.error();
         return spec;
       } catch (const LoadError& failure) {
         return failure.error();

@@ -76,7 +76,7 @@ std::span<const ModelFamily> all_families();  // generated
 
 // The spec for a checkpoint. kUnsupported naming the architecture and the known ones; or the dimension that no kernel
 // handles.
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint);
+Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits = {});
 
 // kUnsupported naming a dimension that no kernel handles.
 Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits = {});
