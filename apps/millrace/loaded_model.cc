@@ -175,7 +175,8 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap,
     };
   }
   loaded.transformer = std::make_unique<model::Transformer>(
-      *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
+      *loaded.checkpoint, model::make_spec(*loaded.checkpoint, loaded.backend->limits()).or_throw(), *loaded.backend,
+      options);
   if (options.precision == backend::MatmulPrecision::kAuto) apply_outlier_policy(loaded, model_key);
   if (const auto& unread = loaded.transformer->spec().unread_fields; !unread.empty()) {
     log::info("{}: fields of the configuration that nothing here reads: {}", loaded.checkpoint->path,

@@ -37,7 +37,7 @@ const ModelFamily* find_family(std::string_view architecture, bool gguf) {
   return nullptr;
 }
 
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) try {
+Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits) try {
   checkpoint::ConfigView view(checkpoint.config);
   const ModelFamily* family = find_family(checkpoint.config.architecture, view.gguf());
   if (family == nullptr) {
@@ -51,7 +51,7 @@ Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint) try {
   view.check_unread(known_fields());
   spec.unread_fields = view.unread();
   spec.family = family->name;
-  if (auto checked = check_dimensions(spec); !checked) return checked.error();
+  if (auto checked = check_dimensions(spec, limits); !checked) return checked.error();
   return spec;
 } catch (const LoadError& failure) {
   return failure.error();

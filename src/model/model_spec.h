@@ -66,7 +66,7 @@ const ModelFamily* find_family(std::string_view architecture, bool gguf);
 
 // The spec for a checkpoint. kUnsupported naming the architecture and the known ones; or the dimension that no kernel
 // handles; or the field of the configuration that the family does not understand and another one does.
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint);
+Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits = {});
 
 // kUnsupported naming a dimension that no kernel handles.
 Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits = {});

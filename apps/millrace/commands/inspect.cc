@@ -131,16 +131,16 @@ Json describe_tokenizer(const text::Tokenizer* tokenizer) {
           {"adds_bos", tokenizer->adds_bos()}};
 }
 
-Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec, const app::ModelFlags& flags) {
-  const auto backend = flags.make_backend(1);
+Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec, const app::ModelFlags& flags,
+                     const backend::Backend& backend) {
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
   const model::MemoryPlan plan = model::plan_memory(
-      checkpoint, spec, *backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
+      checkpoint, spec, backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-    per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, *backend);
+    per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, backend);
   }
-  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8, *backend);
+  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8, backend);
   return {{"kv_bytes_per_token", std::move(per_token)},
           {"kv_cache_dtype", flags.kv_cache_dtype},
           {"tokens", length},
@@ -173,7 +173,8 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, std::int64_
 
 Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
   const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
-  auto spec = model::make_spec(checkpoint);
+  const auto backend = flags.model.make_backend(1);
+  auto spec = model::make_spec(checkpoint, backend->limits());
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
   Json report = {{"path", checkpoint.path},
                  {"container", to_string(checkpoint.container)},
@@ -184,7 +185,7 @@ Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
                  {"formats", describe_tensors(checkpoint)},
                  {"shape", describe_shape(config)},
                  {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
-                 {"memory", spec ? describe_memory(checkpoint, *spec, flags.model) : Json(nullptr)},
+                 {"memory", spec ? describe_memory(checkpoint, *spec, flags.model, *backend) : Json(nullptr)},
                  {"generation",
                   {{"temperature", or_null(g.temperature)},
                    {"top_p", or_null(g.top_p)},

@@ -24,6 +24,13 @@ inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
   return tokens;
 }
 
+// The same rows in memory of a test's own: results of a device are there to be read alone.
+inline TensorView own_copy(const TensorView& rows, std::vector<float>& memory) {
+  memory.clear();
+  for (std::int64_t i = 0; i < rows.rows(); ++i) memory.insert(memory.end(), rows.row(i), rows.row(i) + rows.cols());
+  return {memory.data(), DType::kF32, rows.shape};
+}
+
 class EngineTest : public testing::Test {
  protected:
   explicit EngineTest(const std::string& model = kModel,
