@@ -14,7 +14,7 @@ namespace millrace::checkpoint {
 // (config_view.h). Immutable once made.
 struct ConfigFile {
   std::string file;          // names it in messages
-  std::string architecture;  // "LlamaForCausalLM" (config.json) or "llama" (general.architecture)
+  std::string architecture;  // the model's class (config.json) or general.architecture
   std::string name;          // general.name or _name_or_path; may be empty
   std::int64_t tokens = 0;   // GGUF: of the tokenizer beside it
   bool gguf = false;
