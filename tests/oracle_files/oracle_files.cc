@@ -141,7 +141,9 @@ int run(const std::vector<std::string>& args) {
     copy(args[1], args[2]);
   } else {
     const quant::QuantFormat* format = args.size() == 2 ? quant::find_format(args[1]) : nullptr;
-    if (format == nullptr || (format->pack == nullptr && args[0] == "pack") || (args[0] != "pack" && args[0] != "unpack")) return usage();
+    if (format == nullptr || (format->pack == nullptr && args[0] == "pack") ||
+        (args[0] != "pack" && args[0] != "unpack"))
+      return usage();
     args[0] == "pack" ? pack(*format) : unpack(*format);
   }
   return 0;

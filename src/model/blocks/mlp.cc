@@ -51,7 +51,9 @@ class Mlp final : public Block {
                 rows.residual);
   }
 
-  std::vector<backend::Linear*> linears() const override { return {products_.up.weight.get(), products_.down.weight.get()}; }
+  std::vector<backend::Linear*> linears() const override {
+    return {products_.up.weight.get(), products_.down.weight.get()};
+  }
 
  private:
   MlpParams params_;

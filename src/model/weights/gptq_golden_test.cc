@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "model/testing/golden_logits.h"
 #include "model/memory_plan.h"
+#include "model/testing/golden_logits.h"
 #include "model/testing/runner.h"
 #include "model/weights/checkpoint_weights.h"
 
