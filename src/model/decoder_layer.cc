@@ -85,20 +85,16 @@ DecoderLayer::DecoderLayer(WeightLoader& loader, const ModelSpec& spec, std::int
     k_norm_ = loader.vector(name(names.k_norm) + ".weight", a.head_dim);
   }
   const std::int64_t width = layer_spec.mlp.width;
-  // Where `down` takes its inputs in another order, gate and up make them in that order.
+  std::vector<backend::WeightSource> up;
+  if (layer_spec.mlp.gated) up.push_back(linear(names.gate, width, hidden));
+  up.push_back(linear(names.up, width, hidden));
   backend::WeightSource down = linear(names.down, hidden, width);
+  // Where `down` takes its inputs in another order, gate and up make them in that order.
   const std::vector<std::int32_t> order = std::exchange(down.columns, {});
-  const auto ordered = [&](const std::string& pattern) {
-    return WeightLoader::with_rows(linear(pattern, width, hidden), order);
-  };
-  const auto ordered_bias = [&](const std::string& pattern) { return in_order(bias(pattern, width), order); };
-  if (layer_spec.mlp.gated) {
-    up_ = pack({ordered(names.gate), ordered(names.up)});
-    up_bias_ = stack({ordered_bias(names.gate), ordered_bias(names.up)}, {width, width});
-  } else {
-    up_ = pack({ordered(names.up)});
-    up_bias_ = ordered_bias(names.up);
-  }
+  for (backend::WeightSource& source : up) source = WeightLoader::with_rows(std::move(source), order);
+  up_ = pack(std::move(up));
+  up_bias_ = in_order(bias(names.up, width), order);
+  if (layer_spec.mlp.gated) up_bias_ = stack({in_order(bias(names.gate, width), order), up_bias_}, {width, width});
   down_ = pack({std::move(down)});
   down_bias_ = bias(names.down, hidden);
 }
