@@ -55,13 +55,14 @@ Product BlockLoader::product(std::span<const BlockWeight> stacked) {
 }
 
 BlockLoader::Chain BlockLoader::chain(std::span<const BlockWeight> up, const BlockWeight& down) {
-  std::vector<backend::WeightSource> last, first;
+  std::vector<backend::WeightSource> first, last;
+  for (const BlockWeight& weight : up) first.push_back(source(weight));
   last.push_back(source(down));
   const std::vector<std::int32_t> order = std::exchange(last.front().columns, {});
   std::vector<std::vector<float>> biases;
-  for (const BlockWeight& weight : up) {
-    first.push_back(WeightLoader::with_rows(source(weight), order));
-    biases.push_back(in_order(bias(weight), order));
+  for (std::size_t i = 0; i < up.size(); ++i) {
+    first[i] = WeightLoader::with_rows(std::move(first[i]), order);
+    biases.push_back(in_order(bias(up[i]), order));
   }
   return {.up = pack(std::move(first), std::move(biases), up),
           .down = pack(std::move(last), {bias(down)}, std::span(&down, 1))};

@@ -20,6 +20,7 @@
 #include "checkpoint/safetensors_reader.h"
 #include "checkpoint/safetensors_writer.h"
 #include "checkpoint/torch_reader.h"
+#include "model/config/read_config.h"
 
 namespace {
 

@@ -122,8 +122,8 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
   parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes_per_token());
-  parts.trained_length = loaded.checkpoint->config.context_length;
-  parts.hidden_size = loaded.checkpoint->config.hidden_size;
+  parts.trained_length = loaded.transformer->spec().context_length;
+  parts.hidden_size = loaded.transformer->spec().hidden_size;
   parts.foundation = std::move(foundation);
   return parts;
 }
