@@ -96,19 +96,20 @@ void copy(const std::string& from, const std::string& to) {
   }
 }
 
-std::string_view kind_name(model::RopeScaling::Kind kind) {
+std::string_view kind_name(millrace::model::RopeScaling::Kind kind) {
   switch (kind) {
-    case model::RopeScaling::Kind::kNone: return "default";
-    case model::RopeScaling::Kind::kLinear: return "linear";
-    case model::RopeScaling::Kind::kDynamic: return "dynamic";
-    case model::RopeScaling::Kind::kYarn: return "yarn";
-    case model::RopeScaling::Kind::kLlama3: return "llama3";
+    case millrace::model::RopeScaling::Kind::kNone: return "default";
+    case millrace::model::RopeScaling::Kind::kLinear: return "linear";
+    case millrace::model::RopeScaling::Kind::kDynamic: return "dynamic";
+    case millrace::model::RopeScaling::Kind::kYarn: return "yarn";
+    case millrace::model::RopeScaling::Kind::kLlama3: return "llama3";
   }
   return "";
 }
 
 void print_config(const std::string& path) {
-  const model::ModelConfig c = model::parse_hf_config(path, read_file(Env::system(), path, 1 << 20).or_throw());
+  const millrace::model::ModelConfig c =
+      millrace::model::parse_hf_config(path, read_file(Env::system(), path, 1 << 20).or_throw());
   std::cout << nlohmann::json{{"architecture", c.architecture},
                               {"vocab_size", c.vocab_size},
                               {"hidden_size", c.hidden_size},
