@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/kv_layout.h"
 #include "backend/cpu/probe.h"
 #include "kv/kv_store.h"
@@ -27,21 +27,21 @@ struct Case {
 };
 
 void attend(benchmark::State& state, const Case& c) {
-  static const std::unique_ptr<Backend> cpu = make_cpu_backend({}).or_throw();
+  static const std::unique_ptr<Backend> cpu = cpu::make_cpu_backend({}).or_throw();
   const cpu::KvLayout* layout = cpu::find_kv_layout(c.layout);
-  const KvGeometry geometry{.dtype = c.type,
-                            .kv_heads = kKvHeads,
-                            .head_dim = c.head_dim,
-                            .block_tokens = layout->block_tokens,
-                            .layout = layout};
-  const auto pages = static_cast<std::int32_t>((c.keys + geometry.block_tokens - 1) / geometry.block_tokens);
+  const KvFormat form{.dtype = c.type, .block_tokens = layout->block_tokens, .layout = layout->name};
+  const kv::KvNeed need{.kv_heads = kKvHeads, .key_dim = c.head_dim, .value_dim = c.head_dim};
+  const auto pages = static_cast<std::int32_t>((c.keys + form.block_tokens - 1) / form.block_tokens);
   // Layers visited in turn until the keys come from memory.
-  const std::size_t layer_bytes = geometry.page_bytes() * static_cast<std::size_t>(pages);
+  const std::size_t layer_bytes =
+      kv::group_layers(std::span(&need, 1), form).page_bytes(*cpu) * static_cast<std::size_t>(pages);
   const auto layers =
       c.rows > 1 ? std::int64_t{1} : static_cast<std::int64_t>((std::size_t{256} << 20) / layer_bytes + 1);
-  const kv::KvStore store = kv::KvStore::create(*cpu, layers, geometry, pages).or_throw();
+  const kv::KvGroups groups = kv::group_layers(std::vector(static_cast<std::size_t>(layers), need), form);
+  const kv::KvStore store = kv::KvStore::create(*cpu, groups, pages).or_throw();
   // Ordinary numbers: denormals or zeros might take another time.
-  for (std::int64_t l = 0; l < layers; ++l) std::memset(store.layer(l).base, 0x3c, layer_bytes);
+  for (std::int64_t l = 0; l < layers; ++l)
+    std::memset(cpu::pointer<std::byte>(store.layer(l).base), 0x3c, layer_bytes);
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
   std::iota(table.begin(), table.end(), 0);
   if (c.scattered) std::shuffle(table.begin(), table.end(), std::mt19937(1));
@@ -54,12 +54,12 @@ void attend(benchmark::State& state, const Case& c) {
   std::int64_t layer = 0;
   for (auto _ : state) {
     AttendArgs args;
-    args.q = TensorView(q.data(), DType::kF32, {c.rows, kHeads * c.head_dim});
+    args.q = DeviceView(cpu::address_of(q.data()), DType::kF32, {c.rows, kHeads * c.head_dim});
     args.sequences = std::span(&sequence, 1);
     args.kv = store.layer(layer);
     args.heads = kHeads;
     args.scale = 0.1f;
-    cpu->attend(args, TensorView(out.data(), DType::kF32, {c.rows, kHeads * c.head_dim}));
+    cpu->attend(args, DeviceView(cpu::address_of(out.data()), DType::kF32, {c.rows, kHeads * c.head_dim}));
     cpu->synchronize();
     layer = (layer + 1) % layers;
     benchmark::ClobberMemory();

@@ -48,15 +48,15 @@ std::int64_t cache_tokens(const LoadedModel& loaded, const ModelFlags& model, co
                           std::size_t drafting_page_bytes, std::int64_t otherwise) {
   if (flags.kv_cache_tokens > 0) return flags.kv_cache_tokens;
   if (flags.kv_cache_bytes == 0) return otherwise;
-  const backend::KvGeometry geometry = loaded.transformer->kv_geometry(model.kv_pages());
-  const std::size_t page = geometry.page_bytes() * loaded.transformer->spec().layers.size() + drafting_page_bytes;
+  const kv::KvGroups groups = loaded.transformer->kv_groups(model.kv_pages());
+  const std::size_t page = groups.page_bytes(*loaded.backend) + drafting_page_bytes;
   const auto pages = static_cast<std::int64_t>(flags.kv_cache_bytes / page);
   if (pages == 0) {
     throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
                      "kv-cache-memory-bytes is {}: a page of {} tokens takes {}", flags.kv_cache_bytes,
-                     geometry.block_tokens, page);
+                     groups.block_tokens, page);
   }
-  return pages * geometry.block_tokens;
+  return pages * groups.block_tokens;
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "loaded_model.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
-#include "backend/cpu/kv_layout.h"
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "checkpoint/content_key.h"
@@ -26,13 +28,20 @@ const std::vector<std::string>& kv_cache_dtypes() {
 const std::vector<std::string>& kv_layouts() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const backend::cpu::KvLayout& layout : backend::cpu::all_kv_layouts()) all.emplace_back(layout.name);
+    for (const std::string& device : backend::device_names()) {
+      for (const std::string_view layout : backend::find_device(device)->kv_layouts()) {
+        if (std::ranges::find(all, layout) == all.end()) all.emplace_back(layout);
+      }
+    }
     return all;
   }();
   return names;
 }
 
 void ModelFlags::declare_machine(CLI::App& app) {
+  app.add_option("--device", device, fmt::format("Device that computes: {}", fmt::join(backend::device_names(), ", ")))
+      ->envname("MILLRACE_DEVICE")
+      ->check(CLI::IsMember(backend::device_names()));
   app.add_option("-t,--threads", threads, "Worker threads; 0 = as many as CPU affinity and the cgroup quota allow")
       ->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
@@ -61,7 +70,7 @@ void ModelFlags::declare(CLI::App& app) {
   app.add_option("--block-size", block_size,
                  "Tokens per KV cache page; default 32 for --kv-layout paged32, 1 for token, 16 for vector16")
       ->envname("MILLRACE_BLOCK_SIZE")
-      ->check(CLI::Range(std::int64_t{1}, backend::cpu::kMaxBlockTokens));
+      ->check(CLI::Range(std::int64_t{1}, backend::kMaxBlockTokens));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
                  "Max tokens of a sequence, prompt and completion together; 0 = the model's context length")
       ->envname("MILLRACE_MAX_MODEL_LEN")
@@ -78,12 +87,17 @@ void ModelFlags::declare(CLI::App& app) {
   hub.declare(app);
 }
 
-backend::KvPageForm ModelFlags::kv_pages() const {
+backend::KvFormat ModelFlags::kv_pages() const {
   const DType dtype = kv_cache_dtype == "int8"  ? DType::kI8
                       : kv_cache_dtype == "f32" ? DType::kF32
                       : kv_cache_dtype == "f16" ? DType::kF16
                                                 : DType::kBF16;
-  return backend::cpu::choose_pages(dtype, kv_layout, block_size).or_throw();
+  return backend::choose_device(device).or_throw()->kv_format(dtype, kv_layout, block_size).or_throw();
+}
+
+std::unique_ptr<backend::Backend> ModelFlags::make_backend(int n, const backend::PackedCacheConfig& cache) const {
+  const backend::BackendConfig config{.threads = n, .isa = cpu_isa, .packed_cache = cache};
+  return backend::choose_device(device).or_throw()->make(config).or_throw();
 }
 
 backend::MatmulPrecision ModelFlags::precision() const {
@@ -150,10 +164,7 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap,
   loaded.checkpoint = open_model(flags.model, flags.hub);
   const std::uint64_t model_key = loaded.content_key = checkpoint::content_key(*loaded.checkpoint);
   const TimePoint opened = env.now();
-  const backend::CpuConfig config{.threads = flags.threads,
-                                  .isa = flags.cpu_isa,
-                                  .packed_cache = packed_cache_of(flags, *loaded.checkpoint, model_key)};
-  loaded.backend = backend::make_cpu_backend(config).or_throw();
+  loaded.backend = flags.make_backend(flags.threads, packed_cache_of(flags, *loaded.checkpoint, model_key));
   if (wrap) loaded.backend = wrap(std::move(loaded.backend));
   model::ModelOptions options;
   options.max_length = flags.max_model_len;
@@ -164,8 +175,13 @@ LoadedModel load_model(const ModelFlags& flags, const BackendWrapper& wrap,
     };
   }
   loaded.transformer = std::make_unique<model::Transformer>(
-      *loaded.checkpoint, model::make_spec(*loaded.checkpoint).or_throw(), *loaded.backend, options);
+      *loaded.checkpoint, model::make_spec(*loaded.checkpoint, loaded.backend->limits()).or_throw(), *loaded.backend,
+      options);
   if (options.precision == backend::MatmulPrecision::kAuto) apply_outlier_policy(loaded, model_key);
+  if (const auto& unread = loaded.transformer->spec().unread_fields; !unread.empty()) {
+    log::info("{}: fields of the configuration that nothing here reads: {}", loaded.checkpoint->path,
+              fmt::join(unread, ", "));
+  }
   log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
             milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),
             milliseconds_between(opened, env.now()));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/device_kind.h"
 #include "base/cpu.h"
 #include "checkpoint/checkpoint.h"
 #include "hub_access.h"
@@ -20,6 +21,7 @@ namespace millrace::app {
 // The flags of every command that runs a model.
 struct ModelFlags {
   std::string model = "default";
+  std::string device = "cpu";
   int threads = 0;
   std::string cpu_isa;
   std::string kv_cache_dtype = "bf16", kv_layout = "paged32";
@@ -31,8 +33,10 @@ struct ModelFlags {
   HubFlags hub;
 
   void declare(CLI::App& app);
-  void declare_machine(CLI::App& app);   // threads, instruction set and precision alone
-  backend::KvPageForm kv_pages() const;  // throws LoadError where the layout has no pages of that size
+  void declare_machine(CLI::App& app);  // device, threads, instruction set and precision alone
+  backend::KvFormat kv_pages() const;   // throws LoadError where the layout has no pages of that size
+  // Of --device, with so many threads; 0 = all there are. Throws LoadError.
+  std::unique_ptr<backend::Backend> make_backend(int threads, const backend::PackedCacheConfig& cache = {}) const;
   backend::MatmulPrecision precision() const;
   Isa isa() const;  // the one that the backend made of these flags runs
 };

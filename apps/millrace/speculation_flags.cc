@@ -64,7 +64,8 @@ std::shared_ptr<model::Transformer> load_draft_model(const std::string& referenc
                                                      backend::Backend& backend) {
   const auto checkpoint = open_model(reference, flags.hub);
   const model::ModelOptions how{.precision = flags.precision(), .max_length = flags.max_model_len, .progress = {}};
-  return std::make_shared<model::Transformer>(*checkpoint, model::make_spec(*checkpoint).or_throw(), backend, how);
+  return std::make_shared<model::Transformer>(*checkpoint, model::make_spec(*checkpoint, backend.limits()).or_throw(),
+                                              backend, how);
 }
 
 }  // namespace

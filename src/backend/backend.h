@@ -10,15 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include "base/buffer.h"
+#include "backend/device_buffer.h"
+#include "backend/device_view.h"
+#include "backend/kv_format.h"
 #include "base/result.h"
 #include "quant/format.h"
-#include "tensor/view.h"
 
 namespace millrace::backend {
 
-// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, P
-// padded_dim, E hidden, F feed-forward, V vocabulary, B tokens of a page.
+// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, E
+// hidden, F feed-forward, V vocabulary, B tokens of a page.
 
 // How the products of quantized weights are computed. Static per model, never per batch.
 enum class MatmulPrecision {
@@ -35,6 +36,9 @@ struct WeightSource {
   const quant::QuantFormat* format = nullptr;
   std::int64_t rows = 0, cols = 0;
   std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)> read;
+  // Column j of what read() fills is multiplied with x[columns[j]]; empty = with x[j]. All of a permutation, cols a
+  // multiple of 32. Matrices stacked in one Linear have the same.
+  std::vector<std::int32_t> columns = {};
 };
 
 // Of the outputs of a weight, in runs of 16, how many were moved by more than 1/64 of their length.
@@ -67,48 +71,11 @@ enum class NormKind { kRms, kLayer };
 struct Norm {
   NormKind kind = NormKind::kRms;
   float eps = 1e-5f;
-  const float* weight = nullptr;  // [E]
-  const float* bias = nullptr;    // [E] or null
+  DeviceAddress weight;  // [E] f32; null: rows stay as they are, where a product takes them
+  DeviceAddress bias;    // [E] f32 or null
 };
 
 enum class Activation { kSilu, kGelu, kGeluTanh, kRelu };
-
-namespace cpu {
-struct KvLayout;
-}
-
-// What pages hold keys and values in, whatever the model.
-struct KvPageForm {
-  DType dtype = DType::kBF16;  // f32, f16, bf16, or i8: codes with one f32 scale a token and head, for keys and values
-  std::int64_t block_tokens = 32;
-  const cpu::KvLayout* layout = nullptr;  // null = the one whose pages the kernels read in place; it must fit B
-};
-
-// Dimensions of a head: as many as the model has in weights, activations, norms, rotation and scale; in pages, and
-// within attention, zeros follow up to a multiple of what the kernels take at a time.
-inline constexpr std::int64_t kMaxHeadDim = 256;
-constexpr std::int64_t padded_head_dim(std::int64_t head_dim) noexcept { return (head_dim + 15) / 16 * 16; }
-
-// Type, size and layout of the pages that hold keys and values. A page of one layer holds B tokens of all K heads, head
-// by head; how the tokens of a head lie is the layout's business, and its size the same in all of them.
-struct KvGeometry {
-  DType dtype = DType::kBF16;
-  std::int64_t kv_heads = 0, head_dim = 0, block_tokens = 32;  // head_dim: the model's, 1 to kMaxHeadDim
-  const cpu::KvLayout* layout = nullptr;
-
-  std::int64_t padded_dim() const noexcept { return padded_head_dim(head_dim); }
-  std::size_t head_bytes() const noexcept {  // K and V of one head of one page
-    const std::size_t scale = dtype == DType::kI8 ? sizeof(float) : 0;
-    return 2 * static_cast<std::size_t>(block_tokens) *
-           (static_cast<std::size_t>(padded_dim()) * size_of(dtype) + scale);
-  }
-  std::size_t page_bytes() const noexcept { return static_cast<std::size_t>(kv_heads) * head_bytes(); }
-};
-// The pages of one layer: page p starts at base + p * geometry.page_bytes().
-struct KvPages {
-  std::byte* base = nullptr;
-  KvGeometry geometry;
-};
 
 // The rows of one sequence in a step: rows [first_row, first_row + n_rows) are its tokens at positions
 // [first_position, first_position + n_rows); page i of `pages` holds positions [i*B, (i+1)*B).
@@ -120,7 +87,7 @@ struct SequenceRows {
 };
 
 struct AttendArgs {
-  TensorView q;  // [T, H*D] f32, roped
+  DeviceView q;  // [T, H*D] f32, roped
   std::span<const SequenceRows> sequences;
   KvPages kv;
   std::int64_t heads = 0;
@@ -130,20 +97,21 @@ struct AttendArgs {
 
 struct LinearOptions {
   std::optional<Norm> norm = {};            // x is normalised first
-  const float* bias = nullptr;              // [n]
+  DeviceAddress bias = {};                  // [n] f32 or null
   bool accumulate = false;                  // out += : the residual
   std::span<const std::int64_t> rows = {};  // the rows of x that count, in order; empty = all
 };
 
 // What stands before attention in a layer.
 struct AttentionInputs {
-  Norm norm;                    // of the residual
-  const Linear* qkv = nullptr;  // [H*D + 2*K*D, E]
-  const float* bias = nullptr;
+  Norm norm;                           // of the residual
+  const Linear* qkv = nullptr;         // [H*D + 2*K*D, E]
+  DeviceAddress bias;                  // of qkv or null
   std::optional<Norm> q_norm, k_norm;  // of each head, weight [D]
   std::int64_t heads = 0;
-  const float* cos_sin = nullptr;  // [T, rotated]: rotated/2 cosines, then rotated/2 sines; null = no rotation
-  std::int64_t rotated = 0;        // the first dimensions of each head, as halves (x[i], x[i + rotated/2])
+  // [T, rotated] of rotary_table, for the first `rotated` dimensions of each head, as halves (x[i], x[i + rotated/2]);
+  // without data nothing is rotated.
+  DeviceView cos_sin;
   std::span<const SequenceRows> sequences;
   KvPages kv;
 };
@@ -152,11 +120,23 @@ struct AttentionInputs {
 struct Mlp {
   Norm norm;
   const Linear* up = nullptr;  // [F, E], or gate and up stacked: [2F, E]
-  const float* up_bias = nullptr;
+  DeviceAddress up_bias;
   bool gated = true;
   Activation activation = Activation::kSilu;
   const Linear* down = nullptr;  // [E, F]
-  const float* down_bias = nullptr;
+  DeviceAddress down_bias;
+};
+
+// The angles of rotary embedding: of a token at position p, p * inverse_frequency[i] for pair i, in double.
+struct RotaryAngles {
+  std::span<const double> inverse_frequency;  // [rotated / 2]
+  double factor = 1.0;                        // multiplies cosines and sines
+};
+
+// What a device's operations can be asked for.
+struct Limits {
+  std::int64_t max_head_dim = 0;  // D
+  std::int64_t max_group = 0;     // query heads of a key/value head, H / K
 };
 
 // One device's memory and stream. About a dozen operations on views of that memory; a row of a result depends on that
@@ -170,7 +150,27 @@ class Backend {
   virtual std::string description() const = 0;  // "cpu avx512_bf16, 2 threads"
   virtual int threads() const noexcept = 0;
 
-  virtual Result<Buffer> allocate(std::size_t bytes) = 0;
+  virtual Limits limits() const noexcept = 0;
+
+  // kResourceExhausted naming the size.
+  virtual Result<DeviceBuffer> allocate(std::size_t bytes) = 0;
+  // Throws LoadError (no memory). Empty values make a vector without memory.
+  DeviceVector make_vector(std::span<const float> values);
+
+  // Both return when `from`, or `out`, may be used again; so upload is not for the middle of a step.
+  virtual void upload(std::span<const std::byte> from, DeviceAddress to) = 0;
+  virtual void download(DeviceAddress from, std::span<std::byte> out) = 0;
+  // In the order of operations. The two must not overlap.
+  virtual void copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) = 0;
+  // Results that were computed before the last synchronize(), for reading on the host. Costs nothing where the device
+  // shares the host's memory.
+  virtual HostView host_view(const DeviceView& results) = 0;
+
+  // Of one layer. The format has its heads.
+  virtual std::size_t kv_page_bytes(const KvFormat& format) const noexcept = 0;
+  // kInvalidArgument naming kv-layout or block-size where the device has no such pages.
+  virtual Result<void> check_kv_format(const KvFormat& format) const = 0;
+
   // Packs weights, reading each source once, panel by panel: peak memory is the packed size plus a few rows.
   // Throws LoadError (unreadable source, no memory).
   virtual std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) = 0;
@@ -185,37 +185,41 @@ class Backend {
   virtual std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept = 0;
 
   // out[t] = row ids[t] of the weight, as f32; or out[t] += it. out [T, k].
-  virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) = 0;
+  virtual void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) = 0;
   // out[i] = norm(row rows[i] of x). out [rows, E].
-  virtual void norm(const Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) = 0;
+  virtual void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) = 0;
   // out [T, n] = x [T, k] W^T.
-  virtual void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) = 0;
+  virtual void linear(const Linear& weight, const LinearOptions& options, DeviceView x, DeviceView out) = 0;
   // Queries, keys and values of x [T, E]: queries, rotated, are left in qkv [T, (H + 2K) * D], columns [0, H*D); keys,
   // rotated, and values go into the sequences' pages, rounded to the pages' type.
-  virtual void project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) = 0;
+  virtual void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) = 0;
   // Attention of the step's rows over paged keys and values, causal: online softmax as FlashAttention-2
   // (arXiv:2307.08691), split over keys at fixed positions as FlashDecoding, paging as arXiv:2309.06180. out [T, H*D]
   // f32. K divides H.
-  virtual void attend(const AttendArgs& args, TensorView out) = 0;
-  virtual void mlp(const Mlp& mlp, TensorView x) = 0;  // x [T, E] is the residual
+  virtual void attend(const AttendArgs& args, DeviceView out) = 0;
+  virtual void mlp(const Mlp& mlp, DeviceView x) = 0;  // x [T, E] is the residual
+
+  // x += activation(y), both [T, E]. Products that are not to be added at once end in `add`: out += x.
+  virtual void add_activated(Activation activation, DeviceView y, DeviceView x) = 0;
+  virtual void add(DeviceView x, DeviceView out) = 0;
+  // out[t] = cosines and sines of the angles of positions[t]: rotated/2 of each. out [T, rotated].
+  virtual void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) = 0;
+  // Rows of a table [slots, E] of f32 or bf16 as f32: out[i] = table[slots[i]], out [n, E].
+  virtual void load_rows(DeviceView table, std::span<const std::int64_t> slots, DeviceView out) = 0;
+  // The other way, rounded to the table's type: table[slots[i]] = x[rows[i]]. No slot twice.
+  virtual void store_rows(DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
+                          DeviceView table) = 0;
+
+  // Ranks compute the same step side by side, each with some of the rows of some weights. This one's number, [0,
+  // ranks()).
+  virtual int ranks() const noexcept { return 1; }
+  virtual int rank() const noexcept { return 0; }
+  // Puts the columns of all ranks side by side in the order of their numbers: own [T, n], all [T, ranks * n]. Every
+  // rank calls it at the same place. It gathers and never sums: no result depends on how many ranks there are.
+  virtual void all_gather(DeviceView own, DeviceView all) = 0;
 
   // Returns when everything called so far is done.
   virtual void synchronize() = 0;
 };
-
-// Where packed weights are kept from one start to the next.
-struct PackedCacheConfig {
-  std::string directory;                                // "" = nowhere
-  std::uint64_t model_key = 0;                          // of the weights' content
-  std::uint64_t limit_bytes = std::uint64_t{64} << 30;  // of all files there; the least recently used go
-};
-
-struct CpuConfig {
-  int threads = 0;  // 0 = all the processors this process may use
-  std::string isa;  // "" = the best there is; else as base/cpu.h names them
-  PackedCacheConfig packed_cache = {};
-};
-// kInvalidArgument for an instruction set this processor has not.
-Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config);
 
 }  // namespace millrace::backend

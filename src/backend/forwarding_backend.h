@@ -16,7 +16,14 @@ class ForwardingBackend : public Backend {
 
   std::string description() const override { return inner_->description(); }
   int threads() const noexcept override { return inner_->threads(); }
-  Result<Buffer> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  Limits limits() const noexcept override { return inner_->limits(); }
+  Result<DeviceBuffer> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  void upload(std::span<const std::byte> from, DeviceAddress to) override { inner_->upload(from, to); }
+  void download(DeviceAddress from, std::span<std::byte> out) override { inner_->download(from, out); }
+  void copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) override { inner_->copy(from, to, bytes); }
+  HostView host_view(const DeviceView& results) override { return inner_->host_view(results); }
+  std::size_t kv_page_bytes(const KvFormat& format) const noexcept override { return inner_->kv_page_bytes(format); }
+  Result<void> check_kv_format(const KvFormat& format) const override { return inner_->check_kv_format(format); }
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override {
     return inner_->make_linear(std::move(sources), precision);
   }
@@ -28,20 +35,37 @@ class ForwardingBackend : public Backend {
   std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override {
     return inner_->workspace_bytes(rows, hidden, ffn);
   }
-  void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) override {
+  void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) override {
     inner_->gather(weight, ids, accumulate, out);
   }
-  void norm(const Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) override {
+  void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) override {
     inner_->norm(norm, rows, x, out);
   }
-  void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) override {
+  void linear(const Linear& weight, const LinearOptions& options, DeviceView x, DeviceView out) override {
     inner_->linear(weight, options, x, out);
   }
-  void project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) override {
+  void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) override {
     inner_->project_attention(inputs, x, qkv);
   }
-  void attend(const AttendArgs& args, TensorView out) override { inner_->attend(args, out); }
-  void mlp(const Mlp& mlp, TensorView x) override { inner_->mlp(mlp, x); }
+  void attend(const AttendArgs& args, DeviceView out) override { inner_->attend(args, out); }
+  void mlp(const Mlp& mlp, DeviceView x) override { inner_->mlp(mlp, x); }
+  void add_activated(Activation activation, DeviceView y, DeviceView x) override {
+    inner_->add_activated(activation, y, x);
+  }
+  void add(DeviceView x, DeviceView out) override { inner_->add(x, out); }
+  void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) override {
+    inner_->rotary_table(positions, angles, out);
+  }
+  void load_rows(DeviceView table, std::span<const std::int64_t> slots, DeviceView out) override {
+    inner_->load_rows(table, slots, out);
+  }
+  void store_rows(DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
+                  DeviceView table) override {
+    inner_->store_rows(x, rows, slots, table);
+  }
+  int ranks() const noexcept override { return inner_->ranks(); }
+  int rank() const noexcept override { return inner_->rank(); }
+  void all_gather(DeviceView own, DeviceView all) override { inner_->all_gather(own, all); }
   void synchronize() override { inner_->synchronize(); }
 
  private:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/packed_linear.h"
 
 namespace millrace::backend {
@@ -11,7 +12,7 @@ namespace {
 TEST(Arithmetic, IsWhatTheKernelOfEachFormatAndInstructionSetMultipliesWith) {
   for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512Vnni, Isa::kAvx512Bf16}) {
     if (isa > detect_isa()) continue;
-    const auto cpu = backend::make_cpu_backend({.threads = 1, .isa = std::string(to_string(isa))}).or_throw();
+    const auto cpu = backend::cpu::make_cpu_backend({.threads = 1, .isa = std::string(to_string(isa))}).or_throw();
     for (const quant::QuantFormat& format : quant::all_formats()) {
       backend::WeightSource source{.name = "w", .format = &format, .rows = 16, .cols = 256, .read = {}};
       source.read = [](std::int64_t, std::int64_t, std::span<std::byte> out) {

@@ -13,9 +13,16 @@ std::string_view to_string(Checkpoint::Container container) noexcept {
   return "";
 }
 
-const RawTensor* Checkpoint::find(const std::string& name) const {
-  const auto it = tensor_index.find(name);
+const RawTensor* Checkpoint::find(const std::string& wanted) const {
+  const auto it = tensor_index.find(wanted);
   return it == tensor_index.end() ? nullptr : &tensors[it->second];
+}
+
+const RawTensor* Checkpoint::find_integers(const std::string& wanted) const {
+  for (const IntegerTensor& one : integers) {
+    if (one.tensor.name == wanted) return &one.tensor;
+  }
+  return nullptr;
 }
 
 Result<void> Checkpoint::read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const {

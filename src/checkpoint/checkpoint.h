@@ -11,7 +11,8 @@
 
 #include "base/env.h"
 #include "chat/chat_template_set.h"
-#include "checkpoint/model_config.h"
+#include "checkpoint/config_file.h"
+#include "checkpoint/generation_config.h"
 #include "quant/format.h"
 #include "tensor/shape.h"
 #include "text/tokenizer.h"
@@ -27,21 +28,30 @@ struct RawTensor {
   std::uint64_t offset = 0, bytes = 0;  // absolute in that file; checked to lie inside it
 };
 
+// A tensor of whole numbers: a table beside the weights, or codes of quantized ones. Its RawTensor has no format.
+struct IntegerTensor {
+  RawTensor tensor;
+  std::int64_t value_bytes = 0;  // of one: 8 and 4 with a sign, 1 without
+};
+
 // A model's files, opened and checked: configuration, tensor directory, tokenizer, template, sampling defaults. Tensor
 // data are read on demand with pread, never mapped. Immutable after opening; read() is thread-safe.
 struct Checkpoint {
   enum class Container { kGguf, kSafetensors, kTorch };  // both latter with Hugging Face's configuration and names
   Container container = Container::kGguf;
   std::string path;  // the .gguf file or the directory
-  ModelConfig config;
+  ConfigFile config;
+  std::string name;  // the configuration's or the directory's; may be empty
   GenerationDefaults generation;
   chat::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
   std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<RawTensor> tensors;  // names are unique
   std::unordered_map<std::string, std::size_t> tensor_index;
+  std::vector<IntegerTensor> integers;  // with a quantization_config, else such tensors are refused
 
-  const RawTensor* find(const std::string& name) const;
+  const RawTensor* find(const std::string& wanted) const;
+  const RawTensor* find_integers(const std::string& wanted) const;
   // Reads bytes [offset, offset + out.size()) of the tensor.
   Result<void> read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const;
 };

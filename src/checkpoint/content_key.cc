@@ -13,17 +13,19 @@ std::uint64_t content_key(const Checkpoint& checkpoint) {
   std::uint64_t key = 0;
   for (const auto& file : checkpoint.files) key = checksum(fmt::format("{} {}", file->size(), file->modified()), key);
   std::array<std::byte, 2048> sample{};
-  for (const RawTensor& tensor : checkpoint.tensors) {
-    key = checksum(fmt::format("{} {} {} {} {}", tensor.name, tensor.format->name, tensor.shape.to_string(),
-                               tensor.file, tensor.offset),
-                   key);
+  const auto add = [&](const RawTensor& tensor) {
+    const std::string_view format = tensor.format == nullptr ? "integers" : tensor.format->name;
+    key = checksum(
+        fmt::format("{} {} {} {} {}", tensor.name, format, tensor.shape.to_string(), tensor.file, tensor.offset), key);
     const std::uint64_t size = std::min<std::uint64_t>(sample.size(), tensor.bytes);
     for (const std::uint64_t offset : {std::uint64_t{0}, (tensor.bytes - size) / 2, tensor.bytes - size}) {
       const std::span<std::byte> out = std::span(sample).first(size);
       checkpoint.read(tensor, offset, out).or_throw();
       key = checksum(out, key);
     }
-  }
+  };
+  for (const RawTensor& tensor : checkpoint.tensors) add(tensor);
+  for (const IntegerTensor& integers : checkpoint.integers) add(integers.tensor);
   return key;
 }
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "checkpoint/config_check.h"
-#include "checkpoint/gguf_config.h"
+#include "checkpoint/config_file.h"
 #include "checkpoint/gguf_parts.h"
 #include "checkpoint/gguf_reader.h"
+#include "checkpoint/gguf_vocabulary.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -23,14 +23,6 @@ chat::ChatTemplateSet chat_templates(const GgufMetadata& metadata) {
   return templates;
 }
 
-// What the metadata leave to the tensors that are there.
-void complete_from_tensors(const Checkpoint& checkpoint, ModelConfig& config) {
-  const auto has = [&](const char* name) { return checkpoint.find(name) != nullptr; };
-  config.tie_word_embeddings = !has("output.weight");
-  config.attention_bias = has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias");
-  config.mlp_bias = has("blk.0.ffn_up.bias");
-}
-
 std::unique_ptr<Checkpoint> open(Env& env, const std::string& path, text::GgufVocabulary* vocabulary_out) {
   auto checkpoint = std::make_unique<Checkpoint>();
   checkpoint->container = Checkpoint::Container::kGguf;
@@ -42,9 +34,8 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& path, text::GgufVo
     checkpoint->tensor_index.emplace(checkpoint->tensors[i].name, i);
   }
   add_gguf_parts(env, header, *checkpoint);
-  checkpoint->config = gguf_config(header.metadata);
-  complete_from_tensors(*checkpoint, checkpoint->config);
-  check_model_config(path, checkpoint->config);
+  checkpoint->config = read_config_metadata(header.metadata);
+  checkpoint->name = checkpoint->config.name;
   checkpoint->chat_templates = chat_templates(header.metadata);
   *vocabulary_out = gguf_vocabulary(header.metadata);
   for (const auto& id : {vocabulary_out->eos, vocabulary_out->eot}) {

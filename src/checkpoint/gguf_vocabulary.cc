@@ -1,7 +1,8 @@
+#include "checkpoint/gguf_vocabulary.h"
+
 #include <limits>
 
 #include "base/error.h"
-#include "checkpoint/gguf_config.h"
 #include "checkpoint/quote_name.h"
 
 namespace millrace::checkpoint {

@@ -3,7 +3,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "checkpoint/hf_config.h"
+#include "checkpoint/config_file.h"
+#include "checkpoint/generation_config.h"
 #include "checkpoint/json_fields.h"
 #include "checkpoint/weight_files.h"
 
@@ -101,11 +102,14 @@ std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, Tokeniz
   checkpoint->path = directory;
   const std::string config_file = directory + "/config.json";
   const std::string config_json = required_file(env, config_file, kMaxConfigBytes);
-  checkpoint->config = parse_hf_config(config_file, config_json);
-  if (checkpoint->config.name.empty()) {
-    checkpoint->config.name = std::filesystem::path(directory + "/").parent_path().filename().string();
+  checkpoint->config = read_config_json(config_file, config_json);
+  checkpoint->name = checkpoint->config.name;
+  if (checkpoint->name.empty()) {
+    checkpoint->name = std::filesystem::path(directory + "/").parent_path().filename().string();
   }
-  open_weights(env, directory, *checkpoint);
+  // Only quantized weights have codes for which integers would be needed.
+  const bool quantized = JsonFields(config_file, checkpoint->config.json).find(kQuantizationField) != nullptr;
+  open_weights(env, directory, *checkpoint, quantized ? &checkpoint->integers : nullptr);
   TokenizerFiles tokenizer;
   tokenizer.tokenizer_json = read_optional_file(env, directory + "/tokenizer.json", kMaxTokenizerBytes).value_or("");
   if (tokenizer.tokenizer_json.empty()) {

@@ -33,7 +33,7 @@ TEST(HuggingFace, OpensADirectory) {
   const auto checkpoint = read_huggingface(env, "d", &tokenizer);
   ASSERT_TRUE(checkpoint) << checkpoint.error().message;
   EXPECT_EQ((*checkpoint)->tensors.size(), 2u);
-  EXPECT_EQ((*checkpoint)->config.name, "d");
+  EXPECT_EQ((*checkpoint)->name, "d");
   EXPECT_EQ((*checkpoint)->generation.eos_token_ids, (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ((*checkpoint)->generation.temperature, 0.6);
   EXPECT_EQ((*checkpoint)->generation.top_k, 50);
@@ -109,13 +109,6 @@ TEST(HuggingFace, RefusesABrokenIndex) {
 
 TEST(HuggingFace, RefusesCode) {
   MemoryEnv env = tiny_directory();
-  env.files["d/config.json"].insert(1, R"("auto_map": {"AutoModel": "evil.Model"}, )");
-  EXPECT_EQ(outcome(env),
-            "d/config.json: auto_map: the model needs Python code from its own repository, which is never run");
-  std::string& config = env.files["d/config.json"];  // of a model whose code does nothing new
-  config.replace(config.find("LlamaForCausalLM"), 16, "MiMoForCausalLM");
-  EXPECT_EQ(outcome(env), "opened");
-  env = tiny_directory();
   env.files.erase("d/model.safetensors");
   env.files["d/pytorch_model.bin"] = TinyTorchFile{.pickle =
                                                        "\x80\x02"

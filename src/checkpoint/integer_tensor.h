@@ -8,12 +8,6 @@
 
 namespace millrace::checkpoint {
 
-// A tensor of whole numbers: tables beside the weights. Its RawTensor has no format.
-struct IntegerTensor {
-  RawTensor tensor;
-  std::int64_t value_bytes = 0;  // of one: 8 and 4 with a sign, 1 without
-};
-
 // Of one value; 0: not a dtype of such tensors. `dtype` as safetensors calls it.
 constexpr std::int64_t integer_bytes(std::string_view dtype) noexcept {
   return dtype == "I64" ? 8 : dtype == "I32" ? 4 : dtype == "U8" || dtype == "BOOL" ? 1 : 0;

@@ -30,8 +30,8 @@ Result<std::unique_ptr<Checkpoint>> with_tokenizer(std::unique_ptr<Checkpoint> c
   return checkpoint;
 }
 
-// Llama 3 calls a tiktoken file tokenizer.model too. That one is lines of text; a SentencePiece model begins with the
-// tag of its first field.
+// Some models call a tiktoken file tokenizer.model too. That one is lines of text; a SentencePiece model begins with
+// the tag of its first field.
 bool is_sentencepiece(std::string_view vocabulary) { return vocabulary.front() == '\n'; }
 
 }  // namespace

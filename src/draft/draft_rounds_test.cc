@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "backend/testing/test_backend.h"
+
 namespace millrace::draft {
 namespace {
 
@@ -14,9 +16,7 @@ using Row = std::map<std::int32_t, double>;  // probabilities; what is left out 
 // A model of which only the last token counts.
 class DraftRoundsTest : public testing::Test {
  protected:
-  DraftRoundsTest() : backend_(backend::make_cpu_backend({.threads = 1, .isa = ""}).or_throw()) {
-    place_.backend = backend_.get();
-  }
+  DraftRoundsTest() : backend_(backend::make_test_backend(1)) { place_.backend = backend_.get(); }
 
   TensorView forward(const model::BatchInput& input) {
     logits_.assign(input.logit_rows.size() * kVocabulary, std::log(1e-6f));

@@ -82,7 +82,7 @@ struct DraftPlace {
   const checkpoint::Checkpoint* checkpoint = nullptr;  // the target's; only while drafters are made
   const kv::KvStore* store = nullptr;                  // the target's keys and values
   backend::Backend* backend = nullptr;
-  backend::KvPageForm form;
+  backend::KvFormat form;
   std::int32_t pages = 0;
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
   std::int64_t step_tokens = 512;  // of the target's largest step: of longer ones no states are kept

@@ -25,6 +25,7 @@ class WatchedExecutor final : public ForwardingExecutor {
     if (std::exchange(fails_, false)) return make_error(ErrorCode::kInternal, "", "the device is lost");
     if (logits) compare(*logits);
     if (logits && breaks_branches_ && launched_.logit_rows.size() == launched_.tokens.size()) {
+      logits = own_copy(*logits, spoiled_);
       for (std::size_t b = 1; b < launched_.sequences.size(); ++b) {
         logits->row(launched_.sequences[b].first_row)[0] = std::numeric_limits<float>::quiet_NaN();
       }
@@ -54,13 +55,14 @@ class WatchedExecutor final : public ForwardingExecutor {
   std::int32_t token(std::int64_t row) const { return launched_.tokens[static_cast<std::size_t>(row)]; }
 
   model::BatchInput launched_;
+  std::vector<float> spoiled_;
   std::int64_t compared_ = 0;
   bool fails_ = false, breaks_branches_ = false;
 };
 
 class BranchesTest : public SpeculationTest {
  protected:
-  std::pair<std::unique_ptr<Engine>, WatchedExecutor*> watched_engine(const backend::KvPageForm& pages) {
+  std::pair<std::unique_ptr<Engine>, WatchedExecutor*> watched_engine(const backend::KvFormat& pages) {
     auto executor =
         std::make_unique<WatchedExecutor>(LocalExecutor::create(transformer_, *backend_, pages, 4096).or_throw());
     WatchedExecutor* watched = executor.get();

@@ -235,7 +235,7 @@ class CombinationTest : public EngineTest {
     }
   }
 
-  backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
   const draft::RandomHeads heads_;
   std::size_t swap_bytes_ = 0;
   const std::string medusa_ = heads_.medusa().write("combined_medusa", draft::RandomHeads::medusa_config());

@@ -56,7 +56,7 @@ class RoundTest : public EngineTest {
 
   const std::vector<Method> methods_ = {
       {"medusa", Round::medusa()}, {"eagle", Round::eagle()}, {"eagle", Round::eagle3()}, {"mtp", ""}};
-  backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
 };
 
 TEST_F(RoundTest, EveryGuessIsRightInABatchOfChunkedPromptsByEveryRule) {
@@ -129,20 +129,23 @@ TEST_F(RoundTest, EveryGuessIsRightBesideBranchesThatAreWrong) {
 class Late final : public model::StateTap {
  public:
   Late(model::StateTap& tap, backend::Backend& backend) : tap_(tap), backend_(backend) {}
-  void pass(std::int64_t layer, const TensorView& residual) override {
+  void pass(std::int64_t layer, const backend::DeviceView& residual) override {
     backend_.synchronize();
     std::vector<float>& rows = rows_[layer];
     const auto width = static_cast<std::size_t>(residual.cols()), n = static_cast<std::size_t>(residual.rows());
     rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(std::min(rows.size(), width)));
     rows.resize(width);
-    rows.insert(rows.end(), residual.row(0), residual.row(0) + n * width);
-    tap_.pass(layer, TensorView(rows.data(), DType::kF32, residual.shape));
+    const backend::HostView seen = backend_.host_view(residual);
+    rows.insert(rows.end(), seen.view().row(0), seen.view().row(0) + n * width);
+    shown_.push_back(backend_.make_vector(std::span(rows).first(n * width)));
+    tap_.pass(layer, backend::DeviceView(shown_.back().address(), DType::kF32, residual.shape));
   }
   void computed(const model::BatchInput& input) override { tap_.computed(input); }
 
  private:
   model::StateTap& tap_;
   backend::Backend& backend_;
+  std::vector<backend::DeviceVector> shown_;
   std::map<std::int64_t, std::vector<float>> rows_;  // of the last step, behind the row before
 };
 
@@ -213,7 +216,7 @@ class RandomHeadsTest : public EngineTest {
                                         {"eagle", heads_.eagle().write("eagle", heads_.eagle_config())},
                                         {"eagle", heads_.eagle3().write("eagle3", heads_.eagle3_config())},
                                         {"mtp", ""}};
-  backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
   std::int64_t preemptions_ = 0;
 };
 
@@ -296,7 +299,7 @@ class WindowedTest : public EngineTest {
 };
 
 TEST_F(WindowedTest, AHeadThatIsTheModelsLayerIsRightAboutEveryTokenAlsoSampled) {
-  const backend::KvPageForm pages = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
+  const backend::KvFormat pages = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
   std::vector<Request> requests;
   for (unsigned i = 0; i < 6; ++i) {
     requests.push_back(request(12 + 37 * i, i, 60));

@@ -2,28 +2,21 @@
 
 #include <limits>
 
-#include "backend/cpu/kv_layout.h"
 #include "base/thread_name.h"
 
 namespace millrace::engine {
 
 Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer& model, backend::Backend& backend,
-                                                             const backend::KvPageForm& kv_pages,
+                                                             const backend::KvFormat& kv_pages,
                                                              std::int64_t kv_cache_tokens) {
-  const backend::KvGeometry geometry = model.kv_geometry(kv_pages);
-  const backend::cpu::KvLayout& layout = backend::cpu::layout_of(geometry);
-  if (!layout.fits(geometry.block_tokens)) {
-    return make_error(ErrorCode::kInvalidArgument, "block-size",
-                      "block-size is {}: pages of kv-layout {} have {} tokens", geometry.block_tokens, layout.name,
-                      layout.block_sizes);
-  }
+  const kv::KvGroups groups = model.kv_groups(kv_pages);
+  if (auto checked = backend.check_kv_format(kv_pages); !checked) return checked.error();
   const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
-  const std::int64_t pages = (tokens + geometry.block_tokens - 1) / geometry.block_tokens;
+  const std::int64_t pages = (tokens + groups.block_tokens - 1) / groups.block_tokens;
   if (pages > std::numeric_limits<std::int32_t>::max()) {
     return make_error(ErrorCode::kInvalidArgument, "kv-cache-tokens", "kv-cache-tokens is {}: too many", tokens);
   }
-  const auto layers = static_cast<std::int64_t>(model.spec().layers.size());
-  auto store = kv::KvStore::create(backend, layers, geometry, static_cast<std::int32_t>(pages));
+  auto store = kv::KvStore::create(backend, groups, static_cast<std::int32_t>(pages));
   if (!store) return store.error();
   return std::unique_ptr<LocalExecutor>(
       new LocalExecutor(model, backend, std::move(*store), static_cast<std::int32_t>(pages)));

@@ -16,8 +16,7 @@ class LocalExecutor final : public Executor {
   // Pages for `kv_cache_tokens` tokens, 0 = one sequence of the model's greatest length. Model and backend must outlive
   // it. kResourceExhausted if the pages do not fit.
   static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
-                                                       const backend::KvPageForm& kv_pages,
-                                                       std::int64_t kv_cache_tokens);
+                                                       const backend::KvFormat& kv_pages, std::int64_t kv_cache_tokens);
 
   // Backs all pages with memory in the background, so that no step waits for it. For servers: the memory is taken
   // whether requests come or not.
@@ -26,7 +25,7 @@ class LocalExecutor final : public Executor {
 
   std::int64_t vocab_size() const noexcept override { return model_.spec().vocab_size; }
   std::int64_t max_length() const noexcept override { return model_.max_length(); }
-  std::int64_t block_tokens() const noexcept override { return store_.geometry().block_tokens; }
+  std::int64_t block_tokens() const noexcept override { return store_.block_tokens(); }
   std::int32_t pages() const noexcept override { return pages_; }
   kv::PageDevice& device() noexcept override { return followed_; }
   const kv::KvStore& store() const noexcept { return store_; }

@@ -411,27 +411,28 @@ class Spoiling final : public ForwardingExecutor, model::RowSink {
     ForwardingExecutor::launch(std::move(input));
   }
   Result<TensorView> wait() override {
-    auto logits = ForwardingExecutor::wait();
-    spoil(*logits, input_.logit_rows, 0);
-    return logits;
+    const auto logits = ForwardingExecutor::wait();
+    return spoil(*logits, input_.logit_rows, 0, logits_);
   }
   void take_logits(std::int64_t first, const TensorView& logits) override {
-    spoil(logits, input_.scored_rows, first);
-    sink_->take_logits(first, logits);
+    sink_->take_logits(first, spoil(logits, input_.scored_rows, first, block_));
   }
   void take_hidden(std::int64_t first, const TensorView& hidden) override {
-    spoil(hidden, input_.hidden_rows, first);
-    sink_->take_hidden(first, hidden);
+    sink_->take_hidden(first, spoil(hidden, input_.hidden_rows, first, block_));
   }
 
  private:
-  void spoil(const TensorView& values, const std::vector<std::int64_t>& rows, std::int64_t first) const {
+  TensorView spoil(const TensorView& computed, const std::vector<std::int64_t>& rows, std::int64_t first,
+                   std::vector<float>& memory) const {
+    const TensorView values = own_copy(computed, memory);
     for (std::int64_t i = 0; i < values.rows(); ++i) {
       const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(first + i)]);
       if (input_.tokens[row] == token_) values.row(i)[11] = std::numeric_limits<float>::quiet_NaN();
     }
+    return values;
   }
   std::int32_t token_;
+  std::vector<float> logits_, block_;
   model::BatchInput input_;
   model::RowSink* sink_ = nullptr;
 };

@@ -15,7 +15,7 @@ class MeagreBackend final : public backend::ForwardingBackend {
   using ForwardingBackend::ForwardingBackend;
   std::int64_t left = 1 << 20, rejected = 0;
 
-  Result<Buffer> allocate(std::size_t bytes) override {
+  Result<backend::DeviceBuffer> allocate(std::size_t bytes) override {
     if (left-- > 0) return ForwardingBackend::allocate(bytes);
     ++rejected;
     return make_error(ErrorCode::kResourceExhausted, "memory", "cannot allocate {} bytes of memory", bytes);
@@ -32,8 +32,7 @@ using Answers = std::vector<std::vector<std::int32_t>>;
 class ShortMemoryTest : public EngineTest {
  protected:
   ShortMemoryTest()
-      : EngineTest(draft::Round::target(),
-                   std::make_unique<MeagreBackend>(backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw())),
+      : EngineTest(draft::Round::target(), std::make_unique<MeagreBackend>(backend::make_test_backend(2))),
         memory_(static_cast<MeagreBackend&>(*backend_)) {
     log::set_level(log::Level::kError);
   }
@@ -61,7 +60,7 @@ class ShortMemoryTest : public EngineTest {
                                         {"eagle", draft::Round::eagle()},
                                         {"eagle", draft::Round::eagle3()},
                                         {"mtp", ""}};
-  backend::KvPageForm pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
+  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
 };
 
 TEST_F(ShortMemoryTest, StepsThatDraftAllocateNothing) {

@@ -3,42 +3,52 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 #include "backend/backend.h"
+#include "kv/kv_groups.h"
 #include "kv/page_device.h"
 
 namespace millrace::kv {
 
-// The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Fixed
-// size.
+// The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Layers
+// of different groups have pages of different sizes under the same numbers. Fixed size; the backend outlives it.
 class KvStore final : public PageDevice {
  public:
-  // kResourceExhausted naming the size and the limit that the machine has.
-  static Result<KvStore> create(backend::Backend& backend, std::int64_t n_layers, const backend::KvGeometry& geometry,
-                                std::int32_t n_pages);
+  // kResourceExhausted naming the size and the limit that the machine has; kUnsupported as check_groups() says;
+  // kInvalidArgument as Backend::check_kv_format() says.
+  static Result<KvStore> create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages);
 
   backend::KvPages layer(std::int64_t index) const noexcept {
-    return {memory_.data() + static_cast<std::size_t>(index) * layer_bytes_, geometry_};
+    const Layer& layer = layers_[static_cast<std::size_t>(index)];
+    return {memory_.address() + layer.offset, layer.format};
   }
-  const backend::KvGeometry& geometry() const noexcept { return geometry_; }
+  std::int64_t block_tokens() const noexcept { return block_tokens_; }
   std::size_t bytes() const noexcept { return memory_.size(); }
 
-  // Backs all pages with memory, the first ones first, as they are handed out; see Buffer::populate. Any thread.
+  // Backs all pages with memory, the first ones first, as they are handed out; see DeviceBuffer::populate. Any thread.
   void populate(const std::stop_token& stop) const noexcept;
 
-  std::size_t page_bytes() const noexcept override { return geometry_.page_bytes() * n_layers_; }
+  // A page as read and written: that page of layer 0, of layer 1 ...
+  std::size_t page_bytes() const noexcept override { return page_bytes_; }
   void copy(BlockId from, BlockId to) override;
   void read(BlockId page, std::span<std::byte> out) const override;
   void write(BlockId page, std::span<const std::byte> in) override;
 
  private:
+  struct Layer {
+    std::size_t offset = 0, page_bytes = 0;  // of its first page, in memory_
+    backend::KvFormat format;
+  };
   KvStore() = default;
-  std::byte* page_of(std::size_t layer, BlockId page) const noexcept {
-    return memory_.data() + layer * layer_bytes_ + static_cast<std::size_t>(page) * geometry_.page_bytes();
+  backend::DeviceAddress page_of(const Layer& layer, BlockId page) const noexcept {
+    return memory_.address() + layer.offset + static_cast<std::size_t>(page) * layer.page_bytes;
   }
-  backend::KvGeometry geometry_;
-  std::size_t layer_bytes_ = 0, n_layers_ = 0;
-  Buffer memory_;
+  backend::Backend* backend_ = nullptr;
+  std::vector<Layer> layers_;
+  std::size_t page_bytes_ = 0, n_pages_ = 0;
+  std::int64_t block_tokens_ = 0;
+  backend::DeviceBuffer memory_;
 };
 
 }  // namespace millrace::kv

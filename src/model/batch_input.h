@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "tensor/view.h"
 
 namespace millrace::model {
 
@@ -26,8 +27,8 @@ class StateTap {
  public:
   virtual ~StateTap() = default;
   // The residual stream [T, E] as layer `layer` will find it, or behind the last one, [0, layers]. The backend has not
-  // computed it yet: take it with an operation of the backend, or synchronize.
-  virtual void pass(std::int64_t layer, const TensorView& residual) = 0;
+  // computed it yet: take it with an operation of the backend, or synchronize and view it.
+  virtual void pass(std::int64_t layer, const backend::DeviceView& residual) = 0;
   // Everything is computed.
   virtual void computed(const BatchInput& input) = 0;
 };

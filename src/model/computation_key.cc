@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "model/block.h"
 
 namespace millrace::model {
 
 std::uint64_t computation_key(const ModelSpec& spec) {
-  const checkpoint::RopeScaling& r = spec.rope_scaling;
+  const RopeScaling& r = spec.rope_scaling;
   std::string text =
       fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", spec.family, spec.vocab_size, spec.hidden_size,
                   spec.context_length, static_cast<int>(spec.norm), spec.norm_eps, static_cast<int>(spec.positions),
@@ -16,9 +17,11 @@ std::uint64_t computation_key(const ModelSpec& spec) {
                       r.low_freq_factor, r.high_freq_factor, r.beta_fast, r.beta_slow, r.attention_factor.value_or(0.0),
                       r.mscale.value_or(0.0), r.mscale_all_dim.value_or(0.0), r.truncate);
   for (const LayerSpec& layer : spec.layers) {
-    const AttentionSpec& a = layer.attention;
-    text += fmt::format("|{} {} {} {} {} {} {} {} {}", a.heads, a.kv_heads, a.head_dim, a.q_k_norm, a.scale, a.window,
-                        layer.mlp.width, layer.mlp.gated, static_cast<int>(layer.mlp.activation));
+    char separator = '|';
+    for (const BlockSpec& block : layer.blocks) {
+      text += separator + kind_of(block).key(block);
+      separator = ' ';
+    }
   }
   return checksum(text);
 }

@@ -5,6 +5,11 @@
 #include <functional>
 #include <set>
 
+#include "backend/testing/test_backend.h"
+#include "model/block.h"
+#include "model/blocks/attention.h"
+#include "model/blocks/mlp.h"
+
 namespace millrace::model {
 namespace {
 
@@ -13,10 +18,8 @@ ModelSpec spec() {
   spec.family = "llama";
   spec.hidden_size = spec.vocab_size = 40;
   spec.rope_dim = 20;
-  LayerSpec layer;
-  layer.attention = {.heads = 2, .kv_heads = 2, .head_dim = 20, .scale = 0.2f};
-  layer.mlp.width = 64;
-  spec.layers.assign(2, layer);
+  spec.layers.assign(2, {.blocks = {AttentionParams{.heads = 2, .kv_heads = 2, .head_dim = 20, .scale = 0.2f},
+                                    MlpParams{.width = 64}}});
   return spec;
 }
 
@@ -31,20 +34,22 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.rope_theta = 1e6; },
       [](ModelSpec& s) { s.rope_dim = 10; },
       [](ModelSpec& s) { s.rope_interleaved = true; },
-      [](ModelSpec& s) { s.rope_scaling.kind = checkpoint::RopeScaling::Kind::kLinear; },
+      [](ModelSpec& s) { s.rope_scaling.kind = RopeScaling::Kind::kLinear; },
       [](ModelSpec& s) { s.rope_scaling.factor = 2.0; },
       [](ModelSpec& s) { s.rope_scaling.original_context = 32; },
       [](ModelSpec& s) { s.rope_scaling.attention_factor = 1.0; },
       [](ModelSpec& s) { s.rope_scaling.truncate = false; },
-      [](ModelSpec& s) { s.layers[1].attention.heads = 4; },
-      [](ModelSpec& s) { s.layers[1].attention.kv_heads = 1; },
-      [](ModelSpec& s) { s.layers[1].attention.head_dim = 18; },
-      [](ModelSpec& s) { s.layers[1].attention.q_k_norm = true; },
-      [](ModelSpec& s) { s.layers[1].attention.scale = 0.3f; },
-      [](ModelSpec& s) { s.layers[1].attention.window = 8; },
-      [](ModelSpec& s) { s.layers[1].mlp.width = 62; },
-      [](ModelSpec& s) { s.layers[1].mlp.gated = false; },
-      [](ModelSpec& s) { s.layers[1].mlp.activation = backend::Activation::kGelu; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().heads = 4; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().kv_heads = 1; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().head_dim = 18; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().q_k_norm = true; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().scale = 0.3f; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().window = 8; },
+      [](ModelSpec& s) { s.layers[1].get<MlpParams>().width = 62; },
+      [](ModelSpec& s) { s.layers[1].get<MlpParams>().gated = false; },
+      [](ModelSpec& s) { s.layers[1].get<MlpParams>().activation = backend::Activation::kGelu; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().input_width = 80; },
+      [](ModelSpec& s) { s.layers[1].blocks.pop_back(); },
       [](ModelSpec& s) { s.layers.pop_back(); },
   };
   std::set<std::uint64_t> keys;
@@ -59,12 +64,12 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
 // Two heads of 20 and four of 10, padded to 32 and to 16: pages of one size.
 TEST(ComputationKey, TellsApartFewLargeHeadsAndManySmallOnesInPagesOfOneSize) {
   ModelSpec many = spec();
-  for (LayerSpec& layer : many.layers)
-    layer.attention.heads = layer.attention.kv_heads = 4, layer.attention.head_dim = 10;
-  const auto page = [](const ModelSpec& s) {
-    const AttentionSpec& a = s.layers[0].attention;
-    return backend::KvGeometry{.kv_heads = a.kv_heads, .head_dim = a.head_dim}.page_bytes();
-  };
+  for (LayerSpec& layer : many.layers) {
+    auto& a = layer.get<AttentionParams>();
+    a.heads = a.kv_heads = 4, a.head_dim = 10;
+  }
+  const auto backend = backend::make_test_backend(1);
+  const auto page = [&](const ModelSpec& s) { return kv::group_layers(kv_needs(s), {}).page_bytes(*backend); };
   EXPECT_EQ(page(spec()), page(many));
   EXPECT_NE(computation_key(spec()), computation_key(many));
 }

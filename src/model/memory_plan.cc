@@ -1,54 +1,80 @@
 #include "model/memory_plan.h"
 
-#include <initializer_list>
+#include <map>
 
-#include "model/weight_loader.h"
+#include "kv/kv_groups.h"
+#include "model/layer_stack.h"
+#include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
 namespace {
 
-using checkpoint::RawTensor;
+// Of the matrices in the checkpoint that the model multiplies with, packed.
+class PackedWeights {
+ public:
+  PackedWeights(const checkpoint::Checkpoint& checkpoint, const backend::Backend& backend,
+                backend::MatmulPrecision precision)
+      : backend_(backend), precision_(precision) {
+    const CheckpointWeights weights(checkpoint);
+    for (const auto& matrices : {weights.quantized_matrices(), weights.plain_matrices()}) {
+      for (const MatrixInfo& matrix : matrices) formats_.emplace(matrix.name, matrix.format);
+    }
+  }
+
+  void add(const std::string& name, std::int64_t rows, std::int64_t cols) {
+    if (const auto stored = formats_.find(name + ".weight"); stored != formats_.end()) {
+      bytes_ += backend_.packed_bytes(*stored->second, rows, cols, precision_);
+    }
+  }
+  void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
+    const auto named = [&](const std::string& pattern) { return WeightLoader::layer_name(pattern, index); };
+    const auto has = [&](const std::string& pattern) { return formats_.contains(named(pattern) + ".weight"); };
+    for (const BlockSpec& block : layer.blocks) {
+      for (const BlockWeight& weight : kind_of(block).weights(block, spec, has)) {
+        if (weight.cols > 0) add(named(weight.name), weight.rows, weight.cols);
+      }
+    }
+  }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  const backend::Backend& backend_;
+  backend::MatmulPrecision precision_;
+  std::map<std::string, const quant::QuantFormat*> formats_;  // of the checkpoint's matrices, by name
+  std::uint64_t bytes_ = 0;
+};
 
 // The transformer's, as f32.
 std::uint64_t activation_bytes(const ModelSpec& spec, std::int64_t rows) {
-  const AttentionSpec& a = spec.layers.front().attention;
-  std::uint64_t columns = 0;
-  for (const std::int64_t part :
-       {spec.hidden_size, (a.heads + 2 * a.kv_heads) * a.head_dim, a.heads * a.head_dim, spec.rope_dim}) {
-    columns += static_cast<std::uint64_t>((part + 15) / 16 * 16);
-  }
-  return columns * static_cast<std::uint64_t>(rows) * sizeof(float);
+  const std::int64_t columns =
+      RowSpace::padded(spec.hidden_size) + RowSpace::padded(spec.rope_dim) + stack_workspace(spec).columns;
+  return static_cast<std::uint64_t>(columns * rows) * sizeof(float);
 }
 
 }  // namespace
 
-std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept {
-  std::uint64_t bytes = 0;
-  for (const LayerSpec& layer : spec.layers) {
-    const AttentionSpec& a = layer.attention;
-    bytes += backend::KvGeometry{.dtype = dtype, .kv_heads = a.kv_heads, .head_dim = a.head_dim, .block_tokens = 1}
-                 .page_bytes();
-  }
-  return bytes;
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend) {
+  return kv::group_layers(kv_needs(spec), {.dtype = dtype, .block_tokens = 1}).page_bytes(backend);
 }
 
 MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
-  MemoryPlan plan;
-  for (const RawTensor& tensor : checkpoint.tensors) {
-    if (tensor.shape.rank() != 2) continue;
-    if (spec.tied_head && tensor.name == spec.names.head + ".weight") continue;  // the embedding again
-    const bool embedding =
-        tensor.name == spec.names.embedding + ".weight" || tensor.name == spec.names.positions + ".weight";
-    const bool transposed = spec.transposed_linears && !embedding && tensor.name != spec.names.head + ".weight";
-    plan.weights += backend.packed_bytes(*tensor.format, tensor.shape[transposed ? 1 : 0],
-                                         tensor.shape[transposed ? 0 : 1], options.precision);
+  PackedWeights weights(checkpoint, backend, options.precision);
+  weights.add(spec.names.embedding, spec.vocab_size, spec.hidden_size);
+  if (spec.positions == PositionKind::kLearned) {
+    weights.add(spec.names.positions, spec.context_length, spec.hidden_size);
   }
+  if (!spec.tied_head) weights.add(spec.names.head, spec.vocab_size, spec.hidden_size);
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    weights.add(spec.layers[i], static_cast<std::int64_t>(i), spec);
+  }
+  MemoryPlan plan;
+  plan.weights = weights.bytes();
   const std::int64_t page = options.kv.block_tokens;
   const std::int64_t pages = (options.length + page - 1) / page;
-  plan.kv = kv_bytes_per_token(spec, options.kv.dtype) * static_cast<std::uint64_t>(pages * page);
+  plan.kv = kv_bytes_per_token(spec, options.kv.dtype, backend) * static_cast<std::uint64_t>(pages * page);
   plan.workspace = activation_bytes(spec, options.step_tokens) +
-                   backend.workspace_bytes(options.step_tokens, spec.hidden_size, spec.layers.front().mlp.width);
+                   backend.workspace_bytes(options.step_tokens, spec.hidden_size, stack_workspace(spec).ffn);
   return plan;
 }
 

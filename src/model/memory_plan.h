@@ -21,7 +21,7 @@ struct MemoryPlan {
 
 struct MemoryPlanOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
-  backend::KvPageForm kv;
+  backend::KvFormat kv;
   std::int64_t length = 0;  // tokens of all sequences together
   std::int64_t step_tokens = 512;
 };
@@ -30,6 +30,6 @@ MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec
                        const MemoryPlanOptions& options);
 
 // Keys and values of one token in all layers.
-std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype) noexcept;
+std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend);
 
 }  // namespace millrace::model

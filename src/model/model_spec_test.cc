@@ -2,23 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include "model/blocks/attention.h"
+#include "model/blocks/mlp.h"
+
 namespace millrace::model {
 namespace {
+
+constexpr backend::Limits kLimits{.max_head_dim = 256, .max_group = 64};
 
 ModelSpec spec_of(std::int64_t head_dim, PositionKind positions, std::int64_t heads = 4) {
   ModelSpec spec;
   spec.hidden_size = 32;
   spec.positions = positions;
   spec.rope_dim = head_dim;
-  LayerSpec layer;
-  layer.attention = {.heads = heads, .kv_heads = heads == 4 ? 2 : heads, .head_dim = head_dim};
-  layer.mlp.width = 64;
-  spec.layers.assign(2, layer);
+  spec.layers.assign(
+      2, {.blocks = {AttentionParams{.heads = heads, .kv_heads = heads == 4 ? 2 : heads, .head_dim = head_dim},
+                     MlpParams{.width = 64}}});
   return spec;
 }
 
 std::string outcome(const ModelSpec& spec) {
-  const auto checked = check_dimensions(spec);
+  const auto checked = check_dimensions(spec, kLimits);
   return checked ? "" : checked.error().message;
 }
 
@@ -38,9 +42,9 @@ TEST(ModelSpec, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
     EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kRope)),
               fmt::format("head_dim is {}: must be an even number, as positions are rotary, from 2 to 256", head_dim));
   }
-  EXPECT_EQ(check_dimensions(spec_of(258, PositionKind::kRope)).error().param, "head_dim");
+  EXPECT_EQ(check_dimensions(spec_of(258, PositionKind::kRope), kLimits).error().param, "head_dim");
   ModelSpec second = spec_of(20, PositionKind::kRope);
-  second.layers[1].attention.head_dim = 21;
+  second.layers[1].get<AttentionParams>().head_dim = 21;
   EXPECT_EQ(outcome(second), "head_dim is 21: must be an even number, as positions are rotary, from 2 to 256");
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/block.h"
+
 namespace millrace::model {
 namespace {
 
@@ -15,30 +17,32 @@ double visible_sum(std::int64_t first, std::int64_t last, std::int64_t window) {
 
 }  // namespace
 
-ModelWork::ModelWork(const model::ModelSpec& spec) : spec_(spec) {
-  const auto hidden = static_cast<double>(spec.hidden_size);
+ModelWork::ModelWork(const model::ModelSpec& spec) {
   for (const model::LayerSpec& layer : spec.layers) {
-    const auto q = static_cast<double>(layer.attention.heads * layer.attention.head_dim);
-    const auto kv = static_cast<double>(layer.attention.kv_heads * layer.attention.head_dim);
-    const auto width = static_cast<double>(layer.mlp.width);
-    layer_operations_ += 2.0 * hidden * (q + 2.0 * kv + q + (layer.mlp.gated ? 3.0 : 2.0) * width);
+    for (const model::BlockSpec& block : layer.blocks) {
+      const model::BlockKind& kind = model::kind_of(block);
+      const model::BlockWork work = kind.work(block, spec);
+      layer_operations_ += work.operations;
+      const auto need = kind.kv(block);
+      if (!need) continue;
+      const auto dims = static_cast<double>(need->kv_heads * (need->key_dim + need->value_dim));
+      reads_.push_back({.window = need->window, .operations_per_key = work.operations_per_key, .weight = dims});
+      total_weight_ += dims;
+    }
   }
-  head_operations_ = 2.0 * hidden * static_cast<double>(spec.vocab_size);
+  head_operations_ = 2.0 * static_cast<double>(spec.hidden_size) * static_cast<double>(spec.vocab_size);
 }
 
 double ModelWork::operations(std::int64_t first, std::int64_t last) const {
   double attention = 0.0;
-  for (const model::LayerSpec& layer : spec_.layers) {
-    const auto q = static_cast<double>(layer.attention.heads * layer.attention.head_dim);
-    attention += 4.0 * q * visible_sum(first, last, layer.attention.window);
-  }
+  for (const Reads& layer : reads_) attention += layer.operations_per_key * visible_sum(first, last, layer.window);
   return static_cast<double>(last - first) * layer_operations_ + head_operations_ + attention;
 }
 
 double ModelWork::kv_bytes(std::int64_t first, std::int64_t last, double kv_bytes_per_token) const {
   double tokens = 0.0;
-  for (const model::LayerSpec& layer : spec_.layers) tokens += visible_sum(first, last, layer.attention.window);
-  return spec_.layers.empty() ? 0.0 : tokens / static_cast<double>(spec_.layers.size()) * kv_bytes_per_token;
+  for (const Reads& layer : reads_) tokens += layer.weight * visible_sum(first, last, layer.window);
+  return reads_.empty() ? 0.0 : tokens / total_weight_ * kv_bytes_per_token;
 }
 
 }  // namespace millrace::model

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/blocks/attention.h"
+#include "model/blocks/mlp.h"
+
 namespace millrace::model {
 namespace {
 
@@ -9,9 +12,9 @@ model::ModelSpec small_spec(std::int64_t window = 0) {
   model::ModelSpec spec;
   spec.vocab_size = 100;
   spec.hidden_size = 8;
-  model::LayerSpec layer;
-  layer.attention = {.heads = 4, .kv_heads = 2, .head_dim = 2, .window = window};
-  layer.mlp = {.width = 16, .gated = true};
+  const model::LayerSpec layer{
+      .blocks = {model::AttentionParams{.heads = 4, .kv_heads = 2, .head_dim = 2, .window = window},
+                 model::MlpParams{.width = 16, .gated = true}}};
   spec.layers = {layer, layer};
   return spec;
 }
@@ -40,6 +43,16 @@ TEST(ModelWork, AWindowEndsTheGrowth) {
   EXPECT_EQ(work.kv_bytes(0, 5, 1.0), 1 + 2 + 3 + 3 + 3);
   EXPECT_EQ(work.kv_bytes(3, 5, 1.0), 3 + 3);
   EXPECT_EQ(work.kv_bytes(1, 2, 1.0), 2);
+}
+
+// A token takes twice as many bytes in the layer of two heads as in the one of one head.
+TEST(ModelWork, LayersCountByWhatTheyKeep) {
+  model::ModelSpec spec = small_spec();
+  auto& second = spec.layers[1].get<model::AttentionParams>();
+  second.kv_heads = 1, second.window = 3;
+  const ModelWork work(spec);
+  EXPECT_DOUBLE_EQ(work.kv_bytes(3, 5, 30.0), 20.0 * (4 + 5) + 10.0 * (3 + 3));
+  EXPECT_EQ(work.layer_operations(), 2.0 * (64 + 32 + 32 + 64 + 3 * 128) + 2.0 * (64 + 16 + 16 + 64 + 3 * 128));
 }
 
 }  // namespace

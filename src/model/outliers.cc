@@ -8,11 +8,10 @@ namespace millrace::model {
 
 std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backend& backend,
                                               std::span<const std::int32_t> tokens) {
-  const backend::KvGeometry geometry = model.kv_geometry({.dtype = DType::kF32});
+  const kv::KvGroups groups = model.kv_groups({.dtype = DType::kF32});
   const auto n = static_cast<std::int64_t>(tokens.size());
-  const auto n_pages = static_cast<std::int32_t>((n + geometry.block_tokens - 1) / geometry.block_tokens);
-  const auto layers = static_cast<std::int64_t>(model.spec().layers.size());
-  const kv::KvStore store = kv::KvStore::create(backend, layers, geometry, n_pages).or_throw();
+  const auto n_pages = static_cast<std::int32_t>((n + groups.block_tokens - 1) / groups.block_tokens);
+  const kv::KvStore store = kv::KvStore::create(backend, groups, n_pages).or_throw();
   std::vector<std::int32_t> pages;
   for (std::int32_t p = 0; p < n_pages; ++p) pages.push_back(p);
 

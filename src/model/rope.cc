@@ -7,8 +7,6 @@
 namespace millrace::model {
 namespace {
 
-using checkpoint::RopeScaling;
-
 std::vector<double> plain_frequencies(double theta, std::int64_t dim) {
   std::vector<double> inverse(static_cast<std::size_t>(dim / 2));
   for (std::size_t i = 0; i < inverse.size(); ++i) {
@@ -90,15 +88,6 @@ Rope::Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int6
   }
   for (std::size_t i = 0; i < factors.size() && i < inverse_frequency_.size(); ++i) {
     inverse_frequency_[i] /= static_cast<double>(factors[i]);
-  }
-}
-
-void Rope::fill(std::int64_t position, float* out) const {
-  const std::size_t half = inverse_frequency_.size();
-  for (std::size_t i = 0; i < half; ++i) {
-    const double angle = static_cast<double>(position) * inverse_frequency_[i];
-    out[i] = static_cast<float>(std::cos(angle) * attention_factor_);
-    out[half + i] = static_cast<float>(std::sin(angle) * attention_factor_);
   }
 }
 

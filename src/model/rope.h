@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "checkpoint/model_config.h"
+#include "backend/backend.h"
+#include "model/config/model_config.h"
 
 namespace millrace::model {
 
@@ -16,12 +17,12 @@ class Rope {
   // model's. Dynamic scaling depends on how long a sequence gets. So that a token's keys do not depend on when they
   // were computed (law 3) it takes the greatest length that is allowed, `max_length`: nothing changes up to the
   // original context.
-  Rope(double theta, std::int64_t dim, const checkpoint::RopeScaling& scaling, std::int64_t context_length,
-       std::int64_t max_length, std::span<const float> factors);
+  Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int64_t context_length, std::int64_t max_length,
+       std::span<const float> factors);
 
   std::int64_t dim() const noexcept { return dim_; }
-  // out[dim]: dim/2 cosines, then dim/2 sines of the angles of `position`.
-  void fill(std::int64_t position, float* out) const;
+  // What Backend::rotary_table makes cosines and sines of. Borrowed.
+  backend::RotaryAngles angles() const noexcept { return {inverse_frequency_, attention_factor_}; }
 
  private:
   std::int64_t dim_;

@@ -13,20 +13,18 @@ namespace {
 // vocabulary of 49,152.
 constexpr std::int64_t kSinkRows = 64;
 
-constexpr std::int64_t padded(std::int64_t columns) { return (columns + 15) / 16 * 16; }  // to cache lines
-
 }  // namespace
 
 // Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
 struct Transformer::Workspace {
-  std::int64_t rows = 0;
+  std::int64_t columns = 0, rows = 0;  // of memory
   std::vector<std::int32_t> positions;
-  Buffer memory;
-  LayerRows layer;
+  backend::DeviceBuffer memory;
+  BlockRows layer;
   std::int64_t logit_rows = 0;
-  Buffer logits_memory;
-  TensorView logits;
-  Buffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
+  backend::DeviceBuffer logits_memory;
+  backend::HostView logits;           // of the last step
+  backend::DeviceBuffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
 };
 
 Transformer::~Transformer() = default;
@@ -37,13 +35,15 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
       backend_(backend),
       max_length_(options.max_length > 0 ? options.max_length : spec_.context_length),
       workspace_(std::make_unique<Workspace>()) {
+  check_dimensions(spec_, backend.limits()).or_throw();
   load(checkpoint, options);
+  workspace_->columns = RowSpace::padded(spec_.hidden_size) + stack_workspace(spec_).columns;
+  if (rope_) workspace_->columns += RowSpace::padded(spec_.rope_dim);
 }
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
   WeightLoader loader(checkpoint, spec_);
-  std::uint64_t all_bytes = 0;
-  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) all_bytes += tensor.bytes;
+  const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
   const auto embedding_name = names.embedding + ".weight";
   embedding_ =
@@ -61,11 +61,10 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
     rope_ = std::make_unique<Rope>(spec_.rope_theta, spec_.rope_dim, spec_.rope_scaling, spec_.context_length,
                                    max_length_, factors);
   }
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(spec_.layers.size()); ++i) {
+  layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, [&](std::int64_t) {
     if (options.progress) options.progress(loader.bytes_used(), all_bytes);
-    layers_.emplace_back(loader, spec_, i, backend_, options.precision);
-  }
-  final_norm_ = NormWeights(loader, names.final_norm, spec_);
+  });
+  final_norm_ = NormWeights(loader, names.final_norm, spec_, backend_);
   const std::string head_name = names.head + ".weight";
   if (spec_.tied_head) {
     loader.mark_used(head_name);  // some files repeat the embedding as the head
@@ -77,33 +76,20 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
   backend_.finish_loading();
 }
 
-backend::KvGeometry Transformer::kv_geometry(const backend::KvPageForm& form) const noexcept {
-  const AttentionSpec& a = spec_.layers.front().attention;
-  return {.dtype = form.dtype,
-          .kv_heads = a.kv_heads,
-          .head_dim = a.head_dim,
-          .block_tokens = form.block_tokens,
-          .layout = form.layout};
-}
-
-// What a row of a step takes of the workspace, in the order of its parts: residual, qkv, attended, cos_sin.
-std::array<std::int64_t, 4> Transformer::row_columns() const noexcept {
-  const AttentionSpec& a = spec_.layers.front().attention;
-  return {spec_.hidden_size, (a.heads + 2 * a.kv_heads) * a.head_dim, a.heads * a.head_dim,
-          std::max<std::int64_t>(1, spec_.rope_dim)};
+kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form) const {
+  return kv::group_layers(kv_needs(spec_), form);
 }
 
 std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
   Workspace& w = *workspace_;
-  const auto grow = [&](Buffer& memory, std::int64_t& capacity, std::int64_t wanted, std::int64_t columns) {
+  const auto grow = [&](backend::DeviceBuffer& memory, std::int64_t& capacity, std::int64_t wanted,
+                        std::int64_t columns) {
     if (wanted <= capacity) return;
     memory = backend_.allocate(static_cast<std::size_t>(wanted * columns) * sizeof(float)).or_throw();
     capacity = wanted;
   };
-  std::int64_t columns = 0;
-  for (const std::int64_t part : row_columns()) columns += padded(part);
-  grow(w.memory, w.rows, rows, columns);
-  grow(w.logits_memory, w.logit_rows, logit_rows, padded(spec_.vocab_size));
+  grow(w.memory, w.rows, rows, w.columns);
+  grow(w.logits_memory, w.logit_rows, logit_rows, RowSpace::padded(spec_.vocab_size));
   return w.memory.size() + w.logits_memory.size();
 }
 
@@ -112,21 +98,16 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   const auto rows = static_cast<std::int64_t>(input.tokens.size());
   const auto logit_rows = static_cast<std::int64_t>(input.logit_rows.size());
   reserve(rows, logit_rows);
-  const std::array views = {&w.layer.residual, &w.layer.qkv, &w.layer.attended, &w.layer.cos_sin};
-  const auto columns = row_columns();
-  auto* at = w.memory.as<float>();
-  for (std::size_t part = 0; part < views.size(); ++part) {
-    *views[part] = TensorView(at, DType::kF32, {rows, columns[part]});
-    at += w.rows * padded(columns[part]);
-  }
-  w.logits = TensorView(w.logits_memory.as<float>(), DType::kF32, {logit_rows, spec_.vocab_size});
-  if (!rope_) w.layer.cos_sin.data = nullptr;
+  w.layer.space = RowSpace(w.memory.address(), rows);
+  w.layer.residual = w.layer.space.take(spec_.hidden_size);
+  w.layer.cos_sin = rope_ ? w.layer.space.take(spec_.rope_dim) : backend::DeviceView();
   w.layer.sequences = input.sequences;
 }
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
-  prepare_workspace(input);
   Workspace& w = *workspace_;
+  w.logits.release();
+  prepare_workspace(input);
   backend_.gather(*embedding_, input.tokens, false, w.layer.residual);
   w.positions.resize(input.tokens.size());
   for (const backend::SequenceRows& sequence : input.sequences) {
@@ -136,27 +117,27 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
     }
   }
   if (rope_) {
-    for (std::size_t t = 0; t < w.positions.size(); ++t)
-      rope_->fill(w.positions[t], w.layer.cos_sin.row(static_cast<std::int64_t>(t)));
+    backend_.rotary_table(w.positions, rope_->angles(), w.layer.cos_sin);
   } else {
     backend_.gather(*positions_, w.positions, true, w.layer.residual);
   }
   const auto run_layer = [&](std::int64_t index) {
     if (input.tap != nullptr) input.tap->pass(index, w.layer.residual);
-    const backend::KvPages pages = store.layer(index);
-    layers_[static_cast<std::size_t>(index)].run(backend_, spec_, index, w.layer, w.layer.residual, pages);
+    layers_->run(backend_, index, w.layer, store);
   };
   for (const std::int64_t index : input.layers) run_layer(index);
-  for (std::int64_t i = 0; input.layers.empty() && i < std::ssize(layers_); ++i) run_layer(i);
-  if (input.tap != nullptr) input.tap->pass(std::ssize(layers_), w.layer.residual);
-  if (!input.logit_rows.empty()) logits(input.logit_rows, w.logits);
+  for (std::int64_t i = 0; input.layers.empty() && i < layers_->size(); ++i) run_layer(i);
+  if (input.tap != nullptr) input.tap->pass(layers_->size(), w.layer.residual);
+  const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
+  if (!input.logit_rows.empty()) logits(input.logit_rows, of_rows);
   backend_.synchronize();
   if (input.sink != nullptr) feed(input);
   if (input.tap != nullptr) input.tap->computed(input);
-  return w.logits;
+  w.logits = backend_.host_view(of_rows);
+  return w.logits.view();
 }
 
-void Transformer::logits(std::span<const std::int64_t> rows, TensorView out) {
+void Transformer::logits(std::span<const std::int64_t> rows, backend::DeviceView out) {
   const backend::Norm norm = final_norm();
   backend_.linear(head(), {.norm = norm, .rows = rows}, workspace_->layer.residual, out);
 }
@@ -172,26 +153,23 @@ void Transformer::feed(const BatchInput& input) {
     const auto n = static_cast<std::int64_t>(rows.size());
     for (std::int64_t first = 0; first < n; first += kSinkRows) {
       const std::int64_t count = std::min(kSinkRows, n - first);
-      const TensorView block(w.sink_memory.as<float>(), DType::kF32, {count, columns});
+      const backend::DeviceView block = w.sink_memory.view(count, columns);
       compute(std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), block);
       backend_.synchronize();
-      take(first, block);
+      take(first, backend_.host_view(block).view());
     }
   };
   in_blocks(
-      input.scored_rows, spec_.vocab_size, [&](auto rows, TensorView block) { logits(rows, block); },
+      input.scored_rows, spec_.vocab_size, [&](auto rows, backend::DeviceView block) { logits(rows, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_logits(first, block); });
   in_blocks(
       input.hidden_rows, spec_.hidden_size,
-      [&](auto rows, TensorView block) { backend_.norm(final_norm(), rows, w.layer.residual, block); },
+      [&](auto rows, backend::DeviceView block) { backend_.norm(final_norm(), rows, w.layer.residual, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_hidden(first, block); });
 }
 
 std::vector<backend::Linear*> Transformer::linears() const {
-  std::vector<backend::Linear*> out;
-  for (const DecoderLayer& layer : layers_) {
-    for (backend::Linear* linear : layer.linears()) out.push_back(linear);
-  }
+  std::vector<backend::Linear*> out = layers_->linears();
   out.push_back(head_ ? head_.get() : embedding_.get());
   return out;
 }
@@ -203,18 +181,16 @@ void Transformer::set_two_terms(std::span<const std::string> weights) {
 }
 
 std::size_t Transformer::weight_bytes_per_token() const noexcept {
-  std::size_t bytes = head().packed_bytes();
-  for (const DecoderLayer& layer : layers_) {
-    for (const backend::Linear* linear : layer.linears()) bytes += linear->packed_bytes();
-  }
-  return bytes;
+  return head().packed_bytes() + layers_->weight_bytes_per_token();
 }
 
 std::size_t Transformer::weight_bytes() const noexcept {
-  return weight_bytes_per_token() + (head_ ? embedding_->packed_bytes() : 0) +
-         (positions_ ? positions_->packed_bytes() : 0);
+  std::size_t bytes = embedding_->packed_bytes();
+  for (const auto* linear : {&positions_, &head_}) bytes += *linear ? (*linear)->packed_bytes() : 0;
+  for (const backend::Linear* linear : layers_->linears()) bytes += linear->packed_bytes();
+  return bytes;
 }
 
-std::string Transformer::description() const { return layers_.front().linears()[2]->description(); }
+std::string Transformer::description() const { return layers_->description(); }
 
 }  // namespace millrace::model

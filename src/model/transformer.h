@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,9 +10,11 @@
 #include "checkpoint/checkpoint.h"
 #include "kv/kv_store.h"
 #include "model/batch_input.h"
-#include "model/decoder_layer.h"
+#include "model/layer_stack.h"
 #include "model/model_spec.h"
+#include "model/norm_weights.h"
 #include "model/rope.h"
+#include "tensor/view.h"
 
 namespace millrace::model {
 
@@ -35,7 +36,7 @@ class Transformer {
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
   // What a KvStore for this model must be like.
-  backend::KvGeometry kv_geometry(const backend::KvPageForm& form) const noexcept;
+  kv::KvGroups kv_groups(const backend::KvFormat& form) const;
 
   // Has memory for steps of so many rows, and of so many with logits, so that they need not allocate any. Returns the
   // bytes. Throws LoadError (kResourceExhausted).
@@ -63,9 +64,8 @@ class Transformer {
  private:
   struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
-  std::array<std::int64_t, 4> row_columns() const noexcept;
   void prepare_workspace(const BatchInput& input);
-  void logits(std::span<const std::int64_t> rows, TensorView out);
+  void logits(std::span<const std::int64_t> rows, backend::DeviceView out);
   void feed(const BatchInput& input);
 
   ModelSpec spec_;
@@ -74,7 +74,7 @@ class Transformer {
   std::unique_ptr<Rope> rope_;                                     // null with learned positions
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
   NormWeights final_norm_;
-  std::vector<DecoderLayer> layers_;
+  std::unique_ptr<LayerStack> layers_;
   std::unique_ptr<Workspace> workspace_;
 
  public:

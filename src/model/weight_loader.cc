@@ -1,12 +1,12 @@
 #include "model/weight_loader.h"
 
 #include <cstring>
-#include <mutex>
+
+#include "model/weights/plain_weights.h"
 
 namespace millrace::model {
 namespace {
 
-using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
 
 // `pattern` may hold one or more '*' that match any run of characters.
@@ -21,30 +21,6 @@ bool matches(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-// The weight transposed: [cols, rows] as stored, rows delivered. Only dense formats: a block runs along the wrong
-// dimension.
-struct Transposed {
-  const Checkpoint& checkpoint;
-  const RawTensor& tensor;
-  std::int64_t rows, cols;
-  std::once_flag loaded;
-  std::vector<std::byte> data;
-
-  void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-    std::call_once(loaded, [&] {
-      data.resize(tensor.bytes);
-      checkpoint.read(tensor, 0, data).or_throw();
-    });
-    const auto width = static_cast<std::size_t>(tensor.format->block_bytes);
-    for (std::int64_t r = 0; r < count; ++r) {
-      for (std::int64_t c = 0; c < cols; ++c) {
-        std::memcpy(out.data() + static_cast<std::size_t>(r * cols + c) * width,
-                    data.data() + static_cast<std::size_t>(c * rows + first + r) * width, width);
-      }
-    }
-  }
-};
-
 }  // namespace
 
 std::string WeightLoader::layer_name(const std::string& pattern, std::int64_t layer) {
@@ -52,41 +28,39 @@ std::string WeightLoader::layer_name(const std::string& pattern, std::int64_t la
   return at == std::string::npos ? pattern : pattern.substr(0, at) + std::to_string(layer) + pattern.substr(at + 2);
 }
 
-const RawTensor& WeightLoader::require(const std::string& name, const Shape& shape) {
-  const RawTensor* tensor = checkpoint_.find(name);
-  if (tensor == nullptr) {
-    throw_load_error(ErrorCode::kBadFile, name, "{}: tensor '{}' is missing; expected shape {}", checkpoint_.path, name,
-                     shape.to_string());
-  }
-  if (tensor->shape != shape) {
-    throw_load_error(ErrorCode::kBadFile, name, "{}: tensor '{}' has shape {}; expected {}", checkpoint_.path, name,
-                     tensor->shape.to_string(), shape.to_string());
-  }
-  if (used_.insert(name).second) bytes_used_ += tensor->bytes;
-  return *tensor;
+void WeightLoader::use(const RawTensor& tensor) {
+  if (used_.insert(tensor.name).second) bytes_used_ += tensor.bytes;
+}
+
+std::uint64_t WeightLoader::bytes() const noexcept {
+  std::uint64_t all = 0;
+  for (const RawTensor& tensor : checkpoint_.tensors) all += tensor.bytes;
+  for (const checkpoint::IntegerTensor& integers : checkpoint_.integers) all += integers.tensor.bytes;
+  return all;
 }
 
 backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t rows, std::int64_t cols,
                                            bool transposed) {
-  const Checkpoint& checkpoint = checkpoint_;
-  const RawTensor& tensor = require(name, transposed ? Shape{cols, rows} : Shape{rows, cols});
-  backend::WeightSource source{.name = name, .format = tensor.format, .rows = rows, .cols = cols, .read = {}};
-  if (transposed) {
-    if (tensor.format->block_values != 1) {
-      throw_load_error(ErrorCode::kUnsupported, name,
-                       "{}: tensor '{}' is stored as {} with inputs first; only f32, f16 and bf16 "
-                       "can be",
-                       checkpoint_.path, name, tensor.format->name);
+  const std::shared_ptr<const StoredWeight> weight = weights_.open(name, rows, cols, transposed);
+  for (const RawTensor* tensor : weight->tensors) use(*tensor);
+  backend::WeightSource source{.name = name, .format = weight->format, .rows = rows, .cols = cols, .read = {}};
+  source.read = [weight](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    weight->read(first, count, out);
+  };
+  source.columns = weight->columns;
+  return source;
+}
+
+backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std::vector<std::int32_t> order) {
+  if (order.empty()) return source;
+  const std::size_t row_bytes = source.format->row_bytes(source.cols);
+  source.read = [read = source.read, row_bytes, order = std::move(order)](std::int64_t first, std::int64_t count,
+                                                                          std::span<std::byte> out) {
+    for (std::int64_t r = 0; r < count; ++r) {
+      read(order[static_cast<std::size_t>(first + r)], 1,
+           out.subspan(static_cast<std::size_t>(r) * row_bytes, row_bytes));
     }
-    auto state = std::make_shared<Transposed>(checkpoint, tensor, rows, cols);
-    source.read = [state](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-      state->read(first, count, out);
-    };
-  } else {
-    source.read = [&checkpoint, &tensor, cols](std::int64_t first, std::int64_t, std::span<std::byte> out) {
-      checkpoint.read(tensor, tensor.format->row_bytes(cols) * static_cast<std::size_t>(first), out).or_throw();
-    };
-  }
+  };
   return source;
 }
 
@@ -110,7 +84,8 @@ backend::WeightSource WeightLoader::rotary_linear(const std::string& name, std::
 }
 
 std::vector<float> WeightLoader::vector(const std::string& name, std::int64_t n) {
-  const RawTensor& tensor = require(name, Shape{n});
+  const RawTensor& tensor = require_tensor(checkpoint_, name, Shape{n});
+  use(tensor);
   std::vector<std::byte> raw(tensor.bytes);
   checkpoint_.read(tensor, 0, raw).or_throw();
   std::vector<float> values(static_cast<std::size_t>(n));
@@ -128,16 +103,17 @@ std::vector<float> WeightLoader::rotary_vector(const std::string& name, std::int
 }
 
 void WeightLoader::check_all_used() const {
-  for (const RawTensor& tensor : checkpoint_.tensors) {
-    if (used_.contains(tensor.name)) continue;
-    bool ignorable = false;
-    for (const std::string& pattern : spec_.names.ignored) ignorable = ignorable || matches(pattern, tensor.name);
-    if (!ignorable) {
-      throw_load_error(ErrorCode::kBadFile, tensor.name,
-                       "{}: tensor '{}' {} is not part of a {} model of this configuration", checkpoint_.path,
-                       tensor.name, tensor.shape.to_string(), spec_.family);
+  const auto check = [&](const RawTensor& tensor) {
+    if (used_.contains(tensor.name)) return;
+    for (const std::string& pattern : spec_.names.ignored) {
+      if (matches(pattern, tensor.name)) return;
     }
-  }
+    throw_load_error(ErrorCode::kBadFile, tensor.name,
+                     "{}: tensor '{}' {} is not part of a {} model of this configuration", checkpoint_.path,
+                     tensor.name, tensor.shape.to_string(), spec_.family);
+  };
+  for (const RawTensor& tensor : checkpoint_.tensors) check(tensor);
+  for (const checkpoint::IntegerTensor& integers : checkpoint_.integers) check(integers.tensor);
 }
 
 }  // namespace millrace::model

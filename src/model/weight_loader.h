@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
 #include "model/model_spec.h"
+#include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
 
@@ -17,22 +18,26 @@ namespace millrace::model {
 class WeightLoader {
  public:
   WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec)
-      : checkpoint_(checkpoint), spec_(spec) {}
+      : checkpoint_(checkpoint), spec_(spec), weights_(checkpoint) {}
 
   // `pattern` with the layer number in place of {}.
   static std::string layer_name(const std::string& pattern, std::int64_t layer);
 
-  bool has(const std::string& name) const { return checkpoint_.find(name) != nullptr; }
-  // A linear weight [rows, cols] as the backend packs it.
+  bool has(const std::string& name) const { return weights_.has(name); }
+  // A linear weight [rows, cols] as the backend packs it. `transposed`: one tensor of it is kept as [cols, rows].
   backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
   // Q or K of a file that keeps rotary pairs: rows are put into halves, head by head.
   backend::WeightSource rotary_linear(const std::string& name, std::int64_t rows, std::int64_t cols,
                                       std::int64_t head_dim);
+  // The same matrix with row order[i] as row i; an empty order changes nothing. A weight that takes its inputs in
+  // another order (WeightSource::columns) can so be fed by one that makes them in that order.
+  static backend::WeightSource with_rows(backend::WeightSource source, std::vector<std::int32_t> order);
   // A vector [n] as f32.
   std::vector<float> vector(const std::string& name, std::int64_t n);
   std::vector<float> rotary_vector(const std::string& name, std::int64_t n, std::int64_t head_dim);
   void mark_used(const std::string& name) { used_.insert(name); }
 
+  std::uint64_t bytes() const noexcept;  // of all tensors, as stored
   // Bytes of the weights asked for so far, as stored.
   std::uint64_t bytes_used() const noexcept { return bytes_used_; }
 
@@ -40,9 +45,10 @@ class WeightLoader {
   void check_all_used() const;
 
  private:
-  const checkpoint::RawTensor& require(const std::string& name, const Shape& shape);
+  void use(const checkpoint::RawTensor& tensor);
   const checkpoint::Checkpoint& checkpoint_;
   const ModelSpec& spec_;
+  CheckpointWeights weights_;
   std::set<std::string> used_;
   std::uint64_t bytes_used_ = 0;
 };

@@ -13,12 +13,14 @@ namespace millrace::quant {
 struct AffineBlock {
   std::uint8_t codes[256];           // in the order of the values
   std::uint16_t scale = 0, min = 0;  // f16 bits
+  std::int8_t zero_point = 0;        // beside AffineForm::zero; zero_points only
   std::int8_t sub_scales[16];        // of each scale_group values; kProduct only
   std::uint8_t sub_mins[16];
 };
 
 // A block format seen as integers: value = scale * (code - zero) + min, which is what the format's unpack computes, bit
-// for bit. Kernels multiply the codes with integer activations and apply scales afterwards.
+// for bit. With zero points of its own a block's min is -(scale * zero_point). Kernels multiply the codes with integer
+// activations and apply scales afterwards.
 struct AffineForm {
   enum class Scales : std::uint8_t {
     kHalf,     // f16 a block: scale and min as they are
@@ -28,6 +30,7 @@ struct AffineForm {
   Scales scales = Scales::kHalf;
   int scale_group = 32;  // values that share a scale: 16 or 32
   bool has_min = false;
+  bool zero_points = false;             // an int8 a block; kHalf, blocks of 32 values, without has_min
   int zero = 0;                         // 0 or a power of two
   const std::int8_t* levels = nullptr;  // 16 of them: value = scale * levels[code]; zero is then that of level + 128
   // Fills what the form has; the rest stays as it was.
@@ -39,6 +42,7 @@ struct AffineForm {
                                    : f16_to_f32(block.scale) * static_cast<float>(block.sub_scales[s]);
   }
   float min(const AffineBlock& block, int s) const noexcept {
+    if (zero_points) return -(f16_to_f32(block.scale) * static_cast<float>(block.zero_point));
     if (!has_min) return 0.0f;
     return scales == Scales::kHalf ? f16_to_f32(block.min)
                                    : -(f16_to_f32(block.min) * static_cast<float>(block.sub_mins[s]));

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "chat/tools/tool_use.h"
-#include "checkpoint/model_config.h"
+#include "checkpoint/generation_config.h"
 #include "decode/beam_search.h"
 #include "decode/sampling_params.h"
 #include "decode/sequence_breakers.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "checkpoint/model_config.h"
+#include "checkpoint/generation_config.h"
 #include "engine/engine_thread.h"
 #include "server/model_profile.h"
 

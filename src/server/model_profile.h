@@ -7,7 +7,7 @@
 #include "chat/chat_format.h"
 #include "chat/reasoning/reasoning_format.h"
 #include "chat/tools/tool_format.h"
-#include "checkpoint/model_config.h"
+#include "checkpoint/generation_config.h"
 #include "decode/breaker_cache.h"
 #include "engine/utilization.h"
 #include "grammar/grammar_cache.h"

@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "checkpoint/hf_config.h"
+#include "checkpoint/generation_config.h"
+#include "model/config/read_config.h"
 
 namespace {
 
@@ -25,7 +26,7 @@ void try_parse(Parse parse) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try_parse([&] {
-    const checkpoint::ModelConfig config = checkpoint::parse_hf_config("config.json", text);
+    const model::ModelConfig config = model::parse_hf_config("config.json", text);
     if (config.n_heads < 1 || config.n_kv_heads < 1 || config.n_heads % config.n_kv_heads != 0) std::abort();
     if (config.rope_dim < 1 || config.rope_dim > config.head_dim || config.n_layers < 1) std::abort();
   });

@@ -17,10 +17,10 @@
 #include "base/error.h"
 #include "checkpoint/gguf_reader.h"
 #include "checkpoint/gguf_writer.h"
-#include "checkpoint/hf_config.h"
 #include "checkpoint/safetensors_reader.h"
 #include "checkpoint/safetensors_writer.h"
 #include "checkpoint/torch_reader.h"
+#include "model/config/read_config.h"
 
 namespace {
 
@@ -96,19 +96,20 @@ void copy(const std::string& from, const std::string& to) {
   }
 }
 
-std::string_view kind_name(RopeScaling::Kind kind) {
+std::string_view kind_name(millrace::model::RopeScaling::Kind kind) {
   switch (kind) {
-    case RopeScaling::Kind::kNone: return "default";
-    case RopeScaling::Kind::kLinear: return "linear";
-    case RopeScaling::Kind::kDynamic: return "dynamic";
-    case RopeScaling::Kind::kYarn: return "yarn";
-    case RopeScaling::Kind::kLlama3: return "llama3";
+    case millrace::model::RopeScaling::Kind::kNone: return "default";
+    case millrace::model::RopeScaling::Kind::kLinear: return "linear";
+    case millrace::model::RopeScaling::Kind::kDynamic: return "dynamic";
+    case millrace::model::RopeScaling::Kind::kYarn: return "yarn";
+    case millrace::model::RopeScaling::Kind::kLlama3: return "llama3";
   }
   return "";
 }
 
 void print_config(const std::string& path) {
-  const ModelConfig c = parse_hf_config(path, read_file(Env::system(), path, 1 << 20).or_throw());
+  const millrace::model::ModelConfig c =
+      millrace::model::parse_hf_config(path, read_file(Env::system(), path, 1 << 20).or_throw());
   std::cout << nlohmann::json{{"architecture", c.architecture},
                               {"vocab_size", c.vocab_size},
                               {"hidden_size", c.hidden_size},
@@ -142,7 +143,9 @@ int run(const std::vector<std::string>& args) {
     copy(args[1], args[2]);
   } else {
     const quant::QuantFormat* format = args.size() == 2 ? quant::find_format(args[1]) : nullptr;
-    if (format == nullptr || (args[0] != "pack" && args[0] != "unpack")) return usage();
+    if (format == nullptr || (format->pack == nullptr && args[0] == "pack") ||
+        (args[0] != "pack" && args[0] != "unpack"))
+      return usage();
     args[0] == "pack" ? pack(*format) : unpack(*format);
   }
   return 0;

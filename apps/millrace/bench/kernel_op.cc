@@ -8,22 +8,30 @@
 
 namespace millrace::bench {
 
-Buffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
-  Buffer buffer = backend.allocate(static_cast<std::size_t>(rows * columns) * sizeof(float)).or_throw();
+std::vector<float> random_values(std::int64_t n, std::uint64_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(n));
   // A sum of three even numbers is normal enough here.
   constexpr double kScale = 2.0;
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
+  for (std::int64_t i = 0; i < n; ++i) {
     double sum = -1.5;
     for (std::uint64_t part = 0; part < 3; ++part) {
       sum += rng::uniform(seed, static_cast<std::uint64_t>(i), part);
     }
-    buffer.as<float>()[i] = static_cast<float>(kScale * sum);
+    values[static_cast<std::size_t>(i)] = static_cast<float>(kScale * sum);
   }
+  return values;
+}
+
+backend::DeviceBuffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t columns,
+                                    std::uint64_t seed) {
+  const std::vector<float> values = random_values(rows * columns, seed);
+  backend::DeviceBuffer buffer = backend.allocate(values.size() * sizeof(float)).or_throw();
+  backend.upload(std::as_bytes(std::span(values)), buffer.address());
   return buffer;
 }
 
-TensorView matrix_view(const Buffer& buffer, std::int64_t rows, std::int64_t columns) {
-  return TensorView(buffer.data(), DType::kF32, {rows, columns});
+backend::DeviceView matrix_view(const backend::DeviceBuffer& buffer, std::int64_t rows, std::int64_t columns) {
+  return buffer.view(rows, columns);
 }
 
 // Of tiny operands no more than this many are made; those may be found in a cache.

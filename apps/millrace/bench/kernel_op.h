@@ -28,7 +28,7 @@ struct KernelSizes {
   // A cache for keys and values: its pages, and whether those of a sequence lie in order or anywhere.
   struct Cache {
     std::string dtype, layout;  // as flags name them
-    backend::KvPageForm pages;
+    backend::KvFormat pages;
     bool scattered = false;
   };
   std::vector<Cache> caches;
@@ -64,8 +64,10 @@ struct KernelOp {
 std::span<const KernelOp> all_kernel_ops();  // generated
 
 // f32 [rows, columns] with normal-looking values that no kernel finds special.
-Buffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t columns, std::uint64_t seed);
-TensorView matrix_view(const Buffer& buffer, std::int64_t rows, std::int64_t columns);
+std::vector<float> random_values(std::int64_t n, std::uint64_t seed);
+backend::DeviceBuffer random_matrix(backend::Backend& backend, std::int64_t rows, std::int64_t columns,
+                                    std::uint64_t seed);
+backend::DeviceView matrix_view(const backend::DeviceBuffer& buffer, std::int64_t rows, std::int64_t columns);
 
 // Copies of `bytes` each that a case needs so that none is in the cache when its turn comes: 2 at least. Throws
 // LoadError (kResourceExhausted, naming `what`) if they do not fit.

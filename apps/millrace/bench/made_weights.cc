@@ -14,11 +14,14 @@ std::unique_ptr<backend::Linear> made_weight(const KernelContext& context, const
                      "shape asks for a weight of {}x{}: rows of {} have a multiple of {} values", shape.n, shape.k,
                      format.name, format.block_values);
   }
-  const Buffer values = random_matrix(context.backend, kDistinctRows, shape.k, 1);
+  if (format.pack == nullptr) {
+    throw_load_error(ErrorCode::kInvalidArgument, "format", "format {} can be read but not written", format.name);
+  }
+  const std::vector<float> values = random_values(kDistinctRows * shape.k, 1);
   const std::size_t row_bytes = format.row_bytes(shape.k);
   std::vector<std::byte> rows(row_bytes * kDistinctRows);
   for (std::int64_t r = 0; r < kDistinctRows; ++r) {
-    format.pack({values.as<float>() + r * shape.k, static_cast<std::size_t>(shape.k)},
+    format.pack({values.data() + r * shape.k, static_cast<std::size_t>(shape.k)},
                 rows.data() + static_cast<std::size_t>(r) * row_bytes);
   }
   backend::WeightSource source{

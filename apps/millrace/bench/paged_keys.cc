@@ -19,16 +19,16 @@ constexpr unsigned kScatterSeed = 1;
 PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, const KernelSizes::Cache& cache,
                      std::int64_t sequences, std::int64_t context_tokens)
     : cache_(cache), sequences_(sequences), tokens_(context_tokens) {
-  const backend::KvGeometry geometry{.dtype = cache.pages.dtype,
-                                     .kv_heads = sizes.kv_heads,
-                                     .head_dim = sizes.head_dim,
-                                     .block_tokens = cache.pages.block_tokens,
-                                     .layout = cache.pages.layout};
-  pages_per_sequence_ = (tokens_ + geometry.block_tokens - 1) / geometry.block_tokens;
+  const kv::KvNeed need{.kv_heads = sizes.kv_heads, .key_dim = sizes.head_dim, .value_dim = sizes.head_dim};
+  page_bytes_ = kv::group_layers(std::span(&need, 1), cache.pages).page_bytes(context.backend);
+  pages_per_sequence_ = (tokens_ + cache.pages.block_tokens - 1) / cache.pages.block_tokens;
   const std::int64_t pages = pages_per_sequence_ * sequences_;
-  layers_ = copies_of(context, static_cast<double>(geometry.page_bytes()) * static_cast<double>(pages), "context");
+  layers_ = copies_of(context, static_cast<double>(page_bytes_) * static_cast<double>(pages), "context");
   store_ = std::make_unique<kv::KvStore>(
-      kv::KvStore::create(context.backend, layers_, geometry, static_cast<std::int32_t>(pages)).or_throw());
+      kv::KvStore::create(context.backend,
+                          kv::group_layers(std::vector(static_cast<std::size_t>(layers_), need), cache.pages),
+                          static_cast<std::int32_t>(pages))
+          .or_throw());
   pages_.resize(static_cast<std::size_t>(pages));
   std::iota(pages_.begin(), pages_.end(), 0);
   if (cache.scattered) std::shuffle(pages_.begin(), pages_.end(), std::mt19937(kScatterSeed));
@@ -39,20 +39,20 @@ PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, con
 // the backend writes no others.
 void PagedKeys::fill(const KernelContext& context) {
   constexpr std::int64_t kHidden = 64;
-  const backend::KvGeometry& g = store_->geometry();
+  const backend::KvFormat g = store_->layer(0).format;
   const std::int64_t width = 3 * g.kv_heads * g.head_dim;
   const auto qkv =
       made_weight(context, *quant::find_format("f32"), {.n = width, .k = kHidden}, backend::MatmulPrecision::kF32);
-  const std::vector<float> norm(kHidden, 1.0f);
-  const Buffer x = random_matrix(context.backend, kRowsPerWrite, kHidden, 4);
-  const Buffer out = random_matrix(context.backend, kRowsPerWrite, width, 5);
+  const backend::DeviceVector norm = context.backend.make_vector(std::vector<float>(kHidden, 1.0f));
+  const backend::DeviceBuffer x = random_matrix(context.backend, kRowsPerWrite, kHidden, 4);
+  const backend::DeviceBuffer out = random_matrix(context.backend, kRowsPerWrite, width, 5);
   for (std::int64_t layer = 0; layer < layers_; ++layer) {
     for (std::int64_t s = 0; s < sequences_; ++s) {
       for (std::int64_t at = 0; at < tokens_; at += kRowsPerWrite) {
         const std::int64_t n = std::min(kRowsPerWrite, tokens_ - at);
         const backend::SequenceRows rows{.first_row = 0, .n_rows = n, .first_position = at, .pages = pages_of(s)};
         backend::AttentionInputs inputs;
-        inputs.norm.weight = norm.data();
+        inputs.norm.weight = norm.address();
         inputs.qkv = qkv.get();
         inputs.heads = g.kv_heads;
         inputs.sequences = std::span(&rows, 1);
@@ -82,8 +82,8 @@ backend::Arithmetic PagedKeys::arithmetic() const noexcept {
 }
 
 double PagedKeys::layer_bytes() const noexcept {
-  const backend::KvGeometry& g = store_->geometry();
-  return static_cast<double>(g.page_bytes()) / static_cast<double>(g.block_tokens) *
+  const backend::KvFormat g = store_->layer(0).format;
+  return static_cast<double>(page_bytes_) / static_cast<double>(g.block_tokens) *
          static_cast<double>(tokens_ * sequences_);
 }
 
@@ -113,7 +113,7 @@ KernelCase attention_case(const KernelSizes& sizes, const KernelContext& context
                           std::vector<backend::SequenceRows> sequences, double visible) {
   struct Operands {
     std::vector<backend::SequenceRows> sequences;
-    Buffer q, out;
+    backend::DeviceBuffer q, out;
   };
   const std::int64_t width = sizes.heads * sizes.head_dim;
   const std::int64_t rows = sequences.back().first_row + sequences.back().n_rows;

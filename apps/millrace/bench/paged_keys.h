@@ -29,6 +29,7 @@ class PagedKeys {
 
   KernelSizes::Cache cache_;
   std::int64_t sequences_, tokens_, pages_per_sequence_, layers_;
+  std::size_t page_bytes_ = 0;  // of a layer
   std::unique_ptr<kv::KvStore> store_;
   std::vector<std::int32_t> pages_;
   std::int64_t next_ = 0;

@@ -8,6 +8,9 @@
 
 namespace millrace::bench {
 
+// What row kernels take of memory that the backend of the processor has made.
+inline float* floats(const backend::DeviceBuffer& buffer) noexcept { return backend::cpu::pointer(buffer.address()); }
+
 // Kernels that stand inside the backend's operations, one row a call, rows split over a team: timed without what they
 // are fused with.
 class RowKernels {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/model_config.h"
+#include "checkpoint/generation_config.h"
 #include "decode/sampling_params.h"
 #include "decode/sequence_breakers.h"
 #include "text/tokenizer.h"

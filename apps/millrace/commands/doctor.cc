@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/cpu/probe.h"
+#include "backend/device_kind.h"
 #include "base/cpu.h"
 #include "base/cpu_quota.h"
 #include "cli.h"
@@ -141,6 +143,7 @@ std::string rate_text(double rate) { return rate > 0.0 ? fmt::format("{:.1f}", r
 void print_text(const Findings& f) {
   print_line("processor", f.cpu.model);
   print_line("features", f.cpu.features);
+  print_line("devices", fmt::format("{}", fmt::join(backend::device_names(), ", ")));
   print_line("kernels", f.chosen == f.best
                             ? std::string(to_string(f.chosen))
                             : fmt::format("{} (forced; best {})", to_string(f.chosen), to_string(f.best)));
@@ -171,6 +174,7 @@ void print_text(const Findings& f) {
 
 void print_json(const Findings& f) {
   nlohmann::ordered_json out;
+  out["devices"] = backend::device_names();
   out["cpu"] = {
       {"model", f.cpu.model},
       {"features", f.cpu.features},

@@ -8,7 +8,9 @@
 #include "command.h"
 #include "fact_lines.h"
 #include "loaded_model.h"
+#include "model/config/read_config.h"
 #include "model/memory_plan.h"
+#include "model/weights/checkpoint_weights.h"
 #include "printable.h"
 #include "progress.h"
 
@@ -20,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using checkpoint::Checkpoint;
 using checkpoint::RawTensor;
-using checkpoint::RopeScaling;
+using model::RopeScaling;
 
 struct InspectFlags {
   app::ModelFlags model;
@@ -49,12 +51,14 @@ Json describe_tensors(const Checkpoint& checkpoint) {
     std::uint64_t bytes = 0;
   };
   std::map<std::string_view, Count> counts;
-  for (const RawTensor& tensor : checkpoint.tensors) {
-    Count& count = counts[tensor.format->name];
+  const auto add = [&](std::string_view format, const RawTensor& tensor) {
+    Count& count = counts[format];
     ++count.tensors;
     count.values += tensor.shape.elements();
     count.bytes += tensor.bytes;
-  }
+  };
+  for (const RawTensor& tensor : checkpoint.tensors) add(tensor.format->name, tensor);
+  for (const checkpoint::IntegerTensor& integers : checkpoint.integers) add("integers", integers.tensor);
   Json formats = Json::array();
   for (const auto& [name, count] : counts) {
     formats.push_back({{"format", name}, {"tensors", count.tensors}, {"values", count.values}, {"bytes", count.bytes}});
@@ -65,6 +69,18 @@ Json describe_tensors(const Checkpoint& checkpoint) {
   return formats;
 }
 
+// Quantized matrices count as what they stand for, not as the scales and codes that they are made of.
+std::int64_t values_of_quantized(const Checkpoint& checkpoint) {
+  const model::CheckpointWeights weights(checkpoint);
+  std::int64_t total = 0;
+  for (const auto& matrix : weights.quantized_matrices()) total += matrix.rows * matrix.cols;
+  for (const auto& matrix : weights.plain_matrices()) total += matrix.rows * matrix.cols;
+  for (const RawTensor& tensor : checkpoint.tensors) {
+    if (tensor.shape.rank() != 2) total += tensor.shape.elements();
+  }
+  return total;
+}
+
 Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* spec) {
   std::int64_t total = 0;
   std::uint64_t bytes = 0;
@@ -72,13 +88,15 @@ Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* s
     total += tensor.shape.elements();
     bytes += tensor.bytes;
   }
+  for (const checkpoint::IntegerTensor& integers : checkpoint.integers) bytes += integers.tensor.bytes;
+  if (spec != nullptr && !checkpoint.integers.empty()) total = values_of_quantized(checkpoint);
   const RawTensor* embedding = spec == nullptr ? nullptr : checkpoint.find(spec->names.embedding + ".weight");
   return {{"total", total},
           {"without_embedding", embedding == nullptr ? Json(nullptr) : Json(total - embedding->shape.elements())},
           {"bytes", bytes}};
 }
 
-Json describe_shape(const checkpoint::ModelConfig& c) {
+Json describe_shape(const model::ModelConfig& c) {
   Json rope = {{"theta", c.rope_theta}, {"dimensions", c.rope_dim}, {"scaling", scaling_name(c.rope_scaling.kind)}};
   if (c.rope_scaling.kind != RopeScaling::Kind::kNone) {
     rope["factor"] = c.rope_scaling.factor;
@@ -113,16 +131,16 @@ Json describe_tokenizer(const text::Tokenizer* tokenizer) {
           {"adds_bos", tokenizer->adds_bos()}};
 }
 
-Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec, const app::ModelFlags& flags) {
-  const auto backend = backend::make_cpu_backend({.threads = 1, .isa = flags.cpu_isa}).or_throw();
+Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec, const app::ModelFlags& flags,
+                     const backend::Backend& backend) {
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
   const model::MemoryPlan plan = model::plan_memory(
-      checkpoint, spec, *backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
+      checkpoint, spec, backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-    per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype);
+    per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, backend);
   }
-  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8);
+  per_token["int8"] = model::kv_bytes_per_token(spec, DType::kI8, backend);
   return {{"kv_bytes_per_token", std::move(per_token)},
           {"kv_cache_dtype", flags.kv_cache_dtype},
           {"tokens", length},
@@ -134,13 +152,13 @@ Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec,
           {"available", cpu_info().memory_available_bytes}};
 }
 
-std::vector<std::string> find_warnings(const Checkpoint& checkpoint, const Json& memory) {
+std::vector<std::string> find_warnings(const Checkpoint& checkpoint, std::int64_t vocab_size, const Json& memory) {
   std::vector<std::string> warnings;
   if (checkpoint.tokenizer == nullptr) {
     warnings.push_back("no tokenizer: the model can be measured but not talked to");
-  } else if (checkpoint.tokenizer->vocab_size() > checkpoint.config.vocab_size) {
-    warnings.push_back(fmt::format("the tokenizer has {} tokens, the model {}", checkpoint.tokenizer->vocab_size(),
-                                   checkpoint.config.vocab_size));
+  } else if (checkpoint.tokenizer->vocab_size() > vocab_size) {
+    warnings.push_back(
+        fmt::format("the tokenizer has {} tokens, the model {}", checkpoint.tokenizer->vocab_size(), vocab_size));
   }
   if (checkpoint.chat_templates.empty()) warnings.push_back("no chat template: not a chat model");
   if (checkpoint.generation.eos_token_ids.empty()) warnings.push_back("no end token: answers end by length alone");
@@ -154,18 +172,20 @@ std::vector<std::string> find_warnings(const Checkpoint& checkpoint, const Json&
 }
 
 Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
-  auto spec = model::make_spec(checkpoint);
+  const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
+  const auto backend = flags.model.make_backend(1);
+  auto spec = model::make_spec(checkpoint, backend->limits());
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
   Json report = {{"path", checkpoint.path},
                  {"container", to_string(checkpoint.container)},
-                 {"name", checkpoint.config.name},
+                 {"name", checkpoint.name},
                  {"architecture", checkpoint.config.architecture},
                  {"family", spec ? Json(spec->family) : Json(nullptr)},
                  {"parameters", describe_parameters(checkpoint, spec ? &*spec : nullptr)},
                  {"formats", describe_tensors(checkpoint)},
-                 {"shape", describe_shape(checkpoint.config)},
+                 {"shape", describe_shape(config)},
                  {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
-                 {"memory", spec ? describe_memory(checkpoint, *spec, flags.model) : Json(nullptr)},
+                 {"memory", spec ? describe_memory(checkpoint, *spec, flags.model, *backend) : Json(nullptr)},
                  {"generation",
                   {{"temperature", or_null(g.temperature)},
                    {"top_p", or_null(g.top_p)},
@@ -175,7 +195,7 @@ Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
                    {"do_sample", or_null(g.do_sample)},
                    {"eos_token_ids", g.eos_token_ids}}},
                  {"chat_template", checkpoint.chat_templates.default_source()}};
-  std::vector<std::string> warnings = find_warnings(checkpoint, report["memory"]);
+  std::vector<std::string> warnings = find_warnings(checkpoint, config.vocab_size, report["memory"]);
   if (!spec) warnings.push_back(spec.error().message);
   report["warnings"] = warnings;
   if (flags.tensors) {

@@ -38,12 +38,11 @@ int perplexity(const PerplexityFlags& flags) {
   }
   const std::vector<std::int32_t> tokens = loaded.checkpoint->tokenizer->encode(text, false, false);
   const std::int64_t window = std::min(flags.window, transformer.max_length());
-  const auto geometry = transformer.kv_geometry(flags.model.kv_pages());
-  const auto pages = static_cast<std::int32_t>((window + geometry.block_tokens - 1) / geometry.block_tokens);
+  const kv::KvGroups groups = transformer.kv_groups(flags.model.kv_pages());
+  const auto pages = static_cast<std::int32_t>((window + groups.block_tokens - 1) / groups.block_tokens);
   kv::BlockPool pool(pages);
-  kv::BlockTable table(pool, geometry.block_tokens);
-  const auto layers = static_cast<std::int64_t>(transformer.spec().layers.size());
-  const kv::KvStore store = kv::KvStore::create(*loaded.backend, layers, geometry, pages).or_throw();
+  kv::BlockTable table(pool, groups.block_tokens);
+  const kv::KvStore store = kv::KvStore::create(*loaded.backend, groups, pages).or_throw();
   table.reserve(window);
   double total = 0.0, squares = 0.0;
   std::int64_t scored = 0;

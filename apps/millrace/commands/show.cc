@@ -12,6 +12,7 @@
 #include "hub/model_lookup.h"
 #include "hub_access.h"
 #include "loaded_model.h"
+#include "model/config/read_config.h"
 #include "printable.h"
 #include "progress.h"
 
@@ -48,6 +49,8 @@ Json describe_headers(const std::string& path) {
   const auto opened = fs::is_directory(path, ignored) ? checkpoint::read_huggingface(Env::system(), path, &tokenizer)
                                                       : checkpoint::read_gguf(Env::system(), path, &vocabulary);
   if (!opened) return {{"warning", opened.error().message}};
+  const auto config = model::read_model_config(**opened);
+  if (!config) return {{"warning", config.error().message}};
   std::map<std::string, std::uint64_t> formats;
   std::uint64_t parameters = 0;
   for (const checkpoint::RawTensor& tensor : (*opened)->tensors) {
@@ -57,7 +60,7 @@ Json describe_headers(const std::string& path) {
   }
   return {{"architecture", (*opened)->config.architecture},
           {"parameters", parameters},
-          {"context_length", (*opened)->config.context_length},
+          {"context_length", config->context_length},
           {"formats", formats}};
 }
 

@@ -67,7 +67,7 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
 std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine) {
   try {
     const auto checkpoint = open_model(flags.model, flags.hub);
-    const auto backend = backend::make_cpu_backend({.threads = 1, .isa = flags.cpu_isa}).or_throw();
+    const auto backend = flags.make_backend(1);
     const auto planned = [&](const checkpoint::Checkpoint& files, std::int64_t tokens) {
       const auto plan = model::plan_memory(files, model::make_spec(files).or_throw(), *backend,
                                            {.precision = flags.precision(), .kv = flags.kv_pages(), .length = tokens});
@@ -122,8 +122,8 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
   parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes_per_token());
-  parts.trained_length = loaded.checkpoint->config.context_length;
-  parts.hidden_size = loaded.checkpoint->config.hidden_size;
+  parts.trained_length = loaded.transformer->spec().context_length;
+  parts.hidden_size = loaded.transformer->spec().hidden_size;
   parts.foundation = std::move(foundation);
   return parts;
 }

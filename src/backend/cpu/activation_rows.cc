@@ -27,7 +27,7 @@ class Layout {
 }  // namespace
 
 ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept
-    : k_(weight.k()), rows_(rows) {
+    : k_(weight.k()), rows_(rows), columns_(weight.columns()) {
   Layout layout(memory);
   if (weight.wants(ActivationType::kF32)) f32_ = layout.take<float>(rows * k_);
   if (weight.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
@@ -36,6 +36,15 @@ ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, st
     if (weight.wants_remainder()) remainder_ = layout.take<Int8Group>(rows * (k_ / kGroup));
   }
   bytes_ = layout.used();
+}
+
+void ActivationRows::store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept {
+  if (columns_.empty()) return store(kernels, row, 0, x, k_);
+  float group[kGroup];
+  for (std::int64_t column = 0; column < k_; column += kGroup) {
+    for (std::int64_t i = 0; i < kGroup; ++i) group[i] = x[columns_[static_cast<std::size_t>(column + i)]];
+    store(kernels, row, column, group, kGroup);
+  }
 }
 
 void ActivationRows::store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,

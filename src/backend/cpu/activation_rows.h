@@ -35,8 +35,10 @@ class ActivationRows {
   std::size_t bytes() const noexcept { return bytes_; }
   std::int64_t rows() const noexcept { return rows_; }
 
-  // Converts n values of row `row`, from column `column` on: a multiple of kGroup unless it is the end of the row, as
-  // is n.
+  // Converts row `row` from x [k], its values put into the order of the weight's columns.
+  void store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept;
+  // For weights whose columns are in order. Converts n values of row `row`, from column `column` on: a multiple of
+  // kGroup unless it is the end of the row, as is n.
   void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
              std::int64_t n) const noexcept;
   // first_row is a multiple of kTileRows, or all rows are of one tile.
@@ -48,6 +50,7 @@ class ActivationRows {
   Activations int8_view(const Int8Group* groups, std::int64_t first_row, std::int64_t rows) const noexcept;
 
   std::int64_t k_, rows_;
+  std::span<const std::int32_t> columns_;  // of the weight; empty = in order
   std::size_t bytes_ = 0;
   float* f32_ = nullptr;  // null: no segment wants this type
   std::uint16_t* bf16_ = nullptr;

@@ -25,7 +25,7 @@ std::size_t attend_scratch_bytes(std::int64_t padded_dim) noexcept {
   return (static_cast<std::size_t>(kAttendRows) * row + kTileState + kCopies + kPadding + 63) / 64 * 64;
 }
 
-void AttentionPlan::prepare(const KernelSet& kernels, const AttendArgs& args, TensorView out, int workers) {
+void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args, TensorView out, int workers) {
   const KvGeometry& geometry = args.kv.geometry;
   DCHECK(args.heads / geometry.kv_heads <= kTaskRows && geometry.head_dim >= 1 && geometry.head_dim <= kMaxHeadDim);
   DCHECK(layout_of(geometry).fits(geometry.block_tokens));
@@ -69,7 +69,7 @@ void AttentionPlan::prepare(const KernelSet& kernels, const AttendArgs& args, Te
   });
 }
 
-void AttentionPlan::add_sequence(const AttendArgs& args, const SequenceRows& sequence, TensorView out,
+void AttentionPlan::add_sequence(const HostAttendArgs& args, const SequenceRows& sequence, TensorView out,
                                  std::int64_t heads_together) {
   const KvGeometry& geometry = args.kv.geometry;
   const std::int64_t group = args.heads / geometry.kv_heads;

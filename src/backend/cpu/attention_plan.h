@@ -15,7 +15,7 @@ namespace millrace::backend::cpu {
 class AttentionPlan {
  public:
   // For `workers` threads. Copies what it needs of args but for what they point to.
-  void prepare(const KernelSet& kernels, const AttendArgs& args, TensorView out, int workers);
+  void prepare(const KernelSet& kernels, const HostAttendArgs& args, TensorView out, int workers);
 
   std::int64_t tasks() const noexcept { return static_cast<std::int64_t>(tasks_.size()); }
   std::size_t partial_bytes() const noexcept { return partial_bytes_; }
@@ -36,7 +36,8 @@ class AttentionPlan {
     std::int64_t n_splits;
   };
 
-  void add_sequence(const AttendArgs& args, const SequenceRows& sequence, TensorView out, std::int64_t heads_together);
+  void add_sequence(const HostAttendArgs& args, const SequenceRows& sequence, TensorView out,
+                    std::int64_t heads_together);
   void add_rows(const AttendRows& rows, bool by_splits);
   void merge(const Group& group, const float* partials) const noexcept;
 

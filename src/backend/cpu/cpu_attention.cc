@@ -5,12 +5,13 @@
 
 namespace millrace::backend::cpu {
 
-void CpuBackend::attend(const AttendArgs& args, TensorView out) {
+void CpuBackend::attend(const AttendArgs& args, DeviceView out) {
+  const HostAttendArgs host = on_host(args);
   if (plans_used_ == plans_.size()) plans_.emplace_back();
   AttentionPlan* plan = &plans_[plans_used_++];
-  plan->prepare(kernels_, args, out, threads());
+  plan->prepare(kernels_, host, on_host(out), threads());
   partials_.reserve(plan->partial_bytes());
-  reserve_workers(attend_scratch_bytes(args.kv.geometry.padded_dim()));
+  reserve_workers(attend_scratch_bytes(host.kv.geometry.padded_dim()));
   program_->add_tasks(plan->tasks(), [=, this](std::int64_t task, int worker) {
     plan->run(task, partials_.as<float>(), memory_of(worker));
   });

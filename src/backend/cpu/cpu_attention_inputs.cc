@@ -20,14 +20,14 @@ void write_token(const KvWriter& writer, std::span<const SequenceRows> sequences
 
 }  // namespace
 
-void CpuBackend::finish_head(const AttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
+void CpuBackend::finish_head(const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
                              TensorView qkv) const noexcept {
   const KvGeometry& geometry = inputs.kv.geometry;
   const std::int64_t head_dim = geometry.head_dim, group = inputs.heads / geometry.kv_heads;
   float* q = qkv.row(row) + kv_head * group * head_dim;
   float* k = qkv.row(row) + (inputs.heads + kv_head) * head_dim;
   const float* v = k + geometry.kv_heads * head_dim;
-  const auto place = [&](const std::optional<Norm>& norm, float* head) {
+  const auto place = [&](const std::optional<HostNorm>& norm, float* head) {
     if (norm) normalise(kernels_, *norm, head, head_dim, head);
     if (inputs.cos_sin != nullptr) kernels_.rope(head, inputs.rotated, inputs.cos_sin + row * inputs.rotated);
   };
@@ -36,7 +36,9 @@ void CpuBackend::finish_head(const AttentionInputs& inputs, std::int64_t row, st
   write_token(KvWriter(kernels_, inputs.kv), inputs.sequences, row, kv_head, k, v);
 }
 
-void CpuBackend::project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) {
+void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView from, DeviceView to) {
+  const HostAttentionInputs inputs = on_host(of_device);
+  const TensorView x = on_host(from), qkv = on_host(to);
   const auto& weight = static_cast<const PackedLinear&>(*inputs.qkv);
   const std::int64_t rows = x.rows(), kv_heads = inputs.kv.geometry.kv_heads;
   DCHECK(x.cols() == weight.k() && qkv.cols() == weight.n() && qkv.rows() == rows);

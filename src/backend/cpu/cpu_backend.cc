@@ -6,19 +6,17 @@
 #include "base/check.h"
 #include "base/cpu_quota.h"
 
-namespace millrace::backend {
+namespace millrace::backend::cpu {
 
-Result<std::unique_ptr<Backend>> make_cpu_backend(const CpuConfig& config) {
+Result<std::unique_ptr<Backend>> make_cpu_backend(const BackendConfig& config) {
   const auto isa = choose_isa(config.isa);
   if (!isa) return isa.error();
   if (config.threads < 0 || config.threads > 1024) {
     return make_error(ErrorCode::kInvalidArgument, "threads", "threads is {}, must be 0 (all) to 1024", config.threads);
   }
   const int threads = config.threads > 0 ? config.threads : usable_threads();
-  return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads, *isa, config.packed_cache));
+  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(threads, *isa, config.packed_cache));
 }
-
-namespace cpu {
 
 CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache)
     : kernels_(select_kernels(isa)),
@@ -66,26 +64,4 @@ std::size_t CpuBackend::packed_bytes(const quant::QuantFormat& format, std::int6
   return PackedLinear::bytes(kernels_, format, rows, cols, precision);
 }
 
-void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) {
-  const auto* packed = static_cast<const PackedLinear*>(&weight);
-  if (accumulate) reserve_workers(row_bytes(out.cols()));
-  program_->add_split(static_cast<std::int64_t>(ids.size()), 1,
-                      [=, this](std::int64_t begin, std::int64_t end, int worker) {
-                        for (std::int64_t t = begin; t < end; ++t) {
-                          float* row = accumulate ? normed_row(worker) : out.row(t);
-                          packed->unpack_row(ids[static_cast<std::size_t>(t)], row);
-                          if (accumulate) kernels_.add(row, out.cols(), out.row(t));
-                        }
-                      });
-}
-
-void CpuBackend::norm(const Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) {
-  program_->add_split(static_cast<std::int64_t>(rows.size()), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      normalise(kernels_, norm, x.row(rows[static_cast<std::size_t>(i)]), x.cols(), out.row(i));
-    }
-  });
-}
-
-}  // namespace cpu
-}  // namespace millrace::backend
+}  // namespace millrace::backend::cpu

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/device_kind.h"
 #include "backend/cpu/activation_rows.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/row_source.h"
@@ -26,18 +27,32 @@ class CpuBackend final : public Backend {
 
   std::string description() const override;
   int threads() const noexcept override { return team_.size(); }
-  Result<Buffer> allocate(std::size_t bytes) override { return Buffer::allocate(bytes); }
+  Limits limits() const noexcept override;
+  Result<DeviceBuffer> allocate(std::size_t bytes) override;
+  void upload(std::span<const std::byte> from, DeviceAddress to) override;
+  void download(DeviceAddress from, std::span<std::byte> out) override;
+  void copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) override;
+  HostView host_view(const DeviceView& results) override;
+  std::size_t kv_page_bytes(const KvFormat& format) const noexcept override;
+  Result<void> check_kv_format(const KvFormat& format) const override;
   std::unique_ptr<Linear> make_linear(std::vector<WeightSource> sources, MatmulPrecision precision) override;
   void finish_loading() override;
   std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                            MatmulPrecision precision) const override;
   std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept override;
-  void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, TensorView out) override;
-  void norm(const Norm& norm, std::span<const std::int64_t> rows, TensorView x, TensorView out) override;
-  void linear(const Linear& weight, const LinearOptions& options, TensorView x, TensorView out) override;
-  void project_attention(const AttentionInputs& inputs, TensorView x, TensorView qkv) override;
-  void attend(const AttendArgs& args, TensorView out) override;
-  void mlp(const Mlp& mlp, TensorView x) override;
+  void gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView out) override;
+  void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) override;
+  void linear(const Linear& weight, const LinearOptions& options, DeviceView x, DeviceView out) override;
+  void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) override;
+  void attend(const AttendArgs& args, DeviceView out) override;
+  void mlp(const Mlp& mlp, DeviceView x) override;
+  void add_activated(Activation activation, DeviceView y, DeviceView x) override;
+  void add(DeviceView x, DeviceView out) override;
+  void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) override;
+  void load_rows(DeviceView table, std::span<const std::int64_t> slots, DeviceView out) override;
+  void store_rows(DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
+                  DeviceView table) override;
+  void all_gather(DeviceView own, DeviceView all) override;
   void synchronize() override;
 
  private:
@@ -64,11 +79,11 @@ class CpuBackend final : public Backend {
                         TensorView out);
   void multiply_rows(const RowSource& source, const PackedLinear& weight, const float* bias, bool accumulate,
                      TensorView out, std::int64_t first, std::int64_t rows, int worker) const noexcept;
-  void finish_head(const AttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
+  void finish_head(const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
                    TensorView qkv) const noexcept;
-  void mlp_blocks(const Mlp& mlp, TensorView x, std::int64_t block);
+  void mlp_blocks(const HostMlp& mlp, TensorView x, std::int64_t block);
   // Panels [first, last) of the hidden layer, for `rows` rows. `chunk`: room for a few columns of each.
-  void activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
+  void activate_columns(const HostMlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
                         std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept;
 
   KernelSet kernels_;
@@ -87,5 +102,8 @@ class CpuBackend final : public Backend {
   std::size_t plans_used_ = 0;
   WorkerTeam team_;  // last: its threads end before the programs that one may still be walking through
 };
+
+// The backend of the processor. kInvalidArgument for an instruction set this processor has not.
+Result<std::unique_ptr<Backend>> make_cpu_backend(const BackendConfig& config);
 
 }  // namespace millrace::backend::cpu

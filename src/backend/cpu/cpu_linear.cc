@@ -69,13 +69,14 @@ void CpuBackend::reserve_blocks(const PackedLinear& weight, std::int64_t block) 
   reserve_workers(row_bytes(weight.k()) + ActivationRows(weight, block, nullptr).bytes());
 }
 
-void CpuBackend::linear(const Linear& linear, const LinearOptions& options, TensorView x, TensorView out) {
+void CpuBackend::linear(const Linear& linear, const LinearOptions& options, DeviceView from, DeviceView to) {
+  const TensorView x = on_host(from), out = on_host(to);
   const auto& weight = static_cast<const PackedLinear&>(linear);
-  const RowSource source(x, options.norm, options.rows);
+  const RowSource source(x, on_host(options.norm), options.rows);
   const std::int64_t rows = source.rows();
   DCHECK(x.cols() == weight.k() && out.cols() == weight.n() && rows == out.rows());
   if (rows == 0) return;
-  const float* bias = options.bias;
+  const float* bias = pointer(options.bias);
   const bool accumulate = options.accumulate;
   const std::int64_t block = row_block(rows, threads());
   if (block == 0) return multiply_columns(source, weight, bias, accumulate, out);

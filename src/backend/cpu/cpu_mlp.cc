@@ -37,8 +37,9 @@ std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, 
          static_cast<std::size_t>(threads()) * std::max(chunk_bytes(1), chunk_bytes(of_one));
 }
 
-void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
-                                  std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept {
+void CpuBackend::activate_columns(const HostMlp& mlp, std::int64_t first, std::int64_t last,
+                                  const ActivationRows& input, std::int64_t rows, const ActivationRows& hidden,
+                                  float* chunk) const noexcept {
   const PackedLinear& up = packed(mlp.up);
   const std::int64_t width = packed(mlp.down).k();
   const std::int64_t gate_panels = mlp.gated ? up.panels() / 2 : 0;
@@ -61,7 +62,9 @@ void CpuBackend::activate_columns(const Mlp& mlp, std::int64_t first, std::int64
   }
 }
 
-void CpuBackend::mlp(const Mlp& mlp, TensorView x) {
+void CpuBackend::mlp(const Mlp& of_device, DeviceView residual) {
+  const HostMlp mlp = on_host(of_device);
+  const TensorView x = on_host(residual);
   const std::int64_t rows = x.rows();
   const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
   DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == x.cols());
@@ -87,7 +90,7 @@ void CpuBackend::mlp(const Mlp& mlp, TensorView x) {
   });
 }
 
-void CpuBackend::mlp_blocks(const Mlp& mlp, TensorView x, std::int64_t block) {
+void CpuBackend::mlp_blocks(const HostMlp& mlp, TensorView x, std::int64_t block) {
   const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
   const std::size_t input_at = row_bytes(up.k());
   const std::size_t hidden_at = input_at + ActivationRows(up, block, nullptr).bytes();

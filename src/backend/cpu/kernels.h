@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/host_operands.h"
 #include "backend/cpu/kv_layout.h"
 #include "base/cpu.h"
 
@@ -101,7 +102,7 @@ struct AttendRows {
   std::int64_t window;
   float scale;
   const std::int32_t* pages;
-  KvPages kv;
+  HostKvPages kv;
   decltype(KvLayout::gather) gather;  // of the pages' layout
   // Only keys of splits [first_split, last_split) are visited. When `partials` is set, the state of each visited split
   // of each row goes there instead of `out`: [split][kv head][row][2 + P] as (max, sum, unnormalised output).

@@ -1,7 +1,10 @@
 #include "backend/cpu/kv_layout.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+
+#include "backend/device_kind.h"
 
 namespace millrace::backend::cpu {
 
@@ -32,7 +35,7 @@ const KvLayout* find_kv_layout(std::string_view name) noexcept {
   return nullptr;
 }
 
-Result<KvPageForm> choose_pages(DType dtype, std::string_view name, std::int64_t block_tokens) {
+Result<KvFormat> choose_pages(DType dtype, std::string_view name, std::int64_t block_tokens) {
   const KvLayout* layout = find_kv_layout(name);
   if (layout == nullptr) {
     std::string known;
@@ -45,7 +48,14 @@ Result<KvPageForm> choose_pages(DType dtype, std::string_view name, std::int64_t
                       "block-size is {}: pages of kv-layout {} have {} tokens, {} at most", block_tokens, layout->name,
                       layout->block_sizes, kMaxBlockTokens);
   }
-  return KvPageForm{.dtype = dtype, .block_tokens = block_tokens, .layout = layout};
+  return KvFormat{.dtype = dtype, .block_tokens = block_tokens, .layout = layout->name};
+}
+
+Result<void> check_pages(const KvFormat& format) {
+  const std::string_view layout = format.layout.empty() ? "paged32" : format.layout;
+  const auto chosen = choose_pages(format.dtype, layout, std::max<std::int64_t>(format.block_tokens, 1));
+  if (!chosen) return chosen.error();
+  return {};
 }
 
 const KvLayout& layout_of(const KvGeometry& geometry) noexcept {

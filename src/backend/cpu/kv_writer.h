@@ -10,7 +10,7 @@ namespace millrace::backend::cpu {
 // Stores keys and values into the pages of one layer.
 class KvWriter {
  public:
-  KvWriter(const KernelSet& kernels, const KvPages& kv) noexcept
+  KvWriter(const KernelSet& kernels, const HostKvPages& kv) noexcept
       : kernels_(kernels), kv_(kv), layout_(layout_of(kv.geometry)) {}
 
   // Key and value [D] of one head at a position of a sequence. Different heads and positions from different threads.
@@ -21,7 +21,7 @@ class KvWriter {
   float convert(const float* x, std::byte* to) const noexcept;  // [D] to [P] elements; returns the scale of i8
 
   const KernelSet& kernels_;
-  KvPages kv_;
+  HostKvPages kv_;
   const KvLayout& layout_;
 };
 

@@ -87,7 +87,7 @@ struct Weight {
       do {
         std::generate_n(to, format.block_bytes, [&] { return static_cast<std::byte>(random()); });
         format.unpack(to, block);
-      } while (!std::all_of(block.begin(), block.end(), [](float v) { return std::fabs(v) < 100.0f; }));
+      } while (!std::all_of(block.begin(), block.end(), [](float v) { return std::fabs(v) < 1.0f; }));
     }
   }
   void add_affine_magnitude() {

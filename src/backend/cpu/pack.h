@@ -29,6 +29,7 @@ void unpack_raw_row(const quant::QuantFormat& format, const std::byte* panel, in
 
 // A format with an AffineForm is one run of bytes a block, in the order in which a kernel reads them:
 //   [f16 scale x 16][f16 min x 16]                           the block's, of 16 rows
+//   or [f16 scale x 16][int8 zero point x 16]
 //   per group of 32 values, if scales are products:
 //   [sub-scales][sub-mins]                                    a byte each of 16 rows, a run of 16 for every scale group
 //   [codes]
@@ -47,7 +48,8 @@ constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
 }
 // Of a block: its f16 scales and mins.
 constexpr std::size_t header_bytes(const quant::AffineForm& form) noexcept {
-  return static_cast<std::size_t>(kPanelRows * 2) * (form.has_min ? 2 : 1);
+  const int bytes_of_row = 2 + (form.has_min ? 2 : 0) + (form.zero_points ? 1 : 0);
+  return static_cast<std::size_t>(kPanelRows * bytes_of_row);
 }
 // Of a group: its sub-scales and sub-mins.
 constexpr std::size_t sub_scale_bytes(const quant::AffineForm& form) noexcept {

@@ -82,6 +82,10 @@ std::byte* put_header(const AffineForm& form, const AffineBlock* rows, std::byte
   std::array<std::uint16_t, kPanelRows> halves;
   for (int r = 0; r < kPanelRows; ++r) halves[r] = rows[r].scale;
   std::memcpy(out, halves.data(), sizeof halves);
+  if (form.zero_points) {
+    for (int r = 0; r < kPanelRows; ++r) out[sizeof halves + r] = static_cast<std::byte>(rows[r].zero_point);
+    return out + header_bytes(form);
+  }
   if (!form.has_min) return out + sizeof halves;
   for (int r = 0; r < kPanelRows; ++r) halves[r] = rows[r].min;
   std::memcpy(out + sizeof halves, halves.data(), sizeof halves);
@@ -111,6 +115,7 @@ void read_block(const quant::QuantFormat& format, const std::byte* in, int row, 
   const AffineForm& form = format.affine;
   std::memcpy(&out.scale, in + 2 * row, 2);
   if (form.has_min) std::memcpy(&out.min, in + 2 * (kPanelRows + row), 2);
+  if (form.zero_points) out.zero_point = static_cast<std::int8_t>(in[2 * kPanelRows + row]);
   const auto* group = reinterpret_cast<const std::uint8_t*>(in + header_bytes(form));
   const int scales = kGroup / form.scale_group;
   for (int g = 0; g < format.block_values / kGroup; ++g, group += group_bytes(form)) {
@@ -157,7 +162,7 @@ void unpack_affine_row(const quant::QuantFormat& format, const std::byte* panel,
     for (int i = 0; i < format.block_values; ++i, ++out) {
       const int s = i / form.scale_group;
       const float value = form.scale(block, s) * static_cast<float>(form.steps(block.codes[i]));
-      *out = form.has_min ? value + form.min(block, s) : value;
+      *out = form.has_min || form.zero_points ? value + form.min(block, s) : value;
     }
   }
 }

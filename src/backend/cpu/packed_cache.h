@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "backend/backend.h"
+#include "backend/device_kind.h"
 #include "base/env.h"
 #include "base/output_file.h"
 #include "base/worker_team.h"

@@ -36,9 +36,15 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     : isa_(kernels.isa) {
   CHECK(!sources.empty());
   k_ = sources.front().cols;
+  columns_ = sources.front().columns;
   std::size_t total = 0;
   for (const WeightSource& source : sources) {
     CHECK_EQ(source.cols, k_);
+    if (source.columns != columns_) {
+      throw_load_error(ErrorCode::kUnsupported, source.name,
+                       "'{}' takes its inputs in another order than '{}': not supported", source.name,
+                       sources.front().name);
+    }
     const LinearKernel& kernel = choose_kernel(kernels, *source.format, k_, precision);
     segments_.push_back(
         {source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_), total});
@@ -202,6 +208,9 @@ void PackedLinear::unpack_row(std::int64_t row, float* out) const {
     if (local < 0 || local >= segment.rows) continue;
     segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows),
                                static_cast<int>(local % kPanelRows), k_, out);
+    if (columns_.empty()) return;
+    const std::vector<float> stored(out, out + k_);
+    for (std::size_t j = 0; j < stored.size(); ++j) out[columns_[j]] = stored[j];
     return;
   }
   CHECK(false && "row out of range");

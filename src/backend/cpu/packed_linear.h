@@ -57,6 +57,8 @@ class PackedLinear final : public Linear {
 
   // Panels are counted over all segments.
   std::int64_t panels() const noexcept { return panels_; }
+  // Which value of x the columns are multiplied with (WeightSource::columns); empty = in order.
+  std::span<const std::int32_t> columns() const noexcept { return columns_; }
   // The first output column of a panel. At panels(): n.
   std::int64_t column(std::int64_t panel) const noexcept;
   struct Product {
@@ -91,6 +93,7 @@ class PackedLinear final : public Linear {
   std::unique_ptr<Counts[]> census_;  // one a segment, while it is taken
   unsigned activation_types_ = 0;     // a bit each
   std::vector<Segment> segments_;
+  std::vector<std::int32_t> columns_;
   Isa isa_;
   WeightArena::Slice memory_;
 };

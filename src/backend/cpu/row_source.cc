@@ -2,7 +2,7 @@
 
 namespace millrace::backend::cpu {
 
-void normalise(const KernelSet& kernels, const Norm& norm, const float* x, std::int64_t n, float* out) noexcept {
+void normalise(const KernelSet& kernels, const HostNorm& norm, const float* x, std::int64_t n, float* out) noexcept {
   if (norm.kind == NormKind::kRms) {
     kernels.rms_norm(x, n, norm.weight, norm.eps, out);
   } else {
@@ -17,7 +17,7 @@ void RowSource::store_row(const KernelSet& kernels, std::int64_t row, const Acti
     normalise(kernels, norm_, x, x_.cols(), normed);
     x = normed;
   }
-  to.store(kernels, to_row, 0, x, x_.cols());
+  to.store_row(kernels, to_row, x);
 }
 
 void RowSource::store(const KernelSet& kernels, std::int64_t first, std::int64_t count, const ActivationRows& to,

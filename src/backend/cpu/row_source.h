@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "backend/backend.h"
+#include "backend/cpu/host_operands.h"
 #include "backend/cpu/activation_rows.h"
 #include "backend/cpu/kernels.h"
 
@@ -12,8 +12,8 @@ namespace millrace::backend::cpu {
 // The rows of x that a product takes, and what is done to each before: nothing or a norm. Copied into phases.
 class RowSource {
  public:
-  RowSource(TensorView x, const std::optional<Norm>& norm, std::span<const std::int64_t> chosen = {})
-      : x_(x), norm_(norm.value_or(Norm{})), chosen_(chosen) {}
+  RowSource(TensorView x, const std::optional<HostNorm>& norm, std::span<const std::int64_t> chosen = {})
+      : x_(x), norm_(norm.value_or(HostNorm{})), chosen_(chosen) {}
 
   std::int64_t rows() const noexcept { return chosen_.empty() ? x_.rows() : static_cast<std::int64_t>(chosen_.size()); }
   // Converts rows [first, first + count) to rows [0, count) of `to`, through `normed` [k].
@@ -25,11 +25,11 @@ class RowSource {
 
  private:
   TensorView x_;
-  Norm norm_;  // without a weight: none
+  HostNorm norm_;  // without a weight: none
   std::span<const std::int64_t> chosen_;
 };
 
 // out [n] = norm(x [n]); they may be the same.
-void normalise(const KernelSet& kernels, const Norm& norm, const float* x, std::int64_t n, float* out) noexcept;
+void normalise(const KernelSet& kernels, const HostNorm& norm, const float* x, std::int64_t n, float* out) noexcept;
 
 }  // namespace millrace::backend::cpu

@@ -92,8 +92,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
     return make_error(ErrorCode::kInvalidArgument, "spec-model",
                       "the draft model has a vocabulary of {} tokens, the model one of {}", own, targets);
   }
-  auto store = kv::KvStore::create(*place.backend, std::ssize(options.model->spec().layers),
-                                   options.model->kv_geometry(place.form), place.pages);
+  auto store = kv::KvStore::create(*place.backend, options.model->kv_groups(place.form), place.pages);
   if (!store) return store.error();
   return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(place, options.model, *std::move(store)));
 } catch (const LoadError& failure) {
@@ -102,7 +101,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 
 Result<std::size_t> page_bytes(const DrafterOptions& options) {
   if (!options.model) return std::size_t{0};  // make() says what is wrong
-  return options.model->kv_geometry(options.place.form).page_bytes() * options.model->spec().layers.size();
+  return options.model->kv_groups(options.place.form).page_bytes(*options.place.backend);
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 // the next of the states that the target's head sees. EAGLE-3's sees three streams of the target, makes states of its
 // own, and has a head for the vocabulary's likelier part: token = row + d2t[row].
 
-#include "checkpoint/hf_config.h"
 #include "draft/heads/feature_drafter.h"
 #include "draft/heads/head_files.h"
+#include "model/config/read_config.h"
+#include "model/llama_spec.h"
 
 namespace millrace::draft::drafters {
 namespace {
@@ -12,18 +13,12 @@ namespace {
 using checkpoint::Checkpoint;
 using checkpoint::JsonFields;
 
-model::WeightNames layer_names(const std::string& layer) {
-  model::WeightNames names;
-  names.q = layer + "self_attn.q_proj";
-  names.k = layer + "self_attn.k_proj";
-  names.v = layer + "self_attn.v_proj";
-  names.o = layer + "self_attn.o_proj";
-  names.mlp_norm = layer + "post_attention_layernorm";
-  names.gate = layer + "mlp.gate_proj";
-  names.up = layer + "mlp.up_proj";
-  names.down = layer + "mlp.down_proj";
-  names.ignored = {"*.rotary_emb.inv_freq"};
-  return names;
+// The layer's own weights; it has no norm in front of attention. Norms and products beside it are named by the caller.
+void name_layer(model::ModelSpec& spec, const std::string& layer) {
+  spec.names = {};
+  spec.names.ignored = {"*.rotary_emb.inv_freq"};
+  model::name_llama_layer(spec.layers[0], layer);
+  spec.layers[0].get<model::AttentionParams>().names.norm.clear();
 }
 
 // Of the layer: what speculators' files nest, or the whole.
@@ -37,7 +32,7 @@ std::string layer_config(const HeadFiles& files) {
 
 FeatureHeadSpec layer_spec(const HeadFiles& files, const model::ModelSpec& target) {
   FeatureHeadSpec spec;
-  const auto config = checkpoint::parse_hf_config(files.config_file, layer_config(files));
+  const auto config = model::parse_hf_config(files.config_file, layer_config(files));
   if (config.n_layers != 1) {
     files.fields().unsupported("num_hidden_layers",
                                fmt::format("{} is not supported, only heads of one layer", config.n_layers));
@@ -62,7 +57,7 @@ std::string optional(const HeadFiles& files, const std::string& name) {
 FeatureHeadSpec eagle1(const HeadFiles& files, const model::ModelSpec& target) {
   const std::string prefix = prefix_of(files);
   FeatureHeadSpec spec = layer_spec(files, target);
-  spec.model.names = layer_names(prefix + "layers.0.");
+  name_layer(spec.model, prefix + "layers.0.");
   spec.model.names.embedding = optional(files, prefix + "embed_tokens");
   spec.model.names.head = optional(files, "lm_head");
   spec.head_rows = target.vocab_size;
@@ -122,7 +117,7 @@ std::vector<std::int32_t> head_tokens(const HeadFiles& files, std::int64_t rows,
 FeatureHeadSpec eagle3(const HeadFiles& files, const model::ModelSpec& target, const std::string& layer) {
   const std::string prefix = prefix_of(files);
   FeatureHeadSpec spec = layer_spec(files, target);
-  spec.model.names = layer_names(layer);
+  name_layer(spec.model, layer);
   spec.model.names.final_norm = prefix + "norm";
   spec.model.names.embedding = optional(files, prefix + "embed_tokens");
   spec.model.names.head = "lm_head";
@@ -164,7 +159,7 @@ Result<std::size_t> weight_bytes(const DrafterOptions& options) { return head_we
 Result<std::size_t> page_bytes(const DrafterOptions& options) try {
   if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
   const HeadFiles files = open_head_files(Env::system(), options.heads);
-  return feature_page_bytes(spec_of(files, options.place.target->spec()), options.place.form);
+  return feature_page_bytes(spec_of(files, options.place.target->spec()), options.place);
 } catch (const LoadError& failure) {
   return failure.error();
 }

@@ -2,7 +2,6 @@
 // Head j is some residual blocks, x + silu(W x + b), and a product with a matrix of the vocabulary.
 
 #include <algorithm>
-#include <cmath>
 
 #include "checkpoint/weight_files.h"
 #include "draft/draft_rounds.h"
@@ -18,7 +17,7 @@ constexpr std::int64_t kMaxBlocks = 64;  // of a head
 
 struct Block {
   std::unique_ptr<backend::Linear> weight;  // [E, E]
-  std::vector<float> bias;                  // [E], or empty
+  backend::DeviceVector bias;               // [E], or empty
 };
 struct Head {
   std::vector<Block> blocks;
@@ -68,7 +67,8 @@ class Heads {
       for (std::int64_t b = 0; b < blocks; ++b) {
         const std::string name = name_of(naming->block, h, b);
         head.blocks.push_back({linear(name, spec_.hidden_size), {}});
-        if (loader_.has(name + ".bias")) head.blocks.back().bias = loader_.vector(name + ".bias", spec_.hidden_size);
+        if (!loader_.has(name + ".bias")) continue;
+        head.blocks.back().bias = place_.backend->make_vector(loader_.vector(name + ".bias", spec_.hidden_size));
       }
       head.logits = linear(name_of(naming->logits, h, blocks), spec_.vocab_size);
     }
@@ -143,20 +143,22 @@ class Medusa final : public Drafter {
   TensorView logits(const model::BatchInput& input, std::int64_t head) {
     const Head& one = heads_[static_cast<std::size_t>(head)];
     const std::int64_t n = std::ssize(input.sequences);
-    const TensorView x = x_.get(n, width_), y = y_.get(n, width_);
-    for (std::int64_t i = 0; i < n; ++i) {
-      const backend::SequenceRows& sequence = input.sequences[static_cast<std::size_t>(i)];
-      states_->read(sequence.pages, sequence.first_position - head, x.row(i));
+    const backend::DeviceView x = x_.get(n, width_), y = y_.get(n, width_);
+    host_logits_.release();
+    slots_.clear();
+    for (const backend::SequenceRows& sequence : input.sequences) {
+      slots_.push_back(states_->slot(sequence.pages, sequence.first_position - head));
     }
+    states_->read(slots_, x);
     for (const Block& block : one.blocks) {
-      backend_.linear(*block.weight, {.bias = block.bias.empty() ? nullptr : block.bias.data()}, x, y);
-      backend_.synchronize();
-      for (std::int64_t i = 0; i < n * width_; ++i) x.row(0)[i] += y.row(0)[i] / (1.0f + std::exp(-y.row(0)[i]));
+      backend_.linear(*block.weight, {.bias = block.bias.address()}, x, y);
+      backend_.add_activated(backend::Activation::kSilu, y, x);
     }
-    const TensorView out = logits_.get(n, one.logits->n());
+    const backend::DeviceView out = logits_.get(n, one.logits->n());
     backend_.linear(*one.logits, {}, x, out);
     backend_.synchronize();
-    return out;
+    host_logits_ = backend_.host_view(out);
+    return host_logits_.view();
   }
 
   backend::Backend& backend_;
@@ -164,8 +166,9 @@ class Medusa final : public Drafter {
   std::vector<Head> heads_;
   std::unique_ptr<StatePages> states_;
   DraftRounds rounds_;
-  std::vector<std::int64_t> computed_;
+  std::vector<std::int64_t> computed_, slots_;
   RowBuffer x_, y_, logits_;
+  backend::HostView host_logits_;  // of the last round
 };
 
 Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {

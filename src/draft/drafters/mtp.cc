@@ -2,6 +2,7 @@
 // to make of a state and the next token the state behind that. Of several the first is used, again and again.
 
 #include "draft/heads/feature_drafter.h"
+#include "model/llama_spec.h"
 #include "model/weight_loader.h"
 
 namespace millrace::draft::drafters {
@@ -32,22 +33,13 @@ FeatureHeadSpec spec_of(const Naming& naming, const model::ModelSpec& target) {
   FeatureHeadSpec spec;
   spec.model = target;
   spec.model.layers.resize(1);
+  model::name_llama_layer(spec.model.layers[0],
+                          WeightLoader::layer_name(std::string(naming.layer), std::ssize(target.layers)));
   model::WeightNames& names = spec.model.names;
   names = {};
   names.embedding = name(naming.embedding);
   names.head = name(naming.head);
   names.final_norm = name(naming.final_norm);
-  names.attention_norm = name("input_layernorm");
-  names.q = name("self_attn.q_proj");
-  names.k = name("self_attn.k_proj");
-  names.v = name("self_attn.v_proj");
-  names.o = name("self_attn.o_proj");
-  names.q_norm = name("self_attn.q_norm");
-  names.k_norm = name("self_attn.k_norm");
-  names.mlp_norm = name("post_attention_layernorm");
-  names.gate = name("mlp.gate_proj");
-  names.up = name("mlp.up_proj");
-  names.down = name("mlp.down_proj");
   names.ignored = {"*"};  // the target itself
   spec.head_rows = target.vocab_size;
   spec.token_norm = name(naming.token_norm);
@@ -80,7 +72,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 
 // The same for all families: the layer is of the target's dimensions.
 Result<std::size_t> page_bytes(const DrafterOptions& options) {
-  return feature_page_bytes(spec_of(kNamings[0], options.place.target->spec()), options.place.form);
+  return feature_page_bytes(spec_of(kNamings[0], options.place.target->spec()), options.place);
 }
 
 }  // namespace

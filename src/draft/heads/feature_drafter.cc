@@ -109,14 +109,15 @@ class FeatureDrafter final : public Drafter, public kv::PageFollower {
 
 }  // namespace
 
-std::size_t feature_page_bytes(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept {
-  return StatePages::page_bytes(form, spec.model.hidden_size) + kv_geometry(spec, form).page_bytes();
+std::size_t feature_page_bytes(const FeatureHeadSpec& spec, const DraftPlace& place) {
+  return StatePages::page_bytes(place.form, spec.model.hidden_size) +
+         kv_groups(spec, place.form).page_bytes(*place.backend);
 }
 
 Result<std::unique_ptr<Drafter>> make_feature_drafter(const DraftPlace& place, std::unique_ptr<FeatureHead> head) {
   auto states = StatePages::create(place, head->recipe());
   if (!states) return states.error();
-  auto store = kv::KvStore::create(*place.backend, 1, kv_geometry(head->spec(), place.form), place.pages);
+  auto store = kv::KvStore::create(*place.backend, kv_groups(head->spec(), place.form), place.pages);
   if (!store) return store.error();
   return std::unique_ptr<Drafter>(
       std::make_unique<FeatureDrafter>(place, std::move(head), *std::move(states), *std::move(store)));

@@ -11,6 +11,6 @@ namespace millrace::draft {
 // the target's numbers. Where a sequence's states are not there, as in pages from the archive, it has no guess.
 Result<std::unique_ptr<Drafter>> make_feature_drafter(const DraftPlace& place, std::unique_ptr<FeatureHead> head);
 // What it keeps beside each of the target's pages.
-std::size_t feature_page_bytes(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept;
+std::size_t feature_page_bytes(const FeatureHeadSpec& spec, const DraftPlace& place);
 
 }  // namespace millrace::draft

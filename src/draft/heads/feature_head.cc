@@ -1,11 +1,11 @@
 #include "draft/heads/feature_head.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
 
 #include "draft/draft_rounds.h"
+#include "model/blocks/attention.h"
 #include "model/weight_loader.h"
 
 namespace millrace::draft {
@@ -15,7 +15,10 @@ using model::WeightLoader;
 
 FeatureHead::FeatureHead(const checkpoint::Checkpoint& checkpoint, FeatureHeadSpec spec, const DraftPlace& place)
     : spec_(std::move(spec)), target_(*place.target), backend_(*place.backend) {
-  model::check_dimensions(spec_.model).or_throw();
+  if (spec_.projection.empty()) {
+    spec_.model.layers.at(0).get<model::AttentionParams>().input_width = 2 * spec_.model.hidden_size;
+  }
+  model::check_dimensions(spec_.model, backend_.limits()).or_throw();
   load(checkpoint, place);
   reserve(place);
 }
@@ -33,18 +36,20 @@ void FeatureHead::load(const checkpoint::Checkpoint& checkpoint, const DraftPlac
   const auto linear = [&](const std::string& name, std::int64_t rows, std::int64_t cols) {
     return backend_.make_linear({loader.linear(name + ".weight", rows, cols)}, place.precision);
   };
-  if (!spec_.token_norm.empty()) token_norm_ = NormWeights(loader, spec_.token_norm, m);
-  if (!spec_.state_norm.empty()) state_norm_ = NormWeights(loader, spec_.state_norm, m);
-  if (!m.names.final_norm.empty()) final_norm_ = NormWeights(loader, m.names.final_norm, m);
+  if (!spec_.token_norm.empty()) token_norm_ = NormWeights(loader, spec_.token_norm, m, backend_);
+  if (!spec_.state_norm.empty()) state_norm_ = NormWeights(loader, spec_.state_norm, m, backend_);
+  if (!m.names.final_norm.empty()) final_norm_ = NormWeights(loader, m.names.final_norm, m, backend_);
   if (!m.names.embedding.empty()) embedding_ = linear(m.names.embedding, target.vocab_size, width);
   if (!m.names.head.empty()) head_ = linear(m.names.head, spec_.head_rows, width);
   if (reduces) reduction_ = linear(spec_.reduction, width, std::ssize(spec_.layers) * target.hidden_size);
   const bool projects = !spec_.projection.empty();
   if (projects) {
     projection_ = linear(spec_.projection, width, 2 * width);
-    if (loader.has(spec_.projection + ".bias")) projection_bias_ = loader.vector(spec_.projection + ".bias", width);
+    if (loader.has(spec_.projection + ".bias")) {
+      projection_bias_ = backend_.make_vector(loader.vector(spec_.projection + ".bias", width));
+    }
   }
-  layer_ = std::make_unique<model::DecoderLayer>(loader, m, 0, backend_, place.precision, projects ? width : 2 * width);
+  layer_ = std::make_unique<model::LayerStack>(loader, m, backend_, place.precision);
   rope_ = std::make_unique<model::Rope>(m.rope_theta, m.rope_dim, m.rope_scaling, m.context_length,
                                         target_.max_length(), std::vector<float>{});
   loader.check_all_used();
@@ -57,13 +62,8 @@ StateRecipe FeatureHead::recipe() const {
           .width = spec_.model.hidden_size};
 }
 
-backend::KvGeometry kv_geometry(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept {
-  const model::AttentionSpec& a = spec.model.layers.front().attention;
-  return {.dtype = form.dtype,
-          .kv_heads = a.kv_heads,
-          .head_dim = a.head_dim,
-          .block_tokens = form.block_tokens,
-          .layout = form.layout};
+kv::KvGroups kv_groups(const FeatureHeadSpec& spec, const backend::KvFormat& form) {
+  return kv::group_layers(model::kv_needs(spec.model), form);
 }
 
 std::size_t FeatureHead::weight_bytes() const noexcept {
@@ -78,114 +78,117 @@ std::size_t FeatureHead::weight_bytes() const noexcept {
 std::size_t FeatureHead::workspace_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const RowBuffer* rows :
-       {&residual_, &qkv_, &attended_, &cos_sin_, &tokens_, &states_, &joined_rows_, &logits_, &spread_, &passed_}) {
+       {&residual_, &space_, &cos_sin_, &tokens_, &states_, &joined_rows_, &logits_, &passed_}) {
     bytes += rows->bytes();
   }
-  return bytes;
+  return bytes + spread_.size() * sizeof(float);
 }
 
 // For the longest pass.
 void FeatureHead::reserve(const DraftPlace& place) {
   const model::ModelSpec& m = spec_.model;
-  const model::AttentionSpec& a = m.layers.front().attention;
   const std::int64_t rows = kCatchUpTokens, with_logits = DraftRounds::sequences(place), width = m.hidden_size;
   residual_.reserve(backend_, rows, width);
-  qkv_.reserve(backend_, rows, (a.heads + 2 * a.kv_heads) * a.head_dim);
-  attended_.reserve(backend_, rows, a.heads * a.head_dim);
+  space_columns_ = model::stack_workspace(m).columns;
+  space_.reserve(backend_, rows, space_columns_);
   cos_sin_.reserve(backend_, rows, m.rope_dim);
   joined_rows_.reserve(backend_, rows, 2 * width);
-  if (!token_norm_.weight.empty()) tokens_.reserve(backend_, rows, width);
-  if (!state_norm_.weight.empty()) states_.reserve(backend_, rows, width);
+  if (!token_norm_.empty()) tokens_.reserve(backend_, rows, width);
+  if (!state_norm_.empty()) states_.reserve(backend_, rows, width);
   logits_.reserve(backend_, with_logits, (head_ ? *head_ : target_.head()).n());
-  if (!spec_.head_tokens.empty()) spread_.reserve(backend_, with_logits, target_.spec().vocab_size);
+  if (!spec_.head_tokens.empty()) spread_.resize(static_cast<std::size_t>(with_logits * target_.spec().vocab_size));
   if (spec_.passes_normed) passed_.reserve(backend_, with_logits, width);
   all_rows_.resize(static_cast<std::size_t>(rows));
   std::iota(all_rows_.begin(), all_rows_.end(), 0);
 }
 
-// Tokens and states side by side, each behind its norm, into joined_.
-void FeatureHead::join(const model::BatchInput& input, const StatePages& states) {
+// Tokens and states side by side, each behind its norm: the layer's input.
+void FeatureHead::join(const model::BatchInput& input, StatePages& states) {
   const auto n = std::ssize(input.tokens);
   const std::int64_t width = spec_.model.hidden_size;
-  joined_ = joined_rows_.get(n, 2 * width);
-  const TensorView of_tokens = joined_.columns(spec_.token_first ? 0 : width, width);
-  const TensorView of_states = joined_.columns(spec_.token_first ? width : 0, width);
+  rows_.input = joined_rows_.get(n, 2 * width);
+  const backend::DeviceView of_tokens = rows_.input.columns(spec_.token_first ? 0 : width, width);
+  const backend::DeviceView of_states = rows_.input.columns(spec_.token_first ? width : 0, width);
   const std::span<const std::int64_t> all = std::span(all_rows_).first(static_cast<std::size_t>(n));
 
   const backend::Linear& embedding = embedding_ ? *embedding_ : target_.embedding();
-  const TensorView tokens = token_norm_.weight.empty() ? of_tokens : tokens_.get(n, width);
+  const backend::DeviceView tokens = token_norm_.empty() ? of_tokens : tokens_.get(n, width);
   backend_.gather(embedding, input.tokens, false, tokens);
-  if (!token_norm_.weight.empty()) backend_.norm(view(token_norm_), all, tokens, of_tokens);
+  if (!token_norm_.empty()) backend_.norm(view(token_norm_), all, tokens, of_tokens);
 
-  const TensorView read = state_norm_.weight.empty() ? of_states : states_.get(n, width);
+  const backend::DeviceView read = state_norm_.empty() ? of_states : states_.get(n, width);
+  read_slots_.clear();
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
-      states.read(sequence.pages, sequence.first_position + i, read.row(sequence.first_row + i));
+      read_slots_.push_back(states.slot(sequence.pages, sequence.first_position + i));
     }
   }
-  if (!state_norm_.weight.empty()) backend_.norm(view(state_norm_), all, read, of_states);
+  states.read(read_slots_, read);
+  if (!state_norm_.empty()) backend_.norm(view(state_norm_), all, read, of_states);
   if (projection_) return;
   if (spec_.normed_residual) {
     backend_.norm(view(state_norm_), all, read, rows_.residual);
     return;
   }
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::memcpy(rows_.residual.row(i), read.row(i), static_cast<std::size_t>(width) * sizeof(float));
-  }
+  states.read(read_slots_, rows_.residual);
 }
 
 TensorView FeatureHead::forward(const model::BatchInput& input, StatePages& states, const kv::KvStore& store) {
   const model::ModelSpec& m = spec_.model;
-  const model::AttentionSpec& a = m.layers.front().attention;
   const auto n = std::ssize(input.tokens), with_logits = std::ssize(input.logit_rows);
   rows_.residual = residual_.get(n, m.hidden_size);
-  rows_.qkv = qkv_.get(n, (a.heads + 2 * a.kv_heads) * a.head_dim);
-  rows_.attended = attended_.get(n, a.heads * a.head_dim);
+  rows_.space = model::RowSpace(space_.get(n, space_columns_).data, n);
   rows_.cos_sin = cos_sin_.get(n, m.rope_dim);
   rows_.sequences = input.sequences;
+  host_logits_.release();
+  positions_.clear();
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
-      rope_->fill(sequence.first_position + i, rows_.cos_sin.row(sequence.first_row + i));
+      positions_.push_back(static_cast<std::int32_t>(sequence.first_position + i));
     }
   }
+  backend_.rotary_table(positions_, rope_->angles(), rows_.cos_sin);
   join(input, states);
   if (projection_) {
-    const float* bias = projection_bias_.empty() ? nullptr : projection_bias_.data();
-    backend_.linear(*projection_, {.bias = bias}, joined_, rows_.residual);
+    backend_.linear(*projection_, {.bias = projection_bias_.address()}, rows_.input, rows_.residual);
   }
-  layer_->run(backend_, m, 0, rows_, projection_ ? rows_.residual : joined_, store.layer(0));
+  layer_->run(backend_, 0, rows_, store);
   if (with_logits == 0) {
     backend_.synchronize();
     return {};
   }
   const backend::Linear& head = head_ ? *head_ : target_.head();
-  const TensorView logits = logits_.get(with_logits, head.n());
+  const backend::DeviceView logits = logits_.get(with_logits, head.n());
   backend_.linear(head, {.norm = view(final_norm_), .rows = input.logit_rows}, rows_.residual, logits);
   pass_on(input, states);
-  return spec_.head_tokens.empty() ? logits : spread(logits);
+  host_logits_ = backend_.host_view(logits);
+  return spec_.head_tokens.empty() ? host_logits_.view() : spread(host_logits_.view());
 }
 
 // What the rows with logits say of the next state.
 void FeatureHead::pass_on(const model::BatchInput& input, StatePages& states) {
-  TensorView passed;
+  backend::DeviceView passed = rows_.residual;
+  std::span<const std::int64_t> rows = input.logit_rows;
   if (spec_.passes_normed) {
     passed = passed_.get(std::ssize(input.logit_rows), spec_.model.hidden_size);
     backend_.norm(view(final_norm_), input.logit_rows, rows_.residual, passed);
+    rows = std::span(all_rows_).first(input.logit_rows.size());
   }
-  backend_.synchronize();
+  proposed_slots_.clear();
   std::int64_t at = 0;
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (; at < std::ssize(input.logit_rows); ++at) {
       const std::int64_t row = input.logit_rows[static_cast<std::size_t>(at)], in_sequence = row - sequence.first_row;
       if (in_sequence >= sequence.n_rows) break;
-      const float* state = spec_.passes_normed ? passed.row(at) : rows_.residual.row(row);
-      states.propose(sequence.pages, sequence.first_position + in_sequence + 1, state);
+      proposed_slots_.push_back(states.slot(sequence.pages, sequence.first_position + in_sequence + 1));
     }
   }
+  states.propose(passed, rows, proposed_slots_);
+  backend_.synchronize();
 }
 
-TensorView FeatureHead::spread(TensorView logits) {
-  const TensorView all = spread_.get(logits.rows(), target_.spec().vocab_size);
+TensorView FeatureHead::spread(const TensorView& logits) {
+  const TensorView all(spread_.data(), DType::kF32, {logits.rows(), target_.spec().vocab_size});
   for (std::int64_t i = 0; i < logits.rows(); ++i) {
     std::fill_n(all.row(i), all.cols(), -std::numeric_limits<float>::infinity());
     for (std::size_t t = 0; t < spec_.head_tokens.size(); ++t) all.row(i)[spec_.head_tokens[t]] = logits.row(i)[t];

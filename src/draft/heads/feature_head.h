@@ -8,7 +8,7 @@
 #include "draft/drafter.h"
 #include "draft/heads/row_buffer.h"
 #include "draft/heads/state_pages.h"
-#include "model/decoder_layer.h"
+#include "model/layer_stack.h"
 #include "model/rope.h"
 
 namespace millrace::draft {
@@ -35,7 +35,7 @@ struct FeatureHeadSpec {
 };
 
 // What a KvStore for its layer must be like.
-backend::KvGeometry kv_geometry(const FeatureHeadSpec& spec, const backend::KvPageForm& form) noexcept;
+kv::KvGroups kv_groups(const FeatureHeadSpec& spec, const backend::KvFormat& form);
 
 // Its weights, beside the target that it serves, and memory for the passes of DraftRounds. Const after load; one call
 // at a time.
@@ -57,25 +57,28 @@ class FeatureHead {
  private:
   void load(const checkpoint::Checkpoint& checkpoint, const DraftPlace& place);
   void reserve(const DraftPlace& place);
-  void join(const model::BatchInput& input, const StatePages& states);
+  void join(const model::BatchInput& input, StatePages& states);
   void pass_on(const model::BatchInput& input, StatePages& states);
-  TensorView spread(TensorView logits);
+  TensorView spread(const TensorView& logits);
   backend::Norm view(const model::NormWeights& norm) const { return norm.view(spec_.model); }
 
   FeatureHeadSpec spec_;
   model::Transformer& target_;
   backend::Backend& backend_;
   model::NormWeights token_norm_, state_norm_, final_norm_;
-  std::vector<float> projection_bias_;
+  backend::DeviceVector projection_bias_;
   std::unique_ptr<backend::Linear> embedding_, projection_, reduction_, head_;
-  std::unique_ptr<model::DecoderLayer> layer_;
+  std::unique_ptr<model::LayerStack> layer_;
   std::unique_ptr<model::Rope> rope_;
 
   // Of the step: T rows in all, n of them with logits.
-  model::LayerRows rows_;
-  TensorView joined_;  // [T, 2E]
-  std::vector<std::int64_t> all_rows_;
-  RowBuffer residual_, qkv_, attended_, cos_sin_, tokens_, states_, joined_rows_, logits_, spread_, passed_;
+  model::BlockRows rows_;  // the layer's input: what is joined, [T, 2E]
+  std::vector<std::int64_t> all_rows_, read_slots_, proposed_slots_;
+  std::vector<std::int32_t> positions_;
+  std::int64_t space_columns_ = 0;  // of what the layer's blocks keep of a row
+  RowBuffer residual_, space_, cos_sin_, tokens_, states_, joined_rows_, logits_, passed_;
+  backend::HostView host_logits_;  // of the last pass
+  std::vector<float> spread_;      // them over the target's vocabulary
 };
 
 }  // namespace millrace::draft

@@ -84,9 +84,8 @@ TEST_F(HeadFilesTest, AreReadFromFilesOfTorch) {
 
 // What is said before there are pages is what is taken for them.
 TEST_F(HeadFilesTest, TakeForPagesWhatTheySaid) {
-  const kv::KvStore store = kv::KvStore::create(*backend_, std::ssize(target_->spec().layers),
-                                                target_->kv_geometry({.dtype = DType::kF32}), kPages)
-                                .or_throw();
+  const kv::KvStore store =
+      kv::KvStore::create(*backend_, target_->kv_groups({.dtype = DType::kF32}), kPages).or_throw();
   for (const auto& [method, directory] :
        {std::pair("eagle", heads_.eagle().write("pages_eagle", heads_.eagle_config())),
         {"eagle", heads_.eagle3().write("pages_eagle3", heads_.eagle3_config())},

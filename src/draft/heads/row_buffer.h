@@ -16,9 +16,9 @@ class RowBuffer {
     memory_ = backend.allocate(bytes_of(rows, columns)).or_throw();
   }
   // [rows, columns], no more than there is room for; rows begin on cache lines where columns are a multiple of 16.
-  TensorView get(std::int64_t rows, std::int64_t columns) {
+  backend::DeviceView get(std::int64_t rows, std::int64_t columns) {
     CHECK_LE(bytes_of(rows, columns), memory_.size());
-    return {memory_.as<float>(), DType::kF32, {rows, columns}};
+    return memory_.view(rows, columns);
   }
   bool fits(std::int64_t rows, std::int64_t columns) const noexcept {
     return bytes_of(rows, columns) <= memory_.size();
@@ -30,7 +30,7 @@ class RowBuffer {
     return static_cast<std::size_t>(rows * columns) * sizeof(float);
   }
 
-  Buffer memory_;
+  backend::DeviceBuffer memory_;
 };
 
 }  // namespace millrace::draft

@@ -1,14 +1,13 @@
 #include "draft/heads/state_pages.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "base/checked.h"
 
 namespace millrace::draft {
 
-std::size_t StatePages::page_bytes(const backend::KvPageForm& form, std::int64_t width) noexcept {
+std::size_t StatePages::page_bytes(const backend::KvFormat& form, std::int64_t width) noexcept {
   return static_cast<std::size_t>(form.block_tokens * width) * (form.dtype == DType::kF32 ? 4 : 2);
 }
 
@@ -23,7 +22,7 @@ Result<std::unique_ptr<StatePages>> StatePages::create(const DraftPlace& place, 
   return failure.error();
 }
 
-StatePages::StatePages(const DraftPlace& place, StateRecipe recipe, Buffer memory)
+StatePages::StatePages(const DraftPlace& place, StateRecipe recipe, backend::DeviceBuffer memory)
     : recipe_(std::move(recipe)),
       target_(*place.target),
       backend_(*place.backend),
@@ -39,35 +38,22 @@ StatePages::StatePages(const DraftPlace& place, StateRecipe recipe, Buffer memor
   if (recipe_.normed || recipe_.reduce != nullptr) states_.reserve(backend_, place.step_tokens, recipe_.width);
 }
 
-std::byte* StatePages::slot(std::span<const kv::BlockId> pages, std::int64_t position) const {
+std::int64_t StatePages::slot(std::span<const kv::BlockId> pages, std::int64_t position) const noexcept {
   const std::int64_t page = pages[static_cast<std::size_t>(position / block_tokens_)];
-  const std::int64_t index = page * block_tokens_ + position % block_tokens_;
-  return memory_.data() + static_cast<std::size_t>(index * recipe_.width) * (wide_ ? 4 : 2);
+  return page * block_tokens_ + position % block_tokens_;
 }
 
-void StatePages::write(std::byte* slot, const float* state) const {
-  const auto n = static_cast<std::size_t>(recipe_.width);
-  if (wide_) {
-    std::memcpy(slot, state, n * sizeof(float));
-    return;
-  }
-  auto* out = reinterpret_cast<std::uint16_t*>(slot);
-  for (std::size_t i = 0; i < n; ++i) out[i] = f32_to_bf16(state[i]);
+backend::DeviceView StatePages::table() const {
+  return memory_.view(std::ssize(known_) * block_tokens_, recipe_.width, wide_ ? DType::kF32 : DType::kBF16);
 }
 
-void StatePages::read(std::span<const kv::BlockId> pages, std::int64_t position, float* state) const {
-  const std::byte* from = slot(pages, position);
-  const auto n = static_cast<std::size_t>(recipe_.width);
-  if (wide_) {
-    std::memcpy(state, from, n * sizeof(float));
-    return;
-  }
-  const auto* in = reinterpret_cast<const std::uint16_t*>(from);
-  for (std::size_t i = 0; i < n; ++i) state[i] = bf16_to_f32(in[i]);
+void StatePages::read(std::span<const std::int64_t> slots, backend::DeviceView states) const {
+  backend_.load_rows(table(), slots, states);
 }
 
-void StatePages::propose(std::span<const kv::BlockId> pages, std::int64_t position, const float* state) {
-  write(slot(pages, position), state);
+void StatePages::propose(backend::DeviceView x, std::span<const std::int64_t> rows,
+                         std::span<const std::int64_t> slots) {
+  backend_.store_rows(x, rows, slots, table());
 }
 
 bool StatePages::known(std::span<const kv::BlockId> pages, std::int64_t from, std::int64_t to) const {
@@ -78,23 +64,20 @@ bool StatePages::known(std::span<const kv::BlockId> pages, std::int64_t from, st
   return true;
 }
 
-void StatePages::pass(std::int64_t layer, const TensorView& residual) {
+void StatePages::pass(std::int64_t layer, const backend::DeviceView& residual) {
   const auto found = std::ranges::find(recipe_.layers, layer);
   if (found == recipe_.layers.end()) return;
   const std::int64_t n = residual.rows(), width = residual.cols();
   taken_ = {};
   if (n > std::ssize(rows_)) return;
+  const std::span<const std::int64_t> all = std::span(rows_).first(static_cast<std::size_t>(n));
   if (recipe_.normed) {
     taken_ = states_.get(n, width);
-    backend_.norm(target_.final_norm(), std::span(rows_).first(static_cast<std::size_t>(n)), residual, taken_);
+    backend_.norm(target_.final_norm(), all, residual, taken_);
     return;
   }
-  const TensorView streams = streams_.get(n, width * std::ssize(recipe_.layers));
-  const std::int64_t column = (found - recipe_.layers.begin()) * width;
-  backend_.synchronize();
-  for (std::int64_t row = 0; row < n; ++row) {
-    std::memcpy(streams.row(row) + column, residual.row(row), static_cast<std::size_t>(width) * sizeof(float));
-  }
+  const backend::DeviceView streams = streams_.get(n, width * std::ssize(recipe_.layers));
+  backend_.load_rows(residual, all, streams.columns((found - recipe_.layers.begin()) * width, width));
   if (layer != recipe_.layers.back()) return;
   taken_ = streams;
   if (recipe_.reduce == nullptr) return;
@@ -103,26 +86,28 @@ void StatePages::pass(std::int64_t layer, const TensorView& residual) {
 }
 
 void StatePages::computed(const model::BatchInput& input) {
-  backend_.synchronize();
+  slots_.clear();
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
       const std::int64_t position = sequence.first_position + i;
       const auto page = static_cast<std::size_t>(sequence.pages[static_cast<std::size_t>(position / block_tokens_)]);
       const auto in_page = static_cast<std::int32_t>(position % block_tokens_);
-      if (taken_.data == nullptr) {
+      if (!taken_.data) {
         known_[page] = std::min(known_[page], in_page);
         continue;
       }
-      write(slot(sequence.pages, position), taken_.row(sequence.first_row + i));
+      slots_.push_back(slot(sequence.pages, position));
       if (in_page <= known_[page]) known_[page] = in_page + 1;
     }
   }
+  if (taken_.data) backend_.store_rows(taken_, std::span(rows_).first(slots_.size()), slots_, table());
+  backend_.synchronize();
 }
 
 void StatePages::copied(kv::BlockId from, kv::BlockId to) {
   const std::size_t bytes = memory_.size() / known_.size();  // of a page
-  const auto at = [&](kv::BlockId page) { return memory_.data() + static_cast<std::size_t>(page) * bytes; };
-  std::memcpy(at(to), at(from), bytes);
+  const auto at = [&](kv::BlockId page) { return memory_.address() + static_cast<std::size_t>(page) * bytes; };
+  backend_.copy(at(from), at(to), bytes);
   known_[static_cast<std::size_t>(to)] = known_[static_cast<std::size_t>(from)];
 }
 

@@ -29,35 +29,39 @@ class StatePages final : public model::StateTap, public kv::PageFollower {
   // kResourceExhausted where the machine has not the memory.
   static Result<std::unique_ptr<StatePages>> create(const DraftPlace& place, StateRecipe recipe);
   // Of one page.
-  static std::size_t page_bytes(const backend::KvPageForm& form, std::int64_t width) noexcept;
+  static std::size_t page_bytes(const backend::KvFormat& form, std::int64_t width) noexcept;
 
   // Whether the target computed the states at positions [from, to) since their pages were last written from outside.
   bool known(std::span<const kv::BlockId> pages, std::int64_t from, std::int64_t to) const;
-  void read(std::span<const kv::BlockId> pages, std::int64_t position, float* state) const;  // [width]
-  void propose(std::span<const kv::BlockId> pages, std::int64_t position, const float* state);
+  // Where the state of a position is.
+  std::int64_t slot(std::span<const kv::BlockId> pages, std::int64_t position) const noexcept;
+  // Operations of the backend: what the spans hold stays as it is until it has synchronized. states [slots, width].
+  void read(std::span<const std::int64_t> slots, backend::DeviceView states) const;
+  // Rows `rows` of x [T, width] are guesses at the states of the slots.
+  void propose(backend::DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots);
   std::size_t bytes() const noexcept { return memory_.size(); }
   std::size_t workspace_bytes() const noexcept { return streams_.bytes() + states_.bytes(); }
 
-  void pass(std::int64_t layer, const TensorView& residual) override;
+  void pass(std::int64_t layer, const backend::DeviceView& residual) override;
   void computed(const model::BatchInput& input) override;
   void copied(kv::BlockId from, kv::BlockId to) override;
   void rewritten(kv::BlockId page) override { known_[static_cast<std::size_t>(page)] = 0; }
 
  private:
-  StatePages(const DraftPlace& place, StateRecipe recipe, Buffer memory);
-  std::byte* slot(std::span<const kv::BlockId> pages, std::int64_t position) const;
-  void write(std::byte* slot, const float* state) const;
+  StatePages(const DraftPlace& place, StateRecipe recipe, backend::DeviceBuffer memory);
+  backend::DeviceView table() const;  // [pages * B, width]
 
   StateRecipe recipe_;
   model::Transformer& target_;
   backend::Backend& backend_;
   std::int64_t block_tokens_;
   bool wide_;                        // f32
-  Buffer memory_;                    // [pages, B, width]
+  backend::DeviceBuffer memory_;     // [pages, B, width]
   std::vector<std::int32_t> known_;  // of each page, how many tokens from its first on have a state of the target's
   RowBuffer streams_, states_;
-  std::vector<std::int64_t> rows_;  // 0, 1, 2 ...
-  TensorView taken_;                // [T, width], of the step under way; without data where it is too long
+  std::vector<std::int64_t> rows_;   // 0, 1, 2 ...
+  std::vector<std::int64_t> slots_;  // of the step's rows
+  backend::DeviceView taken_;        // [T, width], of the step under way; without data where it is too long
 };
 
 }  // namespace millrace::draft

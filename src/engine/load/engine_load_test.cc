@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/testing/test_backend.h"
 #include "engine/load/latency_run.h"
 #include "engine/load/throughput_run.h"
 #include "engine/local_executor.h"
@@ -16,13 +17,12 @@ class EngineLoad : public testing::Test {
  protected:
   EngineLoad()
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), kModel).or_throw()),
-        backend_(
-            std::make_unique<backend::TimedBackend>(backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw())),
+        backend_(std::make_unique<backend::TimedBackend>(backend::make_test_backend(2))),
         transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 256}) {}
 
   std::unique_ptr<engine::Engine> make(std::int64_t kv_tokens) {
     return engine::Engine::create(
-               engine::LocalExecutor::create(transformer_, *backend_, backend::KvPageForm{}, kv_tokens).or_throw(),
+               engine::LocalExecutor::create(transformer_, *backend_, backend::KvFormat{}, kv_tokens).or_throw(),
                text::blank_tokenizer(vocabulary()), Env::system(),
                {.scheduling = {.max_batched_tokens = 64, .max_sequences = 16}})
         .or_throw();

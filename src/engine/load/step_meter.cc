@@ -11,11 +11,11 @@ StepMeter::StepMeter(const model::ModelSpec& spec, double weight_bytes, double k
   const model::ModelWork work(spec);
   token_operations_ = work.layer_operations();
   sample_operations_ = work.head_operations();
-  for (const model::LayerSpec& layer : spec.layers) {
-    auto span = std::ranges::find(spans_, layer.attention.window, &Span::window);
-    if (span == spans_.end()) span = spans_.insert(spans_.end(), Span{.window = layer.attention.window});
-    span->share += 1.0 / static_cast<double>(spec.layers.size());
-    span->operations += 4.0 * static_cast<double>(layer.attention.heads * layer.attention.head_dim);
+  for (const model::ModelWork::Reads& layer : work.reads()) {
+    auto span = std::ranges::find(spans_, layer.window, &Span::window);
+    if (span == spans_.end()) span = spans_.insert(spans_.end(), Span{.window = layer.window});
+    span->share += layer.weight / work.total_weight();
+    span->operations += layer.operations_per_key;
   }
 }
 

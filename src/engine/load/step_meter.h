@@ -21,7 +21,7 @@ class StepMeter {
   // Layers that look equally far back.
   struct Span {
     std::int64_t window = 0;  // tokens, 0 = all
-    double share = 0.0;       // of the layers
+    double share = 0.0;       // of the bytes of a token in all layers
     double operations = 0.0;  // for one query and one key, in all of them
   };
   double weight_bytes_, kv_bytes_per_token_;

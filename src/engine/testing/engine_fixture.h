@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "backend/testing/test_backend.h"
 #include "engine/engine.h"
 #include "engine/local_executor.h"
 #include "kv/page_archive.h"
@@ -23,23 +24,29 @@ inline std::vector<std::int32_t> random_prompt(std::size_t n, unsigned seed) {
   return tokens;
 }
 
+// The same rows in memory of a test's own: results of a device are there to be read alone.
+inline TensorView own_copy(const TensorView& rows, std::vector<float>& memory) {
+  memory.clear();
+  for (std::int64_t i = 0; i < rows.rows(); ++i) memory.insert(memory.end(), rows.row(i), rows.row(i) + rows.cols());
+  return {memory.data(), DType::kF32, rows.shape};
+}
+
 class EngineTest : public testing::Test {
  protected:
-  explicit EngineTest(
-      const std::string& model = kModel,
-      std::unique_ptr<backend::Backend> backend = backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw())
+  explicit EngineTest(const std::string& model = kModel,
+                      std::unique_ptr<backend::Backend> backend = backend::make_test_backend(2))
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
         backend_(std::move(backend)),
         transformer_(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_, {.max_length = 512}),
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
   std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096,
-                               const backend::KvPageForm& pages = {}) {
+                               const backend::KvFormat& pages = {}) {
     Config config;
     config.scheduling.max_batched_tokens = budget;
     return make(config, kv_tokens, pages);
   }
-  std::unique_ptr<Engine> make(Config config, std::int64_t kv_tokens, const backend::KvPageForm& pages = {},
+  std::unique_ptr<Engine> make(Config config, std::int64_t kv_tokens, const backend::KvFormat& pages = {},
                                kv::PageArchive* archive = nullptr, Env& env = Env::system()) {
     config.scheduling.max_sequences = 16;
     auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw();
@@ -48,7 +55,7 @@ class EngineTest : public testing::Test {
   }
 
   // The tokens of every request when all run together over pages of that form.
-  std::vector<std::vector<std::int32_t>> answers_over(const backend::KvPageForm& pages) {
+  std::vector<std::vector<std::int32_t>> answers_over(const backend::KvFormat& pages) {
     const auto engine = make(33, 4096, pages);
     for (unsigned i = 0; i < 6; ++i) engine->submit(request(5 + 23 * i, i)).or_throw();
     std::vector<std::vector<std::int32_t>> answers;
@@ -58,7 +65,7 @@ class EngineTest : public testing::Test {
 
   // What drafters for the engine made last are made from; where one is a model's, it is the model itself, and heads are
   // in a directory.
-  draft::DrafterOptions drafter_options(const backend::KvPageForm& pages, const std::string& heads = "") {
+  draft::DrafterOptions drafter_options(const backend::KvFormat& pages, const std::string& heads = "") {
     draft::DrafterOptions options;
     options.heads = heads;
     options.place = {.target = &transformer_,
@@ -76,7 +83,7 @@ class EngineTest : public testing::Test {
     executor_->show_states(made->tap());
     return made;
   }
-  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvPageForm& pages,
+  std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvFormat& pages,
                                           const std::string& heads = "") {
     return drafter_of(method, drafter_options(pages, heads));
   }

@@ -69,7 +69,7 @@ class SpeculationTest : public EngineTest {
     std::vector<Request> requests;
     Config config = {};
     std::int64_t budget = 512, kv_tokens = 4096;
-    backend::KvPageForm pages = {};
+    backend::KvFormat pages = {};
   };
 
   std::unique_ptr<Engine> engine_for(const Mix& mix) {

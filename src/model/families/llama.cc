@@ -1,7 +1,7 @@
 // Llama 1 to 3.x, SmolLM and SmolLM2 (arXiv:2302.13971, arXiv:2307.09288, arXiv:2407.21783): RMSNorm, rotary embedding,
 // grouped-query attention, SwiGLU. GGUF files of this architecture keep Q and K rows in rotary pairs. GGUF calls
 // Mistral "llama" too.
-#include "model/model_spec.h"
+#include "model/llama_spec.h"
 
 namespace millrace::model::families {
 
@@ -9,7 +9,7 @@ ModelFamily llama() {
   return {.name = "llama",
           .hf = {"LlamaForCausalLM"},
           .gguf = {"llama"},
-          .spec = [](const checkpoint::ModelConfig& config, checkpoint::Checkpoint::Container container) {
+          .spec = [](checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
             ModelSpec spec = llama_spec(config, container);
             spec.rope_interleaved = container == checkpoint::Checkpoint::Container::kGguf;
             return spec;

@@ -1,5 +1,5 @@
 // Mistral (arXiv:2310.06825): the Llama layer with sliding-window attention.
-#include "model/model_spec.h"
+#include "model/llama_spec.h"
 
 namespace millrace::model::families {
 

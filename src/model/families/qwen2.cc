@@ -1,8 +1,15 @@
-// Qwen2 and Qwen2.5 (arXiv:2407.10671): the Llama layer with biases on Q, K and V, found in the file.
-#include "model/model_spec.h"
+// Qwen2 and Qwen2.5 (arXiv:2407.10671): the Llama layer with biases on Q, K and V, which no field mentions. Windows are
+// off unless use_sliding_window says otherwise.
+#include "model/llama_spec.h"
 
 namespace millrace::model::families {
 
-ModelFamily qwen2() { return {.name = "qwen2", .hf = {"Qwen2ForCausalLM"}, .gguf = {"qwen2"}, .spec = llama_spec}; }
+ModelFamily qwen2() {
+  return {.name = "qwen2",
+          .hf = {"Qwen2ForCausalLM"},
+          .gguf = {"qwen2"},
+          .defaults = {.attention_bias = true, .windows = false},
+          .spec = llama_spec};
+}
 
 }  // namespace millrace::model::families

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "base/output_file.h"
-#include "checkpoint/gguf_config.h"
+#include "checkpoint/gguf_vocabulary.h"
 #include "checkpoint/gguf_writer.h"
 #include "checkpoint/safetensors_writer.h"
 #include "model/synth/synth_data.h"
@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using checkpoint::GgufEntry;
-using checkpoint::ModelConfig;
 
 // general.file_type: llama.cpp's numbers (enum llama_ftype) for files of one format throughout.
 std::uint32_t file_type(std::string_view format) {

@@ -4,14 +4,13 @@
 
 #include "base/check.h"
 #include "checkpoint/gguf_reader.h"
-#include "model/model_spec.h"
+#include "model/block.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
 namespace {
 
 using checkpoint::Checkpoint;
-using checkpoint::ModelConfig;
 
 // With a tied or free head of rows of norm 2 and a final state of RMS 1, logits have a standard deviation of 2.
 constexpr double kLogitDeviation = 2.0;
@@ -58,58 +57,50 @@ class Layout {
   void build() {
     const std::int64_t hidden = spec_.hidden_size;
     const double embedding = kLogitDeviation / std::sqrt(static_cast<double>(hidden));
-    const WeightNames stream = gguf_names();
-    matrix(spec_.names.embedding, stream.embedding, spec_.vocab_size, hidden, embedding);
-    for (layer_ = 0; layer_ < static_cast<std::int64_t>(spec_.layers.size()); ++layer_) build_layer(stream);
-    layer_ = 0;
+    matrix(spec_.names.embedding, "token_embd", spec_.vocab_size, hidden, embedding);
+    // What is added to the residual is smaller in deep models (GPT-2), so that its sum stays near 1.
+    std::size_t blocks = 0;
+    for (const LayerSpec& layer : spec_.layers) blocks += layer.blocks.size();
+    const double residual = 1.0 / std::sqrt(static_cast<double>(blocks));
+    for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
+      for (const BlockSpec& block : spec_.layers[i].blocks) add_block(block, static_cast<std::int64_t>(i), residual);
+    }
     ones(spec_.names.final_norm, hidden);
-    if (!spec_.tied_head) matrix(spec_.names.head, stream.head, spec_.vocab_size, hidden, embedding);
+    if (!spec_.tied_head) matrix(spec_.names.head, "output", spec_.vocab_size, hidden, embedding);
   }
 
  private:
-  void build_layer(const WeightNames& stream) {
-    const WeightNames& names = spec_.names;
-    const LayerSpec& layer = spec_.layers[static_cast<std::size_t>(layer_)];
-    const AttentionSpec& a = layer.attention;
-    const std::int64_t hidden = spec_.hidden_size, q_size = a.heads * a.head_dim, kv_size = a.kv_heads * a.head_dim;
-    const auto of_inputs = [](std::int64_t inputs) { return 1.0 / std::sqrt(static_cast<double>(inputs)); };
-    // What is added to the residual is smaller in deep models (GPT-2), so that its sum stays near 1.
-    const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(spec_.layers.size()));
-    const std::int64_t pairs = spec_.rope_interleaved ? a.head_dim : 0;
-    ones(names.attention_norm, hidden);
-    matrix(names.q, stream.q, q_size, hidden, of_inputs(hidden), pairs);
-    matrix(names.k, stream.k, kv_size, hidden, of_inputs(hidden), pairs);
-    matrix(names.v, stream.v, kv_size, hidden, of_inputs(hidden));
-    if (a.q_k_norm) {
-      ones(names.q_norm, a.head_dim);
-      ones(names.k_norm, a.head_dim);
+  void add_block(const BlockSpec& block, std::int64_t layer, double residual) {
+    const auto has = [](const std::string&) { return false; };
+    for (const BlockWeight& weight : kind_of(block).weights(block, spec_, has)) {
+      const std::string name = WeightLoader::layer_name(weight.name, layer);
+      if (weight.cols == 0) {
+        ones(name, weight.rows);
+        continue;
+      }
+      const double of_inputs = 1.0 / std::sqrt(static_cast<double>(weight.cols));
+      matrix(name, fmt::format("blk.{}.{}", layer, weight.role), weight.rows, weight.cols,
+             weight.to_residual ? of_inputs * residual : of_inputs, spec_.rope_interleaved ? weight.rotated_head : 0);
     }
-    matrix(names.o, stream.o, hidden, q_size, of_inputs(q_size) * residual);
-    ones(names.mlp_norm, hidden);
-    matrix(names.gate, stream.gate, layer.mlp.width, hidden, of_inputs(hidden));
-    matrix(names.up, stream.up, layer.mlp.width, hidden, of_inputs(hidden));
-    matrix(names.down, stream.down, hidden, layer.mlp.width, of_inputs(layer.mlp.width) * residual);
   }
 
+  // `stream` as GGUF calls the matrix, whatever the file does.
   void matrix(const std::string& name, const std::string& stream, std::int64_t rows, std::int64_t cols,
               double deviation, std::int64_t pair_rows = 0) {
-    model_.tensors.push_back({.spec = {.name = WeightLoader::layer_name(name, layer_) + ".weight",
+    model_.tensors.push_back({.spec = {.name = name + ".weight",
                                        .format = fitting_format(model_.options.format, cols),
                                        .shape = {rows, cols}},
-                              .stream = WeightLoader::layer_name(stream, layer_),
+                              .stream = stream,
                               .deviation = static_cast<float>(deviation),
                               .pair_rows = pair_rows});
   }
   void ones(const std::string& name, std::int64_t n) {
-    model_.tensors.push_back({.spec = {.name = WeightLoader::layer_name(name, layer_) + ".weight",
-                                       .format = quant::find_format("f32"),
-                                       .shape = {n}},
-                              .stream = {}});
+    model_.tensors.push_back(
+        {.spec = {.name = name + ".weight", .format = quant::find_format("f32"), .shape = {n}}, .stream = {}});
   }
 
   SynthModel& model_;
   ModelSpec spec_;
-  std::int64_t layer_ = 0;
 };
 
 }  // namespace
@@ -150,7 +141,9 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
                    .options = std::move(options),
                    .tensors = {},
                    .heads_config = {}};
-  Layout(model, family.spec(model.config, container)).build();
+  const checkpoint::ConfigFile no_fields;  // beside what all families share
+  checkpoint::ConfigView view(no_fields);
+  Layout(model, family.spec(view, model.config, container)).build();
   return model;
 }
 

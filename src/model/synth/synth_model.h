@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gguf_metadata.h"
 #include "checkpoint/tensor_writing.h"
+#include "model/config/model_config.h"
 #include "model/synth/synth_shape.h"
 
 // Models of random weights: the right names, shapes, formats and sizes of numbers, for tests and for measuring speed
@@ -41,7 +42,7 @@ struct SynthTensor {
 
 struct SynthModel {
   checkpoint::Checkpoint::Container container = checkpoint::Checkpoint::Container::kGguf;
-  checkpoint::ModelConfig config;
+  ModelConfig config;
   SynthOptions options;
   std::vector<SynthTensor> tensors;
   std::string heads_config;  // of heads: their config.json, the only file beside the tensors; `config` is empty then

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "backend/testing/test_backend.h"
 #include "kv/block_table.h"
 #include "kv/kv_store.h"
 #include "model/transformer.h"
@@ -23,14 +25,14 @@ class TestRunner {
     std::int64_t max_length = 0;
   };
 
-  TestRunner(const std::string& path, const Options& options)
+  // `change` is made to the spec that the checkpoint's configuration gives.
+  TestRunner(const std::string& path, const Options& options,
+             const std::function<ModelSpec(ModelSpec)>& change = std::identity())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), path).or_throw()),
-        backend_(backend::make_cpu_backend({.threads = options.threads, .isa = options.isa}).or_throw()),
-        transformer_(*checkpoint_, make_spec(*checkpoint_).or_throw(), *backend_,
+        backend_(backend::make_test_backend(options.threads, options.isa)),
+        transformer_(*checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
                      {.precision = options.precision, .max_length = options.max_length}),
-        store_(kv::KvStore::create(*backend_, static_cast<std::int64_t>(transformer_.spec().layers.size()),
-                                   transformer_.kv_geometry({.dtype = options.kv}), kPages)
-                   .or_throw()) {}
+        store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.dtype = options.kv}), kPages).or_throw()) {}
 
   struct Chunk {
     std::size_t sequence;
@@ -100,9 +102,9 @@ class TestRunner {
     std::vector<float> weights(static_cast<std::size_t>(spec.vocab_size * spec.hidden_size));
     std::vector<std::int32_t> ids(static_cast<std::size_t>(spec.vocab_size));
     std::iota(ids.begin(), ids.end(), 0);
-    const TensorView out(weights.data(), DType::kF32, {spec.vocab_size, spec.hidden_size});
-    backend_->gather(*transformer_.linears().back(), ids, false, out);
-    backend_->synchronize();
+    const backend::DeviceBuffer rows = backend_->allocate(std::span(weights).size_bytes()).or_throw();
+    backend_->gather(*transformer_.linears().back(), ids, false, rows.view(spec.vocab_size, spec.hidden_size));
+    backend_->download(rows.address(), std::as_writable_bytes(std::span(weights)));
     return weights;
   }
   std::vector<float> run_whole(const std::vector<std::int32_t>& tokens) {

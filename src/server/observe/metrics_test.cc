@@ -1,5 +1,7 @@
 #include "server/observe/metrics.h"
 #include "engine/load/step_meter.h"
+#include "model/blocks/attention.h"
+#include "model/blocks/mlp.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +29,8 @@ model::ModelSpec tiny_spec() {
   model::ModelSpec spec;
   spec.hidden_size = 64;
   spec.vocab_size = 100;
-  model::LayerSpec layer{.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .mlp = {.width = 128}};
+  const model::LayerSpec layer{
+      .blocks = {model::AttentionParams{.heads = 4, .kv_heads = 2, .head_dim = 16}, model::MlpParams{.width = 128}}};
   spec.layers = {layer, layer};
   return spec;
 }
@@ -153,7 +156,7 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
 
 TEST_F(MetricsTest, WindowsBoundWhatIsRead) {
   model::ModelSpec spec = tiny_spec();
-  spec.layers[1].attention.window = 4;
+  spec.layers[1].get<model::AttentionParams>().window = 4;
   const engine::load::StepMeter meter(spec, 0.0, 100.0);
   const engine::RowReport row{.first = 6, .tokens = 2};
   engine::StepReport report{.prefill_tokens = 2, .kv_tokens_read = 8, .kv_tokens_attended = 7 + 8};

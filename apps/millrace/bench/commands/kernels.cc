@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "backend/cpu/kv_layout.h"
 #include "base/cpu.h"
 #include "bench/kernel_timing.h"
 #include "bench/number_list.h"
@@ -96,7 +95,7 @@ std::vector<std::string> parse_names(const std::string& flag, const std::string&
 std::vector<KernelSizes::Cache> caches_of(const KernelsFlags& flags) {
   std::vector<std::int64_t> block_sizes = {0};
   if (!flags.block_sizes.empty()) {
-    block_sizes = parse_numbers("block-size", flags.block_sizes, 1, backend::cpu::kMaxBlockTokens);
+    block_sizes = parse_numbers("block-size", flags.block_sizes, 1, backend::kMaxBlockTokens);
   }
   std::vector<KernelSizes::Cache> caches;
   app::ModelFlags one;
@@ -113,7 +112,7 @@ std::vector<KernelSizes::Cache> caches_of(const KernelsFlags& flags) {
   return caches;
 }
 
-KernelSizes sizes_of(const KernelsFlags& flags) {
+KernelSizes sizes_of(const KernelsFlags& flags, const backend::Limits& limits) {
   KernelSizes sizes;
   sizes.formats = find_formats(flags.formats);
   sizes.rows = parse_numbers("rows", flags.rows, 1, kMaxRows);
@@ -125,11 +124,11 @@ KernelSizes sizes_of(const KernelsFlags& flags) {
   sizes.caches = caches_of(flags);
   const auto heads = parse_tuple("heads", flags.heads, ':', 3);
   sizes.heads = heads[0], sizes.kv_heads = heads[1], sizes.head_dim = heads[2];
-  if (heads[0] % heads[1] != 0 || heads[0] > 64 || heads[2] > backend::kMaxHeadDim) {
+  if (heads[0] % heads[1] != 0 || heads[0] > 64 || heads[2] > limits.max_head_dim) {
     throw_load_error(ErrorCode::kInvalidArgument, "heads",
                      "heads is '{}': expected QUERY:KEY:DIM with at most 64 query heads, a multiple of the key heads, "
                      "of 1 to {} dimensions",
-                     flags.heads, backend::kMaxHeadDim);
+                     flags.heads, limits.max_head_dim);
   }
   sizes.precision = flags.machine.precision();
   return sizes;
@@ -160,10 +159,9 @@ Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& 
 
 int kernels(const KernelsFlags& flags) {
   flags.report.check_writable();
-  const KernelSizes sizes = sizes_of(flags);
   const std::vector<const KernelOp*> ops = find_ops(flags.ops);
-  const auto backend =
-      backend::make_cpu_backend({.threads = flags.machine.threads, .isa = flags.machine.cpu_isa}).or_throw();
+  const auto backend = flags.machine.make_backend(flags.machine.threads);
+  const KernelSizes sizes = sizes_of(flags, backend->limits());
   const Isa isa = flags.machine.isa();
   const CpuInfo cpu = cpu_info();
   const KernelContext context{

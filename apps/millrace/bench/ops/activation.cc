@@ -9,8 +9,9 @@ void activation_cases(const KernelSizes& sizes, const KernelContext& context,
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     const std::int64_t n = shape.n;
     for (const std::int64_t rows : sizes.rows) {
-      const Buffer gate = random_matrix(context.backend, rows, n, 10), up = random_matrix(context.backend, rows, n, 11);
-      const Buffer out = random_matrix(context.backend, rows, n, 12);
+      const backend::DeviceBuffer gate = random_matrix(context.backend, rows, n, 10),
+                                  up = random_matrix(context.backend, rows, n, 11);
+      const backend::DeviceBuffer out = random_matrix(context.backend, rows, n, 12);
       KernelCase c;
       c.labels = {{"width", n}, {"rows", rows}, {"activation", "silu"}};
       c.what = fmt::format("silu {}", n);
@@ -18,8 +19,8 @@ void activation_cases(const KernelSizes& sizes, const KernelContext& context,
       c.bytes = 8.0 * static_cast<double>(rows * n);
       c.run = [&] {
         rows_of.run(rows, [&](std::int64_t r) {
-          rows_of.kernels().activate(backend::Activation::kSilu, gate.as<float>() + r * n, up.as<float>() + r * n, n,
-                                     out.as<float>() + r * n);
+          rows_of.kernels().activate(backend::Activation::kSilu, floats(gate) + r * n, floats(up) + r * n, n,
+                                     floats(out) + r * n);
         });
       };
       visit(std::move(c));

@@ -14,8 +14,8 @@ void linear_cases_of_weight(const KernelSizes& sizes, const KernelContext& conte
   const std::string dimensions = fmt::format("{}x{}", shape.n, shape.k);
   std::size_t next = 0;
   for (const std::int64_t rows : sizes.rows) {
-    const Buffer x = random_matrix(context.backend, rows, shape.k, 2);
-    const Buffer y = random_matrix(context.backend, rows, shape.n, 3);
+    const backend::DeviceBuffer x = random_matrix(context.backend, rows, shape.k, 2);
+    const backend::DeviceBuffer y = random_matrix(context.backend, rows, shape.n, 3);
     KernelCase c;
     c.labels = {{"format", format.name},
                 {"shape", dimensions},

@@ -23,10 +23,11 @@ void mlp_cases_of_weights(const KernelSizes& sizes, const KernelContext& context
   for (std::int64_t i = copies_of(context, bytes, "shape"); i > 1; --i) {
     weights.push_back(make_weights(sizes, context, format, shape));
   }
-  const std::vector<float> norm(static_cast<std::size_t>(shape.k), 1.0f);
+  const std::vector<float> ones(static_cast<std::size_t>(shape.k), 1.0f);
+  const backend::DeviceVector norm = context.backend.make_vector(ones);
   std::size_t next = 0;
   for (const std::int64_t rows : sizes.rows) {
-    const Buffer x = random_matrix(context.backend, rows, shape.k, 7);
+    const backend::DeviceBuffer x = random_matrix(context.backend, rows, shape.k, 7);
     KernelCase c;
     c.labels = {{"format", format.name},
                 {"hidden", shape.k},
@@ -42,7 +43,7 @@ void mlp_cases_of_weights(const KernelSizes& sizes, const KernelContext& context
     c.arithmetic = backend::arithmetic_of(weights.front().up->description());
     c.run = [&] {
       context.backend.mlp(
-          {.norm = {.weight = norm.data()}, .up = weights[next].up.get(), .down = weights[next].down.get()},
+          {.norm = {.weight = norm.address()}, .up = weights[next].up.get(), .down = weights[next].down.get()},
           matrix_view(x, rows, shape.k));
       context.backend.synchronize();
       next = (next + 1) % weights.size();

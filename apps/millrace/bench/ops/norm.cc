@@ -7,9 +7,10 @@ void norm_cases(const KernelSizes& sizes, const KernelContext& context, const st
   RowKernels rows_of(context);
   for (const KernelSizes::Matrix& shape : sizes.shapes) {
     const std::int64_t k = shape.k;
-    const Buffer weight = random_matrix(context.backend, 1, k, 7);
+    const backend::DeviceBuffer weight = random_matrix(context.backend, 1, k, 7);
     for (const std::int64_t rows : sizes.rows) {
-      const Buffer x = random_matrix(context.backend, rows, k, 8), out = random_matrix(context.backend, rows, k, 9);
+      const backend::DeviceBuffer x = random_matrix(context.backend, rows, k, 8),
+                                  out = random_matrix(context.backend, rows, k, 9);
       KernelCase c;
       c.labels = {{"width", k}, {"rows", rows}};
       c.what = fmt::format("rms {}", k);
@@ -17,7 +18,7 @@ void norm_cases(const KernelSizes& sizes, const KernelContext& context, const st
       c.bytes = 4.0 * static_cast<double>(rows * k);
       c.run = [&] {
         rows_of.run(rows, [&](std::int64_t r) {
-          rows_of.kernels().rms_norm(x.as<float>() + r * k, k, weight.as<float>(), 1e-5f, out.as<float>() + r * k);
+          rows_of.kernels().rms_norm(floats(x) + r * k, k, floats(weight), 1e-5f, floats(out) + r * k);
         });
       };
       visit(std::move(c));

@@ -16,15 +16,16 @@ void project_attention_cases_of_weight(const KernelSizes& sizes, const KernelCon
   for (std::int64_t i = copies_of(context, bytes, "shape"); i > 1; --i) {
     weights.push_back(made_weight(context, format, {.n = width, .k = hidden}, sizes.precision));
   }
-  const std::vector<float> norm(static_cast<std::size_t>(hidden), 1.0f);
+  const std::vector<float> ones(static_cast<std::size_t>(hidden), 1.0f);
+  const backend::DeviceVector norm = context.backend.make_vector(ones);
   std::size_t next = 0;
   for (const std::int64_t rows : sizes.rows) {
     PagedKeys keys(sizes, context, cache, 1, rows);
     const backend::SequenceRows sequence{
         .first_row = 0, .n_rows = rows, .first_position = 0, .pages = keys.pages_of(0)};
-    const Buffer x = random_matrix(context.backend, rows, hidden, 13);
-    const Buffer qkv = random_matrix(context.backend, rows, width, 14);
-    const Buffer cos_sin = random_matrix(context.backend, rows, sizes.head_dim, 16);
+    const backend::DeviceBuffer x = random_matrix(context.backend, rows, hidden, 13);
+    const backend::DeviceBuffer qkv = random_matrix(context.backend, rows, width, 14);
+    const backend::DeviceBuffer cos_sin = random_matrix(context.backend, rows, sizes.head_dim, 16);
     KernelCase c;
     c.labels = {{"format", format.name},
                 {"hidden", hidden},
@@ -43,11 +44,10 @@ void project_attention_cases_of_weight(const KernelSizes& sizes, const KernelCon
     c.arithmetic = backend::arithmetic_of(weights.front()->description());
     c.run = [&] {
       backend::AttentionInputs inputs;
-      inputs.norm.weight = norm.data();
+      inputs.norm.weight = norm.address();
       inputs.qkv = weights[next].get();
       inputs.heads = sizes.heads;
-      inputs.cos_sin = cos_sin.as<float>();
-      inputs.rotated = sizes.head_dim;
+      inputs.cos_sin = matrix_view(cos_sin, rows, sizes.head_dim);
       inputs.sequences = std::span(&sequence, 1);
       inputs.kv = keys.next_layer();
       context.backend.project_attention(inputs, matrix_view(x, rows, hidden), matrix_view(qkv, rows, width));

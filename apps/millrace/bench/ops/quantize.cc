@@ -15,7 +15,7 @@ void quantize_cases(const KernelSizes& sizes, const KernelContext& context,
                        shape.n, shape.k, kGroup);
     }
     for (const std::int64_t rows : sizes.rows) {
-      const Buffer x = random_matrix(context.backend, rows, shape.k, 15);
+      const backend::DeviceBuffer x = random_matrix(context.backend, rows, shape.k, 15);
       KernelCase c;
       c.labels = {{"width", shape.k}, {"rows", rows}};
       c.what = fmt::format("int8 {}", shape.k);
@@ -25,7 +25,7 @@ void quantize_cases(const KernelSizes& sizes, const KernelContext& context,
           std::make_shared<std::vector<backend::cpu::Int8Group>>(static_cast<std::size_t>(rows * shape.k / kGroup));
       c.run = [&rows_of, &x, rows, k = shape.k, groups] {
         rows_of.run(rows, [&](std::int64_t r) {
-          rows_of.kernels().quantize(x.as<float>() + r * k, k, groups->data() + r * (k / kGroup), 1);
+          rows_of.kernels().quantize(floats(x) + r * k, k, groups->data() + r * (k / kGroup), 1);
         });
       };
       visit(std::move(c));

@@ -12,7 +12,7 @@ void rope_cases(const KernelSizes& sizes, const KernelContext& context, const st
   std::vector<float> cos_sin(static_cast<std::size_t>(head_dim), 1.0f);
   std::fill_n(cos_sin.begin(), head_dim / 2, 0.0f);
   for (const std::int64_t rows : sizes.rows) {
-    const Buffer x = random_matrix(context.backend, rows, heads * head_dim, 13);
+    const backend::DeviceBuffer x = random_matrix(context.backend, rows, heads * head_dim, 13);
     KernelCase c;
     c.labels = {{"rows", rows}, {"heads", sizes.heads}, {"kv_heads", sizes.kv_heads}, {"head_dim", head_dim}};
     c.what = fmt::format("heads {}+{}:{}", sizes.heads, sizes.kv_heads, head_dim);
@@ -21,7 +21,7 @@ void rope_cases(const KernelSizes& sizes, const KernelContext& context, const st
     c.run = [&] {
       rows_of.run(rows, [&](std::int64_t r) {
         for (std::int64_t h = 0; h < heads; ++h) {
-          rows_of.kernels().rope(x.as<float>() + (r * heads + h) * head_dim, head_dim, cos_sin.data());
+          rows_of.kernels().rope(floats(x) + (r * heads + h) * head_dim, head_dim, cos_sin.data());
         }
       });
     };

@@ -181,7 +181,7 @@ class Store {
     constexpr std::int64_t kGap = 16;  // between rows: nobody's
     const SequenceRows sequence{0, c.shape.n_rows, c.first_position(), tables_.front()};
     std::vector<float> q = c.q, out(static_cast<std::size_t>(c.shape.n_rows * (width + kGap)));
-    AttendArgs args;
+    HostAttendArgs args;
     args.q = TensorView(q.data(), DType::kF32, {c.shape.n_rows, width});
     args.sequences = std::span(&sequence, 1);
     args.kv = pages_of();
@@ -217,7 +217,7 @@ class Store {
     }
     out.assign(q.size(), -1.0f);
     const std::int64_t rows = static_cast<std::int64_t>(q.size()) / width;
-    AttendArgs args;
+    HostAttendArgs args;
     args.q = TensorView(q.data(), DType::kF32, {rows, width});
     args.kv = pages_of();
     args.heads = contents_.front()->shape.kv_heads * contents_.front()->shape.group;
@@ -250,9 +250,9 @@ class Store {
   std::int64_t blocks(std::int64_t tokens) const {
     return (tokens + geometry_.block_tokens - 1) / geometry_.block_tokens;
   }
-  KvPages pages_of() const { return {memory_.data(), geometry_}; }
+  HostKvPages pages_of() const { return {memory_.data(), geometry_}; }
   // Tasks from the last to the first: the order must not matter.
-  void run(const AttendArgs& args, TensorView out, int workers) {
+  void run(const HostAttendArgs& args, TensorView out, int workers) {
     plan_.prepare(kernels_, args, out, workers);
     std::vector<float> partials(plan_.partial_bytes() / sizeof(float));
     for (std::int64_t t = plan_.tasks(); t-- > 0;) plan_.run(t, partials.data(), scratch_.data());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backend/testing/test_backend.h"
 #include "draft/drafter.h"
 #include "draft/heads/testing/made_heads.h"
 
@@ -22,7 +23,7 @@ class MadeHeadsTest : public testing::Test {
 
   MadeHeadsTest()
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), kTiny).or_throw()),
-        backend_(backend::make_cpu_backend({.threads = 2, .isa = ""}).or_throw()) {
+        backend_(backend::make_test_backend(2)) {
     files_.copy(*checkpoint_);
     heads_.add_mtp(files_);
     checkpoint_ =
@@ -58,8 +59,10 @@ class MadeHeadsTest : public testing::Test {
       model::BatchInput input;
       input.sequences.push_back({0, n, first, pages_});
       for (std::int64_t layer = 0; layer < 3; ++layer) {
-        float* rows = streams_[static_cast<std::size_t>(layer)].data() + first * kHidden;
-        tap.pass(layer, TensorView(rows, DType::kF32, {n, kHidden}));
+        const std::span<const float> stream = streams_[static_cast<std::size_t>(layer)];
+        shown_.push_back(backend_->make_vector(
+            stream.subspan(static_cast<std::size_t>(first * kHidden), static_cast<std::size_t>(n * kHidden))));
+        tap.pass(layer, backend::DeviceView(shown_.back().address(), DType::kF32, {n, kHidden}));
       }
       tap.computed(input);
     }
@@ -82,6 +85,7 @@ class MadeHeadsTest : public testing::Test {
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
   std::unique_ptr<backend::Backend> backend_;
   std::unique_ptr<model::Transformer> target_;
+  std::vector<backend::DeviceVector> shown_;  // residuals that taps have seen
   std::vector<std::int32_t> tokens_;
   std::array<Values, 3> streams_;  // in front of layers 0 and 1, and behind them
   std::vector<kv::BlockId> pages_ = {5, 2};

@@ -1,0 +1,131 @@
+// Operations on rows, each row by itself: embeddings, norms, sums, rotary tables, and the way of rows into tables and
+// back.
+
+#include <cmath>
+#include <cstring>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/packed_linear.h"
+#include "base/check.h"
+
+namespace millrace::backend::cpu {
+namespace {
+
+std::byte* row_at(const TensorView& table, std::int64_t row) noexcept {
+  return static_cast<std::byte*>(table.data) +
+         static_cast<std::size_t>(row * table.row_stride()) * size_of(table.dtype);
+}
+
+// x / (1 + exp(-x)) and its like in the arithmetic of the C library: few rows, whose bits drafts depend on.
+float activated(Activation activation, float x) noexcept {
+  DCHECK(activation == Activation::kSilu || activation == Activation::kRelu);
+  return activation == Activation::kSilu ? x / (1.0f + std::exp(-x)) : std::max(x, 0.0f);
+}
+
+}  // namespace
+
+void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView to) {
+  const auto* packed = static_cast<const PackedLinear*>(&weight);
+  const TensorView out = on_host(to);
+  if (accumulate) reserve_workers(row_bytes(out.cols()));
+  program_->add_split(static_cast<std::int64_t>(ids.size()), 1,
+                      [=, this](std::int64_t begin, std::int64_t end, int worker) {
+                        for (std::int64_t t = begin; t < end; ++t) {
+                          float* row = accumulate ? normed_row(worker) : out.row(t);
+                          packed->unpack_row(ids[static_cast<std::size_t>(t)], row);
+                          if (accumulate) kernels_.add(row, out.cols(), out.row(t));
+                        }
+                      });
+}
+
+void CpuBackend::norm(const Norm& of_device, std::span<const std::int64_t> rows, DeviceView from, DeviceView to) {
+  const HostNorm norm = on_host(of_device);
+  const TensorView x = on_host(from), out = on_host(to);
+  program_->add_split(static_cast<std::int64_t>(rows.size()), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      normalise(kernels_, norm, x.row(rows[static_cast<std::size_t>(i)]), x.cols(), out.row(i));
+    }
+  });
+}
+
+void CpuBackend::add_activated(Activation activation, DeviceView from, DeviceView to) {
+  const TensorView y = on_host(from), x = on_host(to);
+  program_->add_split(x.rows(), 1, [=](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      for (std::int64_t i = 0; i < x.cols(); ++i) x.row(t)[i] += activated(activation, y.row(t)[i]);
+    }
+  });
+}
+
+void CpuBackend::add(DeviceView from, DeviceView to) {
+  const TensorView x = on_host(from), out = on_host(to);
+  program_->add_split(x.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t t = begin; t < end; ++t) kernels_.add(x.row(t), x.cols(), out.row(t));
+  });
+}
+
+void CpuBackend::rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView to) {
+  const TensorView out = on_host(to);
+  DCHECK(out.cols() == 2 * std::ssize(angles.inverse_frequency) && out.rows() == std::ssize(positions));
+  program_->add_split(std::ssize(positions), 1, [=](std::int64_t begin, std::int64_t end, int) {
+    const std::size_t half = angles.inverse_frequency.size();
+    for (std::int64_t t = begin; t < end; ++t) {
+      const auto position = static_cast<double>(positions[static_cast<std::size_t>(t)]);
+      float* row = out.row(t);
+      for (std::size_t i = 0; i < half; ++i) {
+        const double angle = position * angles.inverse_frequency[i];
+        row[i] = static_cast<float>(std::cos(angle) * angles.factor);
+        row[half + i] = static_cast<float>(std::sin(angle) * angles.factor);
+      }
+    }
+  });
+}
+
+void CpuBackend::load_rows(DeviceView from, std::span<const std::int64_t> slots, DeviceView to) {
+  const TensorView table = on_host(from), out = on_host(to);
+  DCHECK(table.dtype == DType::kF32 || table.dtype == DType::kBF16);
+  program_->add_split(std::ssize(slots), 1, [=](std::int64_t begin, std::int64_t end, int) {
+    const auto n = static_cast<std::size_t>(out.cols());
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::byte* row = row_at(table, slots[static_cast<std::size_t>(i)]);
+      if (table.dtype == DType::kF32) {
+        std::memcpy(out.row(i), row, n * sizeof(float));
+        continue;
+      }
+      const auto* in = reinterpret_cast<const std::uint16_t*>(row);
+      for (std::size_t c = 0; c < n; ++c) out.row(i)[c] = bf16_to_f32(in[c]);
+    }
+  });
+}
+
+void CpuBackend::store_rows(DeviceView from, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
+                            DeviceView to) {
+  const TensorView x = on_host(from), table = on_host(to);
+  DCHECK(table.dtype == DType::kF32 || table.dtype == DType::kBF16);
+  program_->add_split(std::ssize(slots), 1, [=](std::int64_t begin, std::int64_t end, int) {
+    const auto n = static_cast<std::size_t>(x.cols());
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float* in = x.row(rows[static_cast<std::size_t>(i)]);
+      std::byte* row = row_at(table, slots[static_cast<std::size_t>(i)]);
+      if (table.dtype == DType::kF32) {
+        std::memcpy(row, in, n * sizeof(float));
+        continue;
+      }
+      auto* out = reinterpret_cast<std::uint16_t*>(row);
+      for (std::size_t c = 0; c < n; ++c) out[c] = f32_to_bf16(in[c]);
+    }
+  });
+}
+
+// One rank: its columns are all there are.
+void CpuBackend::all_gather(DeviceView own, DeviceView all) {
+  if (own.data == all.data) return;
+  const TensorView x = on_host(own), out = on_host(all);
+  DCHECK(x.cols() == out.cols());
+  program_->add_split(x.rows(), 1, [=](std::int64_t begin, std::int64_t end, int) {
+    const auto bytes = static_cast<std::size_t>(x.cols()) * sizeof(float);
+    for (std::int64_t t = begin; t < end; ++t) std::memcpy(out.row(t), x.row(t), bytes);
+  });
+}
+
+}  // namespace millrace::backend::cpu

@@ -1,0 +1,52 @@
+#include "backend/cpu/host_operands.h"
+
+#include "backend/cpu/kv_layout.h"
+
+namespace millrace::backend::cpu {
+
+KvGeometry geometry_of(const KvFormat& format) noexcept {
+  return {.dtype = format.dtype,
+          .kv_heads = format.kv_heads,
+          .head_dim = format.head_dim,
+          .block_tokens = format.block_tokens,
+          .layout = format.layout.empty() ? nullptr : find_kv_layout(format.layout)};
+}
+
+HostNorm on_host(const Norm& norm) noexcept { return {norm.kind, norm.eps, pointer(norm.weight), pointer(norm.bias)}; }
+
+std::optional<HostNorm> on_host(const std::optional<Norm>& norm) noexcept {
+  return norm ? std::optional(on_host(*norm)) : std::nullopt;
+}
+
+HostKvPages on_host(const KvPages& pages) noexcept {
+  return {pointer<std::byte>(pages.base), geometry_of(pages.format)};
+}
+
+HostAttendArgs on_host(const AttendArgs& args) {
+  return {on_host(args.q), args.sequences, on_host(args.kv), args.heads, args.scale, args.window};
+}
+
+HostAttentionInputs on_host(const AttentionInputs& inputs) noexcept {
+  return {.norm = on_host(inputs.norm),
+          .qkv = inputs.qkv,
+          .bias = pointer(inputs.bias),
+          .q_norm = on_host(inputs.q_norm),
+          .k_norm = on_host(inputs.k_norm),
+          .heads = inputs.heads,
+          .cos_sin = pointer(inputs.cos_sin.data),
+          .rotated = inputs.cos_sin.data ? inputs.cos_sin.cols() : 0,
+          .sequences = inputs.sequences,
+          .kv = on_host(inputs.kv)};
+}
+
+HostMlp on_host(const Mlp& mlp) noexcept {
+  return {.norm = on_host(mlp.norm),
+          .up = mlp.up,
+          .up_bias = pointer(mlp.up_bias),
+          .gated = mlp.gated,
+          .activation = mlp.activation,
+          .down = mlp.down,
+          .down_bias = pointer(mlp.down_bias)};
+}
+
+}  // namespace millrace::backend::cpu

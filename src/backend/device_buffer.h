@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "backend/device_view.h"
+#include "tensor/view.h"
+
+namespace millrace::backend {
+
+// What a backend keeps of one allocation; its destructor gives the memory back. The backend outlives it.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  // See DeviceBuffer::populate.
+  virtual void populate(std::size_t /*offset*/, std::size_t /*bytes*/) const noexcept {}
+};
+
+// Memory of a device, made by Backend::allocate: zeroed, aligned to 64 bytes at least. Host code hands its addresses to
+// operations and reads nothing. Move-only.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(DeviceAddress address, std::size_t bytes, std::unique_ptr<const DeviceMemory> memory) noexcept
+      : address_(address), bytes_(bytes), memory_(std::move(memory)) {}
+  DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    DeviceBuffer old;
+    old.swap(other);
+    swap(old);
+    return *this;
+  }
+
+  DeviceAddress address() const noexcept { return address_; }
+  std::size_t size() const noexcept { return bytes_; }  // bytes
+  // The first rows * columns numbers.
+  DeviceView view(std::int64_t rows, std::int64_t columns, DType dtype = DType::kF32) const {
+    DCHECK(static_cast<std::size_t>(rows * columns) * size_of(dtype) <= bytes_);
+    return {address_, dtype, {rows, columns}};
+  }
+  // Has the system back these bytes with memory now instead of at their first use. Changes no byte. Any thread, while
+  // the device works. Best effort.
+  void populate(std::size_t offset, std::size_t bytes) const noexcept {
+    if (memory_ != nullptr) memory_->populate(offset, bytes);
+  }
+
+ private:
+  void swap(DeviceBuffer& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(memory_, other.memory_);
+  }
+  DeviceAddress address_;
+  std::size_t bytes_ = 0;
+  std::unique_ptr<const DeviceMemory> memory_;
+};
+
+// f32 weights of one dimension, of a norm or the bias of a product: made by Backend::make_vector, const afterwards.
+// Without memory where a model has none.
+class DeviceVector {
+ public:
+  DeviceVector() = default;
+  DeviceVector(DeviceBuffer memory, std::int64_t size) noexcept : memory_(std::move(memory)), size_(size) {}
+
+  DeviceAddress address() const noexcept { return memory_.address(); }  // null where empty
+  std::int64_t size() const noexcept { return size_; }                  // numbers
+  bool empty() const noexcept { return size_ == 0; }
+
+ private:
+  DeviceBuffer memory_;
+  std::int64_t size_ = 0;
+};
+
+// Results of a device where the host can read them: as long as this lives, and before the next operation writes them.
+class HostView {
+ public:
+  HostView() = default;
+  // `keep`: what the view needs to stay valid, such as a copy in host memory; null: nothing.
+  explicit HostView(TensorView view, std::shared_ptr<const void> keep = nullptr) noexcept
+      : view_(view), keep_(std::move(keep)) {}
+
+  const TensorView& view() const noexcept { return view_; }
+  void release() noexcept { view_ = {}, keep_.reset(); }
+
+ private:
+  TensorView view_;
+  std::shared_ptr<const void> keep_;
+};
+
+}  // namespace millrace::backend

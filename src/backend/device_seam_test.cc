@@ -1,0 +1,188 @@
+// What a backend owes to those who cannot see its memory: transfers, operations on rows, exchange between ranks, and
+// the lock that tests hold it to.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "backend/device_kind.h"
+#include "backend/testing/rank_backend.h"
+#include "backend/testing/test_backend.h"
+#include "tensor/dtype.h"
+
+namespace millrace::backend {
+namespace {
+
+using Values = std::vector<float>;
+
+Values random_values(std::int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Values values(static_cast<std::size_t>(n));
+  for (float& v : values) v = normal(random);
+  return values;
+}
+
+Values values_of(Backend& backend, const DeviceView& view) {
+  backend.synchronize();
+  const HostView seen = backend.host_view(view);
+  Values values;
+  for (std::int64_t t = 0; t < view.rows(); ++t) {
+    values.insert(values.end(), seen.view().row(t), seen.view().row(t) + view.cols());
+  }
+  return values;
+}
+
+// Rows [first, first + n) of a weight [all, k].
+std::unique_ptr<Linear> weight_of(Backend& backend, const Values& weights, std::int64_t k, std::int64_t first,
+                                  std::int64_t n) {
+  WeightSource source{.name = "w", .format = quant::find_format("f32"), .rows = n, .cols = k, .read = {}};
+  source.read = [&weights, k, first](std::int64_t row, std::int64_t count, std::span<std::byte> out) {
+    const auto from = std::as_bytes(
+        std::span(weights).subspan(static_cast<std::size_t>((first + row) * k), static_cast<std::size_t>(count * k)));
+    std::copy(from.begin(), from.end(), out.begin());
+  };
+  return backend.make_linear({source}, MatmulPrecision::kF32);
+}
+
+class DeviceSeamTest : public testing::Test {
+ protected:
+  DeviceBuffer matrix(Backend& backend, const Values& values) {
+    DeviceBuffer memory = backend.allocate(values.size() * sizeof(float)).or_throw();
+    backend.upload(std::as_bytes(std::span(values)), memory.address());
+    return memory;
+  }
+  LockedBackend backend_{cpu::make_cpu_backend({.threads = 2}).or_throw()};
+};
+
+TEST_F(DeviceSeamTest, BytesComeBackAsTheyWent) {
+  const Values values = random_values(3000, 1);
+  const DeviceBuffer from = matrix(backend_, values);
+  const DeviceBuffer to = backend_.allocate(2 * values.size() * sizeof(float)).or_throw();
+  backend_.copy(from.address() + 400, to.address() + 4000, 8000);
+  Values back(2000);
+  backend_.download(to.address() + 4000, std::as_writable_bytes(std::span(back)));
+  EXPECT_EQ(back, Values(values.begin() + 100, values.begin() + 2100));
+  EXPECT_TRUE(backend_.make_vector({}).empty());
+  const DeviceVector vector = backend_.make_vector(values);
+  EXPECT_EQ(values_of(backend_, DeviceView(vector.address(), DType::kF32, {1, vector.size()})), values);
+}
+
+TEST_F(DeviceSeamTest, RowsGoIntoATableAndComeBackRoundedToItsType) {
+  const Values x = random_values(4 * 20, 2);
+  const DeviceBuffer rows = matrix(backend_, x);
+  const std::vector<std::int64_t> chosen = {3, 0, 2}, slots = {1, 7, 4};
+  for (const DType type : {DType::kF32, DType::kBF16}) {
+    const DeviceBuffer memory = backend_.allocate(8 * 20 * 4).or_throw();
+    const DeviceView table = memory.view(8, 20, type);
+    const DeviceBuffer out = backend_.allocate(3 * 20 * 4).or_throw();
+    backend_.store_rows(rows.view(4, 20), chosen, slots, table);
+    backend_.load_rows(table, slots, out.view(3, 20));
+    const Values back = values_of(backend_, out.view(3, 20));
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t c = 0; c < 20; ++c) {
+        const float value = x[static_cast<std::size_t>(chosen[i]) * 20 + c];
+        EXPECT_EQ(back[i * 20 + c], type == DType::kF32 ? value : bf16_to_f32(f32_to_bf16(value)));
+      }
+    }
+  }
+}
+
+TEST_F(DeviceSeamTest, RotaryTablesHoldCosinesAndSinesOfAnglesInDouble) {
+  const std::vector<double> inverse = {1.0, 0.1, 0.01};
+  const std::vector<std::int32_t> positions = {0, 5, 100000};
+  const DeviceBuffer out = backend_.allocate(3 * 6 * 4).or_throw();
+  backend_.rotary_table(positions, {inverse, 1.25}, out.view(3, 6));
+  const Values table = values_of(backend_, out.view(3, 6));
+  for (std::size_t t = 0; t < 3; ++t) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double angle = positions[t] * inverse[i];
+      EXPECT_EQ(table[t * 6 + i], static_cast<float>(std::cos(angle) * 1.25));
+      EXPECT_EQ(table[t * 6 + 3 + i], static_cast<float>(std::sin(angle) * 1.25));
+    }
+  }
+}
+
+// So that an exchange can stand between a product and the residual.
+TEST_F(DeviceSeamTest, AProductAddedLaterHasTheBitsOfOneAddedAtOnce) {
+  constexpr std::int64_t kRows = 5, kIn = 48, kOut = 80;
+  const Values weights = random_values(kOut * kIn, 3), residual = random_values(kRows * kOut, 5);
+  const auto weight = weight_of(backend_, weights, kIn, 0, kOut);
+  const DeviceVector bias = backend_.make_vector(random_values(kOut, 6));
+  const DeviceBuffer x = matrix(backend_, random_values(kRows * kIn, 4));
+  const DeviceBuffer once = matrix(backend_, residual), later = matrix(backend_, residual);
+  const DeviceBuffer product = backend_.allocate(kRows * kOut * 4).or_throw();
+  backend_.linear(*weight, {.bias = bias.address(), .accumulate = true}, x.view(kRows, kIn), once.view(kRows, kOut));
+  backend_.linear(*weight, {.bias = bias.address()}, x.view(kRows, kIn), product.view(kRows, kOut));
+  backend_.all_gather(product.view(kRows, kOut), product.view(kRows, kOut));
+  backend_.add(product.view(kRows, kOut), later.view(kRows, kOut));
+  EXPECT_EQ(values_of(backend_, later.view(kRows, kOut)), values_of(backend_, once.view(kRows, kOut)));
+}
+
+TEST_F(DeviceSeamTest, RanksWithHalfOfTheRowsEachGatherTheBitsOfOne) {
+  constexpr std::int64_t kRows = 7, kIn = 64, kOut = 96;
+  const Values weights = random_values(kOut * kIn, 7), input = random_values(kRows * kIn, 8);
+  const Values residual = random_values(kRows * kOut, 9);
+  const auto compute = [&](Backend& backend) {
+    const std::int64_t n = kOut / backend.ranks();
+    const auto weight = weight_of(backend, weights, kIn, backend.rank() * n, n);
+    const DeviceBuffer x = matrix(backend, input), out = matrix(backend, residual);
+    const DeviceBuffer own = backend.allocate(static_cast<std::size_t>(kRows * n) * 4).or_throw();
+    const DeviceBuffer all = backend.allocate(kRows * kOut * 4).or_throw();
+    backend.linear(*weight, {}, x.view(kRows, kIn), own.view(kRows, n));
+    for (int step = 0; step < 3; ++step) {
+      backend.all_gather(own.view(kRows, n), all.view(kRows, kOut));
+      backend.add(all.view(kRows, kOut), out.view(kRows, kOut));
+    }
+    return values_of(backend, out.view(kRows, kOut));
+  };
+  const Values expected = compute(backend_);
+  const auto exchange = std::make_shared<RankExchange>(2);
+  std::vector<Values> results(2);
+  {
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank] {
+        RankBackend backend(make_test_backend(1), rank, exchange);
+        results[static_cast<std::size_t>(rank)] = compute(backend);
+      });
+    }
+  }
+  EXPECT_EQ(results[0], expected);
+  EXPECT_EQ(results[1], expected);
+}
+
+TEST_F(DeviceSeamTest, HostCodeThatTouchesTheMemoryOfADeviceDies) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const DeviceBuffer memory = backend_.allocate(4096).or_throw();
+  EXPECT_DEATH(*cpu::pointer(memory.address()) = 1.0f, "");
+  EXPECT_DEATH(
+      {
+        const volatile float seen = *cpu::pointer(memory.address());
+        static_cast<void>(seen);
+      },
+      "");
+  const DeviceView view = memory.view(8, 16);
+  {
+    const HostView lease = backend_.host_view(view);
+    EXPECT_EQ(lease.view().row(7)[15], 0.0f);
+    EXPECT_DEATH(*lease.view().row(0) = 1.0f, "");
+  }
+  EXPECT_DEATH(*cpu::pointer(view.data) = 1.0f, "");
+}
+
+TEST(DeviceKind, IsChosenByNameAndAnUnknownOneNamesTheKnown) {
+  const DeviceKind& cpu = *choose_device("cpu").or_throw();
+  EXPECT_EQ(cpu.kv_layouts().front(), "paged32");
+  EXPECT_EQ(cpu.kv_format(DType::kBF16, "token", 0).or_throw().block_tokens, 1);
+  EXPECT_EQ(cpu.kv_format(DType::kBF16, "paged32", 24).error().param, "block-size");
+  EXPECT_EQ(cpu.make({.threads = 1}).or_throw()->limits().max_head_dim, 256);
+  const auto unknown = choose_device("abacus");
+  EXPECT_EQ(unknown.error().param, "device");
+  EXPECT_EQ(unknown.error().message, "device is 'abacus': expected one of cpu");
+}
+
+}  // namespace
+}  // namespace millrace::backend

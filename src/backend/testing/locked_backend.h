@@ -1,0 +1,127 @@
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include "backend/cpu/host_operands.h"
+#include "backend/forwarding_backend.h"
+
+namespace millrace::backend {
+
+// Memory that nobody can read or write but between unlock() and lock(), or what is lent for reading. One range of
+// addresses, handed out once.
+class LockedArena : public std::enable_shared_from_this<LockedArena> {
+ public:
+  LockedArena() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
+    void* base = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(base != MAP_FAILED);
+    base_ = static_cast<std::byte*>(base);
+  }
+  ~LockedArena() { ::munmap(base_, kBytes); }
+  LockedArena(const LockedArena&) = delete;
+  LockedArena& operator=(const LockedArena&) = delete;
+
+  std::byte* take(std::size_t bytes) {
+    std::byte* at = base_ + used_;
+    used_ += (bytes + page_ - 1) / page_ * page_ + page_;  // a page between two is never used
+    CHECK(used_ <= kBytes);
+    return at;
+  }
+  void give_back(std::byte* at, std::size_t bytes) noexcept { ::madvise(at, bytes, MADV_DONTNEED); }
+
+  void unlock() noexcept { protect(base_, used_, PROT_READ | PROT_WRITE); }
+  void lock() noexcept {
+    protect(base_, used_, PROT_NONE);
+    for (const auto& [at, bytes] : lent_) protect(at, bytes, PROT_READ);
+  }
+  // Readable until the returned pointer has gone.
+  std::shared_ptr<const void> lend(std::byte* at, std::size_t bytes) {
+    const auto offset = static_cast<std::size_t>(at - base_) / page_ * page_;
+    const std::size_t end = (static_cast<std::size_t>(at - base_) + bytes + page_ - 1) / page_ * page_;
+    const auto entry = lent_.insert(lent_.end(), {base_ + offset, end - offset});
+    lock();
+    return {at, [self = shared_from_this(), entry](const void*) {
+              self->lent_.erase(entry);
+              self->lock();
+            }};
+  }
+  bool holds(const std::byte* at) const noexcept { return at >= base_ && at < base_ + kBytes; }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{1} << 38;
+  static void protect(std::byte* at, std::size_t bytes, int how) noexcept {
+    if (bytes > 0) CHECK(::mprotect(at, bytes, how) == 0);
+  }
+  std::size_t page_, used_ = 0;
+  std::byte* base_ = nullptr;
+  std::list<std::pair<std::byte*, std::size_t>> lent_;
+};
+
+// The processor's backend as if its memory were another device's, for tests: host code that reads or writes it, or an
+// operation that does so before synchronize(), ends the process with a segmentation fault.
+class LockedBackend final : public ForwardingBackend {
+ public:
+  // `inner` computes in the host's memory.
+  explicit LockedBackend(std::unique_ptr<Backend> inner)
+      : ForwardingBackend(std::move(inner)), arena_(std::make_shared<LockedArena>()) {}
+
+  std::string description() const override { return "locked " + ForwardingBackend::description(); }
+  Result<DeviceBuffer> allocate(std::size_t bytes) override {
+    if (bytes > kMostBytes) {
+      return make_error(ErrorCode::kResourceExhausted, "memory", "cannot allocate {} bytes of memory", bytes);
+    }
+    std::byte* at = arena_->take(bytes);
+    return DeviceBuffer(cpu::address_of(at), bytes, std::make_unique<Memory>(arena_, at, bytes));
+  }
+  void upload(std::span<const std::byte> from, DeviceAddress to) override {
+    opened([&] { ForwardingBackend::upload(from, to); });
+  }
+  void download(DeviceAddress from, std::span<std::byte> out) override {
+    opened([&] { ForwardingBackend::download(from, out); });
+  }
+  void copy(DeviceAddress from, DeviceAddress to, std::size_t bytes) override {
+    opened([&] { ForwardingBackend::copy(from, to, bytes); });
+  }
+  HostView host_view(const DeviceView& results) override {
+    const TensorView view = cpu::on_host(results);
+    auto* at = static_cast<std::byte*>(view.data);
+    if (view.shape.elements() == 0 || !arena_->holds(at)) return HostView(view);
+    const auto last = static_cast<std::size_t>((view.rows() - 1) * view.row_stride() + view.cols());
+    return HostView(view, arena_->lend(at, last * size_of(view.dtype)));
+  }
+  void synchronize() override {
+    opened([&] { ForwardingBackend::synchronize(); });
+  }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 36;
+
+  class Memory final : public DeviceMemory {
+   public:
+    Memory(std::shared_ptr<LockedArena> arena, std::byte* at, std::size_t bytes)
+        : arena_(std::move(arena)), at_(at), bytes_(bytes) {}
+    ~Memory() override { arena_->give_back(at_, bytes_); }
+
+   private:
+    std::shared_ptr<LockedArena> arena_;
+    std::byte* at_;
+    std::size_t bytes_;
+  };
+
+  template <typename Work>
+  void opened(const Work& work) {
+    arena_->unlock();
+    work();
+    arena_->lock();
+  }
+
+  std::shared_ptr<LockedArena> arena_;
+};
+
+}  // namespace millrace::backend

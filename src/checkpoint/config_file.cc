@@ -1,0 +1,35 @@
+#include "checkpoint/config_file.h"
+
+#include "checkpoint/json_fields.h"
+
+namespace millrace::checkpoint {
+
+ConfigFile read_config_json(const std::string& file, std::string_view text) {
+  ConfigFile config;
+  config.file = file;
+  config.json = parse_json_object(file, text);
+  const JsonFields fields(file, config.json);
+  const nlohmann::json* list = fields.find("architectures");
+  if (list == nullptr || !list->is_array() || list->empty() || !list->front().is_string()) {
+    fields.wrong_type("architectures", "a list with the model's class");
+  }
+  config.architecture = list->front().get<std::string>();
+  config.name = fields.text("_name_or_path").value_or("");
+  return config;
+}
+
+ConfigFile read_config_metadata(const GgufMetadata& metadata) {
+  ConfigFile config;
+  config.file = metadata.file();
+  config.gguf = true;
+  config.architecture = metadata.required_text("general.architecture");
+  config.name = metadata.text("general.name").value_or("");
+  config.tokens = static_cast<std::int64_t>(metadata.string_count("tokenizer.ggml.tokens"));
+  config.metadata = GgufMetadata(metadata.file());
+  for (const auto& [key, value] : metadata.entries()) {
+    if (key.starts_with(config.architecture + ".")) config.metadata.add(key, value);
+  }
+  return config;
+}
+
+}  // namespace millrace::checkpoint

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::checkpoint {
+
+// Sampling defaults that the model's authors ship (generation_config.json); unset = the engine's own.
+struct GenerationDefaults {
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<std::int64_t> top_k;
+  std::optional<bool> do_sample;
+  std::vector<std::int32_t> eos_token_ids;
+};
+
+// eos_token_id (one or a list) and the sampling fields, as generation_config.json and config.json both may hold them.
+// `file` names it in messages. Throws LoadError.
+GenerationDefaults parse_generation_config(const std::string& file, std::string_view json);
+
+}  // namespace millrace::checkpoint

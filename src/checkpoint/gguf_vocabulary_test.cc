@@ -1,0 +1,35 @@
+#include "checkpoint/gguf_vocabulary.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "checkpoint/testing/tiny_gguf.h"
+
+namespace millrace::checkpoint {
+namespace {
+
+// The message of reading the vocabulary, or "good".
+std::string outcome(const TinyGguf& tiny) {
+  GgufMetadata metadata("m.gguf");
+  for (const auto& [key, value] : tiny.metadata) metadata.add(key, value);
+  try {
+    gguf_vocabulary(metadata);
+    return "good";
+  } catch (const LoadError& e) {
+    return e.what();
+  }
+}
+
+TEST(GgufVocabulary, RefusesListsAndIdsThatDoNotFitTheTokens) {
+  TinyGguf tiny;
+  tiny.set("tokenizer.ggml.scores", GgufArray{std::vector<float>{1, 2, 3}});
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'tokenizer.ggml.scores': 3 elements for 4 tokens");
+  tiny = {};
+  tiny.set("tokenizer.ggml.eos_token_id", std::uint32_t{4});
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'tokenizer.ggml.eos_token_id': token 4 of 4 does not exist");
+  tiny.set("tokenizer.ggml.eos_token_id", std::uint32_t{0xffffffff});
+  EXPECT_EQ(outcome(tiny), "good");
+}
+
+}  // namespace
+}  // namespace millrace::checkpoint

@@ -1,0 +1,49 @@
+#include "kv/kv_groups.h"
+
+#include <algorithm>
+
+namespace millrace::kv {
+
+std::int64_t KvGroups::layers() const noexcept {
+  std::int64_t count = 0;
+  for (const KvGroup& group : groups) count += std::ssize(group.layers);
+  return count;
+}
+
+backend::KvFormat KvGroups::format(const KvGroup& group) const noexcept {
+  return {.dtype = group.dtype,
+          .block_tokens = block_tokens,
+          .layout = layout,
+          .kv_heads = group.need.kv_heads,
+          .head_dim = group.need.key_dim};
+}
+
+std::size_t KvGroups::page_bytes(const backend::Backend& backend) const noexcept {
+  std::size_t bytes = 0;
+  for (const KvGroup& group : groups) bytes += backend.kv_page_bytes(format(group)) * group.layers.size();
+  return bytes;
+}
+
+KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& form) {
+  KvGroups all{.block_tokens = form.block_tokens, .layout = form.layout, .groups = {}};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto group = std::ranges::find(all.groups, layers[i], &KvGroup::need);
+    if (group == all.groups.end()) {
+      group = all.groups.insert(group, KvGroup{.need = layers[i], .dtype = form.dtype, .layers = {}});
+    }
+    group->layers.push_back(static_cast<std::int64_t>(i));
+  }
+  return all;
+}
+
+Result<void> check_groups(const KvGroups& groups) {
+  for (const KvGroup& group : groups.groups) {
+    if (group.need.key_dim == group.need.value_dim) continue;
+    return make_error(ErrorCode::kUnsupported, "value_dim",
+                      "value_dim is {}: must be the size of a key, {}, as the attention kernels take both side by side",
+                      group.need.value_dim, group.need.key_dim);
+  }
+  return {};
+}
+
+}  // namespace millrace::kv

@@ -1,0 +1,96 @@
+#include "kv/kv_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <stop_token>
+
+#include "backend/testing/test_backend.h"
+
+namespace millrace::kv {
+namespace {
+
+constexpr std::int32_t kPages = 5;
+constexpr KvNeed kWide{.kv_heads = 2, .key_dim = 32, .value_dim = 32};
+constexpr KvNeed kNarrow{.kv_heads = 1, .key_dim = 20, .value_dim = 20, .window = 8};
+
+class KvStoreTest : public testing::Test {
+ protected:
+  std::size_t bytes_of(const backend::KvPages& pages) const { return backend_->kv_page_bytes(pages.format); }
+  static std::byte mark(std::size_t layer, std::int32_t page) {
+    return static_cast<std::byte>(16 * (layer + 1) + static_cast<std::size_t>(page));
+  }
+  backend::DeviceAddress page(std::size_t layer, std::int32_t number) const {
+    const backend::KvPages pages = store_.layer(static_cast<std::int64_t>(layer));
+    return pages.base + static_cast<std::size_t>(number) * bytes_of(pages);
+  }
+  void fill(std::size_t layer, std::int32_t number, std::byte value) {
+    const std::vector<std::byte> bytes(bytes_of(store_.layer(static_cast<std::int64_t>(layer))), value);
+    backend_->upload(bytes, page(layer, number));
+  }
+  void fill_all() {
+    for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
+      for (std::int32_t p = 0; p < kPages; ++p) fill(layer, p, mark(layer, p));
+    }
+  }
+  bool holds(std::size_t layer, std::int32_t number, std::byte value) const {
+    std::vector<std::byte> bytes(bytes_of(store_.layer(static_cast<std::int64_t>(layer))));
+    backend_->download(page(layer, number), bytes);
+    return std::ranges::all_of(bytes, [&](std::byte b) { return b == value; });
+  }
+
+  static constexpr std::array<KvNeed, 4> kNeeds{kWide, kNarrow, kNarrow, kWide};
+  const backend::KvFormat form_{.dtype = DType::kBF16, .block_tokens = 32};
+  const std::unique_ptr<backend::Backend> backend_ = backend::make_test_backend(1);
+  KvStore store_ = KvStore::create(*backend_, group_layers(kNeeds, form_), kPages).or_throw();
+};
+
+TEST_F(KvStoreTest, GroupsLayersThatKeepTheSame) {
+  const KvGroups groups = group_layers(kNeeds, form_);
+  ASSERT_EQ(groups.groups.size(), 2u);
+  EXPECT_EQ(groups.groups[0].layers, (std::vector<std::int64_t>{0, 3}));
+  EXPECT_EQ(groups.groups[1].layers, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(groups.groups[1].need, kNarrow);
+  EXPECT_EQ(groups.layers(), 4);
+  const std::size_t wide = 2 * 2 * 32 * 32 * 2, narrow = 1 * 2 * 32 * 32 * 2;  // heads, K and V, B, padded dim, bytes
+  EXPECT_EQ(groups.page_bytes(*backend_), 2 * (wide + narrow));
+  EXPECT_EQ(store_.page_bytes(), groups.page_bytes(*backend_));
+  EXPECT_EQ(bytes_of(store_.layer(1)), narrow);
+  EXPECT_EQ(bytes_of(store_.layer(3)), wide);
+}
+
+TEST_F(KvStoreTest, PagesOfDifferentGroupsDoNotOverlap) {
+  store_.populate(std::stop_token());
+  fill_all();
+  for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
+    for (std::int32_t p = 0; p < kPages; ++p) EXPECT_TRUE(holds(layer, p, mark(layer, p))) << layer << " " << p;
+  }
+}
+
+TEST_F(KvStoreTest, CopiesReadsAndWritesAPageInEveryGroup) {
+  fill_all();
+  std::vector<std::byte> out(store_.page_bytes());
+  store_.read(2, out);
+  store_.copy(2, 4);
+  fill(1, 2, std::byte{0});
+  store_.write(0, out);
+  for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
+    EXPECT_TRUE(holds(layer, 0, mark(layer, 2))) << "written " << layer;
+    EXPECT_TRUE(holds(layer, 4, mark(layer, 2))) << "copied " << layer;
+    EXPECT_TRUE(holds(layer, 1, mark(layer, 1))) << "left alone " << layer;
+    EXPECT_TRUE(holds(layer, 3, mark(layer, 3))) << "left alone " << layer;
+  }
+}
+
+TEST_F(KvStoreTest, RefusesValuesOfAnotherSizeThanKeysByName) {
+  const KvNeed latent{.kv_heads = 1, .key_dim = 192, .value_dim = 128};
+  const auto refused = KvStore::create(*backend_, group_layers(std::span(&latent, 1), form_), kPages);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refused.error().message,
+            "value_dim is 128: must be the size of a key, 192, as the attention kernels take both side by side");
+}
+
+}  // namespace
+}  // namespace millrace::kv

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::model {
+
+// Patterns of the names of an attention block's weights, as WeightNames says. Where a file has `qkv`, it holds Q, K and
+// V stacked. Without a name for the norm, attention looks at its input as it is.
+struct AttentionNames {
+  std::string norm, q, k, v, qkv, o, q_norm, k_norm;
+};
+AttentionNames gguf_attention_names();
+// Hugging Face, Llama and its descendants; `layer` is what stands in front of a layer's names: "model.layers.{}.".
+AttentionNames llama_attention_names(const std::string& layer);
+
+// Grouped-query attention (arXiv:2305.13245) over paged keys and values: x += o(attention(norm(x))).
+struct AttentionParams {
+  static constexpr std::string_view kKind = "attention";
+
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  bool q_k_norm = false;    // RMSNorm on each query and key head before the rotation (Qwen3)
+  float scale = 0.0f;       // of q k^T
+  std::int64_t window = 0;  // a token sees itself and the window - 1 tokens before it; 0 = all
+  // Columns of BlockRows::input, which it looks at, without a norm, instead of the residual; 0 = the residual.
+  std::int64_t input_width = 0;
+  AttentionNames names = {};
+
+  std::int64_t q_size() const noexcept { return heads * head_dim; }
+  std::int64_t kv_size() const noexcept { return kv_heads * head_dim; }
+};
+
+}  // namespace millrace::model

@@ -1,0 +1,168 @@
+// Models whose layers differ: in what they keep of a token, in how far they look back, in which blocks they have.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <set>
+
+#include "model/block.h"
+#include "model/blocks/attention.h"
+#include "model/blocks/mlp.h"
+#include "model/memory_plan.h"
+#include "model/testing/changed_model.h"
+#include "model/testing/runner.h"
+#include "model/weight_loader.h"
+
+namespace millrace::model {
+namespace {
+
+const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
+constexpr std::int64_t kHeadDim = 16, kWindow = 40;  // kHeadDim: of the tiny llama
+
+std::vector<std::int32_t> random_tokens(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::int32_t> tokens(n);
+  for (std::int32_t& t : tokens) t = static_cast<std::int32_t>(3 + random() % 61);
+  return tokens;
+}
+
+void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << what;
+}
+
+ModelSpec with_window(ModelSpec spec) {
+  spec.layers[1].get<AttentionParams>().window = kWindow;
+  return spec;
+}
+// The second layer keeps one head of keys and values, and looks back kWindow tokens.
+ModelSpec with_two_groups(ModelSpec spec) {
+  spec = with_window(std::move(spec));
+  spec.layers[1].get<AttentionParams>().kv_heads = 1;
+  return spec;
+}
+std::string one_head_in_layer_1() {
+  return write_changed(kTiny + "llama", "one_head", [](ChangedWeights& weights) {
+    for (const char* part : {"k_proj", "v_proj"}) {
+      weights.cut_rows(std::string("model.layers.1.self_attn.") + part + ".weight", kHeadDim);
+    }
+  });
+}
+
+// Two heads of keys and values of the same weights are one that more queries share.
+TEST(TwoKvGroups, ComputeWhatRepeatedHeadsDo) {
+  const std::string repeated = write_changed(kTiny + "llama", "repeated", [](ChangedWeights& weights) {
+    for (const char* part : {"k_proj", "v_proj"}) {
+      auto& values = weights.at(std::string("model.layers.1.self_attn.") + part + ".weight").values;
+      std::copy_n(values.begin(), values.size() / 2, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+    }
+  });
+  const std::vector<std::int32_t> tokens = random_tokens(200, 1);
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {
+    const TestRunner::Options options{.kv = dtype, .max_length = 256};
+    TestRunner grouped(one_head_in_layer_1(), options, with_two_groups);
+    const std::vector<float> logits = grouped.run_whole(tokens);
+    expect_same_bits(logits, TestRunner(repeated, options, with_window).run_whole(tokens),
+                     std::string(to_string(dtype)));
+    EXPECT_NE(logits, TestRunner(repeated, options).run_whole(tokens)) << "the window is not seen";
+  }
+}
+
+TEST(TwoKvGroups, ChunksNeighboursAndThreadsChangeNoBit) {
+  const std::string path = one_head_in_layer_1();
+  const std::vector<std::int32_t> tokens = random_tokens(600, 2), other = random_tokens(250, 3);
+  TestRunner::Options options{.kv = DType::kBF16, .max_length = 1024};
+  TestRunner runner(path, options, with_two_groups);
+  const std::vector<float> whole = runner.run_whole(tokens), other_whole = runner.run_whole(other);
+  std::vector<std::vector<TestRunner::Chunk>> chunked, mixed;
+  std::mt19937 random(4);
+  for (std::int64_t left = 600, other_left = 250; left > 0;) {
+    const auto n = std::min(left, random() % 3 == 0 ? 1 : 1 + static_cast<std::int64_t>(random() % 60));
+    left -= n;
+    chunked.push_back({{0, n}});
+    mixed.push_back({{0, n}});
+    const auto m = std::min(other_left, left == 0 ? other_left : 1 + static_cast<std::int64_t>(random() % 30));
+    other_left -= m;
+    if (m > 0) mixed.back().insert(mixed.back().begin(), TestRunner::Chunk{1, m});
+  }
+  expect_same_bits(runner.run({tokens}, chunked)[0], whole, "chunked");
+  const auto both = runner.run({tokens, other}, mixed);
+  expect_same_bits(both[0], whole, "with a neighbour");
+  expect_same_bits(both[1], other_whole, "the neighbour");
+  options.threads = 3;
+  expect_same_bits(TestRunner(path, options, with_two_groups).run({tokens}, chunked)[0], whole, "three threads");
+}
+
+TEST(TwoKvGroups, AreInTheMemoryPlanEachWithItsHeads) {
+  TestRunner runner(one_head_in_layer_1(), {.max_length = 64}, with_two_groups);
+  const ModelSpec& spec = runner.transformer().spec();
+  EXPECT_EQ(kv_bytes_per_token(spec, DType::kBF16, runner.backend()), (2u + 1u) * 2 * kHeadDim * 2);  // heads, K and V, size, bytes
+  const MemoryPlan plan =
+      plan_memory(runner.checkpoint(), spec, runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
+  EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
+  EXPECT_EQ(plan.kv, 64 * kv_bytes_per_token(spec, DType::kBF16, runner.backend()));  // two pages
+}
+
+TEST(TwoKvGroups, AreWhatTheGoldenModelWithOneWindowHas) {
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), kTiny + "qwen2_window").or_throw();
+  const auto groups = kv::group_layers(kv_needs(make_spec(*checkpoint).or_throw()), {}).groups;
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].need.window, 0);
+  EXPECT_EQ(groups[1].need.window, 8);
+  EXPECT_EQ(groups[1].layers, std::vector<std::int64_t>{1});
+}
+
+// Attention whose outputs are multiplied with zeros adds nothing.
+TEST(BlockList, ALayerWithoutAttentionComputesAsOneWhoseAttentionAddsNothing) {
+  const std::string idle = write_changed(kTiny + "llama", "idle", [](ChangedWeights& weights) {
+    for (float& v : weights.at("model.layers.0.self_attn.o_proj.weight").values) v = 0.0f;
+  });
+  const std::string without = write_changed(kTiny + "llama", "without", [](ChangedWeights& weights) {
+    weights.erase("model.layers.0.self_attn.");
+    weights.erase("model.layers.0.input_layernorm.");
+  });
+  const std::vector<std::int32_t> tokens = random_tokens(90, 5);
+  const TestRunner::Options options{.max_length = 128};
+  TestRunner runner(without, options, [](ModelSpec spec) {
+    spec.layers[0].blocks.erase(spec.layers[0].blocks.begin());
+    return spec;
+  });
+  EXPECT_EQ(runner.transformer().kv_groups({}).layers(), 1);
+  expect_same_bits(runner.run_whole(tokens), TestRunner(idle, options).run_whole(tokens), "logits");
+}
+
+TEST(BlockKinds, AreInTheTableOnceAndSayTheSameOfTheirWeightsAndWork) {
+  std::set<std::string_view> names;
+  for (const BlockKind& kind : all_block_kinds()) EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
+  EXPECT_TRUE(names.contains("attention") && names.contains("mlp"));
+
+  for (const char* family : {"llama", "qwen3", "gpt2", "mistral_window", "qwen2"}) {
+    const auto checkpoint = checkpoint::open_checkpoint(Env::system(), kTiny + family).or_throw();
+    const ModelSpec spec = make_spec(*checkpoint).or_throw();
+    const auto full = [](const std::string& pattern) { return WeightLoader::layer_name(pattern, 1) + ".weight"; };
+    const HasTensor has = [&](const std::string& pattern) { return checkpoint->find(full(pattern)) != nullptr; };
+    for (const BlockSpec& block : spec.layers[1].blocks) {
+      double elements = 0.0;
+      for (const BlockWeight& weight : kind_of(block).weights(block, spec, has)) {
+        const checkpoint::RawTensor* tensor = checkpoint->find(full(weight.name));
+        ASSERT_NE(tensor, nullptr) << weight.name;
+        EXPECT_EQ(tensor->shape.elements(), weight.rows * std::max<std::int64_t>(1, weight.cols)) << weight.name;
+        elements += static_cast<double>(weight.rows * weight.cols);
+      }
+      EXPECT_EQ(kind_of(block).work(block, spec).operations, 2.0 * elements) << family << " " << block.kind();
+    }
+  }
+}
+
+TEST(BlockKinds, SayWhatTheyKeepAndNeed) {
+  const BlockSpec attention(AttentionParams{.heads = 6, .kv_heads = 2, .head_dim = 20, .window = 7});
+  EXPECT_EQ(kind_of(attention).kv(attention), (kv::KvNeed{.kv_heads = 2, .key_dim = 20, .value_dim = 20, .window = 7}));
+  EXPECT_EQ(kind_of(attention).workspace(attention).columns, (std::vector<std::int64_t>{200, 120}));
+  const BlockSpec mlp(MlpParams{.width = 64});
+  EXPECT_EQ(kind_of(mlp).kv(mlp), std::nullopt);
+  EXPECT_EQ(kind_of(mlp).workspace(mlp).ffn, 64);
+}
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,0 +1,124 @@
+#include "model/config/shared_config.h"
+
+#include <vector>
+
+#include "base/error.h"
+#include "model/config/config_check.h"
+#include "model/config/rope_config.h"
+#include "model/config/window_config.h"
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::ConfigField;
+using checkpoint::ConfigView;
+using checkpoint::kCounts;
+using checkpoint::kMaxCount;
+
+constexpr ConfigField kVocabulary{.json = {"vocab_size"}, .gguf = {"vocab_size"}};
+constexpr ConfigField kHidden{.json = {"hidden_size", "n_embd"}, .gguf = {"embedding_length"}};
+constexpr ConfigField kLayers{.json = {"num_hidden_layers", "n_layer"}, .gguf = {"block_count"}};
+constexpr ConfigField kHeads{.json = {"num_attention_heads", "n_head"}, .gguf = {"attention.head_count"}};
+constexpr ConfigField kKvHeads{.json = {"num_key_value_heads"}, .gguf = {"attention.head_count_kv"}};
+constexpr ConfigField kHeadDim{.json = {"head_dim"}, .gguf = {"attention.key_length"}};
+constexpr ConfigField kValueDim{.gguf = {"attention.value_length"}};
+constexpr ConfigField kContext{.json = {"max_position_embeddings", "n_positions", "n_ctx"}, .gguf = {"context_length"}};
+constexpr ConfigField kFfn{.json = {"intermediate_size", "n_inner"}, .gguf = {"feed_forward_length"}};
+constexpr ConfigField kNormEps{.json = {"rms_norm_eps", "layer_norm_epsilon"},
+                               .gguf = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}};
+constexpr ConfigField kActivation{.json = {"hidden_act", "activation_function"}};
+constexpr ConfigField kTied{.json = {"tie_word_embeddings"}};
+constexpr ConfigField kAttentionBias{.json = {"attention_bias"}};
+constexpr ConfigField kMlpBias{.json = {"mlp_bias"}};
+constexpr ConfigField kCode{.json = {"auto_map"}};
+// Read by open_weights() and by the readers of quantized weights.
+constexpr ConfigField kQuantization{.json = {checkpoint::kQuantizationField}};
+
+// A number larger than any text is how some files say that there is no limit.
+std::int64_t read_context_length(ConfigView& view) {
+  const nlohmann::json* value = view.json(kContext);
+  const auto number = value == nullptr ? std::nullopt : checkpoint::any_number(*value);
+  if (number.value_or(0.0) > static_cast<double>(kMaxCount)) return kMaxCount;
+  return view.required_integer(kContext, kCounts);
+}
+
+std::int64_t read_vocabulary_size(ConfigView& view) {
+  if (!view.gguf()) return view.required_integer(kVocabulary, kCounts);
+  const std::int64_t tokens = view.config().tokens;
+  const std::int64_t size = view.integer(kVocabulary).value_or(tokens);
+  if (size < tokens) view.bad_value(kVocabulary, fmt::format("{}, but the tokenizer has {} tokens", size, tokens));
+  if (size < 1 || size > kMaxCount) {
+    view.bad_value(kVocabulary, fmt::format("expected 1 to {}, found {}", kMaxCount, size));
+  }
+  return size;
+}
+
+void read_heads(ConfigView& view, ModelConfig& config) {
+  config.n_heads = view.required_integer(kHeads, kCounts);
+  config.n_kv_heads = view.integer(kKvHeads, {1, config.n_heads}).value_or(config.n_heads);
+  const auto head_dim = view.integer(kHeadDim, kCounts);
+  if (!head_dim && config.hidden_size % config.n_heads != 0) {
+    view.bad_value(kHeads,
+                   fmt::format("hidden size {} is not a multiple of {} heads", config.hidden_size, config.n_heads));
+  }
+  config.head_dim = head_dim.value_or(config.hidden_size / config.n_heads);
+  const auto value_dim = view.integer(kValueDim);
+  if (value_dim && *value_dim != config.head_dim) {
+    view.unsupported(kValueDim, fmt::format("{}, but keys have {}: not supported", *value_dim, config.head_dim));
+  }
+}
+
+void read_sizes(ConfigView& view, const ConfigDefaults& defaults, ModelConfig& config) {
+  config.context_length = read_context_length(view);
+  config.vocab_size = read_vocabulary_size(view);
+  config.hidden_size = view.required_integer(kHidden, kCounts);
+  config.n_layers = view.required_integer(kLayers, {1, kMaxLayers});
+  read_heads(view, config);
+  const bool stated = view.has(kFfn) || view.gguf() || defaults.ffn_factor == 0;
+  config.intermediate_size = stated ? view.required_integer(kFfn, kCounts) : defaults.ffn_factor * config.hidden_size;
+}
+
+}  // namespace
+
+ModelConfig read_shared_config(ConfigView& view, const ConfigDefaults& defaults) {
+  ModelConfig config;
+  config.architecture = view.config().architecture;
+  config.name = view.config().name;
+  view.has(kQuantization);
+  if (view.has(kCode) && !defaults.code_is_known) {
+    view.unsupported(kCode, "the model needs Python code from its own repository, which is never run");
+  }
+  read_sizes(view, defaults, config);
+  config.norm_eps = view.gguf() ? view.required_positive_number(kNormEps)
+                                : view.positive_number(kNormEps).value_or(defaults.norm_eps);
+  config.activation = view.text(kActivation).value_or(std::string(defaults.activation));
+  config.rope_dim = config.head_dim;
+  if (defaults.rotary) read_rope(view, config);
+  read_window(view, defaults.windows, config);
+  config.tie_word_embeddings = view.boolean(kTied).value_or(defaults.tied_head);
+  config.attention_bias = view.boolean(kAttentionBias).value_or(defaults.attention_bias);
+  config.mlp_bias = view.boolean(kMlpBias).value_or(defaults.mlp_bias);
+  check_model_config(view.file(), config);
+  return config;
+}
+
+void complete_from_tensors(const checkpoint::Checkpoint& checkpoint, ModelConfig& config) {
+  if (checkpoint.container != checkpoint::Checkpoint::Container::kGguf) return;
+  const auto has = [&](const char* name) { return checkpoint.find(name) != nullptr; };
+  config.tie_word_embeddings = !has("output.weight");
+  config.attention_bias = has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias");
+  config.mlp_bias = has("blk.0.ffn_up.bias");
+}
+
+std::span<const ConfigField> shared_fields() {
+  static const std::vector<ConfigField> fields = [] {
+    std::vector<ConfigField> all = {kVocabulary,    kHidden,  kLayers, kHeads,       kKvHeads,    kHeadDim,
+                                    kValueDim,      kContext, kFfn,    kNormEps,     kActivation, kTied,
+                                    kAttentionBias, kMlpBias, kCode,   kQuantization};
+    for (const auto part : {rope_fields(), window_fields()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return fields;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kv/kv_store.h"
+#include "model/block_loader.h"
+
+namespace millrace::model {
+
+// What the blocks of a model need of a workspace beside the residual stream.
+struct StackWorkspace {
+  std::int64_t columns = 0;  // of f32 for each row of a step: of the block that takes the most
+  std::int64_t ffn = 0;      // the widest F
+};
+StackWorkspace stack_workspace(const ModelSpec& spec);
+
+// The layers of a model with their weights, in order. Const after load.
+class LayerStack {
+ public:
+  // Reads the blocks of all layers of the spec. `before(i)` is called before layer i is read. Throws LoadError naming
+  // tensor, expected and found.
+  LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Backend& backend,
+             backend::MatmulPrecision precision, const std::function<void(std::int64_t layer)>& before = {});
+
+  std::int64_t size() const noexcept { return std::ssize(layers_); }
+  // One layer over the rows; its blocks that keep keys and values do so in the store, made for kv_needs(spec).
+  void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
+
+  std::vector<backend::Linear*> linears() const;  // in the order in which they run
+  std::size_t weight_bytes_per_token() const noexcept;
+  // Of the largest matrix of the first layer's last block, the first one of equals: format and kernel, for people.
+  std::string description() const;
+
+ private:
+  struct Entry {
+    std::unique_ptr<Block> block;
+    std::int64_t kv_layer;  // of the store; -1: it keeps nothing
+  };
+  std::vector<std::vector<Entry>> layers_;
+};
+
+}  // namespace millrace::model

@@ -1,0 +1,75 @@
+#pragma once
+
+// A tiny model with other weights than its file has, for tests.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors_writer.h"
+
+namespace millrace::model {
+
+// Weights by name, as f32.
+struct ChangedWeights {
+  struct Tensor {
+    Shape shape;
+    std::vector<float> values;
+  };
+  std::map<std::string, Tensor> tensors;
+
+  Tensor& at(const std::string& name) { return tensors.at(name); }
+  // Keeps the first `rows` rows of a matrix.
+  void cut_rows(const std::string& name, std::int64_t rows) {
+    Tensor& tensor = at(name);
+    tensor.values.resize(static_cast<std::size_t>(rows * tensor.shape[1]));
+    tensor.shape = {rows, tensor.shape[1]};
+  }
+  void erase(const std::string& prefix) {
+    std::erase_if(tensors, [&](const auto& entry) { return entry.first.starts_with(prefix); });
+  }
+};
+
+// Writes the model of `source`, a directory of Hugging Face, with changed weights and the same configuration. Returns
+// the new directory.
+inline std::string write_changed(const std::string& source, const std::string& name,
+                                 const std::function<void(ChangedWeights&)>& change) {
+  namespace fs = std::filesystem;
+  const auto from = checkpoint::open_checkpoint(Env::system(), source).or_throw();
+  ChangedWeights weights;
+  for (const checkpoint::RawTensor& tensor : from->tensors) {
+    std::vector<std::byte> raw(tensor.bytes);
+    from->read(tensor, 0, raw).or_throw();
+    std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()));
+    tensor.format->unpack(raw.data(), values);
+    weights.tensors[tensor.name] = {tensor.shape, std::move(values)};
+  }
+  change(weights);
+  static const struct Root {
+    ~Root() { fs::remove_all(path); }
+    std::string path = testing::TempDir() + "millrace_changed_" + std::to_string(getpid());
+  } root;
+  const std::string directory = root.path + "/" + name;
+  fs::create_directories(directory);
+  fs::copy_file(source + "/config.json", directory + "/config.json", fs::copy_options::overwrite_existing);
+  std::vector<checkpoint::TensorSpec> specs;
+  std::vector<const ChangedWeights::Tensor*> data;
+  for (const auto& [tensor, content] : weights.tensors) {
+    specs.push_back({tensor, quant::find_format("f32"), content.shape});
+    data.push_back(&content);
+  }
+  checkpoint::write_safetensors(
+      directory + "/model.safetensors", {}, specs,
+      [&](std::size_t i, const checkpoint::DataSink& sink) { return sink(std::as_bytes(std::span(data[i]->values))); })
+      .or_throw();
+  return directory;
+}
+
+}  // namespace millrace::model

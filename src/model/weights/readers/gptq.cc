@@ -1,0 +1,93 @@
+// GPTQ (arXiv:2210.17323) as AutoGPTQ and GPTQModel save it: w[o][i] = scales[g][o] * (q[i][o] - z[g][o]), g =
+// g_idx[i].
+#include <atomic>
+
+#include "base/log.h"
+#include "model/weights/gptq_weight.h"
+
+namespace millrace::model::weights::readers {
+namespace {
+
+using checkpoint::Checkpoint;
+using checkpoint::JsonFields;
+
+constexpr std::string_view kMethod = "gptq", kCodes = ".qweight", kWeight = ".weight";
+
+std::string stem_of(std::string_view name, std::string_view ending) {
+  return name.ends_with(ending) ? std::string(name.substr(0, name.size() - ending.size())) : std::string();
+}
+
+// The conventions of zero points: the first one stores them less one.
+bool zeros_are_less_one(const JsonFields& quantization) {
+  auto format = quantization.text("checkpoint_format");
+  if (!format) format = quantization.text("format");
+  if (!format || *format == "gptq") return true;
+  if (*format == "gptq_v2") return false;
+  quantization.unsupported("checkpoint_format", "'" + *format + "' is not supported, only gptq and gptq_v2");
+}
+
+bool accepts(const JsonFields& quantization, const Checkpoint&) {
+  if (quantization.text("quant_method") != kMethod) return false;
+  zeros_are_less_one(quantization);
+  if (quantization.boolean("is_marlin_format").value_or(false)) {
+    quantization.unsupported("is_marlin_format", "weights packed for Marlin's kernel are not supported");
+  }
+  const auto bits = quantization.integer("bits");
+  if (bits && *bits != 4 && *bits != 8) {
+    quantization.unsupported("bits", fmt::format("{} is not supported, only 4 and 8", *bits));
+  }
+  return true;
+}
+
+class GptqReader final : public WeightReader {
+ public:
+  GptqReader(const JsonFields& quantization, const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
+    rules_.zeros_less_one = zeros_are_less_one(quantization);
+    rules_.symmetric = quantization.boolean("sym").value_or(true);
+    rules_.ordered = quantization.boolean("desc_act").value_or(false);
+    bits_ = quantization.integer("bits").value_or(4);
+  }
+  bool has(const std::string& name) const override {
+    const std::string stem = stem_of(name, kWeight);
+    return !stem.empty() && checkpoint_.find_integers(stem + std::string(kCodes)) != nullptr;
+  }
+  std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                     bool) const override {
+    auto weight = std::make_unique<GptqWeight>(checkpoint_, stem_of(name, kWeight), rows, cols, rules_);
+    if (weight->zeros_contradict && !told_.test_and_set()) {
+      log::info("{}: qzeros hold zero points as they are, though checkpoint_format says less one", checkpoint_.path);
+    }
+    return weight;
+  }
+  std::vector<MatrixInfo> matrices() const override {
+    std::vector<MatrixInfo> all;
+    for (const checkpoint::IntegerTensor& one : checkpoint_.integers) {
+      const std::string stem = stem_of(one.tensor.name, kCodes);
+      if (stem.empty() || one.tensor.shape.rank() != 2) continue;
+      const checkpoint::RawTensor* groups = checkpoint_.find_integers(stem + ".g_idx");
+      const std::int64_t cols = groups != nullptr ? groups->shape.elements() : one.tensor.shape[0] * 32 / bits_;
+      MatrixInfo matrix{stem + std::string(kWeight), nullptr, one.tensor.shape[1], cols};
+      matrix.format = open(matrix.name, matrix.rows, matrix.cols, false)->format;
+      all.push_back(std::move(matrix));
+    }
+    return all;
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  GptqRules rules_;
+  mutable std::atomic_flag told_;
+  std::int64_t bits_ = 4;  // of most matrices
+};
+
+}  // namespace
+
+WeightReaderKind gptq() {
+  return {.method = kMethod,
+          .accepts = accepts,
+          .open = [](const JsonFields& quantization, const Checkpoint& checkpoint) -> std::unique_ptr<WeightReader> {
+            return std::make_unique<GptqReader>(quantization, checkpoint);
+          }};
+}
+
+}  // namespace millrace::model::weights::readers
