@@ -97,7 +97,8 @@ TEST(TwoKvGroups, ChunksNeighboursAndThreadsChangeNoBit) {
 TEST(TwoKvGroups, AreInTheMemoryPlanEachWithItsHeads) {
   TestRunner runner(one_head_in_layer_1(), {.max_length = 64}, with_two_groups);
   const ModelSpec& spec = runner.transformer().spec();
-  EXPECT_EQ(kv_bytes_per_token(spec, DType::kBF16, runner.backend()), (2u + 1u) * 2 * kHeadDim * 2);  // heads, K and V, size, bytes
+  EXPECT_EQ(kv_bytes_per_token(spec, DType::kBF16, runner.backend()),
+            (2u + 1u) * 2 * kHeadDim * 2);  // heads, K and V, size, bytes
   const MemoryPlan plan =
       plan_memory(runner.checkpoint(), spec, runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
   EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());

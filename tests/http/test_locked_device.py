@@ -18,7 +18,6 @@ def answers(server):
     return [choice for reply in (plain, again, many) for choice in reply.json()["choices"]]
 
 
-@pytest.mark.skipif(not LOCKED.exists(), reason="millrace_locked is not built")
 @pytest.mark.parametrize("speculation", [(), ("--spec-method", "early-exit")], ids=["plain", "early-exit"])
 def test_answers_are_those_of_the_processor(start, speculation):
     with start(*speculation) as server:

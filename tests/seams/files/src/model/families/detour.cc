@@ -1,0 +1,20 @@
+// The Llama layer with a shortcut behind it.
+#include "model/blocks/shortcut.h"
+#include "model/llama_spec.h"
+
+namespace millrace::model::families {
+
+ModelFamily detour() {
+  return {.name = "detour",
+          .hf = {"DetourForCausalLM"},
+          .gguf = {},
+          .defaults = {},
+          .spec = [](checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
+            ModelSpec spec = llama_spec(config, container);
+            for (LayerSpec& layer : spec.layers)
+              layer.blocks.push_back(ShortcutParams{config.hidden_size, "model.layers.{}.shortcut"});
+            return spec;
+          }};
+}
+
+}  // namespace millrace::model::families
