@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "loadtest/workload.h"
+#include "engine/load/random_prompt.h"
 #include "metrics/token_range.h"
 
 namespace millrace::bench {
