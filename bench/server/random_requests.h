@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "loadtest/workload.h"
 #include "engine/load/random_prompt.h"
+#include "loadtest/workload.h"
 #include "metrics/token_range.h"
 
 namespace millrace::bench {
