@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "engine/load/random_prompt.h"
 #include "loadtest/workload.h"
 #include "metrics/token_range.h"
 

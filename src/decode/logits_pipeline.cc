@@ -160,7 +160,7 @@ Result<std::span<const std::uint64_t>> LogitsPipeline::allowed_by_grammar(std::s
   if (!grammar_) return std::span<const std::uint64_t>();
   thread_local std::vector<std::uint64_t> words;
   words.resize(std::max((vocab_size + 63) / 64, grammar_->mask_words()));
-  if (broken_) return make_error(ErrorCode::kInternal, "grammar", "a token was drawn that does not fit the grammar");
+  if (broken_) return make_error(ErrorCode::kInternal, "grammar", "a token was sampled that does not fit the grammar");
   grammar_->fill_mask(words, !plan_->params.ignore_eos || grammar_->must_end());
   if (grammar_->failed()) {
     return make_error(ErrorCode::kResourceExhausted, "grammar",
@@ -178,7 +178,7 @@ Error LogitsPipeline::nothing_left(std::int64_t position) const {
                       : p.no_repeat_ngram_size > 0 ? "no_repeat_ngram_size"
                                                    : "bad_words";
   return make_error(ErrorCode::kInvalidArgument, field,
-                    "no token may be drawn at position {}: all are banned or not allowed", position);
+                    "no token can be sampled at position {}: all are banned or not allowed", position);
 }
 
 Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::int64_t position, Use use) {

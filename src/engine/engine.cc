@@ -177,7 +177,7 @@ Result<void> Engine::validate_reading(const Request& request) const {
     return make_error(kWrong, "max_tokens", "max_tokens is 0: must be at least 1 without prompt_logprobs");
   }
   if (request.n != 1 && (request.embed || request.sampling.max_tokens == 0)) {
-    return make_error(kWrong, "n", "n is {}: must be 1 where nothing is drawn", request.n);
+    return make_error(kWrong, "n", "n is {}: must be 1 where no token is sampled", request.n);
   }
   return {};
 }

@@ -130,7 +130,7 @@ void Speculation::ask_drafter() {
     drafter_->draft(tasks_);
     failed_ = false;
   } catch (const LoadError& failure) {
-    if (!std::exchange(failed_, true)) log::warn("nothing is guessed: {}", failure.error().message);
+    if (!std::exchange(failed_, true)) log::warn("no tokens are drafted: {}", failure.error().message);
     for (draft::Task& task : tasks_) {
       task.drafts.clear();
       task.distributions.clear();

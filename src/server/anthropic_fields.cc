@@ -231,12 +231,14 @@ Result<void> read_anthropic_effort(Fields& to, const Json& value) {
 }
 
 void add_output_fields(GenerationSchema& s) {
-  s.object("output_config", "What the answer is, and how much the model thinks")
-      .field("output_config.format", "json_schema with a schema: the answer fits it", output_format_shape(),
+  s.object("output_config", "Format of the completion, and how much the model reasons")
+      .field("output_config.format", "Format of the completion: json_schema with a schema that it fits",
+             output_format_shape(),
              [](Fields& f, const Json& value) { return read_output_format(f, "output_config.format", value); })
-      .field("output_config.effort", "low, medium, high, xhigh or max, as far as the model's template has a switch",
+      .field("output_config.effort",
+             "Effort of reasoning: low, medium, high, xhigh or max, as far as the model's template has a switch",
              {{"enum", {"none", "minimal", "low", "medium", "high", "xhigh", "max"}}}, read_anthropic_effort)
-      .field("output_format", "output_config.format under its older name", output_format_shape(),
+      .field("output_format", "Alias of output_config.format (older name)", output_format_shape(),
              [](Fields& f, const Json& value) { return read_output_format(f, "output_format", value); });
 }
 
@@ -244,7 +246,7 @@ void add_output_fields(GenerationSchema& s) {
 void add_anthropic_not_done(GenerationSchema& s) {
   const Json keep_all = {{"type", "clear_thinking_20251015"}, {"keep", "all"}};
   s.listed("metadata", "the server knows its clients by their keys", {{"type", "object"}})
-      .listed("service_tier", "there is one", {{"enum", {"auto", "standard_only"}}})
+      .listed("service_tier", "there is one tier", {{"enum", {"auto", "standard_only"}}})
       .rejected("container", "this server runs no code")
       .rejected("mcp_servers", kNoToolsOfItsOwn, {Json::array()})
       .rejected("context_management", "the client keeps the conversation",
@@ -266,7 +268,7 @@ GenerationSchema make_schema(bool counts_only) {
                       {"properties", {{"type", {{"const", "text"}}}, {"text", {{"type", "string"}}}}}};
   const Json content = {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", block}}}}};
   s.field(
-       "messages", "The conversation so far",
+       "messages", "Messages of the conversation so far",
        {{"type", "array"},
         {"minItems", 1},
         {"items",
@@ -274,19 +276,20 @@ GenerationSchema make_schema(bool counts_only) {
           {"required", {"role", "content"}},
           {"properties", {{"role", {{"enum", {"user", "assistant", "system"}}}}, {"content", {{"type", "string"}}}}}}}},
        read_messages)
-      .field("system", "What stands before it", content, read_system)
+      .field("system", "System prompt that stands before the conversation", content, read_system)
       .string(
-          "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
+          "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength,
+          "Name of a model that this server serves")
       .field("tools", "Functions that the model may call", anthropic_tools_shape(), read_anthropic_tools)
-      .field("tool_choice", "auto, any, tool with a name, or none; disable_parallel_tool_use",
+      .field("tool_choice", "Use of tools: auto, any, tool with a name, or none; with disable_parallel_tool_use",
              {{"type", {"object", "null"}},
               {"required", {"type"}},
               {"properties", {{"type", {{"enum", {"auto", "any", "tool", "none"}}}}}}},
              read_anthropic_choice)
       .object("thinking", "Whether the model reasons, as far as its template has a switch")
-      .field("thinking.type", "enabled, disabled or adaptive", {{"enum", {"enabled", "disabled", "adaptive"}}},
-             read_thinking_type)
-      .field("thinking.budget_tokens", "Tokens after which reasoning ends, where the model marks its end",
+      .field("thinking.type", "Kind of thinking: enabled, disabled or adaptive",
+             {{"enum", {"enabled", "disabled", "adaptive"}}}, read_thinking_type)
+      .field("thinking.budget_tokens", "Max tokens of reasoning, where the model marks its end",
              {{"type", {"integer", "null"}}, {"minimum", 1}}, read_thinking_budget)
       .listed("thinking.display", "reasoning is shown as it is", {{"enum", {"summarized", "omitted"}}})
       .listed("cache_control", "prefixes are found by their tokens", {{"type", "object"}})
@@ -294,8 +297,8 @@ GenerationSchema make_schema(bool counts_only) {
   s.required("messages");
   if (counts_only) return s;
   s.integer(
-       "max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens, "Tokens of the answer")
-      .field("stop_sequences", "The answer ends before the first of these",
+       "max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens, "Max tokens of the completion")
+      .field("stop_sequences", "Stop strings: the completion ends before the first of them",
              {{"type", {"array", "null"}},
               {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopLength}}},
               {"maxItems", L::kStops}},
@@ -304,11 +307,13 @@ GenerationSchema make_schema(bool counts_only) {
           "temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 1.0}, "0 = greedy")
       .number(
           "top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
-          "Draw from the smallest set of tokens with this probability")
+          "Sample from the smallest set of tokens that together have this probability (nucleus sampling)")
       .integer(
           "top_k", [](Fields& f) -> auto& { return f.top_k; }, 0, L::kMaxTokens,
-          "Draw from the k likeliest tokens; 0 = all")
-      .boolean("stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object");
+          "Sample from the k most likely tokens; 0 = all")
+      .boolean(
+          "stream", [](Fields& f) -> auto& { return f.stream; },
+          "Stream the completion as server-sent events instead of one object");
   add_output_fields(s);
   add_anthropic_not_done(s);
   s.required("max_tokens");

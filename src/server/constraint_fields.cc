@@ -167,23 +167,23 @@ void add_constraint_fields(GenerationSchema& schema) {
   };
   schema
       .field("response_format",
-             "What the answer is: text, json_object, json_schema {name, schema, strict}, structural_tag", formats,
+             "Format of the completion: text, json_object, json_schema {name, schema, strict}, structural_tag", formats,
              [](Fields& f, const Json& value) { return read_response_format(f, "response_format", value, false); })
       .field("structured_outputs",
              "One of json, json_object, regex, choice, grammar (GBNF or Lark), structural_tag; disable_any_whitespace, "
              "disable_additional_properties",
              object, read_structured_outputs)
-      .field("guided_choice", "structured_outputs.choice under its older name", {{"type", {"array", "null"}}},
+      .field("guided_choice", "Alias of structured_outputs.choice (older name)", {{"type", {"array", "null"}}},
              [](Fields& f, const Json& value) { return constrain_to_choice(f, "guided_choice", value); })
       .rejected("guided_whitespace_pattern", "see structured_outputs.disable_any_whitespace")
-      .listed("guided_decoding_backend", "there is one", {{"type", "string"}});
-  add_schema("guided_json", "structured_outputs.json under its older name");
-  add_schema("json_schema", "The same (llama-server's name)");
-  add_text("guided_regex", "regex", "structured_outputs.regex under its older name");
-  add_text("regex", "regex", "The same (SGLang's name)");
-  add_text("guided_grammar", "ebnf", "structured_outputs.grammar under its older name");
-  add_text("ebnf", "ebnf", "The same (SGLang's name)");
-  add_text("grammar", "gbnf", "A grammar in GBNF (llama-server's name)");
+      .listed("guided_decoding_backend", "there is one backend", {{"type", "string"}});
+  add_schema("guided_json", "Alias of structured_outputs.json (older name)");
+  add_schema("json_schema", "Alias of guided_json (llama-server)");
+  add_text("guided_regex", "regex", "Alias of structured_outputs.regex (older name)");
+  add_text("regex", "regex", "Alias of guided_regex (SGLang)");
+  add_text("guided_grammar", "ebnf", "Alias of structured_outputs.grammar (older name)");
+  add_text("ebnf", "ebnf", "Alias of guided_grammar (SGLang)");
+  add_text("grammar", "gbnf", "Grammar in GBNF (llama-server's name)");
 }
 
 }  // namespace millrace::server

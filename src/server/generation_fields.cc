@@ -32,9 +32,9 @@ void add_fields_not_done(GenerationSchema& schema) {
       .listed("safety_identifier", "the server knows its clients by their keys", name)
       .listed("metadata", "responses are not kept", {{"type", "object"}})
       .listed("store", "responses are not kept", {{"type", "boolean"}}, {false})
-      .listed("service_tier", "there is one", {{"enum", {"auto", "default"}}})
+      .listed("service_tier", "there is one tier", {{"enum", {"auto", "default"}}})
       .listed("prompt_cache_key", "prefixes are found by their tokens", {{"type", "string"}})
-      .listed("prompt_cache_retention", "pages stay as long as there is room",
+      .listed("prompt_cache_retention", "cached pages stay as long as memory allows",
               {{"enum", {"in_memory", "in-memory", "24h"}}})
       .rejected("vllm_xargs", "there are no further processors of logits", {Json::object()})
       .rejected("kv_transfer_params", "keys and values stay in this server", {Json::object()});
@@ -122,29 +122,30 @@ void add_sampling_fields(GenerationSchema& schema) {
             "temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 100.0}, "0 = greedy")
       .number(
           "top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
-          "Draw from the smallest set of tokens with this probability")
+          "Sample from the smallest set of tokens that together have this probability (nucleus sampling)")
       .integer(
           "top_k", [](Fields& f) -> auto& { return f.top_k; }, -1, L::kMaxTokens,
-          "Draw from the k likeliest tokens; 0 or -1 = all")
+          "Sample from the k most likely tokens; 0 or -1 = all")
       .number(
           "min_p", [](Fields& f) -> auto& { return f.min_p; }, {0.0, 1.0},
-          "Drop tokens less likely than this times the likeliest")
+          "Drop tokens less likely than this factor times the most likely token")
       .number(
           "repetition_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
-          "Of tokens seen in prompt or answer; 1 = none")
+          "Repetition penalty of tokens seen in prompt or completion; 1 = none")
       .number(
           "repeat_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
-          "The same (llama-server's name)")
+          "Alias of repetition_penalty (llama-server)")
       .number(
           "presence_penalty", [](Fields& f) -> auto& { return f.presence_penalty; }, {-2.0, 2.0},
-          "Off the logit of each token that the answer has")
+          "Presence penalty: subtracted from the logit of each token that the completion has")
       .number(
           "frequency_penalty", [](Fields& f) -> auto& { return f.frequency_penalty; }, {-2.0, 2.0},
-          "And this as often as it has it")
+          "Frequency penalty: subtracted from a token's logit for each time that the completion has it")
       .integer(
           "seed", [](Fields& f) -> auto& { return f.seed; }, std::numeric_limits<std::int64_t>::min(),
-          std::numeric_limits<std::int64_t>::max(), "The same seed gives the same answer, whatever else is served")
-      .field("logit_bias", "Added to the logits of these token ids",
+          std::numeric_limits<std::int64_t>::max(),
+          "Random seed; the same seed gives the same completion, whatever else is served")
+      .field("logit_bias", "Logit bias: added to the logits of these token ids",
              {{"type", {"object", "null"}},
               {"maxProperties", L::kLogitBias},
               {"propertyNames", {{"pattern", "^(0|[1-9][0-9]{0,8})$"}}},
@@ -155,14 +156,14 @@ void add_sampling_fields(GenerationSchema& schema) {
                f.logit_bias = std::move(*read);
                return {};
              })
-      .field("allowed_token_ids", "Nothing else is drawn", ids_shape(L::kAllowedTokens),
+      .field("allowed_token_ids", "Token ids that may be sampled; no other is", ids_shape(L::kAllowedTokens),
              [](Fields& f, const Json& value) -> Result<void> {
                auto read = read_token_ids("allowed_token_ids", value, L::kAllowedTokens);
                if (!read) return read.error();
                f.allowed_token_ids = std::move(*read);
                return {};
              })
-      .field("bad_words", "Texts that the answer will not have", strings_shape(L::kBadWords, L::kBadWordLength),
+      .field("bad_words", "Texts that the completion must not contain", strings_shape(L::kBadWords, L::kBadWordLength),
              [](Fields& f, const Json& value) -> Result<void> {
                auto read = read_strings("bad_words", value, L::kBadWords, L::kBadWordLength);
                if (!read) return read.error();
@@ -176,15 +177,17 @@ void add_ending_fields(GenerationSchema& schema) {
   schema
       .integer(
           "min_tokens", [](Fields& f) -> auto& { return f.min_tokens; }, 0, L::kMaxTokens,
-          "The answer does not end before it has as many tokens")
-      .field("stop", "The answer ends before the first of these", strings_shape(L::kStops, L::kStopLength),
+          "Min tokens of the completion; it does not end before")
+      .field("stop", "Stop strings: the completion ends before the first of them",
+             strings_shape(L::kStops, L::kStopLength),
              [](Fields& f, const Json& value) -> Result<void> {
                auto read = read_strings("stop", value, L::kStops, L::kStopLength);
                if (!read) return read.error();
                f.stop = std::move(*read);
                return {};
              })
-      .field("stop_token_ids", "Or with one of these tokens", ids_shape(L::kStopTokenIds),
+      .field("stop_token_ids", "Stop token ids: the completion ends with the first of them",
+             ids_shape(L::kStopTokenIds),
              [](Fields& f, const Json& value) -> Result<void> {
                auto read = read_token_ids("stop_token_ids", value, L::kStopTokenIds);
                if (!read) return read.error();
@@ -192,84 +195,89 @@ void add_ending_fields(GenerationSchema& schema) {
                return {};
              })
       .boolean(
-          "ignore_eos", [](Fields& f) -> auto& { return f.ignore_eos; }, "Go on past the model's own end of generation")
+          "ignore_eos", [](Fields& f) -> auto& { return f.ignore_eos; },
+          "Continue past the model's end-of-sequence tokens")
       .boolean(
           "include_stop_str_in_output", [](Fields& f) -> auto& { return f.include_stop_str_in_output; },
-          "The text has the stop string that ended it")
+          "Include the stop string that ended the completion in its text")
       .boolean(
           "skip_special_tokens", [](Fields& f) -> auto& { return f.skip_special_tokens; },
-          "The text leaves special tokens out")
-      .integer("n", [](Fields& f) -> auto& { return f.n; }, 1, L::kChoices, "Answers to make");
+          "Leave special tokens out of the text")
+      .integer("n", [](Fields& f) -> auto& { return f.n; }, 1, L::kChoices, "Number of completions");
 }
 
 void add_stream_fields(GenerationSchema& schema) {
-  schema.boolean(
-            "stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object")
-      .object("stream_options", "What a stream tells besides")
+  schema
+      .boolean(
+          "stream", [](Fields& f) -> auto& { return f.stream; },
+          "Stream the completion as server-sent events instead of one object")
+      .object("stream_options", "What a stream sends beside the completion")
       .boolean(
           "stream_options.include_usage", [](Fields& f) -> auto& { return f.include_usage; },
-          "A last chunk with counts")
+          "End the stream with a chunk that has the usage counts")
       .boolean(
           "stream_options.continuous_usage_stats", [](Fields& f) -> auto& { return f.continuous_usage; },
-          "Counts in every chunk")
+          "Send the usage counts with every chunk of the stream")
       .listed("stream_options.include_obfuscation", "chunks have no padding", {{"type", "boolean"}}, {false})
       .integer(
           "stream_interval", [](Fields& f) -> auto& { return f.stream_interval; }, 1, 1024,
-          "Tokens gathered in a chunk")
+          "Tokens gathered into one chunk of the stream")
       .boolean(
           "return_token_ids", [](Fields& f) -> auto& { return f.return_token_ids; },
-          "The answer's token ids beside its text, and the prompt's")
+          "Return the token ids of prompt and completion beside the text")
       .boolean(
           "return_tokens_as_token_ids", [](Fields& f) -> auto& { return f.return_tokens_as_token_ids; },
-          "Tokens of logprobs are written as token_id:N")
+          "Write the tokens of logprobs as token_id:N")
       .integer(
           "prompt_logprobs", [](Fields& f) -> auto& { return f.prompt_logprobs; }, 0, L::kLogprobs,
-          "Score the prompt's tokens and list as many of the likeliest");
+          "Return logprobs of the prompt's tokens, with this many of the most likely tokens at each position");
 }
 
 void add_serving_fields(GenerationSchema& schema) {
-  schema.string(
-            "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength, "Which of the models served")
+  schema
+      .string(
+          "model", [](Fields& f) -> auto& { return f.model; }, L::kNameLength,
+          "Name of a model that this server serves")
       .integer(
           "truncate_prompt_tokens", [](Fields& f) -> auto& { return f.truncate_prompt_tokens; }, -1, L::kMaxTokens,
-          "Keep the last so many tokens of the prompt; -1 = as many as the model takes")
+          "Keep only this many tokens at the end of the prompt; -1 = as many as the model takes")
       .integer(
           "priority", [](Fields& f) -> auto& { return f.priority; }, -1'000'000, 1'000'000,
-          "Lower is sooner, under --scheduling-policy priority")
+          "Priority of the request under --scheduling-policy priority; a lower number is served sooner")
       .string(
           "cache_salt", [](Fields& f) -> auto& { return f.cache_salt; }, L::kSaltLength,
-          "Prefixes are shared only among requests of one key and one salt")
+          "Salt of the prefix cache: requests share cached prefixes only within one API key and salt")
       .string(
           "request_id", [](Fields& f) -> auto& { return f.request_id; }, L::kNameLength,
-          "Names the request in logs and traces")
+          "Name of the request in logs and traces")
       .number(
           "timeout", [](Fields& f) -> auto& { return f.timeout_seconds; }, {0.0, 3600.0, true},
-          "Seconds after which the request ends, finished or not")
+          "Time limit of the request in seconds, after which it ends unfinished")
       .number(
           "ttft_target_ms", [](Fields& f) -> auto& { return f.ttft_target_ms; }, {0.0, 1e9},
-          "What --scheduling-policy slo aims at; 0 = nothing")
+          "Target of the time to first token under --scheduling-policy slo, in ms; 0 = none")
       .number(
           "tpot_target_ms", [](Fields& f) -> auto& { return f.tpot_target_ms; }, {0.0, 1e9},
-          "What --scheduling-policy slo aims at; 0 = nothing")
+          "Target of the time per output token under --scheduling-policy slo, in ms; 0 = none")
       .integer(
           "expected_tokens", [](Fields& f) -> auto& { return f.expected_tokens; }, 0, L::kMaxTokens,
-          "How long the answer will be, if the client knows")
+          "Tokens that the completion will have, if the client knows; schedulers that predict lengths use it")
       .integer(
           "spec_tokens", [](Fields& f) -> auto& { return f.spec_tokens; }, 0, draft::kMaxTokens,
-          "Speculate on at most as many tokens a step, where the server speculates; 0 = not")
+          "Max draft tokens a step, where the server speculates; 0 = no speculation for this request")
       .integer(
           "spec_branches", [](Fields& f) -> auto& { return f.spec_branches; }, 1, draft::kMaxChains,
-          "And on at most as many ways on at once; no more than the server's --spec-branches")
+          "Max branches of the draft tree; at most the server's --spec-branches")
       .boolean(
           "timings", [](Fields& f) -> auto& { return f.timings; },
-          "Times of the request in the answer: queue, prefill, decode, cached tokens, preemptions")
+          "Return the request's timings: queue, prefill, decode, cached tokens, preemptions")
       .boolean(
-          "timings_per_token", [](Fields& f) -> auto& { return f.timings; }, "The same (llama-server's name)")
+          "timings_per_token", [](Fields& f) -> auto& { return f.timings; }, "Alias of timings (llama-server)")
       .boolean(
-          "explain", [](Fields& f) -> auto& { return f.explain; }, "Why it took as long as it did, in the answer")
+          "explain", [](Fields& f) -> auto& { return f.explain; }, "Return an explanation of the request's latency")
       .string(
           "session_id", [](Fields& f) -> auto& { return f.session_id; }, L::kNameLength,
-          "An open session: a prompt goes on after its tokens, a conversation finds its keys and values there");
+          "Id of an open session: the prompt continues after its tokens, whose keys and values are kept");
   add_fields_not_done(schema);
 }
 

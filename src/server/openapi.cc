@@ -31,7 +31,7 @@ Json error_schema(bool anthropic) {
 }
 
 Json operation(const Route& route, bool has_keys) {
-  Json ok = {{"description", "The answer"}, {"content", {{std::string(route.reply_type), Json::object()}}}};
+  Json ok = {{"description", "Successful response"}, {"content", {{std::string(route.reply_type), Json::object()}}}};
   if (route.streams) ok["content"]["text/event-stream"] = Json::object();
   const char* name = route.anthropic_errors ? "AnthropicError" : "Error";
   Json responses = {{"200", std::move(ok)}};

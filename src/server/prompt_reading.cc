@@ -175,7 +175,7 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
     };
   };
   schema
-      .field("messages", "The conversation so far",
+      .field("messages", "Messages of the conversation so far",
              {{"type", "array"},
               {"minItems", 1},
               {"maxItems", chat::ChatLimits::kMessages},
@@ -193,21 +193,21 @@ void add_chat_prompt_fields(GenerationSchema& schema) {
       .field("chat_template_kwargs", "Further variables of the template", {{"type", {"object", "null"}}},
              list(&Fields::chat_template_kwargs))
       .rejected("chat_template", "a request brings no code")
-      .field("tool_choice", "none, auto, required, or an object that names a function or several", tool_choice_shape(),
-             set_tool_choice)
+      .field("tool_choice", "Use of tools: none, auto, required, or an object that names one function or several",
+             tool_choice_shape(), set_tool_choice)
       .boolean(
           "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
-          "Whether an answer may have several calls")
+          "Whether a completion may have several tool calls")
       .boolean(
           "add_generation_prompt", [](Fields& f) -> auto& { return f.add_generation_prompt; },
-          "The prompt ends where an answer begins")
+          "End the prompt with the beginning of the model's own message")
       .boolean(
           "continue_final_message", [](Fields& f) -> auto& { return f.continue_final_message; },
-          "The answer goes on with the last message; add_generation_prompt must be false")
+          "Continue the last message instead of beginning a new one; add_generation_prompt must be false")
       .boolean(
           "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
           "Tokens that begin a text, besides those of the template; default false")
-      .rejected("echo", "an answer has not the last message in it", {false});
+      .rejected("echo", "a completion does not repeat the last message", {false});
   add_reasoning_fields(schema);
 }
 

@@ -30,17 +30,18 @@ Result<void> read_effort(Fields& to, const std::string& name, const Json& value)
 void add_reasoning_fields(GenerationSchema& schema) {
   schema
       .field(
-          "reasoning_effort", "none, minimal, low, medium, high or xhigh, as far as the model's template has a switch",
+          "reasoning_effort",
+          "Effort of reasoning: none, minimal, low, medium, high or xhigh, as far as the model's template has a switch",
           {{"enum", kEfforts}}, [](Fields& f, const Json& value) { return read_effort(f, "reasoning_effort", value); })
       .integer(
           "thinking_token_budget", [](Fields& f) -> auto& { return f.thinking_token_budget; }, 0,
-          RequestLimits::kMaxTokens, "Tokens after which reasoning ends")
+          RequestLimits::kMaxTokens, "Max tokens of reasoning")
       .boolean(
           "include_reasoning", [](Fields& f) -> auto& { return f.include_reasoning; },
-          "Whether the answer has the model's reasoning")
+          "Whether the model's reasoning is returned")
       .boolean(
           "separate_reasoning", [](Fields& f) -> auto& { return f.separate_reasoning; },
-          "Whether reasoning is taken out of the content (SGLang's name)");
+          "Whether reasoning is returned apart from the content (SGLang's name)");
 }
 
 Json template_variables(const Fields& fields, const chat::TemplateCapabilities& capabilities) {

@@ -12,23 +12,23 @@ void add_penalty_fields(GenerationSchema& schema) {
   schema
       .integer(
           "repeat_last_n", [](Fields& f) -> auto& { return f.samplers.repeat_last_n; }, -1, L::kMaxTokens - 1,
-          "Of how many tokens penalties know; -1 = all, 0 = none")
+          "Number of last tokens that penalties look at; -1 = all, 0 = none")
       .integer(
           "no_repeat_ngram_size", [](Fields& f) -> auto& { return f.samplers.no_repeat_ngram_size; }, 0, 64,
-          "No n tokens come twice in prompt and answer; 0 = any may")
+          "Size of n-grams that must not occur twice in prompt and completion; 0 = any may")
       .number(
           "dry_multiplier", [](Fields& f) -> auto& { return f.samplers.dry_multiplier; }, {0.0, 100.0},
-          "Penalty of a token that lengthens a repetition; 0 = none")
+          "DRY: penalty of a token that lengthens a repetition; 0 = none")
       .number(
           "dry_base", [](Fields& f) -> auto& { return f.samplers.dry_base; }, {1.0, 100.0},
-          "It grows by this with each token")
+          "DRY: factor by which the penalty grows with each further token of the repetition")
       .integer(
           "dry_allowed_length", [](Fields& f) -> auto& { return f.samplers.dry_allowed_length; }, 1, L::kMaxTokens - 1,
-          "Beyond so many tokens")
+          "DRY: length of a repetition, in tokens, that is not penalized yet")
       .integer(
           "dry_penalty_last_n", [](Fields& f) -> auto& { return f.samplers.dry_penalty_last_n; }, -1, L::kMaxTokens - 1,
-          "Within so many last tokens; -1 = all, 0 = none")
-      .field("dry_sequence_breakers", "A repetition does not reach over these texts",
+          "DRY: number of last tokens searched for repetitions; -1 = all, 0 = none")
+      .field("dry_sequence_breakers", "DRY: texts that no repetition extends across",
              {{"type", {"array", "null"}},
               {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kBreakerLength}}},
               {"maxItems", L::kBreakers}},
@@ -45,32 +45,35 @@ void add_shape_fields(GenerationSchema& schema) {
   schema
       .number(
           "dynatemp_range", [](Fields& f) -> auto& { return f.samplers.dynatemp_range; }, {0.0, 100.0},
-          "Temperature moves as far up and down with the entropy")
+          "Dynamic temperature: how far the temperature moves up and down with the entropy")
       .number(
           "dynatemp_exponent", [](Fields& f) -> auto& { return f.samplers.dynatemp_exponent; }, {0.0, 100.0},
-          "Of the entropy's share of its maximum")
+          "Dynamic temperature: exponent of the entropy relative to its maximum")
       .number(
           "typical_p", [](Fields& f) -> auto& { return f.samplers.typical_p; }, {0.0, 1.0, true},
-          "Draw from the tokens of this probability whose surprise is nearest to the entropy; 1 = all")
+          "Typical sampling: sample from the tokens of this total probability whose surprise is nearest to the "
+          "entropy; 1 = all")
       .number(
           "top_n_sigma", [](Fields& f) -> auto& { return f.samplers.top_n_sigma; }, {-1.0, 100.0},
-          "Drop logits more than n standard deviations below the largest; 0 or less = none")
+          "Top-n-sigma: drop logits more than n standard deviations below the largest; 0 or less = none")
       .number(
           "xtc_probability", [](Fields& f) -> auto& { return f.samplers.xtc_probability; }, {0.0, 1.0},
-          "How often all tokens above xtc_threshold go but the least likely of them")
+          "XTC: probability that, of the tokens above xtc_threshold, all but the least likely are removed")
       .number(
-          "xtc_threshold", [](Fields& f) -> auto& { return f.samplers.xtc_threshold; }, {0.0, 1.0}, "Above 0.5 = none")
+          "xtc_threshold", [](Fields& f) -> auto& { return f.samplers.xtc_threshold; }, {0.0, 1.0},
+          "XTC: probability above which tokens count as likely; above 0.5 = off")
       .integer(
           "mirostat_mode", [](Fields& f) -> auto& { return f.samplers.mirostat_mode; }, 0, 2,
           "1 or 2: holds the surprise of tokens at mirostat_tau, in place of the other samplers but temperature")
       .integer(
           "mirostat", [](Fields& f) -> auto& { return f.samplers.mirostat_mode; }, 0, 2,
-          "The same (llama-server's name)")
+          "Alias of mirostat_mode (llama-server)")
       .number(
-          "mirostat_tau", [](Fields& f) -> auto& { return f.samplers.mirostat_tau; }, {0.0, 100.0}, "Bits of surprise")
+          "mirostat_tau", [](Fields& f) -> auto& { return f.samplers.mirostat_tau; }, {0.0, 100.0},
+          "Mirostat: target surprise of the sampled tokens, in bits")
       .number(
           "mirostat_eta", [](Fields& f) -> auto& { return f.samplers.mirostat_eta; }, {0.0, 1.0},
-          "How fast mirostat gets there");
+          "Mirostat: learning rate towards the target surprise");
 }
 
 Result<void> read_samplers(Fields& f, const Json& value) {

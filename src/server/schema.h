@@ -64,7 +64,7 @@ class Schema {
   Schema& rejected(const std::string& name, const std::string& why, std::vector<Json> neutral = {}) {
     Json shape = {{"enum", neutral}, {"x-not-done", "refused"}};
     shape["enum"].push_back(nullptr);
-    return field(name, "Refused: " + why, std::move(shape),
+    return field(name, "Rejected: " + why, std::move(shape),
                  [name, why, neutral = std::move(neutral)](T&, const Json& value) -> Result<void> {
                    if (is_one_of(value, neutral)) return {};
                    return make_error(ErrorCode::kUnsupported, name, "{} is not supported: {}", name, why);
@@ -77,7 +77,7 @@ class Schema {
     shape["x-not-done"] = "listed";
     if (!neutral.empty()) shape["x-neutral"] = neutral;
     const Json expected = shape;
-    return field(name, "Of no effect: " + about, std::move(shape),
+    return field(name, "Accepted and ignored: " + about, std::move(shape),
                  [name, expected, neutral = std::move(neutral), keep = std::move(keep)](
                      T& to, const Json& value, FieldNotes& notes) -> Result<void> {
                    if (is_one_of(value, neutral)) return {};

@@ -77,7 +77,7 @@ def test_heads_guess_what_they_guess_in_safetensors(millrace, real_model, tmp_pa
     def answer(directory):
         done = millrace("run", real_model, "Name a colour.", "-n", 24, "--temperature", 0, "--spec-method", method, "--spec-model",
                         directory, "--no-spec-adaptive", "--spec-tokens", 3, "--stats")
-        return done.out, re.findall(r"\d+ of \d+ guesses right", done.err)
+        return done.out, re.findall(r"\d+ of \d+ draft tokens accepted", done.err)
 
     said = answer(as_torch(heads, name, parameter=kind == "eagle"))
     assert len(said[1]) == 1 and said == answer(heads)

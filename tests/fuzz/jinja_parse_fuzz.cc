@@ -8,6 +8,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view source(reinterpret_cast<const char*>(data), size);
-  (void)chat::ChatTemplate::compile(source);
+  (void)millrace::chat::ChatTemplate::compile(source);
   return 0;
 }

@@ -13,8 +13,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t border = input.find('\0');
-  const chat::TemplateLimits limits{20'000, 1 << 16, 1 << 14, 1000, 32};
-  const auto compiled = chat::ChatTemplate::compile(input.substr(0, border), limits);
+  const millrace::chat::TemplateLimits limits{20'000, 1 << 16, 1 << 14, 1000, 32};
+  const auto compiled = millrace::chat::ChatTemplate::compile(input.substr(0, border), limits);
   if (!compiled) return 0;
   auto variables = nlohmann::ordered_json::object();
   if (border != input.npos) {

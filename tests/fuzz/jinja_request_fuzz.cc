@@ -10,7 +10,7 @@
 #include "chat/chat_request.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace millrace::text;
+  using namespace millrace::chat;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto request = nlohmann::ordered_json::parse(input, nullptr, false);
   for (const ToolArguments arguments : {ToolArguments::kNone, ToolArguments::kObject, ToolArguments::kString}) {

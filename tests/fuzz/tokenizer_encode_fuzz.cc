@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_spans(*tokenizer, pieces, ids, text.size());
   check_streaming(tokenizer, ids, true);
   check_streaming(tokenizer, ids, false);
-  if (keeps_text && is_valid_utf8(text)) require(tokenizer->decode(ids, false) == text);
+  if (keeps_text && millrace::unicode::is_valid_utf8(text)) require(tokenizer->decode(ids, false) == text);
   for (const TokenId id : tokenizer->encode(text, false, false)) require(!tokenizer->is_special(id));
 
   std::vector<TokenId> any;  // the same bytes as ids

@@ -10,7 +10,8 @@
 
 namespace {
 
-using namespace millrace::server;
+using namespace millrace;
+using namespace millrace::chat;
 
 AnswerParts read(const AnswerReading& reading, const chat::tools::ToolUse& use, std::string_view text,
                  std::size_t step) {

@@ -31,7 +31,7 @@ std::string describe(const Answer& answer, const engine::MachinePeaks& peaks) {
                                  stats.prompt_tokens - stats.cached_tokens, stats.output_tokens);
   if (stats.output_tokens > 0) text += fmt::format(", TTFT {:.1f} ms", stats.ttft_ms());
   if (stats.drafted_tokens > 0) {
-    text += fmt::format(" ({} of {} guesses right)", stats.accepted_tokens, stats.drafted_tokens);
+    text += fmt::format(" ({} of {} draft tokens accepted)", stats.accepted_tokens, stats.drafted_tokens);
   }
   if (stats.output_tokens > 1) {
     const double tpot = stats.tpot_ms();

@@ -36,7 +36,7 @@ std::unique_ptr<WeightReader> open_quantized(const Checkpoint& checkpoint) {
 }  // namespace
 
 CheckpointWeights::CheckpointWeights(const Checkpoint& checkpoint)
-    : checkpoint_(checkpoint), quantized_(open_quantized(checkpoint)), plain_(plain_weights(checkpoint)) {}
+    : quantized_(open_quantized(checkpoint)), plain_(plain_weights(checkpoint)) {}
 
 bool CheckpointWeights::has(const std::string& name) const {
   return (quantized_ && quantized_->has(name)) || plain_->has(name);

@@ -25,7 +25,6 @@ class CheckpointWeights {
   std::vector<MatrixInfo> plain_matrices() const;
 
  private:
-  const checkpoint::Checkpoint& checkpoint_;
   std::unique_ptr<WeightReader> quantized_, plain_;  // quantized_ may be null
 };
 

@@ -43,7 +43,7 @@ constexpr std::array kCauses = {
               }},
     CauseKind{"decode", &TimeSpent::decode_ms,
               [](const RequestStats& stats, const TimeSpent&) {
-                return fmt::format("{} were drawn one after the other, as fast as it would be alone",
+                return fmt::format("{} were sampled one after the other, as fast as it would be alone",
                                    counted(stats.output_tokens, "token", "tokens"));
               }},
     CauseKind{"decode_batch", &TimeSpent::decode_batch_ms,

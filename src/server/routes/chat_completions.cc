@@ -17,13 +17,15 @@ const GenerationSchema& chat_completions_schema() {
     GenerationSchema s;
     add_chat_prompt_fields(s);
     const auto max_tokens = [](Fields& f) -> auto& { return f.max_tokens; };
-    s.integer("max_completion_tokens", max_tokens, 1, L::kMaxTokens, "Tokens of the answer; default: what fits")
-        .integer("max_tokens", max_tokens, 1, L::kMaxTokens, "The same under its older name")
+    s.integer("max_completion_tokens", max_tokens, 1, L::kMaxTokens,
+              "Max tokens of the completion; default: what fits the context")
+        .integer("max_tokens", max_tokens, 1, L::kMaxTokens, "Alias of max_completion_tokens (OpenAI's older name)")
         .boolean(
-            "logprobs", [](Fields& f) -> auto& { return f.chat_logprobs; }, "Score the answer's tokens")
+            "logprobs", [](Fields& f) -> auto& { return f.chat_logprobs; },
+            "Return logprobs of the completion's tokens")
         .integer(
             "top_logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
-            "And list as many of the likeliest; needs logprobs");
+            "Number of most likely tokens listed at each position; needs logprobs");
     add_sampling_fields(s);
     add_ending_fields(s);
     add_beam_fields(s);
@@ -31,9 +33,9 @@ const GenerationSchema& chat_completions_schema() {
     add_serving_fields(s);
     add_constraint_fields(s);
     s.listed("verbosity", "the template has no switch for it", {{"enum", {"low", "medium", "high"}}}, {"medium"})
-        .listed("prediction", "drafts come from the prompt and the answer", {{"type", "object"}})
-        .rejected("modalities", "answers are text", {Json::array({"text"})})
-        .rejected("audio", "answers are text")
+        .listed("prediction", "draft tokens come from prompt and completion", {{"type", "object"}})
+        .rejected("modalities", "completions are text", {Json::array({"text"})})
+        .rejected("audio", "completions are text")
         .rejected("web_search_options", kNoToolsOfItsOwn)
         .rejected("functions", "see tools", {Json::array()})
         .rejected("function_call", "see tool_choice", {"none", "auto"});
@@ -66,7 +68,7 @@ class ChatCompletions final : public GenerationRoute {
 Route chat_completions() {
   return {.method = "POST",
           .path = "/v1/chat/completions",
-          .summary = "Answer a conversation",
+          .summary = "Generate the next message of a conversation (OpenAI Chat Completions)",
           .generation = the_route<GenerationRoute, ChatCompletions>,
           .body_schema = [] { return chat_completions_schema().json(); },
           .streams = true};

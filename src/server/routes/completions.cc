@@ -19,18 +19,19 @@ const GenerationSchema& completions_schema() {
     add_prompt_field(s, "prompt", L::kPrompts);
     s.string(
          "suffix", [](Fields& f) -> auto& { return f.suffix; }, std::size_t{1} << 20,
-         "Fill in what comes between prompt and this, where the model has tokens for it")
+         "Text that follows the gap to fill in after the prompt, where the model has tokens for that")
         .integer(
             "max_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 0, L::kMaxTokens,
-            "Tokens of the answer; 0 only with echo or prompt_logprobs")
+            "Max tokens of the completion; 0 only with echo or prompt_logprobs")
         .boolean(
-            "echo", [](Fields& f) -> auto& { return f.echo; }, "The text begins with the prompt")
+            "echo", [](Fields& f) -> auto& { return f.echo; }, "Return the prompt in front of the completion")
         .integer(
             "logprobs", [](Fields& f) -> auto& { return f.logprobs; }, 0, L::kLogprobs,
-            "Score the tokens, with echo those of the prompt too, and list as many of the likeliest")
+            "Return logprobs of the completion's tokens (with echo of the prompt's too), with this many of the "
+            "most likely at each position")
         .integer(
             "best_of", [](Fields& f) -> auto& { return f.best_of; }, 1, L::kChoices,
-            "Make as many answers and return the n likeliest; not as a stream")
+            "Generate this many completions and return the n most likely; not with a stream")
         .boolean(
             "add_special_tokens", [](Fields& f) -> auto& { return f.add_special_tokens; },
             "Whether a prompt given as text gets the tokens that begin a text; default true");

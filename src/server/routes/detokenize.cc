@@ -15,8 +15,9 @@ const Schema<DetokenizeFields>& detokenize_schema() {
   static const Schema<DetokenizeFields> made = [] {
     Schema<DetokenizeFields> s;
     s.string(
-         "model", [](DetokenizeFields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Whose tokenizer")
-        .field("tokens", "Token ids",
+         "model", [](DetokenizeFields& f) -> auto& { return f.model; }, RequestLimits::kNameLength,
+         "Model whose tokenizer is asked for")
+        .field("tokens", "Token ids to turn into text",
                {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}}}},
                [](DetokenizeFields& f, const Json& value) -> Result<void> {
                  auto read = read_token_ids("tokens", value, std::size_t{1} << 24);

@@ -14,7 +14,8 @@ const GenerationSchema& embeddings_schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     add_prompt_field(s, "input", L::kEmbeddings);
-    s.field("encoding_format", "float: a list of numbers; base64: their bytes, 32-bit little-endian",
+    s.field("encoding_format",
+            "Encoding of an embedding; float: a list of numbers; base64: their bytes, 32-bit little-endian",
             {{"enum", {"float", "base64", nullptr}}},
             [](Fields& f, const Json& value) -> Result<void> {
               if (value != "float" && value != "base64") {

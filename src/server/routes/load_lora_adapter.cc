@@ -6,7 +6,7 @@ Route load_lora_adapter() {
   return {.method = "POST",
           .path = "/v1/load_lora_adapter",
           .scope = Scope::kAdmin,
-          .summary = "Load an adapter: not yet supported, refused",
+          .summary = "Load a LoRA adapter: not supported yet, rejected",
           .handle =
               [](Service& service, Call call) {
                 return answer_fields(service, std::move(call), load_adapter_schema(), reject_adapter);

@@ -29,7 +29,7 @@ class Messages final : public GenerationRoute {
 Route messages() {
   return {.method = "POST",
           .path = "/v1/messages",
-          .summary = "Answer a conversation, as Anthropic's API has it",
+          .summary = "Generate the next message of a conversation (Anthropic Messages)",
           .generation = the_route<GenerationRoute, Messages>,
           .body_schema = [] { return anthropic_schema(false).json(); },
           .streams = true,

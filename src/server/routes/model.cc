@@ -8,7 +8,7 @@ Route model() {
   return {.method = "GET",
           .path = "/v1/models/{}",
           .scope = Scope::kNone,
-          .summary = "One of them",
+          .summary = "Describe one of the models served",
           .handle = [](Service& service, Call call) -> std::unique_ptr<http::Responder> {
             for (const ModelStatus& status : service.models().list()) {
               if (status.name != call.parameter) continue;

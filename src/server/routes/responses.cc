@@ -158,7 +158,9 @@ Result<void> read_include(Fields&, const Json& value, FieldNotes& notes) {
 
 void add_responses_not_done(GenerationSchema& s) {
   const Json summaries = {{"enum", {"auto", "concise", "detailed"}}};
-  s.field("include", "reasoning.encrypted_content: of no effect, reasoning is shown as it is",
+  s.field("include",
+          "Parts to include in the response; reasoning.encrypted_content is accepted and ignored, as reasoning is "
+          "shown as it is",
           {{"type", {"array", "null"}},
            {"items", {{"enum", {"reasoning.encrypted_content"}}}},
            {"x-not-done", "listed"},
@@ -168,7 +170,7 @@ void add_responses_not_done(GenerationSchema& s) {
       .listed("reasoning.summary", "reasoning is shown as it is", summaries)
       .listed("reasoning.generate_summary", "reasoning is shown as it is", summaries)
       .listed("max_tool_calls", "it counts calls of tools that the service runs", {{"type", "integer"}})
-      .object("stream_options", "What a stream tells besides")
+      .object("stream_options", "What a stream sends beside the completion")
       .listed("stream_options.include_obfuscation", "events have no padding", {{"type", "boolean"}}, {false})
       .rejected("previous_response_id", "this server keeps no responses; send the conversation")
       .rejected("conversation", "this server keeps no conversations; send it")
@@ -185,31 +187,36 @@ const GenerationSchema& responses_schema() {
                            {{"type", {{"const", "message"}}},
                             {"role", {{"enum", {"user", "assistant", "system", "developer"}}}},
                             {"content", {{"type", "string"}}}}}};
-    s.field("input", "A text, or the conversation so far",
+    s.field("input", "A text, or the messages of the conversation so far",
             {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"minItems", 1}, {"items", message}}}}}, read_input)
         .string(
-            "instructions", [](Fields& f) -> auto& { return f.system; }, std::size_t{1} << 20, "What stands before it")
+            "instructions", [](Fields& f) -> auto& { return f.system; }, std::size_t{1} << 20,
+            "System prompt that stands before the conversation")
         .integer(
             "max_output_tokens", [](Fields& f) -> auto& { return f.max_tokens; }, 1, L::kMaxTokens,
-            "Tokens of the answer; default: what fits")
+            "Max tokens of the completion; default: what fits the context")
         .field("tools", "Functions that the model may call", flat_tools_shape(), read_flat_tools)
-        .field("tool_choice", "none, auto, required, or an object that names a function or several",
+        .field("tool_choice", "Use of tools: none, auto, required, or an object that names one function or several",
                tool_choice_shape(), set_tool_choice)
         .boolean(
             "parallel_tool_calls", [](Fields& f) -> auto& { return f.parallel_tool_calls; },
-            "Whether an answer may have several calls")
-        .object("text", "What the answer is")
-        .field("text.format", "text, json_object, json_schema {name, schema, strict}", {{"type", {"object", "null"}}},
-               read_text_format)
+            "Whether a completion may have several tool calls")
+        .object("text", "Format of the completion")
+        .field("text.format", "Format of the completion: text, json_object, json_schema {name, schema, strict}",
+               {{"type", {"object", "null"}}}, read_text_format)
         .object("reasoning", "How much the model reasons")
-        .field("reasoning.effort", "none, minimal, low, medium, high or xhigh, as far as the template has a switch",
+        .field("reasoning.effort",
+               "Effort of reasoning: none, minimal, low, medium, high or xhigh, as far as the template has a switch",
                {{"enum", {"none", "minimal", "low", "medium", "high", "xhigh"}}},
                [](Fields& f, const Json& value) { return read_effort(f, "reasoning.effort", value); })
-        .field("truncation", "auto: the oldest turns are left out until the rest fits; disabled: an error",
+        .field("truncation",
+               "Handling of conversations longer than the context; auto: drop the oldest turns; disabled: an error",
                {{"enum", {"auto", "disabled", nullptr}}}, read_truncation);
     add_responses_not_done(s);
     add_sampling_fields(s);
-    s.boolean("stream", [](Fields& f) -> auto& { return f.stream; }, "Server-sent events instead of one object");
+    s.boolean(
+        "stream", [](Fields& f) -> auto& { return f.stream; },
+        "Stream the completion as server-sent events instead of one object");
     add_serving_fields(s);
     s.required("input");
     return s;
@@ -234,7 +241,7 @@ class Responses final : public GenerationRoute {
 Route responses() {
   return {.method = "POST",
           .path = "/v1/responses",
-          .summary = "Answer a conversation, as OpenAI's Responses API has it",
+          .summary = "Generate the next message of a conversation (OpenAI Responses)",
           .generation = the_route<GenerationRoute, Responses>,
           .body_schema = [] { return responses_schema().json(); },
           .streams = true};

@@ -15,7 +15,7 @@ const Schema<SessionRollbackFields>& session_rollback_schema() {
     Schema<SessionRollbackFields> s;
     s.integer(
         "tokens", [](SessionRollbackFields& f) -> auto& { return f.tokens; }, 0, RequestLimits::kMaxTokens,
-        "Keep as many of the session's tokens, prompts and answers together");
+        "Number of the session's tokens to keep, prompts and completions together");
     s.required("tokens");
     return s;
   }();

@@ -15,7 +15,7 @@ const Schema<SessionsFields>& sessions_schema() {
     Schema<SessionsFields> s;
     s.string(
         "model", [](SessionsFields& f) -> auto& { return f.model; }, RequestLimits::kNameLength,
-        "Which of the models served");
+        "Name of a model that this server serves");
     return s;
   }();
   return made;

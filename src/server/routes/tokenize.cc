@@ -12,21 +12,24 @@ const GenerationSchema& tokenize_schema() {
   static const GenerationSchema made = [] {
     GenerationSchema s;
     const auto text = [](Fields& f) -> auto& { return f.text; };
-    s.string("prompt", text, std::size_t{8} << 20, "The text")
-        .string("content", text, std::size_t{8} << 20, "The same under llama-server's name")
+    s.string("prompt", text, std::size_t{8} << 20, "Text to tokenize")
+        .string("content", text, std::size_t{8} << 20, "Alias of prompt (llama-server)")
         .boolean(
-            "return_token_strs", [](Fields& f) -> auto& { return f.return_token_strings; }, "The tokens' texts too")
+            "return_token_strs", [](Fields& f) -> auto& { return f.return_token_strings; },
+            "Return the text of each token beside its id")
         .boolean(
             "with_pieces", [](Fields& f) -> auto& { return f.return_token_strings; },
-            "The same under llama-server's name")
+            "Alias of return_token_strs (llama-server)")
         .boolean(
             "add_special", [](Fields& f) -> auto& { return f.add_special_tokens; },
-            "add_special_tokens under llama-server's name")
+            "Alias of add_special_tokens (llama-server)")
         .boolean(
             "parse_special", [](Fields& f) -> auto& { return f.parse_special; },
             "Whether special tokens written in the text are meant; default true");
     add_chat_prompt_fields(s);
-    s.string("model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameLength, "Whose tokenizer");
+    s.string(
+        "model", [](Fields& f) -> auto& { return f.model; }, RequestLimits::kNameLength,
+        "Model whose tokenizer is asked for");
     return s;
   }();
   return made;

@@ -6,7 +6,7 @@ Route unload_lora_adapter() {
   return {.method = "POST",
           .path = "/v1/unload_lora_adapter",
           .scope = Scope::kAdmin,
-          .summary = "Unload an adapter: not yet supported, refused",
+          .summary = "Unload a LoRA adapter: not supported yet, rejected",
           .handle =
               [](Service& service, Call call) {
                 return answer_fields(service, std::move(call), unload_adapter_schema(), reject_adapter);

@@ -70,7 +70,7 @@ void print_text(const ModelRun& model, const ThroughputLoad& load, const Through
              app::printable(model.description()), load.requests, load.concurrency, run.input_tokens, run.output_tokens,
              seconds);
   Table rates(
-      {{"total tok/s"}, {"output tok/s"}, {"requests/s"}, {"MFU %"}, {"steps"}, {"tokens a step"}, {"drawn a step"}});
+      {{"total tok/s"}, {"output tok/s"}, {"requests/s"}, {"MFU %"}, {"steps"}, {"tokens a step"}, {"sampled a step"}});
   rates.add({figure(static_cast<double>(run.input_tokens + run.output_tokens) / seconds),
              figure(static_cast<double>(run.output_tokens) / seconds),
              figure(static_cast<double>(load.requests) / seconds), fmt::format("{:.0f}", mfu),
