@@ -3,9 +3,10 @@
 
     tools/lint.py [--all] [--seconds N]     called by ./dev lint and ./dev test
 
-Units are compared with the last landed state: origin/main where there is such a branch, else the commit before the last. A unit differs when
-its file or a header of its own folder that it includes does. --all: every unit. After N seconds (default 150) no more units are begun, and the
-rest is counted; --all has no such limit. Ends with 1 and the findings where there are any. Compile commands come from the preset clang."""
+Units are compared with the last landed state: origin/main where that is behind, else the first parent of the last commit. A unit differs
+when its file does, or a header of its own folder that it includes. --all: every unit. After N seconds (default 150) no more units are begun,
+and the rest is counted; --all has no such limit. Ends with 1 and the findings where there are any. Compile commands come from the preset
+clang."""
 
 import argparse
 import concurrent.futures
@@ -28,10 +29,13 @@ def lines(*command: str) -> list[str]:
 
 
 def last_landed() -> str:
+    head = lines("git", "rev-parse", "HEAD")[0]
     for ref in ("origin/main", "HEAD~1"):
         if subprocess.run(["git", "rev-parse", "-q", "--verify", ref], cwd=ROOT, capture_output=True).returncode == 0:
-            return lines("git", "merge-base", ref, "HEAD")[0]
-    return "HEAD"
+            base = lines("git", "merge-base", ref, "HEAD")[0]
+            if base != head:
+                return base
+    return head
 
 
 def unformatted(files: list[str]) -> list[str]:

@@ -205,7 +205,7 @@ Result<void> read_thinking_type(Fields& to, const Json& type) {
 Result<void> read_thinking_budget(Fields& to, const Json& budget) {
   const auto tokens = GenerationSchema::whole(budget);
   if (!tokens || *tokens < 1) return GenerationSchema::wrong_type("thinking.budget_tokens", "an integer from 1");
-  to.thinking_token_budget = *tokens;
+  to.thinking_token_budget = tokens;
   to.thinking_budget_is_wish = true;
   return {};
 }
