@@ -17,11 +17,11 @@ double visible_sum(std::int64_t first, std::int64_t last, std::int64_t window) {
 
 }  // namespace
 
-ModelWork::ModelWork(const model::ModelSpec& spec) {
-  for (const model::LayerSpec& layer : spec.layers) {
-    for (const model::BlockSpec& block : layer.blocks) {
-      const model::BlockKind& kind = model::kind_of(block);
-      const model::BlockWork work = kind.work(block, spec);
+ModelWork::ModelWork(const ModelSpec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    for (const BlockSpec& block : layer.blocks) {
+      const BlockKind& kind = kind_of(block);
+      const BlockWork work = kind.work(block, spec);
       layer_operations_ += work.operations;
       const auto need = kind.kv(block);
       if (!need) continue;

@@ -11,7 +11,7 @@ namespace millrace::model {
 // the keys and values it reads. Norms, rotations and activations are below a hundredth and left out.
 class ModelWork {
  public:
-  explicit ModelWork(const model::ModelSpec& spec);
+  explicit ModelWork(const ModelSpec& spec);
 
   // Products of the layers with one token; of the head with one row of logits.
   double layer_operations() const noexcept { return layer_operations_; }

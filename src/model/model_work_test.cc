@@ -8,19 +8,18 @@
 namespace millrace::model {
 namespace {
 
-model::ModelSpec small_spec(std::int64_t window = 0) {
-  model::ModelSpec spec;
+ModelSpec small_spec(std::int64_t window = 0) {
+  ModelSpec spec;
   spec.vocab_size = 100;
   spec.hidden_size = 8;
-  const model::LayerSpec layer{
-      .blocks = {model::AttentionParams{.heads = 4, .kv_heads = 2, .head_dim = 2, .window = window},
-                 model::MlpParams{.width = 16, .gated = true}}};
+  const LayerSpec layer{.blocks = {AttentionParams{.heads = 4, .kv_heads = 2, .head_dim = 2, .window = window},
+                                   MlpParams{.width = 16, .gated = true}}};
   spec.layers = {layer, layer};
   return spec;
 }
 
 TEST(ModelWork, CountsEveryWeightTwice) {
-  const model::ModelSpec spec = small_spec();
+  const ModelSpec spec = small_spec();
   const ModelWork work(spec);
   // A layer: q 8x8, k and v 8x4, o 8x8, gate and up 8x16, down 16x8.
   EXPECT_EQ(work.layer_operations(), 2 * 2.0 * (64 + 32 + 32 + 64 + 3 * 128));
@@ -28,7 +27,7 @@ TEST(ModelWork, CountsEveryWeightTwice) {
 }
 
 TEST(ModelWork, AttentionGrowsWithWhatIsVisible) {
-  const model::ModelSpec spec = small_spec();
+  const ModelSpec spec = small_spec();
   const ModelWork work(spec);
   // Tokens 3 and 4 see 4 and 5 tokens; queries are 8 wide; q k^T and p v in each of two layers.
   const double attention = 2 * 4.0 * 8 * (4 + 5);
@@ -38,7 +37,7 @@ TEST(ModelWork, AttentionGrowsWithWhatIsVisible) {
 }
 
 TEST(ModelWork, AWindowEndsTheGrowth) {
-  const model::ModelSpec spec = small_spec(3);
+  const ModelSpec spec = small_spec(3);
   const ModelWork work(spec);
   EXPECT_EQ(work.kv_bytes(0, 5, 1.0), 1 + 2 + 3 + 3 + 3);
   EXPECT_EQ(work.kv_bytes(3, 5, 1.0), 3 + 3);
@@ -47,8 +46,8 @@ TEST(ModelWork, AWindowEndsTheGrowth) {
 
 // A token takes twice as many bytes in the layer of two heads as in the one of one head.
 TEST(ModelWork, LayersCountByWhatTheyKeep) {
-  model::ModelSpec spec = small_spec();
-  auto& second = spec.layers[1].get<model::AttentionParams>();
+  ModelSpec spec = small_spec();
+  auto& second = spec.layers[1].get<AttentionParams>();
   second.kv_heads = 1, second.window = 3;
   const ModelWork work(spec);
   EXPECT_DOUBLE_EQ(work.kv_bytes(3, 5, 30.0), 20.0 * (4 + 5) + 10.0 * (3 + 3));

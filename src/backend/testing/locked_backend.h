@@ -73,7 +73,7 @@ class LockedBackend final : public ForwardingBackend {
 
   std::string description() const override { return "locked " + ForwardingBackend::description(); }
   Result<DeviceBuffer> allocate(std::size_t bytes) override {
-    if (bytes > kMostBytes) {
+    if (bytes > kMaxBytes) {
       return make_error(ErrorCode::kResourceExhausted, "memory", "cannot allocate {} bytes of memory", bytes);
     }
     std::byte* at = arena_->take(bytes);
@@ -100,7 +100,7 @@ class LockedBackend final : public ForwardingBackend {
   }
 
  private:
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 36;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 36;
 
   class Memory final : public DeviceMemory {
    public:

@@ -37,7 +37,7 @@ class StatePages final : public model::StateTap, public kv::PageFollower {
   std::int64_t slot(std::span<const kv::BlockId> pages, std::int64_t position) const noexcept;
   // Operations of the backend: what the spans hold stays as it is until it has synchronized. states [slots, width].
   void read(std::span<const std::int64_t> slots, backend::DeviceView states) const;
-  // Rows `rows` of x [T, width] are guesses at the states of the slots.
+  // Rows `rows` of x [T, width] are drafted states of the slots.
   void propose(backend::DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots);
   std::size_t bytes() const noexcept { return memory_.size(); }
   std::size_t workspace_bytes() const noexcept { return streams_.bytes() + states_.bytes(); }
