@@ -21,7 +21,7 @@ TWO_GOALS = "--goodput ttft:200,tpot:25/ttft:1000,tpot:150"
 SWEEPS = {
     "Load": {
         "sweep-rate": f"sweep --spawn default --axis request-rate --values 1,2,4,6,8,10,12,16 --point-seconds 8 --num-warmups 2 --input-len 128 --output-len 64 {TWO_GOALS}",
-        "sweep-frontier": "sweep --spawn default --axis request-rate --values 8,16 --point-seconds 5 --num-warmups 2 --input-len 128 --output-len 64 --goodput ttft:200,tpot:25 --frontier 0.9",
+        "sweep-frontier": "sweep --spawn default --axis request-rate --values 8,16 --point-seconds 5 --num-warmups 2 --input-len 128 --output-len 64 --goodput ttft:200,tpot:25 --max-goodput 0.9",
         "sweep-rate-1b": f"sweep --spawn {{1b.q4_0.gguf}} --axis request-rate --values 0.25,0.5,1,2,3,4 --point-seconds 30 --input-len 128 --output-len 64 {TWO_GOALS}"},
     "At half of saturation: chunks, targets, policies": {
         "sweep-half": "sweep --spawn default --axis request-rate --values 0.5,2,4 --point-seconds 15 --num-warmups 2 --input-len 128 --output-len 64 --series default= "
@@ -107,7 +107,7 @@ def sweep(name, arguments):
     out = [command_line(arguments), "", *table(["", report["axis"]["label"].lower(), *(c for c, _ in columns), *goals, "machine"], rows)]
     for knee in report["knee"] or []:
         out += [f"**{knee['label']}** bends at {figure(knee['x'])}: {knee['why']}", ""]
-    for found in report["frontier"] or []:
+    for found in report.get("max_goodput", report.get("frontier")) or []:
         rate = f"up to **{estimate(found['rate'])} requests/s**" if found["rate"] else "at no rate that was tried"
         out += [f"{100 * found['wanted_share']:.0f} % of the requests are within {found['objective']} {rate} ({len(found['tried'])} runs).", ""]
     return out + [f"![]({'performance/' + plot.name})" for plot in sorted(REPORTS.glob(f"{name}.*.svg"))] + [""]

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "old_flags.h"
 
 namespace millrace::app {
 namespace {
@@ -66,7 +67,7 @@ void read_file_into(CLI::App& command, const std::string& path) {
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
     if (item.name == "++" || item.name == "--") continue;  // a section begins, or ends
     if (!item.parents.empty() && item.parents.front() != command.get_name()) continue;
-    CLI::Option* option = item.parents.size() > 1 ? nullptr : find(command, item.name);
+    CLI::Option* option = item.parents.size() > 1 ? nullptr : find(command, with_current_key(path, item.name));
     if (option == nullptr) {
       throw_load_error(ErrorCode::kInvalidArgument, item.name, "{}: {}: {} has no such option", path, item.fullname(),
                        command.get_name());

@@ -28,19 +28,19 @@ std::uint64_t origin_key(const LoadedModel& loaded, const ModelFlags& flags) {
                               flags.kv_layout, loaded.transformer->max_length()));
 }
 
-std::unique_ptr<kv::PageArchive> open_archive(const LoadedModel& loaded, const ModelFlags& model,
-                                              const EngineFlags& flags, const engine::LocalExecutor& executor,
-                                              std::size_t page_bytes) {
-  if (flags.kv_archive == "off") return nullptr;
-  kv::ArchiveConfig config;
-  config.directory = flags.kv_archive == "auto" ? cache_directory() + "/kv" : flags.kv_archive;
-  config.limit_bytes = flags.kv_archive_limit;
+std::unique_ptr<kv::DiskTier> open_disk_tier(const LoadedModel& loaded, const ModelFlags& model,
+                                             const EngineFlags& flags, const engine::LocalExecutor& executor,
+                                             std::size_t page_bytes) {
+  if (flags.kv_disk_tier == "off") return nullptr;
+  kv::DiskTierConfig config;
+  config.directory = flags.kv_disk_tier == "auto" ? cache_directory() + "/kv" : flags.kv_disk_tier;
+  config.limit_bytes = flags.kv_disk_tier_limit;
   config.origin = {
       .model_key = origin_key(loaded, model), .page_bytes = page_bytes, .block_tokens = executor.block_tokens()};
   config.background = true;
-  auto archive = kv::PageArchive::open(Env::system(), config).or_throw();
-  if (!archive->writing()) log::warn("{}: another process writes there; this one only reads", config.directory);
-  return archive;
+  auto disk = kv::DiskTier::open(Env::system(), config).or_throw();
+  if (!disk->writing()) log::warn("{}: another process writes there; this one only reads", config.directory);
+  return disk;
 }
 
 // Of the cache: as the flags say, or else `otherwise`.
@@ -79,7 +79,7 @@ void EngineFlags::declare(CLI::App& app) {
                  "Target time per output token in milliseconds: prefill chunks shrink so that steps with decodes meet "
                  "it; 0 = off")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_flag("--refuse-late", reject_late,
+  app.add_flag("--reject-late", reject_late,
                "Reject requests that cannot meet their latency targets; needs --scheduling-policy slo");
   app.add_option("--batching", batching,
                  "When requests may join the batch. continuous: at any step; dynamic, static: only after the previous "
@@ -106,12 +106,12 @@ void EngineFlags::declare(CLI::App& app) {
                  "What happens to the KV pages of a preempted sequence. recompute: freed and computed again; swap: "
                  "moved to --swap-space; auto: whichever is faster")
       ->check(CLI::IsMember({"auto", "recompute", "swap"}));
-  app.add_option("--kv-archive", kv_archive,
+  app.add_option("--kv-disk-tier", kv_disk_tier,
                  "Keep KV pages of the prefix cache on disk for the next start: off, auto (in the cache directory) or "
                  "a directory");
   app.add_option(
-         "--kv-archive-limit", kv_archive_limit,
-         "Max bytes of KV pages that --kv-archive keeps on disk, e.g. 8GB; the least recently used are deleted first")
+         "--kv-disk-tier-limit", kv_disk_tier_limit,
+         "Max bytes of KV pages that --kv-disk-tier keeps on disk, e.g. 8GB; the least recently used are deleted first")
       ->transform(CLI::AsSizeValue(false));
   speculation.declare(app);
 }
@@ -140,7 +140,7 @@ engine::Config EngineFlags::config() const {
 
 ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
                           const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens,
-                          const std::shared_ptr<engine::FairTurn>& turn) {
+                          const std::shared_ptr<engine::TurnArbiter>& turn) {
   const engine::Config config = flags.config();
   draft::DrafterOptions drafter = flags.speculation.prepare(loaded, model, config.scheduling);
   const std::int64_t tokens =
@@ -149,13 +149,13 @@ ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text:
       engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, model.kv_pages(), tokens).or_throw();
   ServingEngine made;
   made.executor = executor.get();
-  made.archive = open_archive(loaded, model, flags, *executor, executor->device().page_bytes());
+  made.disk = open_disk_tier(loaded, model, flags, *executor, executor->device().page_bytes());
   std::unique_ptr<engine::Executor> computing = std::move(executor);
   if (turn != nullptr) computing = std::make_unique<engine::TurnExecutor>(std::move(computing), turn);
   made.engine =
-      engine::Engine::create(std::move(computing), std::move(tokenizer), Env::system(), config, made.archive.get())
+      engine::Engine::create(std::move(computing), std::move(tokenizer), Env::system(), config, made.disk.get())
           .or_throw();
-  if (made.archive != nullptr) made.engine->warm_up().or_throw();
+  if (made.disk != nullptr) made.engine->warm_up().or_throw();
   made.drafting = flags.speculation.apply(*made.engine, *made.executor, std::move(drafter));
   made.executor->populate();
   return made;

@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/local_executor.h"
-#include "kv/page_archive.h"
+#include "kv/disk_tier.h"
 #include "loaded_model.h"
 #include "speculation_flags.h"
 
@@ -14,7 +14,7 @@ class App;
 }
 
 namespace millrace::engine {
-class FairTurn;
+class TurnArbiter;
 }
 
 namespace millrace::app {
@@ -28,17 +28,17 @@ struct EngineFlags {
   bool prefix_caching = true, reject_late = false;
   std::uint64_t kv_cache_bytes = 0;  // instead of kv_cache_tokens, with what drafting keeps beside; 0 = not said
   std::uint64_t swap_space = 0;
-  std::string kv_archive = "off";
-  std::uint64_t kv_archive_limit = std::uint64_t{8} << 30;
+  std::string kv_disk_tier = "off";
+  std::uint64_t kv_disk_tier_limit = std::uint64_t{8} << 30;
   SpeculationFlags speculation;
 
   void declare(CLI::App& app);
-  engine::Config config() const;  // throws LoadError for a name nobody knows
+  engine::Config config() const;  // throws LoadError for an unknown name
 };
 
 // An engine on a model, and what it stands on; the model must outlive it.
 struct ServingEngine {
-  std::unique_ptr<kv::PageArchive> archive;   // null: none
+  std::unique_ptr<kv::DiskTier> disk;         // null: none
   engine::LocalExecutor* executor = nullptr;  // the engine's
   std::unique_ptr<engine::Engine> engine;
   draft::DraftMemory drafting;
@@ -47,6 +47,6 @@ struct ServingEngine {
 // `turn`, if any, is shared with the other engines of the process. Throws LoadError.
 ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
                           const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens,
-                          const std::shared_ptr<engine::FairTurn>& turn = nullptr);
+                          const std::shared_ptr<engine::TurnArbiter>& turn = nullptr);
 
 }  // namespace millrace::app

@@ -35,7 +35,7 @@ struct ModelFlags {
   void declare(CLI::App& app);
   void declare_machine(CLI::App& app);  // device, threads, instruction set and precision alone
   backend::KvFormat kv_pages() const;   // throws LoadError where the layout has no pages of that size
-  // Of --device, with so many threads; 0 = all there are. Throws LoadError.
+  // The backend of --device, with so many threads; 0 = all there are. Throws LoadError.
   std::unique_ptr<backend::Backend> make_backend(int threads, const backend::PackedCacheConfig& cache = {}) const;
   backend::MatmulPrecision precision() const;
   Isa isa() const;  // the one that the backend made of these flags runs

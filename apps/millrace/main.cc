@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "cli.h"
 #include "command.h"
+#include "old_flags.h"
 #include "printable.h"
 #include "usage_error.h"
 
@@ -29,7 +31,9 @@ int main(int argc, char** argv) {
     });
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = app::with_current_flags(argc, argv);
+    std::ranges::reverse(arguments);  // CLI11 takes them from the back
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     std::fprintf(stderr, "%s\n", app::printable(app::usage_error(app, error)).c_str());

@@ -14,7 +14,7 @@ namespace millrace::app {
 namespace {
 
 // What find_outlier_weights answers may change with every change of a kernel: an answer counts for the build that gave
-// it. Empty for a build that nobody can name, which remembers nothing.
+// it. Empty for a build without a name, which remembers nothing.
 std::string build_name() {
   const std::string commit = MILLRACE_COMMIT;
   return commit.ends_with('+') ? "" : MILLRACE_VERSION " " + commit;
@@ -89,7 +89,7 @@ void apply_outlier_policy(LoadedModel& loaded, std::uint64_t model_key) {
     weights = model::find_outlier_weights(*loaded.transformer, *loaded.backend, probe_tokens(loaded));
     if (!build_name().empty()) remember(path, *weights);
   }
-  loaded.transformer->set_two_terms(*weights);
+  loaded.transformer->set_int8x2(*weights);
   if (!weights->empty()) {
     log::info("{} weights get two int8 terms for their activations, as outliers make one too coarse", weights->size());
   }

@@ -18,7 +18,7 @@
 namespace millrace::app {
 namespace {
 
-using bench::figure;
+using bench::rounded;
 using metrics::Distribution;
 using simulator::Arrival;
 using simulator::ServiceRun;
@@ -32,7 +32,7 @@ struct Summary {
   std::int64_t cached_tokens = 0;
 };
 
-Summary summary_of(const ServiceRun& run, const metrics::Objective& objective) {
+Summary summary_of(const ServiceRun& run, const metrics::Slo& objective) {
   Summary summary;
   std::vector<double> ttft, tpot, latency;
   std::int64_t good = 0, tokens = 0;
@@ -59,7 +59,8 @@ Summary summary_of(const ServiceRun& run, const metrics::Objective& objective) {
 
 Json json_of(const ServiceRun& run, const Summary& summary) {
   return {{"requests", run.requests.size()},
-          {"refused", run.rejected},
+          {"rejected", run.rejected},
+          {"refused", run.rejected},  // base/old_names.h
           {"seconds", run.seconds},
           {"steps", run.steps},
           {"ttft_ms", bench::json_of(summary.ttft)},
@@ -86,14 +87,14 @@ std::vector<Arrival> arrivals_of(const ServicePlanFlags& flags) {
 
 std::vector<std::string> table_row(const std::string& name, const ServiceRun& run, const Summary& s) {
   return {name,
-          figure(s.ttft.p50),
-          figure(s.ttft.p99),
-          figure(s.tpot.p50),
-          figure(s.tpot.p99),
-          figure(s.latency.p50),
-          figure(s.latency.p99),
-          figure(s.output_tok_s),
-          figure(s.requests_s),
+          rounded(s.ttft.p50),
+          rounded(s.ttft.p99),
+          rounded(s.tpot.p50),
+          rounded(s.tpot.p99),
+          rounded(s.latency.p50),
+          rounded(s.latency.p99),
+          rounded(s.output_tok_s),
+          rounded(s.requests_s),
           fmt::format("{:.0f}", 100.0 * s.good_share),
           std::to_string(run.preemptions),
           std::to_string(run.rejected),
@@ -153,12 +154,12 @@ void ServicePlanFlags::declare(CLI::App& app) {
 }
 
 int plan_service(const ServicePlanFlags& flags, bool json) {
-  const std::vector<metrics::Objective> objectives = metrics::parse_objectives("goodput", flags.goodput).or_throw();
+  const std::vector<metrics::Slo> objectives = metrics::parse_slos("goodput", flags.goodput).or_throw();
   if (objectives.size() > 1) {
     throw_load_error(ErrorCode::kInvalidArgument, "goodput", "goodput: {} objectives; one is compared",
                      objectives.size());
   }
-  const metrics::Objective objective = objectives.empty() ? metrics::Objective{} : objectives.front();
+  const metrics::Slo objective = objectives.empty() ? metrics::Slo{} : objectives.front();
   if (flags.serving.kv_cache_bytes > 0) {
     throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
                      "a plan knows no bytes of a token: it needs --kv-cache-tokens");
@@ -187,7 +188,7 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
                       {"req/s"},
                       {"good %"},
                       {"preempted"},
-                      {"refused"},
+                      {"rejected"},
                       {"KV %"}});
   Json out = {{"requests", arrivals.size()}, {"policies", Json::object()}};
   for (const std::string& policy : policies) {

@@ -1,4 +1,5 @@
 #include "speculation_flags.h"
+#include "old_flags.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ void SpeculationFlags::declare(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{1}, draft::kMaxTokens));
   app.add_option("--spec-branches", branches,
                  "Max branches of the draft tree per sequence and step; more than 1 needs --spec-rule coupled")
-      ->check(CLI::Range(1, draft::kMaxChains));
+      ->check(CLI::Range(1, draft::kMaxBranches));
   std::string rules;
   for (const decode::VerificationRule& one : decode::all_verification_rules()) {
     rules += fmt::format("{}{}: {}", rules.empty() ? "" : "; ", one.name, one.summary);
@@ -108,7 +109,9 @@ engine::SpeculationConfig SpeculationFlags::config() const {
     }
     throw_load_error(ErrorCode::kInvalidArgument, "spec-rule", "spec-rule is \"{}\"; there are {}", rule, names);
   }
-  return {.tokens = tokens, .adaptive = adaptive, .rule = found, .jump_forward = jump_forward, .chains = branches};
+  if (found->name != rule) warn_old_name("spec-rule " + rule, found->name);
+  return {
+      .tokens = tokens, .adaptive = adaptive, .rule = found, .jump_forward = jump_forward, .max_branches = branches};
 }
 
 draft::DraftMemory SpeculationFlags::apply(engine::Engine& engine, engine::LocalExecutor& executor,
@@ -116,8 +119,8 @@ draft::DraftMemory SpeculationFlags::apply(engine::Engine& engine, engine::Local
   if (method == "none") return {};
   auto drafter = make_drafter(executor, std::move(prepared));
   const draft::DraftMemory memory = drafter->memory();
-  executor.follow_pages(drafter->follower());
-  executor.show_states(drafter->tap());
+  executor.add_page_listener(drafter->listener());
+  executor.set_hidden_state_hook(drafter->hook());
   engine.speculate(std::make_unique<engine::Speculation>(std::move(drafter), config()));
   return memory;
 }

@@ -50,7 +50,7 @@ std::vector<Sample> read_samples(const std::string& path) {
   return samples;
 }
 
-struct Figures {
+struct Samples {
   std::vector<double> values;
   void print(const char* what, const char* unit, bool last = false) {
     std::ranges::sort(values);
@@ -64,7 +64,7 @@ struct Figures {
 };
 
 struct Run {
-  Figures compile_ms, mask_us, again_us;
+  Samples compile_ms, mask_us, again_us;
   int rejected = 0, unfit = 0;
 };
 
@@ -86,12 +86,12 @@ void measure(const Sample& sample, const std::shared_ptr<grammar::Vocabulary>& v
   run.compile_ms.values.push_back(since(start));
   std::vector<std::uint64_t> words(vocabulary->words());
   const auto tokens = vocabulary->tokenizer().encode(sample.text, false, false);
-  for (Figures* figures : {&run.mask_us, &run.again_us}) {
+  for (Samples* samples : {&run.mask_us, &run.again_us}) {
     grammar::Matcher matcher(*compiled);
     for (const std::int32_t token : tokens) {
       const auto begin = steady_clock::now();
       matcher.fill_mask(words);
-      figures->values.push_back(1000.0 * since(begin));
+      samples->values.push_back(1000.0 * since(begin));
       const bool fits = words[static_cast<std::size_t>(token) / 64] >> (token % 64) & 1;
       if (!fits || !matcher.accept(token)) {
         fmt::print("{}: a token does not fit: '{}'\n", sample.name, vocabulary->tokenizer().token_bytes(token));

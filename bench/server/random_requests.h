@@ -20,9 +20,9 @@ class RandomRequests final : public loadtest::Workload {
   explicit RandomRequests(const Shape& shape) : shape_(shape) {}
   loadtest::Session session(std::uint64_t index) const override {
     constexpr std::uint64_t kInput = 0, kOutput = 1;  // streams of numbers
-    const std::int64_t input = metrics::draw(shape_.input, shape_.seed, index, kInput);
+    const std::int64_t input = metrics::sample(shape_.input, shape_.seed, index, kInput);
     return {.turns = {{.ids = engine::load::random_prompt(input, shape_.vocabulary, shape_.seed, index),
-                       .output_tokens = metrics::draw(shape_.output, shape_.seed, index, kOutput)}}};
+                       .output_tokens = metrics::sample(shape_.output, shape_.seed, index, kOutput)}}};
   }
 
  private:

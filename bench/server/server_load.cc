@@ -155,13 +155,15 @@ struct UrlFlags {
   std::string host = "127.0.0.1", input = "128", output = "64", model;
   int port = 8000;
   std::int64_t requests = 0, concurrency = 32;
-  double rate = 0.0, seconds = 0.0, abandon = 0.0;
+  double rate = 0.0, seconds = 0.0, disconnect = 0.0;
   RandomRequests::Shape load;
 };
 
 LoadPlan plan_of(const UrlFlags& flags) {
-  LoadPlan plan{
-      .sessions = flags.requests, .users = flags.concurrency, .abandon = flags.abandon, .seed = flags.load.seed};
+  LoadPlan plan{.sessions = flags.requests,
+                .users = flags.concurrency,
+                .disconnect_fraction = flags.disconnect,
+                .seed = flags.load.seed};
   if (flags.rate > 0.0) {
     plan.users = 0;
     plan.starts = loadtest::schedule({.rate = flags.rate, .seed = flags.load.seed}, flags.requests);
@@ -182,25 +184,26 @@ void run_url(UrlFlags flags) {
   flags.load.output = metrics::parse_token_range("output", flags.output).or_throw();
   const auto target = loadtest::parse_target("host", fmt::format("{}:{}", flags.host, flags.port)).or_throw();
   const LoadRun run = loadtest::run_load(target, {.model = flags.model}, RandomRequests(flags.load), plan_of(flags));
-  std::int64_t whole = 0, abandoned = 0;
+  std::int64_t whole = 0, disconnected = 0;
   std::vector<double> ttft, tpot;
   for (const RequestRecord& record : run.records) {
     whole += record.good() ? 1 : 0;
-    abandoned += record.outcome == Outcome::kAbandoned ? 1 : 0;
+    disconnected += record.outcome == Outcome::kDisconnected ? 1 : 0;
     if (!record.good()) continue;
     ttft.push_back(1e3 * record.ttft());
     if (record.output_tokens() > 1) tpot.push_back(1e3 * record.tpot());
   }
-  const nlohmann::ordered_json report = {{"seconds", run.seconds},
-                                         {"requests", run.records.size()},
-                                         {"whole", whole},
-                                         {"abandoned", abandoned},
-                                         {"failed", static_cast<std::int64_t>(run.records.size()) - whole - abandoned},
-                                         {"events", static_cast<std::int64_t>(events_of(run))},
-                                         {"events_s", events_of(run) / run.seconds},
-                                         {"requests_s", static_cast<double>(run.records.size()) / run.seconds},
-                                         {"ttft_ms", distribution(ttft)},
-                                         {"tpot_ms", distribution(tpot)}};
+  const nlohmann::ordered_json report = {
+      {"seconds", run.seconds},
+      {"requests", run.records.size()},
+      {"whole", whole},
+      {"disconnected", disconnected},
+      {"failed", static_cast<std::int64_t>(run.records.size()) - whole - disconnected},
+      {"events", static_cast<std::int64_t>(events_of(run))},
+      {"events_s", events_of(run) / run.seconds},
+      {"requests_s", static_cast<double>(run.records.size()) / run.seconds},
+      {"ttft_ms", distribution(ttft)},
+      {"tpot_ms", distribution(tpot)}};
   fmt::print("{}\n", report.dump(2));
 }
 
@@ -228,7 +231,7 @@ int run(int argc, char** argv) {
   on_url->add_option("--seconds", url.seconds, "Instead of a number of requests (closed loop)");
   on_url->add_option("--input", url.input, "Tokens: N, MIN-MAX or MIN-MAX:long")->capture_default_str();
   on_url->add_option("--output", url.output, "Tokens: N, MIN-MAX or MIN-MAX:long")->capture_default_str();
-  on_url->add_option("--abandon", url.abandon, "Share of the clients that leave before the end");
+  on_url->add_option("--disconnect-fraction", url.disconnect, "Share of the clients that leave before the end");
   on_url->add_option("--seed", url.load.seed)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {

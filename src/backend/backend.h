@@ -41,8 +41,8 @@ struct WeightSource {
   std::vector<std::int32_t> columns = {};
 };
 
-// Of the outputs of a weight, in runs of 16, how many were moved by more than 1/64 of their length.
-struct RoundingCensus {
+// Counts over the outputs of a weight, in runs of 16: how many were changed by more than 1/64 of their length.
+struct RoundingStatistics {
   std::string weight;
   std::int64_t outputs = 0, moved = 0;
 };
@@ -57,14 +57,16 @@ class Linear {
   virtual std::size_t packed_bytes() const noexcept = 0;
   virtual std::string description() const = 0;  // "q4_1 (avx512_vnni int8)"
 
-  // From start_census() to take_census() products also count what the int8 rounding of their activations does. Neither
-  // between the call of an operation and synchronize(). See model/outliers.h.
+  // From start_rounding_statistics() to take_rounding_statistics() products also count what the int8 rounding of their
+  // activations does. Neither between the call of an operation and synchronize(). See model/outliers.h.
   virtual bool has_int8_activations() const noexcept { return false; }
-  virtual void start_census() {}
-  virtual std::vector<RoundingCensus> take_census() { return {}; }  // one a weight with int8 activations
+  virtual void start_rounding_statistics() {}
+  virtual std::vector<RoundingStatistics> take_rounding_statistics() {
+    return {};
+  }  // one a weight with int8 activations
   // Two int8 terms for the activations of the weight of that name from now on, as MatmulPrecision::kInt8x2 has them for
   // all; nothing where it has no int8 activations.
-  virtual void set_two_terms(std::string_view) {}
+  virtual void set_int8x2(std::string_view) {}
 };
 
 enum class NormKind { kRms, kLayer };
@@ -157,7 +159,7 @@ class Backend {
   // Throws LoadError (no memory). Empty values make a vector without memory.
   DeviceVector make_vector(std::span<const float> values);
 
-  // Both return when `from`, or `out`, may be used again; so upload is not for the middle of a step.
+  // upload() and download() return when `from`, or `out`, may be used again; so upload is not for the middle of a step.
   virtual void upload(std::span<const std::byte> from, DeviceAddress to) = 0;
   virtual void download(DeviceAddress from, std::span<std::byte> out) = 0;
   // In the order of operations. The two must not overlap.
@@ -166,7 +168,7 @@ class Backend {
   // shares the host's memory.
   virtual HostView host_view(const DeviceView& results) = 0;
 
-  // Of one layer. The format has its heads.
+  // Bytes of one page of one layer. The format has the layer's heads.
   virtual std::size_t kv_page_bytes(const KvFormat& format) const noexcept = 0;
   // kInvalidArgument naming kv-layout or block-size where the device has no such pages.
   virtual Result<void> check_kv_format(const KvFormat& format) const = 0;

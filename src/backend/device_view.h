@@ -10,7 +10,7 @@
 
 namespace millrace::backend {
 
-// A place in the memory of one device. Only the device's backend knows what the number means: nobody else can read or
+// A place in the memory of one device. Only the device's backend knows what the number means: no other code can read or
 // write there. Null: no memory.
 class DeviceAddress {
  public:

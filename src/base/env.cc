@@ -156,7 +156,7 @@ class SystemEnv final : public Env {
     if (fd < 0) return write_error(path, "open");
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(fd);
-      return make_error(ErrorCode::kResourceExhausted, path, "{}: somebody else has it", path);
+      return make_error(ErrorCode::kResourceExhausted, path, "{}: another process or thread has it", path);
     }
     return std::unique_ptr<HeldLock>(std::make_unique<PosixLock>(fd));
   }

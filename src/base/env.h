@@ -24,7 +24,7 @@ class RandomAccessFile {
   // as data.
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual const std::string& path() const noexcept = 0;
-  // When it was last changed, in nanoseconds of the system's clock, as of opening; 0 if nobody knows.
+  // When it was last changed, in nanoseconds of the system's clock, as of opening; 0 if unknown.
   virtual std::int64_t modified() const noexcept { return 0; }
 };
 
@@ -58,8 +58,8 @@ class Env {
   virtual Result<std::unique_ptr<WritableFile>> create(const std::string& path);
   virtual Result<void> rename(const std::string& from, const std::string& to);  // atomic, over what is there
   virtual Result<void> remove(const std::string& path);                         // who has it open may go on reading
-  // kResourceExhausted when somebody else, in this process or another, has it. A file system without locks is as good
-  // as one that nobody shares.
+  // kResourceExhausted when another holder, in this process or another, has it. A file system without locks is as good
+  // as one that is not shared.
   virtual Result<std::unique_ptr<HeldLock>> lock(const std::string& path);
 
   // The real one.

@@ -12,8 +12,8 @@ namespace millrace::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError, kOff };
 
-// Where lines go instead of stderr; empty: stderr again. It is called by whoever logs, must be thread-safe, not
-// log itself, and never throw. Nobody is inside the old one any more when this returns.
+// Where lines go instead of stderr; empty: stderr again. It is called on the thread that logs, must be thread-safe, not
+// log itself, and never throw. No thread is inside the old one any more when this returns.
 using Sink = std::function<void(Level, std::string_view line)>;
 void set_sink(Sink sink);
 

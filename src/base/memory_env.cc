@@ -108,7 +108,7 @@ Result<void> MemoryEnv::remove(const std::string& path) {
 
 Result<std::unique_ptr<HeldLock>> MemoryEnv::lock(const std::string& path) {
   if (!locked_.insert(path).second) {
-    return make_error(ErrorCode::kResourceExhausted, path, "{}: somebody else has it", path);
+    return make_error(ErrorCode::kResourceExhausted, path, "{}: another process or thread has it", path);
   }
   return std::unique_ptr<HeldLock>(std::make_unique<MemoryLock>(*this, path));
 }

@@ -22,7 +22,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   }
   // What a killed writer left is free again: its lock went with it.
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || ::ftruncate(fd, 0) != 0) {
-    const Error error = make_error(ErrorCode::kInvalidArgument, path, "{}: somebody else is writing it", temporary);
+    const Error error = make_error(ErrorCode::kInvalidArgument, path, "{}: another process is writing it", temporary);
     ::close(fd);
     return error;
   }

@@ -27,7 +27,7 @@ TEST_F(OutputFileTest, ASecondWriterIsRefusedAndDisturbsNothing) {
   ASSERT_TRUE(first && first->write(bytes("whole")));
   const auto second = OutputFile::create(path_);
   ASSERT_FALSE(second);
-  EXPECT_NE(second.error().message.find("somebody else is writing it"), std::string::npos);
+  EXPECT_NE(second.error().message.find("another process is writing it"), std::string::npos);
   ASSERT_TRUE(first->commit());
   EXPECT_EQ(fs::file_size(path_), 5u);
   EXPECT_TRUE(OutputFile::create(path_));

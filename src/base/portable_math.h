@@ -31,7 +31,7 @@ inline double portable_exp(double x) noexcept {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(p) + (std::bit_cast<std::uint64_t>(rounded) << 52));
 }
 
-// Of normal positive numbers; -infinity for others.
+// The natural logarithm of a normal positive number; -infinity for others.
 inline double portable_log(double x) noexcept {
   if (!(x >= std::numeric_limits<double>::min())) return -std::numeric_limits<double>::infinity();
   if (x > std::numeric_limits<double>::max()) return x;

@@ -56,7 +56,7 @@ WorkerTeam::~WorkerTeam() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Patience::wait() noexcept {
+void SpinWait::wait() noexcept {
   if (++spins_ < kSpinsBeforeYield) {
     cpu_relax();
   } else {
@@ -96,9 +96,9 @@ void WorkerTeam::run_on_all(void* context, Entry entry) {
   on_all_.left.store(size(), std::memory_order_relaxed);
   publish(on_all_);
   on_all_.work(0);
-  for (Patience patience; on_all_.left.load(std::memory_order_acquire) > 0;) patience.wait();
+  for (SpinWait patience; on_all_.left.load(std::memory_order_acquire) > 0;) patience.wait();
   offered_.store(nullptr);
-  for (Patience patience; !on_all_.idle();) patience.wait();
+  for (SpinWait patience; !on_all_.idle();) patience.wait();
 }
 
 // The offer may be taken back, and another one made, at any moment: being counted comes first, then a second look.

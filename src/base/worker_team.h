@@ -97,7 +97,7 @@ class WorkerTeam {
 
 // Waiting for another thread that is at work: spins, then gives the processor away again and again, so that a machine
 // with more threads than processors goes on.
-class Patience {
+class SpinWait {
  public:
   void wait() noexcept;
 

@@ -38,7 +38,7 @@ void add_event(AnswerParts& to, const PartEvent& event);
 void append_events(std::vector<PartEvent>& to, std::vector<PartEvent> events);
 
 // Where the readers of an answer write what they find. Neighbours of a kind become one event. Where calls are looked
-// for, white space around them is nobody's: it is held back, and comes only where other content follows.
+// for, white space around them belongs to neither: it is held back, and comes only where other content follows.
 class PartWriter {
  public:
   explicit PartWriter(bool looks_for_calls) : holds_space_(looks_for_calls) {}

@@ -14,9 +14,9 @@ namespace millrace::chat {
 // What a request's answers are to be read for.
 struct AnswerReading {
   bool parts = false;                                     // a conversation's: told as parts, not as text
-  const reasoning::ReasoningFormat* reasoning = nullptr;  // null: nobody looks for any
+  const reasoning::ReasoningFormat* reasoning = nullptr;  // null: reasoning is not looked for
   bool reasoning_begun = false;                           // in the prompt
-  const tools::ToolFormat* tools = nullptr;               // null: nobody looks for calls
+  const tools::ToolFormat* tools = nullptr;               // null: calls are not looked for
   std::string id_seed;                                    // ids of calls come of this
 
   bool plain() const noexcept { return reasoning == nullptr && tools == nullptr; }

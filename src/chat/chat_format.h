@@ -27,7 +27,7 @@ class ChatFormat {
 
   // The Jinja source that renders a plain conversation; empty if there is none.
   std::string_view default_source() const { return set_.default_source(); }
-  // Of the template that would render such a request; empty if there is none.
+  // The source of the template that would render such a request; empty if there is none.
   std::string_view source(bool has_tools, std::string_view template_name = {}) const;
   Result<TemplateCapabilities> capabilities(bool has_tools, std::string_view template_name = {}) const;
 

@@ -52,7 +52,7 @@ TEST(ChatCapabilities, SeesWhatAPlainTemplateDoes) {
 TEST(ChatCapabilities, SeesWhetherSystemMessagesMayComeLater) {
   const auto later = [](std::string_view source) { return probed(source)->later_system; };
   EXPECT_TRUE(later(kPlain));
-  // Refused, dropped, moved to the front.
+  // Rejected, dropped, moved to the front.
   EXPECT_FALSE(
       later("{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('no') }}"
             "{% endif %}{{ m.content }}{% endfor %}"));

@@ -25,7 +25,7 @@ struct ConfigFile {
 // In config.json: how the weights are quantized. GGUF has it in the tensors.
 inline constexpr std::string_view kQuantizationField = "quantization_config";
 
-// Both throw LoadError: no JSON object, or an architecture that is missing or of another type.
+// The readers throw LoadError: no JSON object, or an architecture that is missing or of another type.
 ConfigFile read_config_json(const std::string& file, std::string_view text);
 ConfigFile read_config_metadata(const GgufMetadata& metadata);
 

@@ -30,8 +30,8 @@ struct IntegerRange {
 inline constexpr IntegerRange kCounts{1, kMaxCount};
 
 // Typed, aliased and range-checked reading of a ConfigFile, the same for both containers. Remembers what was asked for,
-// so that what nobody understood can be told. A value of another type or outside its range is a LoadError that names
-// file, field (as that file spells it), limit and value. Borrows the file; one thread.
+// so that fields that were not understood can be named. A value of another type or outside its range is a LoadError
+// that names file, field (as that file spells it), limit and value. Borrows the file; one thread.
 class ConfigView {
  public:
   explicit ConfigView(const ConfigFile& config)
@@ -57,7 +57,7 @@ class ConfigView {
   // Stops the load over that field, kUnsupported or kBadFile.
   [[noreturn]] void unsupported(const ConfigField& field, std::string_view why) const;
   [[noreturn]] void bad_value(const ConfigField& field, std::string_view what) const;
-  // As the file spells it: "hidden_size", "llama.embedding_length".
+  // The field's name in this file: "hidden_size", "llama.embedding_length".
   std::string name_of(const ConfigField& field) const;
 
   // Throws kUnsupported naming the first of `known` that is there, says something and was not asked for.

@@ -8,7 +8,7 @@
 
 namespace millrace::checkpoint {
 
-// Of one value; 0: not a dtype of such tensors. `dtype` as safetensors calls it.
+// Bytes of one value; 0: not a dtype of such tensors. `dtype` as safetensors calls it.
 constexpr std::int64_t integer_bytes(std::string_view dtype) noexcept {
   return dtype == "I64" ? 8 : dtype == "I32" ? 4 : dtype == "U8" || dtype == "BOOL" ? 1 : 0;
 }

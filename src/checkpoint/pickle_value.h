@@ -26,7 +26,7 @@ struct PickleDict {
 struct PickleGlobal {
   std::size_t number = 0;
 };
-// What Python would call, with a tuple of arguments. Nobody did.
+// What Python would call, with a tuple of arguments. It was not called.
 struct PickleCall {
   PickleRef callee = 0, arguments = 0;  // a PickleGlobal, a PickleTuple
 };

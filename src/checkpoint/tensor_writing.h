@@ -21,7 +21,7 @@ struct TensorSpec {
   const quant::QuantFormat* format = nullptr;
   Shape shape;
 
-  // Of the data; only once check_writable has passed.
+  // Bytes of the data; only once check_writable has passed.
   std::uint64_t bytes() const noexcept;
 };
 

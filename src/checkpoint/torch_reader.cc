@@ -155,7 +155,7 @@ class TorchFile {
     bool dense = std::ssize(strides) == shape.rank();
     std::int64_t next = 1;
     for (int i = shape.rank() - 1; i >= 0 && dense; --i) {
-      if (shape[i] == 1) continue;  // nobody takes such a step
+      if (shape[i] == 1) continue;  // such a step is never taken
       dense = strides[static_cast<std::size_t>(i)] == next;
       next *= shape[i];
     }

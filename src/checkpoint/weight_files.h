@@ -18,7 +18,7 @@ struct WeightContainer {
   std::string_view own_extension;  // of a file of another name: see open_weights
   std::vector<RawTensor> (*read)(const RandomAccessFile&, std::vector<IntegerTensor>*);
 };
-// Those that are preferred first. Where there is one, no later one is looked at.
+// All containers, the preferred ones first. Where there is one, no later one is looked at.
 std::span<const WeightContainer> weight_containers();
 
 // Heads of Medusa are published under this name, beside no other weights.

@@ -21,7 +21,8 @@ class BreakerCache {
 
   explicit BreakerCache(std::shared_ptr<const text::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
-  // Of these strings in this order. Found on the calling thread where they are not there; nobody else waits for that.
+  // The breakers of these strings in this order. Found on the calling thread where they are not there; no other thread
+  // waits for that.
   std::shared_ptr<const SequenceBreakers> get(const std::vector<std::string>& strings);
 
  private:

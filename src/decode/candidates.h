@@ -19,7 +19,7 @@ Candidate* find_candidate(Candidates& candidates, std::int32_t token);
 void ban_token(Candidates& candidates, std::int32_t token);
 
 float largest_logit(std::span<const Candidate> candidates) noexcept;  // -infinity of none
-// Of the largest logit; the lowest token among equals. There is at least one.
+// The candidate of the largest logit; the lowest token among equals. There is at least one.
 const Candidate& likeliest(const Candidates& candidates);
 
 }  // namespace millrace::decode

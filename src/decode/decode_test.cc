@@ -45,7 +45,7 @@ TEST(LogitsPipeline, TheSamePositionDrawsTheSameTokenWhateverCameBefore) {
 
 TEST(LogitsPipeline, TruncationLeavesOnlyTheLikeliest) {
   const std::array<float, 4> logits = {std::log(0.5f), std::log(0.3f), std::log(0.15f), std::log(0.05f)};
-  const auto drawn = [&](SamplingParams params) {
+  const auto kept = [&](SamplingParams params) {
     LogitsPipeline pipeline(params, 4);
     std::array<bool, 4> seen{};
     for (int i = 0; i < 2000; ++i) seen[static_cast<std::size_t>(*pipeline.sample(logits, i))] = true;
@@ -55,10 +55,10 @@ TEST(LogitsPipeline, TruncationLeavesOnlyTheLikeliest) {
   top_k.top_k = 2;
   top_p.top_p = 0.79;
   min_p.min_p = 0.2;
-  EXPECT_EQ(drawn(sampled(1.0)), (std::array<bool, 4>{true, true, true, true}));
-  EXPECT_EQ(drawn(top_k), (std::array<bool, 4>{true, true, false, false}));
-  EXPECT_EQ(drawn(top_p), (std::array<bool, 4>{true, true, false, false}));
-  EXPECT_EQ(drawn(min_p), (std::array<bool, 4>{true, true, true, false}));
+  EXPECT_EQ(kept(sampled(1.0)), (std::array<bool, 4>{true, true, true, true}));
+  EXPECT_EQ(kept(top_k), (std::array<bool, 4>{true, true, false, false}));
+  EXPECT_EQ(kept(top_p), (std::array<bool, 4>{true, true, false, false}));
+  EXPECT_EQ(kept(min_p), (std::array<bool, 4>{true, true, true, false}));
 }
 
 TEST(LogitsPipeline, RepetitionPenaltyPushesSeenTokensDown) {

@@ -14,7 +14,7 @@ struct Occurrence {
   std::int32_t in_answer = 0;  // of these
 };
 
-// What was said before, as far as somebody will ask. A copy is cheap, as copies have one prompt, and independent.
+// What was said before, as far as a processor will ask. A copy is cheap, as copies have one prompt, and independent.
 class History {
  public:
   // `window`: only the last so many tokens are counted; -1 = all.
@@ -30,7 +30,7 @@ class History {
   void accept(std::int32_t token);
 
   std::int64_t answer_size() const noexcept { return answer_size_; }
-  // Of prompt and answer, if tokens are kept: how many, and the one `back` before the end, [0, size).
+  // Tokens of prompt and answer, if they are kept: how many, and the one `back` before the end, [0, size).
   std::int64_t size() const noexcept { return prompt_size_ + answer_size_; }
   std::int32_t from_end(std::int64_t back) const noexcept {
     const auto i = static_cast<std::size_t>(size() - 1 - back);

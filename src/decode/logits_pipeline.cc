@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/portable_math.h"
-#include "decode/border.h"
-#include "decode/gumbel_draw.h"
+#include "decode/gumbel_sample.h"
 #include "decode/mirostat.h"
 #include "decode/processor.h"
 #include "decode/row_statistics.h"
 #include "decode/softmax.h"
+#include "decode/threshold.h"
 
 namespace millrace::decode {
 
@@ -21,7 +21,7 @@ struct LogitsPipeline::Plan {
   SamplingParams params;
   std::vector<std::int32_t> ends;     // banned while the answer is too short
   std::vector<std::int32_t> allowed;  // ascending; empty = all
-  std::vector<const Processor*> drawing, scoring;
+  std::vector<const Processor*> sampling, scoring;
 
   Plan(const SamplingParams& asked, std::span<const std::int32_t> end_of_generation)
       : params(asked), allowed(asked.allowed_token_ids), scoring(build_chain(asked)) {
@@ -31,20 +31,20 @@ struct LogitsPipeline::Plan {
     }
     std::ranges::sort(allowed);
     allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
-    if (!params.greedy()) drawing = scoring;
-    std::erase_if(scoring, [](const Processor* p) { return p->stage == Stage::kDraw; });
-    if (params.greedy()) drawing = scoring;
+    if (!params.greedy()) sampling = scoring;
+    std::erase_if(scoring, [](const Processor* p) { return p->stage == Stage::kSample; });
+    if (params.greedy()) sampling = scoring;
   }
 
   History::Keeps keeps() const {
     History::Keeps keeps{.tokens = false, .counts = false, .window = params.repeat_last_n};
-    for (const Processor* p : drawing) {
+    for (const Processor* p : sampling) {
       keeps.tokens = keeps.tokens || p->reads_tokens;
       keeps.counts = keeps.counts || p->reads_counts;
     }
     return keeps;
   }
-  bool largest_is_all() const { return params.greedy() && drawing.empty() && allowed.empty(); }
+  bool largest_is_all() const { return params.greedy() && sampling.empty() && allowed.empty(); }
 };
 
 namespace {
@@ -107,8 +107,8 @@ bool gather_masked(std::span<const float> logits, std::span<const std::int32_t> 
   return true;
 }
 
-// The tokens with finite logits that may be drawn. False if a logit is NaN, as then the whole row came out of a broken
-// computation, or none is finite.
+// The tokens with finite logits that may be sampled. False if a logit is NaN, as then the whole row came out of a
+// broken computation, or none is finite.
 bool gather(std::span<const float> logits, std::span<const std::int32_t> allowed, std::span<const std::uint64_t> mask,
             Candidates& candidates) {
   if (!mask.empty()) return gather_masked(logits, allowed, mask, candidates);
@@ -188,7 +188,7 @@ Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::
   if (!gather(logits, plan_->allowed, *mask, candidates)) return broken_logits(position);
   const SamplingContext context{
       .params = plan_->params, .history = history_, .position = position, .mirostat_mu = mirostat_mu_};
-  const auto& chain = use == Use::kDraw ? plan_->drawing : plan_->scoring;
+  const auto& chain = use == Use::kSample ? plan_->sampling : plan_->scoring;
   auto next = chain.begin();
   for (; next != chain.end() && (*next)->stage == Stage::kBan; ++next) (*next)->apply(context, candidates);
   if (too_short()) {
@@ -199,7 +199,7 @@ Result<Candidates*> LogitsPipeline::process(std::span<const float> logits, std::
   }
   if (candidates.empty()) return nothing_left(position);
   for (; next != chain.end(); ++next) (*next)->apply(context, candidates);
-  if (use == Use::kDraw && plan_->params.mirostat_mode != 0 && !plan_->params.greedy()) mirostat_row_ = candidates;
+  if (use == Use::kSample && plan_->params.mirostat_mode != 0 && !plan_->params.greedy()) mirostat_row_ = candidates;
   return &candidates;
 }
 
@@ -213,10 +213,10 @@ Result<std::int32_t> LogitsPipeline::sample(std::span<const float> logits, std::
     const std::int32_t allowed = first_largest(logits, *mask);
     return allowed < 0 ? Result<std::int32_t>(nothing_left(position)) : allowed;
   }
-  const auto candidates = process(logits, position, Use::kDraw);
+  const auto candidates = process(logits, position, Use::kSample);
   if (!candidates) return candidates.error();
   if (plan_->params.greedy()) return likeliest(**candidates).token;
-  return gumbel_draw(**candidates, plan_->params.seed, position);
+  return gumbel_sample(**candidates, plan_->params.seed, position);
 }
 
 Result<std::span<const TokenProbability>> LogitsPipeline::distribution(std::span<const float> logits,
@@ -229,7 +229,7 @@ Result<std::span<const TokenProbability>> LogitsPipeline::distribution(std::span
     out.push_back({*token, 1.0});
     return std::span<const TokenProbability>(out);
   }
-  const auto processed = process(logits, position, Use::kDraw);
+  const auto processed = process(logits, position, Use::kSample);
   if (!processed) return processed.error();
   const Candidates& candidates = **processed;
   thread_local std::vector<double> weights;

@@ -28,7 +28,7 @@ Error broken_logits(std::int64_t position);
 
 // The one path from a row of logits to a token. The processors that the parameters ask for are listed once, when it is
 // made: bans and bias, then `samplers` in their order (docs/decode.md). Greedy sampling and scores() see what bans and
-// changes logits, not what shapes the distribution. The draw is Gumbel-max over noise of (seed, position, token).
+// changes logits, not what shapes the distribution. The sample is Gumbel-max over noise of (seed, position, token).
 //
 // One per sequence and thread: it remembers what was said. A copy behaves on independently and is cheap (what it
 // remembers of the answer is copied, parameters and prompt are shared); only observe and accept change what comes out.
@@ -39,20 +39,20 @@ Error broken_logits(std::int64_t position);
 class LogitsPipeline {
  public:
   // `params` are valid. Until the answer has min_tokens, neither stop_token_ids nor those of `end_of_generation` are
-  // drawn. `grammar` stands where the answer begins.
+  // sampled. `grammar` stands where the answer begins.
   LogitsPipeline(const SamplingParams& params, std::int64_t vocab_size,
                  std::span<const std::int32_t> end_of_generation = {},
                  std::optional<grammar::Matcher> grammar = std::nullopt);
 
   // Tokens of the prompt, before the first accept.
   void observe(std::span<const std::int32_t> tokens);
-  // The next one of the answer, drawn by sample() or not. Mirostat takes its surprise from the last row that sample()
+  // The next one of the answer, sampled by sample() or not. Mirostat takes its surprise from the last row that sample()
   // or distribution() saw, and learns nothing from a token that was out of the question there.
   void accept(std::int32_t token);
 
   // The token.
   Result<std::int32_t> sample(std::span<const float> logits, std::int64_t position);
-  // Exactly what sample() draws from at this position: ascending by token, those of probability > 0, their sum 1 but
+  // Exactly what sample() samples from at this position: ascending by token, those of probability > 0, their sum 1 but
   // for rounding. Greedy: one token. XTC's coin is part of the position.
   Result<std::span<const TokenProbability>> distribution(std::span<const float> logits, std::int64_t position);
   // log_softmax of the row after bans, bias and penalties: the n likeliest (fewer if there are not as many), the
@@ -78,7 +78,7 @@ class LogitsPipeline {
     Results(Results&&) = default;
     Results& operator=(Results&&) = default;
   };
-  enum class Use { kDraw, kScore };
+  enum class Use { kSample, kScore };
 
   bool too_short() const;
   Error nothing_left(std::int64_t position) const;

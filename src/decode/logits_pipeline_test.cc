@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/counter_rng.h"
-#include "decode/gumbel_draw.h"
+#include "decode/gumbel_sample.h"
 #include "decode/testing/byte_grammar.h"
 
 namespace millrace::decode {
@@ -26,7 +26,7 @@ std::vector<float> random_row(std::size_t n, unsigned seed, float spread = 2.0f)
   return row;
 }
 
-TEST(GumbelDraw, IsTheArgmaxOverAllCandidates) {
+TEST(GumbelSample, IsTheArgmaxOverAllCandidates) {
   for (unsigned round = 0; round < 300; ++round) {
     const std::vector<float> row = random_row(1 + round * 7, round, round % 3 == 0 ? 0.01f : 4.0f);
     Candidates candidates;
@@ -41,7 +41,7 @@ TEST(GumbelDraw, IsTheArgmaxOverAllCandidates) {
         const double value = static_cast<double>(c.logit) + rng::gumbel(u);
         if (value > best_value) best = c.token, best_value = value;
       }
-      ASSERT_EQ(gumbel_draw(candidates, 7, position), best) << round << " " << position;
+      ASSERT_EQ(gumbel_sample(candidates, 7, position), best) << round << " " << position;
     }
   }
 }
@@ -97,7 +97,7 @@ TEST(LogitsPipeline, TheDistributionSumsToOneAndHasWhatIsDrawn) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     LogitsPipeline pipeline(everything(), 100);
     const auto row = random_row(100, seed);
-    const std::int32_t drawn = pipeline.sample(row, seed).or_throw();
+    const std::int32_t sampled = pipeline.sample(row, seed).or_throw();
     const auto distribution = pipeline.distribution(row, seed).or_throw();
     double sum = 0.0;
     bool found = false;
@@ -105,7 +105,7 @@ TEST(LogitsPipeline, TheDistributionSumsToOneAndHasWhatIsDrawn) {
       EXPECT_GT(distribution[i].probability, 0.0);
       EXPECT_TRUE(i == 0 || distribution[i - 1].token < distribution[i].token);
       sum += distribution[i].probability;
-      found = found || distribution[i].token == drawn;
+      found = found || distribution[i].token == sampled;
     }
     EXPECT_NEAR(sum, 1.0, 1e-14);
     EXPECT_TRUE(found);
@@ -152,14 +152,14 @@ TEST(LogitsPipeline, TokensThatDoNotFitTheGrammarAreBannedEverywhere) {
   std::vector<float> row(70, 0.0f);
   row[0] = row[69] = 50.0f;
   row[2] = 1.0f;
-  LogitsPipeline drawing(params, 70, {}, byte_grammar({1, 2, 4}, grammar::kUnlimited));
+  LogitsPipeline sampling(params, 70, {}, byte_grammar({1, 2, 4}, grammar::kUnlimited));
   for (int i = 0; i < 200; ++i) {
-    const std::int32_t token = drawing.sample(row, i).or_throw();
+    const std::int32_t token = sampling.sample(row, i).or_throw();
     EXPECT_TRUE(token == 1 || token == 2 || token == 4) << token;
-    drawing.accept(token);
+    sampling.accept(token);
   }
-  EXPECT_EQ(drawing.distribution(row, 0).or_throw().size(), 3u);
-  EXPECT_EQ(drawing.scores(row, 0, 70).or_throw().size(), 3u);
+  EXPECT_EQ(sampling.distribution(row, 0).or_throw().size(), 3u);
+  EXPECT_EQ(sampling.scores(row, 0, 70).or_throw().size(), 3u);
   params.temperature = 0.0;
   LogitsPipeline greedy(params, 70, {}, byte_grammar({1, 2, 4}, 1));
   EXPECT_EQ(greedy.sample(row, 0).or_throw(), 2);

@@ -13,7 +13,7 @@ std::vector<const Processor*> by_place() {
   return all;
 }
 
-bool gives_way_to_mirostat(const Processor& p) { return p.stage == Stage::kDraw && p.name != "temperature"; }
+bool gives_way_to_mirostat(const Processor& p) { return p.stage == Stage::kSample && p.name != "temperature"; }
 
 }  // namespace
 
@@ -52,11 +52,11 @@ std::vector<const Processor*> build_chain(const SamplingParams& params) {
     if (p->active(params)) chain.push_back(p);
   };
   for (const Processor* p : always) {
-    if (p->stage != Stage::kDraw) append(p);
+    if (p->stage != Stage::kSample) append(p);
   }
   for (const Processor* p : chosen) append(p);
   for (const Processor* p : always) {
-    if (p->stage == Stage::kDraw) append(p);
+    if (p->stage == Stage::kSample) append(p);
   }
   return chain;
 }

@@ -15,15 +15,16 @@ namespace millrace::decode {
 struct SamplingContext {
   const SamplingParams& params;
   const History& history;
-  std::int64_t position = 0;  // of the token to be drawn, in the whole sequence
+  std::int64_t position = 0;  // of the token to be sampled, in the whole sequence
   double mirostat_mu = 0.0;   // the surprise in bits that mirostat allows now
 };
 
-// Who sees what a processor did: bans and adjustments hold for every use of a row, draws only where one draws.
+// Decides who sees what a processor did: bans and adjustments hold for every use of a row, samples only where one
+// samples.
 enum class Stage {
   kBan,     // bans tokens
   kAdjust,  // changes logits: greedy decoding and beams see it too
-  kDraw,    // shapes the distribution that is drawn from
+  kSample,  // shapes the distribution that is sampled from
 };
 
 // One step from logits to a token: a file in processors/, whose function of the file's name gives it. Linear in the
@@ -45,8 +46,8 @@ const Processor* find_processor(std::string_view name);
 // The names that `samplers` takes, in the order that holds where none is asked for.
 std::vector<std::string_view> sampler_names();
 
-// Those that change something, in the order asked for: bans, bias, then `samplers`. Where mirostat is asked for it
-// takes the place of all others that shape the distribution but temperature. Params are valid.
+// The processors that change something, in the order asked for: bans, bias, then `samplers`. Where mirostat is asked
+// for it takes the place of all others that shape the distribution but temperature. Params are valid.
 std::vector<const Processor*> build_chain(const SamplingParams& params);
 
 }  // namespace millrace::decode

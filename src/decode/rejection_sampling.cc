@@ -25,19 +25,19 @@ void for_residual(std::span<const TokenProbability> p, std::span<const TokenProb
 }
 
 // By inverting the cumulated distribution. Where nothing is left but rounding, the likeliest of p.
-std::int32_t draw_residual(std::span<const TokenProbability> p, std::span<const TokenProbability> q, double uniform) {
+std::int32_t sample_residual(std::span<const TokenProbability> p, std::span<const TokenProbability> q, double uniform) {
   double total = 0.0, sum = 0.0;
   for_residual(p, q, [&](std::int32_t, double mass) {
     total += mass;
     return true;
   });
-  std::int32_t drawn = std::ranges::max_element(p, {}, &TokenProbability::probability)->token;
+  std::int32_t sampled = std::ranges::max_element(p, {}, &TokenProbability::probability)->token;
   for_residual(p, q, [&](std::int32_t token, double mass) {
     sum += mass;
-    if (mass > 0.0) drawn = token;
+    if (mass > 0.0) sampled = token;
     return mass <= 0.0 || sum <= uniform * total;
   });
-  return drawn;
+  return sampled;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Result<Verdict> accept_or_resample(LogitsPipeline& target, std::span<const float
   if (noise(Purpose::kAccept) * probability_of(q, drafted->token) < probability_of(p, drafted->token)) {
     return Verdict{drafted->token, true};
   }
-  return Verdict{draw_residual(p, q, noise(Purpose::kResidual)), false};
+  return Verdict{sample_residual(p, q, noise(Purpose::kResidual)), false};
 }
 
 }  // namespace millrace::decode

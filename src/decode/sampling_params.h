@@ -53,7 +53,7 @@ struct SamplingParams {
   std::int64_t no_repeat_ngram_size = 0;  // no n tokens twice in prompt and answer; [0, 64], 0 = any
   std::optional<ThinkingBudget> thinking_budget;
   std::vector<TokenBias> logit_bias;                 // added to logits; at most 300, each in [-100, 100]
-  std::vector<std::int32_t> allowed_token_ids;       // nothing else is drawn; empty = all are allowed
+  std::vector<std::int32_t> allowed_token_ids;       // nothing else is sampled; empty = all are allowed
   std::vector<std::vector<std::int32_t>> bad_words;  // sequences of tokens that the answer will not have
   std::vector<std::string> samplers;  // in which order, names as find_processor takes them; empty = the default
   std::uint64_t seed = 0;
@@ -65,7 +65,7 @@ struct SamplingParams {
   bool ignore_eos = false;                         // the model's own ends of generation are tokens like any other
   bool skip_special_tokens = true;                 // the text leaves them out
   std::vector<std::int32_t> shown_special_tokens;  // but these
-  std::optional<int> logprobs;                     // score each drawn token and list as many of the likeliest; [0, 20]
+  std::optional<int> logprobs;  // score each sampled token and list as many of the likeliest; [0, 20]
 
   bool greedy() const noexcept { return temperature == 0.0; }
   // kInvalidArgument naming the field, the value and the limit; token ids must be below vocab_size.

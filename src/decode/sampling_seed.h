@@ -8,7 +8,7 @@ namespace millrace::decode {
 
 // Draws at one position that must not depend on each other have seeds of their own.
 enum class Purpose : std::uint64_t {
-  kToken = 0,     // the draw of the token itself
+  kToken = 0,     // the sample of the token itself
   kXtc = 1,       // whether the likeliest tokens are excluded
   kAccept = 2,    // whether a drafted token is taken
   kResidual = 3,  // the token in its place

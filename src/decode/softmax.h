@@ -11,7 +11,7 @@ namespace millrace::decode {
 // bits on every processor. `largest` is at least all logits.
 double softmax_weights(const Candidates& candidates, float largest, std::vector<double>& weights);
 
-// Of the softmax of the candidates, and its weights as above. 0 of one candidate.
+// The entropy of the candidates' softmax, and its weights as above. 0 for one candidate.
 double entropy_nats(const Candidates& candidates, std::vector<double>& weights);
 
 // Over one block, for that instruction set or the best one below it.

@@ -10,8 +10,8 @@
 namespace millrace::decode {
 
 // Scores tokens by rows of logits. A token's logprob is a function of the row alone, the same bits wherever and on
-// whatever processor it is asked for: that of a greedily drawn token equals that of the first in `top`. Two passes over
-// the row and no sort of it. Logits that are infinite count as impossible tokens. One thread; kept for its memory.
+// whatever processor it is asked for: that of a greedily sampled token equals that of the first in `top`. Two passes
+// over the row and no sort of it. Logits that are infinite count as impossible tokens. One thread; kept for its memory.
 class TokenScorer {
  public:
   // The token's score and the `top` likeliest, [0, kMaxLogprobs]; nothing where a logit is NaN or none is finite.

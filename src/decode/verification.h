@@ -13,7 +13,7 @@ namespace millrace::decode {
 // What a drafter proposes for a position.
 struct DraftedToken {
   std::int32_t token = 0;
-  // What it was drawn from: ascending by token, probabilities > 0 that sum to 1, not drawn by the noise of
+  // What it was sampled from: ascending by token, probabilities > 0 that sum to 1, not sampled by the noise of
   // Purpose::kAccept or kResidual. Empty: the drafter had no other in mind.
   std::span<const TokenProbability> distribution;
 };
@@ -24,7 +24,7 @@ struct Verdict {
 };
 
 // How drafted tokens become tokens of the answer, a file in verification/. Whatever is drafted, the token at a position
-// is distributed exactly as target.sample() would draw it, given those before. A function of the row, the position,
+// is distributed exactly as target.sample() would sample it, given those before. A function of the row, the position,
 // what is drafted for it, and the seed; the caller lets the target accept() the token before the next position. Errors
 // are those of sample().
 struct VerificationRule {

@@ -59,7 +59,7 @@ std::vector<TokenProbability> drafted_distribution(Draft kind, std::span<const T
   return q;
 }
 
-std::int32_t draw(std::span<const TokenProbability> q, double uniform) {
+std::int32_t sample(std::span<const TokenProbability> q, double uniform) {
   double sum = 0.0;
   for (const TokenProbability& one : q) {
     if ((sum += one.probability) > uniform) return one.token;
@@ -79,7 +79,7 @@ Tokens speculate(const VerificationRule& rule, const SamplingParams& params, Dra
     qs.push_back(drafted_distribution(kind, p));
     const double noise = rng::uniform(params.seed + 1000000, static_cast<std::uint64_t>(position), 1);
     const bool point = qs.back().empty();
-    drafted.push_back(point ? p[p.size() / 2].token : draw(qs.back(), noise));
+    drafted.push_back(point ? p[p.size() / 2].token : sample(qs.back(), noise));
     drafter.accept(last = drafted.back());
   }
   last = 0;

@@ -11,7 +11,8 @@ class Acceptance {
   explicit Acceptance(double memory) : memory_(memory) {}
 
   void observe(float confidence, bool right) noexcept;
-  // Of tokens of this confidence, where `expected` would be without any observed; that counts as `weight` tokens.
+  // The acceptance rate of tokens of this confidence, where `expected` would be without any observed; that counts as
+  // `weight` tokens.
   double rate(float confidence, double expected, double weight) const noexcept;
 
  private:

@@ -61,7 +61,7 @@ Branch branch_of(const Fork& fork, std::int64_t most) {
 }  // namespace
 
 void branch_off(Task& task, std::span<const Place> places) {
-  if (task.max_branches == 0 || task.drafts.empty()) return;
+  if (task.further_branches == 0 || task.drafts.empty()) return;
   std::vector<double> weight_at;
   std::vector<Fork> forks = forks_of(task, places, weight_at);
   for (Fork& fork : forks) {
@@ -73,7 +73,7 @@ void branch_off(Task& task, std::span<const Place> places) {
     }
   }
   std::ranges::stable_sort(forks, std::ranges::greater(), &Fork::reached);
-  if (std::ssize(forks) > task.max_branches) forks.resize(static_cast<std::size_t>(task.max_branches));
+  if (std::ssize(forks) > task.further_branches) forks.resize(static_cast<std::size_t>(task.further_branches));
   for (const Fork& fork : forks) task.branches.push_back(branch_of(fork, task.most));
 }
 

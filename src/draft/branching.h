@@ -15,7 +15,7 @@ struct Place {
   std::int64_t alike = 0;  // tokens before `next` that are as the sequence's last ones
 };
 
-// Adds what followed at places that go on otherwise than task.drafts, from where they do: the task.max_branches
+// Adds what followed at places that go on otherwise than task.drafts, from where they do: the task.further_branches
 // likeliest by how many places speak for them, each for as much as it is alike. O(places^2 + places * most).
 void branch_off(Task& task, std::span<const Place> places);
 

@@ -25,31 +25,31 @@ void want_last_row(model::BatchInput& input) { input.logit_rows.push_back(std::s
 
 }  // namespace
 
-// What the draft's next token may be instead. It is drawn only where it may be likelier than the branches so far: what
-// was not drawn has no more than the rest of the probability.
-void DraftRounds::branch(Active& active, std::span<const float> logits, Token drawn) {
+// What the draft's next token may be instead. It is sampled only where it may be likelier than the branches so far:
+// what was not sampled has no more than the rest of the probability.
+void DraftRounds::branch(Active& active, std::span<const float> logits, Token sampled) {
   Task& task = *active.task;
   const std::int64_t from = std::ssize(task.drafts);
-  std::optional<decode::LogitsPipeline> pipeline;  // a copy: which rows it saw may count for what it draws next
+  std::optional<decode::LogitsPipeline> pipeline;  // a copy: which rows it saw may count for what it samples next
   double rest = 1.0;
-  for (std::int64_t tried = 0; tried < task.max_branches; ++tried) {
-    rest -= static_cast<double>(drawn.confidence);
-    const bool full = std::ssize(task.branches) == task.max_branches;
+  for (std::int64_t tried = 0; tried < task.further_branches; ++tried) {
+    rest -= static_cast<double>(sampled.confidence);
+    const bool full = std::ssize(task.branches) == task.further_branches;
     if (rest <= 0.0 || (full && active.reached * rest <= active.branches_reached.back())) return;
     if (!pipeline) {
       pipeline = active.pipeline;
       others_.assign(logits.begin(), logits.end());
     }
-    others_[static_cast<std::size_t>(drawn.token)] = -std::numeric_limits<float>::infinity();
+    others_[static_cast<std::size_t>(sampled.token)] = -std::numeric_limits<float>::infinity();
     const auto next = pipeline->sample(others_, std::ssize(task.tokens) + from);
     if (!next) return;
     const auto score = scorer_.score(logits, *next, 0);
     if (!score) return;
-    drawn = {*next, std::exp(score->chosen.logprob)};
-    const double reached = active.reached * static_cast<double>(drawn.confidence);
+    sampled = {*next, std::exp(score->chosen.logprob)};
+    const double reached = active.reached * static_cast<double>(sampled.confidence);
     const auto at = std::ranges::upper_bound(active.branches_reached, reached, std::ranges::greater());
     task.branches.insert(task.branches.begin() + (at - active.branches_reached.begin()),
-                         {.from = from, .tokens = {drawn}});
+                         {.from = from, .tokens = {sampled}});
     active.branches_reached.insert(at, reached);
     if (!full) continue;
     task.branches.pop_back();
@@ -58,7 +58,7 @@ void DraftRounds::branch(Active& active, std::span<const float> logits, Token dr
 }
 
 // Whether the draft goes on.
-bool DraftRounds::draw(Active& active, std::span<const float> logits) {
+bool DraftRounds::sample(Active& active, std::span<const float> logits) {
   Task& task = *active.task;
   const std::int64_t position = std::ssize(task.tokens) + std::ssize(task.drafts);
   const auto token = active.pipeline.sample(logits, position);
@@ -71,7 +71,7 @@ bool DraftRounds::draw(Active& active, std::span<const float> logits) {
     if (!from) return false;
     task.distributions.emplace_back(from->begin(), from->end());
   }
-  if (task.max_branches > 0) branch(active, logits, {*token, confidence});
+  if (task.further_branches > 0) branch(active, logits, {*token, confidence});
   active.pipeline.accept(*token);
   task.drafts.push_back({*token, confidence});
   active.reached *= static_cast<double>(confidence);
@@ -108,8 +108,9 @@ void DraftRounds::run(std::span<Task> tasks, std::span<std::int64_t> computed, c
   while (!input.tokens.empty()) {
     const TensorView logits = pass(forward, input);
     std::int64_t row = 0;
-    std::erase_if(
-        active, [&](Active& one) { return !draw(one, {logits.row(row++), static_cast<std::size_t>(logits.cols())}); });
+    std::erase_if(active, [&](Active& one) {
+      return !sample(one, {logits.row(row++), static_cast<std::size_t>(logits.cols())});
+    });
     input = {};
     for (const Active& one : active) {
       const std::int32_t last = one.task->drafts.back().token;

@@ -15,10 +15,11 @@ namespace millrace::draft {
 inline constexpr std::int64_t kCatchUpTokens = 256;  // that a call computes at most before it drafts: rows of a pass
 
 // Drafts with a model: a pass over what it has not seen of the sequences, then a pass for each further token, of all
-// sequences that go on. Tokens are drawn as the target draws them, with a copy of its pipeline and the same noise
-// (Gumbel coupling, arXiv:2408.07978): where the two models agree about the likeliest sum of logit and noise, the guess
-// is right, at any temperature. Branches leave the draft at the places where something else is likeliest: with what it
-// would draw there if it could not draw what it did, the next best sum, a token each. They need no pass of their own.
+// sequences that go on. Tokens are sampled as the target samples them, with a copy of its pipeline and the same noise
+// (Gumbel coupling, arXiv:2408.07978): where the two models agree about the likeliest sum of logit and noise, the draft
+// token is right, at any temperature. Branches leave the draft at the places where something else is likeliest: with
+// what it would sample there if it could not sample what it did, the next best sum, a token each. They need no pass of
+// their own.
 class DraftRounds {
  public:
   using Forward = std::function<TensorView(const model::BatchInput&)>;
@@ -42,13 +43,13 @@ class DraftRounds {
     std::vector<double> branches_reached;  // and that a branch's are, its own token included: descending
   };
   TensorView pass(const Forward& forward, const model::BatchInput& input);
-  bool draw(Active& active, std::span<const float> logits);
-  void branch(Active& active, std::span<const float> logits, Token drawn);
+  bool sample(Active& active, std::span<const float> logits);
+  void branch(Active& active, std::span<const float> logits, Token sampled);
 
   backend::Backend& backend_;
   std::int64_t max_;
   decode::TokenScorer scorer_;
-  std::vector<float> others_;  // logits of what was not drawn
+  std::vector<float> others_;  // logits of what was not sampled
 };
 
 }  // namespace millrace::draft

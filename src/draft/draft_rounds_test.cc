@@ -30,19 +30,19 @@ class DraftRoundsTest : public testing::Test {
     return {logits_.data(), DType::kF32, {std::ssize(input.logit_rows), kVocabulary}};
   }
 
-  Task task(std::int64_t most, std::int64_t max_branches) {
+  Task task(std::int64_t most, std::int64_t further_branches) {
     return {.tokens = text_,
             .most = most,
             .pipeline = &pipeline_,
             .pages = {},
-            .max_branches = max_branches,
+            .further_branches = further_branches,
             .drafts = {},
             .distributions = {},
             .branches = {}};
   }
-  Task run(std::int64_t most, std::int64_t max_branches) {
+  Task run(std::int64_t most, std::int64_t further_branches) {
     DraftRounds rounds(place_);
-    std::vector<Task> tasks = {task(most, max_branches)};
+    std::vector<Task> tasks = {task(most, further_branches)};
     std::vector<std::int64_t> computed = {0};
     rounds.run(tasks, computed, [this](const model::BatchInput& input) { return forward(input); });
     return tasks[0];

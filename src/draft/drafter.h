@@ -12,27 +12,27 @@
 #include "base/result.h"
 #include "decode/logits_pipeline.h"
 #include "kv/kv_store.h"
-#include "kv/page_follower.h"
+#include "kv/page_listener.h"
 #include "model/transformer.h"
 
 namespace millrace::draft {
 
 inline constexpr std::int64_t kMaxTokens = 64;  // of one draft
-inline constexpr int kMaxChains = 4;            // that are guessed for a sequence at once, the main one included
+inline constexpr int kMaxBranches = 4;          // of a sequence's draft tree, the main one included
 
-// A guess at an answer's next token.
+// A draft token: what an answer's next token may be.
 struct Token {
   std::int32_t token = 0;
   float confidence = 0.0f;  // the drafter's own, that it is right if those before it are; [0, 1], to be calibrated
 };
 
-// A further guess: what else may follow on the first tokens of a draft.
+// A further branch of the draft tree: what else may follow on the first tokens of a draft.
 struct Branch {
   std::int64_t from = 0;      // so many tokens of the draft come before it; [0, drafts.size()]
   std::vector<Token> tokens;  // at least one; no more than Task::most with those before
 };
 
-// A sequence whose next tokens are to be guessed.
+// A sequence whose next tokens are to be drafted.
 struct Task {
   std::uint64_t sequence = 0;            // the same from call to call
   std::string_view scope;                // of its pages: nothing may be learnt from sequences of another
@@ -42,9 +42,9 @@ struct Task {
   const decode::LogitsPipeline* pipeline = nullptr;  // as it is after `tokens`
   std::span<const kv::BlockId> pages;                // with room for tokens.size() + most - 1 positions
   bool wants_distributions = false;                  // for rules of verification that go by them
-  std::int64_t max_branches = 0;                     // wanted besides the draft, [0, kMaxChains - 1]
-  std::vector<Token> drafts;                         // the answer; none where there is no guess
-  // Of each draft, what it was drawn from; empty where the drafter has nothing else in mind.
+  std::int64_t further_branches = 0;                 // wanted besides the draft, [0, kMaxBranches - 1]
+  std::vector<Token> drafts;                         // the result; empty where nothing is drafted
+  // For each draft token, what it was sampled from; empty where the drafter has nothing else in mind.
   std::vector<std::vector<decode::TokenProbability>> distributions;
   std::vector<Branch> branches;  // the likeliest first; no two begin alike
 };
@@ -68,10 +68,10 @@ class Drafter {
   }
   // Whether each token takes a pass of a model, and room in the sequence's pages.
   virtual bool computes() const noexcept { return false; }
-  // Who keeps something beside the target's pages; null: nobody.
-  virtual kv::PageFollower* follower() noexcept { return nullptr; }
-  // Who wants to see the target's states; null: nobody.
-  virtual model::StateTap* tap() noexcept { return nullptr; }
+  // The listener that keeps something beside the target's pages; null: none.
+  virtual kv::PageListener* listener() noexcept { return nullptr; }
+  // The hook that wants to see the target's states; null: none.
+  virtual model::HiddenStateHook* hook() noexcept { return nullptr; }
   // What it took when it was made; drafting takes no more of the backend's memory.
   virtual DraftMemory memory() const noexcept { return {}; }
 };
@@ -86,12 +86,12 @@ struct DraftPlace {
   std::int32_t pages = 0;
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
   std::int64_t step_tokens = 512;  // of the target's largest step: of longer ones no states are kept
-  std::int64_t sequences = 64;     // that are drafted for at once; further ones have no guess
+  std::int64_t sequences = 64;     // that are drafted for at once; further ones get no draft
 };
 
 // What drafters are made from. Each reads what it knows.
 struct DrafterOptions {
-  std::int64_t ngram_min = 2, ngram_max = 32;  // tokens that must, and that may, be alike before a guess; [1, 64]
+  std::int64_t ngram_min = 2, ngram_max = 32;  // tokens that must, and that may, be alike before a draft token; [1, 64]
   std::int64_t suffix_tokens = 1 << 20;        // of ended answers that are remembered, over all scopes
   std::shared_ptr<model::Transformer> model;   // that drafts, on the target's backend
   std::string heads;                           // a directory
@@ -118,10 +118,10 @@ std::span<const DrafterKind> all_drafters();                      // generated b
 const DrafterKind* find_drafter(std::string_view name) noexcept;  // null if there is none
 // kInvalidArgument listing the names.
 Result<std::unique_ptr<Drafter>> make_drafter(std::string_view name, const DrafterOptions& options = {});
-// Of the drafter that these options would make. kInvalidArgument likewise.
+// The page bytes of the drafter that these options would make. kInvalidArgument for an unknown name.
 Result<std::size_t> page_bytes(std::string_view name, const DrafterOptions& options);
 
-// The confidence of a guess that `alike` tokens before it speak for.
+// The confidence of a draft token that `alike` tokens before it speak for.
 inline float confidence_of(std::int64_t alike) noexcept { return 1.0f - 1.0f / static_cast<float>(1 + alike); }
 
 }  // namespace millrace::draft

@@ -82,12 +82,13 @@ TEST(Suffix, ForgetsTheOldestWhenItsMemoryIsFull) {
 // As text: where each branch leaves the draft, and what it goes on with.
 std::vector<std::pair<std::int64_t, std::vector<std::int32_t>>> branches(Drafter& drafter,
                                                                          const std::vector<std::int32_t>& tokens,
-                                                                         std::int64_t most, std::int64_t max_branches) {
+                                                                         std::int64_t most,
+                                                                         std::int64_t further_branches) {
   std::vector<Task> tasks(1);
   tasks[0].sequence = 1;
   tasks[0].tokens = tokens;
   tasks[0].most = most;
-  tasks[0].max_branches = max_branches;
+  tasks[0].further_branches = further_branches;
   drafter.draft(tasks);
   std::vector<std::pair<std::int64_t, std::vector<std::int32_t>>> found;
   for (const Branch& branch : tasks[0].branches) {

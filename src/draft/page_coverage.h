@@ -8,9 +8,9 @@
 
 namespace millrace::draft {
 
-// Of each page, how many of its tokens a second model has keys and values for, and which: pages go from sequence to
-// sequence by sharing, preemption and reuse, and nobody tells the second model. A page knows the hash of the whole text
-// up to its last such token; two texts with one hash cost a wrong guess.
+// Knows for each page how many of its tokens a second model has keys and values for, and which: pages go from sequence
+// to sequence by sharing, preemption and reuse, and the second model is not told. A page knows the hash of the whole
+// text up to its last such token; two texts with one hash cost a rejected draft token.
 class PageCoverage {
  public:
   PageCoverage(std::int32_t pages, std::int64_t block_tokens)

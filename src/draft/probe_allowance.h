@@ -4,8 +4,8 @@
 
 namespace millrace::draft {
 
-// When a model that guessed in vain may be asked again, to see whether it got better: so rarely that asking takes at
-// most kShare of the steps' time, however much a guess costs and however many sequences there are. One thread.
+// When a draft model whose tokens were rejected may be asked again, to see whether it got better: so rarely that asking
+// takes at most kShare of the steps' time, however much a draft costs and however many sequences there are. One thread.
 class ProbeAllowance {
  public:
   static constexpr double kShare = 0.01;

@@ -1,4 +1,4 @@
-// Where the time of each answer goes, and what a step did, for whoever observes.
+// Where the time of each answer goes, and what a step did, for the observer.
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +22,7 @@ void spend_outside(ActiveSequence& running, TimePoint until) {
   } else if (running.state == sched::SequenceState::kWaiting) {
     spent.queue_ms += ms;
   } else {
-    spent.held_ms += ms;
+    spent.stalled_ms += ms;
   }
 }
 

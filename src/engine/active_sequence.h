@@ -21,7 +21,7 @@ struct TimeAccount {
   std::int64_t lost = 0;   // tokens that were in its pages when it was last preempted: those are computed again
   bool preempted = false;  // and not yet back
 
-  // The last rows, as far as each was one drawn token and followed at once on the one before: not yet in `spent`, as
+  // The last rows, as far as each was one sampled token and followed at once on the one before: not yet in `spent`, as
   // the engine's sums over those steps say what they come to. Steps are numbers of an AccountingEpoch.
   static constexpr std::int32_t kNoStreak = -1;
   std::int32_t streak_begin = kNoStreak, streak_end = 0;  // the step before the first of them; the last of them
@@ -74,7 +74,7 @@ struct ActiveSequence : sched::Sequence {
   TimeAccount account;
   DraftRecord record;
   bool is_beam = false;
-  bool parked = false;                        // resting, and not the scheduler's: lets others run
+  bool descheduled = false;                   // blocked, and not the scheduler's: lets others run
   std::vector<decode::ScoredToken> beam_row;  // what may follow it; empty until computed
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
   std::optional<Error> failure;               // and this
@@ -97,7 +97,7 @@ struct ActiveSequence : sched::Sequence {
     stats = first.stats;
     account = first.account;
     record.most = first.record.most;
-    record.max_chains = first.record.max_chains;
+    record.max_branches = first.record.max_branches;
   }
 };
 

@@ -18,7 +18,7 @@ struct BeamRun {
   decode::BeamSearch search;
   int answers = 1;  // the best so many are told
   std::vector<TokenScore> prompt_scores;
-  // Of each token that some beam could have gone on with, by the hash of the answer up to it; where logprobs are
+  // Scores of each token that some beam could have gone on with, by the hash of the answer up to it; where logprobs are
   // wanted.
   std::unordered_map<std::uint64_t, TokenScore> scores;
 };

@@ -64,7 +64,7 @@ void Engine::score_beam(ActiveSequence& beam, std::span<const float> logits) {
     failed_beams_.emplace_back(beam.request, row.error());
     return;
   }
-  beam.resting = true;
+  beam.blocked = true;
   if (beam.sampling.logprobs) {
     const std::uint64_t hash = hash_of(beam);
     for (const decode::ScoredToken& next : beam.beam_row) {
@@ -114,7 +114,7 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     auto& place = before[first ? 0 : static_cast<std::size_t>(live[i].parent)];
     if (place != nullptr) after[i] = std::move(place);
   }
-  std::erase(before, nullptr);  // beams without children lend theirs
+  std::erase(before, nullptr);  // beams without children lease theirs
   std::vector<ActiveSequence*> added;
   for (std::size_t i = 0; i < live.size(); ++i) {
     if (after[i] != nullptr) continue;
@@ -130,7 +130,7 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     fork_beam(*after[i], parent);
   }
   for (const auto& beam : before) {
-    if (!beam->parked) scheduler_.remove(*beam);
+    if (!beam->descheduled) scheduler_.remove(*beam);
   }
   for (std::size_t i = 0; i < live.size(); ++i) {
     ActiveSequence& beam = *after[i];
@@ -138,8 +138,8 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     beam.tokens.push_back(live[i].token);
     beam.pipeline.accept(live[i].token);
     beam.beam_row.clear();
-    beam.resting = false;
-    if (std::exchange(beam.parked, false)) added.push_back(&beam);
+    beam.blocked = false;
+    if (std::exchange(beam.descheduled, false)) added.push_back(&beam);
   }
   for (ActiveSequence* beam : added) scheduler_.add(*beam, view());
   flight.live = static_cast<int>(after.size());
@@ -152,20 +152,20 @@ void Engine::park_beams() {
   for (const RequestId id : searches_) {
     const auto& beams = requests_.at(id).answers;
     const auto waits = [](const auto& beam) {
-      return beam != nullptr && !beam->resting && beam->state == sched::SequenceState::kWaiting;
+      return beam != nullptr && !beam->blocked && beam->state == sched::SequenceState::kWaiting;
     };
     if (std::ranges::none_of(beams, waits)) continue;
     for (const auto& beam : beams) {
-      if (beam != nullptr && beam->resting && !beam->parked && beam->in_flight == 0) park(*beam);
+      if (beam != nullptr && beam->blocked && !beam->descheduled && beam->in_flight == 0) park(*beam);
     }
   }
 }
 
 void Engine::park(ActiveSequence& beam) {
-  if (beam.parked || beam.ending != FinishReason::kNone) return;
+  if (beam.descheduled || beam.ending != FinishReason::kNone) return;
   settle(beam, env_.now());
   scheduler_.remove(beam);
-  beam.parked = true;
+  beam.descheduled = true;
 }
 
 // A beam that has no place gives up its pages: they can be computed again, and a sibling need not copy those that it
@@ -175,7 +175,7 @@ bool Engine::reclaim_beams() {
     const auto& beams = requests_.at(id).answers;
     for (auto it = beams.rbegin(); it != beams.rend(); ++it) {
       if (*it == nullptr || (*it)->blocks.blocks().empty()) continue;
-      if (!(*it)->parked && (*it)->state != sched::SequenceState::kWaiting) continue;
+      if (!(*it)->descheduled && (*it)->state != sched::SequenceState::kWaiting) continue;
       publish(**it, true);
       (*it)->blocks.truncate(0);
       (*it)->scheduled = (*it)->computed = 0;
@@ -201,7 +201,7 @@ void Engine::fork_beam(ActiveSequence& beam, const ActiveSequence& parent) {
   beam.scheduled = beam.computed = has_pages ? parent.computed : 0;
 }
 
-// The search is over: its best answers are told token by token, as if they had been drawn now.
+// The search is over: its best answers are told token by token, as if they had been sampled now.
 void Engine::emit_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs) {
   BeamRun& run = *flight.beams;
   const auto found = run.search.finished();
@@ -215,7 +215,7 @@ void Engine::emit_beams(RequestId id, InFlight& flight, std::vector<Output>& out
   }
   outputs.back().last = true;
   for (const auto& beam : flight.answers) {
-    if (!beam->parked) scheduler_.remove(*beam);
+    if (!beam->descheduled) scheduler_.remove(*beam);
   }
   searches_.erase(id);
   if (flight.deadline) deadlines_.erase({*flight.deadline, id});

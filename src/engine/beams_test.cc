@@ -159,7 +159,7 @@ TEST_F(BeamsTest, EndAsOneAnswerWhenCancelled) {
   }
 }
 
-TEST_F(BeamsTest, RefuseWhatTheyCannotDo) {
+TEST_F(BeamsTest, RejectWhatTheyCannotDo) {
   const auto engine = make();
   const auto rejection = [&](const Request& r) { return engine->submit(r).error().message; };
   EXPECT_EQ(rejection(beam_request(5, 1, 2, 3)), "n is 3: a search with 2 beams finds no more answers");

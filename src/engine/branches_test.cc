@@ -1,10 +1,10 @@
-// Trees of guesses: several ways on are computed in one step, and the answer goes on with the pages of the right one.
+// Draft trees: several branches are computed in one step, and the answer goes on with the pages of the right one.
 
 #include <cstring>
 #include <limits>
 
 #include "backend/cpu/kv_layout.h"
-#include "draft/heads/testing/made_heads.h"
+#include "draft/speculators/testing/made_speculators.h"
 #include "engine/forwarding_executor.h"
 #include "engine/testing/speculation_fixture.h"
 
@@ -83,7 +83,7 @@ class BranchesTest : public SpeculationTest {
     auto oracle = std::make_unique<Oracle>(known, right);
     oracle->branch_where_wrong();
     return std::make_unique<Speculation>(std::move(oracle),
-                                         SpeculationConfig{.tokens = tokens, .adaptive = false, .chains = 2});
+                                         SpeculationConfig{.tokens = tokens, .adaptive = false, .max_branches = 2});
   }
 };
 
@@ -98,9 +98,9 @@ TEST_F(BranchesTest, AreTakenWhereTheDraftIsWrongFromItsFirstTokenOn) {
       engine->speculate(two_ways(known, 0, 1));
       const auto answers = run(*engine, mix);
       EXPECT_EQ(answers.begin()->second.tokens, known.begin()->second) << block;
-      // The prompt draws one token; each further step draws two, the first of which only the branch has.
+      // The prompt samples one token; each further step samples two, the first of which only the branch has.
       EXPECT_EQ(engine->counters().steps, 1 + 30) << block;
-      EXPECT_GE(engine->counters().accepted_branch_tokens, 28) << block;  // some guesses are right by chance
+      EXPECT_GE(engine->counters().accepted_branch_tokens, 28) << block;  // some draft tokens are accepted by chance
       EXPECT_EQ(engine->cache().use().used, 0);
     }
   }
@@ -158,8 +158,8 @@ TEST_F(BranchesTest, ComputeTheSameBitsAsTheDraftAsFarAsTheyAreAlike) {
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 32}}) {
     const auto pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
     const auto [engine, watched] = watched_engine(pages);
-    engine->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, 50),
-                                                    SpeculationConfig{.tokens = 6, .adaptive = false, .chains = 4}));
+    engine->speculate(std::make_unique<Speculation>(
+        std::make_unique<Oracle>(known, 50), SpeculationConfig{.tokens = 6, .adaptive = false, .max_branches = 4}));
     run(*engine, mix);
     EXPECT_GT(watched->compared(), 100);
   }
@@ -202,7 +202,7 @@ TEST_F(BranchesTest, GiveTheirPagesBackWhereTheDeviceFailsAndNothingOfThemIsFoun
   EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second);
 }
 
-// The row before the one that was drawn from wrote keys and values too, and the answer would go on with them.
+// The row before the one that was sampled from wrote keys and values too, and the answer would go on with them.
 TEST_F(BranchesTest, AreNotFollowedWhereARowOfTheirsIsNoNumbers) {
   Mix mix;
   mix.requests.push_back(request(20, 2, 60));
@@ -219,22 +219,23 @@ TEST_F(BranchesTest, AreNoneWhereARequestWantsNoneAndForRulesThatDrawOtherwise) 
   Mix mix;
   mix.requests.push_back(request(20, 2, 40));
   const auto known = answers_to(mix);
-  mix.requests[0].draft_chains = 1;
+  mix.requests[0].draft_branches = 1;
   const auto engine = engine_for(mix);
   engine->speculate(two_ways(known, 0, 4));
   run(*engine, mix);
   EXPECT_EQ(engine->counters().accepted_branch_tokens, 0);
-  mix.requests[0].draft_chains = 5;
+  mix.requests[0].draft_branches = 5;
   EXPECT_EQ(engine->submit(mix.requests[0]).error().message, "spec_branches is 5: expected 1 to 4");
 
-  mix.requests[0].draft_chains.reset();
+  mix.requests[0].draft_branches.reset();
   for (const char* rule : {"rejection", "google"}) {
     const auto other = engine_for(mix);
     auto oracle = std::make_unique<Oracle>(known, 0);
     oracle->branch_where_wrong();
     other->speculate(std::make_unique<Speculation>(
         std::move(oracle),
-        SpeculationConfig{.tokens = 4, .adaptive = false, .rule = decode::find_verification_rule(rule), .chains = 4}));
+        SpeculationConfig{
+            .tokens = 4, .adaptive = false, .rule = decode::find_verification_rule(rule), .max_branches = 4}));
     EXPECT_EQ(run(*other, mix).begin()->second.tokens, known.begin()->second) << rule;
     EXPECT_EQ(other->counters().accepted_branch_tokens, 0) << rule;
   }
@@ -281,7 +282,7 @@ class SecondBestTest : public SpeculationTest {
   SecondBestTest() : SpeculationTest(sure_model("sure", 0.0f)) {}
 };
 
-// What the model draws is often the draft model's second choice.
+// What the model samples is often the draft model's second choice.
 TEST_F(SecondBestTest, BranchesAreRightAtTheRootAndWithinTheDraft) {
   const auto files = checkpoint::open_checkpoint(Env::system(), sure_model("noisy", 0.015f)).or_throw();
   const auto noisy = std::make_shared<model::Transformer>(*files, model::make_spec(*files).or_throw(), *backend_,
@@ -293,14 +294,14 @@ TEST_F(SecondBestTest, BranchesAreRightAtTheRootAndWithinTheDraft) {
   struct Run {
     std::int64_t steps, accepted, of_branches;
   };
-  const auto run_with = [&](int chains, std::optional<bool> at_root, bool adaptive) {
+  const auto run_with = [&](int max_branches, std::optional<bool> at_root, bool adaptive) {
     const auto engine = engine_for(mix);
     draft::DrafterOptions options = drafter_options(mix.pages);
     options.model = noisy;
     auto drafter = drafter_of("draft-model", options);
     if (at_root) drafter = std::make_unique<SomeBranches>(std::move(drafter), *at_root);
     engine->speculate(std::make_unique<Speculation>(
-        std::move(drafter), SpeculationConfig{.tokens = 6, .adaptive = adaptive, .chains = chains}));
+        std::move(drafter), SpeculationConfig{.tokens = 6, .adaptive = adaptive, .max_branches = max_branches}));
     for (const auto& [key, answer] : run(*engine, mix)) EXPECT_EQ(answer.tokens, expected.at(key).tokens);
     EXPECT_EQ(engine->cache().use().used, 0);
     const EngineCounters& counters = engine->counters();
@@ -332,8 +333,8 @@ TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
   for (const char* method : {"ngram", "suffix", "early-exit", "draft-model", "medusa", "eagle"}) {
     const auto engine = engine_for(mix);
     const std::string directory = heads.contains(method) ? heads.at(method) : "";
-    engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages, directory),
-                                                    SpeculationConfig{.tokens = 6, .adaptive = false, .chains = 4}));
+    engine->speculate(std::make_unique<Speculation>(
+        drafter(method, mix.pages, directory), SpeculationConfig{.tokens = 6, .adaptive = false, .max_branches = 4}));
     const auto answers = run(*engine, mix);
     for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
     EXPECT_EQ(engine->cache().use().used, 0);
@@ -344,8 +345,9 @@ TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
 
 TEST_F(BranchesTest, KeepASessionsPagesRight) {
   const auto plain = make(), engine = make();
-  engine->speculate(std::make_unique<Speculation>(draft::make_drafter("ngram", {.ngram_min = 1}).or_throw(),
-                                                  SpeculationConfig{.tokens = 8, .adaptive = false, .chains = 4}));
+  engine->speculate(
+      std::make_unique<Speculation>(draft::make_drafter("ngram", {.ngram_min = 1}).or_throw(),
+                                    SpeculationConfig{.tokens = 8, .adaptive = false, .max_branches = 4}));
   std::vector<std::vector<std::int32_t>> answers[2];
   for (int i = 0; i < 2; ++i) {
     Engine& one = i == 0 ? *plain : *engine;

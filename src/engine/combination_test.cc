@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "backend/cpu/kv_layout.h"
-#include "draft/heads/testing/made_heads.h"
+#include "draft/speculators/testing/made_speculators.h"
 #include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
@@ -25,7 +25,7 @@ struct Choice {
   std::function<void(Request&)> apply;
 };
 
-// What changes which tokens are drawn.
+// What changes which tokens are sampled.
 std::vector<Choice> samplers() {
   return {{"greedy", [](Request& r) { r.sampling.temperature = 0.0; }},
           {"temperature", [](Request& r) { r.sampling.temperature = 1.3; }},
@@ -152,7 +152,7 @@ class Seen {
 };
 
 // The small model with random heads for speculation; attention of another head size is random too.
-std::string model_with_heads(std::int64_t head_dim) {
+std::string model_with_speculator(std::int64_t head_dim) {
   draft::MadeFiles files;
   files.copy(*checkpoint::open_checkpoint(Env::system(), kModel).or_throw());
   for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
@@ -164,7 +164,8 @@ std::string model_with_heads(std::int64_t head_dim) {
 
 class CombinationTest : public EngineTest {
  protected:
-  explicit CombinationTest(std::int64_t head_dim = 16) : EngineTest(model_with_heads(head_dim)), heads_{32, head_dim} {}
+  explicit CombinationTest(std::int64_t head_dim = 16)
+      : EngineTest(model_with_speculator(head_dim)), heads_{32, head_dim} {}
 
   using Answers = std::map<int, Collected>;
 
@@ -180,7 +181,8 @@ class CombinationTest : public EngineTest {
     const std::string& heads = speculation == "medusa" ? medusa_ : eagle_;
     auto made = tree ? draft::make_drafter("ngram", {.ngram_min = 1}).or_throw() : drafter(speculation, pages_, heads);
     engine->speculate(std::make_unique<Speculation>(
-        std::move(made), SpeculationConfig{.tokens = 5, .adaptive = false, .chains = tree ? draft::kMaxChains : 1}));
+        std::move(made),
+        SpeculationConfig{.tokens = 5, .adaptive = false, .max_branches = tree ? draft::kMaxBranches : 1}));
     return engine;
   }
 

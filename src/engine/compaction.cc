@@ -29,12 +29,12 @@ void Engine::compact_pages() {
   }
 }
 
-KvRuns Engine::kv_runs() const {
-  KvRuns runs;
+KvExtents Engine::kv_extents() const {
+  KvExtents runs;
   for (const sched::Sequence* sequence : scheduler_.running()) {
     runs.tokens += sequence->blocks.capacity_tokens();
-    runs.adjacent_tokens += sequence->blocks.adjacent_tokens();
-    runs.long_run_tokens += sequence->blocks.contiguous_tokens();
+    runs.contiguous_tokens += sequence->blocks.contiguous_tokens();
+    runs.long_extent_tokens += sequence->blocks.long_extent_tokens();
   }
   return runs;
 }

@@ -42,7 +42,7 @@ void Engine::end(ActiveSequence& running, FinishReason reason, Output output, st
   }
   const bool rejected = reason == FinishReason::kError && running.state == sched::SequenceState::kWaiting;
   if (reason != FinishReason::kStop && reason != FinishReason::kLength) settle(running, env_.now());
-  if (!running.parked) scheduler_.remove(running);
+  if (!running.descheduled) scheduler_.remove(running);
   InFlight& flight = requests_.at(running.request);
   emit_rest(running.detokenizer, running.stops, output);
   output.request = running.request;
@@ -59,14 +59,14 @@ void Engine::end(ActiveSequence& running, FinishReason reason, Output output, st
   Sessions::Session* session = flight.session ? sessions_.find(*flight.session) : nullptr;
   if (session != nullptr) {
     const std::int64_t kept = trusted && !running.swapped ? running.computed : 0;
-    sessions_.give_back(*session, std::move(running.tokens), kept, std::move(running.blocks));
+    sessions_.return_lease(*session, std::move(running.tokens), kept, std::move(running.blocks));
   } else if (trusted && config_.prefix_caching && !running.swapped) {
     publish(running, true);
   }
   output.last = --flight.live == 0;
   if (output.last && flight.deadline) deadlines_.erase({*flight.deadline, running.request});
-  const bool drawn = flight.beams == nullptr;
-  const bool emits = drawn || output.last;  // a search that ends early has told nothing yet: it ends as one answer
+  const bool sampled = flight.beams == nullptr;
+  const bool emits = sampled || output.last;  // a search that ends early has told nothing yet: it ends as one answer
   if (output.last) {
     searches_.erase(running.request);
     requests_.erase(running.request);
@@ -75,7 +75,7 @@ void Engine::end(ActiveSequence& running, FinishReason reason, Output output, st
   }
   if (!emits) return;
   ++counters_.answers;
-  if (!drawn) {
+  if (!sampled) {
     output.choice = 0;
     output.stats.output_tokens = 0;
   }

@@ -27,21 +27,21 @@ std::string_view to_string(FinishReason reason) noexcept {
 
 Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Executor> executor,
                                                std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
-                                               const Config& config, kv::PageArchive* archive) {
+                                               const Config& config, kv::DiskTier* disk) {
   auto policy = sched::make_policy(config.policy, config.policy_options);
   if (!policy) return policy.error();
   return std::unique_ptr<Engine>(
-      new Engine(std::move(executor), std::move(tokenizer), env, config, *std::move(policy), archive));
+      new Engine(std::move(executor), std::move(tokenizer), env, config, *std::move(policy), disk));
 }
 
 Engine::Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
-               const Config& config, std::unique_ptr<sched::SchedulePolicy> policy, kv::PageArchive* archive)
+               const Config& config, std::unique_ptr<sched::SchedulePolicy> policy, kv::DiskTier* disk)
     : executor_(std::move(executor)),
       tokenizer_(std::move(tokenizer)),
       env_(env),
       config_(config),
       cache_({.block_tokens = executor_->block_tokens(), .pages = executor_->pages(), .swap_bytes = config.swap_bytes},
-             executor_->device(), archive),
+             executor_->device(), disk),
       scheduler_(config.scheduling, std::move(policy), cache_),
       predictor_(sched::make_quantile_predictor()),
       cost_(config.step_cost),
@@ -55,7 +55,7 @@ Result<void> Engine::warm_up() {
   CHECK_EQ(cache_.use().free, cache_.total_pages());
   const std::int64_t n = std::min<std::int64_t>(kWarmUpTokens, max_length());
   std::vector<kv::BlockId> pages(static_cast<std::size_t>((n + cache_.block_tokens() - 1) / cache_.block_tokens()));
-  std::iota(pages.begin(), pages.end(), 0);  // free ones: whoever gets them writes them first
+  std::iota(pages.begin(), pages.end(), 0);  // free ones: their next owner writes them first
   double milliseconds = 0.0;
   for (int round = 0; round < 2; ++round) {
     model::BatchInput input;
@@ -126,9 +126,9 @@ Result<void> Engine::validate(const Request& request) const {
     return make_error(ErrorCode::kInvalidArgument, "spec_tokens", "spec_tokens is {}: expected 0 to {}",
                       *request.draft_tokens, draft::kMaxTokens);
   }
-  if (request.draft_chains.value_or(1) < 1 || request.draft_chains.value_or(1) > draft::kMaxChains) {
+  if (request.draft_branches.value_or(1) < 1 || request.draft_branches.value_or(1) > draft::kMaxBranches) {
     return make_error(ErrorCode::kInvalidArgument, "spec_branches", "spec_branches is {}: expected 1 to {}",
-                      *request.draft_chains, draft::kMaxChains);
+                      *request.draft_branches, draft::kMaxBranches);
   }
   if (request.retention.priority < 0 || request.retention.priority > 100) {
     return make_error(ErrorCode::kInvalidArgument, "retention_priority", "retention_priority is {}: expected 0 to 100",
@@ -218,7 +218,7 @@ Result<RequestId> Engine::submit(Request request) {
   first.draws = !request.embed && request.sampling.max_tokens > 0;
   if (first.reading) first.shareable_tokens = first.reading->shareable_tokens(first.prompt_tokens);
   first.max_total = std::min(first.prompt_tokens + (first.draws ? request.sampling.max_tokens : 0), max_length());
-  // Whoever shares with nobody still shares with itself: other answers, the next round of its session.
+  // A request that shares with no other still shares with itself: other answers, the next round of its session.
   first.scope.adapter = 0;
   first.scope.salt = config_.prefix_caching ? "tenant " + request.cache_salt
                      : session != nullptr   ? session->scope.salt
@@ -226,7 +226,7 @@ Result<RequestId> Engine::submit(Request request) {
   first.retention = request.retention;
   first.record.most = request.draft_tokens.value_or(draft::kMaxTokens);
   // With steps in flight behind, pages of branches would be short in the next plan.
-  first.record.max_chains = executor_->depth() > 1 ? 1 : request.draft_chains.value_or(draft::kMaxChains);
+  first.record.max_branches = executor_->depth() > 1 ? 1 : request.draft_branches.value_or(draft::kMaxBranches);
   first.priority = request.priority;
   first.tenant = request.tenant;
   first.ttft_target_ms = request.ttft_target_ms;
@@ -238,7 +238,7 @@ Result<RequestId> Engine::submit(Request request) {
     first.predicted_output = 1;
   }
   if (session != nullptr)
-    first.scheduled = first.computed = sessions_.lend(*session, first.tokens, first.scope, first.blocks);
+    first.scheduled = first.computed = sessions_.lease(*session, first.tokens, first.scope, first.blocks);
   first.pipeline.observe(first.tokens);
   first.stats.prompt_tokens = first.prompt_tokens;
   first.stats.arrival = first.account.mark = first.arrival;

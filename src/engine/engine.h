@@ -36,7 +36,7 @@ struct Config {
   Preemption preemption = Preemption::kAuto;
   double session_share = 1.0;       // of the pages, the most that idle sessions hold
   std::int64_t max_waiting = 1024;  // requests; more are refused with kResourceExhausted
-  bool jump_forward = true;  // what a grammar leaves no choice about is guessed, if nothing else is: see Speculation
+  bool jump_forward = true;  // what a grammar leaves no choice about is drafted, if nothing else is: see Speculation
   sched::StepCost step_cost = {};  // of the first steps, until enough were measured
 };
 
@@ -51,28 +51,28 @@ struct EngineCounters {
 };
 
 // How the pages of running sequences lie, as decode attention profits from.
-struct KvRuns {
+struct KvExtents {
   std::int64_t tokens = 0;
-  std::int64_t adjacent_tokens = 0;  // whose page is the neighbour of the one before it, or the first
-  std::int64_t long_run_tokens = 0;  // in runs of at least kv::kLongRunTokens, or one run in all
+  std::int64_t contiguous_tokens = 0;   // whose page is the neighbour of the one before it, or the first
+  std::int64_t long_extent_tokens = 0;  // in runs of at least kv::kLongExtentTokens, or one run in all
 };
 
 // The step loop: any number of requests advance together, each as if it were alone (law 3). One thread calls it; see
 // EngineThread for the door that many may use.
 class Engine {
  public:
-  // Tokenizer, env and archive (null: none) must outlive it. kInvalidArgument for an unknown policy.
+  // Tokenizer, env and disk tier (null: none) must outlive it. kInvalidArgument for an unknown policy.
   static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Executor> executor,
                                                 std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
-                                                const Config& config, kv::PageArchive* archive = nullptr);
+                                                const Config& config, kv::DiskTier* disk = nullptr);
   ~Engine();
 
-  // Computes a few tokens for nobody, twice, before the first request: what comes with the first step of a process
+  // Computes a few tokens for no request, twice, before the first request: what comes with the first step of a process
   // (pages of memory, of code) is over then, and how long computing a page takes is known, against which loading one
-  // from the archive is weighed. A few dozen tokens' time.
+  // from the disk tier is weighed. A few dozen tokens' time.
   Result<void> warm_up();
 
-  // Guesses tokens from now on; null: no more.
+  // Drafts and verifies tokens from now on; null: no more.
   void speculate(std::unique_ptr<Speculation> speculation);
 
   // Accepts the request or says what is wrong with it; nothing changes then. A session has one request at a time.
@@ -114,10 +114,10 @@ class Engine {
   std::int64_t max_length() const noexcept;  // tokens of a sequence, by model and pages
   std::int64_t vocab_size() const noexcept { return executor_->vocab_size(); }
   std::int64_t kv_capacity_tokens() const noexcept;
-  std::int64_t kv_free_tokens() const noexcept;  // in nobody's table
+  std::int64_t kv_free_tokens() const noexcept;  // in no table
   std::size_t kv_bytes() const noexcept;
   std::size_t kv_bytes_per_token() const noexcept;
-  KvRuns kv_runs() const;
+  KvExtents kv_extents() const;
   void check_integrity() const;  // walks everything
 
  private:
@@ -128,7 +128,7 @@ class Engine {
     int n = 1;
     bool cancelled = false;
     std::optional<TimePoint> deadline;
-    std::unique_ptr<BeamRun> beams;  // null: drawn; else one of `answers` for each live beam
+    std::unique_ptr<BeamRun> beams;  // null: sampled; else one of `answers` for each live beam
   };
   // A branch of a sequence's drafts while a step computes it: over the sequence's pages, and from the last token's on
   // over its own.
@@ -156,7 +156,7 @@ class Engine {
   };
 
   Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
-         const Config& config, std::unique_ptr<sched::SchedulePolicy> policy, kv::PageArchive* archive);
+         const Config& config, std::unique_ptr<sched::SchedulePolicy> policy, kv::DiskTier* disk);
 
   // engine.cc
   Result<void> validate(const Request& request) const;

@@ -69,7 +69,7 @@ TEST_F(EngineTest, ASessionComputesOnlyNewTokensAndAnswersTheSame) {
   second.session = session;
   const RequestId second_id = *engine->submit(second);
   const auto kept = drain(*engine)[second_id];
-  EXPECT_EQ(kept.last.stats.cached_tokens, 119);  // the last token of the answer was drawn but never fed
+  EXPECT_EQ(kept.last.stats.cached_tokens, 119);  // the last token of the answer was sampled but never fed
   EXPECT_EQ(kept.last.stats.prompt_tokens, 150);
   const RequestId fresh_id = *engine->submit(fresh);
   EXPECT_EQ(drain(*engine)[fresh_id].tokens, kept.tokens);

@@ -132,7 +132,7 @@ void EngineThread::run() {
   for (const auto& [id, client] : clients_) {
     client.stream->push(failed({ErrorCode::kCancelled, "", "the engine was stopped"}));
   }
-  take_messages();  // whoever waits for an answer gets one
+  take_messages();  // callers that wait for an answer get one
   for (std::promise<void>& done : drained_) done.set_value();
 }
 

@@ -16,7 +16,7 @@
 namespace millrace::engine {
 
 struct ThreadConfig {
-  double slow_reader_ms = 30'000.0;  // a stream nobody reads from is cancelled after this
+  double slow_reader_ms = 30'000.0;  // a stream that is not read from is cancelled after this
 };
 
 // What a watchdog needs to know, and the queue lengths; read from any thread.

@@ -25,7 +25,7 @@ class Executor {
   virtual int depth() const noexcept { return 1; }
   virtual void launch(model::BatchInput input) = 0;
   // Does work now that takes the processors of steps but is none: a drafting model's passes.
-  virtual void between_steps(const std::function<void()>& work) { work(); }
+  virtual void run_exclusive(const std::function<void()>& work) { work(); }
   // The logits [logit_rows, V] of the oldest launch, valid until the next launch; or why the device failed: then
   // nothing of what the step wrote can be trusted.
   virtual Result<TensorView> wait() = 0;

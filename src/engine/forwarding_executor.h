@@ -20,7 +20,7 @@ class ForwardingExecutor : public Executor {
   kv::PageDevice& device() noexcept override { return inner_->device(); }
   int depth() const noexcept override { return inner_->depth(); }
   void launch(model::BatchInput input) override { inner_->launch(std::move(input)); }
-  void between_steps(const std::function<void()>& work) override { inner_->between_steps(work); }
+  void run_exclusive(const std::function<void()>& work) override { inner_->run_exclusive(work); }
   Result<TensorView> wait() override { return inner_->wait(); }
 
  private:

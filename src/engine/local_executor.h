@@ -5,7 +5,7 @@
 
 #include "engine/executor.h"
 #include "kv/kv_store.h"
-#include "kv/page_follower.h"
+#include "kv/page_listener.h"
 #include "model/transformer.h"
 
 namespace millrace::engine {
@@ -29,15 +29,15 @@ class LocalExecutor final : public Executor {
   std::int32_t pages() const noexcept override { return pages_; }
   kv::PageDevice& device() noexcept override { return followed_; }
   const kv::KvStore& store() const noexcept { return store_; }
-  // Null: nobody. The follower must stay until the pages' owner has gone.
-  void follow_pages(kv::PageFollower* follower) {
-    if (follower != nullptr) followed_.follow(follower);
+  // Null: none. The listener must stay until the pages' owner has gone.
+  void add_page_listener(kv::PageListener* listener) {
+    if (listener != nullptr) followed_.follow(listener);
   }
-  // Who sees the states of the steps launched from now on; null: nobody. Outlives them.
-  void show_states(model::StateTap* tap) { tap_ = tap; }
+  // The hook that sees the states of the steps launched from now on; null: none. Outlives them.
+  void set_hidden_state_hook(model::HiddenStateHook* hook) { hook_ = hook; }
   void launch(model::BatchInput input) override {
     launched_ = std::move(input);
-    launched_.tap = tap_;
+    launched_.hook = hook_;
   }
   // Fails where the step wants memory that there is not.
   Result<TensorView> wait() override;
@@ -49,9 +49,9 @@ class LocalExecutor final : public Executor {
   model::Transformer& model_;
   backend::Backend& backend_;
   kv::KvStore store_;
-  kv::FollowedPages followed_{store_};
+  kv::MirroredPages followed_{store_};
   std::int32_t pages_;
-  model::StateTap* tap_ = nullptr;
+  model::HiddenStateHook* hook_ = nullptr;
   model::BatchInput launched_;
   std::jthread populating_;  // ends before the pages do
 };

@@ -38,7 +38,7 @@ class PromptReading {
 };
 
 // The rows of one step that prompts are read from.
-class PromptRows final : public model::RowSink {
+class PromptRows final : public model::LogitsConsumer {
  public:
   explicit PromptRows(decode::TokenScorer& scorer) : scorer_(scorer) {}
 

@@ -33,10 +33,10 @@ struct Request {
   std::vector<std::int32_t> tokens;  // the prompt, or with append_to_session what comes after the session's tokens
   decode::SamplingParams sampling;
   std::shared_ptr<grammar::CompiledGrammar> grammar;  // that each answer fits; null: anything. Of this engine alone.
-  int n = 1;  // answers to the same prompt, [1, kMaxChoices]; answer i is drawn with seed + i
+  int n = 1;  // answers to the same prompt, [1, kMaxChoices]; answer i is sampled with seed + i
 
-  // Search for the n likeliest answers instead of drawing n. Ends and length are those of `sampling`, as are bans, bias
-  // and penalties; the answers come when the search is over. Not in a session.
+  // Search for the n likeliest answers instead of sampling n. Ends and length are those of `sampling`, as are bans,
+  // bias and penalties; the answers come when the search is over. Not in a session.
   std::optional<decode::BeamOptions> beams;
 
   // Score the prompt and list as many of the likeliest tokens for each of its own; [0, 20]. The prompt is computed
@@ -52,7 +52,7 @@ struct Request {
   std::optional<std::int64_t>
       draft_tokens;  // speculate on at most as many a step, 0 = not; nothing = the engine's choice
   std::optional<int>
-      draft_chains;  // and on as many ways at most, [1, draft::kMaxChains]; nothing = the engine's choice
+      draft_branches;  // and on as many branches at most, [1, draft::kMaxBranches]; nothing = the engine's choice
 
   int priority = 0;                                   // lower is more urgent
   std::uint32_t tenant = 0;                           // whose it is, for policies that share fairly
@@ -60,7 +60,7 @@ struct Request {
   kv::Retention retention = {};                       // of its published pages
   std::optional<double> timeout_ms;                   // the whole answer must be there by then, else kTimeout
   double ttft_target_ms = 0.0, tpot_target_ms = 0.0;  // for policies that schedule by them; 0 = none
-  std::int64_t expected_tokens = 0;                   // how long the answer will be, if somebody knows; 0 = nobody
+  std::int64_t expected_tokens = 0;                   // how long the answer is expected to be; 0 = unknown
 };
 
 enum class FinishReason { kNone, kStop, kLength, kCancelled, kTimeout, kError };
@@ -71,8 +71,8 @@ std::string_view to_string(FinishReason reason) noexcept;
 struct RequestStats {
   std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0;
   std::int64_t preemptions = 0;
-  std::int64_t drafted_tokens = 0, accepted_tokens = 0;  // guessed and computed; of those, drawn
-  double cumulative_logprob = 0.0;                       // of the drawn tokens, where sampling.logprobs are asked for
+  std::int64_t drafted_tokens = 0, accepted_tokens = 0;  // verified; of those, accepted
+  double cumulative_logprob = 0.0;                       // of the sampled tokens, where sampling.logprobs are asked for
   TimePoint arrival{}, admitted{}, first_token{}, last_token{};  // the clock's zero: never
   double queue_ms() const { return milliseconds_between(arrival, admitted); }
   double ttft_ms() const { return milliseconds_between(arrival, first_token); }
@@ -90,7 +90,7 @@ using StopReason = std::variant<std::monostate, std::string, std::int32_t>;
 struct Output {
   RequestId request = 0;
   int choice = 0;                     // [0, n)
-  std::optional<std::int32_t> token;  // drawn in this step
+  std::optional<std::int32_t> token;  // sampled in this step
   std::optional<TokenScore> score;    // of that token, where sampling.logprobs are asked for
   std::string text;                   // that may be shown now; whole UTF-8
   FinishReason finish = FinishReason::kNone;

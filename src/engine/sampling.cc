@@ -11,18 +11,18 @@ namespace {
 
 constexpr std::size_t kNoBranch = static_cast<std::size_t>(-1);
 
-// One that begins with what was drawn, `followed` first; kNoBranch where there is none.
-std::size_t right_branch(std::span<const std::vector<std::int32_t>> chains, std::span<const std::int32_t> drawn,
+// One that begins with what was sampled, `followed` first; kNoBranch where there is none.
+std::size_t right_branch(std::span<const std::vector<std::int32_t>> chains, std::span<const std::int32_t> sampled,
                          std::size_t followed) {
   const auto right = [&](const std::vector<std::int32_t>& chain) {
-    return chain.size() >= drawn.size() && std::ranges::equal(std::span(chain).first(drawn.size()), drawn);
+    return chain.size() >= sampled.size() && std::ranges::equal(std::span(chain).first(sampled.size()), sampled);
   };
   if (followed != kNoBranch && right(chains[followed])) return followed;
   const auto found = std::ranges::find_if(chains, right);
   return found == chains.end() ? kNoBranch : static_cast<std::size_t>(found - chains.begin());
 }
 
-// Whether the rows [first, last] are numbers. Nobody draws from a branch's rows before it is followed, and what they
+// Whether the rows [first, last] are numbers. A branch's rows are not sampled from before it is followed, and what they
 // wrote into its pages would be kept.
 bool are_numbers(const TensorView& logits, std::int64_t first, std::int64_t last) {
   for (std::int64_t row = first; row <= last; ++row) {
@@ -54,9 +54,9 @@ void Engine::fork_answers(ActiveSequence& first, std::span<const float> logits, 
   }
 }
 
-// The token after the sequence's last one, and as long as they are as guessed, those after the guessed ones: each is
-// drawn from the logits that follow on what was drawn before, as if it were the only one of its step. Where a branch is
-// right and the drafts are not, the sequence goes on with its pages.
+// The token after the sequence's last one, and as long as the draft tokens are accepted, those after them: each is
+// sampled from the logits that follow on what was sampled before, as if it were the only one of its step. Where a
+// branch is right and the drafts are not, the sequence goes on with its pages.
 void Engine::sample_row(ActiveSequence& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
                         std::span<BranchRows> branches, std::vector<Output>& outputs) {
   const auto vocabulary = static_cast<std::size_t>(logits.cols());
@@ -121,15 +121,15 @@ void Engine::count_drafts(ActiveSequence& running, std::int64_t drafted, std::si
 }
 
 void Engine::sample(ActiveSequence& running, std::span<const float> logits, std::vector<Output>& outputs) {
-  const auto drawn = running.pipeline.sample(logits, running.length());
-  if (drawn) {
-    take_sampled(running, *drawn, logits, outputs);
+  const auto sampled = running.pipeline.sample(logits, running.length());
+  if (sampled) {
+    take_sampled(running, *sampled, logits, outputs);
   } else {
-    fail(running, drawn.error(), outputs);
+    fail(running, sampled.error(), outputs);
   }
 }
 
-// Whether the answer goes on after this token, drawn from those logits.
+// Whether the answer goes on after this token, sampled from those logits.
 bool Engine::take_sampled(ActiveSequence& running, std::int32_t token, std::span<const float> logits,
                           std::vector<Output>& outputs) {
   note_token(running);

@@ -1,4 +1,5 @@
-// Scores of drawn tokens and of prompts, embeddings: what they are, and that nobody and nothing changes a bit of them.
+// Scores of sampled tokens and of prompts, embeddings: what they are, and that nobody and nothing changes a bit of
+// them.
 
 #include <cmath>
 #include <cstring>
@@ -76,7 +77,7 @@ class ScoresTest : public EngineTest {
   }
 
   // Logits and final states of all rows of a text, from the transformer alone.
-  struct Rows final : model::RowSink {
+  struct Rows final : model::LogitsConsumer {
     std::vector<float> logits, hidden;
     void take_logits(std::int64_t, const TensorView& rows) override {
       for (std::int64_t i = 0; i < rows.rows(); ++i)
@@ -95,12 +96,12 @@ class ScoresTest : public EngineTest {
   }
 };
 
-// Against float64 over the transformer's own logits: the prompt's tokens and the drawn ones alike.
+// Against float64 over the transformer's own logits: the prompt's tokens and the sampled ones alike.
 TEST_F(ScoresTest, AreTheLogSoftmaxOfTheModelsLogits) {
   for (const unsigned seed : {2u, 3u}) {  // greedy, and sampled at temperature 0.9
     auto engine = make();
     Request asked = scored(kPrompt, seed);
-    asked.sampling.top_k = 5;  // of the distribution that is drawn from; scores are of the model's
+    asked.sampling.top_k = 5;  // of the distribution that is sampled from; scores are of the model's
     asked.sampling.repetition_penalty = 1.3;
     const Answer answer = run(*engine, asked);
     ASSERT_EQ(answer.prompt_scores.size(), kPrompt - 1);
@@ -110,8 +111,8 @@ TEST_F(ScoresTest, AreTheLogSoftmaxOfTheModelsLogits) {
     const Rows rows = rows_of(text);
     double sum = 0.0;
     for (std::size_t i = 0; i + 1 < text.size(); ++i) {
-      const bool drawn = i + 1 >= kPrompt;
-      const TokenScore& score = drawn ? answer.scores[i + 1 - kPrompt] : answer.prompt_scores[i];
+      const bool sampled = i + 1 >= kPrompt;
+      const TokenScore& score = sampled ? answer.scores[i + 1 - kPrompt] : answer.prompt_scores[i];
       const float* row = rows.logits.data() + i * 64;
       const auto exact = [&](std::int32_t token) {
         double total = 0.0;
@@ -121,7 +122,7 @@ TEST_F(ScoresTest, AreTheLogSoftmaxOfTheModelsLogits) {
       ASSERT_EQ(score.chosen.token, text[i + 1]);
       ASSERT_NEAR(score.chosen.logprob, exact(text[i + 1]), 2e-6);
       ASSERT_EQ(score.rank, 1 + std::count_if(row, row + 64, [&](float x) { return x > row[text[i + 1]]; }));
-      ASSERT_EQ(score.top.size(), drawn ? 3u : 4u);
+      ASSERT_EQ(score.top.size(), sampled ? 3u : 4u);
       for (std::size_t t = 0; t < score.top.size(); ++t) {
         ASSERT_NEAR(score.top[t].logprob, exact(score.top[t].token), 2e-6);
         ASSERT_TRUE(t == 0 || score.top[t].logprob <= score.top[t - 1].logprob);
@@ -129,7 +130,7 @@ TEST_F(ScoresTest, AreTheLogSoftmaxOfTheModelsLogits) {
           ASSERT_EQ(score.top[t], score.chosen);
         }
       }
-      if (drawn) sum += static_cast<double>(score.chosen.logprob);
+      if (sampled) sum += static_cast<double>(score.chosen.logprob);
     }
     EXPECT_EQ(answer.last.stats.cumulative_logprob, sum);
     EXPECT_EQ(answer.outputs_with_prompt, 1u);
@@ -390,7 +391,7 @@ TEST_F(ScoresTest, WrongRequestsNameTheirField) {
   EXPECT_EQ(engine->submit(r).error().param, "session");
   EXPECT_TRUE(engine->idle());
   engine->close_session(*r.session);
-  // What bans leave nothing to draw from ends alone, as a wrong request.
+  // What bans leave nothing to sample from ends alone, as a wrong request.
   Request banned = request(10, 0);
   banned.sampling.allowed_token_ids = {7};
   banned.sampling.bad_words = {{7}};
@@ -401,7 +402,7 @@ TEST_F(ScoresTest, WrongRequestsNameTheirField) {
 }
 
 // An executor whose device computes NaN for one token of the vocabulary.
-class Spoiling final : public ForwardingExecutor, model::RowSink {
+class Spoiling final : public ForwardingExecutor, model::LogitsConsumer {
  public:
   Spoiling(std::unique_ptr<Executor> inner, std::int32_t token) : ForwardingExecutor(std::move(inner)), token_(token) {}
   void launch(model::BatchInput input) override {
@@ -434,7 +435,7 @@ class Spoiling final : public ForwardingExecutor, model::RowSink {
   std::int32_t token_;
   std::vector<float> logits_, block_;
   model::BatchInput input_;
-  model::RowSink* sink_ = nullptr;
+  model::LogitsConsumer* sink_ = nullptr;
 };
 
 TEST_F(ScoresTest, ANaNRowEndsItsRequestAndNoOther) {
@@ -460,7 +461,7 @@ TEST_F(ScoresTest, ANaNRowEndsItsRequestAndNoOther) {
   const std::vector<Request> requests = {
       clean(scored()),                               // 0: well
       with(scored(), 70),                            // 1: in the prompt's scores
-      with(scored(), kPrompt - 1),                   // 2: where the first token is drawn
+      with(scored(), kPrompt - 1),                   // 2: where the first token is sampled
       with(embedding(Pooling::kMean), 20),           // 3
       with(embedding(Pooling::kLast), kPrompt - 1),  // 4
       with(embedding(Pooling::kLast), 20),           // 5: a row that nobody looks at

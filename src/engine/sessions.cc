@@ -54,8 +54,8 @@ Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
   return {};
 }
 
-std::int64_t Sessions::lend(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
-                            kv::BlockTable& table) {
+std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
+                             kv::BlockTable& table) {
   if (session.scope != scope) {
     session.blocks.truncate(0);
     session.computed = 0;
@@ -73,8 +73,8 @@ std::int64_t Sessions::lend(Session& session, const std::vector<std::int32_t>& p
   return kept;
 }
 
-void Sessions::give_back(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed,
-                         kv::BlockTable table) {
+void Sessions::return_lease(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed,
+                            kv::BlockTable table) {
   session.busy = false;
   session.tokens = std::move(tokens);
   session.computed = computed;

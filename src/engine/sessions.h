@@ -18,7 +18,7 @@ class Sessions {
     std::vector<std::int32_t> tokens;  // prompt and answer of all rounds
     std::int64_t computed = 0;         // of them, those whose keys and values are in blocks
     kv::BlockTable blocks;
-    kv::PrefixScope scope;  // that blocks were published under; nobody else's would find them
+    kv::PrefixScope scope;  // that blocks were published under; other scopes do not find them
     bool busy = false;
     std::uint64_t last_use = 0;
   };
@@ -40,9 +40,9 @@ class Sessions {
   // Takes the pages for a request whose prompt is `prompt`: those of the tokens that both begin with, at least one
   // token less than the prompt has; none if the request may not share with the one before. Returns their number of
   // tokens.
-  std::int64_t lend(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
-                    kv::BlockTable& table);
-  void give_back(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed, kv::BlockTable table);
+  std::int64_t lease(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
+                     kv::BlockTable& table);
+  void return_lease(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed, kv::BlockTable table);
 
   // Gives up the pages of the idle session used longest ago; false if none has any.
   bool reclaim();

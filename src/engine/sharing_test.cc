@@ -127,14 +127,14 @@ TEST_F(EngineTest, ARequestPastItsTimeEndsAndTheOthersDoNot) {
 
 TEST_F(EngineTest, AnEngineFindsThePagesOfTheOneBefore) {
   MemoryEnv env;
-  kv::ArchiveConfig archive;
-  archive.directory = "/archive";
+  kv::DiskTierConfig disk;
+  disk.directory = "/archive";
   std::vector<std::int32_t> tokens;
   for (const bool restarted : {false, true}) {
     auto executor = LocalExecutor::create(transformer_, *backend_, {}, 4096).or_throw();
-    archive.origin = {
+    disk.origin = {
         .model_key = 1, .page_bytes = executor->device().page_bytes(), .block_tokens = executor->block_tokens()};
-    const auto pages = kv::PageArchive::open(env, archive).or_throw();
+    const auto pages = kv::DiskTier::open(env, disk).or_throw();
     const auto engine = Engine::create(std::move(executor), tokenizer_, Env::system(), {}, pages.get()).or_throw();
     ASSERT_TRUE(engine->warm_up());
     const auto answer = drain(*engine, *engine->submit(request(300, 2)))[0];

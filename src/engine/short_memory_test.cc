@@ -3,7 +3,7 @@
 #include "backend/cpu/kv_layout.h"
 #include "backend/forwarding_backend.h"
 #include "base/log.h"
-#include "draft/heads/testing/made_heads.h"
+#include "draft/speculators/testing/made_speculators.h"
 #include "engine/testing/speculation_fixture.h"
 
 namespace millrace::engine {
@@ -28,7 +28,7 @@ struct Method {
 
 using Answers = std::vector<std::vector<std::int32_t>>;
 
-// On the model that goes round every guess of a head is right.
+// On the model that goes round every draft token of a speculator is accepted.
 class ShortMemoryTest : public EngineTest {
  protected:
   ShortMemoryTest()
@@ -68,7 +68,7 @@ TEST_F(ShortMemoryTest, StepsThatDraftAllocateNothing) {
   const Answers plain = run(*make(40, 4096, pages_), requests());
   for (const Method& method : methods_) {
     SpeculationConfig config{4, false};
-    config.chains = draft::kMaxChains;
+    config.max_branches = draft::kMaxBranches;
     const auto engine = make(40, 4096, pages_);
     engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
     memory_.left = 0;

@@ -14,9 +14,10 @@ namespace {
 constexpr double kOwnWeight = 8.0;    // tokens of an answer that its own record needs to outweigh that of all
 constexpr double kPriorWeight = 4.0;  // and the record of all to outweigh the drafter's opinion
 constexpr double kNotWorthLooking = 0.02;
-constexpr double kFirstMean = 0.6;        // of a model's guesses, until some were made
-constexpr std::int64_t kProbeSteps = 96;  // an answer goes without before a model may guess, to see if it got better
-constexpr float kNoConfidence = 0.5f;     // `mean` does not tell confidences apart
+constexpr double kFirstMean = 0.6;  // of a draft model's tokens, until some were verified
+constexpr std::int64_t kProbeSteps =
+    96;                                // an answer goes without before a model may draft again, to see if it got better
+constexpr float kNoConfidence = 0.5f;  // `mean` does not tell confidences apart
 
 }  // namespace
 
@@ -29,12 +30,12 @@ std::int64_t Speculation::most(const ActiveSequence& running) const noexcept {
   return std::min({config_.tokens, running.record.most, running.max_drafts()});
 }
 
-// Only the draws that would be made anyway can be compared with several guesses.
-int Speculation::max_branches(const ActiveSequence& running) const noexcept {
-  return config_.rule->same_tokens ? std::min(config_.chains, running.record.max_chains) - 1 : 0;
+// Only the samples that would be made anyway can be compared with several draft tokens.
+int Speculation::further_branches(const ActiveSequence& running) const noexcept {
+  return config_.rule->same_tokens ? std::min(config_.max_branches, running.record.max_branches) - 1 : 0;
 }
 
-// Whom to guess for, and how many tokens at most.
+// Which sequences to draft for, and how many tokens at most.
 void Speculation::ask(std::span<ActiveSequence* const> decoding, const sched::StepWork& work,
                       const sched::StepCost& cost) {
   asked_.clear();
@@ -81,7 +82,7 @@ void Speculation::ask(std::span<ActiveSequence* const> decoding, const sched::St
                       .pipeline = &running.pipeline,
                       .pages = running.blocks.blocks(),
                       .wants_distributions = !config_.rule->same_tokens,
-                      .max_branches = max_branches(running),
+                      .further_branches = further_branches(running),
                       .drafts = {},
                       .distributions = {},
                       .branches = {}});
@@ -112,7 +113,7 @@ void Speculation::draft(std::span<ActiveSequence* const> decoding, const sched::
   if (!asked_.empty()) choose(work, cost);
 }
 
-// What must come in the sequence's grammar is its guess.
+// What must come in the sequence's grammar is its draft.
 bool Speculation::force(ActiveSequence& running, std::size_t most) const {
   if (!config_.jump_forward) return false;
   const auto grammar = running.pipeline.grammar();
@@ -124,7 +125,7 @@ bool Speculation::force(ActiveSequence& running, std::size_t most) const {
   return !offered.empty();
 }
 
-// Who drafts may want memory that there is not; what it had guessed is lost then.
+// The drafter may want memory that is not there; what it had drafted is lost then.
 void Speculation::ask_drafter() {
   try {
     drafter_->draft(tasks_);
@@ -146,7 +147,7 @@ void Speculation::consult(Executor& executor, Env& env) {
     ask_drafter();
     spent_ms = milliseconds_between(start, env.now());
   };
-  drafter_->computes() ? executor.between_steps(work) : work();
+  drafter_->computes() ? executor.run_exclusive(work) : work();
   std::int64_t rounds = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     rounds = std::max<std::int64_t>(rounds, std::ssize(tasks_[i].drafts));
@@ -163,7 +164,7 @@ void Speculation::consult(Executor& executor, Env& env) {
   }
 }
 
-// How many of the guesses to compute.
+// How many of the draft tokens to verify.
 void Speculation::choose(const sched::StepWork& work, const sched::StepCost& cost) {
   offers_.clear();
   for (std::size_t i = 0; i < asked_.size(); ++i) {
@@ -252,12 +253,12 @@ Result<decode::Verdict> Speculation::next(ActiveSequence& running, std::span<con
   return verdict;
 }
 
-// What was guessed for that place, as far as what was guessed before it proved right.
+// The draft tokens of that place, as far as those before it were accepted.
 void Speculation::observe(ActiveSequence& running, std::size_t index, std::int32_t token) {
   DraftRecord& record = running.record;
-  const auto drawn = std::span(running.tokens).last(index);
+  const auto sampled = std::span(running.tokens).last(index);
   const auto agree = [](const draft::Token& draft_token, std::int32_t one) { return draft_token.token == one; };
-  if (index < record.offered.size() && std::ranges::equal(std::span(record.offered).first(index), drawn, agree)) {
+  if (index < record.offered.size() && std::ranges::equal(std::span(record.offered).first(index), sampled, agree)) {
     const draft::Token& offered = record.offered[index];
     const bool right = offered.token == token;
     acceptance_.observe(offered.confidence, right);
@@ -268,9 +269,9 @@ void Speculation::observe(ActiveSequence& running, std::size_t index, std::int32
   for (const draft::Branch& branch : record.branches) {
     const auto from = static_cast<std::size_t>(branch.from);
     if (index < from || index - from >= branch.tokens.size()) continue;
-    if (!std::ranges::equal(std::span(record.offered).first(from), drawn.first(from), agree)) continue;
+    if (!std::ranges::equal(std::span(record.offered).first(from), sampled.first(from), agree)) continue;
     const auto own = std::span(branch.tokens).first(index - from + 1);
-    if (!std::ranges::equal(own.first(index - from), drawn.subspan(from), agree)) continue;
+    if (!std::ranges::equal(own.first(index - from), sampled.subspan(from), agree)) continue;
     const bool right = own.back().token == token;
     (index == from ? forking_ : acceptance_).observe(own.back().confidence, right);
     (index == from ? record.forking : record.acceptance).observe(own.back().confidence, right);

@@ -21,44 +21,45 @@ struct ActiveSequence;
 struct SpeculationConfig {
   std::int64_t tokens = 16;  // drafted for a sequence at most, [1, draft::kMaxTokens]
   bool adaptive = true;      // fewer where that is faster, none in a full batch; else always as many as there are
-  // How guesses become tokens. Null: "coupled", which alone gives the tokens that there would be without guesses; with
-  // the others they are distributed alike, and depend on what was guessed.
+  // How draft tokens become tokens. Null: "coupled", which alone gives the tokens that there would be without them;
+  // with the others they are distributed alike, and depend on what was drafted.
   const decode::VerificationRule* rule = nullptr;
-  // Where a grammar leaves no choice, what must come is the guess, and nobody is asked for another.
+  // Where a grammar leaves no choice, what must come is the draft, and the drafter is not asked.
   bool jump_forward = true;
-  // Chains guessed for a sequence at once, the main one included, [1, draft::kMaxChains]; more than one only by rules
+  // Branches of a sequence's draft tree, the main one included, [1, draft::kMaxBranches]; more than one only by rules
   // that give the same tokens.
-  int chains = 1;
+  int max_branches = 1;
 };
 
 // What an answer's drafts have been worth so far.
 struct DraftRecord {
-  std::int64_t most = draft::kMaxTokens;  // asked for by its request; 0 = none
-  int max_chains = draft::kMaxChains;     // asked for by its request
-  std::vector<draft::Token> offered;      // the draft for the next step, also where none of it is computed
-  std::vector<draft::Branch> branches;    // and those, likewise
-  std::vector<std::vector<decode::TokenProbability>> distributions;  // that it was drawn from, where the rule asks
+  std::int64_t most = draft::kMaxTokens;   // asked for by its request; 0 = none
+  int max_branches = draft::kMaxBranches;  // asked for by its request
+  std::vector<draft::Token> offered;       // the draft for the next step, also where none of it is computed
+  std::vector<draft::Branch> branches;     // and those, likewise
+  std::vector<std::vector<decode::TokenProbability>> distributions;  // that it was sampled from, where the rule asks
   draft::Acceptance acceptance{32.0};
   draft::Acceptance forking{32.0};  // of branches' first tokens, where they are reached
   draft::Acceptance mean{32.0};     // of all confidences
   std::int64_t skipped = 0;         // steps since a model was asked only to see whether it got better
 
-  void forget() {  // what was guessed
+  void forget() {  // what was drafted
     offered.clear();
     branches.clear();
     distributions.clear();
   }
 };
 
-// Guesses the next tokens of sequences that decode, so that a step can look at several of each at once
-// (arXiv:2211.17192, arXiv:2302.01318). How many is chosen for each step from how often such guesses proved right, of
-// this answer and of all, and from what they cost as measured. Guesses not computed are compared with what is drawn all
-// the same, so that what is known of them stays true at no cost. Guesses that do not fit an answer's grammar are none.
-// What an answer may go on with is a tree where a drafter knows several ways: chains from the answer's end on, of which
-// the main one is the draft and the others leave it somewhere. The engine's thread.
+// Drafts the next tokens of sequences that decode, so that a step can look at several of each at once
+// (arXiv:2211.17192, arXiv:2302.01318). How many is chosen for each step from how often such draft tokens were
+// accepted, of this answer and of all, and from what they cost as measured. Draft tokens not verified are compared with
+// what is sampled all the same, so that what is known of them stays true at no cost. Draft tokens that do not fit
+// an answer's grammar are dropped. What an answer may go on with is a tree where a drafter knows several branches:
+// sequences of tokens from the answer's end on, of which the main one is the draft and the others leave it somewhere.
+// The engine's thread.
 class Speculation {
  public:
-  // Without a drafter (null) there are the guesses of grammars alone.
+  // Without a drafter (null) there are the drafts of grammars alone.
   Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
 
   // Tokens that may be drafted for it now.
@@ -66,7 +67,7 @@ class Speculation {
   // Drafting writes keys and values at positions from the last token's on: pages for most() must be there.
   bool computes() const noexcept { return drafter_ != nullptr && drafter_->computes(); }
   // Sets Sequence::drafts and branches of all that may have some. `work` is what the step computes without drafts. A
-  // model drafts between the executor's steps; where it has no memory for that, there are no guesses.
+  // model drafts between the executor's steps; where it has no memory for that, nothing is drafted.
   void draft(std::span<ActiveSequence* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
              Executor& executor, Env& env);
   // The sequence's next token, the `index`-th of this step; `drafted` tells whether the draft was right so far and one
@@ -82,7 +83,7 @@ class Speculation {
   void ask(std::span<ActiveSequence* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
   void choose(const sched::StepWork& work, const sched::StepCost& cost);
   void choose_branches(sched::StepWork work, const sched::StepCost& cost);
-  int max_branches(const ActiveSequence& running) const noexcept;
+  int further_branches(const ActiveSequence& running) const noexcept;
   double rate(const DraftRecord& record, float confidence) const noexcept;
   double forking_rate(const DraftRecord& record, float confidence) const noexcept;
   void observe(ActiveSequence& running, std::size_t index, std::int32_t token);

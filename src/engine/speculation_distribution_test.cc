@@ -1,4 +1,4 @@
-// Rules that draw other tokens than there would be without speculation draw them from the same distribution.
+// Rules that sample other tokens than there would be without speculation sample them from the same distribution.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ class SpeculationDistributionTest : public EngineTest {
  protected:
   using Counts = std::vector<double>;
 
-  // How often each triple of letters came in answers to one prompt: tokens 1 to 3, which speculation may guess.
+  // How often each triple of letters came in answers to one prompt: tokens 1 to 3, which speculation may draft.
   Counts counts_of(Engine& engine, std::uint64_t first_seed) {
     Counts counts(kLetters * kLetters * kLetters, 0.0);
     for (std::uint64_t i = 0; i < kAnswers; ++i) {
@@ -68,7 +68,7 @@ TEST_F(SpeculationDistributionTest, IsTheSameByEveryRule) {
   }
 }
 
-// That the comparison can fail: whoever takes every guess draws from the drafter's distribution.
+// That the comparison can fail: accepting every draft token samples from the drafter's distribution.
 TEST_F(SpeculationDistributionTest, IsAnotherWhereEveryGuessIsTaken) {
   decode::VerificationRule credulous = *decode::find_verification_rule("rejection");
   credulous.next = [](decode::LogitsPipeline& target, std::span<const float> logits, std::int64_t position,

@@ -88,7 +88,7 @@ bool Engine::launch(std::vector<Output>& outputs) {
   step.after_pause = stalled_;
   scheduler_.launched(step.plan, now);
   for (sched::Sequence* sequence : step.plan.preempted) {
-    if (sequence->resting) park(static_cast<ActiveSequence&>(*sequence));
+    if (sequence->blocked) park(static_cast<ActiveSequence&>(*sequence));
   }
   for (const sched::Rejection& rejection : step.plan.rejected) {
     ++counters_.rejections;
@@ -263,7 +263,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
     const std::int64_t drafted = planned.drafted();
     const std::int64_t first_logits = logit_row;
     if (whole && running.draws) logit_row += 1 + drafted;
-    if (running.ending != FinishReason::kNone) {  // nobody has looked whether these are numbers: not kept
+    if (running.ending != FinishReason::kNone) {  // it was not checked whether these are numbers: not kept
       running.computed -= planned.n_tokens;
       running.scheduled -= planned.n_tokens;
       continue;
@@ -313,7 +313,7 @@ void Engine::draft(const sched::PolicyView& view) {
   if (!decoding.empty()) speculation_->draft(decoding, work, view.cost, *executor_, env_);
 }
 
-// Only out of pages that nobody waits for.
+// Only out of pages that no request waits for.
 bool Engine::make_room_to_draft(ActiveSequence& running) {
   const std::int64_t tokens = running.length() + speculation_->most(running);
   const std::int32_t pages = scheduler_.waiting().empty() ? cache_.available() : cache_.use().free;

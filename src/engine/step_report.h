@@ -15,10 +15,10 @@ struct RowReport {
   RequestId request = 0;
   int choice = 0;
   std::int64_t first = 0, tokens = 0;
-  std::int64_t drafted = 0;                      // of the tokens, the last so many: guessed
-  std::int64_t branches = 0, branch_tokens = 0;  // chains guessed besides, from `first` on, and all their tokens
-  bool decode = false;  // the one token drawn last, and what is guessed to follow; else of a prompt, or computed again
-                        // after a preemption
+  std::int64_t drafted = 0;                      // of the tokens, the last so many: drafted
+  std::int64_t branches = 0, branch_tokens = 0;  // further branches, from `first` on, and all their tokens
+  bool decode = false;  // the one token sampled last, and what is drafted to follow; else of a prompt, or computed
+                        // again after a preemption
   bool begins = false;  // the answer's first row
   TimePoint arrival{}, start{};  // of the answer; of this row: no earlier than the answer's admission
 };
@@ -50,15 +50,16 @@ struct StepReport {
   std::int64_t sequences = 0, prefill_tokens = 0, decode_tokens = 0, samples = 0;
   std::int64_t kv_tokens_read = 0;      // positions whose keys and values a sequence of the step reads, each once
   std::int64_t kv_tokens_attended = 0;  // the same summed over tokens: what arithmetic depends on
-  StepWorkload workload;                // zero where nobody measures it
+  StepWorkload workload;                // zero where it is not measured
 
   std::int64_t prompt_tokens = 0;                // of prompts whose last token was computed, cached ones included
   std::int64_t admitted = 0, cached_tokens = 0;  // sequences; tokens of their prompts found in pages
   std::int64_t queried_tokens = 0;               // prompt tokens of those
   std::int64_t preempted = 0, swapped = 0, numerical_errors = 0, rejected = 0;
   std::int64_t evicted_pages = 0;
-  std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // rows with guesses, those, and the right ones
-  std::int64_t accepted_branch_tokens = 0;                           // of these, those that only a branch had
+  std::int64_t drafts = 0, drafted_tokens = 0,
+               accepted_tokens = 0;         // rows with draft tokens, those, and the accepted ones
+  std::int64_t accepted_branch_tokens = 0;  // of these, those that only a branch had
 
   std::int64_t waiting = 0, running = 0, paused = 0;
   double oldest_wait_ms = 0.0;  // of those waiting for a place

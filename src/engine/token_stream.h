@@ -14,7 +14,7 @@ namespace millrace::engine {
 
 // The outputs of one request on their way from the engine thread to its reader: a ring of one producer and one
 // consumer, without locks. The producer pauses the request long before the ring is full, so that a reader who stops
-// reading holds back nobody else.
+// reading holds back no other stream.
 class TokenStream {
  public:
   // `n` answers: a step brings as many outputs. `on_ready` is called by the engine thread whenever something came into

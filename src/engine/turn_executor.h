@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "engine/fair_turn.h"
 #include "engine/forwarding_executor.h"
+#include "engine/turn_arbiter.h"
 
 namespace millrace::engine {
 
@@ -12,30 +12,30 @@ namespace millrace::engine {
 // waited for, on processors that other engines share.
 class TurnExecutor final : public ForwardingExecutor {
  public:
-  TurnExecutor(std::unique_ptr<Executor> inner, std::shared_ptr<FairTurn> turn)
+  TurnExecutor(std::unique_ptr<Executor> inner, std::shared_ptr<TurnArbiter> turn)
       : ForwardingExecutor(std::move(inner)), turn_(std::move(turn)), member_(*turn_) {}
 
-  void between_steps(const std::function<void()>& work) override {
+  void run_exclusive(const std::function<void()>& work) override {
     const Turn turn(member_);
-    ForwardingExecutor::between_steps(work);
+    ForwardingExecutor::run_exclusive(work);
   }
   Result<TensorView> wait() override {
     const Turn turn(member_);
     return ForwardingExecutor::wait();
   }
-  const FairTurn::Member& turns() const noexcept { return member_; }
+  const TurnArbiter::Member& turns() const noexcept { return member_; }
 
  private:
   struct Turn {
-    FairTurn::Member& member;
-    explicit Turn(FairTurn::Member& m) : member(m) { member.begin(); }
+    TurnArbiter::Member& member;
+    explicit Turn(TurnArbiter::Member& m) : member(m) { member.begin(); }
     ~Turn() { member.end(); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
   };
 
-  std::shared_ptr<FairTurn> turn_;
-  FairTurn::Member member_;
+  std::shared_ptr<TurnArbiter> turn_;
+  TurnArbiter::Member member_;
 };
 
 }  // namespace millrace::engine

@@ -23,7 +23,7 @@ class SlowExecutor final : public ForwardingExecutor {
   MemoryEnv& env_;
 };
 
-// And so does this drafter; its guesses are always the same.
+// And so does this drafter; its draft tokens are always the same.
 class SlowDrafter final : public draft::Drafter {
  public:
   SlowDrafter(MemoryEnv& env, bool computes, int& calls) : env_(env), computes_(computes), calls_(calls) {}
@@ -43,11 +43,11 @@ class SlowDrafter final : public draft::Drafter {
 class TurnExecutorTest : public EngineTest {
  protected:
   // The engine's turns while it answers, and how often it drafted.
-  const FairTurn::Member& run(bool computes) {
+  const TurnArbiter::Member& run(bool computes) {
     auto computing =
         std::make_unique<SlowExecutor>(LocalExecutor::create(transformer_, *backend_, {}, 512).or_throw(), env_);
     auto turns = std::make_unique<TurnExecutor>(std::move(computing), turn_);
-    const FairTurn::Member& member = turns->turns();
+    const TurnArbiter::Member& member = turns->turns();
     engine_ = Engine::create(std::move(turns), tokenizer_, env_, Config()).or_throw();
     engine_->speculate(std::make_unique<Speculation>(std::make_unique<SlowDrafter>(env_, computes, calls_),
                                                      SpeculationConfig{.tokens = 1, .adaptive = false}));
@@ -57,13 +57,13 @@ class TurnExecutorTest : public EngineTest {
   }
 
   MemoryEnv env_;
-  std::shared_ptr<FairTurn> turn_ = std::make_shared<FairTurn>(env_);
+  std::shared_ptr<TurnArbiter> turn_ = std::make_shared<TurnArbiter>(env_);
   std::unique_ptr<Engine> engine_;
   int calls_ = 0;
 };
 
 TEST_F(TurnExecutorTest, APassOfADraftingModelIsPartOfItsEnginesTime) {
-  const FairTurn::Member& member = run(true);
+  const TurnArbiter::Member& member = run(true);
   const std::int64_t steps = engine_->counters().steps;
   EXPECT_GT(calls_, 8);
   EXPECT_EQ(member.turns(), steps + calls_);
@@ -78,7 +78,7 @@ TEST_F(TurnExecutorTest, WhatDraftingTakesIsNoPartOfWhatAStepTakes) {
 }
 
 TEST_F(TurnExecutorTest, LookingIntoTheTextIsNot) {
-  const FairTurn::Member& member = run(false);
+  const TurnArbiter::Member& member = run(false);
   const std::int64_t steps = engine_->counters().steps;
   EXPECT_GT(calls_, 8);
   EXPECT_EQ(member.turns(), steps);

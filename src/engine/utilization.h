@@ -6,14 +6,14 @@
 
 namespace millrace::engine {
 
-// What the machine can do, as measured; 0: nobody has measured it.
+// What the machine can do, as measured; 0: not measured.
 struct MachinePeaks {
   double read_gb_s = 0.0, gop_s = 0.0;
 };
 
 // `work` (bytes, operations) of so many seconds, in 1e9 a second; nothing where there was no time or no work.
 std::optional<double> giga_per_second(double work, double seconds);
-// That as a share of what the machine can do; nothing where that is not known.
+// The rate as a share of what the machine can do; nothing where that is not known.
 std::optional<double> share_of_peak(std::optional<double> giga_per_second, double peak);
 
 // What the steps of an answer made of the machine: of those that it decoded in, memory; of those that computed its

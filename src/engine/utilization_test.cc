@@ -8,7 +8,7 @@ namespace {
 constexpr TimeSpent kSpent{.queue_ms = 1000.0,
                            .prefill_ms = 100.0,
                            .prefill_shared_ms = 60.0,
-                           .held_ms = 500.0,
+                           .stalled_ms = 500.0,
                            .decode_ms = 100.0,
                            .decode_batch_ms = 60.0,
                            .decode_prefill_ms = 40.0,

@@ -38,7 +38,7 @@ class CharAutomaton {
   static CharAutomaton until(const std::vector<std::u32string>& words);
   static CharAutomaton without(const std::vector<std::u32string>& words);  // any text in which none of them comes
   // The most edges that until() and without() of these take: Aho-Corasick has the characters of all words times how
-  // many different ones there are. Nobody else limits it.
+  // many different ones there are. No other limit holds.
   static std::int64_t search_cost(const std::vector<std::u32string>& words);
   // Every string of that many characters, 0 <= least <= most, or most -1: any number from least. A state for each.
   static CharAutomaton length(std::int64_t least, std::int64_t most);

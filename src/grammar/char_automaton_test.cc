@@ -66,7 +66,7 @@ CharAutomaton random_automaton(std::mt19937& random) {
 }
 
 // What the class says of every automaton.
-void expect_tidy(const CharAutomaton& automaton) {
+void expect_normalised(const CharAutomaton& automaton) {
   const auto& states = automaton.states();
   ASSERT_GE(states.size(), 1u);
   std::vector<bool> reached(states.size());
@@ -111,7 +111,7 @@ TEST(CharAutomaton, FindsTheFirstOfTheWordsOrNone) {
   for (int round = 0; round < 60; ++round) {
     const Words words = random_words(random);
     expect_language(CharAutomaton::without(words), [&](const auto& text) { return !holds(text, words); });
-    expect_tidy(CharAutomaton::until(words));
+    expect_normalised(CharAutomaton::until(words));
     if (words.empty()) continue;
     expect_language(CharAutomaton::until(words), [&](const auto& text) {
       return holds(text, words) && (text.empty() || !holds(text.substr(0, text.size() - 1), words));
@@ -126,16 +126,16 @@ TEST(CharAutomaton, OperationsAreThoseOfSets) {
   for (int round = 0; round < 60; ++round) {
     const auto a = random_automaton(random), b = random_automaton(random);
     WorkMeter meter;
-    expect_tidy(a);
+    expect_normalised(a);
     const auto both = a.intersect(b, meter), less = a.minus(b, meter), either = a.unite(b, meter);
     ASSERT_TRUE(both.ok() && less.ok() && either.ok());
     expect_language(*both, [&](const auto& text) { return a.matches(text) && b.matches(text); });
     expect_language(*less, [&](const auto& text) { return a.matches(text) && !b.matches(text); });
     expect_language(*either, [&](const auto& text) { return a.matches(text) || b.matches(text); });
-    for (const auto* one : {&*both, &*less, &*either}) expect_tidy(*one);
+    for (const auto* one : {&*both, &*less, &*either}) expect_normalised(*one);
     const auto chain = a.followed_by(b, meter);
     ASSERT_TRUE(chain.ok());
-    expect_tidy(*chain);
+    expect_normalised(*chain);
     expect_language(*chain, [&](const std::u32string& text) {
       for (std::size_t cut = 0; cut <= text.size(); ++cut) {
         if (a.matches(text.substr(0, cut)) && b.matches(text.substr(cut))) return true;

@@ -18,7 +18,7 @@ constexpr StateId kNone = -1, kItself = -2;
 State& at(std::vector<State>& states, StateId id) { return states[static_cast<std::size_t>(id)]; }
 
 // Sorts, leaves out what holds nothing but surrogates, and joins neighbours, over the gap of the surrogates too.
-void tidy(std::vector<Edge>& edges) {
+void normalise(std::vector<Edge>& edges) {
   std::ranges::sort(edges, {}, &Edge::first);
   std::size_t kept = 0;
   for (Edge edge : edges) {
@@ -104,7 +104,7 @@ std::vector<StateId> representatives(std::vector<State>& states) {
       const StateId known_target = stands[static_cast<std::size_t>(edge.target)];
       edge.target = edge.target == id ? kItself : known_target == kNone ? edge.target : known_target;
     }
-    tidy(state.edges);
+    normalise(state.edges);
     const StateId one = known.emplace(state, id).first->second;
     stands[static_cast<std::size_t>(id)] = one;
     for (Edge& edge : state.edges) edge.target = edge.target == kItself ? one : edge.target;
@@ -128,7 +128,7 @@ std::vector<State> renumbered(std::vector<State>& states, const std::vector<Stat
   for (std::size_t i = 0; i < order.size(); ++i) {
     out.push_back(std::move(at(states, order[i])));
     for (Edge& edge : out.back().edges) edge.target = visit(edge.target);
-    tidy(out.back().edges);
+    normalise(out.back().edges);
   }
   return out;
 }
@@ -137,7 +137,7 @@ std::vector<State> renumbered(std::vector<State>& states, const std::vector<Stat
 
 std::vector<State> trimmed(std::vector<State> states) {
   if (states.empty()) return std::vector<State>(1);
-  for (State& state : states) tidy(state.edges);
+  for (State& state : states) normalise(state.edges);
   const std::vector<bool> live = reaching_an_end(states);
   if (!live[0]) return std::vector<State>(1);
   for (State& state : states) {

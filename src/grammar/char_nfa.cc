@@ -29,8 +29,8 @@ void CharNfa::add_free_edge(StateId from, StateId to, When when) {
   states_[static_cast<std::size_t>(from)].free.push_back({to, when});
 }
 
-// A state of the automaton is the set of states that may be current, told apart by those from which a character can be
-// taken or the end reached.
+// A state of the automaton is the set of states that may be current, distinguished by those from which a character can
+// be taken or the end reached.
 class SubsetConstruction {
   struct SubsetHash {
     std::size_t operator()(const Subset& subset) const noexcept {

@@ -106,7 +106,7 @@ std::shared_ptr<const LocalMask> CompiledGrammar::local_mask(const Chain& chain)
   std::shared_ptr<const LocalMask>& known = locals_[chain];
   if (known != nullptr) return known;
   if (is_narrow(chain[0])) return known = make_local_mask(chain);
-  const auto described = surroundings_.describe(*network_, chain, vocabulary_->longest());
+  const auto described = follow_.describe(*network_, chain, vocabulary_->longest());
   Vocabulary::Key key(described.begin(), described.end());
   known = vocabulary_->find(key);
   if (known == nullptr) {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "grammar/follow_context.h"
 #include "grammar/parse_states.h"
-#include "grammar/surroundings.h"
 #include "grammar/transition_network.h"
 #include "grammar/vocabulary.h"
 
@@ -20,8 +20,8 @@ namespace millrace::grammar {
 //
 // A mask is made of what the parts of the grammar that are under way say of all tokens by themselves, which grammars
 // share (a JSON string is the same in all), and of the tokens that go on behind such a part, which are few and looked
-// at one by one where the part is seen in new surroundings. Cost of a mask: words of the vocabulary where the state was
-// seen before; the tokens that leave its parts where not; a walk over the vocabulary where a part was never seen.
+// at one by one where the part is seen in new follow_context. Cost of a mask: words of the vocabulary where the state
+// was seen before; the tokens that leave its parts where not; a walk over the vocabulary where a part was never seen.
 //
 // Used by one thread at a time, but for memory() and failed().
 class CompiledGrammar {
@@ -42,7 +42,7 @@ class CompiledGrammar {
   std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes, all told
   bool failed() const noexcept { return states_.failed(); }                                // takes more than kMaxBytes
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
-  // Of work for one mask or token, in ways of ParseStates.
+  // Limit of the work for one mask or token, in ways of ParseStates.
   static constexpr std::int64_t kMaxWork = std::int64_t{4} << 20;
 
  private:
@@ -70,7 +70,7 @@ class CompiledGrammar {
   std::map<Chain, std::shared_ptr<const LocalMask>> locals_;
   std::unordered_map<ParseStates::Id, Mask> masks_;
   std::size_t masks_bytes_ = 0;
-  Surroundings surroundings_;
+  FollowContext follow_;
   std::vector<ParseStates::Id> path_;  // of a walk, by depth
   std::atomic<std::size_t> memory_ = 0;
 };

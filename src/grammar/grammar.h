@@ -59,10 +59,10 @@ class Grammar {
   // declare, define and rule in one.
   ExpressionId named(std::string name, ExpressionId expression);
 
-  // What of the sources was left out, as its writer was told it might be: for whoever asks afterwards.
+  // What of the sources was left out, as the API documents, in order to be reported.
   void note_ignored(std::vector<std::string> places) { ignored_.insert(ignored_.end(), places.begin(), places.end()); }
   const std::vector<std::string>& ignored() const noexcept { return ignored_; }
-  // Of those noted from the `from`-th on: they stand below that place.
+  // Notes from the `from`-th on stand below that place.
   void put_ignored_below(std::size_t from, const std::string& place) {
     for (; from < ignored_.size(); ++from) ignored_[from].insert(0, place);
   }

@@ -51,7 +51,7 @@ std::shared_ptr<CompiledGrammar> GrammarCache::find(const std::string& key) {
 
 void GrammarCache::insert(Entry entry) {
   const std::scoped_lock lock(mutex_);
-  if (by_key_.contains(entry.key)) return;  // somebody was faster
+  if (by_key_.contains(entry.key)) return;  // another thread was faster
   entries_.push_front(std::move(entry));
   by_key_.emplace(entries_.front().key, entries_.begin());
   make_room();

@@ -18,7 +18,7 @@
 namespace millrace::grammar {
 
 // A model's compiled grammars, the last used first; made when first asked for. In memory only, and limited by bytes:
-// whoever has most gives way. Thread-safe, but the grammars are used by one thread.
+// the user that has most gives way. Thread-safe, but the grammars are used by one thread.
 class GrammarCache {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;

@@ -263,7 +263,7 @@ class NetworkBuilder {
   std::map<std::pair<Spelling, std::vector<std::pair<char32_t, char32_t>>>, std::int32_t> character_rules_;
 };
 
-// Bytes that no edge tells apart get one class.
+// Bytes that no edge distinguishes get one class.
 void classify_bytes(TransitionNetwork& network) {
   std::array<bool, 257> border{};
   for (const auto& edge : network.byte_edges) border[edge.first] = border[edge.last + 1u] = true;

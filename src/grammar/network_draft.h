@@ -37,15 +37,15 @@ struct NetworkDraft {
 
 // The steps from a draft to a network, in their order; each is linear in the edges unless it says otherwise.
 
-// No rule but the root, which nobody calls, fits the empty text any more: its callers may pass it by instead.
+// No rule but the root, which no rule calls, fits the empty text any more: its callers may pass it by instead.
 Result<void> remove_empty_rules(NetworkDraft& draft, WorkMeter& meter);
 // Every state gets what it reaches by empty edges; at worst the square of a rule's states.
 Result<void> remove_empty_edges(NetworkDraft& draft, WorkMeter& meter);
-// Leaves out what lies on no way through its rule, and calls of rules that no text fits; start -1: nobody calls it.
+// Leaves out what lies on no way through its rule, and calls of rules that no text fits; start -1: it is not called.
 void remove_dead_ends(NetworkDraft& draft);
 // Rules that call themselves before they have read a byte are rewritten to loops: left_recursion.cc.
 Result<void> remove_left_recursion(NetworkDraft& draft, WorkMeter& meter);
-// Of each rule, those it may call before it has read a byte; ascending.
+// For each rule, the rules it may call before it has read a byte; ascending.
 std::vector<std::vector<std::int32_t>> left_corners(const NetworkDraft& draft);
 
 }  // namespace millrace::grammar

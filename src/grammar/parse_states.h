@@ -109,7 +109,7 @@ class ParseStates {
     std::set<Way> rest_;
   };
 
-  // Of the step under way.
+  // State of the step under way.
   std::vector<Way> reading_, todo_;
   WaySet added_;                                              // and completed frames as {kEnd, frame}
   std::vector<std::vector<Way>> called_;                      // [rule]: who goes on behind it

@@ -42,7 +42,7 @@ class Vocabulary {
   std::size_t words() const noexcept { return words_; }                  // of a mask over all tokens
   std::span<const std::int32_t> ends() const noexcept { return ends_; }  // of generation
   bool is_end(std::int32_t token) const noexcept;
-  // As a grammar reads them; empty: no text (ends of generation, what the vocabulary does not have).
+  // A token's bytes as a grammar reads them; empty: no text (ends of generation, what the vocabulary does not have).
   std::string_view bytes(std::int32_t token) const noexcept;
   // Sets the bits of tokens that are spelled as others that are set.
   void add_twins(std::span<std::uint64_t> words) const noexcept;

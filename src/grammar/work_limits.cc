@@ -22,7 +22,7 @@ Result<void> WorkMeter::spend(std::int64_t states) {
 Result<void> WorkMeter::look() {
   next_look_ = spent_ + kBetweenLooks;
   if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
-    return make_error(ErrorCode::kCancelled, "grammar", "nobody waits for the grammar any more");
+    return make_error(ErrorCode::kCancelled, "grammar", "the request for the grammar was cancelled");
   }
   if (milliseconds_between(start_, env_.now()) > limits_.milliseconds) {
     return make_error(ErrorCode::kResourceExhausted, "grammar",

@@ -10,7 +10,7 @@
 
 namespace millrace::grammar {
 
-// What making one grammar may take. A source that takes more is refused, whoever wrote it.
+// What making one grammar may take. A source that takes more is rejected, also one of the operator.
 struct WorkLimits {
   std::size_t source_bytes = 64 * 1024;
   int depth = 64;                 // of nested groups, schemas, parentheses
@@ -19,7 +19,7 @@ struct WorkLimits {
   double milliseconds = 2000.0;
 };
 
-// Counts what making a grammar takes, and says when it is too much, too late or nobody waits any more.
+// Counts what making a grammar takes, and says when it is too much, too late or not waited for any more.
 class WorkMeter {
  public:
   explicit WorkMeter(const WorkLimits& limits = {}, const std::atomic<bool>* cancelled = nullptr,

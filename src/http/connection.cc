@@ -39,8 +39,8 @@ Request request_of(beast::request_parser<beast::string_body>::value_type& messag
 }  // namespace
 
 template <typename Stream>
-Connection<Stream>::Connection(Stream stream, Surroundings surroundings)
-    : s_(std::move(surroundings)), wire_(std::make_shared<Wire<Stream>>(std::move(stream), s_.loop)) {
+Connection<Stream>::Connection(Stream stream, FollowContext follow_context)
+    : s_(std::move(follow_context)), wire_(std::make_shared<Wire<Stream>>(std::move(stream), s_.loop)) {
   s_.loop->add(*this);
 }
 
@@ -182,7 +182,7 @@ asio::awaitable<bool> Connection<Stream>::serve_one() {
   http10_ = false;
   const std::string head = co_await read_head();
   received_ = std::chrono::steady_clock::now();
-  if (const HeadProblem problem = check_head(head, s_.limits); problem.status != 0) {
+  if (const SpeculatorProblem problem = check_head(head, s_.limits); problem.status != 0) {
     throw Ended{problem.status, problem.what};
   }
   Parser parser;

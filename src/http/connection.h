@@ -14,7 +14,7 @@
 namespace millrace::http {
 
 // What a connection needs of its server; outlives it.
-struct Surroundings {
+struct FollowContext {
   Application& application;
   const Limits& limits;
   std::shared_ptr<IoLoop> loop;
@@ -27,7 +27,7 @@ struct Surroundings {
 template <typename Stream>
 class Connection final : public Timed, public std::enable_shared_from_this<Connection<Stream>> {
  public:
-  Connection(Stream stream, Surroundings surroundings);
+  Connection(Stream stream, FollowContext follow_context);
   ~Connection() override;
   void start();
   void tick(std::chrono::steady_clock::time_point now) override;
@@ -59,7 +59,7 @@ class Connection final : public Timed, public std::enable_shared_from_this<Conne
   void finish_exchange();
   std::string& in() noexcept { return wire_->unread(); }  // not yet parsed
 
-  Surroundings s_;
+  FollowContext s_;
   const std::shared_ptr<Wire<Stream>> wire_;
   bool idle_ = true;  // between two requests
   bool retiring_ = false;

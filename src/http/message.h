@@ -64,7 +64,7 @@ struct Reply {
   std::string body = {};
   std::unique_ptr<StreamBody> stream = {};  // instead of body
   Headers headers = {};                     // besides type and length
-  // Why the request was refused, in a word, for whoever keeps a log; empty where it was not, or the application has
+  // Why the request was refused, in a word, for logs; empty where it was not, or the application has
   // logged it itself.
   std::string rejection = {};
 };

@@ -171,13 +171,13 @@ class Server::Listener {
   void welcome(Tcp::socket socket, const std::shared_ptr<IoLoop>& loop) {
     error_code error;
     socket.set_option(Tcp::no_delay(true), error);
-    // Left to itself the buffer grows to megabytes, and a stream that nobody reads would be made to its end.
+    // Left to itself the buffer grows to megabytes, and a stream that is not read would be made to its end.
     socket.set_option(asio::socket_base::send_buffer_size(kSendBuffer), error);
     const auto remote = socket.remote_endpoint(error);
     if (error) return;
     const bool loopback = remote.address().is_loopback();
     auto place = take_place(remote.address().to_string(), loopback);
-    Surroundings surroundings{application_, config_.limits, loop, remote.address().to_string(), place};
+    FollowContext follow_context{application_, config_.limits, loop, remote.address().to_string(), place};
     if (place == nullptr) return turn_away(std::move(socket));
     std::shared_ptr<asio::ssl::context> tls;
     {
@@ -185,9 +185,9 @@ class Server::Listener {
       tls = tls_;
     }
     if (tls == nullptr) {
-      std::make_shared<Connection<TcpStream>>(std::move(socket), std::move(surroundings))->start();
+      std::make_shared<Connection<TcpStream>>(std::move(socket), std::move(follow_context))->start();
     } else {
-      std::make_shared<Connection<TlsStream>>(TlsStream(std::move(socket), *tls), std::move(surroundings))->start();
+      std::make_shared<Connection<TlsStream>>(TlsStream(std::move(socket), *tls), std::move(follow_context))->start();
     }
   }
 
@@ -195,7 +195,7 @@ class Server::Listener {
     auto place = take_place("unix", true);
     if (place == nullptr) return turn_away(std::move(socket));
     std::make_shared<Connection<UnixStream>>(std::move(socket),
-                                             Surroundings{application_, config_.limits, loop, "unix", place})
+                                             FollowContext{application_, config_.limits, loop, "unix", place})
         ->start();
   }
 

@@ -94,8 +94,8 @@ asio::awaitable<bool> Wire<Stream>::write(std::string_view bytes, double idle_se
   co_return !error;
 }
 
-// Whoever has closed its whole socket looks the same as who has closed half of it, until something is sent: an interim
-// reply, which every client of HTTP/1.1 passes over (RFC 9110 §15.2), is answered with a reset.
+// A client that has closed its whole socket looks the same as one that has closed half of it, until something is sent:
+// an interim reply, which every client of HTTP/1.1 passes over (RFC 9110 §15.2), is answered with a reset.
 template <typename Stream>
 asio::awaitable<void> Wire<Stream>::probe(double idle_seconds) {
   if (!silent_ || probed_ || gone_) co_return;

@@ -21,7 +21,7 @@ using UnixStream = boost::asio::local::stream_protocol::socket;
 using TlsStream = boost::asio::ssl::stream<TcpStream>;
 
 // The bytes of one client, both ways, and whether it is still there. Reading goes on beside everything else, as far as
-// little is held that nobody has taken, so that a client who leaves is noticed while nothing is being said. Everything
+// little is held that was not taken, so that a client who leaves is noticed while nothing is being said. Everything
 // happens on the loop's thread; one write at a time.
 template <typename Stream>
 class Wire final : public std::enable_shared_from_this<Wire<Stream>> {
@@ -35,7 +35,7 @@ class Wire final : public std::enable_shared_from_this<Wire<Stream>> {
   boost::asio::awaitable<void> handshake(double seconds);
   // Reads on, where there is room again.
   void start_read();
-  std::string& unread() noexcept { return unread_; }  // read and not yet taken: whoever takes erases
+  std::string& unread() noexcept { return unread_; }  // read and not yet taken: the taker erases
   // False: the client has gone. So it has if it takes nothing for that long.
   boost::asio::awaitable<bool> write(std::string_view bytes, double idle_seconds);
   // Finds out, by an interim reply, whether a silent client is still there. Once for each allow_probe().
@@ -46,7 +46,7 @@ class Wire final : public std::enable_shared_from_this<Wire<Stream>> {
   boost::asio::awaitable<void> linger();
   void close();
 
-  // Waits until bytes have come, somebody has called notify(), the client left or time is up.
+  // Waits until bytes have come, notify() was called, the client left or time is up.
   boost::asio::awaitable<void> event();
   void notify();
   Wake make_wake();

@@ -22,7 +22,7 @@ struct Removal {
 // snapshot links to stay. kNotFound if it is not in the cache; kInvalidArgument where a link leads out of the cache.
 Result<Removal> plan_removal(const CacheLayout& cache, const RepositoryReference& reference);
 
-// Deletes it: links before blobs, so that nothing ever leads nowhere. Refused while another process downloads into the
+// Deletes it: links before blobs, so that nothing ever leads nowhere. Rejected while another process downloads into the
 // repository. Bytes freed.
 Result<std::uint64_t> remove(const CacheLayout& cache, const Removal& removal);
 

@@ -14,7 +14,7 @@ namespace {
 
 enum class Attempt { kTaken, kBusy, kReplaced, kFailed };
 
-// The file may be deleted and made anew by whoever had the lock: then the lock is one on nothing.
+// The file may be deleted and made anew by the last holder of the lock: then the lock is one on nothing.
 bool still_named(int fd, const std::string& path) {
   struct stat opened{}, named{};
   return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&

@@ -12,7 +12,7 @@ namespace millrace::hub {
 class FileLock {
  public:
   // Waits while another process has it. `wait` is called over and over meanwhile, must take some time, and ends the
-  // waiting (kCancelled) with false. A file system without locks is as good as one that nobody shares.
+  // waiting (kCancelled) with false. A file system without locks is as good as one that is not shared.
   static Result<FileLock> acquire(const std::string& path, const std::function<bool()>& wait);
   // Nothing when another process has it.
   static std::optional<FileLock> try_acquire(const std::string& path);

@@ -117,7 +117,7 @@ Result<ModelChoice> select_gguf(const std::string& where, Files files, const std
   return choice_of(where, files, *found.front());
 }
 
-// Nothing for no usable model among several that no name tells apart.
+// Nothing for no usable model among several that no name distinguishes.
 Result<ModelChoice> prefer_gguf(const std::string& where, Files files, const std::vector<GgufModel>& models) {
   const auto rank = [](const GgufModel& model) { return preference(model.quantization); };
   std::vector<const GgufModel*> best;

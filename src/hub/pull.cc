@@ -143,7 +143,7 @@ class Pull {
     PullObserver& inner_;
   };
 
-  // The snapshot has the file, whoever put it there and whatever its blob is called.
+  // The snapshot has the file, whichever process put it there and whatever its blob is called.
   bool is_linked(const RepositoryFile& file) const {
     const fs::path path = cache_.snapshot(repository_.name, repository_.commit) / file.name;
     std::error_code error;

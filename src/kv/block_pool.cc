@@ -21,8 +21,8 @@ bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& ou
   }
   while (n > 0) {
     const BlockId run = runs_.longest();
-    const std::int32_t length = runs_.run_at(run), taken = std::min(n, length);
-    // Nobody grows into the run at the beginning of the pool.
+    const std::int32_t length = runs_.extent_at(run), taken = std::min(n, length);
+    // No table grows into the extent at the beginning of the pool.
     hand_out(run, run == 0 ? 0 : (length - taken) / 4, taken, out);
     n -= taken;
   }
@@ -91,7 +91,7 @@ void BlockPool::check_integrity() const {
     if (references(block) > 0) ++used;
     if (published(block)) CHECK_LT(0, references(block));
     if (published(block) && references(block) == 1) ++idle;
-    if (references(block) > 0) CHECK_EQ(runs_.run_at(block), 0);
+    if (references(block) > 0) CHECK_EQ(runs_.extent_at(block), 0);
   }
   CHECK_EQ(used + free(), total());
   CHECK_EQ(idle, idle_);

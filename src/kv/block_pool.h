@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kv/free_runs.h"
+#include "kv/free_extents.h"
 #include "kv/page_device.h"
 
 namespace millrace::kv {
@@ -25,16 +25,16 @@ class BlockPool {
   std::int32_t total() const noexcept { return static_cast<std::int32_t>(references_.size()); }
   std::int32_t free() const noexcept { return runs_.pages(); }
   std::int32_t used() const noexcept { return total() - free(); }
-  std::int32_t idle() const noexcept { return idle_; }  // of those used: published, and nobody else's
+  std::int32_t idle() const noexcept { return idle_; }  // of those used: published, and in no table
 
   // Appends n blocks with one reference each to `out`; false, and nothing changed, when fewer are free. They are
   // neighbours where that is possible: first those behind `after` (the page before them in the sequence, or kNoBlock),
   // since a decode step reads neighbours as one stream; else a quarter into the longest free run, so that both the
   // sequence before it and the new one can grow in place.
   bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
-  // As one run, the first n of at least `room` free neighbours, or not at all; n <= room.
+  // Takes the first n of at least `room` free neighbours, one extent, or nothing; n <= room.
   bool allocate_run(std::int32_t n, std::int32_t room, std::vector<BlockId>& out);
-  std::int32_t free_behind(BlockId block) const noexcept { return runs_.run_at(block + 1); }  // neighbours
+  std::int32_t free_behind(BlockId block) const noexcept { return runs_.extent_at(block + 1); }  // neighbours
   void retain(BlockId block);
   void release(BlockId block);  // frees it when it was the last reference
   std::int32_t references(BlockId block) const { return references_[static_cast<std::size_t>(block)]; }
@@ -56,7 +56,7 @@ class BlockPool {
 
   std::vector<std::int32_t> references_;
   std::vector<std::uint8_t> published_;
-  FreeRuns runs_;
+  FreeExtents runs_;
   std::int32_t idle_ = 0;
   std::uint64_t changes_ = 0;
   IdleWatcher* watcher_ = nullptr;

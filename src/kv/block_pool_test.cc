@@ -34,7 +34,7 @@ TEST(BlockPool, LetsSequencesThatGrowTogetherGrowInPlace) {
   for (std::int64_t pages = 2; pages <= 10; ++pages) {
     for (BlockTable& table : tables) ASSERT_TRUE(table.reserve(32 * pages));
   }
-  for (const BlockTable& table : tables) EXPECT_EQ(table.contiguous_tokens(), 320);
+  for (const BlockTable& table : tables) EXPECT_EQ(table.long_extent_tokens(), 320);
 }
 
 TEST(BlockPool, JoinsFreedNeighbours) {
@@ -108,13 +108,13 @@ TEST(BlockTable, CountsTokensInLongRunsOrInOne) {
   BlockPool pool(64);
   BlockTable table(pool, 32);
   ASSERT_TRUE(table.reserve(32 * 3));
-  EXPECT_EQ(table.contiguous_tokens(), 96);
+  EXPECT_EQ(table.long_extent_tokens(), 96);
   std::vector<BlockId> far;
   ASSERT_TRUE(pool.allocate(1, 40, far));
   table.adopt(far[0]);
-  EXPECT_EQ(table.contiguous_tokens(), 0);  // two short runs
+  EXPECT_EQ(table.long_extent_tokens(), 0);  // two short runs
   ASSERT_TRUE(table.reserve(32 * 20));
-  EXPECT_EQ(table.contiguous_tokens(), 32 * 17);
+  EXPECT_EQ(table.long_extent_tokens(), 32 * 17);
 }
 
 TEST(BlockPool, StaysWholeUnderRandomUse) {

@@ -24,19 +24,19 @@ std::int32_t BlockTable::missing(std::int64_t tokens) const noexcept {
   return pages > blocks_.size() ? static_cast<std::int32_t>(pages - blocks_.size()) : 0;
 }
 
-std::int64_t BlockTable::contiguous_tokens() const noexcept {
-  std::int64_t contiguous = 0;
+std::int64_t BlockTable::long_extent_tokens() const noexcept {
+  std::int64_t long_extents = 0;
   for (std::size_t first = 0; first < blocks_.size();) {
     std::size_t end = first + 1;
     while (end < blocks_.size() && blocks_[end] == blocks_[end - 1] + 1) ++end;
     const std::int64_t tokens = static_cast<std::int64_t>(end - first) * block_tokens_;
-    if (tokens >= kLongRunTokens || end - first == blocks_.size()) contiguous += tokens;
+    if (tokens >= kLongExtentTokens || end - first == blocks_.size()) long_extents += tokens;
     first = end;
   }
-  return contiguous;
+  return long_extents;
 }
 
-std::int64_t BlockTable::adjacent_tokens() const noexcept {
+std::int64_t BlockTable::contiguous_tokens() const noexcept {
   std::int64_t pages = blocks_.empty() ? 0 : 1;
   for (std::size_t i = 1; i < blocks_.size(); ++i) pages += blocks_[i] == blocks_[i - 1] + 1 ? 1 : 0;
   return pages * block_tokens_;

@@ -33,9 +33,10 @@ class BlockTable {
   }
   // Pages that holding `tokens` tokens would still need.
   std::int32_t missing(std::int64_t tokens) const noexcept;
-  // Tokens in runs of neighbouring pages that attention reads as one stream: at least 512 tokens, or the whole table.
+  // Tokens in extents that attention reads as one stream: of at least kLongExtentTokens, or the whole table.
+  std::int64_t long_extent_tokens() const noexcept;
+  // Tokens in pages that follow in memory on the page before them, and in the first page.
   std::int64_t contiguous_tokens() const noexcept;
-  std::int64_t adjacent_tokens() const noexcept;  // of pages that follow on the one before them, and the first
   // Makes room for `tokens` tokens; false, and nothing changed, when the pool has not enough.
   bool reserve(std::int64_t tokens);
   // Gives back the pages past `tokens` tokens.
@@ -60,6 +61,7 @@ class BlockTable {
   PublishCursor cursor_;
 };
 
-inline constexpr std::int64_t kLongRunTokens = 512;  // scattered pages are read up to 1.5 times slower than such runs
+// Scattered pages are read up to 1.5 times slower than extents of so many tokens.
+inline constexpr std::int64_t kLongExtentTokens = 512;
 
 }  // namespace millrace::kv

@@ -27,7 +27,7 @@ std::int32_t PagedCache::compact(std::span<BlockTable* const> tables, std::int32
 // Moves the second of two short runs behind the first, or both to where they fit together; where not all of it may be
 // moved now its beginning, which the rest follows in later calls. A long run is not moved for the sake of a short one.
 std::int32_t PagedCache::join_runs(BlockTable& table, std::int32_t most) {
-  const auto long_run = static_cast<std::size_t>(kLongRunTokens / config_.block_tokens);
+  const auto long_extent = static_cast<std::size_t>(kLongExtentTokens / config_.block_tokens);
   std::int32_t moved = 0;
   std::vector<BlockId> to;
   for (std::size_t first = 0; moved < most && first < table.blocks().size();) {
@@ -38,12 +38,12 @@ std::int32_t PagedCache::join_runs(BlockTable& table, std::int32_t most) {
     const auto [shorter, longer] = std::minmax({middle - first, end - middle});
     const BlockId last = table.blocks()[middle - 1];
     to.clear();
-    if (shorter >= long_run) {
+    if (shorter >= long_extent) {
       first = middle;
     } else if (pool_.free_behind(last) >= second && movable(table, middle, end)) {
       pool_.allocate(std::min(second, most - moved), last, to);
       move(table, middle, to);
-    } else if (longer < 2 * long_run && movable(table, first, end) &&
+    } else if (longer < 2 * long_extent && movable(table, first, end) &&
                pool_.allocate_run(std::min(both, most - moved), both, to)) {
       move(table, first, to);
     } else {
@@ -64,7 +64,7 @@ void PagedCache::move(BlockTable& table, std::size_t first, std::span<const Bloc
     const BlockId from = table.blocks()[first + i];
     device_.copy(from, to[i]);
     if (pool_.published(from)) tree_->relocate(from, to[i]);
-    if (archive_ != nullptr) keys_[static_cast<std::size_t>(to[i])] = keys_[static_cast<std::size_t>(from)];
+    if (disk_ != nullptr) keys_[static_cast<std::size_t>(to[i])] = keys_[static_cast<std::size_t>(from)];
     table.replace(first + i, to[i]);
   }
 }

@@ -19,7 +19,7 @@ class PageDevice {
   virtual void copy(BlockId from, BlockId to) = 0;
   virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes()
   virtual void write(BlockId page, std::span<const std::byte> in) = 0;
-  // Nobody holds the page any more: a device that checks spoils what is in it.
+  // No table holds the page any more: a device that checks spoils what is in it.
   virtual void freed(BlockId /*page*/) {}
   // Where copies of pages in host memory are.
   virtual std::pmr::memory_resource& host_memory() noexcept { return *std::pmr::new_delete_resource(); }

@@ -3,22 +3,22 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "kv/page_archive.h"
+#include "kv/disk_tier.h"
 #include "kv/prefix_tree.h"
 
 namespace millrace::kv {
 
-PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, PageArchive* archive)
+PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* disk)
     : config_(config),
       device_(device),
-      archive_(archive),
+      disk_(disk),
       pool_(config.pages, &device),
       tree_(std::make_unique<PrefixTree>(pool_, config.block_tokens)),
       swap_(config.swap_bytes, device) {
-  if (archive_ == nullptr) return;
-  CHECK_EQ(archive_->origin().page_bytes, device.page_bytes());
-  CHECK_EQ(archive_->origin().block_tokens, config.block_tokens);
-  key_maker_.emplace(archive_->origin());
+  if (disk_ == nullptr) return;
+  CHECK_EQ(disk_->origin().page_bytes, device.page_bytes());
+  CHECK_EQ(disk_->origin().block_tokens, config.block_tokens);
+  key_maker_.emplace(disk_->origin());
   keys_.resize(static_cast<std::size_t>(config.pages));
   page_buffer_.resize(device.page_bytes());
 }
@@ -38,7 +38,7 @@ std::int32_t PagedCache::holders(BlockId page) const {
 PrefixMatch PagedCache::match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const {
   if (!config_.prefix_caching) return {.queried = static_cast<std::int64_t>(tokens.size())};
   PrefixMatch match = tree_->match(scope, tokens);
-  if (archive_ != nullptr) match_archived(scope, tokens, match);
+  if (disk_ != nullptr) match_disk(scope, tokens, match);
   return match;
 }
 
@@ -54,7 +54,7 @@ std::int64_t PagedCache::attach(BlockTable& table, const PrefixMatch& match, Tim
   }
   if (valid == match.pages.size()) {
     if (match.partial != kNoBlock) tokens += attach_partial(table, match);
-    if (!match.archived.empty()) tokens += attach_archived(table, match);
+    if (!match.disk.empty()) tokens += attach_from_disk(table, match);
   }
   counters_.hit_tokens += tokens;
   return tokens;
@@ -129,13 +129,13 @@ void PagedCache::publish(const PrefixScope& scope, BlockTable& table, std::span<
   const NewPages added =
       tree_->publish(scope, tokens.first(static_cast<std::size_t>(n)), table.blocks(), retention, now, cursor);
   table.set_cursor(cursor);
-  if (archive_ != nullptr && added.pages > 0) archive(scope, table, tokens, added);
+  if (disk_ != nullptr && added.pages > 0) write_to_disk(scope, table, tokens, added);
 }
 
 void PagedCache::forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from) {
   const std::vector<BlockId> gone = tree_->forget(scope, tokens, from);
-  if (archive_ == nullptr) return;
-  for (const BlockId block : gone) archive_->remove(keys_[static_cast<std::size_t>(block)]);
+  if (disk_ == nullptr) return;
+  for (const BlockId block : gone) disk_->remove(keys_[static_cast<std::size_t>(block)]);
 }
 
 void PagedCache::clear() { counters_.evicted_pages += tree_->evict(pool_.idle(), tree_->now()); }

@@ -15,7 +15,7 @@
 namespace millrace::kv {
 
 class PrefixTree;
-class PageArchive;
+class DiskTier;
 struct NewPages;
 
 struct CacheConfig {
@@ -28,7 +28,7 @@ struct CacheConfig {
 // Where each page is at this moment; free + cached + used == total.
 struct CacheUse {
   std::int32_t total = 0, free = 0;
-  std::int32_t cached = 0;  // published and in nobody's table: what eviction would free
+  std::int32_t cached = 0;  // published and in no table: what eviction would free
   std::int32_t used = 0;    // in a table
   std::int64_t swap_used_pages = 0;
   std::int32_t published = 0;  // idle or not
@@ -43,11 +43,11 @@ struct CacheCounters {
 
 // All pages of one engine: which are free, shared, published or swapped out. Host logic, owned by the engine thread;
 // moves contents through the PageDevice. Memory needed is taken from free pages first, then from published ones that
-// nobody uses.
+// no sequence uses.
 class PagedCache {
  public:
-  // Device and archive (null: none) must outlive it. The archive's pages are the device's.
-  PagedCache(const CacheConfig& config, PageDevice& device, PageArchive* archive);
+  // Device and disk tier (null: none) must outlive it. The disk tier's pages are the device's.
+  PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* disk);
   ~PagedCache();
 
   std::int64_t block_tokens() const noexcept { return config_.block_tokens; }
@@ -59,24 +59,24 @@ class PagedCache {
   std::int32_t holders(BlockId page) const;  // tables that it is in
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
-  // What computing the tokens of a page costs, as the engine measures it: pages come from the archive only where
+  // What computing the tokens of a page costs, as the engine measures it: pages come from the disk tier only where
   // loading is faster. 0 (at first): never.
   void set_recompute_ms_per_page(double ms) noexcept { recompute_ms_per_page_ = ms; }
 
   // The longest published beginning of `tokens`. Changes nothing; O(pages matched). May be used in a later step: what
   // was evicted meanwhile is noticed.
   PrefixMatch match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const;
-  // Gives an empty table the matched pages; archived ones are loaded into new pages, a partial one is copied if there
+  // Gives an empty table the matched pages; those on disk are loaded into new pages, a partial one is copied if there
   // is a page for it. Returns the tokens that the table holds then: fewer than match.tokens where pages are short or
   // were evicted since the match. Attach all sequences of a step before reserving for any.
   std::int64_t attach(BlockTable& table, const PrefixMatch& match, TimePoint now);
 
   // Pages that reserve(table, computed, tokens) would take: new ones, and copies of shared pages that positions from
   // `computed` on lie in. A page that the tree has too is no such one if the tokens published of it end at `computed`:
-  // what is behind them nobody reads.
+  // what is behind them is not read.
   std::int32_t needed(const BlockTable& table, std::int64_t computed, std::int64_t tokens) const;
-  // Makes pages for `tokens` tokens of which those from `computed` on will be written: nobody else sees these. False,
-  // and nothing changed but evictions, where available() is less than needed().
+  // Makes pages for `tokens` tokens of which those from `computed` on will be written: no other table sees these.
+  // False, and nothing changed but evictions, where available() is less than needed().
   bool reserve(BlockTable& table, std::int64_t computed, std::int64_t tokens);
 
   // Lets others find the pages of the tokens computed so far: whole pages, and with `partial` the last one too, if it
@@ -86,11 +86,11 @@ class PagedCache {
                const Retention& retention, TimePoint now);
   // Forgets what is published of these tokens, as nothing may be built on it (a failed step).
   void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
-  void clear();  // all that nobody uses
+  void clear();  // all pages that are not in use
 
   // Moves the table's contents to host memory and empties it; nothing, and no change, where swap space is short.
   std::optional<SwapTicket> swap_out(BlockTable& table, std::int64_t tokens);
-  // And back into an empty table; false, and no change, where pages are short.
+  // Brings swapped pages back into an empty table; false, and no change, where pages are short.
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
   // While nothing is launched: moves pages so that sequences lie in long runs; at most `most` copies. Returns those
@@ -109,20 +109,20 @@ class PagedCache {
   // Takes pages, evicting as needed; false, and nothing changed, where that is not enough.
   bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
   std::int64_t attach_partial(BlockTable& table, const PrefixMatch& match);
-  // The three that know the archive.
-  void match_archived(const PrefixScope& scope, std::span<const std::int32_t> tokens, PrefixMatch& match) const;
-  std::int64_t attach_archived(BlockTable& table, const PrefixMatch& match);
-  void archive(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens,
-               const NewPages& pages);
+  // The three that know the disk tier.
+  void match_disk(const PrefixScope& scope, std::span<const std::int32_t> tokens, PrefixMatch& match) const;
+  std::int64_t attach_from_disk(BlockTable& table, const PrefixMatch& match);
+  void write_to_disk(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens,
+                     const NewPages& pages);
   std::int32_t join_runs(BlockTable& table, std::int32_t most);
   bool movable(const BlockTable& table, std::size_t first, std::size_t end) const;
   void move(BlockTable& table, std::size_t first, std::span<const BlockId> to);
 
   CacheConfig config_;
   PageDevice& device_;
-  PageArchive* archive_;
-  mutable std::optional<PageKeyMaker> key_maker_;  // where there is an archive; it only saves allocations
-  std::vector<PageKey> keys_;                      // by page, of whole published ones, where there is an archive
+  DiskTier* disk_;
+  mutable std::optional<PageKeyMaker> key_maker_;  // where there is a disk tier; it only saves allocations
+  std::vector<PageKey> keys_;                      // by page, of whole published ones, where there is a disk tier
   std::vector<std::byte> page_buffer_;
   double recompute_ms_per_page_ = 0;
   BlockPool pool_;

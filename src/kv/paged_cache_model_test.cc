@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/memory_env.h"
-#include "kv/page_archive.h"
+#include "kv/disk_tier.h"
 #include "kv/paged_cache.h"
 #include "kv/testing/stamped_device.h"
 
@@ -34,8 +34,8 @@ struct Sequence {
 
 class Trial {
  public:
-  Trial(std::int64_t block_tokens, std::int32_t pages, bool archived)
-      : block_tokens_(block_tokens), pages_(pages), archived_(archived), device_(pages, block_tokens) {
+  Trial(std::int64_t block_tokens, std::int32_t pages, bool on_disk)
+      : block_tokens_(block_tokens), pages_(pages), on_disk_(on_disk), device_(pages, block_tokens) {
     start();
   }
 
@@ -64,15 +64,15 @@ class Trial {
 
  private:
   void start() {
-    if (archived_) {
-      archive_ = PageArchive::open(env_, {.directory = "kv",
-                                          .limit_bytes = 100 * (device_.page_bytes() + 64),
-                                          .origin = {1, device_.page_bytes(), block_tokens_},
-                                          .segment_bytes = 10 * (device_.page_bytes() + 64)})
-                     .or_throw();
+    if (on_disk_) {
+      disk_ = DiskTier::open(env_, {.directory = "kv",
+                                    .limit_bytes = 100 * (device_.page_bytes() + 64),
+                                    .origin = {1, device_.page_bytes(), block_tokens_},
+                                    .segment_bytes = 10 * (device_.page_bytes() + 64)})
+                  .or_throw();
     }
     cache_.emplace(CacheConfig{.block_tokens = block_tokens_, .pages = pages_, .swap_bytes = device_.page_bytes() * 12},
-                   device_, archive_.get());
+                   device_, disk_.get());
     cache_->set_recompute_ms_per_page(1);
   }
   // Everything in memory is gone.
@@ -80,7 +80,7 @@ class Trial {
     loaded_ += cache_->counters().loaded_pages;
     sequences_.clear();
     cache_.reset();
-    archive_.reset();
+    disk_.reset();
     start();
   }
   void fail(std::string text) {
@@ -122,7 +122,7 @@ class Trial {
     const PrefixMatch& match = *sequence.match;
     sequence.computed = cache_->attach(sequence.table, match, time_);
     if (sequence.computed > match.tokens) fail("more attached than matched");
-    if (at_once && cache_->available() < available - match.idle - 1 - static_cast<std::int32_t>(match.archived.size()))
+    if (at_once && cache_->available() < available - match.idle - 1 - static_cast<std::int32_t>(match.disk.size()))
       fail("attaching took more than its idle pages");
     sequence.match.reset();
   }
@@ -236,10 +236,10 @@ class Trial {
 
   std::int64_t block_tokens_;
   std::int32_t pages_;
-  bool archived_;
+  bool on_disk_;
   StampedDevice device_;
   MemoryEnv env_;
-  std::unique_ptr<PageArchive> archive_;
+  std::unique_ptr<DiskTier> disk_;
   std::optional<PagedCache> cache_;
   std::int64_t loaded_ = 0;
   std::vector<std::unique_ptr<Sequence>> sequences_;
@@ -249,9 +249,9 @@ class Trial {
 };
 
 // `seen` adds up what happened, so that the test can say that it tried everything.
-std::string run(std::int64_t block_tokens, bool archived, const std::vector<Command>& commands,
+std::string run(std::int64_t block_tokens, bool on_disk, const std::vector<Command>& commands,
                 CacheCounters* seen = nullptr) {
-  Trial trial(block_tokens, block_tokens == 1 ? 160 : 32, archived);
+  Trial trial(block_tokens, block_tokens == 1 ? 160 : 32, on_disk);
   for (std::size_t i = 0; i < commands.size(); ++i) {
     if (std::string error = trial.run(commands[i]); !error.empty()) return fmt::format("command {}: {}", i, error);
   }
@@ -267,13 +267,13 @@ std::string run(std::int64_t block_tokens, bool archived, const std::vector<Comm
 }
 
 // The same failure with as few commands as taking out one after the other yields.
-std::vector<Command> shrink(std::int64_t block_tokens, bool archived, std::vector<Command> commands) {
+std::vector<Command> shrink(std::int64_t block_tokens, bool on_disk, std::vector<Command> commands) {
   for (std::size_t length = commands.size(); length > 0; length /= 2) {
     for (std::size_t i = 0; i + length <= commands.size();) {
       auto fewer = commands;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i),
                   fewer.begin() + static_cast<std::ptrdiff_t>(i + length));
-      if (run(block_tokens, archived, fewer).empty()) {
+      if (run(block_tokens, on_disk, fewer).empty()) {
         i += length;
       } else {
         commands = std::move(fewer);
@@ -299,7 +299,7 @@ TEST_P(PagedCacheModel, HoldsUnderRandomCommands) {
   CacheCounters seen;
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     current_seed = seed;
-    const bool archived = seed % 2 == 0;
+    const bool on_disk = seed % 2 == 0;
     current_block_tokens = GetParam();
     std::mt19937 random(seed);
     std::vector<Command> commands(kCommands);
@@ -307,11 +307,11 @@ TEST_P(PagedCacheModel, HoldsUnderRandomCommands) {
       command = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()),
                  static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
     }
-    if (run(GetParam(), archived, commands, &seen).empty()) continue;
-    const auto fewer = shrink(GetParam(), archived, commands);
+    if (run(GetParam(), on_disk, commands, &seen).empty()) continue;
+    const auto fewer = shrink(GetParam(), on_disk, commands);
     std::string text;
     for (const Command& c : fewer) text += fmt::format("{{{}, {}, {}, {}}}, ", c.operation, c.a, c.b, c.c);
-    FAIL() << "seed " << seed << ": " << run(GetParam(), archived, fewer) << " after " << text;
+    FAIL() << "seed " << seed << ": " << run(GetParam(), on_disk, fewer) << " after " << text;
   }
   std::signal(SIGABRT, SIG_DFL);
   EXPECT_LT(200, seen.hit_tokens);

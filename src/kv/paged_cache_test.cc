@@ -254,7 +254,7 @@ TEST_F(PagedCacheTest, CompactsPublishedPagesToo) {
   ASSERT_TRUE(a.reserve(16));  // pages 1 and 3
   rest.truncate(3 * kBlockTokens);
   ASSERT_TRUE(a.reserve(24));
-  ASSERT_EQ(a.contiguous_tokens(), 0);
+  ASSERT_EQ(a.long_extent_tokens(), 0);
   device.compute(a, StampedDevice::stamps({}, tokens), 0, 24);
   cache.publish({}, a, tokens, false, {}, time);
   BlockTable* const tables[] = {&a};
@@ -264,7 +264,7 @@ TEST_F(PagedCacheTest, CompactsPublishedPagesToo) {
     EXPECT_EQ(device.first_wrong(a, StampedDevice::stamps({}, tokens), 24), 24);
   }
   EXPECT_EQ(cache.compact(tables, 8), 0);
-  EXPECT_EQ(a.contiguous_tokens(), 24);
+  EXPECT_EQ(a.long_extent_tokens(), 24);
   EXPECT_EQ(found(tokens), 24);
 }
 

@@ -272,7 +272,7 @@ std::vector<BlockId> PrefixTree::forget(const PrefixScope& scope, std::span<cons
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   const std::int64_t page = from / block_tokens;
   const bool differs = place.tokens < place.node->end() && place.tokens < static_cast<std::int64_t>(tokens.size());
-  if (differs && place.tokens / block_tokens == page) return {};  // somebody else's page
+  if (differs && place.tokens / block_tokens == page) return {};  // another text's page
   PrefixNode* node = place.node;
   while (node->begin > page * block_tokens) node = node->parent;
   std::vector<BlockId> gone;

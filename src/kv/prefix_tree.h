@@ -23,9 +23,9 @@ struct NewPages {
 
 // Published pages by the tokens they hold: a radix tree whose edges are whole pages, and partial ones at its leaves
 // (RadixAttention, arXiv:2312.07104). Identity is scope, parent and the tokens themselves, never a hash alone. The tree
-// holds one reference to each page; a page nobody else holds is idle and may be evicted, leaves first. Where only pages
-// in use are left at the ends (a sequence computed for itself what somebody else had published before), idle ones
-// amid a path go too, and what stands on them is published no more.
+// holds one reference to each page; a page that no table holds is idle and may be evicted, leaves first. Where only
+// pages in use are left at the ends (a sequence computed for itself what another had published before), idle ones amid
+// a path go too, and what stands on them is published no more.
 class PrefixTree final : private IdleWatcher {
  public:
   PrefixTree(BlockPool& pool, std::int64_t block_tokens);
@@ -57,7 +57,7 @@ class PrefixTree final : private IdleWatcher {
   void check_integrity() const;
 
  private:
-  // So many tokens are found, the last of them in `node`.
+  // A place in the tree: so many tokens are found, the last of them in `node`.
   struct Place {
     PrefixNode* node = nullptr;
     std::int64_t tokens = 0;

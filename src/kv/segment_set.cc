@@ -49,8 +49,10 @@ void SegmentSet::open() {
     } else if (ours) {
       segment.last_used = known.size() + 1 + *number;
       segment.pages = read_record_headers(*segment.file, header_.page_bytes);
+    } else {
+      ++foreign_;  // last_used stays 0
     }
-    insert(*number, std::move(segment));  // other models' go first
+    insert(*number, std::move(segment));
   }
 }
 
@@ -63,7 +65,7 @@ void SegmentSet::insert(std::uint64_t number, Segment segment) {
   uses_ = std::max(uses_, segment.last_used);
   last_number_ = std::max(last_number_, number);
   bytes_ += segment.bytes;
-  for (const ArchivedPage& page : segment.pages) places_[page.key] = {number, page.offset};
+  for (const DiskPage& page : segment.pages) places_[page.key] = {number, page.offset};
   segments_.emplace(number, std::move(segment));
 }
 
@@ -79,7 +81,7 @@ void SegmentSet::add_segment(std::uint64_t number, std::shared_ptr<RandomAccessF
   insert(number, {.file = std::move(file), .bytes = kSegmentHeaderBytes, .last_used = uses_ + 1, .pages = {}});
 }
 
-void SegmentSet::add_page(std::uint64_t number, const ArchivedPage& page) {
+void SegmentSet::add_page(std::uint64_t number, const DiskPage& page) {
   Segment& segment = segments_.at(number);
   segment.pages.push_back(page);
   segment.bytes += record_bytes(header_.page_bytes);
@@ -105,7 +107,7 @@ std::optional<std::uint64_t> SegmentSet::drop_segment_of(const PageKey& key) {
 
 std::uint64_t SegmentSet::drop(std::map<std::uint64_t, Segment>::iterator segment) {
   const std::uint64_t number = segment->first;
-  for (const ArchivedPage& page : segment->second.pages) {
+  for (const DiskPage& page : segment->second.pages) {
     const auto at = places_.find(page.key);
     if (at != places_.end() && at->second.segment == number) places_.erase(at);
   }

@@ -9,12 +9,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kv/archive_index.h"
-#include "kv/archive_segment.h"
+#include "kv/disk_index.h"
+#include "kv/disk_segment.h"
 
 namespace millrace::kv {
 
-// The segments of an archive and where in them each page is. Knows no threads.
+// The segments of a disk tier and where in them each page is. Knows no threads.
 class SegmentSet {
  public:
   struct Place {
@@ -40,9 +40,11 @@ class SegmentSet {
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::size_t pages() const noexcept { return places_.size(); }
   std::size_t segments() const noexcept { return segments_.size(); }
+  // Segments of another model, page size or version that open() found: they are dropped before all others.
+  std::size_t foreign_segments() const noexcept { return foreign_; }
   std::uint64_t next_number() const noexcept { return last_number_ + 1; }  // never one that an index may know
   void add_segment(std::uint64_t number, std::shared_ptr<RandomAccessFile> file);
-  void add_page(std::uint64_t number, const ArchivedPage& page);
+  void add_page(std::uint64_t number, const DiskPage& page);
   // The least recently used one but `keep`; its pages are not found any more, its file is the caller's to remove.
   std::optional<std::uint64_t> drop_one(std::uint64_t keep);
   std::optional<std::uint64_t> drop_segment_of(const PageKey& key);
@@ -52,7 +54,7 @@ class SegmentSet {
   struct Segment {
     std::shared_ptr<RandomAccessFile> file;
     std::uint64_t bytes = 0, last_used = 0;
-    std::vector<ArchivedPage> pages;
+    std::vector<DiskPage> pages;
   };
   struct Located {
     std::uint64_t segment = 0, offset = 0;
@@ -75,6 +77,7 @@ class SegmentSet {
   std::map<std::uint64_t, Segment> segments_;
   std::unordered_map<PageKey, Located, KeyHash> places_;
   std::uint64_t bytes_ = 0, uses_ = 0, last_number_ = 0;
+  std::size_t foreign_ = 0;
 };
 
 }  // namespace millrace::kv

@@ -109,7 +109,7 @@ TEST(Comparison, FewRoundsRankNothingHoweverFarApart) {
   EXPECT_EQ(compare(rounds, 3.0).verdicts[0].kind, Kind::kWorse);
 }
 
-TEST(Comparison, AServerThatHasNoFigureInARoundIsNeverFineThere) {
+TEST(Comparison, AServerThatHasNoMetricInARoundIsNeverFineThere) {
   const ComparedRound round{
       "AB", {{"x_ms", 1.0}, {"request_goodput", 5.0}}, {{"x_ms", 1.0}, {"request_goodput", 5.0}}, "quiet"};
   std::vector<ComparedRound> rounds(6, round);

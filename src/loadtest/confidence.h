@@ -29,7 +29,7 @@ void draw_with_replacement(std::int64_t n, int resamples, std::uint64_t seed,
 // levels moved outwards as Hesterberg 2015 (arXiv:1411.5279) does, as it is too narrow for few units. Reorders `drawn`.
 Estimate percentile_interval(double value, std::vector<double>& drawn, std::int64_t n);
 
-// Both together, for one figure. n = 0: all zero; n = 1: no width.
+// Resamples and takes the interval, for one figure. n = 0: all zero; n = 1: no width.
 Estimate bootstrap(std::int64_t n, const std::function<double(std::span<const int> times)>& figure,
                    int resamples = 1000, std::uint64_t seed = 0);
 

@@ -131,7 +131,7 @@ TEST(PairedRatio, IntervalHoldsTheTruthThoughTheMachineDriftsFromRoundToRound) {
   }
 }
 
-TEST(PairedRatio, LeavesOutRoundsWithoutAFigure) {
+TEST(PairedRatio, LeavesOutRoundsWithoutAMetric) {
   const std::vector<double> a = {10.0, 0.0, 10.0, 10.0}, b = {20.0, 5.0, 20.0, 0.0};
   EXPECT_DOUBLE_EQ(paired_ratio(a, b).value, 2.0);
   EXPECT_DOUBLE_EQ(paired_ratio(a, b).low, 2.0);

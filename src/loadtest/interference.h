@@ -12,9 +12,9 @@
 
 namespace millrace::loadtest {
 
-// What the machine of the client did meanwhile beside the work that was measured. Absent: nobody knows.
+// What the machine of the client did meanwhile beside the work that was measured. Absent: unknown.
 struct Interference {
-  std::optional<double> steal_percent;      // of all processors' time: the hypervisor ran somebody else
+  std::optional<double> steal_percent;      // of all processors' time: the hypervisor ran another machine
   std::optional<double> other_cpu_percent;  // of all processors' time: processes that are not part of the measurement
   std::optional<double> load_average;       // the highest seen, of a minute
   std::optional<metrics::Spread> frequency_mhz;             // over processors and readings

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "loadtest/figures.h"
+#include "loadtest/run_metrics.h"
 
 namespace millrace::loadtest {
 namespace {

@@ -96,7 +96,7 @@ LoadRun run_load(const Target& target, const RequestStyle& style, const Workload
                     .think_s = plan.think_s,
                     .seconds = plan.seconds,
                     .request_timeout_s = plan.request_timeout_s,
-                    .abandon = plan.abandon,
+                    .disconnect_fraction = plan.disconnect_fraction,
                     .seed = plan.seed,
                     .first_record = static_cast<std::int64_t>(run.records.size())},
                    hooks);

@@ -26,8 +26,8 @@ struct LoadPlan {
   // workload that follow on the counted ones, so that these are the same whatever the warm-up is.
   std::int64_t warmup = 0;
   double request_timeout_s = 6 * 3600.0;
-  double abandon = 0.0;    // share of the requests whose client leaves at a random token, [0, 1]
-  std::uint64_t seed = 0;  // of abandoning
+  double disconnect_fraction = 0.0;  // share of the requests whose client leaves at a random token, [0, 1]
+  std::uint64_t seed = 0;            // of who leaves when
 };
 
 // While it runs, for the terminal.

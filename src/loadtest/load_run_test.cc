@@ -269,13 +269,13 @@ TEST(LoadRun, LeavesAtARandomTokenWhereTheLoadWantsIt) {
     for (int i = 0; i < 8; ++i) answer += token("a");
     peer.write(answer + kEnd);
   }));
-  const LoadPlan plan{.sessions = 200, .users = 4, .abandon = 0.3, .seed = 5};
+  const LoadPlan plan{.sessions = 200, .users = 4, .disconnect_fraction = 0.3, .seed = 5};
   const auto left = [&] {
     std::vector<std::pair<std::int64_t, std::size_t>> out;
     for (const RequestRecord& record :
          run_load(target_of(server), kStyle, Sessions({{.text = "x", .output_tokens = 8}}), plan).records) {
-      EXPECT_TRUE(record.outcome == Outcome::kAbandoned || record.outcome == Outcome::kWhole) << record.error;
-      if (record.outcome == Outcome::kAbandoned) out.emplace_back(record.session, record.events.size());
+      EXPECT_TRUE(record.outcome == Outcome::kDisconnected || record.outcome == Outcome::kWhole) << record.error;
+      if (record.outcome == Outcome::kDisconnected) out.emplace_back(record.session, record.events.size());
     }
     std::ranges::sort(out);
     return out;

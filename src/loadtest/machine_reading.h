@@ -17,7 +17,7 @@ struct MachineReading {
   struct Ticks {
     std::int64_t all = 0;    // of all processors, idle too
     std::int64_t busy = 0;   // of this machine's own work: neither idle, waiting for disks, nor stolen
-    std::int64_t steal = 0;  // the hypervisor ran somebody else
+    std::int64_t steal = 0;  // the hypervisor ran another machine
   };
   std::optional<Ticks> ticks;
   std::map<std::int64_t, std::int64_t> processes;  // process id -> its ticks, all threads; those that could be read

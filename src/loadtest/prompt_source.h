@@ -14,8 +14,8 @@ class PromptSource {
  public:
   explicit PromptSource(const WorkloadOptions& options) : seed_(options.seed), vocabulary_(options.vocabulary) {}
 
-  // Appends `tokens` tokens to what the turn says. The same `stream` gives the same tokens, whoever asks: prompts that
-  // begin with equal streams share a prefix.
+  // Appends `tokens` tokens to what the turn says. The same `stream` gives the same tokens for every caller: prompts
+  // that begin with equal streams share a prefix.
   void append(Turn& turn, std::int64_t tokens, std::uint64_t stream) const;
 
  private:
@@ -23,7 +23,7 @@ class PromptSource {
   std::int64_t vocabulary_;
 };
 
-// Streams of PromptSource are told apart by what they are for.
+// Streams of PromptSource are named by what they are for.
 enum class Purpose : std::uint64_t { kOwn = 1, kPrefix = 2, kBranch = 3, kBlock = 4, kDocument = 5 };
 inline std::uint64_t stream_of(Purpose purpose, std::uint64_t index) noexcept {
   return static_cast<std::uint64_t>(purpose) << 56 | (index & ((std::uint64_t{1} << 56) - 1));

@@ -11,7 +11,7 @@
 
 namespace millrace::loadtest {
 
-// One line of a trace: when somebody asked how much of a service, without what was said.
+// One line of a trace: when a service was asked, and for how much, without what was said.
 struct RecordedRequest {
   double at_s = 0.0;  // from the first of the trace
   std::int64_t input_tokens = 1, output_tokens = 1;

@@ -5,11 +5,11 @@ namespace millrace::loadtest {
 std::string_view to_string(Outcome outcome) noexcept {
   switch (outcome) {
     case Outcome::kWhole: return "whole";
-    case Outcome::kRejected: return "refused";
+    case Outcome::kRejected: return "rejected";
     case Outcome::kFailed: return "failed";
     case Outcome::kCut: return "cut";
     case Outcome::kTimeout: return "timeout";
-    case Outcome::kAbandoned: return "abandoned";
+    case Outcome::kDisconnected: return "disconnected";
     case Outcome::kStopped: return "stopped";
   }
   return "";

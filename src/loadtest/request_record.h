@@ -9,13 +9,13 @@ namespace millrace::loadtest {
 
 // How a request came to its end.
 enum class Outcome {
-  kWhole,      // status 200 and the stream's own end
-  kRejected,   // another status
-  kFailed,     // an error inside the stream
-  kCut,        // the connection ended first, or could not be had
-  kTimeout,    // longer than allowed
-  kAbandoned,  // we left, as the load wants it
-  kStopped,    // the run was stopped before its end
+  kWhole,         // status 200 and the stream's own end
+  kRejected,      // another status
+  kFailed,        // an error inside the stream
+  kCut,           // the connection ended first, or could not be had
+  kTimeout,       // longer than allowed
+  kDisconnected,  // we left, as the load wants it
+  kStopped,       // the run was stopped before its end
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
@@ -36,7 +36,7 @@ struct RequestRecord {
   std::vector<double> events;
 
   std::int64_t asked_tokens = 0;  // max_tokens
-  // Of the reply's `usage`, or -1 where there is none; then output is counted in events.
+  // Counts of the reply's `usage`, or -1 where there is none; then output is counted in events.
   std::int64_t prompt_tokens = -1, cached_tokens = -1, completion_tokens = -1;
 
   Outcome outcome = Outcome::kCut;
@@ -50,7 +50,7 @@ struct RequestRecord {
   std::int64_t output_tokens() const noexcept {
     return completion_tokens >= 0 ? completion_tokens : static_cast<std::int64_t>(events.size());
   }
-  // Of good ones. latency = ttft + tpot * (output_tokens - 1).
+  // Latencies of good requests. latency = ttft + tpot * (output_tokens - 1).
   double ttft() const noexcept { return events.front() - due; }
   double latency() const noexcept { return events.back() - due; }
   double tpot() const noexcept {  // 0 where there is only one token

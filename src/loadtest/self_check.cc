@@ -38,7 +38,7 @@ class Times {
     first_ = std::min(first_, due);
     last_ = std::max(last_, events.back());
   }
-  std::vector<std::pair<std::string, double>> figures() const {
+  std::vector<std::pair<std::string, double>> values() const {
     std::vector<std::pair<std::string, double>> out;
     for (const auto& [name, values] :
          {std::pair{"TTFT", &ttft_}, {"TPOT", &tpot_}, {"ITL", &itl_}, {"latency", &latency_}}) {
@@ -51,7 +51,7 @@ class Times {
     out.emplace_back("output tokens", tokens_);
     return out;
   }
-  double throughput() const { return figures()[12].second; }
+  double throughput() const { return values()[12].second; }
 
  private:
   std::vector<double> ttft_, tpot_, itl_, latency_;
@@ -60,7 +60,7 @@ class Times {
 
 }  // namespace
 
-double CheckedFigure::error_percent() const noexcept {
+double CheckedMetric::error_percent() const noexcept {
   if (server == client) return 0.0;
   return server == 0.0 ? 100.0 : 100.0 * std::abs(client / server - 1.0);
 }
@@ -88,11 +88,11 @@ SelfCheck check_against(const LoadRun& run, std::span<const PacedStream> truth) 
       late.push_back(1e3 * (stream.written[k] - stream.arrived - stream.scripted[k]));
     }
   }
-  const auto planned = scripted.figures(), done = server.figures(), seen = client.figures();
+  const auto planned = scripted.values(), done = server.values(), seen = client.values();
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const std::string unit = i < 12 ? "ms" : i == 12 ? "1/s" : "";
-    check.figures.push_back({seen[i].first, unit, planned[i].second, done[i].second, seen[i].second});
-    check.worst_percent = std::max(check.worst_percent, check.figures.back().error_percent());
+    check.compared.push_back({seen[i].first, unit, planned[i].second, done[i].second, seen[i].second});
+    check.worst_percent = std::max(check.worst_percent, check.compared.back().error_percent());
   }
   check.events_s = client.throughput();
   check.send_lag_ms = metrics::distribution_of(lag);
@@ -103,7 +103,7 @@ SelfCheck check_against(const LoadRun& run, std::span<const PacedStream> truth) 
 }
 
 SelfCheck self_check(const Pace& pace, double ramp_s, const LoadHooks& hooks) {
-  const PacedServer server(pace);
+  const MockServer server(pace);
   const Target target = parse_target("url", server.url()).or_throw();
   LoadPlan plan{.sessions = pace.streams};
   plan.starts = schedule({.rate = static_cast<double>(pace.streams) / ramp_s, .seed = pace.seed}, pace.streams);

@@ -5,20 +5,20 @@
 #include <vector>
 
 #include "loadtest/load_run.h"
-#include "loadtest/paced_server.h"
+#include "loadtest/mock_server.h"
 #include "metrics/statistics.h"
 
 namespace millrace::loadtest {
 
 // What a client measured beside what its server did, and both beside what the server was told to do.
-struct CheckedFigure {
+struct CheckedMetric {
   std::string name, unit;
   double scripted = 0.0, server = 0.0, client = 0.0;
   double error_percent() const noexcept;  // of the client, against the server
 };
 
 struct SelfCheck {
-  std::vector<CheckedFigure> figures;
+  std::vector<CheckedMetric> compared;
   double worst_percent = 0.0;  // of them
   std::int64_t streams = 0, whole = 0, events = 0;
   double events_s = 0.0;

@@ -7,8 +7,8 @@
 namespace millrace::loadtest {
 namespace {
 
-const CheckedFigure& figure(const SelfCheck& check, std::string_view name) {
-  return *std::ranges::find(check.figures, name, &CheckedFigure::name);
+const CheckedMetric& figure(const SelfCheck& check, std::string_view name) {
+  return *std::ranges::find(check.compared, name, &CheckedMetric::name);
 }
 
 TEST(SelfCheck, ScriptsAreFixedBySeedAndStream) {

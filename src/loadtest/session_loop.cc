@@ -13,10 +13,10 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kStopCheck = 0.05, kProgress = 0.2;  // seconds between calls of the hooks
 // Bodies are made ahead only while nothing is due for so long.
 constexpr double kQuiet = 0.004, kGlance = 0.0001;
-constexpr std::uint64_t kAbandon = 0x6162616e646f6eull;  // apart from the numbers of workloads and arrivals
+constexpr std::uint64_t kDisconnect = 0x6162616e646f6eull;  // apart from the numbers of workloads and arrivals
 
 bool failed(const RequestRecord& record) {
-  return !record.good() && record.outcome != Outcome::kAbandoned && record.outcome != Outcome::kStopped;
+  return !record.good() && record.outcome != Outcome::kDisconnected && record.outcome != Outcome::kStopped;
 }
 
 }  // namespace
@@ -97,8 +97,8 @@ bool SessionLoop::begin_next(double now) {
 }
 
 std::int64_t SessionLoop::leave_after(const Live& live) const {
-  const std::uint64_t numbers = 2 * live.turn, seed = plan_.seed ^ kAbandon;
-  if (rng::uniform(seed, live.index, numbers) >= plan_.abandon) return 0;
+  const std::uint64_t numbers = 2 * live.turn, seed = plan_.seed ^ kDisconnect;
+  if (rng::uniform(seed, live.index, numbers) >= plan_.disconnect_fraction) return 0;
   const double share = rng::uniform(seed, live.index, numbers + 1);
   return 1 +
          static_cast<std::int64_t>(share * static_cast<double>(std::max<std::int64_t>(live.now().output_tokens, 1)));

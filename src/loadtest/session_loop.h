@@ -19,7 +19,7 @@ struct LoopPlan {
   std::uint64_t first = 0, sessions = 0;
   std::span<const double> starts;  // as LoadPlan has it; empty = closed loop
   std::int64_t users = 0;
-  double think_s = 0.0, seconds = 0.0, request_timeout_s = 0.0, abandon = 0.0;
+  double think_s = 0.0, seconds = 0.0, request_timeout_s = 0.0, disconnect_fraction = 0.0;
   std::uint64_t seed = 0;
   bool warmup = false;
   std::int64_t first_record = 0;  // index of the first request

@@ -26,7 +26,7 @@ struct Target {
 Result<Target> parse_target(std::string_view flag, std::string_view text);
 
 // Whether both name one socket, by what they say: the names of this machine's loopback are one host. Who listens behind
-// two names, or behind a proxy, nobody asks.
+// two names, or behind a proxy, it is not asked.
 bool same_server(const Target& a, const Target& b);
 
 }  // namespace millrace::loadtest

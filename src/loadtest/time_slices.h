@@ -13,7 +13,8 @@ namespace millrace::loadtest {
 // these are drawn with replacement (block bootstrap: Carlstein 1986, Kuensch 1989; in simulation: batch means).
 class TimeSlices {
  public:
-  // Of `seconds` > 0 from `start`; slices last twice `typical_s` or so, the usual time of a request: 10 to 60 of them.
+  // Cuts `seconds` > 0 from `start`; slices last twice `typical_s` or so, the usual time of a request: 10 to 60 of
+  // them.
   TimeSlices(double start, double seconds, double typical_s);
 
   void add(double time, double amount);  // what is outside counts in the first or last slice

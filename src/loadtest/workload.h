@@ -53,7 +53,7 @@ struct WorkloadOptions {
   std::string path;                 // of a data set or trace
   std::vector<std::string> models;  // adapters to mix
   double trace_speed = 1.0;         // 2 = twice as fast as recorded
-  // Ids are below; 0 = nobody knows, or the endpoint takes none: prompts are text.
+  // Ids are below; 0 = unknown, or the endpoint takes none: prompts are text.
   std::int64_t vocabulary = 0;
 };
 

@@ -29,7 +29,7 @@ class MetricsReading {
   // The buckets of a histogram, summed over the samples that carry those labels: counts by upper bound, cumulative.
   std::map<double, double> buckets(std::string_view histogram, const Labels& labels = {}) const;
   const std::map<std::string, std::vector<Sample>, std::less<>>& samples() const noexcept { return samples_; }
-  double taken_unix_seconds = 0.0;  // when it was read; whoever reads it says so
+  double taken_unix_seconds = 0.0;  // when it was read; set by the reader
 
  private:
   std::map<std::string, std::vector<Sample>, std::less<>> samples_;  // by name

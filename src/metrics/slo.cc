@@ -11,11 +11,10 @@ namespace {
 
 struct Part {
   std::string_view name, label;
-  double Objective::* ms;
+  double Slo::* ms;
 };
-constexpr Part kParts[] = {{"ttft", "ttft", &Objective::ttft_ms},
-                           {"tpot", "tpot", &Objective::tpot_ms},
-                           {"e2el", "latency", &Objective::latency_ms}};
+constexpr Part kParts[] = {
+    {"ttft", "ttft", &Slo::ttft_ms}, {"tpot", "tpot", &Slo::tpot_ms}, {"e2el", "latency", &Slo::latency_ms}};
 
 // Cuts off what stands before the next mark; the mark is dropped.
 std::string_view cut(std::string_view& rest, char mark) {
@@ -26,7 +25,7 @@ std::string_view cut(std::string_view& rest, char mark) {
 }
 
 // One "ttft:1000" into the objective.
-Result<void> add(std::string_view flag, std::string_view pair, Objective& objective) {
+Result<void> add(std::string_view flag, std::string_view pair, Slo& objective) {
   std::string_view value = pair;
   const std::string_view name = cut(value, ':');
   double ms = 0.0;
@@ -47,12 +46,12 @@ Result<void> add(std::string_view flag, std::string_view pair, Objective& object
 
 }  // namespace
 
-bool Objective::met(double ttft, double tpot, double latency) const noexcept {
+bool Slo::met(double ttft, double tpot, double latency) const noexcept {
   const auto within = [](double ms, double limit) { return limit == 0.0 || ms <= limit; };
   return within(ttft, ttft_ms) && within(tpot, tpot_ms) && within(latency, latency_ms);
 }
 
-std::string Objective::str() const {
+std::string Slo::str() const {
   std::string out;
   for (const Part& part : kParts) {
     const double ms = this->*part.ms;
@@ -61,9 +60,9 @@ std::string Objective::str() const {
   return out.empty() ? "any" : out;
 }
 
-Result<std::vector<Objective>> parse_objectives(std::string_view flag, std::span<const std::string> words) {
-  std::vector<Objective> objectives;
-  Objective current;
+Result<std::vector<Slo>> parse_slos(std::string_view flag, std::span<const std::string> words) {
+  std::vector<Slo> objectives;
+  Slo current;
   bool begun = false;
   for (const std::string& word : words) {
     if (word == "/" && begun) {

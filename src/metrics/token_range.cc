@@ -40,7 +40,7 @@ Result<TokenRange> parse_token_range(std::string_view flag, std::string_view tex
   return TokenRange{*min, *max, long_tail};
 }
 
-std::int64_t draw(const TokenRange& range, std::uint64_t seed, std::uint64_t index, std::uint64_t stream) {
+std::int64_t sample(const TokenRange& range, std::uint64_t seed, std::uint64_t index, std::uint64_t stream) {
   if (range.long_tail) {
     const double low = std::log(static_cast<double>(range.min)), high = std::log(static_cast<double>(range.max) + 1.0);
     const double drawn = std::exp(low + (high - low) * rng::uniform(seed, index, stream));

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
 Result<TokenRange> parse_token_range(std::string_view flag, std::string_view text);
 
 // The number of `range` that request `index` of the workload `seed` gets. Depends on nothing else: request 7 is the
-// same request however many there are. `stream` tells apart the numbers one request needs.
-std::int64_t draw(const TokenRange& range, std::uint64_t seed, std::uint64_t index, std::uint64_t stream);
+// same request however many there are. `stream` separates the numbers that one request needs.
+std::int64_t sample(const TokenRange& range, std::uint64_t seed, std::uint64_t index, std::uint64_t stream);
 
 }  // namespace millrace::metrics

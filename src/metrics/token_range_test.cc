@@ -29,7 +29,7 @@ TEST(Workload, ALongTailStaysWithinItsRangeAndDoublesAreAlike) {
   const TokenRange range = *parse_token_range("output-tokens", "8-511:long");
   std::array<int, 6> octaves{};
   for (std::uint64_t i = 0; i < 6000; ++i) {
-    const std::int64_t n = draw(range, 3, i, 0);
+    const std::int64_t n = sample(range, 3, i, 0);
     ASSERT_GE(n, 8);
     ASSERT_LE(n, 511);
     ++octaves[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(n))) - 4];
@@ -39,7 +39,7 @@ TEST(Workload, ALongTailStaysWithinItsRangeAndDoublesAreAlike) {
 
 TEST(Workload, DrawsEveryNumberOfTheRangeAndNoOther) {
   std::set<std::int64_t> seen;
-  for (std::uint64_t i = 0; i < 500; ++i) seen.insert(draw({5, 9}, 1, i, 0));
+  for (std::uint64_t i = 0; i < 500; ++i) seen.insert(sample({5, 9}, 1, i, 0));
   EXPECT_EQ(seen, (std::set<std::int64_t>{5, 6, 7, 8, 9}));
 }
 

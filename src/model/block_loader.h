@@ -38,7 +38,7 @@ class BlockLoader {
     Product up, down;
   };
   Chain chain(std::span<const BlockWeight> up, const BlockWeight& down);
-  // Of no weights where the pattern is empty.
+  // A norm; without weights where the pattern is empty.
   NormWeights norm(const std::string& pattern);
   backend::DeviceVector vector(const std::string& pattern, std::int64_t n);
 

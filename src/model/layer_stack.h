@@ -31,7 +31,7 @@ class LayerStack {
 
   std::vector<backend::Linear*> linears() const;  // in the order in which they run
   std::size_t weight_bytes_per_token() const noexcept;
-  // Of the largest matrix of the first layer's last block, the first one of equals: format and kernel, for people.
+  // Format and kernel of the largest matrix of the first layer's last block, for people.
   std::string description() const;
 
  private:

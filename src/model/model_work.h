@@ -22,7 +22,7 @@ class ModelWork {
   // Bytes of keys and values that computing tokens [first, last) one by one reads: all that came before and the token
   // itself, or the layer's window of them.
   double kv_bytes(std::int64_t first, std::int64_t last, double kv_bytes_per_token) const;
-  // Of each layer that keeps keys and values, in order.
+  // What a step reads of each layer that keeps keys and values, in order.
   struct Reads {
     std::int64_t window = 0;          // tokens it looks back, 0 = all
     double operations_per_key = 0.0;  // for one query and one key

@@ -21,15 +21,15 @@ std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backe
   input.logit_rows = {n - 1};
 
   const std::vector<backend::Linear*> linears = model.linears();
-  for (backend::Linear* linear : linears) linear->start_census();
+  for (backend::Linear* linear : linears) linear->start_rounding_statistics();
   model.forward(input, store);
   std::vector<std::string> out;
   for (backend::Linear* linear : linears) {
-    for (backend::RoundingCensus& census : linear->take_census()) {
+    for (backend::RoundingStatistics& statistics : linear->take_rounding_statistics()) {
       const double share =
-          static_cast<double>(census.moved) / static_cast<double>(std::max<std::int64_t>(1, census.outputs));
-      log::debug("{}: int8 activations move {:.1f} % of its outputs", census.weight, 100.0 * share);
-      if (share > kMaxMoved) out.push_back(std::move(census.weight));
+          static_cast<double>(statistics.moved) / static_cast<double>(std::max<std::int64_t>(1, statistics.outputs));
+      log::debug("{}: int8 activations move {:.1f} % of its outputs", statistics.weight, 100.0 * share);
+      if (share > kMaxMoved) out.push_back(std::move(statistics.weight));
     }
   }
   return out;

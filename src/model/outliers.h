@@ -17,7 +17,7 @@ namespace millrace::model {
 std::vector<std::string> find_outlier_weights(Transformer& model, backend::Backend& backend,
                                               std::span<const std::int32_t> tokens);
 
-// Of a weight's outputs this share may be moved noticeably by the rounding of its activations.
+// The share of a weight's outputs that may be changed noticeably by the rounding of its activations.
 inline constexpr double kMaxMoved = 0.25;
 
 }  // namespace millrace::model

@@ -57,10 +57,10 @@ TEST(Outliers, ASecondTermForFewWeightsBringsTheRealModelNearerToFloat) {
   const std::vector<std::string> found =
       find_outlier_weights(plain.transformer(), plain.backend(), text_tokens(tokenizer, 5000, 64));
   EXPECT_EQ(divergence(plain), of_plain);  // looking changes nothing
-  plain.transformer().set_two_terms(found);
+  plain.transformer().set_int8x2(found);
   const double of_found = divergence(plain);
-  TestRunner two_terms(path, {.precision = MatmulPrecision::kInt8x2});
-  const double of_all = divergence(two_terms);
+  TestRunner int8x2(path, {.precision = MatmulPrecision::kInt8x2});
+  const double of_all = divergence(int8x2);
   TestRunner bf16(path, {.precision = MatmulPrecision::kBf16});
   std::printf("  int8 %.2e nats, two terms in %zu weights %.2e, in all %.2e; bf16 %.2e\n", of_plain, found.size(),
               of_found, of_all, divergence(bf16));

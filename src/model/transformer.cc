@@ -122,17 +122,17 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
     backend_.gather(*positions_, w.positions, true, w.layer.residual);
   }
   const auto run_layer = [&](std::int64_t index) {
-    if (input.tap != nullptr) input.tap->pass(index, w.layer.residual);
+    if (input.hook != nullptr) input.hook->pass(index, w.layer.residual);
     layers_->run(backend_, index, w.layer, store);
   };
   for (const std::int64_t index : input.layers) run_layer(index);
   for (std::int64_t i = 0; input.layers.empty() && i < layers_->size(); ++i) run_layer(i);
-  if (input.tap != nullptr) input.tap->pass(layers_->size(), w.layer.residual);
+  if (input.hook != nullptr) input.hook->pass(layers_->size(), w.layer.residual);
   const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
   if (!input.logit_rows.empty()) logits(input.logit_rows, of_rows);
   backend_.synchronize();
   if (input.sink != nullptr) feed(input);
-  if (input.tap != nullptr) input.tap->computed(input);
+  if (input.hook != nullptr) input.hook->computed(input);
   w.logits = backend_.host_view(of_rows);
   return w.logits.view();
 }
@@ -174,9 +174,9 @@ std::vector<backend::Linear*> Transformer::linears() const {
   return out;
 }
 
-void Transformer::set_two_terms(std::span<const std::string> weights) {
+void Transformer::set_int8x2(std::span<const std::string> weights) {
   for (backend::Linear* linear : linears()) {
-    for (const std::string& weight : weights) linear->set_two_terms(weight);
+    for (const std::string& weight : weights) linear->set_int8x2(weight);
   }
 }
 

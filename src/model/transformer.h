@@ -41,7 +41,7 @@ class Transformer {
   // Has memory for steps of so many rows, and of so many with logits, so that they need not allocate any. Returns the
   // bytes. Throws LoadError (kResourceExhausted).
   std::size_t reserve(std::int64_t rows, std::int64_t logit_rows);
-  // Runs the step, writing keys and values into the store's pages, and gives the sink its rows and the tap its states.
+  // Runs the step, writing keys and values into the store's pages, and gives the sink its rows and the hook its states.
   // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) where there is
   // no memory for so many rows; a smaller step may go well after that.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
@@ -53,7 +53,7 @@ class Transformer {
 
   // Every weight that is multiplied with.
   std::vector<backend::Linear*> linears() const;
-  void set_two_terms(std::span<const std::string> weights);  // see backend::Linear
+  void set_int8x2(std::span<const std::string> weights);  // see backend::Linear
 
   // Bytes of weights read for each token decoded (everything but the embedding table, unless the head is tied to it).
   std::size_t weight_bytes_per_token() const noexcept;

@@ -13,7 +13,7 @@
 namespace millrace::model {
 
 // Finds the weights a spec asks for in a checkpoint, checks their shapes, and keeps account of what was used: a weight
-// that nobody asked for is an error, as it means the model is not what we take it for. All functions throw LoadError
+// that was not asked for is an error, as it means the model is not what we take it for. All functions throw LoadError
 // naming the tensor.
 class WeightLoader {
  public:

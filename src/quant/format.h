@@ -36,7 +36,7 @@ struct AffineForm {
   // Fills what the form has; the rest stays as it was.
   void (*decompose)(const std::byte* block, AffineBlock& out) noexcept = nullptr;
 
-  // Of values [s * scale_group, ...) of the block.
+  // The scale of values [s * scale_group, ...) of the block.
   float scale(const AffineBlock& block, int s) const noexcept {
     return scales == Scales::kHalf ? f16_to_f32(block.scale)
                                    : f16_to_f32(block.scale) * static_cast<float>(block.sub_scales[s]);

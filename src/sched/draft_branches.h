@@ -8,9 +8,9 @@
 
 namespace millrace::sched {
 
-// A further chain of guesses for a sequence, and how much of it is worth computing.
+// A further branch of a sequence's draft tree, and how much of it is worth verifying.
 struct BranchOffer {
-  double reached = 0.0;                // probability that the main chain is right as far as both are alike; [0, 1]
+  double reached = 0.0;                // probability that the main branch is accepted as far as both are alike; [0, 1]
   std::span<const double> acceptance;  // of its own tokens: that token j is right if those before it are; [0, 1]
   std::int64_t shared = 0;             // tokens alike, which it computes once more
   std::int64_t position = 0;           // of the sequence's last token, which it computes once more too

@@ -25,7 +25,7 @@ class FairShare : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(FairShare, NoTenantIsAheadByMoreThanItsRequestsInFlight) {
   const std::int64_t places = GetParam();
-  // F1, which lets nobody be overtaken for ever under any policy, would let large requests in before their turn.
+  // F1, which lets nobody be bypassed for ever under any policy, would let large requests in before their turn.
   World world({.scheduling = {.max_batched_tokens = 64, .max_sequences = places, .max_bypassed = 1 << 30},
                .policy = "fair",
                .options = {.tenant_weights = {{2, 2.0}}},

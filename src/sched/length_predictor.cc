@@ -30,7 +30,7 @@ class Recent {
 
 struct Tenant {
   std::uint32_t id = 0;
-  std::uint64_t last_used = 0;  // 0: nobody's
+  std::uint64_t last_used = 0;  // 0: unused
   Recent<kTenantLengths> lengths;
 };
 

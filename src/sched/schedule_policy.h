@@ -28,7 +28,7 @@ struct PolicyView {
   std::int64_t running = 0, waiting = 0;
 };
 
-// Who is served first of a step's token budget; among equals the rank decides.
+// Which rows get a step's token budget first; among equals the rank decides.
 enum class StepOrder { kAsRanked, kDecodesFirst, kPromptsFirst };
 
 // What a policy is told at start. Each reads what it knows.

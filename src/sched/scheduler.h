@@ -39,10 +39,10 @@ class Scheduler {
   // The queues become what the plan says, and `scheduled` and in_flight of its rows grow; the caller has done the
   // pages.
   void launched(const StepPlan& plan, const PolicyView& view);
-  // The rows' tokens are computed: computed grows. (The caller appends drawn tokens afterwards, and takes drafted ones
-  // that were wrong off computed and scheduled.)
+  // The rows' tokens are computed: computed grows. (The caller appends sampled tokens afterwards, and takes drafted
+  // ones that were wrong off computed and scheduled.)
   void committed(const StepPlan& plan, const PolicyView& view);
-  // One more token of a row was drawn, as drafted: policies count what a sequence got, not what was guessed for it.
+  // One more token of a row was sampled, as drafted: policies count what a sequence got, not what was drafted for it.
   void accepted(Sequence& sequence, const PolicyView& view);
   // The sequence leaves; it must have in_flight == 0.
   void remove(Sequence& sequence);

@@ -5,8 +5,8 @@
 namespace millrace::sched {
 
 // When requests may join: at any step (ORCA, OSDI 22); or only when the batch before has ended. Then the next one
-// starts when it is full, or, so that nobody waits for ever, batch_wait_ms after its first request came (dynamic) or
-// its last (static).
+// starts when it is full, or, so that no request waits for ever, batch_wait_ms after its first request came (dynamic)
+// or its last (static).
 enum class BatchingMode { kContinuous, kDynamic, kStatic };
 
 // Limits of a step.
@@ -17,7 +17,7 @@ struct Config {
   double tpot_target_ms = 0.0;  // the budget shrinks so that a step with decoding rows takes no longer; 0 = off
   BatchingMode batching = BatchingMode::kContinuous;
   double batch_wait_ms = 50.0;       // dynamic and static: how long a batch waits to become full
-  std::int32_t max_bypassed = 64;    // then nobody may pass a waiting sequence any more
+  std::int32_t max_bypassed = 64;    // then no sequence may pass a waiting one any more
   std::int32_t max_preemptions = 4;  // then a sequence is not preempted again while there is another
 };
 

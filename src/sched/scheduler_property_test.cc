@@ -215,7 +215,7 @@ class Invariants {
 
 // That the runs meet what they are to test.
 struct Coverage {
-  std::int64_t steps = 0, preempted = 0, swapped_back = 0, rejected = 0, overtaken_to_the_limit = 0, two_in_flight = 0;
+  std::int64_t steps = 0, preempted = 0, swapped_back = 0, rejected = 0, bypassed_to_the_limit = 0, two_in_flight = 0;
 };
 
 class RandomRun {
@@ -263,7 +263,7 @@ class RandomRun {
     for (const Admission& admission : plan.admitted) {
       coverage_.swapped_back += admission.sequence->swapped ? 1 : 0;
       const bool limit = admission.sequence->bypassed == world_.config().scheduling.max_bypassed;
-      coverage_.overtaken_to_the_limit += limit ? 1 : 0;
+      coverage_.bypassed_to_the_limit += limit ? 1 : 0;
     }
   }
   static bool checks_trace(int step) { return step % 7 == 0; }
@@ -311,7 +311,7 @@ TEST(SchedulerProperties, HoldUnderEveryPolicyAndModeForThousandsOfSeeds) {
   EXPECT_GT(coverage.preempted, kSeeds / 2);
   EXPECT_GT(coverage.swapped_back, kSeeds / 10);
   EXPECT_GT(coverage.rejected, kSeeds / 20);
-  EXPECT_GT(coverage.overtaken_to_the_limit, kSeeds / 10);
+  EXPECT_GT(coverage.bypassed_to_the_limit, kSeeds / 10);
   EXPECT_GT(coverage.two_in_flight, kSeeds);
 }
 

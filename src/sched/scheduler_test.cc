@@ -279,57 +279,57 @@ TEST(Scheduler, ABatchBeginsTogetherThoughItsPromptsDoNotFitInOneStep) {
 }
 
 TEST(Scheduler, AnIdleEngineServesTheOneThatHasThePages) {
-  // What a session was lent keeps the head from fitting.
+  // What a session was leased keeps the head from fitting.
   World world({.pages = 8});
-  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
-  world.cache().reserve(lent.blocks, 0, 96);
-  lent.computed = lent.scheduled = 96;
-  world.scheduler().remove(lent);
+  Sequence& leased = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  world.cache().reserve(leased.blocks, 0, 96);
+  leased.computed = leased.scheduled = 96;
+  world.scheduler().remove(leased);
   Sequence& head = world.submit({.id = 1, .prompt = 40, .answer = 4});
   world.scheduler().remove(head);
   head.arrival = TimePoint{};
-  lent.arrival = TimePoint{} + std::chrono::milliseconds(1);
+  leased.arrival = TimePoint{} + std::chrono::milliseconds(1);
   world.scheduler().add(head, world.view());
-  world.scheduler().add(lent, world.view());
+  world.scheduler().add(leased, world.view());
   EXPECT_EQ(to_text(world.step()), "2:4 +2");
 }
 
-TEST(Scheduler, TakesBackLentPagesRatherThanStandStill) {
+TEST(Scheduler, TakesBackLeasedPagesRatherThanStandStill) {
   World world({.pages = 8});
-  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
-  lent.paused = true;
-  world.cache().reserve(lent.blocks, 0, 96);
+  Sequence& leased = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  leased.paused = true;
+  world.cache().reserve(leased.blocks, 0, 96);
   world.submit({.id = 1, .prompt = 40, .answer = 4});
   EXPECT_EQ(to_text(world.step()), "-2");
   EXPECT_EQ(to_text(world.step()), "1:40 +1");
 }
 
 // Sessions forked from one: no page is anybody's alone.
-TEST(Scheduler, TakesBackPagesThatSeveralWereLentTogether) {
+TEST(Scheduler, TakesBackPagesThatSeveralLeaseTogether) {
   World world({.pages = 8});
-  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  Sequence& leased = world.submit({.id = 2, .prompt = 100, .answer = 4});
   Sequence& fork = world.submit({.id = 3, .prompt = 100, .answer = 4});
-  lent.paused = fork.paused = true;
-  world.cache().reserve(lent.blocks, 0, 96);
-  fork.blocks.share(lent.blocks.blocks());
+  leased.paused = fork.paused = true;
+  world.cache().reserve(leased.blocks, 0, 96);
+  fork.blocks.share(leased.blocks.blocks());
   world.submit({.id = 1, .prompt = 40, .answer = 4});
   EXPECT_EQ(to_text(world.step()), "-3 -2");
   EXPECT_EQ(to_text(world.step()), "1:40 +1");
 }
 
-TEST(Scheduler, ARunningOneGetsThePagesThatSeveralWereLentTogether) {
+TEST(Scheduler, ARunningOneGetsThePagesThatSeveralLeaseTogether) {
   World world({.pages = 8});
   world.submit({.id = 1, .prompt = 32, .answer = 4});
   EXPECT_EQ(to_text(world.step()), "1:32 +1");
-  Sequence& lent = world.submit({.id = 2, .prompt = 100, .answer = 4});
+  Sequence& leased = world.submit({.id = 2, .prompt = 100, .answer = 4});
   Sequence& fork = world.submit({.id = 3, .prompt = 100, .answer = 4});
-  world.cache().reserve(lent.blocks, 0, 96);
-  fork.blocks.share(lent.blocks.blocks());
-  lent.computed = lent.scheduled = fork.computed = fork.scheduled = 96;
+  world.cache().reserve(leased.blocks, 0, 96);
+  fork.blocks.share(leased.blocks.blocks());
+  leased.computed = leased.scheduled = fork.computed = fork.scheduled = 96;
   EXPECT_EQ(to_text(world.step()), "1:1 -3 -2");
 }
 
-// A decoding sequence of 16 tokens in pages of 16, with guesses.
+// A decoding sequence of 16 tokens in pages of 16, with draft tokens.
 Sequence& drafted(World& world) {
   Sequence& sequence = world.submit({.id = 1, .prompt = 15, .answer = 12});
   while (sequence.output_tokens() == 0) world.step();

@@ -18,7 +18,7 @@ namespace millrace::sched {
 
 using SequenceId = std::uint64_t;
 
-// Where a sequence is. Waiting ones hold pages only if a session lent them some; a swapped one's are in host memory.
+// Where a sequence is. Waiting ones hold pages only if a session leased them some; a swapped one's are in host memory.
 enum class SequenceState { kWaiting, kRunning, kFinished };
 
 // What scheduling needs to know of a request in flight. Sampling, text and the client's side live with their owners, by
@@ -28,10 +28,10 @@ struct Sequence {
 
   SequenceId id = 0;
   std::vector<std::int32_t> tokens;  // prompt, then answer
-  // Guessed to follow on `tokens` (speculation). Computed together with its last token where a step has room, and kept
-  // if they prove right.
+  // Draft tokens that may follow on `tokens` (speculation). Computed together with its last token where a step has
+  // room, and kept if they prove right.
   std::vector<std::int32_t> drafts;
-  // Further chains, each an alternative to `drafts` from its first token on. A step with room for all drafts computes
+  // Further branches, each an alternative to `drafts` from its first token on. A step with room for all drafts computes
   // the first so many of them too, each on its own after the last token, over pages that end with the step.
   std::vector<std::vector<std::int32_t>> branches;
   std::int64_t prompt_tokens = 0;
@@ -41,7 +41,7 @@ struct Sequence {
   std::optional<kv::SwapTicket> swapped;  // holds the `computed` tokens, which stays, while preempted by swapping
   kv::PrefixScope scope;
   kv::Retention retention;
-  // Of its tokens, those that it need not compute itself if somebody else has: the others' rows are wanted.
+  // How many of its tokens it need not compute itself if another has: the others' rows are wanted.
   std::int64_t shareable_tokens = std::numeric_limits<std::int64_t>::max();
   // What may be looked up of it: all but the last token, whose logits are wanted, and no more than that.
   std::span<const std::int32_t> lookup() const noexcept {
@@ -61,7 +61,7 @@ struct Sequence {
   // The scheduler's own.
   SequenceState state = SequenceState::kWaiting;
   bool paused = false;   // its reader is slow: takes part in no step, and is the first to lose its pages and its place
-  bool resting = false;  // has nothing to compute until others have: may be preempted although it is the oldest
+  bool blocked = false;  // has nothing to compute until others have: may be preempted although it is the oldest
   int in_flight = 0;     // steps launched and not committed that it takes part in
   std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
   std::int32_t preemptions = 0;
@@ -72,10 +72,12 @@ struct Sequence {
   std::uint32_t policy_slot = 0;    // the policy's: where it keeps what it remembers of this sequence
 
   std::int64_t length() const noexcept { return static_cast<std::int64_t>(tokens.size()); }
-  std::int64_t remaining() const noexcept { return length() - scheduled; }  // to compute before the next token is drawn
+  std::int64_t remaining() const noexcept {
+    return length() - scheduled;
+  }  // to compute before the next token is sampled
   std::int64_t output_tokens() const noexcept { return length() - prompt_tokens; }
   bool decoding() const noexcept { return output_tokens() > 0 && remaining() == 1; }
-  // The most tokens that may be guessed: one more than those is drawn of them.
+  // The most tokens that may be drafted: one more than those is sampled of them.
   std::int64_t max_drafts() const noexcept { return std::max<std::int64_t>(0, max_total - length() - 1); }
 };
 

@@ -27,7 +27,7 @@ bool StepPlanner::may_start_batch() const {
   return milliseconds_between(since, input_->view.now) >= config_.batch_wait_ms;
 }
 
-// Tokens of prompts that this step can take, whoever's.
+// Tokens of prompts that this step can take, of all sequences.
 std::int64_t StepPlanner::prompt_room() const {
   const StepWork decodes = decode_work();
   std::int64_t room = config_.max_batched_tokens;
@@ -79,7 +79,7 @@ void StepPlanner::line_up_all() {
   std::sort(line_.begin(), line_.end(), goes_before);
 }
 
-// Those overtaken too often by arrival, then the others as the policy has them; null at the end.
+// Those bypassed too often by arrival, then the others as the policy has them; null at the end.
 Sequence* StepPlanner::next_in_line(Place& place) {
   const auto rejected = [&](const Sequence* sequence) {
     return std::any_of(plan_->rejected.begin(), plan_->rejected.end(),
@@ -106,7 +106,7 @@ Sequence* StepPlanner::next_in_line(Place& place) {
   }
 }
 
-// Whether nobody who arrived earlier and keeps waiting would be overtaken once too often.
+// Whether none that arrived earlier and keeps waiting would be bypassed once too often.
 bool StepPlanner::may_pass(const Sequence& sequence) const {
   const auto joined = static_cast<std::int32_t>(plan_->admitted.size());
   if (input_->waiting.max_bypassed() + joined < config_.max_bypassed) return true;
@@ -149,7 +149,7 @@ void StepPlanner::admit() {
 }
 
 // An idle engine serves whom it can, whatever the order: those that do not fit may be waiting for the pages that this
-// one was lent. If it can serve nobody, a waiting one loses what it was lent.
+// one was leased. If it can serve none, a waiting one loses what it was leased.
 void StepPlanner::admit_anyone() {
   line_up();
   Place place;
@@ -158,7 +158,7 @@ void StepPlanner::admit_anyone() {
     if (try_to_admit(place)) return;
     wanted = true;
   }
-  if (wanted) take_lent_pages();
+  if (wanted) take_leased_pages();
 }
 
 bool StepPlanner::try_to_admit(const Place& place) {
@@ -212,15 +212,16 @@ bool StepPlanner::fits(const Member& member, const PeakDemand& demand) {
   if (member.first_page + extra_pages(member, next) > free) return false;
   if (alone) return true;
   if (!estimated_) build_estimate();
-  const std::int64_t lent = static_cast<std::int64_t>(sequence.blocks.blocks().size());
-  return estimate_.peak_with(demand) <= (capacity_pages_ - match_.idle + lent) * cache_.block_tokens();
+  const std::int64_t leased = static_cast<std::int64_t>(sequence.blocks.blocks().size());
+  return estimate_.peak_with(demand) <= (capacity_pages_ - match_.idle + leased) * cache_.block_tokens();
 }
 
 // Preempts those whose readers are slow, then, where the policy preempts, the last of those in higher groups, until the
-// one that joins fits; nobody if it cannot be made to.
+// one that joins fits; none if it cannot be made to.
 bool StepPlanner::make_room(const Member& member, const PeakDemand& demand) {
   const Account before = account_;
-  // Where only slow readers run they lose their places however often they did: nobody would be served before they read.
+  // Where only slow readers run they lose their places however often they did: no other would be served before they
+  // read.
   const bool all_paused =
       std::ranges::none_of(members_, [](const Member& m) { return m.stays && !m.place.sequence->paused; });
   struct Round {
@@ -263,8 +264,8 @@ PeakDemand StepPlanner::demand_of(const Sequence& sequence, std::int64_t attache
           .remaining = std::max<std::int64_t>(0, expected - room)};
 }
 
-// Pages that a sequence found published count in nobody's demand and are not part of what the peak may reach: so each
-// counts once.
+// Pages that a sequence found published count in no sequence's demand and are not part of what the peak may reach: so
+// each counts once.
 void StepPlanner::build_estimate() {
   demands_.clear();
   capacity_pages_ = account_.available;

@@ -11,14 +11,14 @@
 namespace millrace::sched {
 
 // One row of a step: the next n_tokens >= 1 of a sequence. A prefill chunk, a decode token and drafted tokens to verify
-// differ only in n_tokens. The questions have the same answer from the plan until the drawn token is appended.
+// differ only in n_tokens. The questions have the same answer from the plan until the sampled token is appended.
 struct StepRow {
   Sequence* sequence = nullptr;
   std::int64_t n_tokens = 0;
   std::int64_t first = 0;    // position of the first of them
   std::size_t branches = 0;  // of the sequence's, the first so many: each takes the last token's row once more
   bool samples() const noexcept { return first + n_tokens >= sequence->length(); }  // its last token gets a successor
-  // And each of so many drafted ones behind that.
+  // How many of the row's tokens are draft tokens, each of which gets logits.
   std::int64_t drafted() const noexcept { return std::max<std::int64_t>(0, first + n_tokens - sequence->length()); }
   std::int64_t branch_tokens() const noexcept;  // rows that the branches take
   void add_to(StepWork& work) const noexcept;
@@ -37,7 +37,7 @@ struct Rejection {
 // What one step will do, in the order in which it must be done, also where it has no rows. Sequences are the engine's;
 // the plan only points. One refused is in no other list; the engine ends it and removes it.
 struct StepPlan {
-  std::vector<Sequence*> preempted;  // or waiting, with pages that a session lent it
+  std::vector<Sequence*> preempted;  // or waiting, with pages that a session leased it
   std::vector<Admission> admitted;
   std::vector<Rejection> rejected;
   std::vector<StepRow> rows;
@@ -45,7 +45,7 @@ struct StepPlan {
   void clear() noexcept;
 };
 
-// What StepCost goes by; before the drawn tokens are appended.
+// What StepCost goes by; before the sampled tokens are appended.
 StepWork work_of(const StepPlan& plan) noexcept;
 
 }  // namespace millrace::sched

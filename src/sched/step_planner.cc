@@ -59,7 +59,7 @@ void StepPlanner::gather() {
     if (sequence->paused) {
       paused_ones_ = true;
     } else {
-      if (oldest_ == nullptr && !sequence->resting) oldest_ = sequence;
+      if (oldest_ == nullptr && !sequence->blocked) oldest_ = sequence;
       member.chunk = longest_chunk(sequence->remaining());
     }
     if (member.chunk > 0) {
@@ -108,7 +108,7 @@ std::optional<std::size_t> StepPlanner::page_victim() const {
 }
 
 // A session's pages may be computed again; the last to arrive loses them first.
-bool StepPlanner::take_lent_pages() {
+bool StepPlanner::take_leased_pages() {
   const auto waiting = input_->waiting.by_arrival();
   for (std::size_t i = waiting.size(); i-- > 0;) {
     Sequence* sequence = waiting[i];
@@ -119,20 +119,20 @@ bool StepPlanner::take_lent_pages() {
     plan_->preempted.push_back(sequence);
     return true;
   }
-  return take_pages_lent_together();
+  return take_pages_leased_together();
 }
 
-// Sessions forked from one lend the same pages, of which nobody would free any alone.
-bool StepPlanner::take_pages_lent_together() {
+// Sessions forked from one lease the same pages, of which none would free any alone.
+bool StepPlanner::take_pages_leased_together() {
   const auto& taken = plan_->preempted;
-  std::vector<Sequence*> lenders;
+  std::vector<Sequence*> leases;
   for (Sequence* sequence : input_->waiting.by_arrival()) {
-    if (std::find(taken.begin(), taken.end(), sequence) == taken.end()) lenders.push_back(sequence);
+    if (std::find(taken.begin(), taken.end(), sequence) == taken.end()) leases.push_back(sequence);
   }
-  std::vector<std::int32_t> held(static_cast<std::size_t>(cache_.total_pages()));  // by page: lenders that hold it
+  std::vector<std::int32_t> held(static_cast<std::size_t>(cache_.total_pages()));  // by page: leases that hold it
   const auto count_held = [&] {
     std::fill(held.begin(), held.end(), 0);
-    for (const Sequence* sequence : lenders) {
+    for (const Sequence* sequence : leases) {
       for (const kv::BlockId page : sequence->blocks.blocks()) ++held[static_cast<std::size_t>(page)];
     }
   };
@@ -140,17 +140,17 @@ bool StepPlanner::take_pages_lent_together() {
     return held[static_cast<std::size_t>(page)] > 0 && cache_.holders(page) == held[static_cast<std::size_t>(page)];
   };
   count_held();
-  for (std::size_t i = lenders.size(); i-- > 0;) {
-    const auto pages = lenders[i]->blocks.blocks();
+  for (std::size_t i = leases.size(); i-- > 0;) {
+    const auto pages = leases[i]->blocks.blocks();
     const auto page = std::find_if(pages.begin(), pages.end(), only_theirs);
     if (page == pages.end()) continue;
-    std::erase_if(lenders, [wanted = *page](const Sequence* one) {
+    std::erase_if(leases, [wanted = *page](const Sequence* one) {
       const auto all = one->blocks.blocks();
       return std::find(all.begin(), all.end(), wanted) == all.end();
     });
     count_held();
     for (kv::BlockId one = 0; one < cache_.total_pages(); ++one) account_.available += only_theirs(one) ? 1 : 0;
-    plan_->preempted.insert(plan_->preempted.end(), lenders.rbegin(), lenders.rend());
+    plan_->preempted.insert(plan_->preempted.end(), leases.rbegin(), leases.rend());
     return true;
   }
   return false;
@@ -161,13 +161,13 @@ void StepPlanner::find_pages() {
     pages_short_ = true;
     const auto victim = page_victim();
     if (!victim) {
-      if (!take_lent_pages()) break;
+      if (!take_leased_pages()) break;
       continue;
     }
     take_out(members_[*victim]);
     plan_->preempted.push_back(members_[*victim].place.sequence);
   }
-  // Nobody else can be preempted now: the last ones have to wait for steps in flight; the oldest comes last of all.
+  // No other can be preempted now: the last ones have to wait for steps in flight; the oldest comes last of all.
   for (const bool all : {false, true}) {
     for (std::size_t i = members_.size(); i-- > 0 && account_.required > account_.available;) {
       Member& member = members_[i];

@@ -27,7 +27,7 @@ struct StepInput {
 
 // One step's plan. Pure: the same queues, pages and view give the same plan; what it keeps from call to call is memory.
 // Three stages: pages for what runs, at the cost of the last in line where they are short; admission of what waits; the
-// token budget, in the policy's order; what nobody else wants of it is for drafted tokens.
+// token budget, in the policy's order; what is left of it is for draft tokens.
 class StepPlanner {
  public:
   StepPlanner(const Config& config, const SchedulePolicy& policy, const kv::PagedCache& cache);
@@ -61,8 +61,8 @@ class StepPlanner {
   void gather();
   void find_pages();
   std::optional<std::size_t> page_victim() const;
-  bool take_lent_pages();
-  bool take_pages_lent_together();
+  bool take_leased_pages();
+  bool take_pages_leased_together();
   bool may_be_victim(const Member& member) const;
   std::int32_t gain(const Member& member) const;
   void take_out(Member& member);
@@ -102,7 +102,7 @@ class StepPlanner {
   const kv::PagedCache& cache_;
   std::int64_t slots_;
 
-  // Of the plan being made.
+  // State of the plan being made.
   const StepInput* input_ = nullptr;
   StepPlan* plan_ = nullptr;
   std::vector<Member> members_;  // in the policy's order; those admitted last until the budget is shared
@@ -115,7 +115,7 @@ class StepPlanner {
   bool limits_time_ = false, prompt_served_ = false;
 
   std::vector<Place> line_;         // the first of those waiting, or all, where ranks change
-  std::vector<Sequence*> overdue_;  // overtaken too often, by arrival
+  std::vector<Sequence*> overdue_;  // bypassed too often, by arrival
   std::size_t next_overdue_ = 0, next_place_ = 0;
   kv::PrefixMatch match_;  // of the one being tried
   PeakEstimate estimate_;

@@ -24,7 +24,7 @@ class WaitingQueue {
   bool ranks_stay() const noexcept { return ranks_stay_; }
   // Tokens that those waiting have still to compute.
   std::int64_t tokens() const noexcept { return tokens_; }
-  // Of the one that was overtaken most often.
+  // How often the sequence bypassed most often was bypassed.
   std::int32_t max_bypassed() const noexcept { return max_bypassed_; }
 
   void check_integrity() const;

@@ -19,7 +19,7 @@ Sha256Digest digest_of(std::string_view text) {
   return hash.finish();
 }
 
-// A tenant's own secret, so that nobody can ask whether somebody else's prefix is cached.
+// A tenant's own secret, so that no tenant can ask whether another's prefix is cached.
 std::string salt_of(std::uint64_t secret, std::string_view tenant) {
   std::string salt;
   for (const std::uint8_t byte : digest_of(fmt::format("millrace tenant {:016x} {}", secret, tenant))) {

@@ -44,9 +44,9 @@ class Access {
   Result<void> reload(std::string_view key_file);
   // Whether there were any at the start: a reload neither opens nor closes a server.
   bool has_keys() const noexcept { return has_keys_; }
-  // Who shows these keys: each must be known, and all of one tenant; they open what each of them opens. Without any
-  // keys configured everybody may do everything. Compares in constant time over all keys; 401, or 429 for a peer that
-  // keeps guessing.
+  // The caller that shows these keys: each must be known, and all of one tenant; they open what each of them opens.
+  // Without any keys configured everybody may do everything. Compares in constant time over all keys; 401, or 429 for a
+  // peer that keeps trying keys.
   Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
                         ApiError& rejection) const;
 

@@ -7,7 +7,7 @@ namespace millrace::server {
 
 enum class Scope : unsigned { kNone = 0, kInfer = 1, kAdmin = 2, kMetrics = 4 };
 
-// Who sent a request, as far as keys tell.
+// The sender of a request, as far as keys tell.
 struct Caller {
   std::string tenant = "default";
   std::uint32_t tenant_number = 0;  // for policies that share fairly

@@ -11,7 +11,7 @@
 
 namespace millrace::server {
 
-// As a client hears of an output that ended its request badly.
+// The API's error for an output that ended its request badly.
 ApiError error_of(const engine::Output& output);
 // What remains to be said where an engine says nothing any more.
 ApiError engine_failure();
@@ -42,7 +42,7 @@ class Collector {
   const std::optional<ApiError>& error() const noexcept { return error_; }
   AnswerFormat& format() noexcept { return *format_; }
 
-  // Those that are returned: all, or with best_of the n likeliest of each prompt, by mean logarithm.
+  // The answers that are returned: all, or with best_of the n likeliest of each prompt, by mean logarithm.
   std::vector<Answer> chosen() const;
   const std::vector<Answer>& answers() const noexcept { return answers_; }
 

@@ -103,7 +103,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     request.tpot_target_ms = fields.tpot_target_ms;
     request.expected_tokens = fields.expected_tokens;
     request.draft_tokens = fields.spec_tokens;
-    if (fields.spec_branches) request.draft_chains = static_cast<int>(*fields.spec_branches);
+    if (fields.spec_branches) request.draft_branches = static_cast<int>(*fields.spec_branches);
     task.requests.push_back(std::move(request));
   }
   return {};

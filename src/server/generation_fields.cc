@@ -266,7 +266,7 @@ void add_serving_fields(GenerationSchema& schema) {
           "spec_tokens", [](Fields& f) -> auto& { return f.spec_tokens; }, 0, draft::kMaxTokens,
           "Max draft tokens a step, where the server speculates; 0 = no speculation for this request")
       .integer(
-          "spec_branches", [](Fields& f) -> auto& { return f.spec_branches; }, 1, draft::kMaxChains,
+          "spec_branches", [](Fields& f) -> auto& { return f.spec_branches; }, 1, draft::kMaxBranches,
           "Max branches of the draft tree; at most the server's --spec-branches")
       .boolean(
           "timings", [](Fields& f) -> auto& { return f.timings; },

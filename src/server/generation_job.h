@@ -18,7 +18,7 @@ struct Job {
   http::Request request;
   Caller caller;
   http::Wake wake;
-  const Alarm::Listed listed;  // when the server gives up
+  const FailureSignal::Listed listed;  // when the server gives up
   std::string request_id;
   std::atomic<bool> abandoned = false;  // the client has left
   std::int64_t tokens_used = 0;

@@ -54,7 +54,7 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
       drafting_bytes(parts.drafting_bytes),
       kv_capacity(parts.engine->kv_capacity_tokens()),
       created(unix_time()),
-      foundation_(std::move(parts.foundation)),
+      resources_(std::move(parts.resources)),
       engine(std::move(parts.engine), env) {}
 
 }  // namespace millrace::server

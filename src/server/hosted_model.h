@@ -12,7 +12,7 @@ namespace millrace::server {
 
 // A model as the application loads it, before requests come.
 struct ModelParts {
-  std::shared_ptr<void> foundation;  // what the engine stands on: weights, backend, archive
+  std::shared_ptr<void> resources;  // what the engine stands on: weights, backend, disk tier
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const chat::ChatFormat> chat;          // null: the model has no template
@@ -28,7 +28,7 @@ struct ModelParts {
 // Formats by name; "auto": what the chat template says, "none": none. kInvalidArgument for other names.
 Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts);
 
-// A model that answers. Whoever holds one keeps it alive.
+// A model that answers. Its holders keep it alive.
 class HostedModel final : public ModelProfile {
  public:
   HostedModel(std::string model_name, ModelParts model_parts, Env& env);
@@ -41,7 +41,7 @@ class HostedModel final : public ModelProfile {
   std::int64_t memory_bytes() const noexcept { return weight_bytes + kv_bytes + drafting_bytes; }
 
  private:
-  std::shared_ptr<void> foundation_;
+  std::shared_ptr<void> resources_;
 
  public:
   engine::EngineThread engine;  // last: it stands on all the rest

@@ -119,7 +119,7 @@ ModelStatus ModelHost::first() const {
 }
 
 // Models to let go, the one used longest ago first: those idle for too long, and as many as `needed` bytes take under
-// the cap. Held by nobody else, so that destroying them interrupts nothing.
+// the cap. Held nowhere else, so that destroying them interrupts nothing.
 std::vector<std::shared_ptr<HostedModel>> ModelHost::take_idle(std::uint64_t needed, const Slot* keep) {
   std::vector<Slot*> idle;
   std::uint64_t used = needed;

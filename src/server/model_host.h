@@ -19,12 +19,12 @@ struct ModelEntry {
   std::string name;
   std::vector<std::string> aliases;  // further names that requests may use
   std::function<ModelParts(const std::function<void(double share)>& progress)> load;
-  // Of memory, as far as known before loading; asked on the host's thread. Empty: unknown.
+  // Bytes of memory that it will take, as far as known before loading; asked on the host's thread. Empty: unknown.
   std::function<std::uint64_t()> expected_bytes;
 };
 
 struct HostConfig {
-  double idle_seconds = 0.0;     // unload what nobody asked for so long; 0 = never
+  double idle_seconds = 0.0;     // unload what was not asked for so long; 0 = never
   std::uint64_t memory_cap = 0;  // bytes of all models together; idle ones go to make room; 0 = no cap
   bool load_at_start = true;     // the first entry
 };

@@ -20,7 +20,7 @@ struct ModelProfile {
   const std::string name;
   const std::shared_ptr<const text::Tokenizer> tokenizer;
   const std::shared_ptr<const chat::ChatFormat> chat;  // null: the model has no template
-  // How it writes calls and reasoning: null where nobody shall look for any. See choose_formats().
+  // How it writes calls and reasoning: null where they are not looked for. See choose_formats().
   const chat::tools::ToolFormat* const tool_format = nullptr;
   const chat::reasoning::ReasoningFormat* const reasoning_format = nullptr;
   const checkpoint::GenerationDefaults generation;

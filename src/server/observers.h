@@ -34,7 +34,7 @@ class Observers {
   // One that no model ever saw.
   void rejection(const observe::RequestRecord& record);
   observe::Metrics& metrics() noexcept { return metrics_; }
-  // As Prometheus reads it; what was dropped is filled in.
+  // Metrics in Prometheus' text format; what was dropped is filled in.
   std::string text(observe::Snapshot snapshot);
 
  private:

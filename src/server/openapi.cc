@@ -39,7 +39,7 @@ Json operation(const Route& route, bool has_keys) {
   for (const char* status :
        {"400", "401", "403", "404", "405", "408", "413", "415", "429", "431", "500", "503", "504"}) {
     responses[status] = {
-        {"description", "Refused or failed"},
+        {"description", "Rejected or failed"},
         {"content", {{"application/json", {{"schema", {{"$ref", std::string("#/components/schemas/") + name}}}}}}}};
   }
   Json out = {{"summary", route.summary}, {"responses", std::move(responses)}};

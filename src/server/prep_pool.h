@@ -9,7 +9,7 @@
 
 namespace millrace::server {
 
-// A few threads for what comes before the engine: JSON, templates, tokenizing. Work that nobody waits for any more
+// A few threads for what comes before the engine: JSON, templates, tokenizing. Work that is not waited for any more
 // should look and return at once.
 class PrepPool {
  public:

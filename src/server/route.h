@@ -32,7 +32,7 @@ struct Route {
   std::unique_ptr<http::Responder> (*handle)(Service& service, Call call) = nullptr;
   const GenerationRoute& (*generation)() = nullptr;
   const PromptRoute& (*prompt)() = nullptr;
-  // Of the body, as JSON Schema; null: there is none.
+  // The JSON Schema of the body; null: there is none.
   Json (*body_schema)() = nullptr;
   bool body_optional = false;
   std::string_view reply_type = "application/json";

@@ -22,7 +22,7 @@ struct Range {
 // What of a body was taken and not done, for X-Ignored-Params: names as clients spell them, "text.verbosity".
 struct FieldNotes {
   std::vector<std::string> ignored;
-  std::size_t unknown = 0;  // of these, those that nobody knows
+  std::size_t unknown = 0;  // of these, the unknown ones
 
   void add(std::string name) {
     if (std::ranges::find(ignored, name) == ignored.end()) ignored.push_back(std::move(name));
@@ -153,7 +153,7 @@ class Schema {
     return read_members(body, "", to, notes);
   }
 
-  // As JSON Schema, for the OpenAPI document. Members come after their objects.
+  // The fields as JSON Schema, for the OpenAPI document. Members come after their objects.
   Json json() const {
     Json out = {{"type", "object"}, {"properties", Json::object()}};
     for (const Field& known : fields_) {

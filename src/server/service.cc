@@ -11,7 +11,7 @@ namespace millrace::server {
 namespace {
 
 constexpr std::size_t kIdBytes = 128;
-constexpr double kSlowStepMs = 2'000.0;  // whoever reads metrics does not wait for such an engine
+constexpr double kSlowStepMs = 2'000.0;  // a reader of metrics does not wait for such an engine
 
 ServiceConfig with_names_in_order(ServiceConfig config) {
   for (std::string& host : config.allowed_hosts) {
@@ -317,7 +317,7 @@ std::string Service::metrics_text(std::int64_t connections) {
                                 .paused = beat.paused};
     if (beat.alive && beat.last_step_age_ms < kSlowStepMs) {
       now.pages = status.model->engine.call([&](const engine::Engine& e) {
-        now.kv_runs = e.kv_runs();
+        now.kv_extents = e.kv_extents();
         return e.cache().use();
       });
     }

@@ -10,14 +10,14 @@
 
 #include "http/message.h"
 #include "server/access.h"
-#include "server/alarm.h"
 #include "server/api_error.h"
+#include "server/failure_signal.h"
 #include "server/generation.h"
 #include "server/model_host.h"
 #include "server/observers.h"
 #include "server/prep_pool.h"
 #include "server/route.h"
-#include "server/session_book.h"
+#include "server/session_registry.h"
 
 namespace millrace::server {
 
@@ -50,13 +50,13 @@ class Service final : public http::Application {
 
   // For routes.
   ModelHost& models() noexcept { return models_; }
-  SessionBook& sessions() noexcept { return sessions_; }
+  SessionRegistry& sessions() noexcept { return sessions_; }
   PrepPool& prep_pool() noexcept { return pool_; }
   const Access& access() const noexcept { return access_; }
   // Another text of the key file; any thread. See Access::reload().
   Result<void> reload_keys(std::string_view key_file) { return access_.reload(key_file); }
   const ServiceConfig& config() const noexcept { return config_; }
-  // --strict-params: a body with fields that nobody knows is refused. Those that are known and do no harm are not.
+  // --strict-params: a body with unknown fields is rejected. Those that are known and do no harm are not.
   std::optional<ApiError> reject_unknown(const FieldNotes& notes) const;
   // Puts the header back where it is to be kept, else says once in the log that it is not.
   void settle_billing_header(GenerationFields& fields);
@@ -76,7 +76,7 @@ class Service final : public http::Application {
   bool engine_failed();
   // Ends all requests with an error, those too whose engine never will; takes no more.
   void give_up() { alarm_.raise(); }
-  Alarm& alarm() noexcept { return alarm_; }
+  FailureSignal& alarm() noexcept { return alarm_; }
 
  private:
   const Route* find(std::string_view method, std::string_view path, std::string& parameter, std::string& allowed) const;
@@ -96,10 +96,10 @@ class Service final : public http::Application {
   std::atomic<bool> draining_ = false;
   std::once_flag billing_header_said_;
   std::atomic<std::uint64_t> next_id_;
-  Alarm alarm_;
+  FailureSignal alarm_;
   ModelHost models_;
-  SessionBook sessions_;  // whose models it holds
-  PrepPool pool_;         // last: its threads use the rest
+  SessionRegistry sessions_;  // whose models it holds
+  PrepPool pool_;             // last: its threads use the rest
 };
 
 // A reply made by `work` on the prep pool: for what may take milliseconds, or asks the engine.

@@ -4,7 +4,7 @@
 
 namespace millrace::server {
 
-// Of a function's name, description, parameters and strict, for the OpenAPI document; and of tool_choice.
+// Shapes of a function's name, description, parameters and strict, for the OpenAPI document; and of tool_choice.
 Json function_shape();
 Json tool_choice_shape();
 
@@ -15,7 +15,7 @@ Result<void> check_tool_name(const Json& name, const std::string& path);
 inline constexpr const char* kNoToolsOfItsOwn = "this server runs no tools of its own";
 // One of these at `path`, of that type. kUnsupported.
 Error reject_service_tool(const Json& type, const std::string& path);
-// Members of a tool that nobody looks at, as "tools.NAME".
+// Members of a tool that are not used, as "tools.NAME".
 void note_members(const Json& tool, std::initializer_list<std::string_view> known, FieldNotes& notes);
 
 // Takes `tools`, a list as the chat API spells it, and what may be called of it. kInvalidArgument naming the field, as

@@ -16,7 +16,7 @@ using engine::Request;
 constexpr std::size_t kMaxSessions = 3;  // of one client
 
 //                              name         open burst think reads aband. many hurry talks meddle lies
-constexpr Habits kKinds[] = {
+constexpr ClientProfile kKinds[] = {
     {"canary", 1, 1, 300, 100, 0, 0, 0, 0, 0, 0},        {"steady", 2, 1, 400, 100, 1, 10, 5, 10, 1, 0},
     {"bursty", 12, 8, 9000, 100, 1, 15, 10, 0, 1, 0},    {"slow", 3, 1, 500, 4, 1, 20, 5, 20, 0, 0},
     {"abandoning", 4, 2, 600, 60, 12, 20, 20, 20, 3, 0}, {"hasty", 4, 1, 300, 100, 2, 5, 90, 10, 0, 0},
@@ -46,24 +46,24 @@ void Client::restart() {
 
 void Client::ended(const Asked& asked) { std::erase(open_, asked.id); }
 
-void Client::act(FrontDesk& desk, TimePoint now, bool may_ask) {
+void Client::act(RequestDriver& desk, TimePoint now, bool may_ask) {
   for (const engine::RequestId id : std::vector(open_)) {
-    if (random_.chance(habits_.reads)) desk.read(id);
-    if (random_.chance(habits_.abandons)) {
+    if (random_.chance(profile_.reads)) desk.read(id);
+    if (random_.chance(profile_.abandons)) {
       desk.cancel(id);
       if (random_.chance(20)) desk.cancel(id);
     }
   }
-  if (habits_.meddles > 0 && random_.chance(habits_.meddles)) meddle(desk);
-  if (habits_.lies > 0 && random_.chance(habits_.lies)) lie(desk);
+  if (profile_.meddles > 0 && random_.chance(profile_.meddles)) meddle(desk);
+  if (profile_.lies > 0 && random_.chance(profile_.lies)) lie(desk);
   if (now < wakes_ || !may_ask) return;
-  for (int i = 0; i < habits_.burst && static_cast<int>(open_.size()) < habits_.max_at_once; ++i) ask(desk);
-  wakes_ = later(now, habits_.think_ms * 2.0 * random_.unit() + 0.1);
+  for (int i = 0; i < profile_.burst && static_cast<int>(open_.size()) < profile_.max_at_once; ++i) ask(desk);
+  wakes_ = later(now, profile_.think_ms * 2.0 * random_.unit() + 0.1);
 }
 
-void Client::ask(FrontDesk& desk) {
+void Client::ask(RequestDriver& desk) {
   Request request = make_request();
-  if (random_.chance(habits_.talks)) {
+  if (random_.chance(profile_.talks)) {
     continue_session(desk, request);
   } else if (random_.chance(10)) {
     search_with_beams(request);
@@ -86,13 +86,13 @@ Request Client::make_request() {
   Request request;
   choose_prompt(request.tokens);
   choose_sampling(request.sampling);
-  if (random_.chance(habits_.many_answers)) request.n = static_cast<int>(random_.chance(10) ? 16 : random_.in(2, 5));
+  if (random_.chance(profile_.many_answers)) request.n = static_cast<int>(random_.chance(10) ? 16 : random_.in(2, 5));
   request.priority = static_cast<int>(random_.in(0, 3));
   request.tenant = static_cast<std::uint32_t>(random_.in(0, 2));
   if (random_.chance(25)) request.cache_salt.assign(1, random_.chance(50) ? 'x' : 'y');
   request.retention.priority = static_cast<int>(random_.in(0, 100));
   if (random_.chance(20)) request.retention.time_to_live = std::chrono::milliseconds(random_.in(0, 5000));
-  if (random_.chance(habits_.hurries)) request.timeout_ms = static_cast<double>(random_.in(1, 4000));
+  if (random_.chance(profile_.hurries)) request.timeout_ms = static_cast<double>(random_.in(1, 4000));
   if (random_.chance(40)) request.ttft_target_ms = static_cast<double>(random_.in(10, 2000));
   if (random_.chance(40)) request.tpot_target_ms = static_cast<double>(random_.in(5, 200));
   if (random_.chance(30)) request.expected_tokens = random_.in(1, scenario_.longest_answer);
@@ -123,7 +123,7 @@ void Client::choose_sampling(decode::SamplingParams& sampling) {
   }
 }
 
-void Client::continue_session(FrontDesk& desk, Request& request) {
+void Client::continue_session(RequestDriver& desk, Request& request) {
   std::erase_if(sessions_, [&](engine::SessionId id) { return desk.session_length(id) < 0; });
   if (sessions_.empty() || (sessions_.size() < kMaxSessions && random_.chance(20))) {
     sessions_.push_back(desk.open_session());
@@ -138,7 +138,7 @@ void Client::continue_session(FrontDesk& desk, Request& request) {
   }
 }
 
-void Client::meddle(FrontDesk& desk) {
+void Client::meddle(RequestDriver& desk) {
   if (!open_.empty() && random_.chance(30)) {
     if (Asked* asked = desk.book().find(open_.front())) desk.pause(*asked, !asked->paused);
   }
@@ -162,7 +162,7 @@ void Client::meddle(FrontDesk& desk) {
   }
 }
 
-void Client::lie(FrontDesk& desk) {
+void Client::lie(RequestDriver& desk) {
   Request request = make_request();
   request.session.reset();
   switch (random_.in(0, 11)) {

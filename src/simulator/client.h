@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/front_desk.h"
 #include "simulator/random.h"
+#include "simulator/request_driver.h"
 
 namespace millrace::simulator {
 
 // What a kind of client does; percentages are of a round in which it is awake, or of a request.
-struct Habits {
+struct ClientProfile {
   std::string_view name;
   int max_at_once;   // requests in flight
   int burst;         // asked together
@@ -28,27 +28,27 @@ struct Habits {
 // One client: asks, reads, gives up. All it does follows from its random numbers.
 class Client {
  public:
-  Client(std::size_t index, const Habits& habits, const Scenario& scenario, std::uint64_t seed)
-      : index_(index), habits_(habits), scenario_(scenario), random_(seed) {}
+  Client(std::size_t index, const ClientProfile& habits, const Scenario& scenario, std::uint64_t seed)
+      : index_(index), profile_(habits), scenario_(scenario), random_(seed) {}
 
   // A round: `may_ask` while the run has requests left.
-  void act(FrontDesk& desk, TimePoint now, bool may_ask);
+  void act(RequestDriver& desk, TimePoint now, bool may_ask);
   void ended(const Asked& asked);
   void restart();  // the server died with everything it had
   TimePoint wakes() const noexcept { return wakes_; }
 
  private:
-  void ask(FrontDesk& desk);
+  void ask(RequestDriver& desk);
   engine::Request make_request();
   void search_with_beams(engine::Request& request);
-  void continue_session(FrontDesk& desk, engine::Request& request);
+  void continue_session(RequestDriver& desk, engine::Request& request);
   void choose_prompt(std::vector<std::int32_t>& tokens);
   void choose_sampling(decode::SamplingParams& sampling);
-  void meddle(FrontDesk& desk);
-  void lie(FrontDesk& desk);
+  void meddle(RequestDriver& desk);
+  void lie(RequestDriver& desk);
 
   std::size_t index_;
-  const Habits& habits_;
+  const ClientProfile& profile_;
   const Scenario& scenario_;
   Random random_;
   TimePoint wakes_{};

@@ -13,11 +13,11 @@ constexpr std::array<std::string_view, kEvents> kNames = {"answered",
                                                           "cancelled_swapped",
                                                           "cancelled_twice",
                                                           "timed_out",
-                                                          "refused_late",
+                                                          "rejected_late",
                                                           "paused",
                                                           "resumed",
                                                           "abandoned_slow_reader",
-                                                          "invalid_refused",
+                                                          "invalid_rejected",
                                                           "queue_full",
                                                           "preempted",
                                                           "preempted_twice",
@@ -46,8 +46,8 @@ constexpr std::array<std::string_view, kEvents> kNames = {"answered",
                                                           "disk_failed",
                                                           "restarted",
                                                           "crashed",
-                                                          "archive_hit_after_restart",
-                                                          "archive_damaged"};
+                                                          "disk_hit_after_restart",
+                                                          "disk_page_damaged"};
 
 }  // namespace
 

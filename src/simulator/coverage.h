@@ -52,8 +52,8 @@ enum class Event : std::size_t {
   kDiskFailed,
   kRestarted,
   kCrashed,
-  kArchiveHitAfterRestart,
-  kArchiveDamaged,
+  kDiskHitAfterRestart,
+  kDiskPageDamaged,
   kCount
 };
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);

@@ -7,8 +7,8 @@
 
 namespace millrace::simulator {
 
-std::int32_t FakeDrafter::draft_token(std::int32_t drawn) {
-  if (random_.chance(drafting_.right_percent)) return drawn;
+std::int32_t FakeDrafter::draft_token(std::int32_t sampled) {
+  if (random_.chance(drafting_.right_percent)) return sampled;
   return static_cast<std::int32_t>(random_.in(0, std::ssize(logits_) - 1));
 }
 
@@ -20,7 +20,7 @@ void FakeDrafter::draft(std::span<draft::Task> tasks) {
     Text& known = texts_[task.sequence];
     for (; known.tokens < task.tokens.size(); ++known.tokens) known.text.append(task.tokens[known.tokens]);
     extend(task, known.text, *task.pipeline, task.drafts, 0);
-    for (std::int64_t i = 0; i < task.max_branches && !task.drafts.empty(); ++i) add_branch(task, known.text);
+    for (std::int64_t i = 0; i < task.further_branches && !task.drafts.empty(); ++i) add_branch(task, known.text);
   }
 }
 
@@ -46,9 +46,9 @@ void FakeDrafter::extend(const draft::Task& task, FakeText text, decode::LogitsP
                          std::vector<draft::Token>& tokens, std::int64_t from) {
   for (std::int64_t j = from; j < task.most; ++j) {
     text.logits(logits_);
-    const auto drawn = pipeline.sample(logits_, std::ssize(task.tokens) + j);
-    if (!drawn) break;
-    const std::int32_t token = draft_token(*drawn);
+    const auto sampled = pipeline.sample(logits_, std::ssize(task.tokens) + j);
+    if (!sampled) break;
+    const std::int32_t token = draft_token(*sampled);
     tokens.push_back({token, static_cast<float>(random_.unit())});
     pipeline.accept(token);
     text.append(token);

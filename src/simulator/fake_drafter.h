@@ -9,11 +9,11 @@
 namespace millrace::simulator {
 
 struct Drafting {
-  std::int64_t tokens = 0;  // 0 = nobody drafts
-  int right_percent = 0;    // of the guesses
+  std::int64_t tokens = 0;  // 0 = no speculation
+  int right_percent = 0;    // of the draft tokens
   bool computes = false;    // takes room in the sequences' pages, as a model does
   bool adaptive = true;
-  int chains = 1;  // guessed at once
+  int max_branches = 1;  // of a sequence's draft tree
 };
 
 // Knows what the fake model says next, and tells it as often as the scenario wants.
@@ -36,7 +36,7 @@ class FakeDrafter final : public draft::Drafter {
     FakeText text;
     std::size_t tokens = 0;
   };
-  std::int32_t draft_token(std::int32_t drawn);
+  std::int32_t draft_token(std::int32_t sampled);
   void add_branch(draft::Task& task, FakeText text);
   void extend(const draft::Task& task, FakeText text, decode::LogitsPipeline pipeline,
               std::vector<draft::Token>& tokens, std::int64_t from);

@@ -98,7 +98,7 @@ void FakeExecutor::launch(model::BatchInput input) {
   launched_.push_back(std::move(step));
 }
 
-// Nobody reads a page in the step that another one writes in.
+// No sequence reads a page in the step that another one writes in.
 void FakeExecutor::check_written_by_one(const Launched& step) {
   constexpr std::int32_t kNobody = -1;
   writer_.assign(static_cast<std::size_t>(config_.pages), kNobody);
@@ -180,7 +180,7 @@ Result<TensorView> FakeExecutor::wait() {
   std::size_t out = 0;
   for (std::size_t s = 0; s < input.sequences.size(); ++s) {
     const backend::SequenceRows& rows = input.sequences[s];
-    bool drafted = false;  // a guess, which may be wrong: then what came of it harms nothing before it
+    bool drafted = false;  // a draft token, which may be wrong: then what came of it harms nothing before it
     for (; out < input.logit_rows.size() && input.logit_rows[out] < rows.first_row + rows.n_rows; ++out) {
       const std::int64_t row = input.logit_rows[out] - rows.first_row;
       if (std::isnan(logits_[out * vocabulary])) spoil(step, s, drafted ? row : 0);

@@ -33,7 +33,7 @@ bool FaultPlan::host_memory_short() {
   return true;
 }
 
-FaultPlan::Restart FaultPlan::between_steps() {
+FaultPlan::Restart FaultPlan::run_exclusive() {
   if (happens(scenario_.faults.clock_jump)) {
     coverage_.count(Event::kClockJumped);
     const auto jump = random_.chance(50) ? std::chrono::milliseconds(random_.in(100, 5000))

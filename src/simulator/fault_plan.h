@@ -25,7 +25,7 @@ class FaultPlan {
   Result<void> on_step(const model::BatchInput& input, std::span<float> logits);
   bool host_memory_short();
   // Between steps: the clock jumps, the disk fails; whether the process ends.
-  Restart between_steps();
+  Restart run_exclusive();
   // What the disk looks like to the next process.
   void crash();
   void damage_pages();

@@ -19,8 +19,8 @@ std::uint64_t request_of(const sched::Sequence& sequence) {
 
 void Invariants::before_step(const engine::Engine& engine) {
   oldest_ = 0;
-  lent_ = std::ranges::any_of(engine.scheduler().waiting(),
-                              [](const sched::Sequence* s) { return !s->blocks.blocks().empty(); });
+  leased_ = std::ranges::any_of(engine.scheduler().waiting(),
+                                [](const sched::Sequence* s) { return !s->blocks.blocks().empty(); });
   paused_.clear();
   ran_.clear();
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
@@ -28,13 +28,14 @@ void Invariants::before_step(const engine::Engine& engine) {
     if (sequence->paused) paused_.emplace(sequence->id, sequence->scheduled);
   }
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
-    if (sequence->paused || sequence->resting) continue;
+    if (sequence->paused || sequence->blocked) continue;
     oldest_ = sequence->id;
     return;
   }
 }
 
-void Invariants::after_step(const engine::Engine& engine, const FrontDesk& desk, TimePoint now, bool anything_came) {
+void Invariants::after_step(const engine::Engine& engine, const RequestDriver& desk, TimePoint now,
+                            bool anything_came) {
   stayed_ =
       std::ranges::any_of(engine.scheduler().running(), [&](const sched::Sequence* s) { return ran_.contains(s->id); });
   engine.check_integrity();
@@ -44,7 +45,7 @@ void Invariants::after_step(const engine::Engine& engine, const FrontDesk& desk,
   check_progress(engine, desk, now, anything_came);
 }
 
-void Invariants::check_queues(const engine::Engine& engine, const FrontDesk& desk) {
+void Invariants::check_queues(const engine::Engine& engine, const RequestDriver& desk) {
   const auto waiting = engine.scheduler().waiting(), running = engine.scheduler().running();
   std::set<sched::SequenceId> seen;
   std::size_t beams = 0;  // of which there are as many as the search has
@@ -100,10 +101,11 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
     verdict_.fail("B5", request, "swapped out {} pages with {} tokens, holds {} pages and {}", s.swapped->pages(),
                   s.computed, pages, waits ? "waits" : "runs");
   }
-  // An idle engine serves whom it can rather than nobody: those whom sessions lent the pages that the others wait for.
-  if (waits && lent_ && !stayed_ && s.bypassed > scenario_.engine.scheduling.max_bypassed) excused_[s.id] = s.bypassed;
+  // An idle engine serves those it can: requests with leased pages of a session that the others wait for.
+  if (waits && leased_ && !stayed_ && s.bypassed > scenario_.engine.scheduling.max_bypassed)
+    excused_[s.id] = s.bypassed;
   if (waits && s.bypassed > std::max(scenario_.engine.scheduling.max_bypassed, excused_[s.id])) {
-    verdict_.fail("F1", request, "overtaken {} times, the limit is {}", s.bypassed,
+    verdict_.fail("F1", request, "bypassed {} times, the limit is {}", s.bypassed,
                   scenario_.engine.scheduling.max_bypassed);
   }
   if (!waits && !s.paused && s.starved_steps > kMaxStepsLeftOut) {
@@ -113,14 +115,14 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
 
 // The oldest that ran and was not paused runs still, or has ended. With two steps in flight an older one may have come
 // in between.
-void Invariants::check_oldest(const engine::Engine& engine, const FrontDesk&) {
+void Invariants::check_oldest(const engine::Engine& engine, const RequestDriver&) {
   if (oldest_ == 0 || scenario_.executor.depth > 1) return;
   for (const sched::Sequence* sequence : engine.scheduler().waiting()) {
     if (sequence->id == oldest_) verdict_.fail("F3", request_of(*sequence), "preempted although it was the oldest");
   }
 }
 
-// Nobody joins a batch that has begun.
+// No sequence joins a batch that has begun.
 void Invariants::check_batch(const engine::Engine& engine) {
   if (scenario_.engine.scheduling.batching == sched::BatchingMode::kContinuous || !stayed_) return;
   for (const sched::Sequence* sequence : engine.scheduler().running()) {
@@ -138,7 +140,7 @@ bool Invariants::batch_is_held(const engine::Engine& engine, TimePoint now) cons
   return begins && now < *begins && static_cast<std::int64_t>(engine.scheduler().waiting().size()) < full;
 }
 
-void Invariants::check_progress(const engine::Engine& engine, const FrontDesk& desk, TimePoint now,
+void Invariants::check_progress(const engine::Engine& engine, const RequestDriver& desk, TimePoint now,
                                 bool anything_came) {
   if (!engine.stalled() || anything_came) {
     idle_rounds_ = 0;

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/engine.h"
-#include "simulator/front_desk.h"
+#include "simulator/request_driver.h"
 #include "simulator/scenario.h"
 #include "simulator/verdict.h"
 
@@ -18,28 +18,28 @@ class Invariants {
   Invariants(const Scenario& scenario, Verdict& verdict) : scenario_(scenario), verdict_(verdict) {}
 
   void before_step(const engine::Engine& engine);
-  void after_step(const engine::Engine& engine, const FrontDesk& desk, TimePoint now, bool anything_came);
+  void after_step(const engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
   void restart() {
     idle_rounds_ = 0;
     excused_.clear();
   }
 
  private:
-  void check_queues(const engine::Engine& engine, const FrontDesk& desk);
+  void check_queues(const engine::Engine& engine, const RequestDriver& desk);
   void check_sequence(const sched::Sequence& sequence, bool waits);
-  void check_oldest(const engine::Engine& engine, const FrontDesk& desk);
+  void check_oldest(const engine::Engine& engine, const RequestDriver& desk);
   void check_batch(const engine::Engine& engine);
-  void check_progress(const engine::Engine& engine, const FrontDesk& desk, TimePoint now, bool anything_came);
+  void check_progress(const engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
   bool batch_is_held(const engine::Engine& engine, TimePoint now) const;
 
   const Scenario& scenario_;
   Verdict& verdict_;
   std::uint64_t oldest_ = 0;                       // sequence that ran and was the oldest before the step; 0 = none
   std::map<std::uint64_t, std::int64_t> paused_;   // sequences that ran and were paused; what was scheduled of them
-  std::map<std::uint64_t, std::int32_t> excused_;  // sequences: times they were overtaken for a good reason
+  std::map<std::uint64_t, std::int32_t> excused_;  // sequences: times they were bypassed for a good reason
   std::set<std::uint64_t> ran_;                    // sequences that ran before the step
   bool stayed_ = false;                            // one of them runs still
-  bool lent_ = false;                              // somebody waits with pages of its session
+  bool leased_ = false;                            // a request waits with pages of its session
   int idle_rounds_ = 0;
 };
 

@@ -23,13 +23,13 @@ std::optional<std::int32_t> Reference::next() {
   if (finish_ != FinishReason::kNone) return std::nullopt;
   std::int32_t token = 0;
   if (found_) {
-    if (static_cast<std::size_t>(drawn_) == found_->size()) return std::nullopt;
-    token = (*found_)[static_cast<std::size_t>(drawn_)];
+    if (static_cast<std::size_t>(sampled_) == found_->size()) return std::nullopt;
+    token = (*found_)[static_cast<std::size_t>(sampled_)];
   } else {
     fake_.logits(logits_);
     token = *pipeline_.sample(logits_, length_);
   }
-  ++drawn_;
+  ++sampled_;
   if (!sampling_.ignore_eos && token == kEndOfAnswer) {
     finish_ = FinishReason::kStop;
     return token;
@@ -38,7 +38,7 @@ std::optional<std::int32_t> Reference::next() {
   pipeline_.accept(token);
   ++length_;
   show(token);
-  if (finish_ == FinishReason::kNone && (drawn_ >= sampling_.max_tokens || length_ >= limit_)) {
+  if (finish_ == FinishReason::kNone && (sampled_ >= sampling_.max_tokens || length_ >= limit_)) {
     finish_ = FinishReason::kLength;
   }
   return token;

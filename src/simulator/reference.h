@@ -18,7 +18,7 @@ class Reference {
   // `limit`: tokens that prompt and answer may have together.
   Reference(const std::vector<std::int32_t>& prompt, const decode::SamplingParams& sampling, std::int64_t limit);
 
-  // The answers that a beam search finds, each as if it were drawn.
+  // The answers that a beam search finds, each as if it were sampled.
   static std::vector<std::unique_ptr<Reference>> searched(const std::vector<std::int32_t>& prompt,
                                                           const engine::Request& request, std::int64_t limit);
 
@@ -32,13 +32,13 @@ class Reference {
  private:
   void show(std::int32_t token);
 
-  std::optional<std::vector<std::int32_t>> found_;  // the answer's tokens, where they are not drawn
+  std::optional<std::vector<std::int32_t>> found_;  // the answer's tokens, where they are not sampled
 
   decode::SamplingParams sampling_;
   decode::LogitsPipeline pipeline_;
   FakeText fake_;
   std::vector<float> logits_;
-  std::int64_t length_, drawn_ = 0, limit_;
+  std::int64_t length_, sampled_ = 0, limit_;
   std::string text_;
   engine::FinishReason finish_ = engine::FinishReason::kNone;
 };

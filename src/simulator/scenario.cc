@@ -8,15 +8,15 @@
 namespace millrace::simulator {
 namespace {
 
-FaultRates random_faults(Random& random, bool archive) {
+FaultRates random_faults(Random& random, bool disk) {
   FaultRates faults;
   if (random.chance(30)) return faults;
   if (random.chance(40)) faults.failed_step = static_cast<int>(random.in(30, 200));
   if (random.chance(40)) faults.nan_row = static_cast<int>(random.in(20, 200));
   if (random.chance(20)) faults.clock_jump = static_cast<int>(random.in(50, 300));
-  if (random.chance(archive ? 70 : 10)) faults.restart = static_cast<int>(random.in(60, 300));
-  if (archive && random.chance(30)) faults.disk = static_cast<int>(random.in(50, 300));
-  faults.damaged_pages = random.chance(archive ? 75 : 20);
+  if (random.chance(disk ? 70 : 10)) faults.restart = static_cast<int>(random.in(60, 300));
+  if (disk && random.chance(30)) faults.disk = static_cast<int>(random.in(50, 300));
+  faults.damaged_pages = random.chance(disk ? 75 : 20);
   if (random.chance(30)) faults.host_memory = static_cast<int>(random.in(2, 20));
   return faults;
 }
@@ -40,7 +40,7 @@ Drafting random_drafting(Random& random) {
           .right_percent = static_cast<int>(random.chance(20) ? 100 : random.in(0, 99)),
           .computes = random.chance(50),
           .adaptive = random.chance(30),
-          .chains = static_cast<int>(random.chance(50) ? 1 : random.in(2, draft::kMaxChains))};
+          .max_branches = static_cast<int>(random.chance(50) ? 1 : random.in(2, draft::kMaxBranches))};
 }
 
 }  // namespace
@@ -73,12 +73,12 @@ Scenario make_scenario(std::uint64_t seed) {
                .sample_ms = 0.1 * random.unit()};
   s.engine.policy_options.reject_late = random.chance(50);
   s.noise = random.chance(50) ? 0.5 * random.unit() : 0.0;
-  s.archive = s.engine.prefix_caching && random.chance(25);
-  s.archive_config.directory = "archive";
-  s.archive_config.origin = {.model_key = 7, .page_bytes = page_bytes, .block_tokens = s.executor.block_tokens};
-  s.archive_config.segment_bytes = static_cast<std::uint64_t>(random.in(500, 20'000));
-  s.archive_config.limit_bytes = static_cast<std::uint64_t>(random.in(4'000, 200'000));
-  s.faults = random_faults(random, s.archive);
+  s.disk = s.engine.prefix_caching && random.chance(25);
+  s.disk_tier_config.directory = "archive";
+  s.disk_tier_config.origin = {.model_key = 7, .page_bytes = page_bytes, .block_tokens = s.executor.block_tokens};
+  s.disk_tier_config.segment_bytes = static_cast<std::uint64_t>(random.in(500, 20'000));
+  s.disk_tier_config.limit_bytes = static_cast<std::uint64_t>(random.in(4'000, 200'000));
+  s.faults = random_faults(random, s.disk);
   s.drafting = random_drafting(random);
   s.requests = random.in(10, 70);
   s.longest_prompt = random.chance(20) ? 2 * tokens : random.in(8, std::max<std::int64_t>(16, tokens / 3));
@@ -100,7 +100,7 @@ std::string Scenario::text() const {
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
       executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
-      archive ? "on" : "off", drafting.tokens, drafting.chains, requests);
+      disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests);
 }
 
 }  // namespace millrace::simulator

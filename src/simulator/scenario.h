@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "kv/page_archive.h"
+#include "kv/disk_tier.h"
 #include "simulator/fake_drafter.h"
 #include "simulator/fake_executor.h"
 
@@ -18,7 +18,7 @@ struct FaultRates {
   int restart = 0;             // one in so many rounds; half of them without warning (a crash)
   int disk = 0;                // one in so many rounds the disk fails or is full from then on, until a restart
   int host_memory = 0;         // one in so many allocations for swapped pages
-  bool damaged_pages = false;  // a restart finds some bytes of the archive changed
+  bool damaged_pages = false;  // a restart finds some bytes of the disk tier changed
 };
 
 // Everything that a seed decides before the first round.
@@ -30,8 +30,8 @@ struct Scenario {
   sched::StepCost machine;  // what steps take in virtual time
   double noise = 0.0;       // of it, as a share
   FaultRates faults;
-  bool archive = false;
-  kv::ArchiveConfig archive_config;
+  bool disk = false;
+  kv::DiskTierConfig disk_tier_config;
   std::int64_t requests = 0;  // that clients make in all
   std::int64_t longest_prompt = 0, longest_answer = 0;
   std::int64_t reader_room = 0;  // outputs that wait for a slow reader before it is paused

@@ -15,7 +15,7 @@ namespace {
 class SharedProcessors : public testing::Test {
  protected:
   struct Model {
-    const FairTurn::Member* turns = nullptr;
+    const TurnArbiter::Member* turns = nullptr;
     std::unique_ptr<EngineThread> engine;
   };
   Model start() {
@@ -44,7 +44,7 @@ class SharedProcessors : public testing::Test {
     }
   }
 
-  std::shared_ptr<FairTurn> turn_ = std::make_shared<FairTurn>(Env::system());
+  std::shared_ptr<TurnArbiter> turn_ = std::make_shared<TurnArbiter>(Env::system());
   std::atomic<int> inside_ = 0;
   std::atomic<bool> together_ = false;
 };

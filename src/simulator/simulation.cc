@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxRounds = 20'000;       // with faults; requests may b
 constexpr std::int64_t kMaxQuietRounds = 60'000;  // until everything must have ended
 constexpr TimePoint kBeginning{std::chrono::hours(1)};
 constexpr auto kTick = std::chrono::microseconds(500);
-constexpr auto kLongestWait = std::chrono::milliseconds(50);  // while somebody may read or give up
+constexpr auto kLongestWait = std::chrono::milliseconds(50);  // while a client may read or give up
 
 class Simulation {
  public:
@@ -45,7 +45,7 @@ class Simulation {
     if (engine_ != nullptr) count_engine();
     if (verdict_.failed()) {  // it may not even be fit to be destroyed
       (void)engine_.release();
-      (void)archive_.release();
+      (void)disk_.release();
     }
     return {.seed = scenario_.seed,
             .scenario = scenario_.text(),
@@ -60,23 +60,23 @@ class Simulation {
 
  private:
   void start() {
-    if (scenario_.archive) {
-      auto archive = kv::PageArchive::open(env_, scenario_.archive_config);
-      if (archive) archive_ = std::move(*archive);
+    if (scenario_.disk) {
+      auto disk = kv::DiskTier::open(env_, scenario_.disk_tier_config);
+      if (disk) disk_ = std::move(*disk);
     }
     auto executor = std::make_unique<FakeExecutor>(
         scenario_.executor,
         [this](const model::BatchInput& input, std::span<float> logits) { return on_step(input, logits); });
     executor_ = executor.get();
     executor_->device().fail_host_memory([this] { return faults_.host_memory_short(); });
-    engine_ = engine::Engine::create(std::move(executor), letter_tokenizer(), env_, scenario_.engine, archive_.get())
-                  .or_throw();
+    engine_ =
+        engine::Engine::create(std::move(executor), letter_tokenizer(), env_, scenario_.engine, disk_.get()).or_throw();
     if (scenario_.drafting.tokens > 0) {
       engine_->speculate(std::make_unique<engine::Speculation>(
           std::make_unique<FakeDrafter>(scenario_.drafting, *executor_, scenario_.seed),
           engine::SpeculationConfig{.tokens = scenario_.drafting.tokens,
                                     .adaptive = scenario_.drafting.adaptive,
-                                    .chains = scenario_.drafting.chains}));
+                                    .max_branches = scenario_.drafting.max_branches}));
     }
     desk_.serve_with(*engine_);
     invariants_.restart();
@@ -96,7 +96,7 @@ class Simulation {
     count_engine();
     env_.dead = crash;
     engine_.reset();
-    archive_.reset();
+    disk_.reset();
     env_.dead = false;
     if (crash) faults_.crash();
     faults_.repair_disk();
@@ -117,13 +117,13 @@ class Simulation {
     coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
     coverage_.count(Event::kEvicted, cache.evicted_pages);
     coverage_.count(Event::kPagesMoved, cache.moved_pages);
-    if (restarted_) coverage_.count(Event::kArchiveHitAfterRestart, cache.loaded_pages);
-    if (archive_ != nullptr) coverage_.count(Event::kArchiveDamaged, archive_->use().damaged);
+    if (restarted_) coverage_.count(Event::kDiskHitAfterRestart, cache.loaded_pages);
+    if (disk_ != nullptr) coverage_.count(Event::kDiskPageDamaged, disk_->use().damaged);
   }
 
   void serve() {
     for (std::int64_t round = 0; round < kMaxRounds && desk_.asked() < scenario_.requests; ++round) {
-      const auto restarts = faults_.between_steps();
+      const auto restarts = faults_.run_exclusive();
       if (restarts != FaultPlan::Restart::kNone) restart(restarts == FaultPlan::Restart::kCrash);
       for (Client& client : clients_) client.act(desk_, env_.time, desk_.asked() < scenario_.requests);
       step();
@@ -195,10 +195,10 @@ class Simulation {
   Coverage coverage_;
   Verdict verdict_;
   FaultPlan faults_;
-  FrontDesk desk_;
+  RequestDriver desk_;
   Invariants invariants_;
   std::vector<Client> clients_;
-  std::unique_ptr<kv::PageArchive> archive_;
+  std::unique_ptr<kv::DiskTier> disk_;
   std::unique_ptr<engine::Engine> engine_;
   FakeExecutor* executor_ = nullptr;
   std::int64_t step_ = 0, faulty_until_ = -1, tokens_before_ = 0;

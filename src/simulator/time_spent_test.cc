@@ -48,7 +48,7 @@ class TimeSpentTest : public testing::Test {
       ++reports_;
       prefill_ += report.prefill_tokens;
       decode_ += report.decode_tokens;
-      drawn_ += static_cast<std::int64_t>(report.tokens.size());
+      sampled_ += static_cast<std::int64_t>(report.tokens.size());
       preempted_ += report.preempted;
       EXPECT_EQ(report.pages.free + report.pages.cached + report.pages.used, report.pages.total);
       EXPECT_NEAR(report.schedule_ms + report.prepare_ms + report.forward_ms + report.commit_ms,
@@ -86,7 +86,7 @@ class TimeSpentTest : public testing::Test {
   MemoryEnv env_;
   std::unique_ptr<Engine> engine_;
   std::map<engine::RequestId, Ended> ended_;
-  std::int64_t reports_ = 0, prefill_ = 0, decode_ = 0, drawn_ = 0, preempted_ = 0;
+  std::int64_t reports_ = 0, prefill_ = 0, decode_ = 0, sampled_ = 0, preempted_ = 0;
   int depth_ = 1;
 };
 
@@ -103,7 +103,7 @@ TEST_F(TimeSpentTest, OfOneAloneIsPrefillAndDecodeOnly) {
   EXPECT_EQ(reports_, 5);
   EXPECT_EQ(prefill_, 20);
   EXPECT_EQ(decode_, 4);
-  EXPECT_EQ(drawn_, 5);
+  EXPECT_EQ(sampled_, 5);
 }
 
 TEST_F(TimeSpentTest, CountsWhatItsStepsHadToDo) {
@@ -244,7 +244,7 @@ TEST_F(TimeSpentTest, AddsUpWithTwoStepsInFlight) {
   for (int i = 0; i < 5; ++i) submit(10 + 5 * i, 30);
   run();
   EXPECT_EQ(ended_.size(), 5u);
-  EXPECT_EQ(drawn_, 150);
+  EXPECT_EQ(sampled_, 150);
 }
 
 }  // namespace

@@ -154,9 +154,9 @@ Result<std::vector<Arrival>> parse_workload(std::string_view text) {
   const auto seed = static_cast<std::uint64_t>(spec.seed);
   std::vector<Arrival> arrivals(static_cast<std::size_t>(spec.requests));
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    arrivals[i].prompt_tokens = spec.prefix + metrics::draw(spec.input, seed, i, kInputStream);
-    arrivals[i].output_tokens = metrics::draw(spec.output, seed, i, kOutputStream);
-    arrivals[i].tenant = static_cast<std::uint32_t>(metrics::draw({0, spec.tenants - 1}, seed, i, kTenantStream));
+    arrivals[i].prompt_tokens = spec.prefix + metrics::sample(spec.input, seed, i, kInputStream);
+    arrivals[i].output_tokens = metrics::sample(spec.output, seed, i, kOutputStream);
+    arrivals[i].tenant = static_cast<std::uint32_t>(metrics::sample({0, spec.tenants - 1}, seed, i, kTenantStream));
     if (spec.prefix > 0) arrivals[i].prefix_group = 0;
     arrivals[i].prefix_tokens = spec.prefix;
   }

@@ -13,7 +13,7 @@ namespace millrace::simulator {
 struct Violation {
   std::string invariant;
   std::int64_t step = 0;
-  std::uint64_t request = 0;  // 0: nobody's in particular
+  std::uint64_t request = 0;  // 0: of no request in particular
   std::string what;
 };
 

@@ -11,7 +11,7 @@
 namespace millrace {
 
 // Borrowed dense data: rank <= 4, the last dimension contiguous, strides in elements. Never allocates or converts. The
-// memory belongs to whoever made the view and is the memory of one device.
+// memory belongs to the maker of the view and is the memory of one device.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kF32;

@@ -228,7 +228,7 @@ def test_a_trace_that_a_running_server_writes_is_read(real_model, tmp_path):
 
 
 def test_sweeps_that_make_no_sense_are_refused(server):
-    for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--frontier", "0.9"], "goodput"),
+    for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--max-goodput", "0.9"], "goodput"),
                          (["--resume"], "output")):
         done = subprocess.run([PROGRAM, "bench", "sweep", server, *flags, *SMALL], capture_output=True, text=True, timeout=60)
         assert done.returncode != 0 and named in done.stderr, flags

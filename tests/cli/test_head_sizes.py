@@ -102,7 +102,7 @@ def test_pages_on_disk_are_not_taken_for_those_of_the_same_weights_in_other_head
 
     def cached():
         report = millrace("bench", "throughput", model, "--requests", 2, "--concurrency", 1, "--shared-prefix-tokens", 200, "--input-tokens", 8,
-                          "--output-tokens", 2, "--prefix-caching", "--warmup", 0, "--kv-archive", tmp_path / "kv", "--json", "-").out
+                          "--output-tokens", 2, "--prefix-caching", "--warmup", 0, "--kv-disk-tier", tmp_path / "kv", "--json", "-").out
         return json.loads(report)["results"]["cached_tokens"]
 
     assert [cached(), cached()] == [192, 384]

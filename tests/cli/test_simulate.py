@@ -27,7 +27,7 @@ def test_predicts_a_load_for_each_policy(millrace, profile):
     report = json.loads(run())
     assert set(report["policies"]) == {"fcfs", "decode-first"}
     for policy in report["policies"].values():
-        assert policy["requests"] == 50 and policy["refused"] == 0
+        assert policy["requests"] == 50 and policy["rejected"] == policy["refused"] == 0
         assert policy["ttft_ms"]["p50"] >= PROFILE["weights_ms"]
         assert 0 < policy["kv_use_peak"] <= 1 and 0 <= policy["goodput_share"] <= 1
     assert run() == run()

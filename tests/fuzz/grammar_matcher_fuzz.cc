@@ -76,31 +76,32 @@ Grammar free_text() {  // as answers that may end in a call
   return g;
 }
 
-struct Subject {
+struct SystemUnderTest {
   Grammar grammar;
   std::size_t max_text;
   std::shared_ptr<CompiledGrammar> compiled;
 
-  explicit Subject(Grammar from, std::size_t most = kMaxText) : grammar(std::move(from)), max_text(most) {
+  explicit SystemUnderTest(Grammar from, std::size_t most = kMaxText) : grammar(std::move(from)), max_text(most) {
     WorkMeter meter;
     compiled = compile(grammar, vocabulary(), meter).or_throw();
   }
 };
 
-std::span<Subject> subjects() {
-  static std::array all = {
-      Subject(arithmetic()),
-      Subject(hidden()),
-      Subject(ambiguous(), kMaxAmbiguous),
-      Subject(counted()),
-      Subject(spelled()),
-      Subject(free_text()),
-      Subject(from_source("json_schema",
-                          R"({"type": "object", "properties": {"a": {"enum": ["aé", 12]}, "b": {"type": "string"}},
+std::span<SystemUnderTest> subjects() {
+  static std::array all = {SystemUnderTest(arithmetic()),
+                           SystemUnderTest(hidden()),
+                           SystemUnderTest(ambiguous(), kMaxAmbiguous),
+                           SystemUnderTest(counted()),
+                           SystemUnderTest(spelled()),
+                           SystemUnderTest(free_text()),
+                           SystemUnderTest(from_source(
+                               "json_schema",
+                               R"({"type": "object", "properties": {"a": {"enum": ["aé", 12]}, "b": {"type": "string"}},
                               "required": ["a"], "additionalProperties": false})")),
-      Subject(from_source("json_schema", R"({"type": "array", "items": {"$ref": "#"}})")),
-      Subject(from_source("regex", "(a|ab)*b{2,3}[^x]é?(end)+")),
-      Subject(from_source("ebnf", "root ::= list | [a-b]+ root [a-b]\nlist ::= \"(\" list? \")\" list | \"\"\n"))};
+                           SystemUnderTest(from_source("json_schema", R"({"type": "array", "items": {"$ref": "#"}})")),
+                           SystemUnderTest(from_source("regex", "(a|ab)*b{2,3}[^x]é?(end)+")),
+                           SystemUnderTest(from_source(
+                               "ebnf", "root ::= list | [a-b]+ root [a-b]\nlist ::= \"(\" list? \")\" list | \"\"\n"))};
   return all;
 }
 
@@ -112,7 +113,7 @@ struct Place {
 
 class Run {
  public:
-  explicit Run(Subject& subject)
+  explicit Run(SystemUnderTest& subject)
       : reference_(subject.grammar), max_text_(subject.max_text), now_{Matcher(subject.compiled), {}} {}
 
   // False: the grammar takes more than it may.
@@ -210,7 +211,7 @@ class Run {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size < 2) return 0;
-  Subject& subject = subjects()[bytes[0] % subjects().size()];
+  SystemUnderTest& subject = subjects()[bytes[0] % subjects().size()];
   if (subject.compiled->memory() > kMaxBytes || subject.compiled->failed())
     subject.compiled = subject.compiled->renewed();
   std::span<const std::uint8_t> data(bytes + 1, size - 1);

@@ -47,7 +47,7 @@ class Client {
     mine_ = ends[0];
     http::UnixStream theirs(loop_->io(), boost::asio::local::stream_protocol(), ends[1]);
     std::make_shared<http::Connection<http::UnixStream>>(std::move(theirs),
-                                                         http::Surroundings{echo, limits_, loop_, "unix", nullptr})
+                                                         http::FollowContext{echo, limits_, loop_, "unix", nullptr})
         ->start();
   }
   ~Client() {

@@ -8,13 +8,13 @@
 
 #include "base/log.h"
 #include "base/memory_env.h"
-#include "kv/archive_segment.h"
-#include "kv/page_archive.h"
+#include "kv/disk_segment.h"
+#include "kv/disk_tier.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace millrace;
   constexpr std::size_t kPageBytes = 40;
-  const kv::ArchiveConfig config{.directory = "kv", .origin = {.model_key = 7, .page_bytes = kPageBytes}};
+  const kv::DiskTierConfig config{.directory = "kv", .origin = {.model_key = 7, .page_bytes = kPageBytes}};
   log::set_level(log::Level::kOff);
   MemoryEnv env;
   const bool index = size > 0 && data[0] == 'i';
@@ -28,11 +28,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto records = kv::read_record_headers(*file, kPageBytes);
   if (records.size() * kv::record_bytes(kPageBytes) > size) std::abort();
   std::set<kv::PageKey> whole;
-  for (const kv::ArchivedPage& record : records) {
+  for (const kv::DiskPage& record : records) {
     if (kv::read_record(*file, record.offset, record.key, page)) whole.insert(record.key);
   }
-  const auto archive = kv::PageArchive::open(env, config).or_throw();
-  for (const kv::ArchivedPage& record : records) {
+  const auto archive = kv::DiskTier::open(env, config).or_throw();
+  for (const kv::DiskPage& record : records) {
     if (archive->get(record.key, page) && !whole.contains(record.key)) std::abort();
   }
   archive->put(kv::PageKey{1}, page);

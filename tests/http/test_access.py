@@ -186,14 +186,14 @@ def test_keys_and_prompts_are_not_logged(guarded):
         assert planted not in guarded.text()
 
 
-def refused_start(model, *flags, env=None):
+def rejected_start(model, *flags, env=None):
     done = subprocess.run([PROGRAM, "serve", model, "--port", "0", *map(str, flags)], capture_output=True, timeout=30, env=environment() | (env or {}))
     return done.returncode, done.stderr.decode()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_listening_to_the_world_needs_a_key(model, host):
-    code, message = refused_start(model, "--host", host)
+    code, message = rejected_start(model, "--host", host)
     assert code == 2 and "API key" in message
 
 
@@ -206,10 +206,10 @@ def test_a_key_file_with_a_mistake_is_refused_by_its_line_and_without_the_key(mo
     for line in ("short", "long-enough-key scope=infer", "long-enough-key scopes=root", "long-enough-key rpm=-1", "long-enough-key tenant="):
         keys = tmp_path / "keys"
         keys.write_text("# first\ngood-key-0000\n" + line + "\n")
-        code, message = refused_start(model, "--api-key-file", keys)
+        code, message = rejected_start(model, "--api-key-file", keys)
         assert code == 2 and "line 3" in message and "long-enough-key" not in message, message
     keys.write_text("# none\n")
-    code, message = refused_start(model, "--api-key-file", keys)
+    code, message = rejected_start(model, "--api-key-file", keys)
     assert code == 2 and "no key" in message
 
 

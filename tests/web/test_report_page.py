@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEB = ROOT / "web"
 PLAYWRIGHT = WEB / "node_modules/playwright-core/index.mjs"
 SERVE = {"overview", "distributions", "why", "over-time", "itl", "timeline", "goodput", "slowest", "errors", "machine", "client", "run"}
-SECTIONS = {"serve": SERVE, "large": SERVE, "empty": SERVE, "hostile": SERVE, "sweep": {"curves", "goodput", "frontier", "pareto", "points", "run"},
+SECTIONS = {"serve": SERVE, "large": SERVE, "empty": SERVE, "hostile": SERVE, "sweep": {"curves", "goodput", "max-goodput", "pareto", "points", "run"},
             "compare": {"changes", "verdicts", "rounds", "run"}, "peers": {"advantages", "ratios", "contestants", "run"}}
 EVIL = "</script><script>window.intruder = true</script><img src=x onerror=\"window.intruder = true\">\u2028\"'&amp;"
 
@@ -165,7 +165,7 @@ def lookup(report, name):
 
 
 @pytest.mark.parametrize("name", ("serve", "large"))
-def test_figures_are_those_of_the_json(name, found, reports):
+def test_metrics_are_those_of_the_json(name, found, reports):
     figures = found["pages"][name]["figures"]
     report = reports[name]
     assert {"median_ttft_ms", "p99_ttft_ms", "median_tpot_ms", "p99_itl_ms", "p99_e2el_ms", "output_throughput", "goodput.0.share",
@@ -198,7 +198,7 @@ def test_noise_and_verdicts_stand_at_the_top(found, reports):
     assert "Not all ran the same weights" in found["pages"]["peers"]["text"][:400]
 
 
-def test_knee_and_frontier(found, reports):
+def test_knee_and_max_goodput(found, reports):
     text = found["pages"]["sweep"]["text"]
     for knee in reports["sweep"]["knee"]:
         assert knee["why"] in text

@@ -4,7 +4,7 @@ export interface Estimate {
   low: number | null;
   high: number | null;
 }
-export type Figure = number | null | undefined;
+export type Metric = number | null | undefined;
 export type Metrics = Record<string, Estimate | null | undefined>;
 
 export interface Slo {
@@ -47,13 +47,13 @@ export interface RequestRow {
   phases: Phase[] | null;
 }
 export interface Noise {
-  steal_percent: Figure;
-  other_cpu_percent: Figure;
-  load_average: Figure;
+  steal_percent: Metric;
+  other_cpu_percent: Metric;
+  load_average: Metric;
   frequency_mhz: { min: number; median: number; max: number } | null;
-  throttled_s: Figure;
-  read_gb_s_before: Figure;
-  read_gb_s_after: Figure;
+  throttled_s: Metric;
+  read_gb_s_before: Metric;
+  read_gb_s_after: Metric;
   verdict: string;
   reasons: string[];
 }
@@ -85,16 +85,16 @@ export interface Heat {
   counts: number[][];
 }
 export interface Server {
-  model_bytes: Figure;
-  kv_bytes_per_token: Figure;
-  kv_capacity_tokens: Figure;
-  resident_peak_bytes: Figure;
-  cpu_seconds: Figure;
-  mbu_percent: Figure;
-  mfu_percent: Figure;
-  read_gb_s: Figure;
-  peak_gop_s: Figure;
-  energy_joules: Figure;
+  model_bytes: Metric;
+  kv_bytes_per_token: Metric;
+  kv_capacity_tokens: Metric;
+  resident_peak_bytes: Metric;
+  cpu_seconds: Metric;
+  mbu_percent: Metric;
+  mfu_percent: Metric;
+  read_gb_s: Metric;
+  peak_gop_s: Metric;
+  energy_joules: Metric;
   counters: Record<string, number> | null;
 }
 
@@ -110,45 +110,45 @@ interface Common {
 type Statistic = 'mean' | 'median' | 'std' | 'p90' | 'p95' | 'p99';
 type Latency = 'ttft' | 'tpot' | 'itl' | 'e2el';
 
-export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Latency}_ms`, Figure>> {
+export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Latency}_ms`, Metric>> {
   schema: 'millrace.bench.serve';
   backend?: string | null;
   label?: string | null;
   model_id?: string | null;
   tokenizer_id?: string | null;
-  num_prompts?: Figure;
+  num_prompts?: Metric;
   request_rate?: number | string | null;
-  burstiness?: Figure;
-  max_concurrency?: Figure;
-  duration?: Figure;
-  completed?: Figure;
-  failed?: Figure;
-  total_input_tokens?: Figure;
-  total_output_tokens?: Figure;
-  request_throughput?: Figure;
-  request_goodput?: Figure;
-  output_throughput?: Figure;
-  total_token_throughput?: Figure;
-  max_concurrent_requests?: Figure;
+  burstiness?: Metric;
+  max_concurrency?: Metric;
+  duration?: Metric;
+  completed?: Metric;
+  failed?: Metric;
+  total_input_tokens?: Metric;
+  total_output_tokens?: Metric;
+  request_throughput?: Metric;
+  request_goodput?: Metric;
+  output_throughput?: Metric;
+  total_token_throughput?: Metric;
+  max_concurrent_requests?: Metric;
   itls?: number[][] | null;
   target?: { url?: string | null; spawned?: string[] | string | null } | null;
   load?: {
     kind?: string | null;
     workload?: string | null;
     arrivals?: string | null;
-    users?: Figure;
-    think_s?: Figure;
-    sessions?: Figure;
-    turns?: Figure;
-    warmup?: Figure;
-    seed?: Figure;
+    users?: Metric;
+    think_s?: Metric;
+    sessions?: Metric;
+    turns?: Metric;
+    warmup?: Metric;
+    seed?: Metric;
     stopped?: boolean | null;
   } | null;
   estimates?: Metrics | null;
   goodput?: Goodput[] | null;
   client?: {
-    cpu_share?: Figure;
-    cpu_seconds?: Figure;
+    cpu_share?: Metric;
+    cpu_seconds?: Metric;
     send_lag_ms?: Partial<Record<'mean' | 'p50' | 'p90' | 'p99' | 'max', number | null>> | null;
   } | null;
   server?: Partial<Server> | null;
@@ -162,7 +162,7 @@ export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Late
 export interface SweepPoint {
   x: number;
   stopped?: boolean | null;
-  runs?: Figure;
+  runs?: Metric;
   metrics: Metrics;
   goodput?: Goodput[] | null;
   noise?: string | null;
@@ -177,38 +177,39 @@ export interface Plot {
   unit: string;
   scale: 'log' | 'linear';
 }
+export interface HighestRate {
+  label?: string | null; // of the series
+  slo: Slo;
+  wanted_share: number;
+  rate: Estimate | null;
+  tried: { rate: number; share: Estimate; met: boolean }[];
+}
+
 export interface SweepReport extends Common {
   schema: 'millrace.bench.sweep';
   axis: { name: string; unit: string; label: string; scale: 'log' | 'linear' };
   series: SweepSeries[];
   plots?: Plot[] | null;
   knee?: { label: string; x: number; why: string }[] | null;
-  frontier?:
-    | {
-        label?: string | null; // of the series
-        slo: Slo;
-        wanted_share: number;
-        rate: Estimate | null;
-        tried: { rate: number; share: Estimate; met: boolean }[];
-      }[]
-    | null;
+  max_goodput?: HighestRate[] | null;
+  frontier?: HighestRate[] | null; // the name of max_goodput in reports of before
 }
 
 export interface Verdict {
   metric: string;
   unit: string;
   better: 'lower' | 'higher';
-  a: Figure;
-  b: Figure;
+  a: Metric;
+  b: Metric;
   ratio: Estimate | null;
-  noise_ratio: Figure;
+  noise_ratio: Metric;
   verdict: string;
   why: string;
 }
 export interface Round {
   order: string;
-  a: Record<string, Figure | Estimate>;
-  b: Record<string, Figure | Estimate>;
+  a: Record<string, Metric | Estimate>;
+  b: Record<string, Metric | Estimate>;
   noise?: Partial<Noise> | string | null;
 }
 export interface CompareReport extends Common {
@@ -217,7 +218,7 @@ export interface CompareReport extends Common {
   rounds?: Round[] | null;
   verdicts?: Verdict[] | null;
   verdict?: string | null;
-  threshold_percent?: Figure;
+  threshold_percent?: Metric;
 }
 
 export interface PeersReport extends Common {
@@ -227,7 +228,7 @@ export interface PeersReport extends Common {
   results: {
     peer: string;
     workload: string;
-    rounds?: { millrace: Record<string, Figure | Estimate>; peer: Record<string, Figure | Estimate> }[] | null;
+    rounds?: { millrace: Record<string, Metric | Estimate>; peer: Record<string, Metric | Estimate> }[] | null;
     ratios: Metrics;
   }[];
 }

@@ -32,9 +32,9 @@ std::vector<double> time_passes(const KernelCase& kernel_case, double seconds) {
 
 }  // namespace
 
-KernelFigures time_case(const KernelCase& kernel_case, backend::MachineProbe& probe, const TimingOptions& options) {
+KernelMetrics time_case(const KernelCase& kernel_case, backend::MachineProbe& probe, const TimingOptions& options) {
   std::vector<double> microseconds, gb_s, gop_s, read_share, peak_share;
-  KernelFigures figures;
+  KernelMetrics metrics;
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
     std::vector<double> passes;
     const backend::cpu::MachineLimits limits =
@@ -50,15 +50,15 @@ KernelFigures time_case(const KernelCase& kernel_case, backend::MachineProbe& pr
     gop_s.push_back(kernel_case.operations / seconds.median * 1e-9);
     read_share.push_back(share_of(seconds.median, kernel_case.bytes, read));
     peak_share.push_back(share_of(seconds.median, kernel_case.operations, peak));
-    figures.best_share = std::max({figures.best_share, share_of(seconds.min, kernel_case.bytes, read),
+    metrics.best_share = std::max({metrics.best_share, share_of(seconds.min, kernel_case.bytes, read),
                                    share_of(seconds.min, kernel_case.operations, peak)});
   }
-  figures.microseconds = metrics::spread_of(microseconds);
-  figures.gb_s = metrics::spread_of(gb_s);
-  figures.gop_s = metrics::spread_of(gop_s);
-  figures.read_share = metrics::spread_of(read_share);
-  figures.peak_share = metrics::spread_of(peak_share);
-  return figures;
+  metrics.microseconds = metrics::spread_of(microseconds);
+  metrics.gb_s = metrics::spread_of(gb_s);
+  metrics.gop_s = metrics::spread_of(gop_s);
+  metrics.read_share = metrics::spread_of(read_share);
+  metrics.peak_share = metrics::spread_of(peak_share);
+  return metrics;
 }
 
 }  // namespace millrace::bench

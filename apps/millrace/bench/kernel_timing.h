@@ -13,12 +13,12 @@ struct TimingOptions {
 
 // What a case took. Spreads are over the repeats, each the median of its passes and compared with the limits measured
 // around it.
-struct KernelFigures {
+struct KernelMetrics {
   metrics::Spread microseconds, gb_s, gop_s;
   metrics::Spread read_share, peak_share;  // of read bandwidth and peak arithmetic; 0 = not compared
   double best_share = 0.0;                 // the fastest pass of all against the nearer of the two limits
 };
 
-KernelFigures time_case(const KernelCase& kernel_case, backend::MachineProbe& probe, const TimingOptions& options);
+KernelMetrics time_case(const KernelCase& kernel_case, backend::MachineProbe& probe, const TimingOptions& options);
 
 }  // namespace millrace::bench

@@ -90,8 +90,8 @@ std::string describe(std::span<const MachineLimits> limits) {
   for (const Limit& limit : kLimits) {
     const metrics::Spread spread = spread_of_limit(limits, limit);
     if (spread.max == 0.0) continue;
-    out += fmt::format("{}{} {} ({}-{}) {}", out.empty() ? "" : ", ", limit.label, figure(spread.median),
-                       figure(spread.min), figure(spread.max), limit.unit);
+    out += fmt::format("{}{} {} ({}-{}) {}", out.empty() ? "" : ", ", limit.label, rounded(spread.median),
+                       rounded(spread.min), rounded(spread.max), limit.unit);
   }
   return "limits while measuring, median (min-max): " + out;
 }

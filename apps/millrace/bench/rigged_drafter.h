@@ -22,8 +22,8 @@ class RiggedDrafter final : public draft::Drafter {
     drafter_->ended(sequence, scope, tokens);
   }
   bool computes() const noexcept override { return drafter_->computes(); }
-  kv::PageFollower* follower() noexcept override { return drafter_->follower(); }
-  model::StateTap* tap() noexcept override { return drafter_->tap(); }
+  kv::PageListener* listener() noexcept override { return drafter_->listener(); }
+  model::HiddenStateHook* hook() noexcept override { return drafter_->hook(); }
 
  private:
   std::unique_ptr<draft::Drafter> drafter_;

@@ -46,7 +46,7 @@ std::string Table::str() const {
   return out;
 }
 
-std::string figure(double value) {
+std::string rounded(double value) {
   if (value == 0.0 || !std::isfinite(value)) return "-";
   const int digits = static_cast<int>(std::floor(std::log10(std::fabs(value)))) + 1;
   return fmt::format("{:.{}f}", value, std::clamp(3 - digits, 0, 6));

@@ -23,6 +23,6 @@ class Table {
 };
 
 // Three significant digits and no exponent: "0.123", "12.3", "1234"; "-" for 0, which stands for "there is none".
-std::string figure(double value);
+std::string rounded(double value);
 
 }  // namespace millrace::bench

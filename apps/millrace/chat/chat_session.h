@@ -32,7 +32,7 @@ class ChatSession {
                         const std::function<bool()>& interrupted);
 
   decode::SamplingParams& sampling() noexcept { return sampling_; }
-  // That each answer fits; null: any text.
+  // The grammar that each answer fits; null: any text.
   void set_grammar(std::shared_ptr<grammar::CompiledGrammar> grammar) { grammar_ = std::move(grammar); }
   Conversation& conversation() noexcept { return conversation_; }
 

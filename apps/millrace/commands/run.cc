@@ -142,7 +142,7 @@ std::string prompt_from_stdin() {
   return text;
 }
 
-// A prompt from stdin where there is none yet and nobody to chat with; and the model's name becomes its path.
+// A prompt from stdin where there is none yet and no terminal to chat with; and the model's name becomes its path.
 void complete(RunFlags& flags, bool interactive) {
   if (flags.prompt.empty() && !interactive) flags.prompt = prompt_from_stdin();
   if (flags.prompt.empty() && !interactive)

@@ -6,8 +6,8 @@
 #include "cli.h"
 #include "command.h"
 #include "loaded_model.h"
-#include "model/synth/synth_heads.h"
 #include "model/synth/synth_model.h"
+#include "model/synth/synth_speculators.h"
 #include "progress.h"
 
 namespace millrace::commands {
@@ -105,9 +105,10 @@ int synth(const SynthFlags& flags) {
   }
   const model::SynthShape& shape = *model::find_synth_shape(flags.shape);
   const auto container = gguf ? Checkpoint::Container::kGguf : Checkpoint::Container::kSafetensors;
-  const model::SynthModel plan = (flags.heads.empty() ? model::plan_synth(shape, container, std::move(options))
-                                                      : model::plan_synth_heads(shape, flags.heads, std::move(options)))
-                                     .or_throw();
+  const model::SynthModel plan =
+      (flags.heads.empty() ? model::plan_synth(shape, container, std::move(options))
+                           : model::plan_synth_speculators(shape, flags.heads, std::move(options)))
+          .or_throw();
   check_space(flags.out, plan.bytes());
   const TimePoint start = Env::system().now();
   WorkerTeam team(flags.threads > 0 ? flags.threads : usable_threads());

@@ -137,7 +137,7 @@ server::ObserverConfig ServeFlags::observers(std::vector<std::string> tenants) c
   config.metrics.tenants = std::move(tenants);
   config.metrics.compat = server::observe::parse_metrics_compat(metrics_compat).or_throw();
   for (const std::string& one : goodput) {  // each is an objective of its own
-    const auto objectives = metrics::parse_objectives("goodput", std::span(&one, 1)).or_throw();
+    const auto objectives = metrics::parse_slos("goodput", std::span(&one, 1)).or_throw();
     config.metrics.objectives.insert(config.metrics.objectives.end(), objectives.begin(), objectives.end());
   }
   return config;

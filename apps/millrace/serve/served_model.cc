@@ -7,7 +7,7 @@
 #include "base/readable_bytes.h"
 #include "chat/conversation.h"
 #include "cli.h"
-#include "engine/fair_turn.h"
+#include "engine/turn_arbiter.h"
 #include "model/memory_plan.h"
 #include "step_meter.h"
 
@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint64_t kKvBytes = std::uint64_t{1} << 30;  // of cached keys and values, unless told otherwise
 constexpr double kProbeSeconds = 0.02;                      // for each of the machine's limits
 
-struct Foundation {
+struct Resources {
   LoadedModel loaded;
-  std::unique_ptr<kv::PageArchive> archive;
+  std::unique_ptr<kv::DiskTier> disk;
 };
 
 std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
@@ -94,11 +94,11 @@ std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine)
 }
 
 server::ModelParts load(const std::string& name, const ModelFlags& flags, const EngineFlags& engine_flags,
-                        const AnswerParsers& parsers, const std::shared_ptr<engine::FairTurn>& turn,
+                        const AnswerParsers& parsers, const std::shared_ptr<engine::TurnArbiter>& turn,
                         server::Observers& observers, const std::function<void(double)>& progress) {
-  auto foundation = std::make_shared<Foundation>();
-  foundation->loaded = load_model(flags, {}, progress);
-  LoadedModel& loaded = foundation->loaded;
+  auto resources = std::make_shared<Resources>();
+  resources->loaded = load_model(flags, {}, progress);
+  LoadedModel& loaded = resources->loaded;
   if (loaded.checkpoint->tokenizer == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", loaded.checkpoint->path);
   }
@@ -107,7 +107,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   ServingEngine made = make_engine(loaded, loaded.checkpoint->tokenizer, flags, serving, 0, turn);
   log_memory(name, loaded, made);
   made.engine->warm_up().or_throw();
-  foundation->archive = std::move(made.archive);
+  resources->disk = std::move(made.disk);
   server::ModelParts parts;
   parts.peaks = measured_peaks(loaded);
   made.engine->measure(step_meter(loaded, *made.engine));
@@ -124,12 +124,12 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes_per_token());
   parts.trained_length = loaded.transformer->spec().context_length;
   parts.hidden_size = loaded.transformer->spec().hidden_size;
-  parts.foundation = std::move(foundation);
+  parts.resources = std::move(resources);
   return parts;
 }
 
 server::ModelEntry entry_of(std::string name, const ModelFlags& model, const EngineFlags& engine,
-                            const AnswerParsers& parsers, const std::shared_ptr<engine::FairTurn>& turn,
+                            const AnswerParsers& parsers, const std::shared_ptr<engine::TurnArbiter>& turn,
                             server::Observers& observers) {
   server::ModelEntry entry;
   entry.load = [name, model, engine, parsers, turn, &observers](const std::function<void(double)>& progress) {
@@ -164,7 +164,7 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
   server::ModelParts probe;  // says what is wrong before anything is loaded
   server::choose_formats(parsers.tools, parsers.reasoning, probe).or_throw();
   std::vector<server::ModelEntry> entries;
-  const auto turn = further.empty() ? nullptr : std::make_shared<engine::FairTurn>(Env::system());
+  const auto turn = further.empty() ? nullptr : std::make_shared<engine::TurnArbiter>(Env::system());
   entries.push_back(
       entry_of(served_model_name.empty() ? model.model : served_model_name, model, engine, parsers, turn, observers));
   for (const std::string& pair : further) {

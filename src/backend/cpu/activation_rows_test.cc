@@ -13,7 +13,7 @@ constexpr std::int64_t kWidth = 5 * kGroup;
 class ActivationRowsTest : public testing::Test {
  protected:
   ActivationRowsTest() {
-    weight_.set_two_terms("weight");  // wants what rounding left, too
+    weight_.set_int8x2("weight");  // wants what rounding left, too
   }
 
   static std::vector<WeightSource> sources() {

@@ -10,8 +10,8 @@
 namespace millrace::backend::cpu {
 
 // One attention operation cut into tasks. How it is cut changes no bit: splits lie at fixed positions and are merged in
-// their order, by whoever finishes the last one of a group of rows. Kept between calls for its memory: nothing is
-// allocated once the largest step has been seen.
+// their order, by the worker that finishes the last one of a group of rows. Kept between calls for its memory: nothing
+// is allocated once the largest step has been seen.
 class AttentionPlan {
  public:
   // For `workers` threads. Copies what it needs of args but for what they point to.

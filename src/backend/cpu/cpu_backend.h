@@ -18,7 +18,7 @@ class PackedCache;
 class AttentionPlan;
 
 // The Backend of the processor. Operations are recorded as phases of a program that synchronize() runs on the worker
-// team. Many rows are cut into blocks, and whoever is free takes the next block through the whole operation; few rows
+// team. Many rows are cut into blocks, and a free worker takes the next block through the whole operation; few rows
 // are done by all workers together, each computing some of the columns.
 class CpuBackend final : public Backend {
  public:

@@ -46,12 +46,12 @@ constexpr int base_bits(const quant::AffineForm& form) noexcept {
 constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
   return form.scales == quant::AffineForm::Scales::kProduct;
 }
-// Of a block: its f16 scales and mins.
+// Bytes of a block's f16 scales and mins.
 constexpr std::size_t header_bytes(const quant::AffineForm& form) noexcept {
   const int bytes_of_row = 2 + (form.has_min ? 2 : 0) + (form.zero_points ? 1 : 0);
   return static_cast<std::size_t>(kPanelRows * bytes_of_row);
 }
-// Of a group: its sub-scales and sub-mins.
+// Bytes of a group's sub-scales and sub-mins.
 constexpr std::size_t sub_scale_bytes(const quant::AffineForm& form) noexcept {
   if (!has_sub_scales(form)) return 0;
   return static_cast<std::size_t>(kPanelRows * (kGroup / form.scale_group)) *

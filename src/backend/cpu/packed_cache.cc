@@ -194,7 +194,7 @@ void PackedCache::remove_oldest() const {
   std::vector<File> files;
   std::uint64_t total = 0;
   for (const std::string& name : env_.list(config_.directory)) {
-    // A start that was killed leaves an unfinished one; nobody touches it any more, so it is among the oldest soon.
+    // A start that was killed leaves an unfinished one; it is not touched any more, so it is among the oldest soon.
     if (!name.ends_with(kSuffix) && !name.ends_with(std::string(kSuffix) + ".tmp")) continue;
     std::error_code failed;
     File file{fs::path(config_.directory) / name, {}, 0};

@@ -26,7 +26,7 @@ const LinearKernel& choose_kernel(const KernelSet& kernels, const quant::QuantFo
 // Of the panels in files of packed weights: to be raised with every change of pack_*.cc.
 constexpr int kLayoutVersion = 3;
 
-constexpr std::int64_t kTwoTermPanels = 2;
+constexpr std::int64_t kInt8x2Panels = 2;
 constexpr std::int64_t kPanelsPerRead = 8;  // 128 rows a read: large enough for pread, small enough to stay in cache
 
 }  // namespace
@@ -49,7 +49,7 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     segments_.push_back(
         {source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_), total});
     segments_.back().name = source.name;
-    if (precision == MatmulPrecision::kInt8x2) set_two_terms(source.name);
+    if (precision == MatmulPrecision::kInt8x2) set_int8x2(source.name);
     activation_types_ |= 1u << static_cast<int>(kernel.activation);
     panels_ += segments_.back().panels();
     total += bytes(kernels, *source.format, source.rows, k_, precision);
@@ -143,29 +143,29 @@ struct PackedLinear::Counts {
 
 PackedLinear::~PackedLinear() = default;
 
-void PackedLinear::start_census() { census_ = std::make_unique<Counts[]>(segments_.size()); }
+void PackedLinear::start_rounding_statistics() { rounding_ = std::make_unique<Counts[]>(segments_.size()); }
 
-std::vector<RoundingCensus> PackedLinear::take_census() {
-  std::vector<RoundingCensus> out;
+std::vector<RoundingStatistics> PackedLinear::take_rounding_statistics() {
+  std::vector<RoundingStatistics> out;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     if (segments_[i].kernel->activation != ActivationType::kInt8) continue;
-    out.push_back({segments_[i].name, census_[i].outputs, census_[i].moved});
+    out.push_back({segments_[i].name, rounding_[i].outputs, rounding_[i].moved});
   }
-  census_.reset();
+  rounding_.reset();
   return out;
 }
 
-void PackedLinear::set_two_terms(std::string_view name) {
+void PackedLinear::set_int8x2(std::string_view name) {
   for (Segment& segment : segments_) {
     if (segment.name != name || segment.kernel->activation != ActivationType::kInt8) continue;
-    segment.two_terms = two_terms_ = true;
+    segment.int8x2 = int8x2_ = true;
   }
 }
 
 // Counts whole numbers of whole panels, so that the sum does not depend on how the work is divided.
 void PackedLinear::count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept {
   constexpr float kMovedSquared = 1.0f / (64.0f * 64.0f);
-  float whole[kTwoTermPanels * kPanelRows] = {}, moved[kTwoTermPanels * kPanelRows] = {};
+  float whole[kInt8x2Panels * kPanelRows] = {}, moved[kInt8x2Panels * kPanelRows] = {};
   for (std::int64_t r = 0; r < product.x.rows(); ++r) {
     run(panels, product.x.view(r, 1), nullptr, false, whole, std::size(whole));
     run(panels, product.x.remainder(r, 1), nullptr, false, moved, std::size(moved));
@@ -188,15 +188,15 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
     const std::int64_t end = std::min(segment.panels(), last - segment.first_panel);
     if (begin >= end) continue;
     // With two terms the panels are still in a near cache when the second one comes.
-    const std::int64_t step = segment.two_terms || census_ ? kTwoTermPanels : end - begin;
+    const std::int64_t step = segment.int8x2 || rounding_ ? kInt8x2Panels : end - begin;
     for (std::int64_t p = begin; p < end; p += step) {
       const PanelRange panels{segment, p, std::min(end, p + step)};
-      if (census_ && segment.kernel->activation == ActivationType::kInt8) {
-        count_rounding(panels, product, census_[&segment - segments_.data()]);
+      if (rounding_ && segment.kernel->activation == ActivationType::kInt8) {
+        count_rounding(panels, product, rounding_[&segment - segments_.data()]);
       }
       float* out = product.out + (segment.first_row + p * kPanelRows - first_column);
       run(panels, product.x.view(0, product.x.rows()), product.bias, product.accumulate, out, product.out_stride);
-      if (!segment.two_terms) continue;
+      if (!segment.int8x2) continue;
       run(panels, product.x.remainder(0, product.x.rows()), nullptr, true, out, product.out_stride);
     }
   }

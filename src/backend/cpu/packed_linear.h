@@ -25,7 +25,7 @@ class PackedLinear final : public Linear {
     std::int64_t first_panel;
     std::size_t panel_bytes, offset;  // into the buffer
     std::string name;
-    bool two_terms = false;  // x is multiplied as two int8 numbers
+    bool int8x2 = false;  // x is multiplied as two int8 numbers
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
   };
 
@@ -35,7 +35,7 @@ class PackedLinear final : public Linear {
                WeightArena& arena, PackedCache* cache);
   ~PackedLinear() override;
 
-  // Of one source once packed.
+  // Bytes of one source once packed.
   static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
                            std::int64_t cols, MatmulPrecision precision);
 
@@ -45,15 +45,15 @@ class PackedLinear final : public Linear {
   std::string description() const override;
 
   bool has_int8_activations() const noexcept override { return wants(ActivationType::kInt8); }
-  void start_census() override;
-  std::vector<RoundingCensus> take_census() override;
-  void set_two_terms(std::string_view name) override;
+  void start_rounding_statistics() override;
+  std::vector<RoundingStatistics> take_rounding_statistics() override;
+  void set_int8x2(std::string_view name) override;
 
   // Whether a kernel of this weight takes activations of that type.
   bool wants(ActivationType type) const noexcept { return (activation_types_ >> static_cast<int>(type) & 1) != 0; }
 
   // Whether int8 activations come with what rounding left of them, as a second term.
-  bool wants_remainder() const noexcept { return two_terms_ || census_ != nullptr; }
+  bool wants_remainder() const noexcept { return int8x2_ || rounding_ != nullptr; }
 
   // Panels are counted over all segments.
   std::int64_t panels() const noexcept { return panels_; }
@@ -89,9 +89,9 @@ class PackedLinear final : public Linear {
   void count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept;
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
   std::int64_t n_ = 0, k_ = 0, panels_ = 0;
-  bool two_terms_ = false;            // of any segment
-  std::unique_ptr<Counts[]> census_;  // one a segment, while it is taken
-  unsigned activation_types_ = 0;     // a bit each
+  bool int8x2_ = false;                 // of any segment
+  std::unique_ptr<Counts[]> rounding_;  // one a segment, while it is taken
+  unsigned activation_types_ = 0;       // a bit each
   std::vector<Segment> segments_;
   std::vector<std::int32_t> columns_;
   Isa isa_;

@@ -12,8 +12,8 @@
 
 namespace millrace::backend::cpu {
 
-// Who does what of a phase: the items [0, n) in pieces, each given out once. Every worker has a range of its own, the
-// same in each step, so that its caches stay warm; when that is used up it helps the others with theirs.
+// Gives out the work of a phase: the items [0, n) in pieces, each given out once. Every worker has a range of its own,
+// the same in each step, so that its caches stay warm; when that is used up it helps the others with theirs.
 class PhaseItems {
  public:
   struct alignas(64) Range {

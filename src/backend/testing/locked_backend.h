@@ -14,7 +14,7 @@
 
 namespace millrace::backend {
 
-// Memory that nobody can read or write but between unlock() and lock(), or what is lent for reading. One range of
+// Memory that cannot be read or written but between unlock() and lock(), or what is leased for reading. One range of
 // addresses, handed out once.
 class LockedArena : public std::enable_shared_from_this<LockedArena> {
  public:
@@ -33,21 +33,21 @@ class LockedArena : public std::enable_shared_from_this<LockedArena> {
     CHECK(used_ <= kBytes);
     return at;
   }
-  void give_back(std::byte* at, std::size_t bytes) noexcept { ::madvise(at, bytes, MADV_DONTNEED); }
+  void release(std::byte* at, std::size_t bytes) noexcept { ::madvise(at, bytes, MADV_DONTNEED); }
 
   void unlock() noexcept { protect(base_, used_, PROT_READ | PROT_WRITE); }
   void lock() noexcept {
     protect(base_, used_, PROT_NONE);
-    for (const auto& [at, bytes] : lent_) protect(at, bytes, PROT_READ);
+    for (const auto& [at, bytes] : leased_) protect(at, bytes, PROT_READ);
   }
   // Readable until the returned pointer has gone.
-  std::shared_ptr<const void> lend(std::byte* at, std::size_t bytes) {
+  std::shared_ptr<const void> lease(std::byte* at, std::size_t bytes) {
     const auto offset = static_cast<std::size_t>(at - base_) / page_ * page_;
     const std::size_t end = (static_cast<std::size_t>(at - base_) + bytes + page_ - 1) / page_ * page_;
-    const auto entry = lent_.insert(lent_.end(), {base_ + offset, end - offset});
+    const auto entry = leased_.insert(leased_.end(), {base_ + offset, end - offset});
     lock();
     return {at, [self = shared_from_this(), entry](const void*) {
-              self->lent_.erase(entry);
+              self->leased_.erase(entry);
               self->lock();
             }};
   }
@@ -60,7 +60,7 @@ class LockedArena : public std::enable_shared_from_this<LockedArena> {
   }
   std::size_t page_, used_ = 0;
   std::byte* base_ = nullptr;
-  std::list<std::pair<std::byte*, std::size_t>> lent_;
+  std::list<std::pair<std::byte*, std::size_t>> leased_;
 };
 
 // The processor's backend as if its memory were another device's, for tests: host code that reads or writes it, or an
@@ -93,7 +93,7 @@ class LockedBackend final : public ForwardingBackend {
     auto* at = static_cast<std::byte*>(view.data);
     if (view.shape.elements() == 0 || !arena_->holds(at)) return HostView(view);
     const auto last = static_cast<std::size_t>((view.rows() - 1) * view.row_stride() + view.cols());
-    return HostView(view, arena_->lend(at, last * size_of(view.dtype)));
+    return HostView(view, arena_->lease(at, last * size_of(view.dtype)));
   }
   void synchronize() override {
     opened([&] { ForwardingBackend::synchronize(); });
@@ -106,7 +106,7 @@ class LockedBackend final : public ForwardingBackend {
    public:
     Memory(std::shared_ptr<LockedArena> arena, std::byte* at, std::size_t bytes)
         : arena_(std::move(arena)), at_(at), bytes_(bytes) {}
-    ~Memory() override { arena_->give_back(at_, bytes_); }
+    ~Memory() override { arena_->release(at_, bytes_); }
 
    private:
     std::shared_ptr<LockedArena> arena_;

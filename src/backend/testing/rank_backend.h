@@ -23,7 +23,7 @@ class RankExchange {
     everybody_.arrive_and_wait();
     return columns_;
   }
-  // Nobody puts anything before all have taken what was there.
+  // No rank puts anything before all have taken what was there.
   void taken() { everybody_.arrive_and_wait(); }
 
  private:

@@ -57,7 +57,7 @@ class JsonScanner {
   int hex_ = 0;                 // digits still to come
 };
 
-// As it stands in JSON: a control character in a string is escaped.
+// A byte as it stands in JSON: a control character in a string is escaped.
 inline std::string json_byte(char byte, bool in_string) {
   const auto code = static_cast<unsigned char>(byte);
   if (!in_string || code >= 0x20) return {byte};

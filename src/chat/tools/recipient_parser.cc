@@ -68,7 +68,7 @@ class RecipientParser final : public ToolParser {
       text_after_all();
     }
   }
-  // No head: an answer that names nobody.
+  // No head: an answer that names no recipient.
   void text_after_all() {
     state_ = State::kText;
     const std::string text = std::exchange(head_, {});

@@ -17,7 +17,7 @@ Processor min_p() {
   return {.name = "min_p",
           .alias = "",
           .place = 420,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.min_p > 0.0; },

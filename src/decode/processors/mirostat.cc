@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "base/portable_math.h"
-#include "decode/border.h"
 #include "decode/processor.h"
 #include "decode/softmax.h"
+#include "decode/threshold.h"
 
 namespace millrace::decode::processors {
 namespace {
@@ -56,7 +56,7 @@ Processor mirostat() {
   return {.name = "",
           .alias = "",
           .place = 500,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.mirostat_mode != 0; },

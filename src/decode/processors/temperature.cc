@@ -39,7 +39,7 @@ Processor temperature() {
   return {.name = "temperature",
           .alias = "temp",
           .place = 300,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.temperature != 1.0 || p.dynatemp_range > 0.0; },

@@ -1,5 +1,5 @@
-#include "decode/border.h"
 #include "decode/processor.h"
+#include "decode/threshold.h"
 
 namespace millrace::decode::processors {
 namespace {
@@ -16,7 +16,7 @@ Processor top_k() {
   return {.name = "top_k",
           .alias = "",
           .place = 430,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.top_k > 0; },

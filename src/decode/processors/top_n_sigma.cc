@@ -33,7 +33,7 @@ Processor top_n_sigma() {
   return {.name = "top_n_sigma",
           .alias = "",
           .place = 410,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.top_n_sigma > 0.0; },

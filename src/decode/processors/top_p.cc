@@ -1,6 +1,6 @@
-#include "decode/border.h"
 #include "decode/processor.h"
 #include "decode/softmax.h"
+#include "decode/threshold.h"
 
 namespace millrace::decode::processors {
 namespace {
@@ -19,7 +19,7 @@ Processor top_p() {
   return {.name = "top_p",
           .alias = "",
           .place = 450,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.top_p < 1.0; },

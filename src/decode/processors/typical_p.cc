@@ -1,9 +1,9 @@
 #include <cmath>
 
 #include "base/portable_math.h"
-#include "decode/border.h"
 #include "decode/processor.h"
 #include "decode/softmax.h"
+#include "decode/threshold.h"
 
 namespace millrace::decode::processors {
 namespace {
@@ -24,7 +24,7 @@ void apply(const SamplingContext& at, Candidates& candidates) {
     const double surprise = log_total - (static_cast<double>(candidates[i].logit) - largest);
     keys[i] = ordered_key(-static_cast<float>(std::abs(surprise - entropy)));
   }
-  keep_inside(find_border(keys, weights, at.params.typical_p * total), keys, candidates);
+  keep_above(find_threshold(keys, weights, at.params.typical_p * total), keys, candidates);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Processor typical_p() {
   return {.name = "typ_p",
           .alias = "typical_p",
           .place = 440,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.typical_p < 1.0; },

@@ -34,7 +34,7 @@ Processor xtc() {
   return {.name = "xtc",
           .alias = "",
           .place = 460,
-          .stage = Stage::kDraw,
+          .stage = Stage::kSample,
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.xtc_probability > 0.0 && p.xtc_threshold <= 0.5; },

@@ -14,7 +14,7 @@ struct ChiSquare {
   bool passes() const noexcept { return statistic <= limit; }
 };
 
-// `expected` sums to the number of draws. Tokens expected fewer than five times are one; what was drawn and never
+// `expected` sums to the number of samples. Tokens expected fewer than five times are one; what was sampled and never
 // expected fails.
 inline ChiSquare chi_square(std::span<const double> expected, std::span<const int> counts) {
   ChiSquare out;

@@ -3,7 +3,7 @@
 namespace millrace::decode::verification {
 namespace {
 
-// The draw that the target would make anyway decides.
+// The sample that the target would make anyway decides.
 Result<Verdict> next(LogitsPipeline& target, std::span<const float> logits, std::int64_t position,
                      const std::optional<DraftedToken>& drafted) {
   const auto token = target.sample(logits, position);
@@ -13,7 +13,7 @@ Result<Verdict> next(LogitsPipeline& target, std::span<const float> logits, std:
 
 }  // namespace
 
-// Drafters that draw by the same noise agree with the target more often than independent draws would: Gumbel-max
+// Drafters that sample by the same noise agree with the target more often than independent samples would: Gumbel-max
 // couples the two (arXiv:2408.07978).
 VerificationRule coupled() {
   return {

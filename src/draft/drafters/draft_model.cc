@@ -11,7 +11,7 @@
 namespace millrace::draft::drafters {
 namespace {
 
-class DraftModel final : public Drafter, public kv::PageFollower {
+class DraftModel final : public Drafter, public kv::PageListener {
  public:
   DraftModel(const DraftPlace& place, std::shared_ptr<model::Transformer> model, kv::KvStore store)
       : model_(std::move(model)),
@@ -21,7 +21,7 @@ class DraftModel final : public Drafter, public kv::PageFollower {
         workspace_(model_->reserve(kCatchUpTokens, DraftRounds::sequences(place))) {}
 
   bool computes() const noexcept override { return true; }
-  kv::PageFollower* follower() noexcept override { return this; }
+  kv::PageListener* listener() noexcept override { return this; }
   void copied(kv::BlockId from, kv::BlockId to) override {
     store_.copy(from, to);
     coverage_.copied(from, to);
@@ -60,7 +60,7 @@ class DraftModel final : public Drafter, public kv::PageFollower {
     std::int64_t drafted_from = 0;      // ...as many tokens
   };
 
-  // The keys and values of guesses were computed with them, but for the last one's.
+  // The keys and values of draft tokens were computed with them, but for the last one's.
   void keep_accepted_drafts(const Task& task, Known& known) {
     std::int64_t right = 0;
     while (right + 1 < std::ssize(known.drafted) && known.drafted_from + right < std::ssize(task.tokens) &&

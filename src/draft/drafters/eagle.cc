@@ -2,8 +2,8 @@
 // the next of the states that the target's head sees. EAGLE-3's sees three streams of the target, makes states of its
 // own, and has a head for the vocabulary's likelier part: token = row + d2t[row].
 
-#include "draft/heads/feature_drafter.h"
-#include "draft/heads/head_files.h"
+#include "draft/speculators/feature_drafter.h"
+#include "draft/speculators/speculator_files.h"
 #include "model/config/read_config.h"
 #include "model/llama_spec.h"
 
@@ -22,7 +22,7 @@ void name_layer(model::ModelSpec& spec, const std::string& layer) {
 }
 
 // Of the layer: what speculators' files nest, or the whole.
-std::string layer_config(const HeadFiles& files) {
+std::string layer_config(const SpeculatorFiles& files) {
   const auto nested = files.config.find("transformer_layer_config");
   if (nested == files.config.end() || !nested->is_object()) return files.config_text;
   nlohmann::json layer = *nested;
@@ -30,8 +30,8 @@ std::string layer_config(const HeadFiles& files) {
   return layer.dump();
 }
 
-FeatureHeadSpec layer_spec(const HeadFiles& files, const model::ModelSpec& target) {
-  FeatureHeadSpec spec;
+SpeculatorSpec layer_spec(const SpeculatorFiles& files, const model::ModelSpec& target) {
+  SpeculatorSpec spec;
   const auto config = model::parse_hf_config(files.config_file, layer_config(files));
   if (config.n_layers != 1) {
     files.fields().unsupported("num_hidden_layers",
@@ -47,16 +47,16 @@ FeatureHeadSpec layer_spec(const HeadFiles& files, const model::ModelSpec& targe
 }
 
 // Files keep the names of EAGLE's own code, or those of a model around it.
-std::string prefix_of(const HeadFiles& files) { return files.has("model.fc.weight") ? "model." : ""; }
+std::string prefix_of(const SpeculatorFiles& files) { return files.has("model.fc.weight") ? "model." : ""; }
 
 // A tensor that files may leave to the target.
-std::string optional(const HeadFiles& files, const std::string& name) {
+std::string optional(const SpeculatorFiles& files, const std::string& name) {
   return files.has(name + ".weight") ? name : std::string();
 }
 
-FeatureHeadSpec eagle1(const HeadFiles& files, const model::ModelSpec& target) {
+SpeculatorSpec eagle1(const SpeculatorFiles& files, const model::ModelSpec& target) {
   const std::string prefix = prefix_of(files);
-  FeatureHeadSpec spec = layer_spec(files, target);
+  SpeculatorSpec spec = layer_spec(files, target);
   name_layer(spec.model, prefix + "layers.0.");
   spec.model.names.embedding = optional(files, prefix + "embed_tokens");
   spec.model.names.head = optional(files, "lm_head");
@@ -68,7 +68,7 @@ FeatureHeadSpec eagle1(const HeadFiles& files, const model::ModelSpec& target) {
 }
 
 // Low, middle and high, as the models were trained with, unless the configuration says otherwise.
-std::vector<std::int64_t> streams(const HeadFiles& files, const model::ModelSpec& target) {
+std::vector<std::int64_t> streams(const SpeculatorFiles& files, const model::ModelSpec& target) {
   constexpr std::string_view kField = "eagle_aux_hidden_state_layer_ids";
   const std::int64_t n = std::ssize(target.layers);
   JsonFields fields = files.fields();
@@ -96,7 +96,7 @@ std::vector<std::int64_t> streams(const HeadFiles& files, const model::ModelSpec
 }
 
 // token = row + offset.
-std::vector<std::int32_t> head_tokens(const HeadFiles& files, std::int64_t rows, std::int64_t vocabulary) {
+std::vector<std::int32_t> head_tokens(const SpeculatorFiles& files, std::int64_t rows, std::int64_t vocabulary) {
   const std::vector<std::int64_t> offsets = files.integers_of("d2t", rows);
   std::vector<std::int32_t> tokens;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -114,9 +114,9 @@ std::vector<std::int32_t> head_tokens(const HeadFiles& files, std::int64_t rows,
   return tokens;
 }
 
-FeatureHeadSpec eagle3(const HeadFiles& files, const model::ModelSpec& target, const std::string& layer) {
+SpeculatorSpec eagle3(const SpeculatorFiles& files, const model::ModelSpec& target, const std::string& layer) {
   const std::string prefix = prefix_of(files);
-  FeatureHeadSpec spec = layer_spec(files, target);
+  SpeculatorSpec spec = layer_spec(files, target);
   name_layer(spec.model, layer);
   spec.model.names.final_norm = prefix + "norm";
   spec.model.names.embedding = optional(files, prefix + "embed_tokens");
@@ -135,7 +135,7 @@ FeatureHeadSpec eagle3(const HeadFiles& files, const model::ModelSpec& target, c
   return spec;
 }
 
-FeatureHeadSpec spec_of(const HeadFiles& files, const model::ModelSpec& target) {
+SpeculatorSpec spec_of(const SpeculatorFiles& files, const model::ModelSpec& target) {
   for (const char* layer : {"midlayer.", "layers.0.", "model.midlayer.", "model.layers.0."}) {
     if (files.has(layer + std::string("hidden_norm.weight"))) return eagle3(files, target, layer);
   }
@@ -146,10 +146,10 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   if (options.heads.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "spec-model", "eagle needs --spec-model: a directory of its head");
   }
-  const HeadFiles files = open_head_files(Env::system(), options.heads);
-  FeatureHeadSpec spec = spec_of(files, options.place.target->spec());
+  const SpeculatorFiles files = open_head_files(Env::system(), options.heads);
+  SpeculatorSpec spec = spec_of(files, options.place.target->spec());
   return make_feature_drafter(options.place,
-                              std::make_unique<FeatureHead>(files.checkpoint, std::move(spec), options.place));
+                              std::make_unique<FeatureSpeculator>(files.checkpoint, std::move(spec), options.place));
 } catch (const LoadError& failure) {
   return failure.error();
 }
@@ -158,7 +158,7 @@ Result<std::size_t> weight_bytes(const DrafterOptions& options) { return head_we
 
 Result<std::size_t> page_bytes(const DrafterOptions& options) try {
   if (options.heads.empty()) return std::size_t{0};  // make() says what is wrong
-  const HeadFiles files = open_head_files(Env::system(), options.heads);
+  const SpeculatorFiles files = open_head_files(Env::system(), options.heads);
   return feature_page_bytes(spec_of(files, options.place.target->spec()), options.place);
 } catch (const LoadError& failure) {
   return failure.error();

@@ -1,13 +1,13 @@
-// Medusa (arXiv:2401.10774): heads on the target's last state, each of which guesses one of the next tokens by itself.
+// Medusa (arXiv:2401.10774): heads on the target's last state, each of which drafts one of the next tokens by itself.
 // Head j is some residual blocks, x + silu(W x + b), and a product with a matrix of the vocabulary.
 
 #include <algorithm>
 
 #include "checkpoint/weight_files.h"
 #include "draft/draft_rounds.h"
-#include "draft/heads/head_files.h"
-#include "draft/heads/row_buffer.h"
-#include "draft/heads/state_pages.h"
+#include "draft/speculators/row_buffer.h"
+#include "draft/speculators/speculator_files.h"
+#include "draft/speculators/state_pages.h"
 #include "model/weight_loader.h"
 
 namespace millrace::draft::drafters {
@@ -46,7 +46,7 @@ std::string name_of(std::string_view pattern, std::int64_t head, std::int64_t bl
 
 class Heads {
  public:
-  Heads(const HeadFiles& files, const DraftPlace& place)
+  Heads(const SpeculatorFiles& files, const DraftPlace& place)
       : spec_(place.target->spec()), loader_(files.checkpoint, spec_), files_(files), place_(place) {}
 
   std::vector<Head> load() {
@@ -88,7 +88,7 @@ class Heads {
 
   model::ModelSpec spec_;
   model::WeightLoader loader_;
-  const HeadFiles& files_;
+  const SpeculatorFiles& files_;
   const DraftPlace& place_;
 };
 
@@ -108,8 +108,8 @@ class Medusa final : public Drafter {
   }
 
   bool computes() const noexcept override { return true; }
-  kv::PageFollower* follower() noexcept override { return states_.get(); }
-  model::StateTap* tap() noexcept override { return states_.get(); }
+  kv::PageListener* listener() noexcept override { return states_.get(); }
+  model::HiddenStateHook* hook() noexcept override { return states_.get(); }
 
   DraftMemory memory() const noexcept override {
     DraftMemory memory{.pages = states_->bytes(),
@@ -176,7 +176,7 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
     return make_error(ErrorCode::kInvalidArgument, "spec-model", "medusa needs --spec-model: a directory of its heads");
   }
   const DraftPlace& place = options.place;
-  const HeadFiles files = open_head_files(Env::system(), options.heads, checkpoint::kMedusaStem);
+  const SpeculatorFiles files = open_head_files(Env::system(), options.heads, checkpoint::kMedusaStem);
   std::vector<Head> heads = Heads(files, place).load();
   const model::ModelSpec& target = place.target->spec();
   auto states = StatePages::create(

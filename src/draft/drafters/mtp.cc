@@ -1,7 +1,7 @@
 // Multi-token prediction (arXiv:2404.19737, arXiv:2412.19437): a layer in the target's own checkpoint, trained with it
 // to make of a state and the next token the state behind that. Of several the first is used, again and again.
 
-#include "draft/heads/feature_drafter.h"
+#include "draft/speculators/feature_drafter.h"
 #include "model/llama_spec.h"
 #include "model/weight_loader.h"
 
@@ -25,12 +25,12 @@ constexpr Naming kNamings[] = {
      true},
 };
 
-FeatureHeadSpec spec_of(const Naming& naming, const model::ModelSpec& target) {
+SpeculatorSpec spec_of(const Naming& naming, const model::ModelSpec& target) {
   const auto name = [&](std::string_view part) {
     if (part.empty()) return std::string();
     return WeightLoader::layer_name(std::string(naming.layer) + std::string(part), std::ssize(target.layers));
   };
-  FeatureHeadSpec spec;
+  SpeculatorSpec spec;
   spec.model = target;
   spec.model.layers.resize(1);
   model::name_llama_layer(spec.model.layers[0],
@@ -56,10 +56,11 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   const DraftPlace& place = options.place;
   std::string known;
   for (const Naming& naming : kNamings) {
-    FeatureHeadSpec spec = spec_of(naming, place.target->spec());
+    SpeculatorSpec spec = spec_of(naming, place.target->spec());
     const std::string projection = spec.projection + ".weight";
     if (place.checkpoint->find(projection) != nullptr) {
-      return make_feature_drafter(place, std::make_unique<FeatureHead>(*place.checkpoint, std::move(spec), place));
+      return make_feature_drafter(place,
+                                  std::make_unique<FeatureSpeculator>(*place.checkpoint, std::move(spec), place));
     }
     known += (known.empty() ? "" : ", ") + projection;
   }

@@ -18,7 +18,7 @@ class Ngram final : public Drafter {
   void draft(std::span<Task> tasks) override {
     for (Task& task : tasks) {
       places_.clear();
-      const Place match = longest_match(task.tokens, task.max_branches > 0);
+      const Place match = longest_match(task.tokens, task.further_branches > 0);
       if (match.alike < min_) continue;
       copy(task, match);
       branch_off(task, places_);

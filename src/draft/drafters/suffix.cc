@@ -36,7 +36,7 @@ class Suffix final : public Drafter {
         places_.push_back(place_of(i < kept ? own : scope->second.index, matches_[i]));
       }
       vote(task, matches_.front().alike);
-      if (task.max_branches > 0) branch(task, own, scope == scopes_.end() ? nullptr : &scope->second.index);
+      if (task.further_branches > 0) branch(task, own, scope == scopes_.end() ? nullptr : &scope->second.index);
     }
   }
 

@@ -69,8 +69,8 @@ TEST_F(EngineLoad, ThroughputServesEveryRequestWithItsOwnLengths) {
   for (std::uint64_t i = 0; i < 11; ++i) {
     inputs += run.requests[i].prompt_tokens;
     outputs += run.requests[i].output_tokens;
-    expected_inputs += metrics::draw(load.input, load.seed, i, 0);
-    expected_outputs += metrics::draw(load.output, load.seed, i, 1);
+    expected_inputs += metrics::sample(load.input, load.seed, i, 0);
+    expected_outputs += metrics::sample(load.output, load.seed, i, 1);
   }
   EXPECT_EQ(inputs, expected_inputs);
   EXPECT_EQ(outputs, expected_outputs);

@@ -21,14 +21,14 @@ struct LatencySample {
   double prefill_ms = 0.0;  // from submission to the first token of the last sequence; = ttft_ms of a batch of one
   double tpot_ms = 0.0;     // of a step that decodes one token of each sequence, mean over the output_tokens - 1 steps
   double latency_ms = 0.0;  // prefill_ms + (output_tokens - 1) * tpot_ms
-  double outside_ms = 0.0;  // of tpot_ms, what was spent outside the kernels: planning, drawing tokens, bookkeeping
+  double outside_ms = 0.0;  // of tpot_ms, what was spent outside the kernels: planning, sampling tokens, bookkeeping
   std::int64_t decode_steps = 0;
 };
 
 // Key/value pages that the load needs, in tokens.
 std::int64_t kv_tokens(const LatencyLoad& load, std::int64_t block_tokens) noexcept;
 
-// Runs the load once on an idle engine. Prompts are random, ends of sequence ignored, tokens drawn greedily. The two
+// Runs the load once on an idle engine. Prompts are random, ends of sequence ignored, tokens sampled greedily. The two
 // phases are separate requests of one session each, so that no decode step carries a prompt. Throws LoadError where the
 // engine refuses (longer than the model allows).
 // `timed` is the backend that the engine's model runs on.

@@ -15,10 +15,10 @@ engine::Request request_of(const ThroughputLoad& load, std::int64_t vocabulary, 
   engine::Request request;
   request.tokens = random_prompt(load.shared_prefix, vocabulary, load.seed, kSharedPrompt);
   const auto own =
-      random_prompt(metrics::draw(load.input, load.seed, index, kInputStream), vocabulary, load.seed, index);
+      random_prompt(metrics::sample(load.input, load.seed, index, kInputStream), vocabulary, load.seed, index);
   request.tokens.insert(request.tokens.end(), own.begin(), own.end());
   request.sampling.temperature = 0.0;
-  request.sampling.max_tokens = metrics::draw(load.output, load.seed, index, kOutputStream);
+  request.sampling.max_tokens = metrics::sample(load.output, load.seed, index, kOutputStream);
   request.sampling.ignore_eos = true;
   request.sampling.logprobs = load.logprobs;
   request.prompt_logprobs = load.prompt_logprobs;
@@ -49,7 +49,7 @@ struct SlotUse {
 
 double ThroughputRun::mean_step_tokens() const noexcept {
   const auto n = static_cast<std::int64_t>(requests.size());
-  return ratio(input_tokens + output_tokens - n, steps);  // the last token of an answer is drawn and never computed
+  return ratio(input_tokens + output_tokens - n, steps);  // the last token of an answer is sampled and never computed
 }
 
 double ThroughputRun::mean_step_outputs() const noexcept { return ratio(output_tokens, steps); }

@@ -27,7 +27,7 @@ struct ThroughputRun {
   std::vector<engine::RequestStats> requests;  // in the order they ended
 
   // Shares of the KV cache's slots, mean over the steps in which requests waited for it: held by a token of a running
-  // request, and by that or a token that a later request may find. 0 where nobody waited.
+  // request, and by that or a token that a later request may find. 0 where no request waited.
   double live_share = 0.0, held_share = 0.0;
 
   // Rows that an average step computed: prompt tokens and decoded tokens.
@@ -39,8 +39,8 @@ struct ThroughputRun {
 // Key/value pages that the load needs at once, in tokens.
 std::int64_t kv_tokens(const ThroughputLoad& load, std::int64_t block_tokens) noexcept;
 
-// Runs the load on an idle engine; ends of sequence are ignored, so that every request gets the answer length drawn for
-// it. Throws LoadError where the engine refuses a request.
+// Runs the load on an idle engine; ends of sequence are ignored, so that every request gets the answer length sampled
+// for it. Throws LoadError where the engine refuses a request.
 ThroughputRun run_throughput(engine::Engine& engine, Env& env, std::int64_t vocabulary, const ThroughputLoad& load);
 
 }  // namespace millrace::engine::load

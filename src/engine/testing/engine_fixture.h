@@ -10,7 +10,7 @@
 #include "backend/testing/test_backend.h"
 #include "engine/engine.h"
 #include "engine/local_executor.h"
-#include "kv/page_archive.h"
+#include "kv/disk_tier.h"
 #include "text/testing/vocabularies.h"
 
 namespace millrace::engine {
@@ -47,11 +47,11 @@ class EngineTest : public testing::Test {
     return make(config, kv_tokens, pages);
   }
   std::unique_ptr<Engine> make(Config config, std::int64_t kv_tokens, const backend::KvFormat& pages = {},
-                               kv::PageArchive* archive = nullptr, Env& env = Env::system()) {
+                               kv::DiskTier* disk = nullptr, Env& env = Env::system()) {
     config.scheduling.max_sequences = 16;
     auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw();
     executor_ = executor.get();
-    return Engine::create(std::move(executor), tokenizer_, env, config, archive).or_throw();
+    return Engine::create(std::move(executor), tokenizer_, env, config, disk).or_throw();
   }
 
   // The tokens of every request when all run together over pages of that form.
@@ -79,8 +79,8 @@ class EngineTest : public testing::Test {
   }
   std::unique_ptr<draft::Drafter> drafter_of(std::string_view method, const draft::DrafterOptions& options) {
     auto made = draft::make_drafter(method, options).or_throw();
-    executor_->follow_pages(made->follower());
-    executor_->show_states(made->tap());
+    executor_->add_page_listener(made->listener());
+    executor_->set_hidden_state_hook(made->hook());
     return made;
   }
   std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvFormat& pages,

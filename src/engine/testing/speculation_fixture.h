@@ -7,7 +7,7 @@
 
 namespace millrace::engine {
 
-// Knows what will be drawn, by prompt, and is right about so many tokens in a hundred.
+// Knows what will be sampled, by prompt, and is right about so many tokens in a hundred.
 class Oracle final : public draft::Drafter {
  public:
   using Answers = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
@@ -22,7 +22,7 @@ class Oracle final : public draft::Drafter {
       const auto answered = static_cast<std::size_t>(std::ssize(task.tokens) - task.prompt_tokens);
       const auto truth = std::span(answer).subspan(std::min(answered, answer.size()));
       task.drafts = draft_token(truth, task.most);
-      for (std::int64_t i = 0; i < task.max_branches; ++i) add_branch(task, truth);
+      for (std::int64_t i = 0; i < task.further_branches; ++i) add_branch(task, truth);
     }
   }
 
@@ -95,7 +95,7 @@ class SpeculationTest : public EngineTest {
   }
 
   // The answers alone and without; then speculated on by one who is right so often. Returns tokens accepted.
-  std::int64_t expect_same(const Mix& mix, unsigned right, bool adaptive = false, int chains = 1) {
+  std::int64_t expect_same(const Mix& mix, unsigned right, bool adaptive = false, int max_branches = 1) {
     const auto plain = engine_for(mix);
     const auto expected = run(*plain, mix);
     Oracle::Answers known;
@@ -103,9 +103,9 @@ class SpeculationTest : public EngineTest {
       if (key.second == 0) known[mix.requests[known_index(key.first)].tokens] = answer.tokens;
     }
     const auto engine = engine_for(mix);
-    engine->speculate(
-        std::make_unique<Speculation>(std::make_unique<Oracle>(known, right),
-                                      SpeculationConfig{.tokens = 8, .adaptive = adaptive, .chains = chains}));
+    engine->speculate(std::make_unique<Speculation>(
+        std::make_unique<Oracle>(known, right),
+        SpeculationConfig{.tokens = 8, .adaptive = adaptive, .max_branches = max_branches}));
     const auto answers = run(*engine, mix);
     accepted_branch_tokens_ = engine->counters().accepted_branch_tokens;
     EXPECT_EQ(answers.size(), expected.size());

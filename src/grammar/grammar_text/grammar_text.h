@@ -42,7 +42,7 @@ class GrammarText {
   void unsupported(std::string_view what);  // "... cannot be said in a grammar"
   void fail_as(ErrorCode code, int line, std::string message);
   void unexpected();              // the next character
-  void keep(const Error& error);  // of a part that is read by somebody else; its message gets the line
+  void keep(const Error& error);  // of a part that another reader reads; its message gets the line
 
   Place place() const noexcept { return place_; }
   void go_back(Place place) noexcept { place_ = place; }

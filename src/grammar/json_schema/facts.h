@@ -15,7 +15,7 @@ namespace millrace::grammar::json_schema {
 
 using Json = nlohmann::ordered_json;
 
-// That a value fits a schema of the document, or that it does not.
+// The condition that a value fits a schema of the document, or that it does not.
 struct Condition {
   const Json* schema = nullptr;
   bool holds = true;
@@ -81,7 +81,7 @@ struct ArrayFacts {
   // What "unevaluatedItems" of the same schema object does not see: so many items, or all.
   std::size_t evaluated = 0;
   bool all_evaluated = false;
-  bool evaluates_some = false;  // by "contains": nobody knows which
+  bool evaluates_some = false;  // by "contains": which is unknown
 
   const Goal& item(std::size_t at) const { return at < prefix.size() ? prefix[at] : rest; }
   bool operator==(const ArrayFacts&) const = default;

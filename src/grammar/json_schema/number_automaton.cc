@@ -218,7 +218,7 @@ class NumberScan {
   Stretch stretches_[2];
   Divisors divisors_;
   const bool fractions_;
-  std::size_t max_whole_ = 0, max_fraction_ = 0;      // digits that are told apart
+  std::size_t max_whole_ = 0, max_fraction_ = 0;      // digits that are distinguished
   std::size_t whole_limit_ = 0, fraction_limit_ = 0;  // digits that there may be; whole: 0 is any number
   std::vector<Place> places_;
   std::map<Place, std::size_t> numbers_;

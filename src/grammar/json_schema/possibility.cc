@@ -11,7 +11,7 @@
 namespace millrace::grammar::json_schema {
 namespace {
 
-constexpr std::size_t kMaxNested = 64;  // goals in goals, beyond which nobody asks further
+constexpr std::size_t kMaxNested = 64;  // goals in goals, beyond which it is not asked further
 
 std::int64_t length(std::string_view text) {
   std::int64_t characters = 0;

@@ -16,8 +16,8 @@ Words joined(Words a, const Words& b);
 Result<CharAutomaton> text_without(const Words& words, std::int64_t max_characters, WorkMeter& meter);
 // Any text up to the first of the words, which it holds.
 Result<CharAutomaton> text_until(const Words& words, WorkMeter& meter);
-// Of each word any text that ends with it, in which none of the words comes before that end and none of `forbidden` at
-// all.
+// For each word, the texts that end with it, in which none of the words comes before that end and none of `forbidden`
+// at all.
 Result<std::vector<CharAutomaton>> texts_up_to(const Words& words, const Words& forbidden, WorkMeter& meter);
 
 }  // namespace millrace::grammar

@@ -23,7 +23,7 @@ class AnswerEventParser {
  public:
   AnswerEventParser();
   ~AnswerEventParser();
-  // Of any object: what is not there or has another type is left as it is by default. False: this is no JSON object.
+  // Reads any object: what is not there or has another type is left as it is by default. False: this is no JSON object.
   // `data` has EventReader::kPadding readable bytes behind it.
   bool parse(const std::string& data, AnswerEvent& out);
   // The message of an error reply's body in any of the usual forms, else the body itself.

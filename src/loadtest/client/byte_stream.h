@@ -48,7 +48,7 @@ class ByteStream {
   // The last read or the last write waits for the socket to take bytes: under TLS it may be either.
   bool wants_write() const noexcept { return read_blocked_ || write_blocked_; }
   const std::string& problem() const noexcept { return problem_; }  // of the first kEnd; "" = closed in order
-  // The other end has closed or sent something that nobody asked for: no request should go this way any more.
+  // The other end has closed or sent something that was not asked for: no request should go this way any more.
   bool stale() const;
 
  private:

@@ -23,7 +23,7 @@ void StreamedAnswer::end(Outcome outcome, double now, std::string error) {
 
 void StreamedAnswer::give_up(Outcome outcome, double now, std::string error) {
   // What the model had to say has been said; only the connection lags behind.
-  if (done_ && outcome != Outcome::kAbandoned) return end(Outcome::kWhole, now, "");
+  if (done_ && outcome != Outcome::kDisconnected) return end(Outcome::kWhole, now, "");
   end(outcome, now, std::move(error));
 }
 
@@ -78,7 +78,7 @@ void StreamedAnswer::note(const AnswerEvent& event, double now) {
     record_.events.reserve(
         static_cast<std::size_t>(std::clamp(record_.asked_tokens, std::int64_t{0}, std::int64_t{4096})));
   record_.events.push_back(now);
-  if (events() == leave_after_) end(Outcome::kAbandoned, now, "");
+  if (events() == leave_after_) end(Outcome::kDisconnected, now, "");
 }
 
 void StreamedAnswer::end_of_reply(double now, AnswerEventParser& parser) {

@@ -213,7 +213,7 @@ TEST(StreamedAnswer, IsCutByAnEndBeforeItsOwn) {
 TEST(StreamedAnswer, LeavesAfterSoManyEvents) {
   Reader reader(true, 2);
   reader.read(stream({text_event("a"), text_event("b"), text_event("c"), "[DONE]"}));
-  EXPECT_EQ(reader.record().outcome, Outcome::kAbandoned);
+  EXPECT_EQ(reader.record().outcome, Outcome::kDisconnected);
   EXPECT_EQ(reader.record().events.size(), 2u);
   EXPECT_FALSE(reader.answer().keeps_alive());
 }

@@ -1,6 +1,7 @@
 #include "loadtest/report/json.h"
 
 #include <cmath>
+#include "base/old_names.h"
 
 namespace millrace::loadtest::report {
 
@@ -12,16 +13,16 @@ Json json_of(const Estimate& estimate) {
   return {{"value", json_of(estimate.value)}, {"low", json_of(estimate.low)}, {"high", json_of(estimate.high)}};
 }
 
-Json json_of(const Objective& objective) {
+Json json_of(const Slo& slo) {
   Json out = Json::object();
-  if (objective.ttft_ms > 0.0) out["ttft_ms"] = objective.ttft_ms;
-  if (objective.tpot_ms > 0.0) out["tpot_ms"] = objective.tpot_ms;
-  if (objective.latency_ms > 0.0) out["e2el_ms"] = objective.latency_ms;
+  if (slo.ttft_ms > 0.0) out["ttft_ms"] = slo.ttft_ms;
+  if (slo.tpot_ms > 0.0) out["tpot_ms"] = slo.tpot_ms;
+  if (slo.latency_ms > 0.0) out["e2el_ms"] = slo.latency_ms;
   return out;
 }
 
-Json json_of(const Figures::Goodput& goodput) {
-  return {{"slo", json_of(goodput.objective)},
+Json json_of(const RunMetrics::Goodput& goodput) {
+  return {{"slo", json_of(goodput.slo)},
           {"share", json_of(goodput.share)},
           {"requests_s", json_of(goodput.requests_s)},
           {"tokens_s", json_of(goodput.tokens_s)}};
@@ -62,15 +63,15 @@ Json json_of(const Comparison& comparison) {
           {"threshold_percent", comparison.threshold_percent}};
 }
 
-Json json_of(const Frontier& frontier, const Objective& objective, double wanted_share) {
+Json json_of(const MaxGoodput& found, const Slo& slo, double wanted_share) {
   Json tried = Json::array();
-  for (const Frontier::Tried& one : frontier.tried) {
+  for (const MaxGoodput::Tried& one : found.tried) {
     tried.push_back({{"rate", one.rate}, {"share", json_of(one.share)}, {"met", one.met}});
   }
-  return {{"slo", json_of(objective)},
+  return {{"slo", json_of(slo)},
           {"wanted_share", wanted_share},
-          {"rate", frontier.rate ? json_of(*frontier.rate) : Json(nullptr)},
-          {"settled", frontier.settled},
+          {"rate", found.rate ? json_of(*found.rate) : Json(nullptr)},
+          {"settled", found.settled},
           {"tried", std::move(tried)}};
 }
 
@@ -79,8 +80,12 @@ Json json_of(const Knee& knee, std::string_view label) { return {{"label", label
 const Json& member(const Json& object, std::string_view name) {
   static const Json kNone;
   if (!object.is_object()) return kNone;
-  const auto found = object.find(std::string(name));
-  return found == object.end() ? kNone : *found;
+  if (const auto found = object.find(std::string(name)); found != object.end()) return *found;
+  for (const OldName& one : all_old_names()) {
+    if (one.kind != OldName::Kind::kMember || one.now != name) continue;
+    if (const auto found = object.find(std::string(one.old)); found != object.end()) return *found;
+  }
+  return kNone;
 }
 
 std::optional<double> number(const Json& object, std::string_view name) {

@@ -7,28 +7,29 @@
 
 #include "loadtest/comparison.h"
 #include "loadtest/confidence.h"
-#include "loadtest/figures.h"
-#include "loadtest/frontier.h"
 #include "loadtest/interference.h"
 #include "loadtest/knee.h"
+#include "loadtest/max_goodput.h"
+#include "loadtest/run_metrics.h"
 
 namespace millrace::loadtest::report {
 
 using Json = nlohmann::ordered_json;
 
-// As docs/bench_reports.md has them. A figure that is absent, or no number at all, is null.
+// JSON as docs/bench_reports.md has it. A figure that is absent, or no number at all, is null.
 Json json_of(double value);
 Json text_json(const std::string& text);  // null where it is empty
 Json json_of(const std::optional<double>& value);
-Json json_of(const Estimate& estimate);         // {"value", "low", "high"}
-Json json_of(const Objective& objective);       // {"ttft_ms", ...}, those that are set
-Json json_of(const Figures::Goodput& goodput);  // {"slo", "share", "requests_s", "tokens_s"}
+Json json_of(const Estimate& estimate);            // {"value", "low", "high"}
+Json json_of(const Slo& slo);                      // {"ttft_ms", ...}, those that are set
+Json json_of(const RunMetrics::Goodput& goodput);  // {"slo", "share", "requests_s", "tokens_s"}
 Json json_of(const Interference& noise);
 Json json_of(const Comparison& comparison);  // {"verdicts", "verdict", "threshold_percent"}
-Json json_of(const Frontier& frontier, const Objective& objective, double wanted_share);
+Json json_of(const MaxGoodput& found, const Slo& slo, double wanted_share);
 Json json_of(const Knee& knee, std::string_view label);
 
-// Reading a report that may lack anything: what is not there, or of another kind, is absent or empty.
+// Reading a report that may lack anything: what is not there, or of another kind, is absent or empty. A member is also
+// found under the name that it had before (base/old_names.h).
 const Json& member(const Json& object, std::string_view name);
 std::optional<double> number(const Json& object, std::string_view name);
 std::string text(const Json& object, std::string_view name);

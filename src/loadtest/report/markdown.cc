@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "loadtest/report/figure_text.h"
+#include "loadtest/report/number_text.h"
 
 namespace millrace::loadtest::report {
 namespace {
@@ -16,7 +16,7 @@ std::string cell(const std::string& text) {
   return out;
 }
 
-// The first column is of texts, the others of figures.
+// The first column is of texts, the others of metrics.
 class Table {
  public:
   explicit Table(const std::vector<std::string>& header) {
@@ -46,7 +46,7 @@ std::string slo_text(const Json& slo) {
   for (const auto& [name, value] : slo.items()) {
     if (!value.is_number()) continue;
     out += fmt::format("{}{} {} ms", out.empty() ? "" : ", ", name.substr(0, name.find("_ms")),
-                       figure_text(value.get<double>()));
+                       number_text(value.get<double>()));
   }
   return out.empty() ? "any" : out;
 }
@@ -62,19 +62,19 @@ std::string noise_text(const Json& noise) {
 
 std::string goodput_table(const Json& goodput) {
   if (goodput.empty()) return "";
-  Table table({"Objective", "Share", "req/s", "tok/s"});
+  Table table({"Slo", "Share", "req/s", "tok/s"});
   for (const Json& one : goodput) {
     table.line({slo_text(member(one, "slo")), interval_text(estimate(one, "share")),
-                figure_text(number(one, "requests_s")), figure_text(number(one, "tokens_s"))});
+                number_text(number(one, "requests_s")), number_text(number(one, "tokens_s"))});
   }
   return std::move(table).text();
 }
 
 std::string serve_markdown(const Json& report) {
   std::string out =
-      fmt::format("{} of {} requests in {} s, {} output tokens.\n\n", figure_text(number(report, "completed")),
-                  figure_text(number(report, "num_prompts")), figure_text(number(report, "duration")),
-                  figure_text(number(report, "total_output_tokens")));
+      fmt::format("{} of {} requests in {} s, {} output tokens.\n\n", number_text(number(report, "completed")),
+                  number_text(number(report, "num_prompts")), number_text(number(report, "duration")),
+                  number_text(number(report, "total_output_tokens")));
   Table throughput({"Throughput", "a second [95 %]"});
   for (const char* metric : {"request_throughput", "output_throughput", "total_token_throughput"}) {
     throughput.line({metric_label(metric), interval_text(estimate(member(report, "estimates"), metric))});
@@ -87,9 +87,9 @@ std::string serve_markdown(const Json& report) {
                                                            {"e2el", "Whole request"}};
   for (const auto& [name, label] : latencies) {
     const auto of = [&](const char* statistic) { return fmt::format("{}_{}_ms", statistic, name); };
-    latency.line({label, figure_text(number(report, of("mean"))),
+    latency.line({label, number_text(number(report, of("mean"))),
                   interval_text(estimate(member(report, "estimates"), of("median"))),
-                  figure_text(number(report, of("p90"))), figure_text(number(report, of("p95"))),
+                  number_text(number(report, of("p90"))), number_text(number(report, of("p95"))),
                   interval_text(estimate(member(report, "estimates"), of("p99")))});
   }
   return out + std::move(latency).text() + goodput_table(member(report, "goodput")) +
@@ -118,7 +118,7 @@ std::string sweep_markdown(const Json& report) {
     for (const std::string& metric : metrics) header.push_back(metric_with_unit(metric));
     Table table(header);
     for (const Json& point : points) {
-      std::vector<std::string> cells = {figure_text(number(point, "x"))};
+      std::vector<std::string> cells = {number_text(number(point, "x"))};
       for (const std::string& metric : metrics)
         cells.push_back(interval_text(estimate(member(point, "metrics"), metric)));
       table.line(cells);
@@ -127,12 +127,12 @@ std::string sweep_markdown(const Json& report) {
   }
   for (const Json& knee : member(report, "knee")) {
     out +=
-        fmt::format("Knee of {}: {}. {}\n\n", text(knee, "label"), figure_text(number(knee, "x")), text(knee, "why"));
+        fmt::format("Knee of {}: {}. {}\n\n", text(knee, "label"), number_text(number(knee, "x")), text(knee, "why"));
   }
-  if (const Json& frontier = member(report, "frontier"); !frontier.empty()) {
-    Table table({"Series", "Objective", "Share wanted", "Highest rate (req/s)"});
-    for (const Json& one : frontier) {
-      table.line({text(one, "label"), slo_text(member(one, "slo")), figure_text(number(one, "wanted_share")),
+  if (const Json& found = member(report, "max_goodput"); !found.empty()) {
+    Table table({"Series", "Slo", "Share wanted", "Highest rate (req/s)"});
+    for (const Json& one : found) {
+      table.line({text(one, "label"), slo_text(member(one, "slo")), number_text(number(one, "wanted_share")),
                   interval_text(estimate(one, "rate"))});
     }
     out += std::move(table).text();
@@ -141,7 +141,7 @@ std::string sweep_markdown(const Json& report) {
 }
 
 std::string percent_text(std::optional<double> share) {
-  return share ? figure_text(*share * 100.0) + " %" : figure_text(share);
+  return share ? number_text(*share * 100.0) + " %" : number_text(share);
 }
 
 std::string compare_markdown(const Json& report) {
@@ -150,11 +150,11 @@ std::string compare_markdown(const Json& report) {
     return sides.is_array() && sides.size() > i ? text(sides[i], "name") : std::string(1, static_cast<char>('A' + i));
   };
   std::string out = fmt::format("**{}** over {} rounds; changes below {} % are equal.\n\n", text(report, "verdict"),
-                                member(report, "rounds").size(), figure_text(number(report, "threshold_percent")));
+                                member(report, "rounds").size(), number_text(number(report, "threshold_percent")));
   Table table({"Metric", "A: " + side(0), "B: " + side(1), "B / A [95 %]", "Noise", "Verdict"});
   for (const Json& verdict : member(report, "verdicts")) {
     table.line({with_unit(metric_label(text(verdict, "metric")), text(verdict, "unit")),
-                figure_text(number(verdict, "a")), figure_text(number(verdict, "b")),
+                number_text(number(verdict, "a")), number_text(number(verdict, "b")),
                 interval_text(estimate(verdict, "ratio")), percent_text(number(verdict, "noise_ratio")),
                 text(verdict, "verdict")});
   }

@@ -6,8 +6,8 @@
 #include <cctype>
 #include <cmath>
 
-#include "loadtest/report/figure_text.h"
 #include "loadtest/report/line_plot.h"
+#include "loadtest/report/number_text.h"
 #include "loadtest/report/row_plot.h"
 
 namespace millrace::loadtest::report {
@@ -126,7 +126,7 @@ std::vector<Plot> sweep_plots(const Json& report) {
   const Json &axis = member(report, "axis"), &all_series = member(report, "series");
   std::vector<PlotMark> knees;
   for (const Json& knee : member(report, "knee")) {
-    if (const auto x = number(knee, "x")) knees.push_back({*x, fmt::format("knee {}", figure_text(*x))});
+    if (const auto x = number(knee, "x")) knees.push_back({*x, fmt::format("knee {}", number_text(*x))});
   }
   const std::string unit = text(axis, "unit");
   for (const Json& wanted : member(report, "plots")) {
@@ -197,7 +197,7 @@ std::vector<Plot> peers_plots(const Json& report) {
       const auto ratio = estimate(member(result, "ratios"), metric);
       if (!ratio) continue;
       row_plots[at].rows.push_back({.label = peer + ": " + metric_label(metric),
-                                    .note = figure_text(ratio->value),
+                                    .note = number_text(ratio->value),
                                     .value = ratio->value,
                                     .low = ratio->low,
                                     .high = ratio->high,

@@ -4,15 +4,15 @@
 #include <limits>
 
 #include "loadtest/report/csv.h"
-#include "loadtest/report/figure_text.h"
 #include "loadtest/report/markdown.h"
+#include "loadtest/report/number_text.h"
 #include "loadtest/report/serve_json.h"
 #include "loadtest/report/summary_text.h"
 
 namespace millrace::loadtest::report {
 namespace {
 
-// Two good requests (ttft 100 and 300 ms), one refused, one of warm-up.
+// Two good requests (ttft 100 and 300 ms), one rejected, one of warm-up.
 LoadRun small_run() {
   LoadRun run;
   run.seconds = 2.0;
@@ -41,13 +41,12 @@ LoadRun small_run() {
 
 Json small_report() {
   const LoadRun run = small_run();
-  const std::vector<Objective> objectives = {{.ttft_ms = 200}, {}};
-  const Figures figures = figures_of(run, objectives);
+  const std::vector<Slo> slos = {{.ttft_ms = 200}, {}};
+  const RunMetrics metrics = metrics_of(run, slos);
   const LoadFacts load{
       .model = "tiny", .request_rate = 1.0, .url = "http://h:1", .workload = "random", .arrivals = "poisson"};
   const RequestPhases phases = {{1, {{RequestPhase::Kind::kPrefill, 0.01, 0.09, 8}}}};
-  Json report =
-      serve_json({.run = &run, .figures = &figures, .load = &load, .objectives = objectives, .phases = &phases});
+  Json report = serve_json({.run = &run, .metrics = &metrics, .load = &load, .slos = slos, .phases = &phases});
   report["schema"] = "millrace.bench.serve";
   return report;
 }
@@ -111,14 +110,14 @@ TEST(ServeJson, WhatNobodyKnowsIsNull) {
   EXPECT_TRUE(report["requests"][3]["prompt_tokens"].is_null());
   EXPECT_TRUE(report["requests"][2]["phases"].is_null());
   const LoadRun nothing;
-  const Figures figures = figures_of(nothing, {});
+  const RunMetrics metrics = metrics_of(nothing, {});
   const LoadFacts load;
   const ServerFacts server;
   const ServerSamples samples{.t = {0.0}, .running = {1.0}, .waiting = {std::nan("")}};
   const StepSamples steps;
   const Interference noise;
   const Json empty = serve_json({.run = &nothing,
-                                 .figures = &figures,
+                                 .metrics = &metrics,
                                  .load = &load,
                                  .server = &server,
                                  .samples = &samples,
@@ -141,20 +140,20 @@ TEST(ServeJson, SaysOfEachRequestWhatItMetAndWentThrough) {
   EXPECT_EQ(requests[1]["good"], Json::parse("[0, 1]"));
   EXPECT_EQ(requests[2]["good"], Json::parse("[1]"));
   EXPECT_EQ(requests[3]["good"], Json::parse("[]"));
-  EXPECT_EQ(requests[3]["outcome"], "refused");
+  EXPECT_EQ(requests[3]["outcome"], "rejected");
   EXPECT_EQ(requests[1]["phases"][0]["phase"], "prefill");
 }
 
-TEST(FigureText, HasFourDigitsAndNoNoise) {
-  EXPECT_EQ(figure_text(0.0), "0");
-  EXPECT_EQ(figure_text(1.0 / 3), "0.3333");
-  EXPECT_EQ(figure_text(0.00123456), "0.001235");
-  EXPECT_EQ(figure_text(12.5), "12.5");
-  EXPECT_EQ(figure_text(999.96), "1000");
-  EXPECT_EQ(figure_text(123456.7), "123457");
-  EXPECT_EQ(figure_text(-2.5), "-2.5");
-  EXPECT_EQ(figure_text(1.5e12), "1.5e+12");
-  EXPECT_EQ(figure_text(std::numeric_limits<double>::infinity()), "-");
+TEST(NumberText, HasFourDigitsAndNoNoise) {
+  EXPECT_EQ(number_text(0.0), "0");
+  EXPECT_EQ(number_text(1.0 / 3), "0.3333");
+  EXPECT_EQ(number_text(0.00123456), "0.001235");
+  EXPECT_EQ(number_text(12.5), "12.5");
+  EXPECT_EQ(number_text(999.96), "1000");
+  EXPECT_EQ(number_text(123456.7), "123457");
+  EXPECT_EQ(number_text(-2.5), "-2.5");
+  EXPECT_EQ(number_text(1.5e12), "1.5e+12");
+  EXPECT_EQ(number_text(std::numeric_limits<double>::infinity()), "-");
   EXPECT_EQ(interval_text(Estimate{1.0, 0.5, 2.0}), "1 [0.5, 2]");
   EXPECT_EQ(interval_text(Estimate{1.0, 1.0, 1.0}), "1");
   EXPECT_EQ(interval_text(std::nullopt), "-");
@@ -218,7 +217,7 @@ Client on A | B, 2026-01-02T03:04:05Z.
 | Gap between tokens | - | - | - | - | - |
 | Whole request | - | - | - | - | - |
 
-| Objective | Share | req/s | tok/s |
+| Slo | Share | req/s | tok/s |
 |---|---:|---:|---:|
 | ttft 200 ms, tpot 50 ms | 0.9 [0.5, 0.98] | 3.6 | - |
 
@@ -245,7 +244,7 @@ TEST(Markdown, OfSweepAndCompareIsTables) {
 
 Knee of a: 1.5. It bends.
 
-| Series | Objective | Share wanted | Highest rate (req/s) |
+| Series | Slo | Share wanted | Highest rate (req/s) |
 |---|---:|---:|---:|
 | a | e2el 1000 ms | 0.9 | - |
 

@@ -30,8 +30,8 @@ Json phases_json(const RequestPhases* phases, std::int64_t index) {
 
 Json request_json(const RequestRecord& record, const RunFacts& facts) {
   Json good = Json::array();
-  for (std::size_t i = 0; i < facts.objectives.size(); ++i) {
-    if (met(facts.objectives[i], record)) good.push_back(i);
+  for (std::size_t i = 0; i < facts.slos.size(); ++i) {
+    if (met(facts.slos[i], record)) good.push_back(i);
   }
   const bool replied = record.status != 0 || !record.events.empty();
   return {{"index", record.index},

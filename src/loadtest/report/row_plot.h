@@ -8,7 +8,7 @@
 
 namespace millrace::loadtest::report {
 
-// Figures one under the other: a forest plot (dots with whiskers) or bars.
+// RunMetrics one under the other: a forest plot (dots with whiskers) or bars.
 struct RowPlot {
   struct Row {
     std::string label, note;  // left of it and, on the right edge, in words

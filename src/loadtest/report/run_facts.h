@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "loadtest/figures.h"
 #include "loadtest/interference.h"
 #include "loadtest/load_run.h"
+#include "loadtest/run_metrics.h"
 
 // What a report says of a run beside its requests (docs/bench_reports.md). Times are seconds from the run's start.
 
@@ -33,7 +33,7 @@ struct LoadFacts {
   std::uint64_t seed = 0;
 };
 
-// Of the server over the run; absent: nobody knows.
+// Facts of the server over the run; absent: unknown.
 struct ServerFacts {
   std::optional<double> model_bytes, kv_bytes_per_token, kv_capacity_tokens, resident_peak_bytes;
   std::optional<double> cpu_seconds, mbu_percent, mfu_percent;
@@ -64,10 +64,10 @@ using RequestPhases = std::map<std::int64_t, std::vector<RequestPhase>>;  // by 
 
 // All that a report of one run is made of. Borrowed; null: not known.
 struct RunFacts {
-  const LoadRun* run = nullptr;           // never null
-  const Figures* figures = nullptr;       // never null
-  const LoadFacts* load = nullptr;        // never null
-  std::span<const Objective> objectives;  // of `figures`
+  const LoadRun* run = nullptr;         // never null
+  const RunMetrics* metrics = nullptr;  // never null
+  const LoadFacts* load = nullptr;      // never null
+  std::span<const Slo> slos;            // of `metrics`
   const ServerFacts* server = nullptr;
   const ServerSamples* samples = nullptr;
   const StepSamples* steps = nullptr;

@@ -8,54 +8,54 @@
 namespace millrace::loadtest::report {
 namespace {
 
-// vLLM's figures of one metric; null where no request has a value.
-void add_latency(const char* name, const LatencyFigures& figures, bool known, Json& report) {
+// vLLM's metrics of one metric; null where no request has a value.
+void add_latency(const char* name, const LatencyMetrics& metrics, bool known, Json& report) {
   const auto add = [&](const std::string& prefix, double value) {
     report[prefix + "_" + name + "_ms"] = known ? json_of(value) : Json(nullptr);
   };
-  add("mean", figures.mean);
-  add("median", figures.median);
-  add("std", figures.deviation);
-  add("p90", figures.p90);
-  add("p95", figures.p95);
-  add("p99", figures.p99);
+  add("mean", metrics.mean);
+  add("median", metrics.median);
+  add("std", metrics.deviation);
+  add("p90", metrics.p90);
+  add("p95", metrics.p95);
+  add("p99", metrics.p99);
 }
 
-void add_vllm_figures(const RunFacts& facts, Json& report) {
-  const Figures& figures = *facts.figures;
+void add_vllm_metrics(const RunFacts& facts, Json& report) {
+  const RunMetrics& metrics = *facts.metrics;
   const LoadFacts& load = *facts.load;
   const auto known = [&](auto tokens) {
     return std::any_of(facts.run->records.begin(), facts.run->records.end(),
                        [&](const RequestRecord& r) { return counts(r) && r.good() && r.*tokens >= 0; });
   };
   const auto throughput = [&](const char* name) {
-    const Estimate* estimate = figures.find(name);
+    const Estimate* estimate = metrics.find(name);
     return json_of(estimate != nullptr ? std::optional(estimate->value) : std::nullopt);
   };
   report["backend"] = load.backend;
   report["label"] = text_json(load.label);
   report["model_id"] = text_json(load.model);
   report["tokenizer_id"] = text_json(load.tokenizer);
-  report["num_prompts"] = figures.completed + figures.failed;
+  report["num_prompts"] = metrics.completed + metrics.failed;
   report["request_rate"] = load.request_rate ? json_of(*load.request_rate) : Json("inf");
   report["burstiness"] = json_of(load.burstiness);
   report["max_concurrency"] = load.max_concurrency ? Json(*load.max_concurrency) : Json(nullptr);
-  report["duration"] = json_of(figures.seconds);
-  report["completed"] = figures.completed;
-  report["failed"] = figures.failed;
-  report["total_input_tokens"] = known(&RequestRecord::prompt_tokens) ? Json(figures.input_tokens) : Json(nullptr);
-  report["total_output_tokens"] = figures.output_tokens;
+  report["duration"] = json_of(metrics.seconds);
+  report["completed"] = metrics.completed;
+  report["failed"] = metrics.failed;
+  report["total_input_tokens"] = known(&RequestRecord::prompt_tokens) ? Json(metrics.input_tokens) : Json(nullptr);
+  report["total_output_tokens"] = metrics.output_tokens;
   report["request_throughput"] = throughput("request_throughput");
-  report["request_goodput"] = figures.goodput.empty() ? Json(nullptr) : json_of(figures.goodput[0].requests_s);
+  report["request_goodput"] = metrics.goodput.empty() ? Json(nullptr) : json_of(metrics.goodput[0].requests_s);
   report["output_throughput"] = throughput("output_throughput");
   report["total_token_throughput"] = throughput("total_token_throughput");
-  report["max_concurrent_requests"] = figures.max_at_once;
-  add_latency("ttft", figures.ttft, figures.find("median_ttft_ms") != nullptr, report);
-  add_latency("tpot", figures.tpot, figures.find("median_tpot_ms") != nullptr, report);
-  add_latency("itl", figures.itl, figures.find("median_itl_ms") != nullptr, report);
-  add_latency("e2el", figures.latency, figures.find("median_e2el_ms") != nullptr, report);
-  for (const auto& [name, value] : figures.percentiles) report[name] = json_of(value);
-  report["total_cached_tokens"] = known(&RequestRecord::cached_tokens) ? Json(figures.cached_tokens) : Json(nullptr);
+  report["max_concurrent_requests"] = metrics.max_at_once;
+  add_latency("ttft", metrics.ttft, metrics.find("median_ttft_ms") != nullptr, report);
+  add_latency("tpot", metrics.tpot, metrics.find("median_tpot_ms") != nullptr, report);
+  add_latency("itl", metrics.itl, metrics.find("median_itl_ms") != nullptr, report);
+  add_latency("e2el", metrics.latency, metrics.find("median_e2el_ms") != nullptr, report);
+  for (const auto& [name, value] : metrics.percentiles) report[name] = json_of(value);
+  report["total_cached_tokens"] = known(&RequestRecord::cached_tokens) ? Json(metrics.cached_tokens) : Json(nullptr);
 }
 
 Json load_json(const RunFacts& facts) {
@@ -73,7 +73,7 @@ Json load_json(const RunFacts& facts) {
 }
 
 Json client_json(const RunFacts& facts) {
-  const metrics::Distribution& lag = facts.figures->send_lag;
+  const metrics::Distribution& lag = facts.metrics->send_lag;
   const double seconds = facts.run->seconds;
   return {
       {"cpu_share", seconds > 0.0 ? json_of(facts.run->client_cpu_s / seconds) : Json(nullptr)},
@@ -134,14 +134,14 @@ Json steps_json(const StepSamples* steps) {
 
 Json serve_json(const RunFacts& facts) {
   Json report = Json::object();
-  add_vllm_figures(facts, report);
+  add_vllm_metrics(facts, report);
   add_vllm_lists(*facts.run, report);
   report["target"] = {{"url", facts.load->url}, {"spawned", text_json(facts.load->spawned)}};
   report["load"] = load_json(facts);
   report["estimates"] = Json::object();
-  for (const auto& [name, estimate] : facts.figures->estimates) report["estimates"][name] = json_of(estimate);
+  for (const auto& [name, estimate] : facts.metrics->estimates) report["estimates"][name] = json_of(estimate);
   report["goodput"] = Json::array();
-  for (const Figures::Goodput& goodput : facts.figures->goodput) report["goodput"].push_back(json_of(goodput));
+  for (const RunMetrics::Goodput& goodput : facts.metrics->goodput) report["goodput"].push_back(json_of(goodput));
   report["client"] = client_json(facts);
   report["server"] = server_json(facts.server);
   report["samples"] = samples_json(facts.samples);

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <map>
 
-#include "loadtest/report/figure_text.h"
+#include "loadtest/report/number_text.h"
 
 namespace millrace::loadtest::report {
 namespace {
 
 constexpr std::size_t kTextWidth = 64;
-constexpr int kLabelWidth = 40, kFigureWidth = 10;
+constexpr int kLabelWidth = 40, kValueWidth = 10;
 
 std::string ruled(const std::string& title, char mark) {
   const std::size_t rest = kTextWidth - std::min(kTextWidth, title.size());
@@ -19,9 +19,9 @@ std::string ruled(const std::string& title, char mark) {
 }
 
 std::string line(const std::string& label, const std::string& value, const std::optional<Estimate>& interval = {}) {
-  std::string out = fmt::format("{:<{}} {:<{}}", label, kLabelWidth, value, kFigureWidth);
+  std::string out = fmt::format("{:<{}} {:<{}}", label, kLabelWidth, value, kValueWidth);
   if (interval && interval->low != interval->high) {
-    out += fmt::format(" [{}, {}]", figure_text(interval->low), figure_text(interval->high));
+    out += fmt::format(" [{}, {}]", number_text(interval->low), number_text(interval->high));
   }
   out.erase(out.find_last_not_of(' ') + 1);
   return out + "\n";
@@ -93,7 +93,7 @@ std::string goodput_block(const Json& report) {
     std::string slo;
     for (const auto& [name, ms] : member(goodput, "slo").items()) {
       slo += fmt::format("{}{} {}", slo.empty() ? "" : ", ", name.substr(0, name.find("_ms")),
-                         figure_text(number(member(goodput, "slo"), name)));
+                         number_text(number(member(goodput, "slo"), name)));
     }
     auto share = estimate(goodput, "share");
     if (share) share = Estimate{share->value * 100, share->low * 100, share->high * 100};

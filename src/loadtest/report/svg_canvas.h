@@ -7,7 +7,7 @@
 
 namespace millrace::loadtest::report {
 
-// Of every plot, in pixels: its width, its margins above and below, and the width of a letter.
+// Sizes of every plot, in pixels: its width, its margins above and below, and the width of a letter.
 inline constexpr double kPlotWidth = 720, kPlotTop = 48, kPlotBottom = 52, kPlotLetter = 6.6;
 
 // A drawing in SVG 1.1 that stands alone. Classes rather than colours: a style sheet inside has those of a light and a

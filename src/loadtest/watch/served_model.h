@@ -16,7 +16,7 @@ struct ServedModel {
   std::int64_t max_length = 0;  // of a request, prompt and answer
 };
 
-// Of /v1/models, and /tokenizer_info where that does not know the vocabulary: the model `wanted`, or the first. The
+// Reads /v1/models, and /tokenizer_info where that does not know the vocabulary: the model `wanted`, or the first. The
 // keys of vLLM (max_model_len), llama-server (meta) and millrace. kNotFound listing the models where `wanted` is none.
 Result<ServedModel> read_served_model(Getter& getter, std::string_view wanted);
 

@@ -33,7 +33,7 @@ MadeWorkload make(const WorkloadOptions& options) {
     }
     Turn& turn = turns.emplace_back();
     turn.text = json["prompt"].get<std::string>();
-    turn.output_tokens = draw(options.output, options.seed, turns.size() - 1, kOutputLength);
+    turn.output_tokens = sample(options.output, options.seed, turns.size() - 1, kOutputLength);
     if (!json.contains("output_tokens")) continue;
     if (!json["output_tokens"].is_number_integer() || json["output_tokens"].get<std::int64_t>() < 1) {
       return make_error(ErrorCode::kBadFile, "dataset-path", "{}: line {}: output_tokens is no number from 1",

@@ -34,7 +34,7 @@ class JsonAnswers final : public Workload {
     Session session;
     Turn& turn = session.turns.emplace_back();
     turn.text = std::string(form.question) + " (" + std::to_string(index) + ")";
-    turn.output_tokens = draw(options_.output, options_.seed, index, kOutputLength);
+    turn.output_tokens = sample(options_.output, options_.seed, index, kOutputLength);
     turn.fields = R"("response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":)" +
                   std::string(form.schema) + "}}";
     return session;

@@ -17,10 +17,10 @@ class LongContext final : public Workload {
         options_.prefixes > 0 ? index % static_cast<std::uint64_t>(options_.prefixes) : index;
     Session session;
     Turn& turn = session.turns.emplace_back();
-    const std::int64_t tokens = draw(options_.input, options_.seed, document, kInputLength);
+    const std::int64_t tokens = sample(options_.input, options_.seed, document, kInputLength);
     prompts_.append(turn, std::max<std::int64_t>(1, tokens - kQuestion), stream_of(Purpose::kDocument, document));
     prompts_.append(turn, std::min(kQuestion, tokens - 1), stream_of(Purpose::kOwn, index));
-    turn.output_tokens = draw(options_.output, options_.seed, index, kOutputLength);
+    turn.output_tokens = sample(options_.output, options_.seed, index, kOutputLength);
     return session;
   }
 

@@ -15,9 +15,9 @@ class MultiTurn final : public Workload {
       const std::uint64_t request = index * static_cast<std::uint64_t>(options_.turns) + static_cast<std::uint64_t>(t);
       Turn& turn = session.turns.emplace_back();
       if (t == 0) prompts_.append(turn, options_.prefix_tokens, stream_of(Purpose::kPrefix, 0));
-      prompts_.append(turn, draw(options_.input, options_.seed, request, kInputLength),
+      prompts_.append(turn, sample(options_.input, options_.seed, request, kInputLength),
                       stream_of(Purpose::kOwn, request));
-      turn.output_tokens = draw(options_.output, options_.seed, request, kOutputLength);
+      turn.output_tokens = sample(options_.output, options_.seed, request, kOutputLength);
       turn.pause_s = t == 0 ? 0.0 : options_.pause_s;
     }
     return session;

@@ -11,8 +11,8 @@ class Random final : public Workload {
     Session session;
     Turn& turn = session.turns.emplace_back();
     prompts_.append(turn, options_.prefix_tokens, stream_of(Purpose::kPrefix, 0));
-    prompts_.append(turn, draw(options_.input, options_.seed, index, kInputLength), stream_of(Purpose::kOwn, index));
-    turn.output_tokens = draw(options_.output, options_.seed, index, kOutputLength);
+    prompts_.append(turn, sample(options_.input, options_.seed, index, kInputLength), stream_of(Purpose::kOwn, index));
+    turn.output_tokens = sample(options_.output, options_.seed, index, kOutputLength);
     return session;
   }
 

@@ -10,7 +10,7 @@ constexpr checkpoint::ConfigField kScaled{.json = {"scale_attn_weights"}, .neutr
 constexpr checkpoint::ConfigField kScaledByLayer{.json = {"scale_attn_by_inverse_layer_idx"}};
 constexpr checkpoint::ConfigField kCrossAttention{.json = {"add_cross_attention"}};
 
-void refuse_variants(checkpoint::ConfigView& view) {
+void reject_variants(checkpoint::ConfigView& view) {
   if (!view.boolean(kScaled).value_or(true)) view.unsupported(kScaled, "false is not supported");
   for (const auto& field : {kScaledByLayer, kCrossAttention}) {
     if (view.boolean(field).value_or(false)) view.unsupported(field, "true is not supported");
@@ -56,7 +56,7 @@ ModelFamily gpt2() {
                    .rotary = false},
       .fields = {kScaled, kScaledByLayer, kCrossAttention},
       .spec = [](checkpoint::ConfigView& view, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
-        refuse_variants(view);
+        reject_variants(view);
         ModelSpec spec = llama_spec(config, container);
         spec.norm = backend::NormKind::kLayer;
         spec.positions = PositionKind::kLearned;

@@ -45,7 +45,7 @@ class TestRunner {
     std::vector<kv::BlockTable> tables;
     std::vector<std::int64_t> computed(sequences.size(), 0);
     std::vector<std::vector<float>> logits(sequences.size());
-    // Neighbouring sequences take turns, so that nobody's pages lie in a row.
+    // Neighbouring sequences take turns, so that no sequence's pages lie in a row.
     for (std::size_t s = 0; s < sequences.size(); ++s) tables.emplace_back(pool, 32);
     for (std::int64_t length = 32; length <= 4096; length += 32) {
       for (std::size_t s = 0; s < sequences.size(); ++s) {
@@ -73,15 +73,15 @@ class TestRunner {
     return logits;
   }
   // Computes one sequence in steps of `chunk` tokens; the logits and final states of all rows go to the sink.
-  void run_into(const std::vector<std::int32_t>& tokens, std::int64_t chunk, RowSink& all) {
+  void run_into(const std::vector<std::int32_t>& tokens, std::int64_t chunk, LogitsConsumer& all) {
     kv::BlockPool pool(kPages);
     kv::BlockTable table(pool, 32);
     const auto length = static_cast<std::int64_t>(tokens.size());
     table.reserve(length);
-    struct Shifted final : RowSink {
-      RowSink& all;
+    struct Shifted final : LogitsConsumer {
+      LogitsConsumer& all;
       std::int64_t done = 0;
-      explicit Shifted(RowSink& to) : all(to) {}
+      explicit Shifted(LogitsConsumer& to) : all(to) {}
       void take_logits(std::int64_t first, const TensorView& rows) override { all.take_logits(done + first, rows); }
       void take_hidden(std::int64_t first, const TensorView& rows) override { all.take_hidden(done + first, rows); }
     } sink(all);

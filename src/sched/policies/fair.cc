@@ -12,14 +12,14 @@ constexpr std::size_t kIdleTenants = 1024;                            // remembe
 
 struct Tenant {
   std::uint32_t id = 0;
-  std::int64_t sequences = 0;  // waiting or running; < 0: the slot is nobody's
+  std::int64_t sequences = 0;  // waiting or running; < 0: the slot is unused
   double counter = 0.0;        // tokens served, by charge and weight
   double weight = 1.0;
 };
 
 // Virtual token counter (VTC, arXiv:2401.00588): the tenant that was served least goes first. One that comes back is
-// lifted to the least counter of the active, so that nobody saves up service by being idle. What the prefix cache gave
-// costs nothing.
+// lifted to the least counter of the active, so that no tenant saves up service by being idle. What the prefix cache
+// gave costs nothing.
 class Fair final : public SchedulePolicy {
  public:
   explicit Fair(const PolicyOptions& options) : weights_(options.tenant_weights) {}

@@ -4,7 +4,7 @@ namespace millrace::sched::policies {
 namespace {
 
 // Those whose prompts are published go first, while the pages are still there (RadixAttention's cache-aware order,
-// arXiv:2312.07104). The scheduler's bound on overtaking keeps the others from starving.
+// arXiv:2312.07104). The scheduler's bound on bypassing keeps the others from starving.
 class LongestPrefixMatch final : public SchedulePolicy {
  public:
   Rank rank(const Sequence& sequence, const PolicyView&) const override {

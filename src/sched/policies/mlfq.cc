@@ -51,7 +51,7 @@ class Mlfq final : public SchedulePolicy {
     }
   }
 
-  void left(const Sequence& sequence) override { slots_.give_back(sequence.policy_slot); }
+  void left(const Sequence& sequence) override { slots_.release(sequence.policy_slot); }
 
  private:
   bool starved(const Progress& progress, const PolicyView& view) const {

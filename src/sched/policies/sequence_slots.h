@@ -21,7 +21,7 @@ class SequenceSlots {
     values_[slot] = value;
     return slot;
   }
-  void give_back(std::uint32_t slot) { free_.push_back(slot); }
+  void release(std::uint32_t slot) { free_.push_back(slot); }
 
   T& operator[](std::uint32_t slot) { return values_[slot]; }
   const T& operator[](std::uint32_t slot) const { return values_[slot]; }

@@ -8,7 +8,7 @@ namespace {
 
 // Shortest remaining processing time (Schrage, 1968) on predicted lengths: mean latency is least. A prediction is
 // rough, and a place changes hands at the cost of the loser's pages, so only a sequence with less than half as much to
-// do preempts: the group is the binary order of magnitude. The scheduler's bound on overtaking keeps long ones from
+// do preempts: the group is the binary order of magnitude. The scheduler's bound on bypassing keeps long ones from
 // starving.
 class ShortestRemaining final : public SchedulePolicy {
  public:

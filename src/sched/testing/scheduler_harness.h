@@ -62,7 +62,7 @@ class World {
 
   PolicyView view() const { return {.now = now_, .cost = config_.cost}; }
   Scheduler& scheduler() { return scheduler_; }
-  // Pages nobody here knows of.
+  // Pages that no sequence here knows of.
   bool hold(std::int64_t tokens) { return elsewhere_.reserve(tokens); }
   kv::PagedCache& cache() { return cache_; }
   const WorldConfig& config() const { return config_; }
@@ -131,7 +131,7 @@ class World {
     scheduler_.committed(plan, view());
     for (const StepRow& row : plan.rows) {
       Sequence& sequence = *row.sequence;
-      if (row.samples()) draw(sequence);
+      if (row.samples()) sample(sequence);
       if (retiring_.count(sequence.id) > 0 && sequence.in_flight == 0) finish(sequence);
     }
     std::vector<Sequence*> ended;
@@ -187,7 +187,7 @@ class World {
       sequence.computed = sequence.scheduled = cache_.attach(sequence.blocks, admission.match, now_);
     }
   }
-  void draw(Sequence& sequence) {
+  void sample(Sequence& sequence) {
     sequence.tokens.push_back(1);
     sequence.last_token = now_;
     if (!sequence.first_token) sequence.first_token = now_;

@@ -31,8 +31,9 @@ Json prompt_logprobs(const GenerationTask& task, const Answer& answer);
 // timings and why_slow, where asked for.
 void add_times(Json& to, const GenerationTask& task, const Answer& answer);
 
-// Of a stream whose chunks begin with `chunk`: the field usage of one of them, where asked for, after `produced` tokens
-// of all answers; the last chunk, with counts and times where asked for, and [DONE]; the error event, and [DONE].
+// For a stream whose chunks begin with `chunk`: the field usage of one of them, where asked for, after `produced`
+// tokens of all answers; the last chunk, with counts and times where asked for, and [DONE]; the error event, and
+// [DONE].
 void append_usage_so_far(std::string& out, const GenerationTask& task, std::size_t prompt, std::int64_t produced);
 void append_end(std::string& out, const GenerationTask& task, const std::string& chunk,
                 const std::vector<Answer>& answers);

@@ -26,7 +26,7 @@ class AccessLog {
   void step(std::string_view model, const engine::StepReport& report);
 
  private:
-  // Of one model, since the line before.
+  // Traffic of one model, since the line before.
   struct Traffic {
     std::int64_t requests = 0, failed = 0, prompt_tokens = 0, cached_tokens = 0, output_tokens = 0, preemptions = 0;
     std::int64_t running = 0, waiting = 0;

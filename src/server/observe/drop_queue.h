@@ -11,8 +11,8 @@
 
 namespace millrace::server::observe {
 
-// From many threads to one, of bounded length: what comes while it is full is dropped and counted, so that nobody who
-// serves ever waits for whoever writes. Thread-safe.
+// From many threads to one, of bounded length: what comes while it is full is dropped and counted, so that no thread
+// that serves ever waits for the writer. Thread-safe.
 template <typename T>
 class DropQueue {
  public:

@@ -37,7 +37,7 @@ constexpr std::array kCauses = {
               [](const RequestStats&, const TimeSpent&) -> std::string {
                 return "the steps that computed its prompt worked for other requests too";
               }},
-    CauseKind{"held", &TimeSpent::held_ms,
+    CauseKind{"held", &TimeSpent::stalled_ms,
               [](const RequestStats&, const TimeSpent&) -> std::string {
                 return "it had a place, but the steps went to others: their budget of tokens was spent";
               }},
@@ -66,7 +66,7 @@ constexpr std::array kCauses = {
               }},
     CauseKind{"paused", &TimeSpent::paused_ms,
               [](const RequestStats&, const TimeSpent&) -> std::string {
-                return "its own reader did not read: it was paused so that nobody else waits";
+                return "its own reader did not read: it was paused so that no other request waits";
               }},
 };
 

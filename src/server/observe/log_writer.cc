@@ -103,7 +103,7 @@ void LogWriter::write(log::Level level, std::string_view message, std::vector<Lo
   queue_.push({level, WallClock::now(), std::string(message), std::move(fields)});
 }
 
-// All of it, or false: the descriptor is broken, or the writer is to end and nobody reads.
+// All of it, or false: the descriptor is broken, or the writer is to end and it is not read.
 bool LogWriter::put(std::string_view bytes) {
   std::chrono::steady_clock::time_point give_up{};
   while (!bytes.empty()) {
@@ -137,8 +137,7 @@ void LogWriter::run() {
     if (!put(text)) queue_.drop(static_cast<std::int64_t>(lines.size()));
     if (const std::int64_t dropped = queue_.dropped(); dropped > told && !ending) {
       (void)put(format_line(config_.format, config_.colour, log::Level::kWarn, WallClock::now(),
-                            fmt::format("{} log lines were dropped: nobody reads them fast enough", dropped - told),
-                            {}));
+                            fmt::format("{} log lines were dropped: their reader is too slow", dropped - told), {}));
       told = dropped;
     }
     if (ending) return;

@@ -22,7 +22,7 @@ struct LogField {
   bool number = false;
 };
 
-// Writes log lines to a file descriptor on a thread of its own: a terminal that is stopped, a pipe that nobody reads
+// Writes log lines to a file descriptor on a thread of its own: a terminal that is stopped, a pipe that is not read
 // or a full disk cost lines, which are counted, and never time. Takes over all lines of base/log.h while it lives.
 class LogWriter {
  public:
@@ -38,7 +38,7 @@ class LogWriter {
   using WallClock = std::chrono::system_clock;
 
   explicit LogWriter(const Config& config);
-  ~LogWriter();  // writes what is queued, for at most a second if nobody reads
+  ~LogWriter();  // writes what is queued, for at most a second if it is not read
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
@@ -60,7 +60,7 @@ class LogWriter {
   std::thread thread_;
 };
 
-// One line, ended. Control characters and what is not UTF-8 are escaped, so that nobody's name of a model can forge
+// One line, ended. Control characters and what is not UTF-8 are escaped, so that no name of a model can forge
 // lines or move a terminal's cursor.
 std::string format_line(LogFormat format, bool colour, log::Level level, LogWriter::WallClock::time_point time,
                         std::string_view message, std::span<const LogField> fields);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/old_names.h"
+
 namespace millrace::server::observe {
 namespace {
 
@@ -22,6 +24,16 @@ constexpr std::array kAliases = {
     MetricAlias{"llamacpp", "llamacpp:requests_processing", "vllm:num_requests_running"},
     MetricAlias{"llamacpp", "llamacpp:requests_deferred", "vllm:num_requests_waiting"},
 };
+
+// False where there is no family of that name.
+bool append_copy(std::string_view name, std::string_view new_name, std::vector<prometheus::MetricFamily>& families) {
+  const auto source = std::ranges::find(families, name, &prometheus::MetricFamily::name);
+  if (source == families.end()) return false;
+  prometheus::MetricFamily copy = *source;
+  copy.name = new_name;
+  families.push_back(std::move(copy));
+  return true;
+}
 
 }  // namespace
 
@@ -43,12 +55,14 @@ Result<std::vector<std::string>> parse_metrics_compat(std::string_view list) {
 
 void append_aliases(std::span<const std::string> servers, std::vector<prometheus::MetricFamily>& families) {
   for (const MetricAlias& alias : kAliases) {
-    if (std::ranges::find(servers, alias.server) == servers.end()) continue;
-    const auto source = std::ranges::find(families, alias.source, &prometheus::MetricFamily::name);
-    if (source == families.end()) continue;
-    prometheus::MetricFamily copy = *source;
-    copy.name = alias.name;
-    families.push_back(std::move(copy));
+    if (std::ranges::find(servers, alias.server) != servers.end()) append_copy(alias.source, alias.name, families);
+  }
+}
+
+void append_old_names(std::vector<prometheus::MetricFamily>& families) {
+  for (const OldName& one : all_old_names()) {
+    if (one.kind != OldName::Kind::kMetric || !append_copy(one.now, one.old, families)) continue;
+    families.back().help = "Old name of " + std::string(one.now) + ", exported by this version only";
   }
 }
 

@@ -22,5 +22,7 @@ Result<std::vector<std::string>> parse_metrics_compat(std::string_view list);
 
 // Appends copies of the families that those servers call otherwise.
 void append_aliases(std::span<const std::string> servers, std::vector<prometheus::MetricFamily>& families);
+// Appends copies of the families whose name changed with this version, under their old names (base/old_names.h).
+void append_old_names(std::vector<prometheus::MetricFamily>& families);
 
 }  // namespace millrace::server::observe

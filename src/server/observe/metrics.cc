@@ -27,7 +27,7 @@ std::string status_label(int status) { return status >= 100 && status <= 599 ? s
 
 }  // namespace
 
-std::string label_of(const Objective& objective) {
+std::string label_of(const Slo& objective) {
   std::string label;
   const auto add = [&](std::string_view name, double ms) {
     if (ms > 0.0) label += fmt::format("{}{}<={:g}ms", label.empty() ? "" : ",", name, ms);
@@ -136,6 +136,7 @@ std::string Metrics::text(const Snapshot& snapshot) {
   mirror(snapshot);
   std::vector<prometheus::MetricFamily> families = families_->collect();
   append_aliases(config_.compat, families);
+  append_old_names(families);
   return prometheus::TextSerializer().Serialize(families);
 }
 

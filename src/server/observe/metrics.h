@@ -23,12 +23,12 @@ class LabelValues;
 class MetricFamilies;
 class ModelMetrics;
 
-using metrics::Objective;  // of several answers, each must keep it
+using metrics::Slo;  // of several answers, each must keep it
 
 struct MetricsConfig {
   std::string version;
   std::vector<std::string> tenants;  // at the start: those of a later key file get labels too while there is room
-  std::vector<Objective> objectives;
+  std::vector<Slo> objectives;
   std::vector<std::string> compat;  // servers whose names to use too (metric_aliases.h)
 };
 
@@ -47,7 +47,7 @@ struct EngineSnapshot {
   bool alive = true;
   double last_step_age_seconds = 0.0;
   std::int64_t running = 0, waiting = 0, paused = 0;
-  engine::KvRuns kv_runs = {};
+  engine::KvExtents kv_extents = {};
   std::optional<kv::CacheUse> pages = {};  // nothing: as of the last step
 };
 struct Snapshot {
@@ -57,7 +57,7 @@ struct Snapshot {
 };
 
 // Counts all that happens and writes it as Prometheus' text format 0.0.4. Names as vLLM's where it has one
-// (metric_table.h). Thread-safe; step() takes a few locks that nobody holds for long.
+// (metric_table.h). Thread-safe; step() takes a few locks that are never held for long.
 class Metrics {
  public:
   Metrics(const MetricsConfig& config, Env& env);
@@ -88,6 +88,6 @@ class Metrics {
 };
 
 // "ttft<=500ms,tpot<=50ms": an objective as its label.
-std::string label_of(const Objective& objective);
+std::string label_of(const Slo& objective);
 
 }  // namespace millrace::server::observe

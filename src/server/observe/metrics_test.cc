@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "base/old_names.h"
 #include "metrics/prometheus_text.h"
 #include "server/observe/dashboard.h"
 #include "server/observe/explain.h"
@@ -139,7 +140,7 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   const double layer = 2.0 * 64 * (64 + 32 + 32 + 64 + 3 * 128);
   EXPECT_DOUBLE_EQ(operations, 4 * (2 * layer + 2.0 * 64 * 100) + 2 * 4.0 * 64 * (1 + 2 + 3 + 4));
   const Snapshot snapshot{
-      .engines = {{.model = "tiny", .last_step_age_seconds = 3.5, .paused = 2, .kv_runs = {100, 75, 50}}},
+      .engines = {{.model = "tiny", .last_step_age_seconds = 3.5, .paused = 2, .kv_extents = {100, 75, 50}}},
       .connections = 5};
   const metrics::MetricsReading reading = read(snapshot);
   EXPECT_NEAR(reading.sum("millrace:memory_bandwidth_utilization"), bytes / seconds / 1e9, 1e-9);
@@ -147,8 +148,13 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   EXPECT_EQ(reading.sum("vllm:estimated_read_bytes_per_gpu_total"), bytes);
   EXPECT_EQ(reading.sum("millrace:last_step_age_seconds"), 3.5);
   EXPECT_EQ(reading.sum("millrace:paused_streams"), 2);
-  EXPECT_EQ(reading.sum("millrace:kv_adjacent_ratio"), 0.75);
-  EXPECT_EQ(reading.sum("millrace:kv_long_run_ratio"), 0.5);
+  for (const OldName& one : all_old_names()) {
+    if (one.kind != OldName::Kind::kMetric) continue;
+    EXPECT_TRUE(reading.has(one.old)) << one.old;
+    EXPECT_EQ(reading.sum(one.old), reading.sum(one.now)) << one.old;
+  }
+  EXPECT_EQ(reading.sum("millrace:kv_contiguous_ratio"), 0.75);
+  EXPECT_EQ(reading.sum("millrace:kv_long_extent_ratio"), 0.5);
   EXPECT_EQ(reading.sum("millrace:http_connections"), 5);
   run.env.time += std::chrono::seconds(20);
   EXPECT_EQ(read(snapshot).sum("millrace:memory_bandwidth_utilization"), 0.0);

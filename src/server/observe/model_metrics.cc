@@ -28,10 +28,10 @@ double seconds_between(TimePoint start, TimePoint end) { return milliseconds_bet
 
 }  // namespace
 
-ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, std::span<const Objective> objectives)
+ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, std::span<const Slo> objectives)
     : families_(families),
       name_(name),
-      objectives_(objectives.begin(), objectives.end()),
+      slos_(objectives.begin(), objectives.end()),
       token_gaps_(buckets_of("vllm:inter_token_latency_seconds").size() + 1),
       running_(gauge("vllm:num_requests_running")),
       waiting_(gauge("vllm:num_requests_waiting")),
@@ -45,8 +45,8 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       step_age_(gauge("millrace:last_step_age_seconds")),
       up_(gauge("millrace:engine_up")),
       paused_(gauge("millrace:paused_streams")),
-      adjacent_(gauge("millrace:kv_adjacent_ratio")),
-      long_runs_(gauge("millrace:kv_long_run_ratio")),
+      contiguous_(gauge("millrace:kv_contiguous_ratio")),
+      long_extents_(gauge("millrace:kv_long_extent_ratio")),
       prompt_tokens_(counter("vllm:prompt_tokens_total")),
       generation_tokens_(counter("vllm:generation_tokens_total")),
       cached_tokens_(counter("vllm:prompt_tokens_cached_total")),
@@ -63,7 +63,7 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
       write_bytes_(counter("vllm:estimated_write_bytes_per_gpu_total")),
       evicted_(counter("millrace:kv_evicted_pages_total")),
       swapped_(counter("millrace:swapped_total")),
-      rejected_(counter("millrace:refused_total")),
+      rejected_(counter("millrace:rejected_total")),
       failed_steps_(counter("millrace:failed_steps_total")),
       prefill_tokens_(families.counter("millrace:step_tokens_total", labels({{"kind", "prefill"}}))),
       decode_tokens_(families.counter("millrace:step_tokens_total", labels({{"kind", "decode"}}))),
@@ -106,7 +106,7 @@ ModelMetrics::ModelMetrics(MetricFamilies& families, const std::string& name, st
   for (const char* phase : {"queue", "prefill", "decode"}) {
     families.counter("millrace:aborts_total", labels({{"phase", phase}}));
   }
-  for (const Objective& objective : objectives_) {
+  for (const Slo& objective : slos_) {
     families.counter("millrace:slo_requests_total", labels({{"slo", label_of(objective)}}));
     families.counter("millrace:slo_attained_total", labels({{"slo", label_of(objective)}}));
   }
@@ -219,7 +219,7 @@ void ModelMetrics::request(const RequestRecord& record) {
     longest = std::max(longest, answer.stats.output_tokens);
   }
   request_longest_.Observe(static_cast<double>(longest));
-  count_objectives(record);
+  count_slos(record);
 }
 
 void ModelMetrics::count_answer(const AnswerRecord& answer) {
@@ -245,10 +245,10 @@ void ModelMetrics::count_answer(const AnswerRecord& answer) {
 }
 
 // A client that leaves says nothing of the server; an answer that failed or came too late is a bad one.
-void ModelMetrics::count_objectives(const RequestRecord& record) {
+void ModelMetrics::count_slos(const RequestRecord& record) {
   const auto left = [](const AnswerRecord& answer) { return answer.finish == FinishReason::kCancelled; };
   if (record.answers.empty() || std::ranges::any_of(record.answers, left)) return;
-  for (const Objective& objective : objectives_) {
+  for (const Slo& objective : slos_) {
     const auto good = [&](const AnswerRecord& answer) {
       const bool whole = answer.finish == FinishReason::kStop || answer.finish == FinishReason::kLength;
       return whole && objective.met(answer.stats.ttft_ms(), answer.stats.tpot_ms(), answer.spent.total_ms());
@@ -264,12 +264,12 @@ void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
   set_waiting(snapshot.waiting);
   paused_.Set(static_cast<double>(snapshot.paused));
   const auto ratio = [&](std::int64_t tokens) {
-    const std::int64_t all = snapshot.kv_runs.tokens;
+    const std::int64_t all = snapshot.kv_extents.tokens;
     return all == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(all);
   };
   if (snapshot.pages) set_pages(*snapshot.pages);  // what ended since the last step is in no report
-  adjacent_.Set(ratio(snapshot.kv_runs.adjacent_tokens));
-  long_runs_.Set(ratio(snapshot.kv_runs.long_run_tokens));
+  contiguous_.Set(ratio(snapshot.kv_extents.contiguous_tokens));
+  long_extents_.Set(ratio(snapshot.kv_extents.long_extent_tokens));
   if (snapshot.waiting == 0) oldest_wait_.Set(0.0);
   step_age_.Set(snapshot.last_step_age_seconds);
   up_.Set(snapshot.alive ? 1.0 : 0.0);

@@ -16,7 +16,7 @@ namespace millrace::server::observe {
 // The metrics that one model labels. step() on its engine's thread, the rest on any.
 class ModelMetrics {
  public:
-  ModelMetrics(MetricFamilies& families, const std::string& name, std::span<const Objective> objectives);
+  ModelMetrics(MetricFamilies& families, const std::string& name, std::span<const Slo> objectives);
 
   const std::string& name() const noexcept { return name_; }
   void set_model(ServedModel model);
@@ -38,11 +38,11 @@ class ModelMetrics {
   void count_tokens(const engine::StepReport& report);
   void count_work(const engine::StepReport& report);
   void count_answer(const AnswerRecord& answer);
-  void count_objectives(const RequestRecord& record);
+  void count_slos(const RequestRecord& record);
 
   MetricFamilies& families_;
   const std::string name_;
-  const std::vector<Objective> objectives_;
+  const std::vector<Slo> slos_;
 
   std::atomic<bool> batches_ = false;  // requests wait for a batch to begin
   std::mutex mutex_;                   // of the two
@@ -52,7 +52,7 @@ class ModelMetrics {
 
   LabelValues priorities_{16};
   Gauge &running_, &waiting_, &waiting_for_place_, &waiting_for_batch_, &kv_usage_;
-  Gauge &mbu_, &mfu_, &busy_, &oldest_wait_, &step_age_, &up_, &paused_, &adjacent_, &long_runs_;
+  Gauge &mbu_, &mfu_, &busy_, &oldest_wait_, &step_age_, &up_, &paused_, &contiguous_, &long_extents_;
   Counter &prompt_tokens_, &generation_tokens_, &cached_tokens_, &queries_, &hits_, &preemptions_, &drafts_,
       &draft_tokens_, &accepted_tokens_, &accepted_branch_tokens_, &corrupted_;
   Counter &operations_, &read_bytes_, &write_bytes_;

@@ -149,7 +149,7 @@ void StepTrace::run() {
     const std::lock_guard lock(mutex_);
     full_ = true;
   };
-  // Where the trace's time 0 lies on the machine's steady clock, for whoever lays it beside what another process saw.
+  // Where the trace's time 0 lies on the machine's steady clock, to lay it beside what another process saw.
   Result<void> result =
       append(fmt::format("[\n"
                          R"({{"ph":"M","pid":0,"tid":0,"name":"trace_start","args":{{"steady_us":{:.3f}}}}},)"

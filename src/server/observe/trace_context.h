@@ -6,7 +6,8 @@
 
 namespace millrace::server::observe {
 
-// Who called, as the W3C header `traceparent` says (https://www.w3.org/TR/trace-context/): ids in lower-case hex.
+// The caller's trace, as the W3C header `traceparent` says (https://www.w3.org/TR/trace-context/): ids in lower-case
+// hex.
 struct TraceContext {
   std::string trace_id;  // 32 digits, not all 0
   std::string span_id;   // 16 digits, not all 0: the caller's

@@ -38,7 +38,7 @@ TEST(TokenizerFiles, CarryTheChatTemplate) {
   EXPECT_NE(files.tokenizer_config_json.find("{{ messages }}"), std::string::npos);
 }
 
-TEST(TokenizerFiles, RefuseSentencePieceByName) {
+TEST(TokenizerFiles, RejectSentencePieceByName) {
   const auto files = tokenizer_files(small_sentence_piece_vocabulary(), "");
   ASSERT_FALSE(files.ok());
   EXPECT_EQ(files.error().code, ErrorCode::kUnsupported);

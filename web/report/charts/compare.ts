@@ -1,6 +1,6 @@
 import { change, escapeHtml, isNumber, metric, tidy, withUnit } from '../../shared/format';
 import { faded, type Palette } from '../../shared/theme';
-import type { CompareReport, Estimate, Figure, Round, Verdict } from '../schema';
+import type { CompareReport, Estimate, Metric, Round, Verdict } from '../schema';
 import { axis, frame, whiskers, yAxis, within, type Option, type RenderApi, type Shape } from './frame';
 
 export function verdictColour(p: Palette, verdict: string): string {
@@ -82,7 +82,7 @@ export function forest(p: Palette, report: CompareReport): Option {
   };
 }
 
-export function figure(value: Figure | Estimate): number | null {
+export function figure(value: Metric | Estimate): number | null {
   if (isNumber(value)) return value;
   return value && typeof value === 'object' && isNumber(value.value) ? value.value : null;
 }

@@ -4,7 +4,7 @@ import type { Measured } from '../derive';
 import { ascending, quantile } from '../stats';
 import { axis, frame, logAxis, within, type Option } from './frame';
 
-export type Figure = 'ttft' | 'tpot' | 'latency';
+export type Metric = 'ttft' | 'tpot' | 'latency';
 
 // Medians of `windows` equal windows of time, null where fewer than three requests began in one.
 export function medians(points: [number, number][], from: number, to: number, windows: number): [number, number | null][] {
@@ -19,7 +19,7 @@ function label(r: Measured): string {
 }
 
 // A figure of each request by when it was due; those that failed at the foot.
-export function overTime(p: Palette, requests: Measured[], figure: Figure): Option {
+export function overTime(p: Palette, requests: Measured[], figure: Metric): Option {
   const good = requests.filter((r) => isNumber(r[figure]));
   const failed = requests.filter((r) => !r.whole);
   const points = good.map((r): [number, number] => [r.row.due, r[figure]!]);

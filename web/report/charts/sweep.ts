@@ -113,7 +113,7 @@ export function objectives(report: SweepReport): Slo[] {
 // The share of good requests against x, with Wilson's interval and the share that is wanted.
 export function goodput(p: Palette, report: SweepReport, objective: Slo): Option {
   const base = frame(p);
-  const wanted = report.frontier?.find((f) => sameSlo(f.slo, objective));
+  const wanted = (report.max_goodput ?? report.frontier)?.find((f) => sameSlo(f.slo, objective));
   const of = (i: number) =>
     report.series[i]!.points.flatMap((point) => {
       const one = point.goodput?.find((g) => sameSlo(g.slo, objective))?.share;

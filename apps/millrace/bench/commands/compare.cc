@@ -3,7 +3,7 @@
 
 #include "bench/load/live_line.h"
 #include "bench/load/output_flags.h"
-#include "bench/load/subject.h"
+#include "bench/load/system_under_test.h"
 #include "bench/table.h"
 #include "cli.h"
 #include "command.h"
@@ -19,7 +19,7 @@ constexpr int kRegression = 5;  // exit code
 struct CompareFlags {
   std::vector<std::string> sides;
   std::vector<std::string> names{"A", "B"};
-  SubjectFlags subject;  // what both sides share
+  SystemUnderTestFlags system;  // what both sides share
   LoadFlags load;
   OutputFlags output;
   int rounds = 8;
@@ -27,8 +27,8 @@ struct CompareFlags {
 };
 
 // A URL, a millrace to start (its path), or a server's command line with {port}.
-SubjectFlags side(const SubjectFlags& shared, const std::string& text) {
-  SubjectFlags flags = shared;
+SystemUnderTestFlags side(const SystemUnderTestFlags& shared, const std::string& text) {
+  SystemUnderTestFlags flags = shared;
   if (text.find("{port}") != std::string::npos) {
     flags.spawn.clear();
     flags.spawn_command = text;
@@ -44,7 +44,7 @@ SubjectFlags side(const SubjectFlags& shared, const std::string& text) {
 
 std::vector<std::pair<std::string, double>> metrics_of(const MeasuredRun& measured) {
   std::vector<std::pair<std::string, double>> metrics;
-  for (const auto& [name, estimate] : measured.figures.estimates) metrics.emplace_back(name, estimate.value);
+  for (const auto& [name, estimate] : measured.metrics.estimates) metrics.emplace_back(name, estimate.value);
   return metrics;
 }
 
@@ -54,15 +54,15 @@ Json json_of_metrics(const std::vector<std::pair<std::string, double>>& metrics)
   return json;
 }
 
-Json report_of(const CompareFlags& flags, const std::vector<std::unique_ptr<Subject>>& subjects,
+Json report_of(const CompareFlags& flags, const std::vector<std::unique_ptr<SystemUnderTest>>& systems,
                const std::vector<loadtest::ComparedRound>& rounds, const loadtest::Comparison& comparison) {
   Json report;
   report["sides"] = Json::array();
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
+  for (std::size_t i = 0; i < systems.size(); ++i) {
     report["sides"].push_back({{"name", flags.names[i]},
                                {"target", flags.sides[i]},
-                               {"model_id", subjects[i]->model().id},
-                               {"spawned", subjects[i]->command()}});
+                               {"model_id", systems[i]->model().id},
+                               {"spawned", systems[i]->command()}});
   }
   report["rounds"] = Json::array();
   for (const loadtest::ComparedRound& round : rounds) {
@@ -78,7 +78,7 @@ Json report_of(const CompareFlags& flags, const std::vector<std::unique_ptr<Subj
 void print_table(const CompareFlags& flags, const loadtest::Comparison& comparison) {
   Table table({{"metric", true}, {flags.names[0]}, {flags.names[1]}, {"B / A"}, {"95 %"}, {"verdict", true}});
   for (const loadtest::MetricVerdict& v : comparison.verdicts) {
-    table.add({v.metric, figure(v.a), figure(v.b), fmt::format("{:.3f}", v.ratio.value),
+    table.add({v.metric, rounded(v.a), rounded(v.b), fmt::format("{:.3f}", v.ratio.value),
                fmt::format("{:.3f}-{:.3f}", v.ratio.low, v.ratio.high), std::string(loadtest::to_string(v.kind))});
   }
   fmt::print("{}\n", table.str());
@@ -97,11 +97,12 @@ std::uint64_t seed_of(const CompareFlags& flags, bool same_server, int round, ch
 int compare(const CompareFlags& flags) {
   flags.output.check_writable();
   LiveLine live(flags.output.quiet ? "" : "A");
-  std::vector<std::unique_ptr<Subject>> subjects;
+  std::vector<std::unique_ptr<SystemUnderTest>> systems;
   for (const std::string& text : flags.sides) {
-    subjects.push_back(std::make_unique<Subject>(side(flags.subject, text), flags.load.model, LiveLine::interrupted));
+    systems.push_back(
+        std::make_unique<SystemUnderTest>(side(flags.system, text), flags.load.model, LiveLine::interrupted));
   }
-  const bool same_server = loadtest::same_server(subjects[0]->target(), subjects[1]->target());
+  const bool same_server = loadtest::same_server(systems[0]->target(), systems[1]->target());
   std::vector<loadtest::ComparedRound> rounds;
   bool stopped = false;
   for (int i = 0; i < flags.rounds && !stopped; ++i) {
@@ -112,9 +113,9 @@ int compare(const CompareFlags& flags) {
     for (const char which : round.order) {
       live.name(fmt::format("round {}/{} {}", i + 1, flags.rounds, which));
       load.seed = seed_of(flags, same_server, i, which);
-      const MeasuredRun measured = subjects[which == 'A' ? 0 : 1]->measure(load, live.hooks());
+      const MeasuredRun measured = systems[which == 'A' ? 0 : 1]->measure(load, live.hooks());
       stopped = stopped || measured.run.stopped;
-      if (measured.figures.completed == 0 && !stopped) {
+      if (measured.metrics.completed == 0 && !stopped) {
         throw_load_error(ErrorCode::kUnavailable, "compare", "side {}: no request was answered", which);
       }
       (which == 'A' ? round.a : round.b) = metrics_of(measured);
@@ -123,7 +124,7 @@ int compare(const CompareFlags& flags) {
   }
   if (stopped) rounds.pop_back();
   const loadtest::Comparison comparison = loadtest::compare(rounds, flags.threshold);
-  const Json report = flags.output.complete("compare", report_of(flags, subjects, rounds, comparison));
+  const Json report = flags.output.complete("compare", report_of(flags, systems, rounds, comparison));
   if (flags.output.table()) print_table(flags, comparison);
   flags.output.write("compare", report);
   if (stopped) return 130;
@@ -149,7 +150,7 @@ app::Command compare() {
                 ->check(CLI::Range(1, 1000));
             app.add_option("--threshold", flags->threshold, "Difference in percent below which A and B count as equal")
                 ->check(CLI::Range(0.0, 100.0));
-            flags->subject.declare_shared(app);
+            flags->system.declare_shared(app);
             flags->load.declare(app);
             flags->output.declare(app);
             app.footer("Exit code 5: B is worse.");

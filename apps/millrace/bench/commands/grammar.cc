@@ -90,7 +90,7 @@ app::ServingEngine engine_of(const ModelRun& model, app::EngineFlags flags, bool
   return model.make_engine(flags, kGrammarKvTokens);
 }
 
-// The time of a token under a grammar, of one without; and where what is forced is guessed.
+// The time of a token under a grammar, of one without; and where what the grammar forces is drafted.
 Json slowdown(const ModelRun& model, const GrammarFlags& flags, grammar::GrammarCache& cache, Table& table) {
   const Compiled records = compile(cache, "json_schema", kRecords);
   app::Conversation conversation(model.checkpoint());
@@ -121,7 +121,7 @@ Json slowdown(const ModelRun& model, const GrammarFlags& flags, grammar::Grammar
                          {"tpot_ms", json_of(base)},
                          {"under_grammar", json_of(ratio)},
                          {"jumping_forward", json_of(jump_ratio)}});
-      table.add({fmt::format("{}", users), fmt::format("{}", temperature), figure(base.median),
+      table.add({fmt::format("{}", users), fmt::format("{}", temperature), rounded(base.median),
                  fmt::format("{:.3f}", ratio.median), range_of(ratio), fmt::format("{:.3f}", jump_ratio.median),
                  range_of(jump_ratio)});
     }
@@ -129,7 +129,7 @@ Json slowdown(const ModelRun& model, const GrammarFlags& flags, grammar::Grammar
   return results;
 }
 
-// What guessing brings with a grammar and without, on prompts whose answers are the same with both.
+// What speculation brings with a grammar and without, on prompts whose answers are the same with both.
 Json speculation(const ModelRun& model, const GrammarFlags& flags, grammar::GrammarCache& cache, Table& table) {
   const Compiled lines = compile(cache, "regex", kLines);
   app::EngineFlags serving = flags.serving;

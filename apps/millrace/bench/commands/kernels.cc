@@ -138,7 +138,7 @@ std::string share_text(const metrics::Spread& share) {
   return share.max > 0.0 ? fmt::format("{:.0f}", 100.0 * share.median) : "-";
 }
 
-Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& figures) {
+Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelMetrics& metrics) {
   const auto share = [](const metrics::Spread& s) {
     return s.max > 0.0 ? json_of(metrics::Spread{100.0 * s.median, 100.0 * s.min, 100.0 * s.max}) : Json(nullptr);
   };
@@ -148,12 +148,12 @@ Json json_of_case(const KernelOp& op, const KernelCase& c, const KernelFigures& 
   out["arithmetic"] = c.arithmetic ? Json(to_string(*c.arithmetic)) : Json(nullptr);
   out["bytes"] = c.bytes;
   out["operations"] = c.operations > 0.0 ? Json(c.operations) : Json(nullptr);
-  out["microseconds"] = json_of(figures.microseconds);
-  out["gb_s"] = json_of(figures.gb_s);
-  out["gop_s"] = rate(figures.gop_s);
-  out["read_percent"] = share(figures.read_share);
-  out["peak_percent"] = share(figures.peak_share);
-  out["best_percent"] = figures.best_share > 0.0 ? Json(100.0 * figures.best_share) : Json(nullptr);
+  out["microseconds"] = json_of(metrics.microseconds);
+  out["gb_s"] = json_of(metrics.gb_s);
+  out["gop_s"] = rate(metrics.gop_s);
+  out["read_percent"] = share(metrics.read_share);
+  out["peak_percent"] = share(metrics.peak_share);
+  out["best_percent"] = metrics.best_share > 0.0 ? Json(100.0 * metrics.best_share) : Json(nullptr);
   return out;
 }
 
@@ -185,10 +185,10 @@ int kernels(const KernelsFlags& flags) {
   Json results = Json::array();
   for (const KernelOp* op : ops) {
     op->cases(sizes, context, [&](KernelCase c) {
-      const KernelFigures f = time_case(c, probe, {.min_seconds = flags.min_seconds, .repeats = flags.repeats});
+      const KernelMetrics f = time_case(c, probe, {.min_seconds = flags.min_seconds, .repeats = flags.repeats});
       results.push_back(json_of_case(*op, c, f));
-      table.add({std::string(op->name), c.what, std::to_string(c.rows), figure(f.microseconds.median),
-                 figure(f.gb_s.median), share_text(f.read_share), figure(f.gop_s.median), share_text(f.peak_share),
+      table.add({std::string(op->name), c.what, std::to_string(c.rows), rounded(f.microseconds.median),
+                 rounded(f.gb_s.median), share_text(f.read_share), rounded(f.gop_s.median), share_text(f.peak_share),
                  c.arithmetic ? std::string(to_string(*c.arithmetic)) : "-",
                  f.best_share > 0.0 ? fmt::format("{:.0f}", 100.0 * f.best_share) : "-"});
     });

@@ -34,7 +34,7 @@ struct Run {
   backend::cpu::MachineLimits limits;
 };
 
-// What the figures of a batch are made of: the same for each of its runs.
+// What the metrics of a batch are made of: the same for each of its runs.
 struct Work {
   double prefill_operations = 0.0, decode_operations = 0.0;  // of all sequences; decoding: of an average step
   double decode_bytes = 0.0;                                 // weights, keys and values of an average step
@@ -54,13 +54,14 @@ Work work_of(const ModelRun& model, const LatencyLoad& load, double kv_bytes_per
   return w;
 }
 
-// The figures of a batch over its runs.
-struct Figures {
+// The metrics of a batch over its runs.
+struct LatencyMetrics {
   metrics::Spread ttft_ms, prefill_ms, tpot_ms, latency_ms, prefill_tok_s, decode_tok_s;
   metrics::Spread outside_ms, mbu_percent, prefill_mfu_percent, decode_mfu_percent;
 };
 
-Figures figures_of(const ModelRun& model, const LatencyLoad& load, const Work& work, const std::vector<Run>& runs) {
+LatencyMetrics metrics_of(const ModelRun& model, const LatencyLoad& load, const Work& work,
+                          const std::vector<Run>& runs) {
   const auto spread = [&](auto&& value) {
     std::vector<double> values;
     for (const Run& run : runs) values.push_back(value(run));
@@ -88,7 +89,7 @@ Figures figures_of(const ModelRun& model, const LatencyLoad& load, const Work& w
   };
 }
 
-Json json_of_batch(const LatencyLoad& load, const Figures& f, const Work& work, const std::vector<Run>& runs,
+Json json_of_batch(const LatencyLoad& load, const LatencyMetrics& f, const Work& work, const std::vector<Run>& runs,
                    Json memory) {
   Json out = {{"batch", load.batch},
               {"prompt_tokens", load.prompt_tokens},
@@ -122,14 +123,14 @@ Json json_of_batch(const LatencyLoad& load, const Figures& f, const Work& work, 
 
 // "4.43 (4.40-4.61)"
 std::string with_spread(const metrics::Spread& s) {
-  return fmt::format("{} ({}-{})", figure(s.median), figure(s.min), figure(s.max));
+  return fmt::format("{} ({}-{})", rounded(s.median), rounded(s.min), rounded(s.max));
 }
 
-std::vector<std::string> table_row(const LatencyLoad& load, const Figures& f) {
+std::vector<std::string> table_row(const LatencyLoad& load, const LatencyMetrics& f) {
   const auto percent = [](const metrics::Spread& s) { return fmt::format("{:.0f}", s.median); };
-  return {std::to_string(load.batch),     with_spread(f.ttft_ms),        figure(f.prefill_tok_s.median),
-          percent(f.prefill_mfu_percent), with_spread(f.tpot_ms),        figure(f.decode_tok_s.median),
-          percent(f.mbu_percent),         percent(f.decode_mfu_percent), figure(1000.0 * f.outside_ms.median),
+  return {std::to_string(load.batch),     with_spread(f.ttft_ms),        rounded(f.prefill_tok_s.median),
+          percent(f.prefill_mfu_percent), with_spread(f.tpot_ms),        rounded(f.decode_tok_s.median),
+          percent(f.mbu_percent),         percent(f.decode_mfu_percent), rounded(1000.0 * f.outside_ms.median),
           with_spread(f.latency_ms)};
 }
 
@@ -168,14 +169,14 @@ int latency(const LatencyFlags& flags) {
       runs.push_back(run);
     }
     const Work work = work_of(model, load, static_cast<double>(engine->kv_bytes_per_token()));
-    const Figures figures = figures_of(model, load, work, runs);
+    const LatencyMetrics metrics = metrics_of(model, load, work, runs);
     const Json memory = model.memory(*engine);
     memory_line =
         fmt::format("resident {}: packed weights {}, pages {}", readable_bytes(memory["resident_bytes"].get<double>()),
                     readable_bytes(memory["packed_weight_bytes"].get<double>()),
                     readable_bytes(memory["kv_pool_bytes"].get<double>()));
-    results.push_back(json_of_batch(load, figures, work, runs, memory));
-    table.add(table_row(load, figures));
+    results.push_back(json_of_batch(load, metrics, work, runs, memory));
+    table.add(table_row(load, metrics));
   }
   if (flags.report.table()) {
     fmt::print("{}\n{} prompt and {} output tokens a sequence; medians (min-max) of {} runs\n\n{}\n{}\n{}\n",

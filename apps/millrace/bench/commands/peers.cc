@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "bench/load/subject.h"
+#include "bench/load/system_under_test.h"
 #include "cli.h"
 #include "command.h"
 

@@ -22,8 +22,8 @@ std::string in_ms(const metrics::Distribution& d) {
 }
 
 void print(const loadtest::SelfCheck& check, double limit_percent) {
-  Table table({{"figure", true}, {"scripted"}, {"server"}, {"client"}, {"error %"}});
-  for (const loadtest::CheckedFigure& f : check.figures) {
+  Table table({{"rounded", true}, {"scripted"}, {"server"}, {"client"}, {"error %"}});
+  for (const loadtest::CheckedMetric& f : check.compared) {
     table.add({f.unit.empty() ? f.name : f.name + " " + f.unit, fmt::format("{:.3f}", f.scripted),
                fmt::format("{:.3f}", f.server), fmt::format("{:.3f}", f.client),
                fmt::format("{:.3f}", f.error_percent())});
@@ -52,15 +52,16 @@ Json json_of_check(const loadtest::SelfCheck& check) {
               {"client_is_full", check.client_is_full()},
               {"sends_are_late", check.sends_are_late()},
               {"worst_percent", check.worst_percent},
-              {"figures", Json::array()}};
-  for (const loadtest::CheckedFigure& f : check.figures) {
-    out["figures"].push_back({{"name", f.name},
+              {"metrics", Json::array()}};
+  for (const loadtest::CheckedMetric& f : check.compared) {
+    out["metrics"].push_back({{"name", f.name},
                               {"unit", f.unit},
                               {"scripted", f.scripted},
                               {"server", f.server},
                               {"client", f.client},
                               {"error_percent", f.error_percent()}});
   }
+  out["figures"] = out["metrics"];  // base/old_names.h
   return out;
 }
 

@@ -3,7 +3,7 @@
 #include "bench/load/live_line.h"
 #include "bench/load/output_flags.h"
 #include "bench/load/run_report.h"
-#include "bench/load/subject.h"
+#include "bench/load/system_under_test.h"
 #include "cli.h"
 #include "command.h"
 #include "loadtest/report/summary_text.h"
@@ -13,22 +13,22 @@ namespace millrace::bench::commands {
 namespace {
 
 struct ServeFlags {
-  SubjectFlags subject;
+  SystemUnderTestFlags system;
   LoadFlags load;
   OutputFlags output;
 };
 
 int serve(const ServeFlags& flags) {
   flags.output.check_writable();
-  static_cast<void>(flags.load.objectives());  // says what is wrong before a server is started
+  static_cast<void>(flags.load.slos());  // says what is wrong before a server is started
   LiveLine live(flags.output.quiet ? "" : "load");
-  Subject subject(flags.subject, flags.load.model, LiveLine::interrupted);
-  const MeasuredRun measured = subject.measure(flags.load, live.hooks());
+  SystemUnderTest system(flags.system, flags.load.model, LiveLine::interrupted);
+  const MeasuredRun measured = system.measure(flags.load, live.hooks());
   const Json report = flags.output.complete("serve", run_report(flags.load, measured));
   if (flags.output.table()) fmt::print("{}", app::printable_lines(loadtest::report::summary_text(report)));
   flags.output.write("serve", report);
   if (measured.run.stopped) return 130;
-  return measured.figures.completed > 0 ? 0 : 1;
+  return measured.metrics.completed > 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -40,9 +40,9 @@ app::Command serve() {
           "Load test a server with the OpenAI API: TTFT, TPOT, latency, throughput, goodput and MBU, with the reasons",
       .configure = [](CLI::App& app) -> std::function<int()> {
         auto flags = std::make_shared<ServeFlags>();
-        flags->subject.steps = true;
-        flags->subject.declare(app);
-        flags->subject.declare_steps(app);
+        flags->system.steps = true;
+        flags->system.declare(app);
+        flags->system.declare_steps(app);
         flags->load.declare(app);
         flags->output.declare(app);
         return [flags] { return serve(*flags); };

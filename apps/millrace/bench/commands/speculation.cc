@@ -104,10 +104,10 @@ std::vector<std::string> row_of(const Json& result) {
       result["prompt"],
       result["copies"].get<bool>() ? "copies" : "",
       result["method"],
-      figure(result["tpot_ms"]["median"]),
+      rounded(result["tpot_ms"]["median"]),
       fmt::format("{:.2f}", result["speed_up"]["median"].get<double>()),
       fmt::format("{:.2f}-{:.2f}", result["speed_up"]["min"].get<double>(), result["speed_up"]["max"].get<double>()),
-      figure(tokens / std::max(1.0, tokens - accepted)),
+      rounded(tokens / std::max(1.0, tokens - accepted)),
       drafted > 0 ? fmt::format("{:.0f}", 100.0 * accepted / drafted) : "-",
       result["same_answer"].get<bool>()  ? "same"
       : result["may_differ"].get<bool>() ? "another"
@@ -154,7 +154,7 @@ Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
   answer_to(*plain.serving.engine, prompt, flags);
   const Answer truth = answer_to(*plain.serving.engine, prompt, flags);
   for (const std::int64_t n : {1, 2, 4, 8}) {
-    double relative_cost = 0.0;  // of a step with its draft, of one without: measured where no guess is right
+    double relative_cost = 0.0;  // of a step with its draft, of one without: measured where no draft token is accepted
     for (const double acceptance : {0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0}) {
       app::EngineFlags serving = flags.serving;
       serving.speculation.method = "none";
@@ -163,8 +163,8 @@ Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
       auto drafter = serving.speculation.make_drafter(
           *made.executor, serving.speculation.prepare(model.loaded(), flags.model, serving.config().scheduling));
       auto rigged = std::make_unique<RiggedDrafter>(std::move(drafter), truth.tokens, acceptance);
-      made.executor->follow_pages(rigged->follower());
-      made.executor->show_states(rigged->tap());
+      made.executor->add_page_listener(rigged->listener());
+      made.executor->set_hidden_state_hook(rigged->hook());
       made.engine->speculate(std::make_unique<engine::Speculation>(
           std::move(rigged), engine::SpeculationConfig{.tokens = n, .adaptive = false}));
       std::vector<double> ratios;
@@ -242,7 +242,7 @@ app::Command speculation() {
                        "Max draft tree branches to compare, comma-separated, as in --spec-branches")
             ->delimiter(',')
             ->allow_extra_args(false)
-            ->check(CLI::Range(1, draft::kMaxChains));
+            ->check(CLI::Range(1, draft::kMaxBranches));
         app.add_option("--output-tokens", flags->output_tokens, "Max tokens per completion")
             ->check(CLI::Range(std::int64_t{2}, std::int64_t{2048}));
         app.add_option("--temperature", flags->temperature, "Sampling temperature of the completions; 0 = greedy")

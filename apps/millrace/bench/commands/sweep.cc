@@ -17,7 +17,7 @@ std::string names_of_axes() {
 }
 
 std::string cell(const Json& metrics, const char* name) {
-  return metrics.contains(name) && !metrics[name].is_null() ? figure(metrics[name]["value"].get<double>()) : "-";
+  return metrics.contains(name) && !metrics[name].is_null() ? rounded(metrics[name]["value"].get<double>()) : "-";
 }
 
 void print_table(const Json& report) {
@@ -34,7 +34,7 @@ void print_table(const Json& report) {
   for (const Json& series : report["series"]) {
     for (const Json& point : series["points"]) {
       const Json& m = point["metrics"];
-      table.add({app::printable(series["label"].get<std::string>()), figure(point["x"].get<double>()),
+      table.add({app::printable(series["label"].get<std::string>()), rounded(point["x"].get<double>()),
                  cell(m, "median_ttft_ms"), cell(m, "p99_ttft_ms"), cell(m, "median_tpot_ms"), cell(m, "p99_tpot_ms"),
                  cell(m, "median_e2el_ms"), cell(m, "request_throughput"), cell(m, "output_throughput"),
                  point["noise"].get<std::string>()});
@@ -43,15 +43,15 @@ void print_table(const Json& report) {
   fmt::print("{}\n", table.str());
   for (const Json& knee : report.value("knee", Json::array())) {
     fmt::print("{}: bends at {}: {}\n", app::printable(knee["label"].get<std::string>()),
-               knee["x"].is_null() ? std::string("-") : figure(knee["x"].get<double>()),
+               knee["x"].is_null() ? std::string("-") : rounded(knee["x"].get<double>()),
                knee["why"].get<std::string>());
   }
-  for (const Json& found : report.value("frontier", Json::array())) {
+  for (const Json& found : report.value("max_goodput", Json::array())) {
     fmt::print("{}: {} by {:.0f} % of the requests up to {} requests/s\n",
                app::printable(found["label"].get<std::string>()), found["objective"].get<std::string>(),
                100.0 * found["wanted_share"].get<double>(),
                found["rate"].is_null() ? std::string("no rate tried, so less than the lowest")
-                                       : figure(found["rate"]["value"].get<double>()));
+                                       : rounded(found["rate"]["value"].get<double>()));
   }
 }
 
@@ -73,7 +73,7 @@ app::Command sweep() {
       .summary = "Repeat a load test at several rates, batch sizes or lengths, on one or more server configurations",
       .configure = [](CLI::App& app) -> std::function<int()> {
         auto flags = std::make_shared<SweepFlags>();
-        flags->subject.declare(app);
+        flags->system.declare(app);
         app.add_option("--axis", flags->axis, "Variable to sweep. " + names_of_axes())->capture_default_str();
         app.add_option("--values", flags->values,
                        "Values of --axis to measure, comma-separated; default depends on the axis")
@@ -88,11 +88,11 @@ app::Command sweep() {
             ->check(CLI::Range(0.1, 86400.0));
         app.add_flag("--resume", flags->resume,
                      "Resume a stopped sweep: keep the points that the --output file already has");
-        app.add_option("--frontier", flags->frontier,
+        app.add_option("--max-goodput", flags->max_goodput,
                        "Search the max request rate at which this fraction of requests meets --goodput, e.g. 0.9; "
                        "default no search")
             ->check(CLI::Range(0.01, 0.999));
-        app.add_option("--highest-rate", flags->highest_rate, "Max request rate per second that --frontier tries")
+        app.add_option("--max-rate", flags->max_rate, "Max request rate per second that --max-goodput tries")
             ->check(CLI::Range(1e-3, 1e6));
         flags->load.declare(app);
         flags->output.declare(app);

@@ -71,14 +71,14 @@ void print_text(const ModelRun& model, const ThroughputLoad& load, const Through
              seconds);
   Table rates(
       {{"total tok/s"}, {"output tok/s"}, {"requests/s"}, {"MFU %"}, {"steps"}, {"tokens a step"}, {"sampled a step"}});
-  rates.add({figure(static_cast<double>(run.input_tokens + run.output_tokens) / seconds),
-             figure(static_cast<double>(run.output_tokens) / seconds),
-             figure(static_cast<double>(load.requests) / seconds), fmt::format("{:.0f}", mfu),
-             std::to_string(run.steps), figure(run.mean_step_tokens()), figure(run.mean_step_outputs())});
+  rates.add({rounded(static_cast<double>(run.input_tokens + run.output_tokens) / seconds),
+             rounded(static_cast<double>(run.output_tokens) / seconds),
+             rounded(static_cast<double>(load.requests) / seconds), fmt::format("{:.0f}", mfu),
+             std::to_string(run.steps), rounded(run.mean_step_tokens()), rounded(run.mean_step_outputs())});
   Table latencies({{"ms", true}, {"mean"}, {"p50"}, {"p90"}, {"p99"}, {"max"}});
   for (const auto& [name, d] :
        {std::pair<const char*, Distribution>{"TTFT", times.ttft}, {"TPOT", times.tpot}, {"latency", times.latency}}) {
-    latencies.add({name, figure(d.mean), figure(d.p50), figure(d.p90), figure(d.p99), figure(d.max)});
+    latencies.add({name, rounded(d.mean), rounded(d.p50), rounded(d.p90), rounded(d.p99), rounded(d.max)});
   }
   fmt::print("{}\n{}\n", rates.str(), latencies.str());
 }

@@ -105,7 +105,8 @@ void LoadFlags::declare(CLI::App& app) {
   app.add_option("--num-warmups", warmups, "Number of warm-up requests that are not counted")->check(count);
   app.add_option("--request-timeout", request_timeout, "Max seconds of a request, after which it counts as failed")
       ->check(CLI::Range(0.001, kMaxSeconds));
-  app.add_option("--abandon", abandon, "Fraction of requests that the client cancels before the end, from 0 to 1")
+  app.add_option("--disconnect-fraction", disconnect,
+                 "Fraction of requests that the client cancels before the end, from 0 to 1")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--seed", seed, "Random seed of prompts, lengths and arrival times");
 
@@ -159,9 +160,7 @@ loadtest::RequestStyle LoadFlags::style(const std::string& served_model) const {
   return style;
 }
 
-std::vector<metrics::Objective> LoadFlags::objectives() const {
-  return metrics::parse_objectives("goodput", goodput).or_throw();
-}
+std::vector<metrics::Slo> LoadFlags::slos() const { return metrics::parse_slos("goodput", goodput).or_throw(); }
 
 double LoadFlags::rate() const {
   double value = 0.0;
@@ -191,7 +190,7 @@ loadtest::LoadPlan LoadFlags::plan(const loadtest::Workload& load) const {
   plan.seconds = duration;
   plan.warmup = warmups;
   plan.request_timeout_s = request_timeout;
-  plan.abandon = abandon;
+  plan.disconnect_fraction = disconnect;
   plan.seed = seed;
   const std::string kind = arrivals(load);
   if (kind == "closed") return plan;

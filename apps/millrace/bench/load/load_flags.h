@@ -37,7 +37,7 @@ struct LoadFlags {
   std::string ramp;
   double ramp_start = 0.0, ramp_end = 0.0;
   std::int64_t max_concurrency = 0, users = 0, warmups = 0;
-  double think_time = 0.0, duration = 0.0, request_timeout = 6 * 3600.0, abandon = 0.0;
+  double think_time = 0.0, duration = 0.0, request_timeout = 6 * 3600.0, disconnect = 0.0;
   std::uint64_t seed = 0;
 
   std::vector<std::string> goodput;
@@ -52,7 +52,7 @@ struct LoadFlags {
   // All throw LoadError naming the flag.
   std::unique_ptr<loadtest::Workload> workload(std::int64_t server_vocabulary) const;
   loadtest::RequestStyle style(const std::string& served_model) const;
-  std::vector<metrics::Objective> objectives() const;
+  std::vector<metrics::Slo> slos() const;
   // How the sessions of `load` are sent. Times that a trace brings count where no rate is given.
   loadtest::LoadPlan plan(const loadtest::Workload& load) const;
   // "poisson", "gamma", "constant", "ramp", "trace" or "closed".

@@ -5,13 +5,13 @@
 namespace millrace::bench {
 
 Json run_report(const LoadFlags& load, const MeasuredRun& measured) {
-  const std::vector<loadtest::Objective> objectives = load.objectives();
+  const std::vector<loadtest::Slo> slos = load.slos();
   const auto known = [](const auto& part, const auto& list) { return list.empty() ? nullptr : &part; };
   loadtest::report::RunFacts facts;
   facts.run = &measured.run;
-  facts.figures = &measured.figures;
+  facts.metrics = &measured.metrics;
   facts.load = &measured.load;
-  facts.objectives = objectives;
+  facts.slos = slos;
   facts.server = &measured.server;
   facts.samples = known(measured.samples, measured.samples.t);
   facts.steps = known(measured.steps, measured.steps.t);

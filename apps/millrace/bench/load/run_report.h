@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bench/load/load_flags.h"
-#include "bench/load/subject.h"
+#include "bench/load/system_under_test.h"
 #include "bench/report.h"
 
 namespace millrace::bench {

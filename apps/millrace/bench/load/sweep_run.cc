@@ -83,17 +83,17 @@ SweepRun::SweepRun(const SweepFlags& flags)
     }
   }
   std::vector<SweepSeries> series = parse_series(flags.series);
-  if (!series.empty() && flags.subject.spawn.empty()) {
+  if (!series.empty() && flags.system.spawn.empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "series", "series: other arguments of a server need --spawn");
   }
   if (series.empty()) series.push_back({flags.output.label.empty() ? "server" : flags.output.label, ""});
   for (SweepSeries& line : series) {
-    Line& made = lines_.emplace_back(Line{.series = std::move(line), .points = {}, .frontier = Json::array()});
+    Line& made = lines_.emplace_back(Line{.series = std::move(line), .points = {}, .max_goodput = Json::array()});
     for (const double x : flags_.values) made.points.push_back({.x = x, .runs = {}});
   }
-  if (flags_.frontier > 0.0 && flags_.load.objectives().empty()) {
-    throw_load_error(ErrorCode::kInvalidArgument, "frontier",
-                     "frontier: the search needs --goodput to say what is good");
+  if (flags_.max_goodput > 0.0 && flags_.load.slos().empty()) {
+    throw_load_error(ErrorCode::kInvalidArgument, "max-goodput",
+                     "max-goodput: the search needs --goodput to say what is good");
   }
   const std::string json = flags_.output.json_path("sweep");
   if (flags_.resume && (json.empty() || json == "-" || flags_.output.output.empty())) {
@@ -120,13 +120,13 @@ LoadFlags SweepRun::load_at(const SweepAxis& axis, double x, std::uint64_t run) 
 }
 
 void SweepRun::measure_line(Line& line, int run) {
-  SubjectFlags subject_flags = flags_.subject;
-  if (!line.series.serve_args.empty()) subject_flags.serve_args += " " + line.series.serve_args;
-  std::optional<Subject> subject;  // started when the first point is to be measured
+  SystemUnderTestFlags sut_flags = flags_.system;
+  if (!line.series.serve_args.empty()) sut_flags.serve_args += " " + line.series.serve_args;
+  std::optional<SystemUnderTest> system;  // started when the first point is to be measured
   LiveLine live(flags_.output.quiet ? "" : line.series.label);
-  const auto started = [&]() -> Subject& {
-    if (!subject) subject.emplace(subject_flags, flags_.load.model, LiveLine::interrupted);
-    return *subject;
+  const auto started = [&]() -> SystemUnderTest& {
+    if (!system) system.emplace(sut_flags, flags_.load.model, LiveLine::interrupted);
+    return *system;
   };
   auto next_run = static_cast<std::uint64_t>(run) * line.points.size();
   for (Point& point : line.points) {
@@ -145,35 +145,35 @@ void SweepRun::measure_line(Line& line, int run) {
     }
     keep(file, point.runs.back());
   }
-  if (flags_.frontier > 0.0 && run == 0) search_frontier(line, started());
+  if (flags_.max_goodput > 0.0 && run == 0) search_max_goodput(line, started());
 }
 
-void SweepRun::search_frontier(Line& line, Subject& subject) {
-  const std::vector<loadtest::Objective> objectives = flags_.load.objectives();
+void SweepRun::search_max_goodput(Line& line, SystemUnderTest& system) {
+  const std::vector<loadtest::Slo> slos = flags_.load.slos();
   LiveLine live(flags_.output.quiet ? "" : line.series.label);
   auto next_run = static_cast<std::uint64_t>(flags_.runs) * line.points.size();
-  for (const loadtest::Objective& objective : objectives) {
+  for (const loadtest::Slo& slo : slos) {
     const auto run = [&](double rate) {
       const LoadFlags load = load_at(*find_sweep_axis("request-rate"), rate, next_run++);
-      live.name(fmt::format("{} frontier at {:.3g}/s", line.series.label, rate));
+      live.name(fmt::format("{} max goodput at {:.3g}/s", line.series.label, rate));
       loadtest::GoodShare share;
       if (LiveLine::interrupted()) return share;
-      for (const loadtest::RequestRecord& record : subject.measure(load, live.hooks()).run.records) {
+      for (const loadtest::RequestRecord& record : system.measure(load, live.hooks()).run.records) {
         if (!loadtest::counts(record)) continue;
         ++share.all;
-        if (loadtest::met(objective, record)) ++share.good;
+        if (loadtest::met(slo, record)) ++share.good;
       }
       return share;
     };
-    const loadtest::Frontier found =
-        loadtest::find_frontier({.first = flags_.values[flags_.values.size() / 2],  // a low rate takes long to try
-                                 .highest = flags_.highest_rate,
-                                 .wanted = flags_.frontier},
-                                run);
-    Json frontier = loadtest::report::json_of(found, objective, flags_.frontier);
-    frontier["label"] = line.series.label;
-    frontier["objective"] = objective.str();
-    line.frontier.push_back(frontier);
+    const loadtest::MaxGoodput found =
+        loadtest::find_max_goodput({.first = flags_.values[flags_.values.size() / 2],  // a low rate takes long to try
+                                    .highest = flags_.max_rate,
+                                    .wanted = flags_.max_goodput},
+                                   run);
+    Json entry = loadtest::report::json_of(found, slo, flags_.max_goodput);
+    entry["label"] = line.series.label;
+    entry["objective"] = slo.str();
+    line.max_goodput.push_back(entry);
     if (LiveLine::interrupted()) return;
   }
 }
@@ -214,9 +214,9 @@ Json SweepRun::json_of_knees() const {
   return knees.empty() ? Json(nullptr) : knees;
 }
 
-Json SweepRun::json_of_frontier() const {
+Json SweepRun::json_of_max_goodput() const {
   Json all = Json::array();
-  for (const Line& line : lines_) all.insert(all.end(), line.frontier.begin(), line.frontier.end());
+  for (const Line& line : lines_) all.insert(all.end(), line.max_goodput.begin(), line.max_goodput.end());
   return all.empty() ? Json(nullptr) : all;
 }
 
@@ -243,7 +243,7 @@ Json SweepRun::report() const {
                                {"scale", plot.logarithmic ? "log" : "linear"}});
   }
   report["knee"] = json_of_knees();
-  report["frontier"] = json_of_frontier();
+  report["max_goodput"] = report["frontier"] = json_of_max_goodput();  // base/old_names.h
   return report;
 }
 

@@ -7,14 +7,14 @@
 
 #include "bench/load/load_flags.h"
 #include "bench/load/output_flags.h"
-#include "bench/load/subject.h"
 #include "bench/load/sweep_axis.h"
-#include "loadtest/frontier.h"
+#include "bench/load/system_under_test.h"
+#include "loadtest/max_goodput.h"
 
 namespace millrace::bench {
 
 struct SweepFlags {
-  SubjectFlags subject;
+  SystemUnderTestFlags system;
   LoadFlags load;
   OutputFlags output;
   std::string axis = "request-rate";
@@ -23,8 +23,8 @@ struct SweepFlags {
   int runs = 1;
   double point_seconds = 30.0;
   bool resume = false;
-  double frontier = 0.0;  // wanted share of good requests; 0 = none is searched
-  double highest_rate = 1024.0;
+  double max_goodput = 0.0;  // wanted share of good requests; 0 = none is searched
+  double max_rate = 1024.0;
 };
 
 // The points of a sweep, each a run of the load; what `bench sweep` writes (docs/bench_reports.md).
@@ -46,15 +46,15 @@ class SweepRun {
   struct Line {
     SweepSeries series;
     std::vector<Point> points;
-    Json frontier;  // a list, of one objective each
+    Json max_goodput;  // a list, an entry an SLO
   };
   void measure_line(Line& line, int run);
   // Each run of a server asks other things, so that none finds its prompts in a cache; the n-th run of each line the
   // same.
   LoadFlags load_at(const SweepAxis& axis, double x, std::uint64_t run) const;
-  void search_frontier(Line& line, Subject& subject);
+  void search_max_goodput(Line& line, SystemUnderTest& system);
   Json json_of(const Point& point) const;
-  Json json_of_frontier() const;
+  Json json_of_max_goodput() const;
   Json json_of_knees() const;
   std::string point_file(const Line& line, double x, int run) const;
   std::optional<Json> measured_before(const std::string& file) const;

@@ -162,7 +162,7 @@ class Store {
           writer.write(rows, t, h, contents[i]->keys.data() + at, contents[i]->values.data() + at);
         }
       }
-      // Pages that the window has left behind belong to somebody else by now.
+      // Pages that the window has left behind belong to other sequences by now.
       const std::int64_t seen = contents[i]->first_seen(contents[i]->first_position());
       for (std::int64_t p = 0; (p + 1) * setup.block_tokens <= seen; ++p) {
         tables_[i][static_cast<std::size_t>(p)] = order.back();
@@ -178,7 +178,7 @@ class Store {
   std::vector<int> writers_of_each_number(int workers) {
     const Content& c = *contents_.front();
     const std::int64_t heads = c.shape.kv_heads * c.shape.group, width = heads * geometry_.head_dim;
-    constexpr std::int64_t kGap = 16;  // between rows: nobody's
+    constexpr std::int64_t kGap = 16;  // between rows, of no row
     const SequenceRows sequence{0, c.shape.n_rows, c.first_position(), tables_.front()};
     std::vector<float> q = c.q, out(static_cast<std::size_t>(c.shape.n_rows * (width + kGap)));
     HostAttendArgs args;

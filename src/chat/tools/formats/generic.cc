@@ -1,5 +1,5 @@
-// For models whose template knows no tools, or spells calls as nobody else does: told of them in the system message, as
-// Hermes has it. Calls are taken as JSON with or without the marker.
+// For models whose template knows no tools, or writes calls in a form of its own: told of them in the system message,
+// as Hermes has it. Calls are taken as JSON with or without the marker.
 
 #include "chat/tools/call_grammar.h"
 #include "chat/tools/json_call_parser.h"

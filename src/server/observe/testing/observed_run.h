@@ -1,6 +1,6 @@
 #pragma once
 
-// An engine on virtual time whose steps and answers somebody observes, for tests.
+// An engine on virtual time whose steps and answers are observed, for tests.
 
 #include <gtest/gtest.h>
 

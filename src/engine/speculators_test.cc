@@ -1,0 +1,323 @@
+// Speculators that draft from the model's hidden states: that they are handed the right ones, however a sequence came
+// by its pages.
+
+#include "draft/speculators/testing/made_speculators.h"
+
+#include "backend/cpu/kv_layout.h"
+#include "engine/testing/engine_fixture.h"
+
+namespace millrace::engine {
+namespace {
+
+using draft::RandomHeads;
+using draft::Round;
+
+struct Method {
+  std::string name, heads;
+};
+
+using Answers = std::map<std::pair<RequestId, int>, std::vector<std::int32_t>>;
+
+Answers run(Engine& engine, const std::vector<Request>& requests) {
+  for (const Request& request : requests) engine.submit(request).or_throw();
+  Answers answers;
+  while (!engine.idle()) {
+    for (const Output& output : engine.step()) {
+      EXPECT_FALSE(output.error) << output.error->message;
+      if (output.token) answers[{output.request, output.choice}].push_back(*output.token);
+    }
+    engine.check_integrity();
+  }
+  return answers;
+}
+
+// On the model that goes round every draft token is accepted, if it follows on the right state.
+class RoundTest : public EngineTest {
+ protected:
+  RoundTest() : EngineTest(Round::target()) {}
+
+  std::unique_ptr<Engine> engine_with(const Method& method, std::int64_t budget, std::int64_t kv_tokens,
+                                      SpeculationConfig config = {4, false}) {
+    auto engine = make(budget, kv_tokens, pages_);
+    engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
+    return engine;
+  }
+  std::vector<Request> requests(std::size_t n, std::int64_t answer) {
+    std::vector<Request> all;
+    for (unsigned i = 0; i < n; ++i) {
+      all.push_back(request(5 + 29 * i, i, answer));
+      if (i % 2 == 1) all.back().sampling.temperature = 1.0;
+    }
+    return all;
+  }
+  static void expect_all_right(const Engine& engine, std::int64_t at_least, const std::string& what) {
+    EXPECT_GE(engine.counters().drafted_tokens, at_least) << what;
+    EXPECT_EQ(engine.counters().accepted_tokens, engine.counters().drafted_tokens) << what;
+  }
+
+  const std::vector<Method> methods_ = {
+      {"medusa", Round::medusa()}, {"eagle", Round::eagle()}, {"eagle", Round::eagle3()}, {"mtp", ""}};
+  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "paged32", 32).or_throw();
+};
+
+TEST_F(RoundTest, EveryGuessIsRightInABatchOfChunkedPromptsByEveryRule) {
+  for (const Method& method : methods_) {
+    for (const decode::VerificationRule& rule : decode::all_verification_rules()) {
+      const auto engine = engine_with(method, 40, 4096, {4, false, &rule});
+      const Answers answers = run(*engine, requests(6, 40));
+      for (const auto& [key, tokens] : answers) {
+        for (std::size_t i = 1; i < tokens.size(); ++i) ASSERT_EQ(tokens[i], Round::next(tokens[i - 1]));
+      }
+      expect_all_right(*engine, 6 * 25, method.name + ", " + std::string(rule.name));
+    }
+  }
+}
+
+TEST_F(RoundTest, EveryGuessIsRightAfterPrefixHitsForksAndPreemption) {
+  for (const Method& method : methods_) {
+    SCOPED_TRACE(method.heads);
+    auto engine = engine_with(method, 64, 4096);
+    std::vector<Request> asked = requests(4, 30);
+    asked[1].n = 3;
+    asked[2].tokens = random_prompt(64, 9);  // ends with a page
+    asked[2].n = 3;
+    run(*engine, asked);
+    asked[0].tokens.insert(asked[0].tokens.end(), {7, 8, 9});
+    run(*engine, asked);
+    EXPECT_GT(engine->counters().cached_tokens, 100);
+    expect_all_right(*engine, 8 * 30, "shared");
+
+    engine = engine_with(method, 64, 512);
+    run(*engine, requests(8, 60));
+    EXPECT_GT(engine->counters().preemptions, 0);
+    expect_all_right(*engine, 8 * 30, "preempted");
+  }
+}
+
+TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {
+  for (const Method& method : methods_) {
+    SCOPED_TRACE(method.heads);
+    const auto engine = engine_with(method, 64, 4096);
+    const SessionId session = engine->open_session();
+    for (unsigned round = 0; round < 3; ++round) {
+      Request one = request(round == 0 ? 45 : 6, round, 30);
+      one.session = session;
+      one.append_to_session = round > 0;
+      run(*engine, {one});
+    }
+    Request other = request(5, 7, 30);
+    other.session = engine->fork_session(session).or_throw();
+    other.append_to_session = true;
+    run(*engine, {other});
+    expect_all_right(*engine, 70, "session");
+  }
+}
+
+// The answer goes on from the pages of the chain that was right, and its states lie there.
+TEST_F(RoundTest, EveryGuessIsRightBesideBranchesThatAreWrong) {
+  for (const Method& method : methods_) {
+    SpeculationConfig config{4, false};
+    config.max_branches = draft::kMaxBranches;
+    const auto engine = engine_with(method, 64, 4096, config);
+    for (const auto& [key, tokens] : run(*engine, requests(6, 40))) {
+      for (std::size_t i = 1; i < tokens.size(); ++i) ASSERT_EQ(tokens[i], Round::next(tokens[i - 1]));
+    }
+    EXPECT_GE(engine->counters().accepted_tokens, 6 * 25) << method.name;
+  }
+}
+
+// Shows each state one row too late.
+class Late final : public model::HiddenStateHook {
+ public:
+  Late(model::HiddenStateHook& hook, backend::Backend& backend) : hook_(hook), backend_(backend) {}
+  void pass(std::int64_t layer, const backend::DeviceView& residual) override {
+    backend_.synchronize();
+    std::vector<float>& rows = rows_[layer];
+    const auto width = static_cast<std::size_t>(residual.cols()), n = static_cast<std::size_t>(residual.rows());
+    rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(std::min(rows.size(), width)));
+    rows.resize(width);
+    const backend::HostView seen = backend_.host_view(residual);
+    rows.insert(rows.end(), seen.view().row(0), seen.view().row(0) + n * width);
+    shown_.push_back(backend_.make_vector(std::span(rows).first(n * width)));
+    hook_.pass(layer, backend::DeviceView(shown_.back().address(), DType::kF32, residual.shape));
+  }
+  void computed(const model::BatchInput& input) override { hook_.computed(input); }
+
+ private:
+  model::HiddenStateHook& hook_;
+  backend::Backend& backend_;
+  std::vector<backend::DeviceVector> shown_;
+  std::map<std::int64_t, std::vector<float>> rows_;  // of the last step, behind the row before
+};
+
+TEST_F(RoundTest, GuessesFromTheStateBeforeAreNeverRight) {
+  for (const Method& method : methods_) {
+    SCOPED_TRACE(method.heads);
+    const auto engine = make(512, 4096, pages_);
+    auto made = drafter(method.name, pages_, method.heads);
+    Late late(*made->hook(), *backend_);
+    executor_->set_hidden_state_hook(&late);
+    engine->speculate(std::make_unique<Speculation>(std::move(made), SpeculationConfig{1, false}));
+    run(*engine, {request(20, 2, 30)});
+    EXPECT_GT(engine->counters().drafted_tokens, 20);
+    EXPECT_EQ(engine->counters().accepted_tokens, 0);
+    executor_->set_hidden_state_hook(nullptr);
+  }
+}
+
+// Keeps what was drafted after which tokens.
+class Remembering final : public draft::Drafter {
+ public:
+  using DraftTokens = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
+  Remembering(std::unique_ptr<draft::Drafter> inner, DraftTokens& draft_tokens)
+      : inner_(std::move(inner)), draft_tokens_(draft_tokens) {}
+
+  void draft(std::span<draft::Task> tasks) override {
+    inner_->draft(tasks);
+    for (const draft::Task& task : tasks) {
+      std::vector<std::int32_t> tokens;
+      for (const draft::Token& draft_token : task.drafts) tokens.push_back(draft_token.token);
+      if (!tokens.empty()) draft_tokens_[{task.tokens.begin(), task.tokens.end()}] = std::move(tokens);
+    }
+  }
+  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
+    inner_->ended(sequence, scope, tokens);
+  }
+  bool computes() const noexcept override { return inner_->computes(); }
+
+ private:
+  std::unique_ptr<draft::Drafter> inner_;
+  DraftTokens& draft_tokens_;
+};
+
+std::string model_with_speculator() {
+  draft::MadeFiles files;
+  files.copy(*checkpoint::open_checkpoint(Env::system(), kModel).or_throw());
+  RandomHeads{32}.add_mtp(files);
+  return files.write("random", draft::made_config("MiMoForCausalLM", 32, 2));
+}
+
+class RandomSpeculatorsTest : public EngineTest {
+ protected:
+  RandomSpeculatorsTest() : EngineTest(model_with_speculator()) {}
+
+  Remembering::DraftTokens draft_tokens(const Method& method, std::int64_t budget, std::int64_t kv_tokens,
+                                        const std::vector<std::vector<Request>>& rounds, Answers& answers) {
+    Remembering::DraftTokens draft_tokens;
+    const auto engine = make(budget, kv_tokens, pages_);
+    auto made = std::make_unique<Remembering>(drafter(method.name, pages_, method.heads), draft_tokens);
+    engine->speculate(std::make_unique<Speculation>(std::move(made), SpeculationConfig{3, false}));
+    for (const std::vector<Request>& requests : rounds) answers.merge(run(*engine, requests));
+    preemptions_ += engine->counters().preemptions;
+    return draft_tokens;
+  }
+
+  const RandomHeads heads_{32};
+  const std::vector<Method> methods_ = {{"medusa", heads_.medusa().write("medusa", RandomHeads::medusa_config())},
+                                        {"eagle", heads_.eagle().write("eagle", heads_.eagle_config())},
+                                        {"eagle", heads_.eagle3().write("eagle3", heads_.eagle3_config())},
+                                        {"mtp", ""}};
+  backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
+  std::int64_t preemptions_ = 0;
+};
+
+TEST_F(RandomSpeculatorsTest, ChangeNoTokenInChainsOrTrees) {
+  std::vector<Request> requests;
+  for (unsigned i = 0; i < 6; ++i) requests.push_back(request(7 + 13 * i, i, 60));
+  requests[2].n = 3;
+  const Answers plain = run(*make(33, 4096, pages_), requests);
+  for (const Method& method : methods_) {
+    for (const int max_branches : {1, draft::kMaxBranches}) {
+      SpeculationConfig config{3, false};
+      config.max_branches = max_branches;
+      const auto engine = make(33, 352, pages_);
+      engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
+      EXPECT_EQ(run(*engine, requests), plain) << method.heads << " " << max_branches;
+      EXPECT_GT(engine->counters().drafted_tokens, 100) << method.heads;
+    }
+  }
+}
+
+// Random heads with attention are seldom right, but what they draft after the same tokens is the same however those
+// were computed, but for a row between two pages that others left (feature_drafter.cc).
+TEST_F(RandomSpeculatorsTest, GuessTheSameAloneAndInABatchChunkedSharedOrPreempted) {
+  std::vector<Request> requests;
+  for (unsigned i = 0; i < 6; ++i) requests.push_back(request(7 + 13 * i, i, 60));
+  for (const Method& method : methods_) {
+    SCOPED_TRACE(method.heads);
+    Answers answers, others;
+    const auto alone = draft_tokens(
+        method, 512, 4096, {{requests[0]}, {requests[1]}, {requests[2]}, {requests[3]}, {requests[4]}, {requests[5]}},
+        answers);
+    EXPECT_GT(alone.size(), 6u * 40);
+    for (const std::int64_t kv_tokens : {4096, 288}) {
+      others.clear();
+      const auto together = draft_tokens(method, 33, kv_tokens, {requests, requests}, others);
+      EXPECT_GT(together.size(), 6u * 30);
+      std::size_t same = 0, both = 0;
+      for (const auto& [tokens, drafted] : together) {
+        const auto known = alone.find(tokens);
+        if (known == alone.end()) continue;
+        ++both;
+        same += known->second == drafted ? 1 : 0;
+      }
+      EXPECT_GT(both, 6u * 30) << kv_tokens;
+      EXPECT_EQ(same, both) << kv_tokens;
+    }
+    EXPECT_GT(std::exchange(preemptions_, 0), 0);
+  }
+}
+
+// A model of one layer over a window, and a head that is that layer: both make the same states of the last 8 tokens.
+std::string windowed_model() {
+  draft::MadeFiles files;
+  constexpr std::int64_t kHidden = 32;
+  for (float& v : files.random("model.embed_tokens.weight", Shape{64, kHidden})) v = v < 0.0f ? -1.0f : 1.0f;
+  draft::add_layer(files, "model.layers.0.", kHidden, kHidden, true);
+  files.constant("model.layers.0.input_layernorm.weight", Shape{kHidden}, 1.0f);
+  files.constant("model.norm.weight", Shape{kHidden}, 1.0f);
+  files.random("lm_head.weight", Shape{64, kHidden}, 1.0f);
+  const std::string layer = "model.layers.0.", head = "model.mtp_layers.0.";
+  draft::add_layer(files, head, kHidden, kHidden, true);
+  for (const char* name :
+       {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj",
+        "mlp.down_proj", "post_attention_layernorm", "input_layernorm"}) {
+    const std::string tensor = std::string(name) + ".weight";
+    const Shape shape = files.shape(layer + tensor);
+    files.add(head + tensor, shape, files.values(layer + tensor));
+  }
+  for (const char* norm : {"token_layernorm", "hidden_layernorm", "final_layernorm"}) {
+    files.constant(head + norm + ".weight", Shape{kHidden}, 1.0f);
+  }
+  auto& projection = files.constant(head + "input_proj.weight", Shape{kHidden, 2 * kHidden}, 0.0f);
+  for (std::size_t i = 0; i < kHidden; ++i) projection[i * 2 * kHidden + kHidden + i] = 1.0f;
+  return files.write("windowed", draft::made_config("MiMoForCausalLM", kHidden, 1, R"(, "sliding_window": 8)"));
+}
+
+class WindowedTest : public EngineTest {
+ protected:
+  WindowedTest() : EngineTest(windowed_model()) {}
+};
+
+TEST_F(WindowedTest, AHeadThatIsTheModelsLayerIsRightAboutEveryTokenAlsoSampled) {
+  const backend::KvFormat pages = backend::cpu::choose_pages(DType::kF32, "paged32", 32).or_throw();
+  std::vector<Request> requests;
+  for (unsigned i = 0; i < 6; ++i) {
+    requests.push_back(request(12 + 37 * i, i, 60));
+    if (i % 2 == 1) requests.back().sampling.temperature = 1.0;
+  }
+  requests[3].n = 3;
+  const Answers plain = run(*make(40, 4096, pages), requests);
+  for (const std::int64_t kv_tokens : {4096, 384}) {
+    const auto engine = make(40, kv_tokens, pages);
+    engine->speculate(std::make_unique<Speculation>(drafter("mtp", pages), SpeculationConfig{4, false}));
+    const Answers answers = run(*engine, requests);
+    EXPECT_EQ(answers, plain);
+    EXPECT_GT(engine->counters().drafted_tokens, 8 * 35);
+    // Sums in another order: two logits may change places.
+    EXPECT_GE(engine->counters().accepted_tokens, engine->counters().drafted_tokens * 98 / 100);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::engine

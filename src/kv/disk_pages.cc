@@ -1,0 +1,55 @@
+#include "kv/disk_tier.h"
+#include "kv/paged_cache.h"
+#include "kv/prefix_tree.h"
+
+namespace millrace::kv {
+
+void PagedCache::match_disk(const PrefixScope& scope, std::span<const std::int32_t> tokens, PrefixMatch& match) const {
+  if (disk_->load_ms_per_page() >= recompute_ms_per_page_) return;
+  const auto block_tokens = static_cast<std::size_t>(config_.block_tokens);
+  const PageKey* parent = match.pages.empty() ? nullptr : &keys_[static_cast<std::size_t>(match.pages.back())];
+  for (std::size_t first = match.pages.size() * block_tokens; first + block_tokens <= tokens.size();
+       first += block_tokens) {
+    const PageKey key = key_maker_->make(scope, parent, tokens.subspan(first, block_tokens));
+    if (!disk_->contains(key)) break;
+    match.disk.push_back(key);
+    parent = &match.disk.back();
+  }
+  if (match.disk.empty()) return;
+  match.partial = kNoBlock;
+  match.partial_tokens = 0;
+  match.disk_tokens = static_cast<std::int64_t>(match.disk.size() * block_tokens);
+  match.tokens = static_cast<std::int64_t>(match.pages.size() * block_tokens) + match.disk_tokens;
+}
+
+std::int64_t PagedCache::attach_from_disk(BlockTable& table, const PrefixMatch& match) {
+  std::int64_t pages = 0;
+  for (const PageKey& key : match.disk) {
+    if (available() == 0 || !disk_->get(key, page_buffer_)) break;
+    std::vector<BlockId> block;
+    allocate(1, table.blocks().empty() ? kNoBlock : table.blocks().back(), block);
+    device_.write(block[0], page_buffer_);
+    table.adopt(block[0]);
+    ++pages;
+  }
+  counters_.loaded_pages += pages;
+  return pages * config_.block_tokens;
+}
+
+void PagedCache::write_to_disk(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens,
+                               const NewPages& pages) {
+  const auto block_tokens = static_cast<std::size_t>(config_.block_tokens);
+  const PageKey* parent = pages.before == kNoBlock ? nullptr : &keys_[static_cast<std::size_t>(pages.before)];
+  for (auto page = static_cast<std::size_t>(pages.first); page < static_cast<std::size_t>(pages.first + pages.pages);
+       ++page) {
+    const BlockId block = table.blocks()[page];
+    PageKey& key = keys_[static_cast<std::size_t>(block)];
+    key = key_maker_->make(scope, parent, tokens.subspan(page * block_tokens, block_tokens));
+    parent = &key;
+    if (!disk_->writing() || disk_->contains(key)) continue;
+    device_.read(block, page_buffer_);
+    disk_->put(key, page_buffer_);
+  }
+}
+
+}  // namespace millrace::kv

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "http/message.h"
+
+namespace millrace::server {
+
+// Raised once, when the server gives up as an engine has failed: all that wait for that engine are woken, as it may
+// never say a word again. Thread-safe.
+class FailureSignal {
+ public:
+  // Is woken as long as it lives.
+  class Listed {
+   public:
+    Listed(FailureSignal& alarm, http::Wake wake) : alarm_(alarm), number_(alarm.add(std::move(wake))) {}
+    ~Listed() { alarm_.remove(number_); }
+    Listed(const Listed&) = delete;
+    Listed& operator=(const Listed&) = delete;
+
+   private:
+    FailureSignal& alarm_;
+    const std::uint64_t number_;
+  };
+
+  bool raised() const noexcept { return raised_; }
+  void raise() {
+    raised_ = true;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, wake] : wakes_) wake();
+  }
+
+ private:
+  std::uint64_t add(http::Wake wake) {
+    const std::lock_guard lock(mutex_);
+    wakes_.emplace(++last_, std::move(wake));
+    return last_;
+  }
+  void remove(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    wakes_.erase(number);
+  }
+
+  std::atomic<bool> raised_ = false;
+  std::mutex mutex_;  // of what follows
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, http::Wake> wakes_;
+};
+
+}  // namespace millrace::server
