@@ -23,14 +23,17 @@ struct Case {
   DType type = DType::kBF16;
   const char* layout = "paged32";
   std::int64_t head_dim = 128, keys = 16384, rows = 1;
+  std::int64_t value_dim = 0;  // 0 = head_dim
   bool scattered = false;
 };
+
+std::int64_t value_dim_of(const Case& c) { return c.value_dim > 0 ? c.value_dim : c.head_dim; }
 
 void attend(benchmark::State& state, const Case& c) {
   static const std::unique_ptr<Backend> cpu = cpu::make_cpu_backend({}).or_throw();
   const cpu::KvLayout* layout = cpu::find_kv_layout(c.layout);
   const KvFormat form{.dtype = c.type, .block_tokens = layout->block_tokens, .layout = layout->name};
-  const kv::KvNeed need{.kv_heads = kKvHeads, .key_dim = c.head_dim, .value_dim = c.head_dim};
+  const kv::KvNeed need{.kv_heads = kKvHeads, .key_dim = c.head_dim, .value_dim = value_dim_of(c)};
   const auto pages = static_cast<std::int32_t>((c.keys + form.block_tokens - 1) / form.block_tokens);
   // Layers visited in turn until the keys come from memory.
   const std::size_t layer_bytes =
@@ -45,7 +48,9 @@ void attend(benchmark::State& state, const Case& c) {
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
   std::iota(table.begin(), table.end(), 0);
   if (c.scattered) std::shuffle(table.begin(), table.end(), std::mt19937(1));
-  std::vector<float> q(static_cast<std::size_t>(c.rows * kHeads * c.head_dim), 0.1f), out(q.size());
+  const std::int64_t out_width = kHeads * value_dim_of(c);
+  std::vector<float> q(static_cast<std::size_t>(c.rows * kHeads * c.head_dim), 0.1f),
+      out(static_cast<std::size_t>(c.rows * out_width));
   const SequenceRows sequence{.first_row = 0, .n_rows = c.rows, .first_position = c.keys - c.rows, .pages = table};
   const cpu::MachineLimits limits =
       c.rows > 1
@@ -59,7 +64,7 @@ void attend(benchmark::State& state, const Case& c) {
     args.kv = store.layer(layer);
     args.heads = kHeads;
     args.scale = 0.1f;
-    cpu->attend(args, DeviceView(cpu::address_of(out.data()), DType::kF32, {c.rows, kHeads * c.head_dim}));
+    cpu->attend(args, DeviceView(cpu::address_of(out.data()), DType::kF32, {c.rows, out_width}));
     cpu->synchronize();
     layer = (layer + 1) % layers;
     benchmark::ClobberMemory();
@@ -67,7 +72,7 @@ void attend(benchmark::State& state, const Case& c) {
   using benchmark::Counter;
   if (c.rows > 1) {
     const double visible = static_cast<double>(c.keys) - static_cast<double>(c.rows - 1) / 2.0;
-    const double ops = 4.0 * visible * static_cast<double>(c.rows * kHeads * c.head_dim);
+    const double ops = 2.0 * visible * static_cast<double>(c.rows * (kHeads * c.head_dim + out_width));
     const double peak = c.type == DType::kBF16 ? limits.bf16_gflop_s
                         : c.type == DType::kI8 ? limits.int8_gop_s
                                                : limits.f32_gflop_s;
@@ -82,9 +87,9 @@ void attend(benchmark::State& state, const Case& c) {
 
 const bool registered = [] {
   const auto add = [](const Case& c) {
-    const std::string name =
-        fmt::format("attention/{}/{}/{}/d{}/{}keys{}", c.rows > 1 ? "prefill" : "decode", to_string(c.type), c.layout,
-                    c.head_dim, c.keys, c.scattered ? "/scattered" : "");
+    const std::string name = fmt::format(
+        "attention/{}/{}/{}/d{}{}/{}keys{}", c.rows > 1 ? "prefill" : "decode", to_string(c.type), c.layout, c.head_dim,
+        c.value_dim > 0 ? fmt::format("v{}", c.value_dim) : "", c.keys, c.scattered ? "/scattered" : "");
     benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) { attend(state, c); })
         ->UseRealTime()
         ->MinTime(0.3)
@@ -103,6 +108,10 @@ const bool registered = [] {
     }
     add({.head_dim = head_dim, .keys = 512});
     add({.head_dim = head_dim, .keys = 512, .rows = 512});
+  }
+  for (const DType type : {DType::kBF16, DType::kI8}) {
+    add({.type = type, .head_dim = 192, .value_dim = 128});
+    add({.type = type, .head_dim = 192, .keys = 8192, .rows = 512, .value_dim = 128});
   }
   return true;
 }();

@@ -18,8 +18,8 @@
 
 namespace millrace::backend {
 
-// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, D head_dim, E
-// hidden, F feed-forward, V vocabulary, B tokens of a page.
+// Dimensions in comments: T rows (tokens) of the step, S sequences, H query heads, K key/value heads, Dk dimensions of
+// a query or key head, Dv of a value head, E hidden, F feed-forward, V vocabulary, B tokens of a page.
 
 // How the products of quantized weights are computed. Static per model, never per batch.
 enum class MatmulPrecision {
@@ -89,7 +89,7 @@ struct SequenceRows {
 };
 
 struct AttendArgs {
-  DeviceView q;  // [T, H*D] f32, roped
+  DeviceView q;  // [T, H*Dk] f32, roped
   std::span<const SequenceRows> sequences;
   KvPages kv;
   std::int64_t heads = 0;
@@ -107,9 +107,9 @@ struct LinearOptions {
 // What stands before attention in a layer.
 struct AttentionInputs {
   Norm norm;                           // of the residual
-  const Linear* qkv = nullptr;         // [H*D + 2*K*D, E]
+  const Linear* qkv = nullptr;         // [H*Dk + K*Dk + K*Dv, E]
   DeviceAddress bias;                  // of qkv or null
-  std::optional<Norm> q_norm, k_norm;  // of each head, weight [D]
+  std::optional<Norm> q_norm, k_norm;  // of each head, weight [Dk]
   std::int64_t heads = 0;
   // [T, rotated] of rotary_table, for the first `rotated` dimensions of each head, as halves (x[i], x[i + rotated/2]);
   // without data nothing is rotated.
@@ -137,8 +137,8 @@ struct RotaryAngles {
 
 // What a device's operations can be asked for.
 struct Limits {
-  std::int64_t max_head_dim = 0;  // D
-  std::int64_t max_group = 0;     // query heads of a key/value head, H / K
+  std::int64_t max_key_dim = 0, max_value_dim = 0;  // Dk, Dv
+  std::int64_t max_group = 0;                       // query heads of a key/value head, H / K
 };
 
 // One device's memory and stream. About a dozen operations on views of that memory; a row of a result depends on that
@@ -192,11 +192,11 @@ class Backend {
   virtual void norm(const Norm& norm, std::span<const std::int64_t> rows, DeviceView x, DeviceView out) = 0;
   // out [T, n] = x [T, k] W^T.
   virtual void linear(const Linear& weight, const LinearOptions& options, DeviceView x, DeviceView out) = 0;
-  // Queries, keys and values of x [T, E]: queries, rotated, are left in qkv [T, (H + 2K) * D], columns [0, H*D); keys,
-  // rotated, and values go into the sequences' pages, rounded to the pages' type.
+  // Queries, keys and values of x [T, E]: queries, rotated, are left in qkv [T, H*Dk + K*Dk + K*Dv], columns [0, H*Dk);
+  // keys, rotated, and values go into the sequences' pages, rounded to the pages' type.
   virtual void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) = 0;
   // Attention of the step's rows over paged keys and values, causal: online softmax as FlashAttention-2
-  // (arXiv:2307.08691), split over keys at fixed positions as FlashDecoding, paging as arXiv:2309.06180. out [T, H*D]
+  // (arXiv:2307.08691), split over keys at fixed positions as FlashDecoding, paging as arXiv:2309.06180. out [T, H*Dv]
   // f32. K divides H.
   virtual void attend(const AttendArgs& args, DeviceView out) = 0;
   virtual void mlp(const Mlp& mlp, DeviceView x) = 0;  // x [T, E] is the residual

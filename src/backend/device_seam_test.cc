@@ -178,7 +178,9 @@ TEST(DeviceKind, IsChosenByNameAndAnUnknownOneNamesTheKnown) {
   EXPECT_EQ(cpu.kv_layouts().front(), "paged32");
   EXPECT_EQ(cpu.kv_format(DType::kBF16, "token", 0).or_throw().block_tokens, 1);
   EXPECT_EQ(cpu.kv_format(DType::kBF16, "paged32", 24).error().param, "block-size");
-  EXPECT_EQ(cpu.make({.threads = 1}).or_throw()->limits().max_head_dim, 256);
+  const Limits limits = cpu.make({.threads = 1}).or_throw()->limits();
+  EXPECT_EQ(limits.max_key_dim, 256);
+  EXPECT_EQ(limits.max_value_dim, 256);
   const auto unknown = choose_device("abacus");
   EXPECT_EQ(unknown.error().param, "device");
   EXPECT_EQ(unknown.error().message, "device is 'abacus': expected one of cpu");

@@ -14,13 +14,8 @@ struct KvFormat {
   DType dtype = DType::kBF16;  // f32, f16, bf16, or i8: codes with one f32 scale a token and head, for keys and values
   std::int64_t block_tokens = 32;  // B
   std::string_view layout = {};    // one of the device's (DeviceKind::kv_layouts), a literal; empty: its own choice
-  std::int64_t kv_heads = 0, head_dim = 0;  // the model's; 0 while the form of pages is all that is known
-
-  KvFormat for_heads(std::int64_t heads, std::int64_t dim) const noexcept {
-    KvFormat format = *this;
-    format.kv_heads = heads, format.head_dim = dim;
-    return format;
-  }
+  // The model's: K, and the sizes of a key and of a value of one head; 0 while the form of pages is all that is known.
+  std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;
 };
 
 // The pages of one layer: page p starts at base + p * Backend::kv_page_bytes(format).

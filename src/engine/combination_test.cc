@@ -11,6 +11,7 @@
 #include "backend/cpu/kv_layout.h"
 #include "draft/speculators/testing/made_speculators.h"
 #include "engine/testing/engine_fixture.h"
+#include "model/blocks/attention.h"
 
 namespace millrace::engine {
 namespace {
@@ -151,21 +152,27 @@ class Seen {
   int combinations_ = 0;
 };
 
-// The small model with random heads for speculation; attention of another head size is random too.
-std::string model_with_speculator(std::int64_t head_dim) {
+// The small model with random heads for speculation; attention of other head sizes is random too.
+std::string model_with_speculator(std::int64_t head_dim, std::int64_t value_dim) {
   draft::MadeFiles files;
   files.copy(*checkpoint::open_checkpoint(Env::system(), kModel).or_throw());
   for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
-    if (head_dim != 16) draft::add_layer(files, layer, 32, 32, true, true, head_dim);
+    if (head_dim != 16) draft::add_layer(files, layer, 32, 32, true, true, head_dim, value_dim);
   }
-  draft::RandomHeads{32, head_dim}.add_mtp(files);
+  draft::RandomHeads{32, head_dim, value_dim}.add_mtp(files);
   return files.write("combined", draft::made_config("MiMoForCausalLM", 32, 2, "", head_dim));
 }
 
 class CombinationTest : public EngineTest {
  protected:
-  explicit CombinationTest(std::int64_t head_dim = 16)
-      : EngineTest(model_with_speculator(head_dim)), heads_{32, head_dim} {}
+  // value_dim 0: values are of the size of keys.
+  explicit CombinationTest(std::int64_t head_dim = 16, std::int64_t value_dim = 0)
+      : EngineTest(model_with_speculator(head_dim, value_dim), backend::make_test_backend(2),
+                   [value_dim](model::ModelSpec spec) {
+                     for (auto& layer : spec.layers) layer.get<model::AttentionParams>().value_dim = value_dim;
+                     return spec;
+                   }),
+        heads_{32, head_dim, value_dim} {}
 
   using Answers = std::map<int, Collected>;
 
@@ -227,6 +234,8 @@ class CombinationTest : public EngineTest {
       EXPECT_EQ(answer.last.finish, expected.last.finish);
     }
   }
+
+  void expect_plain_in_every_layout();
 
   // Each answer is the beginning of what its grammar asks for.
   static void expect_sums(const Answers& answers, const Request& asked) {
@@ -309,13 +318,8 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   EXPECT_EQ(documented(), table) << "MILLRACE_WRITE_DOCS=1 engine_test writes the table anew";
 }
 
-// Heads that pages pad, of the model and of what speculates.
-class PaddedHeads : public CombinationTest {
- protected:
-  PaddedHeads() : CombinationTest(20) {}
-};
-
-TEST_F(PaddedHeads, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
+// Alone and beside others, also preempted and swapped out, with every drafter.
+void CombinationTest::expect_plain_in_every_layout() {
   for (const auto& [dtype, layout] :
        {std::pair{DType::kBF16, "vector16"}, {DType::kI8, "paged32"}, {DType::kF16, "token"}}) {
     pages_ = backend::cpu::choose_pages(dtype, layout, 0).or_throw();
@@ -339,6 +343,21 @@ TEST_F(PaddedHeads, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
   EXPECT_GT(rejected_, 0);
   EXPECT_GT(swaps_, 0);
 }
+
+// Heads that pages pad, of the model and of what speculates.
+class PaddedHeads : public CombinationTest {
+ protected:
+  PaddedHeads() : CombinationTest(20) {}
+};
+
+TEST_F(PaddedHeads, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(); }
+
+class OtherValues : public CombinationTest {
+ protected:
+  OtherValues() : CombinationTest(20, 12) {}
+};
+
+TEST_F(OtherValues, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(); }
 
 }  // namespace
 }  // namespace millrace::engine

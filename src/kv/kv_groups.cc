@@ -15,7 +15,8 @@ backend::KvFormat KvGroups::format(const KvGroup& group) const noexcept {
           .block_tokens = block_tokens,
           .layout = layout,
           .kv_heads = group.need.kv_heads,
-          .head_dim = group.need.key_dim};
+          .key_dim = group.need.key_dim,
+          .value_dim = group.need.value_dim};
 }
 
 std::size_t KvGroups::page_bytes(const backend::Backend& backend) const noexcept {
@@ -34,16 +35,6 @@ KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& f
     group->layers.push_back(static_cast<std::int64_t>(i));
   }
   return all;
-}
-
-Result<void> check_groups(const KvGroups& groups) {
-  for (const KvGroup& group : groups.groups) {
-    if (group.need.key_dim == group.need.value_dim) continue;
-    return make_error(ErrorCode::kUnsupported, "value_dim",
-                      "value_dim is {}: must be the size of a key, {}, as the attention kernels take both side by side",
-                      group.need.value_dim, group.need.key_dim);
-  }
-  return {};
 }
 
 }  // namespace millrace::kv

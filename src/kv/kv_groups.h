@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "base/result.h"
 
 namespace millrace::kv {
 
 // What one layer keeps of each token.
 struct KvNeed {
-  std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;  // sizes of a head
+  std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;  // sizes of a head, which may differ
   std::int64_t window = 0;                                // tokens the layer looks back, itself included; 0 = all
   bool operator==(const KvNeed&) const = default;
 };
@@ -40,7 +39,5 @@ struct KvGroups {
 
 // Layer i of the store keeps layers[i].
 KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& form);
-// kUnsupported, naming the sizes, where values are not of the size of keys: the kernels' pages hold them side by side.
-Result<void> check_groups(const KvGroups& groups);
 
 }  // namespace millrace::kv

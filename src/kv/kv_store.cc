@@ -7,7 +7,6 @@
 namespace millrace::kv {
 
 Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages) {
-  if (auto checked = check_groups(groups); !checked) return checked.error();
   for (const KvGroup& group : groups.groups) {
     if (auto checked = backend.check_kv_format(groups.format(group)); !checked) return checked.error();
   }

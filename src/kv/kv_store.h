@@ -15,8 +15,8 @@ namespace millrace::kv {
 // of different groups have pages of different sizes under the same numbers. Fixed size; the backend outlives it.
 class KvStore final : public PageDevice {
  public:
-  // kResourceExhausted naming the size and the limit that the machine has; kUnsupported as check_groups() says;
-  // kInvalidArgument as Backend::check_kv_format() says.
+  // kResourceExhausted naming the size and the limit that the machine has; kInvalidArgument as
+  // Backend::check_kv_format() says.
   static Result<KvStore> create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages);
 
   backend::KvPages layer(std::int64_t index) const noexcept {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int32_t kPages = 5;
 constexpr KvNeed kWide{.kv_heads = 2, .key_dim = 32, .value_dim = 32};
-constexpr KvNeed kNarrow{.kv_heads = 1, .key_dim = 20, .value_dim = 20, .window = 8};
+constexpr KvNeed kNarrow{.kv_heads = 1, .key_dim = 20, .value_dim = 12, .window = 8};
 
 class KvStoreTest : public testing::Test {
  protected:
@@ -53,7 +53,8 @@ TEST_F(KvStoreTest, GroupsLayersThatKeepTheSame) {
   EXPECT_EQ(groups.groups[1].layers, (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(groups.groups[1].need, kNarrow);
   EXPECT_EQ(groups.layers(), 4);
-  const std::size_t wide = 2 * 2 * 32 * 32 * 2, narrow = 1 * 2 * 32 * 32 * 2;  // heads, K and V, B, padded dim, bytes
+  // Heads, padded sizes of K and V, B, bytes.
+  const std::size_t wide = 2 * (32 + 32) * 32 * 2, narrow = 1 * (32 + 16) * 32 * 2;
   EXPECT_EQ(groups.page_bytes(*backend_), 2 * (wide + narrow));
   EXPECT_EQ(store_.page_bytes(), groups.page_bytes(*backend_));
   EXPECT_EQ(bytes_of(store_.layer(1)), narrow);
@@ -83,13 +84,25 @@ TEST_F(KvStoreTest, CopiesReadsAndWritesAPageInEveryGroup) {
   }
 }
 
-TEST_F(KvStoreTest, RefusesValuesOfAnotherSizeThanKeysByName) {
-  const KvNeed latent{.kv_heads = 1, .key_dim = 192, .value_dim = 128};
-  const auto refused = KvStore::create(*backend_, group_layers(std::span(&latent, 1), form_), kPages);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(refused.error().message,
-            "value_dim is 128: must be the size of a key, 192, as the attention kernels take both side by side");
+// A token takes its key and its value, each padded for itself, and in i8 two scales, in every layout.
+TEST_F(KvStoreTest, APageIsAsLargeAsItsKeysAndItsValues) {
+  constexpr std::int64_t kBlock = 64;
+  const auto page_bytes = [&](std::int64_t key_dim, std::int64_t value_dim, DType dtype, std::string_view layout) {
+    const KvNeed need{.kv_heads = 3, .key_dim = key_dim, .value_dim = value_dim};
+    const KvGroups groups =
+        group_layers(std::span(&need, 1), {.dtype = dtype, .block_tokens = kBlock, .layout = layout});
+    return KvStore::create(*backend_, groups, kPages).or_throw().page_bytes();
+  };
+  for (const std::string_view layout : {"paged32", "token", "vector16"}) {
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
+      const std::size_t scales = dtype == DType::kI8 ? 8 : 0;
+      const auto of = [&](std::size_t dims) { return 3 * kBlock * (dims * size_of(dtype) + scales); };
+      EXPECT_EQ(page_bytes(192, 128, dtype, layout), of(192 + 128)) << layout << " " << to_string(dtype);
+      EXPECT_EQ(page_bytes(64, 96, dtype, layout), of(64 + 96)) << layout << " " << to_string(dtype);
+      EXPECT_EQ(page_bytes(20, 12, dtype, layout), of(32 + 16)) << layout << " " << to_string(dtype);
+      EXPECT_EQ(page_bytes(100, 100, dtype, layout), of(112 + 112)) << layout << " " << to_string(dtype);
+    }
+  }
 }
 
 }  // namespace

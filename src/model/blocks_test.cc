@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -69,11 +70,11 @@ TEST(TwoKvGroups, ComputeWhatRepeatedHeadsDo) {
   }
 }
 
-TEST(TwoKvGroups, ChunksNeighboursAndThreadsChangeNoBit) {
-  const std::string path = one_head_in_layer_1();
+// Chunks, neighbours and threads change no bit.
+void expect_invariance(const std::string& path, const std::function<ModelSpec(ModelSpec)>& change) {
   const std::vector<std::int32_t> tokens = random_tokens(600, 2), other = random_tokens(250, 3);
   TestRunner::Options options{.kv = DType::kBF16, .max_length = 1024};
-  TestRunner runner(path, options, with_two_groups);
+  TestRunner runner(path, options, change);
   const std::vector<float> whole = runner.run_whole(tokens), other_whole = runner.run_whole(other);
   std::vector<std::vector<TestRunner::Chunk>> chunked, mixed;
   std::mt19937 random(4);
@@ -91,7 +92,64 @@ TEST(TwoKvGroups, ChunksNeighboursAndThreadsChangeNoBit) {
   expect_same_bits(both[0], whole, "with a neighbour");
   expect_same_bits(both[1], other_whole, "the neighbour");
   options.threads = 3;
-  expect_same_bits(TestRunner(path, options, with_two_groups).run({tokens}, chunked)[0], whole, "three threads");
+  expect_same_bits(TestRunner(path, options, change).run({tokens}, chunked)[0], whole, "three threads");
+}
+
+TEST(TwoKvGroups, ChunksNeighboursAndThreadsChangeNoBit) { expect_invariance(one_head_in_layer_1(), with_two_groups); }
+
+// The second layer's values have kValueDim dimensions, more than its keys, random ones but for the first of each head.
+constexpr std::int64_t kValueDim = 24;
+ModelSpec with_other_values(ModelSpec spec) {
+  spec.layers[1].get<AttentionParams>().value_dim = kValueDim;
+  return spec;
+}
+std::string other_values_in_layer_1(bool zeros) {
+  return write_changed(kTiny + "llama", zeros ? "zero_values" : "other_values", [zeros](ChangedWeights& weights) {
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal(0.0f, 0.3f);
+    const auto made = [&] { return zeros ? 0.0f : normal(random); };
+    weights.widen_rows("model.layers.1.self_attn.v_proj.weight", kHeadDim, kValueDim, made);
+    weights.widen_columns("model.layers.1.self_attn.o_proj.weight", kHeadDim, kValueDim, made);
+  });
+}
+
+// Dimensions of zeros that products with zeros take are none.
+TEST(OtherValues, OfZerosBehindThoseOfTheModelComputeWhatItDoes) {
+  const std::vector<std::int32_t> tokens = random_tokens(200, 6);
+  const TestRunner::Options options{.max_length = 256};
+  const std::vector<float> expected = TestRunner(kTiny + "llama", options).run_whole(tokens);
+  const std::vector<float> logits =
+      TestRunner(other_values_in_layer_1(true), options, with_other_values).run_whole(tokens);
+  ASSERT_EQ(logits.size(), expected.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) ASSERT_NEAR(logits[i], expected[i], 2e-5) << i;
+}
+
+TEST(OtherValues, InOneOfTheLayersChangeNoBitOverChunksNeighboursAndThreads) {
+  expect_invariance(other_values_in_layer_1(false), with_other_values);
+}
+
+TEST(OtherValues, AreInTheMemoryPlanWithTheirOwnSize) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
+    TestRunner runner(other_values_in_layer_1(false), {.kv = dtype, .max_length = 64}, with_other_values);
+    const ModelSpec& spec = runner.transformer().spec();
+    const std::size_t scales = dtype == DType::kI8 ? 2 * sizeof(float) : 0;
+    const std::size_t padded = 32;  // kValueDim
+    const std::uint64_t token =
+        2 * (2 * kHeadDim * size_of(dtype) + scales) + 2 * ((kHeadDim + padded) * size_of(dtype) + scales);
+    EXPECT_EQ(kv_bytes_per_token(spec, dtype, runner.backend()), token);
+    const MemoryPlan plan =
+        plan_memory(runner.checkpoint(), spec, runner.backend(), {.kv = {.dtype = dtype}, .length = 33});
+    EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
+    EXPECT_EQ(plan.kv, 64 * token);  // two pages
+  }
+}
+
+TEST(OtherValues, MakeTwoGroupsOfLayersThatAreOtherwiseAlike) {
+  const auto checkpoint = checkpoint::open_checkpoint(Env::system(), kTiny + "llama").or_throw();
+  const auto groups = kv::group_layers(kv_needs(with_other_values(make_spec(*checkpoint).or_throw())), {}).groups;
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].need.value_dim, kHeadDim);
+  EXPECT_EQ(groups[1].need.value_dim, kValueDim);
 }
 
 TEST(TwoKvGroups, AreInTheMemoryPlanEachWithItsHeads) {
@@ -138,7 +196,7 @@ TEST(BlockKinds, AreInTheTableOnceAndSayTheSameOfTheirWeightsAndWork) {
   for (const BlockKind& kind : all_block_kinds()) EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
   EXPECT_TRUE(names.contains("attention") && names.contains("mlp"));
 
-  for (const char* family : {"llama", "qwen3", "gpt2", "mistral_window", "qwen2"}) {
+  for (const char* family : {"llama", "qwen3", "gpt2", "mistral_window", "qwen2", "llama_k20_v12/model.gguf"}) {
     const auto checkpoint = checkpoint::open_checkpoint(Env::system(), kTiny + family).or_throw();
     const ModelSpec spec = make_spec(*checkpoint).or_throw();
     const auto full = [](const std::string& pattern) { return WeightLoader::layer_name(pattern, 1) + ".weight"; };
@@ -160,6 +218,9 @@ TEST(BlockKinds, SayWhatTheyKeepAndNeed) {
   const BlockSpec attention(AttentionParams{.heads = 6, .kv_heads = 2, .head_dim = 20, .window = 7});
   EXPECT_EQ(kind_of(attention).kv(attention), (kv::KvNeed{.kv_heads = 2, .key_dim = 20, .value_dim = 20, .window = 7}));
   EXPECT_EQ(kind_of(attention).workspace(attention).columns, (std::vector<std::int64_t>{200, 120}));
+  const BlockSpec values(AttentionParams{.heads = 6, .kv_heads = 2, .head_dim = 20, .value_dim = 12});
+  EXPECT_EQ(kind_of(values).kv(values), (kv::KvNeed{.kv_heads = 2, .key_dim = 20, .value_dim = 12}));
+  EXPECT_EQ(kind_of(values).workspace(values).columns, (std::vector<std::int64_t>{120 + 40 + 24, 72}));
   const BlockSpec mlp(MlpParams{.width = 64});
   EXPECT_EQ(kind_of(mlp).kv(mlp), std::nullopt);
   EXPECT_EQ(kind_of(mlp).workspace(mlp).ffn, 64);

@@ -42,6 +42,8 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().heads = 4; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().kv_heads = 1; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().head_dim = 18; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().value_dim = 18; },
+      [](ModelSpec& s) { s.layers[0].get<AttentionParams>().value_dim = 18; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().q_k_norm = true; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().scale = 0.3f; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().window = 8; },
@@ -59,6 +61,13 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
     EXPECT_TRUE(keys.insert(computation_key(changed)).second) << keys.size();
   }
   EXPECT_EQ(computation_key(spec()), computation_key(spec()));
+}
+
+// Pages that were kept on disk are found again: the size of values is part of the key only where it says something.
+TEST(ComputationKey, IsTheSameWhetherTheSizeOfValuesIsSaidOrNot) {
+  ModelSpec said = spec();
+  for (LayerSpec& layer : said.layers) layer.get<AttentionParams>().value_dim = 20;
+  EXPECT_EQ(computation_key(said), computation_key(spec()));
 }
 
 // Two heads of 20 and four of 10, padded to 32 and to 16: pages of one size.

@@ -73,7 +73,9 @@ TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Invariance, testing::Values("llama", "mistral_window", "qwen3", "llama_head20"));
+INSTANTIATE_TEST_SUITE_P(Models, Invariance,
+                         testing::Values("llama", "mistral_window", "qwen3", "llama_head20", "llama_k20_v12/model.gguf",
+                                         "llama_k16_v24/model.gguf"));
 
 }  // namespace
 }  // namespace millrace::model

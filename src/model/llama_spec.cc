@@ -60,6 +60,7 @@ ModelSpec llama_spec(const ModelConfig& config, checkpoint::Checkpoint::Containe
   AttentionParams attention{.heads = config.n_heads,
                             .kv_heads = config.n_kv_heads,
                             .head_dim = config.head_dim,
+                            .value_dim = config.value_dim,
                             .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim)))};
   MlpParams mlp{.width = config.intermediate_size,
                 .activation = parse_activation(config.activation.empty() ? "silu" : config.activation)};

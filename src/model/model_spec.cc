@@ -26,7 +26,7 @@ Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limi
       if (auto checked = kind_of(block).check(block, spec, limits); !checked) return checked;
     }
   }
-  return kv::check_groups(kv::group_layers(kv_needs(spec), {}));
+  return {};
 }
 
 const ModelFamily* find_family(std::string_view architecture, bool gguf) {

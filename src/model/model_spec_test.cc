@@ -8,7 +8,7 @@
 namespace millrace::model {
 namespace {
 
-constexpr backend::Limits kLimits{.max_head_dim = 256, .max_group = 64};
+constexpr backend::Limits kLimits{.max_key_dim = 256, .max_value_dim = 256, .max_group = 64};
 
 ModelSpec spec_of(std::int64_t head_dim, PositionKind positions, std::int64_t heads = 4) {
   ModelSpec spec;
@@ -48,8 +48,27 @@ TEST(ModelSpec, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
   EXPECT_EQ(outcome(second), "head_dim is 21: must be an even number, as positions are rotary, from 2 to 256");
 }
 
+TEST(ModelSpec, TakesValuesOfAnySizeUpToTheLargest) {
+  ModelSpec spec = spec_of(20, PositionKind::kRope);
+  for (std::int64_t value_dim = 1; value_dim <= 256; ++value_dim) {
+    spec.layers[1].get<AttentionParams>().value_dim = value_dim;
+    EXPECT_EQ(outcome(spec), "") << value_dim;
+  }
+  for (const std::int64_t value_dim : {-1, 257}) {
+    spec.layers[1].get<AttentionParams>().value_dim = value_dim;
+    EXPECT_EQ(outcome(spec), fmt::format("value_dim is {}: must be from 1 to 256", value_dim));
+  }
+  EXPECT_EQ(check_dimensions(spec, kLimits).error().param, "value_dim");
+  EXPECT_EQ(check_dimensions(spec, {.max_key_dim = 256, .max_value_dim = 512}).ok(), true);
+}
+
 TEST(ModelSpec, NamesWhatOddHeadsMakeOdd) {
   EXPECT_EQ(outcome(spec_of(5, PositionKind::kLearned, 3)), "n_heads * head_dim is 15: must be even");
+  ModelSpec values = spec_of(5, PositionKind::kLearned, 3);
+  for (LayerSpec& layer : values.layers) layer.get<AttentionParams>().value_dim = 4;
+  EXPECT_EQ(outcome(values), "");
+  values.layers[1].get<AttentionParams>().value_dim = 7;
+  EXPECT_EQ(outcome(values), "n_heads * value_dim is 21: must be even");
   ModelSpec partial = spec_of(20, PositionKind::kRope);
   partial.rope_dim = 5;
   EXPECT_EQ(outcome(partial), "rope_dim is 5: must be even and at most head_dim, 20");

@@ -44,6 +44,23 @@ TEST(ModelWork, AWindowEndsTheGrowth) {
   EXPECT_EQ(work.kv_bytes(1, 2, 1.0), 2);
 }
 
+TEST(ModelWork, CountsKeysAndValuesByTheirOwnSizes) {
+  ModelSpec spec = small_spec();
+  auto& second = spec.layers[1].get<AttentionParams>();
+  second.value_dim = 6;
+  const ModelWork work(spec);
+  // v 8x12 and o 24x8 in the second layer.
+  EXPECT_EQ(work.layer_operations(), 2.0 * (64 + 32 + 32 + 64 + 3 * 128) + 2.0 * (64 + 32 + 96 + 192 + 3 * 128));
+  // Queries are 8 wide, outputs 8 and 24; tokens 3 and 4 see 4 and 5.
+  EXPECT_EQ(work.operations(3, 5) - 2 * work.layer_operations() - work.head_operations(),
+            2.0 * ((8 + 8) + (8 + 24)) * (4 + 5));
+  // A token takes 2 * (2 + 2) numbers in the first layer and 2 * (2 + 6) in the second.
+  EXPECT_DOUBLE_EQ(work.reads()[0].weight, 8.0);
+  EXPECT_DOUBLE_EQ(work.reads()[1].weight, 16.0);
+  second.window = 3;
+  EXPECT_DOUBLE_EQ(ModelWork(spec).kv_bytes(3, 5, 24.0), 8.0 * (4 + 5) + 16.0 * (3 + 3));
+}
+
 // A token takes twice as many bytes in the layer of two heads as in the one of one head.
 TEST(ModelWork, LayersCountByWhatTheyKeep) {
   ModelSpec spec = small_spec();

@@ -32,7 +32,7 @@ struct KernelSizes {
     bool scattered = false;
   };
   std::vector<Cache> caches;
-  std::int64_t heads = 32, kv_heads = 8, head_dim = 64;
+  std::int64_t heads = 32, kv_heads = 8, head_dim = 64, value_dim = 64;  // head_dim: of queries and keys
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
 };
 

@@ -19,7 +19,7 @@ constexpr unsigned kScatterSeed = 1;
 PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, const KernelSizes::Cache& cache,
                      std::int64_t sequences, std::int64_t context_tokens)
     : cache_(cache), sequences_(sequences), tokens_(context_tokens) {
-  const kv::KvNeed need{.kv_heads = sizes.kv_heads, .key_dim = sizes.head_dim, .value_dim = sizes.head_dim};
+  const kv::KvNeed need{.kv_heads = sizes.kv_heads, .key_dim = sizes.head_dim, .value_dim = sizes.value_dim};
   page_bytes_ = kv::group_layers(std::span(&need, 1), cache.pages).page_bytes(context.backend);
   pages_per_sequence_ = (tokens_ + cache.pages.block_tokens - 1) / cache.pages.block_tokens;
   const std::int64_t pages = pages_per_sequence_ * sequences_;
@@ -40,7 +40,7 @@ PagedKeys::PagedKeys(const KernelSizes& sizes, const KernelContext& context, con
 void PagedKeys::fill(const KernelContext& context) {
   constexpr std::int64_t kHidden = 64;
   const backend::KvFormat g = store_->layer(0).format;
-  const std::int64_t width = 3 * g.kv_heads * g.head_dim;
+  const std::int64_t width = g.kv_heads * (2 * g.key_dim + g.value_dim);
   const auto qkv =
       made_weight(context, *quant::find_format("f32"), {.n = width, .k = kHidden}, backend::MatmulPrecision::kF32);
   const backend::DeviceVector norm = context.backend.make_vector(std::vector<float>(kHidden, 1.0f));
@@ -115,33 +115,35 @@ KernelCase attention_case(const KernelSizes& sizes, const KernelContext& context
     std::vector<backend::SequenceRows> sequences;
     backend::DeviceBuffer q, out;
   };
-  const std::int64_t width = sizes.heads * sizes.head_dim;
+  const std::int64_t width = sizes.heads * sizes.head_dim, out_width = sizes.heads * sizes.value_dim;
   const std::int64_t rows = sequences.back().first_row + sequences.back().n_rows;
   const auto operands =
       std::make_shared<const Operands>(Operands{std::move(sequences), random_matrix(context.backend, rows, width, 5),
-                                                random_matrix(context.backend, rows, width, 6)});
+                                                random_matrix(context.backend, rows, out_width, 6)});
   KernelCase c;
   c.labels = keys.labels();
   c.labels.update({{"context", keys.context_tokens()},
                    {"rows", rows},
                    {"heads", sizes.heads},
                    {"kv_heads", sizes.kv_heads},
-                   {"head_dim", sizes.head_dim}});
-  c.what = fmt::format("{} keys {} heads {}:{}:{}", keys.description(), keys.context_tokens(), sizes.heads,
-                       sizes.kv_heads, sizes.head_dim);
+                   {"head_dim", sizes.head_dim},
+                   {"value_dim", sizes.value_dim}});
+  const std::string values = sizes.value_dim == sizes.head_dim ? "" : fmt::format(":{}", sizes.value_dim);
+  c.what = fmt::format("{} keys {} heads {}:{}:{}{}", keys.description(), keys.context_tokens(), sizes.heads,
+                       sizes.kv_heads, sizes.head_dim, values);
   c.rows = rows;
   c.bytes = keys.layer_bytes();
   c.from_memory = true;
-  c.operations = 4.0 * visible * static_cast<double>(rows * width);
+  c.operations = 2.0 * visible * static_cast<double>(rows * (width + out_width));
   c.arithmetic = keys.arithmetic();
   const float scale = 1.0f / std::sqrt(static_cast<float>(sizes.head_dim));
-  c.run = [&context, &keys, operands, rows, width, scale, heads = sizes.heads] {
+  c.run = [&context, &keys, operands, rows, width, out_width, scale, heads = sizes.heads] {
     context.backend.attend({.q = matrix_view(operands->q, rows, width),
                             .sequences = operands->sequences,
                             .kv = keys.next_layer(),
                             .heads = heads,
                             .scale = scale},
-                           matrix_view(operands->out, rows, width));
+                           matrix_view(operands->out, rows, out_width));
     context.backend.synchronize();
   };
   return c;

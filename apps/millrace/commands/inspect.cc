@@ -107,6 +107,7 @@ Json describe_shape(const model::ModelConfig& c) {
           {"heads", c.n_heads},
           {"kv_heads", c.n_kv_heads},
           {"head_dim", c.head_dim},
+          {"value_dim", c.value_dim},
           {"ffn", c.intermediate_size},
           {"vocab_size", c.vocab_size},
           {"context_length", c.context_length},
@@ -282,10 +283,13 @@ void print_report(const Json& r) {
                                                 ? "-"
                                                 : fmt::format("{:.1f}", p["without_embedding"].get<double>() / 1e6),
                                             bytes(p["bytes"])));
-  app::print_fact("shape", fmt::format("{} layers, hidden {}, {} heads of {}, {} kv heads, ffn {}, vocabulary {}{}",
-                                       app::shown(s["layers"]), app::shown(s["hidden_size"]), app::shown(s["heads"]),
-                                       app::shown(s["head_dim"]), app::shown(s["kv_heads"]), app::shown(s["ffn"]),
-                                       app::shown(s["vocab_size"]), s["tied_head"].get<bool>() ? ", tied head" : ""));
+  const std::string values =
+      s["value_dim"] == s["head_dim"] ? "" : fmt::format(" (values of {})", app::shown(s["value_dim"]));
+  app::print_fact("shape",
+                  fmt::format("{} layers, hidden {}, {} heads of {}{}, {} kv heads, ffn {}, vocabulary {}{}",
+                              app::shown(s["layers"]), app::shown(s["hidden_size"]), app::shown(s["heads"]),
+                              app::shown(s["head_dim"]), values, app::shown(s["kv_heads"]), app::shown(s["ffn"]),
+                              app::shown(s["vocab_size"]), s["tied_head"].get<bool>() ? ", tied head" : ""));
   app::print_fact("context", fmt::format("{} tokens, sliding window {}", app::shown(s["context_length"]),
                                          s["sliding_window"] == 0 ? "none" : app::shown(s["sliding_window"])));
   const Json& rope = s["rope"];

@@ -58,17 +58,19 @@ int list_shapes(bool json) {
                       {"heads", s.heads},
                       {"kv_heads", s.kv_heads},
                       {"head_dim", s.head_dim},
+                      {"value_dim", s.value_dim > 0 ? s.value_dim : s.head_dim},
                       {"ffn", s.ffn},
                       {"context_length", s.context},
                       {"vocab_size", s.vocab},
                       {"tied_head", s.tied_head},
                       {"like", s.like}});
     } else {
-      std::printf("%-12s %-7s %8lld %7lld %6lld %6lld %6lld %6lld %8lld  %s\n", std::string(s.name).c_str(),
+      const std::string dim =
+          s.value_dim > 0 ? fmt::format("{}/{}", s.head_dim, s.value_dim) : std::to_string(s.head_dim);
+      std::printf("%-12s %-7s %8lld %7lld %6lld %6lld %6s %6lld %8lld  %s\n", std::string(s.name).c_str(),
                   std::string(s.family).c_str(), static_cast<long long>(s.hidden), static_cast<long long>(s.layers),
-                  static_cast<long long>(s.heads), static_cast<long long>(s.kv_heads),
-                  static_cast<long long>(s.head_dim), static_cast<long long>(s.ffn), static_cast<long long>(s.context),
-                  std::string(s.like).c_str());
+                  static_cast<long long>(s.heads), static_cast<long long>(s.kv_heads), dim.c_str(),
+                  static_cast<long long>(s.ffn), static_cast<long long>(s.context), std::string(s.like).c_str());
     }
   }
   if (json) std::printf("%s\n", nlohmann::ordered_json{{"shapes", rows}, {"formats", format_names()}}.dump(2).c_str());

@@ -16,18 +16,20 @@ std::int64_t splits_up_to(std::int64_t position) noexcept { return (position + k
 
 }  // namespace
 
-std::size_t attend_scratch_bytes(std::int64_t padded_dim) noexcept {
+std::size_t attend_scratch_bytes(std::int64_t padded_value_dim) noexcept {
   constexpr std::size_t kTileState = std::size_t{4} * 12 * kTileTokens * sizeof(float);
   constexpr std::size_t kCopies = 13 * static_cast<std::size_t>(kTileTokens) * (kMaxHeadDim + 2) * sizeof(float);
   constexpr std::size_t kPadding = 10 * 64;
   // Output and total; a query with its padding; sums of 16 lanes, two maxima, a sum.
-  const auto row = static_cast<std::size_t>(2 * padded_dim + kMaxHeadDim + 16 + 16 + 8) * sizeof(float);
+  const auto row = static_cast<std::size_t>(2 * padded_value_dim + kMaxHeadDim + 16 + 16 + 8) * sizeof(float);
   return (static_cast<std::size_t>(kAttendRows) * row + kTileState + kCopies + kPadding + 63) / 64 * 64;
 }
 
 void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args, TensorView out, int workers) {
   const KvGeometry& geometry = args.kv.geometry;
-  DCHECK(args.heads / geometry.kv_heads <= kTaskRows && geometry.head_dim >= 1 && geometry.head_dim <= kMaxHeadDim);
+  DCHECK(args.heads / geometry.kv_heads <= kTaskRows);
+  DCHECK(geometry.key_dim >= 1 && geometry.key_dim <= kMaxHeadDim && args.q.cols() == args.heads * geometry.key_dim);
+  DCHECK(geometry.value_dim >= 1 && geometry.value_dim <= kMaxHeadDim && out.cols() == args.heads * geometry.value_dim);
   DCHECK(layout_of(geometry).fits(geometry.block_tokens));
   kernels_ = &kernels;
   kernel_ = geometry.dtype == DType::kF32   ? kernels.attend_f32
@@ -51,7 +53,7 @@ void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args
   for (const SequenceRows& sequence : args.sequences) add_sequence(args, sequence, out, heads);
   for (Group& g : groups_) {
     g.partials = floats;
-    floats += static_cast<std::size_t>(g.n_splits * g.rows.rows() * (2 + geometry.padded_dim()));
+    floats += static_cast<std::size_t>(g.n_splits * g.rows.rows() * (2 + geometry.padded_value_dim()));
   }
   partial_bytes_ = floats * sizeof(float);
   if (groups_.size() > counters_) {
@@ -84,9 +86,9 @@ void AttentionPlan::add_sequence(const HostAttendArgs& args, const SequenceRows&
     for (std::int64_t t = 0; t < sequence.n_rows; t += tokens) {
       const std::int64_t row = sequence.first_row + t;
       AttendRows rows{};
-      rows.q = args.q.row(row) + h * group * geometry.head_dim;
+      rows.q = args.q.row(row) + h * group * geometry.key_dim;
       rows.q_stride = args.q.row_stride();
-      rows.out = out.row(row) + h * group * geometry.head_dim;
+      rows.out = out.row(row) + h * group * geometry.value_dim;
       rows.out_stride = out.row_stride();
       rows.n_tokens = std::min(tokens, sequence.n_rows - t);
       rows.group = group;
@@ -131,7 +133,7 @@ void AttentionPlan::run(std::int64_t index, float* partials, std::byte* scratch)
   }
   const auto g = static_cast<std::size_t>(task.group);
   const Group& group = groups_[g];
-  const std::int64_t state = rows.rows() * (2 + rows.kv.geometry.padded_dim());
+  const std::int64_t state = rows.rows() * (2 + rows.kv.geometry.padded_value_dim());
   partials += group.partials;
   rows.partials = partials + (rows.first_split - group.rows.first_split) * state;
   kernel_(rows);
@@ -140,12 +142,12 @@ void AttentionPlan::run(std::int64_t index, float* partials, std::byte* scratch)
 
 void AttentionPlan::merge(const Group& group, const float* partials) const noexcept {
   const AttendRows& rows = group.rows;
-  const std::int64_t head_dim = rows.kv.geometry.head_dim, state = 2 + rows.kv.geometry.padded_dim();
+  const std::int64_t value_dim = rows.kv.geometry.value_dim, state = 2 + rows.kv.geometry.padded_value_dim();
   const std::int64_t head_rows = rows.n_tokens * rows.group;
   for (std::int64_t r = 0; r < rows.rows(); ++r) {
     const std::int64_t head = r / head_rows, local = r % head_rows;
-    float* out = rows.out + local / rows.group * rows.out_stride + (head * rows.group + local % rows.group) * head_dim;
-    kernels_->merge_splits(partials + r * state, group.n_splits, rows.rows() * state, head_dim, out);
+    float* out = rows.out + local / rows.group * rows.out_stride + (head * rows.group + local % rows.group) * value_dim;
+    kernels_->merge_splits(partials + r * state, group.n_splits, rows.rows() * state, value_dim, out);
   }
 }
 

@@ -8,6 +8,10 @@
 namespace millrace::backend::cpu {
 namespace {
 
+// Values of another size than keys: as DeepSeek and MiMo-V2 have them, and with every padding on either side.
+constexpr std::pair<std::int64_t, std::int64_t> kTwoSizes[] = {{192, 128}, {64, 96}, {20, 12},  {12, 20}, {96, 64},
+                                                               {256, 1},   {1, 256}, {33, 100}, {17, 16}, {128, 250}};
+
 std::vector<Shape> shapes() {
   std::vector<Shape> all;
   for (const std::int64_t head_dim : {16, 64, 80, 96, 112, 128, 256}) {
@@ -17,6 +21,12 @@ std::vector<Shape> shapes() {
     all.push_back({head_dim, 1, 77, 5});
     all.push_back({head_dim, 3, 600, 1});
     all.push_back({head_dim, 4, 130, 40, 40});
+  }
+  for (const auto& [head_dim, value_dim] : kTwoSizes) {
+    all.push_back({.head_dim = head_dim, .group = 1, .length = 77, .n_rows = 5, .value_dim = value_dim});
+    all.push_back({.head_dim = head_dim, .group = 3, .length = 600, .value_dim = value_dim});
+    all.push_back(
+        {.head_dim = head_dim, .group = 4, .length = 130, .n_rows = 40, .window = 40, .value_dim = value_dim});
   }
   for (const std::int64_t length : {1, 31, 32, 33, 511, 512, 513, 1100}) {
     for (const std::int64_t window : {0, 1, 40, 600}) {
@@ -95,8 +105,10 @@ TEST_P(Attention, GivesTheSameBitsInEveryLayoutAndPageSize) {
 
 TEST_P(Attention, ComputesARowAloneAsInAChunkAndBesideOthers) {
   for (const Shape& shape : shapes()) {
-    const Content content(shape), other({shape.head_dim, shape.group, 130, 33, shape.window}, 7),
-        third({shape.head_dim, shape.group, 700, 1, shape.window}, 8);
+    Shape longer = shape, longest = shape;
+    longer.length = 130, longer.n_rows = 33;
+    longest.length = 700, longest.n_rows = 1;
+    const Content content(shape), other(longer, 7), third(longest, 8);
     Store store({supported_isas().back(), GetParam(), &paged32(), 32}, {&other, &content, &third});
     const auto together = store.attend(3);
     EXPECT_TRUE(same_bits(together[1], attend(supported_isas().back(), GetParam(), content))) << describe(shape);
@@ -115,12 +127,15 @@ TEST_P(Attention, ComputesALongPrefillAsManyShortOnes) {
 // What lies behind a head in the output is another head, which may be another worker's: a task writes its own heads
 // only, whole.
 TEST_P(Attention, WritesNothingBehindAHead) {
-  for (const std::int64_t head_dim : {1, 8, 33, 100}) {
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 1},   {8, 8},   {33, 33},  {100, 100},
+                                                         {20, 12}, {12, 20}, {100, 33}, {16, 33}};
+  for (const auto& [head_dim, value_dim] : sizes) {
     for (const std::int64_t length : {90, 1100}) {
-      const Content content({.head_dim = head_dim, .group = 3, .length = length, .n_rows = 5});
+      const Content content({.head_dim = head_dim, .group = 3, .length = length, .n_rows = 5, .value_dim = value_dim});
+      const auto numbers = static_cast<std::size_t>(5 * content.heads() * value_dim);
       for (const Isa isa : supported_isas()) {
         Store store({isa, GetParam(), &paged32(), 32}, {&content});
-        EXPECT_EQ(store.writers_of_each_number(8), std::vector<int>(content.q.size(), 1))
+        EXPECT_EQ(store.writers_of_each_number(8), std::vector<int>(numbers, 1))
             << to_string(isa) << " " << describe(content.shape);
       }
     }
@@ -129,10 +144,11 @@ TEST_P(Attention, WritesNothingBehindAHead) {
 
 // Zeros behind a head are all that pages add to it.
 TEST_P(Attention, PagesHoldAHeadWithZerosBehindItInEveryLayout) {
-  for (const std::int64_t head_dim : {1, 20, 100}) {
-    const Shape shape{.head_dim = head_dim, .group = 3, .length = 77, .n_rows = 5};
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 1}, {20, 20}, {100, 100}, {20, 12}, {12, 20}, {100, 16}};
+  for (const auto& [head_dim, value_dim] : sizes) {
+    const Shape shape{.head_dim = head_dim, .group = 3, .length = 77, .n_rows = 5, .value_dim = value_dim};
     const Content content(shape);
-    const Content longer = content.with_head_dim(padded_head_dim(head_dim));
+    const Content longer = content.with_sizes(padded_head_dim(head_dim), padded_head_dim(value_dim));
     for (const KvLayout& layout : all_kv_layouts()) {
       for (const Isa isa : supported_isas()) {
         Store store({isa, GetParam(), &layout, layout.block_tokens}, {&content});
@@ -143,18 +159,35 @@ TEST_P(Attention, PagesHoldAHeadWithZerosBehindItInEveryLayout) {
   }
 }
 
+// Values with zeros up to the size of keys: the same bits, and zeros behind them.
+TEST_P(Attention, ComputesSmallerValuesAsThoseThatZerosFillUp) {
+  for (const auto& [head_dim, value_dim] : kTwoSizes) {
+    if (value_dim > head_dim) continue;
+    const Content content(
+        {.head_dim = head_dim, .group = 3, .length = 600, .n_rows = 30, .window = 550, .value_dim = value_dim});
+    const Content filled = content.with_sizes(head_dim, head_dim);
+    for (const Isa isa : supported_isas()) {
+      const std::vector<float> out = attend(isa, GetParam(), content);
+      EXPECT_TRUE(same_bits(Content::with_zeros(out, value_dim, head_dim), attend(isa, GetParam(), filled)))
+          << to_string(isa) << " " << describe(content.shape);
+    }
+  }
+}
+
 // A row may see its sequence up to itself: what comes later, and what other sequences hold, must not even be multiplied
 // by zero.
 TEST_P(Attention, KeepsNanAndInfinityFromRowsThatDoNotSeeThem) {
   for (const Isa isa : supported_isas()) {
-    for (const std::int64_t window : {0, 20}) {
-      const Shape shape{.head_dim = 80, .group = 3, .length = 140, .n_rows = 40, .window = window};
+    for (const auto& [window, value_dim] :
+         {std::pair<std::int64_t, std::int64_t>{0, 80}, {20, 80}, {0, 100}, {20, 24}}) {
+      const Shape shape{
+          .head_dim = 80, .group = 3, .length = 140, .n_rows = 40, .window = window, .value_dim = value_dim};
       const Content clean(shape), neighbour(shape, 9);
       Store expected_store({isa, GetParam(), &paged32(), 32}, {&clean, &neighbour});
       const auto expected = expected_store.attend();
       for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
         for (const bool in_keys : {false, true}) {
-          const std::int64_t token = 120, width = shape.kv_heads * shape.head_dim;
+          const std::int64_t token = 120, width = shape.kv_heads * (in_keys ? shape.head_dim : value_dim);
           Content dirty = clean;
           (in_keys ? dirty.keys : dirty.values)[static_cast<std::size_t>(token * width + 3)] = bad;  // kv head 0
           Store store({isa, GetParam(), &paged32(), 32}, {&dirty, &neighbour});
@@ -165,9 +198,9 @@ TEST_P(Attention, KeepsNanAndInfinityFromRowsThatDoNotSeeThem) {
             const std::int64_t position = dirty.first_position() + r;
             const bool sees = token <= position && token >= dirty.first_seen(position);
             for (std::int64_t h = 0; h < heads; ++h) {
-              const auto at = static_cast<std::size_t>((r * heads + h) * shape.head_dim);
+              const auto at = static_cast<std::size_t>((r * heads + h) * value_dim);
               const bool hit = sees && h < shape.group;
-              const std::span<const float> row(out[0].data() + at, static_cast<std::size_t>(shape.head_dim));
+              const std::span<const float> row(out[0].data() + at, static_cast<std::size_t>(value_dim));
               const std::span<const float> before(expected[0].data() + at, row.size());
               if (!hit) {
                 EXPECT_TRUE(same_bits(before, row)) << to_string(isa) << " row " << r << " head " << h;

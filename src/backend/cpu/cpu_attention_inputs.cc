@@ -23,10 +23,10 @@ void write_token(const KvWriter& writer, std::span<const SequenceRows> sequences
 void CpuBackend::finish_head(const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
                              TensorView qkv) const noexcept {
   const KvGeometry& geometry = inputs.kv.geometry;
-  const std::int64_t head_dim = geometry.head_dim, group = inputs.heads / geometry.kv_heads;
+  const std::int64_t head_dim = geometry.key_dim, group = inputs.heads / geometry.kv_heads;
   float* q = qkv.row(row) + kv_head * group * head_dim;
   float* k = qkv.row(row) + (inputs.heads + kv_head) * head_dim;
-  const float* v = k + geometry.kv_heads * head_dim;
+  const float* v = qkv.row(row) + (inputs.heads + geometry.kv_heads) * head_dim + kv_head * geometry.value_dim;
   const auto place = [&](const std::optional<HostNorm>& norm, float* head) {
     if (norm) normalise(kernels_, *norm, head, head_dim, head);
     if (inputs.cos_sin != nullptr) kernels_.rope(head, inputs.rotated, inputs.cos_sin + row * inputs.rotated);

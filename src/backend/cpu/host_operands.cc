@@ -7,7 +7,8 @@ namespace millrace::backend::cpu {
 KvGeometry geometry_of(const KvFormat& format) noexcept {
   return {.dtype = format.dtype,
           .kv_heads = format.kv_heads,
-          .head_dim = format.head_dim,
+          .key_dim = format.key_dim,
+          .value_dim = format.value_dim,
           .block_tokens = format.block_tokens,
           .layout = format.layout.empty() ? nullptr : find_kv_layout(format.layout)};
 }

@@ -19,7 +19,7 @@ void write_scales(const KvGeometry& geometry, std::byte* head, std::int64_t offs
 void gather_scales(const KvGeometry& geometry, const KvSlot* tokens, std::int64_t offset, std::byte* tile) noexcept {
   if (geometry.dtype != DType::kI8) return;
   constexpr auto kScale = static_cast<std::int64_t>(sizeof(float));
-  std::byte* keys = tile + kTileTokens * geometry.padded_dim();
+  std::byte* keys = tile + tile_form(geometry).scales_at();
   std::byte* values = keys + kTileTokens * kScale;
   for (std::int64_t t = 0; t < kTileTokens; ++t) {
     const std::byte* scales = tokens[t].head + offset + tokens[t].slot * kScale;

@@ -20,11 +20,14 @@ struct KvSlot {
   std::int64_t slot;
 };
 
-// The numbers of a head [D] as attention and pages take them, [P]: x itself where nothing is to be added, else a copy
-// in `space` [kMaxHeadDim] with zeros behind it.
-inline const float* pad_head(const KvGeometry& geometry, const float* x, float* space) noexcept {
-  const auto head = static_cast<std::size_t>(geometry.head_dim),
-             padded = static_cast<std::size_t>(geometry.padded_dim());
+inline TileForm tile_form(const KvGeometry& geometry) noexcept {
+  return {.type = geometry.dtype, .key_dim = geometry.padded_key_dim(), .value_dim = geometry.padded_value_dim()};
+}
+
+// The numbers of a query, key or value head, [head_dim], as attention and pages take them, [padded_head_dim(head_dim)]:
+// x itself where nothing is to be added, else a copy in `space` [kMaxHeadDim] with zeros behind it.
+inline const float* pad_head(std::int64_t head_dim, const float* x, float* space) noexcept {
+  const auto head = static_cast<std::size_t>(head_dim), padded = static_cast<std::size_t>(padded_head_dim(head_dim));
   if (head == padded) return x;
   std::memcpy(space, x, head * sizeof(float));
   std::memset(space + head, 0, (padded - head) * sizeof(float));

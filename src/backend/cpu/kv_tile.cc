@@ -63,24 +63,24 @@ void interleave(Piece<T> (&rows)[kRows]) noexcept {
 
 }  // namespace
 
-void write_to_tile(DType type, std::int64_t padded_dim, std::int64_t token, const KvToken& from,
-                   std::byte* tile) noexcept {
-  std::byte* values = tile + tile_values_at(type, padded_dim);
-  with_form(type, [&](auto form) {
-    using F = decltype(form);
-    for (std::int64_t d = 0; d < padded_dim / F::kDot; ++d) {
+void write_to_tile(const TileForm& form, std::int64_t token, const KvToken& from, std::byte* tile) noexcept {
+  const std::int64_t key_dim = form.key_dim, value_dim = form.value_dim;  // bytes written may alias the form
+  std::byte* values = tile + form.values_at();
+  with_form(form.type, [&](auto elements) {
+    using F = decltype(elements);
+    for (std::int64_t d = 0; d < key_dim / F::kDot; ++d) {
       std::memcpy(tile + (d * kTileTokens + token) * F::kUnit, from.key + d * F::kUnit, sizeof(typename F::Unit));
     }
-    for (std::int64_t strip = 0; strip < padded_dim; strip += kStripDims) {
-      const std::int64_t width = std::min(kStripDims, padded_dim - strip);
-      std::byte* to = values + F::value_at(padded_dim, token, strip);
+    for (std::int64_t strip = 0; strip < value_dim; strip += kStripDims) {
+      const std::int64_t width = std::min(kStripDims, value_dim - strip);
+      std::byte* to = values + F::value_at(value_dim, token, strip);
       for (std::int64_t d = 0; d < width; ++d) {
         std::memcpy(to + d * F::kUnit, from.value + (strip + d) * F::kElement, sizeof(typename F::Element));
       }
     }
   });
-  if (type != DType::kI8) return;
-  std::byte* scales = tile + kTileTokens * padded_dim;
+  if (form.type != DType::kI8) return;
+  std::byte* scales = tile + form.scales_at();
   std::memcpy(scales + token * std::int64_t{sizeof(float)}, &from.key_scale, sizeof(float));
   std::memcpy(scales + (kTileTokens + token) * std::int64_t{sizeof(float)}, &from.value_scale, sizeof(float));
 }
@@ -102,11 +102,10 @@ void gather_keys(DType type, std::int64_t padded_dim, const std::byte* const* ke
   });
 }
 
-void gather_value_rows(DType type, std::int64_t padded_dim, const std::byte* const* values, std::byte* tile) noexcept {
+void gather_value_rows(DType type, std::int64_t padded_dim, const std::byte* const* values, std::byte* to) noexcept {
   with_form(type, [&](auto form) {
     using F = decltype(form);
     constexpr int kRows = static_cast<int>(F::kDot);
-    std::byte* to = tile + tile_values_at(type, padded_dim);
     for (std::int64_t t = 0; t < kTileTokens; t += kRows) {
       for (std::int64_t d = 0; d < padded_dim; d += kPiece / F::kElement) {
         Piece<typename F::Element> rows[kRows];
@@ -119,11 +118,10 @@ void gather_value_rows(DType type, std::int64_t padded_dim, const std::byte* con
 }
 
 void gather_value_columns(DType type, std::int64_t padded_dim, const std::byte* values, std::int64_t stride,
-                          std::int64_t token, std::byte* tile) noexcept {
+                          std::int64_t token, std::byte* to) noexcept {
   with_form(type, [&](auto form) {
     using F = decltype(form);
     constexpr int kRows = kPiece / static_cast<int>(F::kUnit);
-    std::byte* to = tile + tile_values_at(type, padded_dim);
     for (std::int64_t d = 0; d < padded_dim; d += kRows) {
       Piece<typename F::Unit> rows[kRows];
       for (int i = 0; i < kRows; ++i) std::memcpy(&rows[i], values + (d + i) * stride, kPiece);

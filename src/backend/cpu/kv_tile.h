@@ -9,10 +9,11 @@
 
 namespace millrace::backend::cpu {
 
-// A tile is 32 tokens of one head, of P = geometry.padded_dim() dimensions; first the keys, then the values:
-//   keys    [P/n][32][n]            n = 1 (f32, f16), 2 (bf16), 4 (i8: code + 128)
+// A tile is 32 tokens of one head, whose keys have Pk and whose values have Pv dimensions with their padding; first the
+// keys, then the values:
+//   keys    [Pk/n][32][n]           n = 1 (f32, f16), 2 (bf16), 4 (i8: code + 128)
 //   scales  f32[2][32]              i8 only: of the keys, of the values
-//   values  [P/64][32/n][64][n]     strips of 64 dimensions, the last as wide as what is left
+//   values  [Pv/64][32/n][64][n]    strips of 64 dimensions, the last as wide as what is left
 // so that a vector of 64 bytes is 16 tokens of n dimensions, or 16 dimensions of n tokens: what one instruction
 // multiplies and adds up without a sum across lanes, and a tile is one linear stream in the order of reading.
 inline constexpr std::int64_t kTileTokens = 32;
@@ -21,34 +22,40 @@ inline constexpr std::int64_t kStripDims = 64;
 constexpr std::int64_t dot_values(DType type) noexcept {  // the n above
   return type == DType::kI8 ? 4 : type == DType::kBF16 ? 2 : 1;
 }
-constexpr std::size_t tile_part_bytes(DType type,
-                                      std::int64_t padded_dim) noexcept {  // of keys, or of values, with scales
-  return static_cast<std::size_t>(kTileTokens) *
-         (static_cast<std::size_t>(padded_dim) * size_of(type) + (type == DType::kI8 ? sizeof(float) : 0));
-}
-constexpr std::size_t tile_values_at(DType type, std::int64_t padded_dim) noexcept {
-  const std::size_t scales = type == DType::kI8 ? sizeof(float) : 0;
-  return static_cast<std::size_t>(kTileTokens) * (static_cast<std::size_t>(padded_dim) * size_of(type) + 2 * scales);
-}
+struct TileForm {
+  DType type = DType::kBF16;
+  std::int64_t key_dim = 0, value_dim = 0;  // Pk, Pv
 
-// One token of one head in the page's type: P elements each; i8 keys with 128 added.
+  constexpr std::size_t scales_at() const noexcept {  // in bytes, as all here
+    return static_cast<std::size_t>(kTileTokens * key_dim) * size_of(type);
+  }
+  constexpr std::size_t values_at() const noexcept { return bytes_of(key_dim); }
+  constexpr std::size_t bytes() const noexcept { return bytes_of(key_dim + value_dim); }
+
+ private:
+  constexpr std::size_t bytes_of(std::int64_t dims) const noexcept {  // of a tile of so many, with the scales
+    const std::size_t scales = type == DType::kI8 ? 2 * sizeof(float) : 0;
+    return static_cast<std::size_t>(kTileTokens) * (static_cast<std::size_t>(dims) * size_of(type) + scales);
+  }
+};
+
+// One token of one head in the page's type: Pk and Pv elements; i8 keys with 128 added.
 struct KvToken {
   const std::byte *key, *value;
   float key_scale, value_scale;  // i8 only
 };
 // The same token where a tile has it.
-void write_to_tile(DType type, std::int64_t padded_dim, std::int64_t token, const KvToken& from,
-                   std::byte* tile) noexcept;
+void write_to_tile(const TileForm& form, std::int64_t token, const KvToken& from, std::byte* tile) noexcept;
 
-// How much one step of the functions below moves of a token or a dimension; P elements are a multiple of it.
+// How much one step of the functions below moves of a token or a dimension; Pk and Pv elements are multiples of it.
 inline constexpr std::int64_t kPiece = 16;  // bytes
-// The keys of a tile. Piece i of token t is at keys[t] + i * piece_stride.
+// The keys of a tile, padded_dim = Pk. Piece i of token t is at keys[t] + i * piece_stride.
 void gather_keys(DType type, std::int64_t padded_dim, const std::byte* const* keys, std::int64_t piece_stride,
                  std::byte* tile) noexcept;
-// The values of a tile, of which token t has P elements at values[t].
-void gather_value_rows(DType type, std::int64_t padded_dim, const std::byte* const* values, std::byte* tile) noexcept;
-// The values of a piece's tokens from `token` on: those of dimension d are at values + d * stride.
+// The values of a tile, padded_dim = Pv, to its values_at(). Token t has Pv elements at values[t].
+void gather_value_rows(DType type, std::int64_t padded_dim, const std::byte* const* values, std::byte* to) noexcept;
+// The values of a piece's tokens from `token` on, `to` as above: those of dimension d are at values + d * stride.
 void gather_value_columns(DType type, std::int64_t padded_dim, const std::byte* values, std::int64_t stride,
-                          std::int64_t token, std::byte* tile) noexcept;
+                          std::int64_t token, std::byte* to) noexcept;
 
 }  // namespace millrace::backend::cpu

@@ -4,10 +4,10 @@
 
 namespace millrace::backend::cpu {
 
-float KvWriter::convert(const float* x, std::byte* to) const noexcept {
-  const std::int64_t n = kv_.geometry.padded_dim();
+float KvWriter::convert(std::int64_t head_dim, const float* x, std::byte* to) const noexcept {
+  const std::int64_t n = padded_head_dim(head_dim);
   alignas(64) float space[kMaxHeadDim];
-  x = pad_head(kv_.geometry, x, space);
+  x = pad_head(head_dim, x, space);
   float scale = 0.0f;
   switch (kv_.geometry.dtype) {
     case DType::kF32: std::memcpy(to, x, static_cast<std::size_t>(n) * sizeof(float)); break;
@@ -22,9 +22,9 @@ void KvWriter::write(const SequenceRows& sequence, std::int64_t position, std::i
                      const float* value) const noexcept {
   const KvGeometry& geometry = kv_.geometry;
   alignas(64) std::byte k[kMaxHeadDim * sizeof(float)], v[kMaxHeadDim * sizeof(float)];
-  KvToken token{k, v, convert(key, k), convert(value, v)};
+  KvToken token{k, v, convert(geometry.key_dim, key, k), convert(geometry.value_dim, value, v)};
   if (geometry.dtype == DType::kI8) {
-    for (std::int64_t d = 0; d < geometry.padded_dim(); ++d) k[d] ^= std::byte{0x80};
+    for (std::int64_t d = 0; d < geometry.padded_key_dim(); ++d) k[d] ^= std::byte{0x80};
   }
   const std::int64_t slot = position % geometry.block_tokens;
   const std::int32_t page = sequence.pages[static_cast<std::size_t>(position / geometry.block_tokens)];

@@ -13,12 +13,14 @@ class KvWriter {
   KvWriter(const KernelSet& kernels, const HostKvPages& kv) noexcept
       : kernels_(kernels), kv_(kv), layout_(layout_of(kv.geometry)) {}
 
-  // Key and value [D] of one head at a position of a sequence. Different heads and positions from different threads.
+  // Key [Dk] and value [Dv] of one head at a position of a sequence. Different heads and positions from different
+  // threads.
   void write(const SequenceRows& sequence, std::int64_t position, std::int64_t head, const float* key,
              const float* value) const noexcept;
 
  private:
-  float convert(const float* x, std::byte* to) const noexcept;  // [D] to [P] elements; returns the scale of i8
+  // [head_dim] to as many elements with their padding; returns the scale of i8.
+  float convert(std::int64_t head_dim, const float* x, std::byte* to) const noexcept;
 
   const KernelSet& kernels_;
   HostKvPages kv_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 
 #include "draft/speculators/testing/speculators_fixture.h"
 
@@ -73,8 +74,12 @@ class Layer {
     for (std::int64_t h = 0; h < kKvHeads; ++h) rotate(k.data() + h * kHeadDim, position);
     keys_.push_back(k);
     values_.push_back(projected("self_attn.v_proj", seen));
-    Vector attended(kHeads * kHeadDim);
-    for (std::int64_t h = 0; h < kHeads; ++h) attend(q.data() + h * kHeadDim, h / 2, attended.data() + h * kHeadDim);
+    const std::int64_t value_dim = std::ssize(values_.back()) / kKvHeads;
+    Vector attended(static_cast<std::size_t>(kHeads * value_dim));
+    for (std::int64_t h = 0; h < kHeads; ++h) {
+      attend(q.data() + h * kHeadDim, h / 2,
+             std::span(attended).subspan(static_cast<std::size_t>(h * value_dim), static_cast<std::size_t>(value_dim)));
+    }
     x = plus(x, times(weight("self_attn.o_proj"), attended));
     const Vector n = rms_norm(weight("post_attention_layernorm"), x);
     Vector gate = times(weight("mlp.gate_proj"), n);
@@ -91,7 +96,7 @@ class Layer {
     for (std::size_t i = 0; files_.has(bias) && i < y.size(); ++i) y[i] += static_cast<double>(files_.values(bias)[i]);
     return y;
   }
-  void attend(const double* q, std::int64_t kv_head, double* out) const {
+  void attend(const double* q, std::int64_t kv_head, std::span<double> out) const {
     Vector weights;
     for (const Vector& key : keys_) {
       double dot = 0.0;
@@ -100,9 +105,8 @@ class Layer {
     }
     weights = softmax(weights, 4.0);
     for (std::size_t t = 0; t < weights.size(); ++t) {
-      for (std::int64_t i = 0; i < kHeadDim; ++i) {
-        out[i] += weights[t] * values_[t][static_cast<std::size_t>(kv_head * kHeadDim + i)];
-      }
+      const double* value = values_[t].data() + kv_head * std::ssize(out);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] += weights[t] * value[i];
     }
   }
 
@@ -119,6 +123,8 @@ using Head = std::function<Said(const Vector& token, const Vector& state)>;
 
 class SpeculatorsTest : public MadeHeadsTest {
  protected:
+  using MadeHeadsTest::MadeHeadsTest;
+
   static constexpr double kTemperature = 0.3;
 
   Vector stream(std::size_t layer, std::int64_t position) const {
@@ -158,6 +164,7 @@ class SpeculatorsTest : public MadeHeadsTest {
     }
     EXPECT_GE(most, 3u);
   }
+  void expect_mtp();
   static void expect_drawn_from(const std::vector<decode::TokenProbability>& found, const Vector& expected) {
     Vector all(expected.size());
     for (const auto& one : found) all[static_cast<std::size_t>(one.token)] = one.probability;
@@ -203,7 +210,7 @@ TEST_F(SpeculatorsTest, OfEagle3SeeThreeStreamsAndKnowPartOfTheVocabulary) {
          [&](std::int32_t token) { return embedded(files_, "model.embed_tokens.weight", token); });
 }
 
-TEST_F(SpeculatorsTest, ForMultiTokenPredictionAreNormedOnBothSides) {
+void SpeculatorsTest::expect_mtp() {
   const auto drafter = make_drafter("mtp", options("")).or_throw();
   const std::string prefix = "model.mtp_layers.0.";
   const auto begin = [&]() -> Head {
@@ -219,6 +226,16 @@ TEST_F(SpeculatorsTest, ForMultiTokenPredictionAreNormedOnBothSides) {
       *drafter, begin, [&](std::int64_t position) { return normed(position); },
       [&](std::int32_t token) { return embedded(files_, "model.embed_tokens.weight", token); });
 }
+
+TEST_F(SpeculatorsTest, ForMultiTokenPredictionAreNormedOnBothSides) { expect_mtp(); }
+
+// The layer for multi-token prediction has the sizes of the model, a head of EAGLE its own.
+class HeadsOnOtherValues : public SpeculatorsTest {
+ protected:
+  HeadsOnOtherValues() : SpeculatorsTest(24) {}
+};
+
+TEST_F(HeadsOnOtherValues, ForMultiTokenPredictionHaveValuesOfThatSize) { expect_mtp(); }
 
 TEST_F(SpeculatorsTest, OfMedusaEachGuessATokenOfTheSameState) {
   const MadeFiles files = heads_.medusa();

@@ -36,17 +36,18 @@ std::int64_t input_width(const AttentionParams& a, const ModelSpec& spec) {
 }
 
 std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& spec, const HasTensor& has) {
-  const std::int64_t inputs = input_width(a, spec), q = a.q_size(), kv = a.kv_size();
+  const std::int64_t inputs = input_width(a, spec);
   if (!a.names.qkv.empty() && has(a.names.qkv)) {
-    return {{.role = "attn_qkv", .name = a.names.qkv, .rows = q + 2 * kv, .cols = inputs}};
+    return {{.role = "attn_qkv", .name = a.names.qkv, .rows = a.qkv_size(), .cols = inputs}};
   }
-  return {{.role = "attn_q", .name = a.names.q, .rows = q, .cols = inputs, .rotated_head = a.head_dim},
-          {.role = "attn_k", .name = a.names.k, .rows = kv, .cols = inputs, .rotated_head = a.head_dim},
-          {.role = "attn_v", .name = a.names.v, .rows = kv, .cols = inputs}};
+  return {{.role = "attn_q", .name = a.names.q, .rows = a.q_size(), .cols = inputs, .rotated_head = a.head_dim},
+          {.role = "attn_k", .name = a.names.k, .rows = a.k_size(), .cols = inputs, .rotated_head = a.head_dim},
+          {.role = "attn_v", .name = a.names.v, .rows = a.v_size(), .cols = inputs}};
 }
 
 BlockWeight o_weight(const AttentionParams& a, const ModelSpec& spec) {
-  return {.role = "attn_output", .name = a.names.o, .rows = spec.hidden_size, .cols = a.q_size(), .to_residual = true};
+  return {
+      .role = "attn_output", .name = a.names.o, .rows = spec.hidden_size, .cols = a.output_size(), .to_residual = true};
 }
 
 class Attention final : public Block {
@@ -67,7 +68,7 @@ class Attention final : public Block {
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages) const override {
     const AttentionParams& a = params_;
     RowSpace space = rows.space;
-    const backend::DeviceView qkv = space.take(a.q_size() + 2 * a.kv_size()), attended = space.take(a.q_size());
+    const backend::DeviceView qkv = space.take(a.qkv_size()), attended = space.take(a.output_size());
     backend::AttentionInputs inputs;
     inputs.norm = norm_.view(kind_, eps_);
     inputs.qkv = qkv_.weight.get();
@@ -98,13 +99,19 @@ class Attention final : public Block {
 Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend::Limits& limits) {
   const AttentionParams& a = params_of(block);
   const bool rotated = spec.positions == PositionKind::kRope;
-  const bool too_wide = limits.max_head_dim > 0 && a.head_dim > limits.max_head_dim;
-  if (a.head_dim < 1 || too_wide || (rotated && a.head_dim % 2 != 0)) {
+  const auto fails = [](std::int64_t dim, std::int64_t most) { return dim < 1 || (most > 0 && dim > most); };
+  const auto to = [](std::int64_t most) { return most > 0 ? fmt::format(" to {}", most) : std::string(); };
+  if (fails(a.head_dim, limits.max_key_dim) || (rotated && a.head_dim % 2 != 0)) {
     const std::string_view from = rotated ? "an even number, as positions are rotary, from 2" : "from 1";
-    const std::string to = limits.max_head_dim > 0 ? fmt::format(" to {}", limits.max_head_dim) : "";
-    return unsupported_dimension("head_dim", a.head_dim, fmt::format("{}{}", from, to));
+    return unsupported_dimension("head_dim", a.head_dim, fmt::format("{}{}", from, to(limits.max_key_dim)));
   }
-  if (a.q_size() % 2 != 0) return unsupported_dimension("n_heads * head_dim", a.q_size(), "even");
+  if (fails(a.value_head_dim(), limits.max_value_dim)) {
+    return unsupported_dimension("value_dim", a.value_head_dim(), "from 1" + to(limits.max_value_dim));
+  }
+  if (a.output_size() % 2 != 0) {  // what the output product takes
+    const std::string_view dim = a.value_head_dim() == a.head_dim ? "head_dim" : "value_dim";
+    return unsupported_dimension(fmt::format("n_heads * {}", dim), a.output_size(), "even");
+  }
   if (rotated && (spec.rope_dim % 2 != 0 || spec.rope_dim > a.head_dim)) {
     return unsupported_dimension("rope_dim", spec.rope_dim, fmt::format("even and at most head_dim, {}", a.head_dim));
   }
@@ -119,24 +126,27 @@ std::string key(const BlockSpec& block) {
   const AttentionParams& a = params_of(block);
   std::string text = fmt::format("{} {} {} {} {} {}", a.heads, a.kv_heads, a.head_dim, a.q_k_norm, a.scale, a.window);
   if (a.input_width > 0) text += fmt::format(" input {}", a.input_width);
+  if (a.value_head_dim() != a.head_dim) text += fmt::format(" values {}", a.value_head_dim());
   return text;
 }
 
 std::optional<kv::KvNeed> kv(const BlockSpec& block) {
   const AttentionParams& a = params_of(block);
-  return kv::KvNeed{.kv_heads = a.kv_heads, .key_dim = a.head_dim, .value_dim = a.head_dim, .window = a.window};
+  return kv::KvNeed{.kv_heads = a.kv_heads, .key_dim = a.head_dim, .value_dim = a.value_head_dim(), .window = a.window};
 }
 
 BlockWorkspace workspace(const BlockSpec& block) {
   const AttentionParams& a = params_of(block);
-  return {.columns = {a.q_size() + 2 * a.kv_size(), a.q_size()}};
+  return {.columns = {a.qkv_size(), a.output_size()}};
 }
 
 BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
   const AttentionParams& a = params_of(block);
-  const auto q = static_cast<double>(a.q_size()), kv = static_cast<double>(a.kv_size());
+  const auto qkv = static_cast<double>(a.qkv_size()), attended = static_cast<double>(a.output_size());
   const auto inputs = static_cast<double>(input_width(a, spec)), outputs = static_cast<double>(spec.hidden_size);
-  return {.operations = 2.0 * (inputs * (q + 2.0 * kv) + q * outputs), .operations_per_key = 4.0 * q};
+  // A key takes a product with the query, and one of its weight with the value.
+  return {.operations = 2.0 * (inputs * qkv + attended * outputs),
+          .operations_per_key = 2.0 * (static_cast<double>(a.q_size()) + attended)};
 }
 
 std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {

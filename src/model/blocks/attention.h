@@ -19,16 +19,23 @@ AttentionNames llama_attention_names(const std::string& layer);
 struct AttentionParams {
   static constexpr std::string_view kKind = "attention";
 
-  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
-  bool q_k_norm = false;    // RMSNorm on each query and key head before the rotation (Qwen3)
-  float scale = 0.0f;       // of q k^T
-  std::int64_t window = 0;  // a token sees itself and the window - 1 tokens before it; 0 = all
+  std::int64_t heads = 0, kv_heads = 0;
+  std::int64_t head_dim = 0;   // of a query and a key
+  std::int64_t value_dim = 0;  // of a value, and so of a head's output; 0 = head_dim
+  bool q_k_norm = false;       // RMSNorm on each query and key head before the rotation (Qwen3)
+  float scale = 0.0f;          // of q k^T
+  std::int64_t window = 0;     // a token sees itself and the window - 1 tokens before it; 0 = all
   // Columns of BlockRows::input, which it looks at, without a norm, instead of the residual; 0 = the residual.
   std::int64_t input_width = 0;
   AttentionNames names = {};
 
+  std::int64_t value_head_dim() const noexcept { return value_dim != 0 ? value_dim : head_dim; }
+  // Of all heads together.
   std::int64_t q_size() const noexcept { return heads * head_dim; }
-  std::int64_t kv_size() const noexcept { return kv_heads * head_dim; }
+  std::int64_t k_size() const noexcept { return kv_heads * head_dim; }
+  std::int64_t v_size() const noexcept { return kv_heads * value_head_dim(); }
+  std::int64_t qkv_size() const noexcept { return q_size() + k_size() + v_size(); }
+  std::int64_t output_size() const noexcept { return heads * value_head_dim(); }
 };
 
 }  // namespace millrace::model

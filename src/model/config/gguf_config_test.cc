@@ -78,6 +78,25 @@ TEST(GgufConfig, TakesPerLayerCountsOnlyWhenEqual) {
   EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.head_count_kv': layers that differ in it are not supported");
 }
 
+// Each is a share of the hidden size, 64 / 4, where the file does not say it, whatever it says of the other.
+TEST(GgufConfig, ReadsTheSizesOfKeysAndValuesEachByItself) {
+  const auto sizes = [](const TinyGguf& tiny) {
+    const ModelConfig config = gguf_config(metadata_of(tiny));
+    return std::pair(config.head_dim, config.value_dim);
+  };
+  TinyGguf tiny;
+  const std::int64_t share = 16;
+  EXPECT_EQ(sizes(tiny), std::pair(share, share));
+  tiny.set("llama.attention.value_length", std::uint32_t{6});
+  EXPECT_EQ(sizes(tiny), std::pair(share, std::int64_t{6}));
+  tiny.set("llama.attention.key_length", std::uint32_t{10});
+  EXPECT_EQ(sizes(tiny), std::pair(std::int64_t{10}, std::int64_t{6}));
+  tiny.remove("llama.attention.value_length");
+  EXPECT_EQ(sizes(tiny), std::pair(std::int64_t{10}, share));
+  tiny.set("llama.attention.value_length", std::uint32_t{0});
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.value_length': expected 1 to 2147483647, found 0");
+}
+
 TEST(GgufConfig, ReadsYarnScaling) {
   TinyGguf tiny;
   tiny.set("llama.rope.scaling.type", std::string("yarn"));

@@ -30,6 +30,7 @@ TEST(HfConfig, ReadsLlama) {
   const ModelConfig config = parse(llama());
   EXPECT_EQ(config.architecture, "LlamaForCausalLM");
   EXPECT_EQ(config.head_dim, 4);
+  EXPECT_EQ(config.value_dim, 4);
   EXPECT_EQ(config.n_kv_heads, 2);
   EXPECT_EQ(config.norm_eps, 1e-6);
   EXPECT_EQ(config.rope_theta, 10000.0);

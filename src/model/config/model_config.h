@@ -32,7 +32,8 @@ struct ModelConfig {
   std::int64_t n_layers = 0;
   std::int64_t n_heads = 0;
   std::int64_t n_kv_heads = 0;
-  std::int64_t head_dim = 0;
+  std::int64_t head_dim = 0;        // of a query and a key
+  std::int64_t value_dim = 0;       // of a value; = head_dim unless the file says otherwise
   std::int64_t context_length = 0;  // tokens the model was made for
   double norm_eps = 1e-5;
   double rope_theta = 10000.0;

@@ -21,6 +21,7 @@ constexpr ConfigField kLayers{.json = {"num_hidden_layers", "n_layer"}, .gguf = 
 constexpr ConfigField kHeads{.json = {"num_attention_heads", "n_head"}, .gguf = {"attention.head_count"}};
 constexpr ConfigField kKvHeads{.json = {"num_key_value_heads"}, .gguf = {"attention.head_count_kv"}};
 constexpr ConfigField kHeadDim{.json = {"head_dim"}, .gguf = {"attention.key_length"}};
+// Not `v_head_dim` of config.json: what it means differs from family to family, so that theirs is theirs to read.
 constexpr ConfigField kValueDim{.gguf = {"attention.value_length"}};
 constexpr ConfigField kContext{.json = {"max_position_embeddings", "n_positions", "n_ctx"}, .gguf = {"context_length"}};
 constexpr ConfigField kFfn{.json = {"intermediate_size", "n_inner"}, .gguf = {"feed_forward_length"}};
@@ -56,16 +57,16 @@ std::int64_t read_vocabulary_size(ConfigView& view) {
 void read_heads(ConfigView& view, ModelConfig& config) {
   config.n_heads = view.required_integer(kHeads, kCounts);
   config.n_kv_heads = view.integer(kKvHeads, {1, config.n_heads}).value_or(config.n_heads);
-  const auto head_dim = view.integer(kHeadDim, kCounts);
-  if (!head_dim && config.hidden_size % config.n_heads != 0) {
+  const auto head_dim = view.integer(kHeadDim, kCounts), value_dim = view.integer(kValueDim, kCounts);
+  const bool says_both = head_dim && (value_dim || !view.gguf());
+  if (!says_both && config.hidden_size % config.n_heads != 0) {
     view.bad_value(kHeads,
                    fmt::format("hidden size {} is not a multiple of {} heads", config.hidden_size, config.n_heads));
   }
-  config.head_dim = head_dim.value_or(config.hidden_size / config.n_heads);
-  const auto value_dim = view.integer(kValueDim);
-  if (value_dim && *value_dim != config.head_dim) {
-    view.unsupported(kValueDim, fmt::format("{}, but keys have {}: not supported", *value_dim, config.head_dim));
-  }
+  const std::int64_t share = config.hidden_size / config.n_heads;
+  config.head_dim = head_dim.value_or(share);
+  config.value_dim =
+      value_dim.value_or(view.gguf() ? share : config.head_dim);  // each by itself, as GGUF's manual says
 }
 
 void read_sizes(ConfigView& view, const ConfigDefaults& defaults, ModelConfig& config) {

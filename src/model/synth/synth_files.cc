@@ -48,7 +48,7 @@ std::vector<GgufEntry> gguf_entries(const SynthModel& model) {
   count("attention.head_count", config.n_heads);
   count("attention.head_count_kv", config.n_kv_heads);
   count("attention.key_length", config.head_dim);
-  count("attention.value_length", config.head_dim);
+  count("attention.value_length", config.value_dim);
   count("rope.dimension_count", config.rope_dim);
   count("vocab_size", config.vocab_size);
   number("rope.freq_base", config.rope_theta);

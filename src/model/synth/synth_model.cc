@@ -35,6 +35,7 @@ ModelConfig make_config(const SynthShape& shape, const ModelFamily& family, Chec
   config.n_heads = shape.heads;
   config.n_kv_heads = shape.kv_heads;
   config.head_dim = config.rope_dim = shape.head_dim;
+  config.value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
   config.context_length = shape.context;
   config.norm_eps = shape.norm_eps;
   config.rope_theta = shape.rope_theta;
@@ -133,6 +134,12 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
   if (format.pack == nullptr || (gguf ? format.gguf_type < 0 : format.safetensors_dtype.empty())) {
     return make_error(ErrorCode::kInvalidArgument, "format", "format {} cannot be written to {}", format.name,
                       gguf ? "GGUF" : "safetensors (f32, f16 and bf16 can)");
+  }
+  if (!gguf && shape.value_dim > 0 && shape.value_dim != shape.head_dim) {
+    return make_error(ErrorCode::kInvalidArgument, "shape",
+                      "shape {} has values of {} dimensions and keys of {}: GGUF can say so, config.json of a {} model "
+                      "cannot",
+                      shape.name, shape.value_dim, shape.head_dim, shape.family);
   }
   const ModelFamily& family = family_of(shape);
   const std::int64_t vocab_size = options.tokenizer.tokens > 0 ? options.tokenizer.tokens : shape.vocab;

@@ -82,6 +82,21 @@ TEST_F(Synth, KeepsRowsThatAreNoWholeBlocksInAFormatThatFits) {
   EXPECT_EQ(format_for(36), "f16");
 }
 
+TEST_F(Synth, HasValuesOfAnotherSizeThanKeysWhereTheFileCanSaySo) {
+  const std::string path = write("values.gguf", "tiny-values", "q8_0");
+  TestRunner runner(path, {.kv = DType::kBF16, .max_length = 64});
+  const MemoryPlan plan = plan_memory(runner.checkpoint(), runner.transformer().spec(), runner.backend(),
+                                      {.kv = {.dtype = DType::kBF16}, .length = 33});
+  EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
+  EXPECT_EQ(plan.kv, 64u * 2 * 2 * (96 + 64) * 2);  // two pages; layers, heads, K and V, bytes
+  const auto refused = plan_synth(*find_synth_shape("tiny-values"), Checkpoint::Container::kSafetensors,
+                                  {.format = quant::find_format("f32"), .tokenizer = {}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "shape tiny-values has values of 64 dimensions and keys of 96: GGUF can say so, config.json of a llama "
+            "model cannot");
+}
+
 TEST_F(Synth, RefusesBlockFormatsInSafetensors) {
   const auto plan = plan_synth(*find_synth_shape("tiny"), Checkpoint::Container::kSafetensors,
                                {.format = quant::find_format("q4_0"), .tokenizer = {}});

@@ -40,6 +40,7 @@ class SpeculatorLayout {
   }
 
  private:
+  // Values are of the size of keys whatever the model's are: config.json of a head has no field for them.
   void layer(const std::string& prefix, std::int64_t inputs) {
     const std::int64_t q_size = shape_.heads * shape_.head_dim, kv_size = shape_.kv_heads * shape_.head_dim;
     matrix(prefix + "self_attn.q_proj.weight", q_size, inputs);

@@ -32,6 +32,30 @@ struct ChangedWeights {
     tensor.values.resize(static_cast<std::size_t>(rows * tensor.shape[1]));
     tensor.shape = {rows, tensor.shape[1]};
   }
+  // Of a matrix that is a part of `from` rows for each head: parts of `to`, what is new from `made`.
+  void widen_rows(const std::string& name, std::int64_t from, std::int64_t to, const std::function<float()>& made) {
+    Tensor& tensor = at(name);
+    const std::int64_t rows = tensor.shape[0], cols = tensor.shape[1];
+    std::vector<float> wide;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const auto begin = tensor.values.begin() + r * cols;
+      wide.insert(wide.end(), begin, begin + cols);
+      for (std::int64_t i = 0; r % from == from - 1 && i < (to - from) * cols; ++i) wide.push_back(made());
+    }
+    tensor = {{rows / from * to, cols}, std::move(wide)};
+  }
+  // The same of columns.
+  void widen_columns(const std::string& name, std::int64_t from, std::int64_t to, const std::function<float()>& made) {
+    Tensor& tensor = at(name);
+    const std::int64_t cols = tensor.shape[1];
+    std::vector<float> wide;
+    for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+      wide.push_back(tensor.values[i]);
+      if (static_cast<std::int64_t>(i) % from != from - 1) continue;  // heads fill the rows
+      for (std::int64_t n = from; n < to; ++n) wide.push_back(made());
+    }
+    tensor = {{tensor.shape[0], cols / from * to}, std::move(wide)};
+  }
   void erase(const std::string& prefix) {
     std::erase_if(tensors, [&](const auto& entry) { return entry.first.starts_with(prefix); });
   }

@@ -112,6 +112,18 @@ std::vector<KernelSizes::Cache> caches_of(const KernelsFlags& flags) {
   return caches;
 }
 
+// "32:8:64", or "32:8:192:128" where values are not of the size of keys.
+void read_heads(const std::string& text, const backend::Limits& limits, KernelSizes& sizes) {
+  const auto heads = parse_tuple("heads", text, ':', std::ranges::count(text, ':') == 3 ? 4 : 3);
+  sizes.heads = heads[0], sizes.kv_heads = heads[1], sizes.head_dim = heads[2], sizes.value_dim = heads.back();
+  const std::int64_t most = std::min(limits.max_key_dim, limits.max_value_dim);
+  if (heads[0] % heads[1] == 0 && heads[0] <= 64 && std::max(sizes.head_dim, sizes.value_dim) <= most) return;
+  throw_load_error(ErrorCode::kInvalidArgument, "heads",
+                   "heads is '{}': expected QUERY:KEY:DIM or QUERY:KEY:DIM:VALUE_DIM with at most 64 query heads, a "
+                   "multiple of the key heads, of 1 to {} dimensions",
+                   text, most);
+}
+
 KernelSizes sizes_of(const KernelsFlags& flags, const backend::Limits& limits) {
   KernelSizes sizes;
   sizes.formats = find_formats(flags.formats);
@@ -122,14 +134,7 @@ KernelSizes sizes_of(const KernelsFlags& flags, const backend::Limits& limits) {
   }
   sizes.contexts = parse_numbers("context", flags.contexts, 1, kMaxContext);
   sizes.caches = caches_of(flags);
-  const auto heads = parse_tuple("heads", flags.heads, ':', 3);
-  sizes.heads = heads[0], sizes.kv_heads = heads[1], sizes.head_dim = heads[2];
-  if (heads[0] % heads[1] != 0 || heads[0] > 64 || heads[2] > limits.max_head_dim) {
-    throw_load_error(ErrorCode::kInvalidArgument, "heads",
-                     "heads is '{}': expected QUERY:KEY:DIM with at most 64 query heads, a multiple of the key heads, "
-                     "of 1 to {} dimensions",
-                     flags.heads, limits.max_head_dim);
-  }
+  read_heads(flags.heads, limits, sizes);
   sizes.precision = flags.machine.precision();
   return sizes;
 }
@@ -222,7 +227,8 @@ app::Command kernels() {
                            "Weight matrix shapes to measure as OUTPUTSxINPUTS, comma-separated");
             app.add_option("--context", flags->contexts, "Context lengths in tokens for attention, comma-separated");
             app.add_option("--heads", flags->heads,
-                           "Attention heads as QUERY:KEY:DIM, e.g. 32:8:64 (query heads, KV heads, head size)");
+                           "Attention heads as QUERY:KEY:DIM, e.g. 32:8:64 (query heads, KV heads, head size), or "
+                           "QUERY:KEY:DIM:VALUE_DIM, e.g. 32:8:192:128, where values have another size than keys");
             app.add_option("--kv-cache-dtype", flags->kv_dtypes,
                            "KV cache data types to measure, comma-separated: bf16, f16, f32, int8");
             app.add_option("--kv-layout", flags->kv_layouts,

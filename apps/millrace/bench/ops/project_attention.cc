@@ -9,7 +9,7 @@ namespace {
 void project_attention_cases_of_weight(const KernelSizes& sizes, const KernelContext& context,
                                        const quant::QuantFormat& format, std::int64_t hidden,
                                        const KernelSizes::Cache& cache, const std::function<void(KernelCase)>& visit) {
-  const std::int64_t width = (sizes.heads + 2 * sizes.kv_heads) * sizes.head_dim;
+  const std::int64_t width = (sizes.heads + sizes.kv_heads) * sizes.head_dim + sizes.kv_heads * sizes.value_dim;
   std::vector<std::unique_ptr<backend::Linear>> weights;
   weights.push_back(made_weight(context, format, {.n = width, .k = hidden}, sizes.precision));
   const auto bytes = static_cast<double>(weights.front()->packed_bytes());
@@ -33,6 +33,7 @@ void project_attention_cases_of_weight(const KernelSizes& sizes, const KernelCon
                 {"heads", sizes.heads},
                 {"kv_heads", sizes.kv_heads},
                 {"head_dim", sizes.head_dim},
+                {"value_dim", sizes.value_dim},
                 {"kernel", weights.front()->description()},
                 {"weight_bytes", weights.front()->packed_bytes()}};
     c.labels.update(keys.labels());

@@ -5,9 +5,8 @@ namespace millrace::backend::cpu::kv_layouts {
 namespace {
 
 void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const KvToken& token) {
-  const std::size_t tile_bytes = 2 * tile_part_bytes(geometry.dtype, geometry.padded_dim());
-  write_to_tile(geometry.dtype, geometry.padded_dim(), slot % kTileTokens, token,
-                head + static_cast<std::size_t>(slot / kTileTokens) * tile_bytes);
+  const TileForm form = tile_form(geometry);
+  write_to_tile(form, slot % kTileTokens, token, head + static_cast<std::size_t>(slot / kTileTokens) * form.bytes());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Keys as vectors of 16 bytes, values by dimension, pages of 16 tokens: the layout of vLLM's first paged attention. Per
-// head with x = 16 bytes of elements: keys [P/x][B][x], values [P][B], i8: key scales [B], value scales [B].
+// head with x = 16 bytes of elements: keys [Pk/x][B][x], values [Pv][B], i8: key scales [B], value scales [B].
 #include <cstring>
 
 #include "backend/cpu/kv_layout.h"
@@ -9,21 +9,22 @@ namespace {
 
 // Of a head, in bytes.
 struct Parts {
-  std::int64_t element, row, values, scales;  // of one token; where the values and the scales begin
+  std::int64_t element, key, value, values, scales;  // of one token; where the values and the scales begin
   explicit Parts(const KvGeometry& g) noexcept
       : element(static_cast<std::int64_t>(size_of(g.dtype))),
-        row(g.padded_dim() * element),
-        values(g.block_tokens * row),
-        scales(2 * values) {}
+        key(g.padded_key_dim() * element),
+        value(g.padded_value_dim() * element),
+        values(g.block_tokens * key),
+        scales(values + g.block_tokens * value) {}
 };
 
 void write(const KvGeometry& geometry, std::byte* head, std::int64_t slot, const KvToken& token) {
   const Parts parts(geometry);
-  for (std::int64_t at = 0; at < parts.row; at += kPiece) {
+  for (std::int64_t at = 0; at < parts.key; at += kPiece) {
     std::memcpy(head + at * geometry.block_tokens + slot * kPiece, token.key + at, kPiece);
   }
   std::byte* value = head + parts.values + slot * parts.element;
-  for (std::int64_t at = 0; at < parts.row; at += parts.element) {
+  for (std::int64_t at = 0; at < parts.value; at += parts.element) {
     std::memcpy(value + at * geometry.block_tokens, token.value + at, static_cast<std::size_t>(parts.element));
   }
   write_scales(geometry, head, parts.scales, slot, token);
@@ -39,26 +40,28 @@ bool are_neighbours(const KvSlot* tokens, std::int64_t count) noexcept {
 
 void gather(const KvGeometry& geometry, const KvSlot* tokens, std::byte* tile) {
   const Parts parts(geometry);
+  const TileForm form = tile_form(geometry);
   const std::int64_t together = kPiece / parts.element, stride = geometry.block_tokens * parts.element;
   const std::byte* keys[kTileTokens];
   for (std::int64_t t = 0; t < kTileTokens; ++t) keys[t] = tokens[t].head + tokens[t].slot * kPiece;
-  gather_keys(geometry.dtype, geometry.padded_dim(), keys, kPiece * geometry.block_tokens, tile);
+  gather_keys(form.type, form.key_dim, keys, kPiece * geometry.block_tokens, tile);
+  std::byte* to = tile + form.values_at();
   for (std::int64_t t = 0; t < kTileTokens; t += together) {
     const std::byte* values = tokens[t].head + parts.values + tokens[t].slot * parts.element;
     if (are_neighbours(tokens + t, together)) {
-      gather_value_columns(geometry.dtype, geometry.padded_dim(), values, stride, t, tile);
+      gather_value_columns(form.type, form.value_dim, values, stride, t, to);
       continue;
     }
     // Pages of fewer tokens than a piece has: dimension by dimension, side by side after all.
     alignas(kPiece) std::byte columns[kMaxHeadDim * kPiece];
     for (std::int64_t i = 0; i < together; ++i) {
       const std::byte* value = tokens[t + i].head + parts.values + tokens[t + i].slot * parts.element;
-      for (std::int64_t d = 0; d < geometry.padded_dim(); ++d) {
+      for (std::int64_t d = 0; d < form.value_dim; ++d) {
         std::memcpy(columns + d * kPiece + i * parts.element, value + d * stride,
                     static_cast<std::size_t>(parts.element));
       }
     }
-    gather_value_columns(geometry.dtype, geometry.padded_dim(), columns, kPiece, t, tile);
+    gather_value_columns(form.type, form.value_dim, columns, kPiece, t, to);
   }
   gather_scales(geometry, tokens, parts.scales, tile);
 }

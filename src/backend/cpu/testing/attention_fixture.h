@@ -19,40 +19,48 @@ namespace millrace::backend::cpu {
 struct Shape {
   std::int64_t head_dim, group, length, n_rows = 1, window = 0;
   std::int64_t kv_heads = 2;
+  std::int64_t value_dim = 0;  // 0 = head_dim
+
+  std::int64_t value_head_dim() const { return value_dim > 0 ? value_dim : head_dim; }
 };
 
 inline std::string describe(const Shape& s) {
-  return fmt::format("head_dim {} group {} length {} rows {} window {}", s.head_dim, s.group, s.length, s.n_rows,
-                     s.window);
+  return fmt::format("head_dim {} value_dim {} group {} length {} rows {} window {}", s.head_dim, s.value_head_dim(),
+                     s.group, s.length, s.n_rows, s.window);
 }
 
 inline float scale_of(const Shape& s) { return 1.0f / std::sqrt(static_cast<float>(s.head_dim)); }
 
-// What one sequence holds: keys and values [length][K][D], queries of the last n_rows tokens [n_rows][H][D].
+// What one sequence holds: keys [length][K][Dk], values [length][K][Dv], queries of the last n_rows tokens
+// [n_rows][H][Dk].
 struct Content {
   Shape shape;
   std::vector<float> keys, values, q;
 
   explicit Content(const Shape& s, unsigned seed = 1) : shape(s) {
-    const auto size = static_cast<std::size_t>(s.length * s.kv_heads * s.head_dim);
-    keys = normal_values(size, seed);
-    values = normal_values(size, seed + 100);
+    const auto heads = static_cast<std::size_t>(s.length * s.kv_heads);
+    keys = normal_values(heads * static_cast<std::size_t>(s.head_dim), seed);
+    values = normal_values(heads * static_cast<std::size_t>(s.value_head_dim()), seed + 100);
     q = normal_values(static_cast<std::size_t>(s.n_rows * s.kv_heads * s.group * s.head_dim), seed + 200);
   }
   // The same numbers in larger heads, zeros behind them.
-  Content with_head_dim(std::int64_t head_dim) const {
+  Content with_sizes(std::int64_t head_dim, std::int64_t value_dim) const {
     Content out = *this;
-    out.shape.head_dim = head_dim;
-    for (std::vector<float>* of : {&out.keys, &out.values, &out.q}) {
-      std::vector<float> heads;
-      for (auto head = of->begin(); head != of->end(); head += shape.head_dim) {
-        heads.insert(heads.end(), head, head + shape.head_dim);
-        heads.resize(heads.size() + static_cast<std::size_t>(head_dim - shape.head_dim), 0.0f);
-      }
-      *of = heads;
-    }
+    out.shape.head_dim = head_dim, out.shape.value_dim = value_dim;
+    out.keys = with_zeros(keys, shape.head_dim, head_dim);
+    out.q = with_zeros(q, shape.head_dim, head_dim);
+    out.values = with_zeros(values, shape.value_head_dim(), value_dim);
     return out;
   }
+  static std::vector<float> with_zeros(const std::vector<float>& x, std::int64_t dim, std::int64_t larger) {
+    std::vector<float> heads;
+    for (auto head = x.begin(); head != x.end(); head += dim) {
+      heads.insert(heads.end(), head, head + dim);
+      heads.resize(heads.size() + static_cast<std::size_t>(larger - dim), 0.0f);
+    }
+    return heads;
+  }
+  std::int64_t heads() const { return shape.kv_heads * shape.group; }
   std::int64_t first_position() const { return shape.length - shape.n_rows; }
   std::int64_t first_seen(std::int64_t position) const {
     return shape.window > 0 ? std::max<std::int64_t>(0, position - shape.window + 1) : 0;
@@ -84,16 +92,16 @@ struct Reference {
 };
 inline Reference reference(DType type, Content c) {
   const Shape& s = c.shape;
-  const std::int64_t dim = s.head_dim, heads = s.kv_heads * s.group;
+  const std::int64_t dim = s.head_dim, value_dim = s.value_head_dim(), heads = c.heads();
   for (std::int64_t i = 0; i < s.length * s.kv_heads; ++i) {
     round_token(type, c.keys.data() + i * dim, dim);
-    round_token(type, c.values.data() + i * dim, dim);
+    round_token(type, c.values.data() + i * value_dim, value_dim);
   }
   Reference result;
   for (std::int64_t r = 0; r < s.n_rows; ++r) {
     const std::int64_t last = c.first_position() + r;
     for (std::int64_t h = 0; h < heads; ++h) {
-      std::vector<double> weights, row(static_cast<std::size_t>(dim), 0.0), sizes(row);
+      std::vector<double> weights, row(static_cast<std::size_t>(value_dim), 0.0), sizes(row);
       for (std::int64_t t = c.first_seen(last); t <= last; ++t) {
         const float* key = c.keys.data() + (t * s.kv_heads + h / s.group) * dim;
         double dot = 0.0;
@@ -108,8 +116,8 @@ inline Reference reference(DType type, Content c) {
       for (double& w : weights) sum += w = std::exp2(w - largest);
       for (std::int64_t t = c.first_seen(last); t <= last; ++t) {
         const double w = weights[static_cast<std::size_t>(t - c.first_seen(last))] / sum;
-        const float* value = c.values.data() + (t * s.kv_heads + h / s.group) * dim;
-        for (std::int64_t d = 0; d < dim; ++d) {
+        const float* value = c.values.data() + (t * s.kv_heads + h / s.group) * value_dim;
+        for (std::int64_t d = 0; d < value_dim; ++d) {
           row[static_cast<std::size_t>(d)] += w * static_cast<double>(value[d]);
           sizes[static_cast<std::size_t>(d)] += w * std::fabs(static_cast<double>(value[d]));
         }
@@ -136,7 +144,8 @@ class Store {
     const Shape& shape = contents.front()->shape;
     geometry_ = {.dtype = setup.type,
                  .kv_heads = shape.kv_heads,
-                 .head_dim = shape.head_dim,
+                 .key_dim = shape.head_dim,
+                 .value_dim = shape.value_head_dim(),
                  .block_tokens = setup.block_tokens,
                  .layout = setup.layout};
     std::int64_t pages = 1;
@@ -158,8 +167,9 @@ class Store {
       rows.pages = tables_[i];
       for (std::int64_t t = 0; t < s.length; ++t) {
         for (std::int64_t h = 0; h < s.kv_heads; ++h) {
-          const std::int64_t at = (t * s.kv_heads + h) * s.head_dim;
-          writer.write(rows, t, h, contents[i]->keys.data() + at, contents[i]->values.data() + at);
+          const std::int64_t head = t * s.kv_heads + h;
+          writer.write(rows, t, h, contents[i]->keys.data() + head * s.head_dim,
+                       contents[i]->values.data() + head * s.value_head_dim());
         }
       }
       // Pages that the window has left behind belong to other sequences by now.
@@ -177,12 +187,12 @@ class Store {
   // How many tasks write each number of the first sequence's output, of which `workers` have work.
   std::vector<int> writers_of_each_number(int workers) {
     const Content& c = *contents_.front();
-    const std::int64_t heads = c.shape.kv_heads * c.shape.group, width = heads * geometry_.head_dim;
+    const std::int64_t heads = c.heads(), width = heads * geometry_.value_dim;
     constexpr std::int64_t kGap = 16;  // between rows, of no row
     const SequenceRows sequence{0, c.shape.n_rows, c.first_position(), tables_.front()};
     std::vector<float> q = c.q, out(static_cast<std::size_t>(c.shape.n_rows * (width + kGap)));
     HostAttendArgs args;
-    args.q = TensorView(q.data(), DType::kF32, {c.shape.n_rows, width});
+    args.q = TensorView(q.data(), DType::kF32, {c.shape.n_rows, heads * geometry_.key_dim});
     args.sequences = std::span(&sequence, 1);
     args.kv = pages_of();
     args.heads = heads;
@@ -190,7 +200,7 @@ class Store {
     const TensorView with_gaps(out.data(), DType::kF32, {c.shape.n_rows, width + kGap});
     plan_.prepare(kernels_, args, with_gaps.columns(0, width), workers);
     std::vector<float> partials(plan_.partial_bytes() / sizeof(float));
-    std::vector<int> writers(q.size(), 0);
+    std::vector<int> writers(static_cast<std::size_t>(c.shape.n_rows * width), 0);
     for (std::int64_t t = 0; t < plan_.tasks(); ++t) {
       std::fill(out.begin(), out.end(), std::numeric_limits<float>::infinity());
       plan_.run(t, partials.data(), scratch_.data());
@@ -209,18 +219,19 @@ class Store {
   std::vector<std::vector<float>> attend(int workers = 1, std::int64_t rows_at_once = 0) {
     std::vector<float> q, out;
     std::vector<SequenceRows> all;
-    const std::int64_t width = contents_.front()->shape.kv_heads * contents_.front()->shape.group * geometry_.head_dim;
+    const std::int64_t heads = contents_.front()->heads(), q_width = heads * geometry_.key_dim,
+                       width = heads * geometry_.value_dim;
     for (std::size_t i = 0; i < contents_.size(); ++i) {
       const Content& c = *contents_[i];
-      all.push_back({static_cast<std::int64_t>(q.size()) / width, c.shape.n_rows, c.first_position(), tables_[i]});
+      all.push_back({static_cast<std::int64_t>(q.size()) / q_width, c.shape.n_rows, c.first_position(), tables_[i]});
       q.insert(q.end(), c.q.begin(), c.q.end());
     }
-    out.assign(q.size(), -1.0f);
-    const std::int64_t rows = static_cast<std::int64_t>(q.size()) / width;
+    const std::int64_t rows = static_cast<std::int64_t>(q.size()) / q_width;
+    out.assign(static_cast<std::size_t>(rows * width), -1.0f);
     HostAttendArgs args;
-    args.q = TensorView(q.data(), DType::kF32, {rows, width});
+    args.q = TensorView(q.data(), DType::kF32, {rows, q_width});
     args.kv = pages_of();
-    args.heads = contents_.front()->shape.kv_heads * contents_.front()->shape.group;
+    args.heads = heads;
     args.scale = scale_of(contents_.front()->shape);
     args.window = contents_.front()->shape.window;
     const TensorView out_view(out.data(), DType::kF32, {rows, width});

@@ -144,9 +144,11 @@ inline std::string made_config(const std::string& architecture, std::int64_t hid
          more + "}";
 }
 
-// The weights of one layer, all behind `prefix`; attention looks at `inputs` columns. Random, or without effect.
+// The weights of one layer, all behind `prefix`; attention looks at `inputs` columns. Random, or without effect. Values
+// are of head_dim unless another size is given.
 inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t hidden, std::int64_t inputs,
-                      bool random, bool input_norm = true, std::int64_t head_dim = 16) {
+                      bool random, bool input_norm = true, std::int64_t head_dim = 16, std::int64_t value_dim = 0) {
+  if (value_dim == 0) value_dim = head_dim;
   const auto weight = [&](const std::string& name, const Shape& shape) {
     random ? files.random(prefix + name, shape) : files.constant(prefix + name, shape, 0.0f);
   };
@@ -157,8 +159,8 @@ inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t 
   };
   weight("self_attn.q_proj.weight", Shape{4 * head_dim, inputs});
   weight("self_attn.k_proj.weight", Shape{2 * head_dim, inputs});
-  weight("self_attn.v_proj.weight", Shape{2 * head_dim, inputs});
-  weight("self_attn.o_proj.weight", Shape{hidden, 4 * head_dim});
+  weight("self_attn.v_proj.weight", Shape{2 * value_dim, inputs});
+  weight("self_attn.o_proj.weight", Shape{hidden, 4 * value_dim});
   weight("mlp.gate_proj.weight", Shape{64, hidden});
   weight("mlp.up_proj.weight", Shape{64, hidden});
   weight("mlp.down_proj.weight", Shape{hidden, 64});
@@ -170,6 +172,7 @@ inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t 
 struct RandomHeads {
   std::int64_t hidden;
   std::int64_t head_dim = 16;
+  std::int64_t value_dim = 0;  // of the model, and so of a layer in its files; 0 = head_dim
 
   MadeFiles medusa() const {
     MadeFiles files;
@@ -214,10 +217,10 @@ struct RandomHeads {
   // Beside a model's weights.
   void add_mtp(MadeFiles& files) const {
     const std::string prefix = "model.mtp_layers.0.";
-    add_layer(files, prefix, hidden, hidden, true, true, head_dim);
+    add_layer(files, prefix, hidden, hidden, true, true, head_dim, value_dim);
     files.random(prefix + "self_attn.q_proj.bias", Shape{4 * head_dim});
     files.random(prefix + "self_attn.k_proj.bias", Shape{2 * head_dim});
-    files.random(prefix + "self_attn.v_proj.bias", Shape{2 * head_dim});
+    files.random(prefix + "self_attn.v_proj.bias", Shape{2 * (value_dim > 0 ? value_dim : head_dim)});
     for (const char* norm : {"token_layernorm", "hidden_layernorm", "final_layernorm"}) {
       for (float& v : files.random(prefix + norm + ".weight", Shape{hidden}, 0.1f)) v += 1.0f;
     }

@@ -9,6 +9,7 @@
 #include "backend/testing/test_backend.h"
 #include "draft/drafter.h"
 #include "draft/speculators/testing/made_speculators.h"
+#include "model/blocks/attention.h"
 
 namespace millrace::draft {
 
@@ -21,15 +22,22 @@ class MadeHeadsTest : public testing::Test {
   using Values = MadeFiles::Values;
   static constexpr std::int64_t kTokens = 40, kPages = 8, kDrafts = 4;
 
-  MadeHeadsTest()
-      : checkpoint_(checkpoint::open_checkpoint(Env::system(), kTiny).or_throw()),
+  // Of values of another size (0: the same as keys), the target's layers are random too.
+  explicit MadeHeadsTest(std::int64_t value_dim = 0)
+      : heads_{kHidden, 16, value_dim},
+        checkpoint_(checkpoint::open_checkpoint(Env::system(), kTiny).or_throw()),
         backend_(backend::make_test_backend(2)) {
     files_.copy(*checkpoint_);
+    for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
+      if (value_dim > 0) add_layer(files_, layer, kHidden, kHidden, true, true, heads_.head_dim, value_dim);
+    }
     heads_.add_mtp(files_);
     checkpoint_ =
         checkpoint::open_checkpoint(Env::system(), files_.write("mtp", made_config("MiMoForCausalLM", kHidden, 2)))
             .or_throw();
-    target_ = std::make_unique<model::Transformer>(*checkpoint_, model::make_spec(*checkpoint_).or_throw(), *backend_,
+    model::ModelSpec spec = model::make_spec(*checkpoint_).or_throw();
+    for (model::LayerSpec& layer : spec.layers) layer.get<model::AttentionParams>().value_dim = value_dim;
+    target_ = std::make_unique<model::Transformer>(*checkpoint_, std::move(spec), *backend_,
                                                    model::ModelOptions{.max_length = 64});
     std::mt19937 random(3);
     std::normal_distribution<float> normal;
@@ -81,7 +89,7 @@ class MadeHeadsTest : public testing::Test {
     return task;
   }
 
-  RandomHeads heads_{kHidden};
+  RandomHeads heads_;
   MadeFiles files_;  // of the target
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
   std::unique_ptr<backend::Backend> backend_;
