@@ -37,7 +37,7 @@ struct WeightSource {
   std::int64_t rows = 0, cols = 0;
   std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte> out)> read;
   // Column j of what read() fills is multiplied with x[columns[j]]; empty = with x[j]. All of a permutation, cols a
-  // multiple of 32. Matrices stacked in one Linear have the same.
+  // multiple of 32. Matrices stacked in one Linear may differ in it: x is then prepared once for each order.
   std::vector<std::int32_t> columns = {};
 };
 
@@ -183,7 +183,7 @@ class Backend {
   // What make_linear would take for one matrix, without reading it.
   virtual std::size_t packed_bytes(const quant::QuantFormat& format, std::int64_t rows, std::int64_t cols,
                                    MatmulPrecision precision) const = 0;
-  // What it needs for itself, at most, in a step of T = `rows` of a model with these E and F.
+  // What it needs for itself, at most, in a step of T = `rows` of a model with these E and F, columns in one order.
   virtual std::size_t workspace_bytes(std::int64_t rows, std::int64_t hidden, std::int64_t ffn) const noexcept = 0;
 
   // out[t] = row ids[t] of the weight, as f32; or out[t] += it. out [T, k].

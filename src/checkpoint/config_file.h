@@ -19,11 +19,15 @@ struct ConfigFile {
   std::int64_t tokens = 0;   // GGUF: of the tokenizer beside it
   bool gguf = false;
   nlohmann::json json = nlohmann::json::object();  // config.json
-  GgufMetadata metadata{""};                       // GGUF
+  // The file that json's kQuantizationField is from where that is not config.json.
+  std::string quantization_file;
+  GgufMetadata metadata{""};  // GGUF
 };
 
 // In config.json: how the weights are quantized. GGUF has it in the tensors.
 inline constexpr std::string_view kQuantizationField = "quantization_config";
+// What GPTQ's tools write beside config.json: that object alone. Older files have it only there.
+inline constexpr std::string_view kQuantizationFile = "quantize_config.json";
 
 // The readers throw LoadError: no JSON object, or an architecture that is missing or of another type.
 ConfigFile read_config_json(const std::string& file, std::string_view text);

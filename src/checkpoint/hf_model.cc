@@ -97,12 +97,22 @@ GenerationDefaults read_generation(Env& env, const std::string& directory, const
   return generation;
 }
 
+void add_quantization(Env& env, const std::string& directory, ConfigFile& config) {
+  if (JsonFields(config.file, config.json).find(kQuantizationField) != nullptr) return;
+  const std::string file = (directory + "/").append(kQuantizationFile);
+  const auto text = read_optional_file(env, file, kMaxConfigBytes);
+  if (!text) return;
+  config.json[std::string(kQuantizationField)] = parse_json_object(file, *text);
+  config.quantization_file = file;
+}
+
 std::unique_ptr<Checkpoint> open(Env& env, const std::string& directory, TokenizerFiles* tokenizer_out) {
   auto checkpoint = std::make_unique<Checkpoint>();
   checkpoint->path = directory;
   const std::string config_file = directory + "/config.json";
   const std::string config_json = required_file(env, config_file, kMaxConfigBytes);
   checkpoint->config = read_config_json(config_file, config_json);
+  add_quantization(env, directory, checkpoint->config);
   checkpoint->name = checkpoint->config.name;
   if (checkpoint->name.empty()) {
     checkpoint->name = std::filesystem::path(directory + "/").parent_path().filename().string();

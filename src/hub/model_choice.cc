@@ -25,6 +25,7 @@ bool is_readme(const RepositoryFile& file) { return file.name == "README.md" && 
 bool is_companion(const RepositoryFile& file) {
   constexpr std::string_view kNames[] = {"config.json",
                                          "generation_config.json",
+                                         "quantize_config.json",
                                          "tokenizer_config.json",
                                          "tokenizer.json",
                                          "tokenizer.model",

@@ -63,6 +63,11 @@ TEST(ModelChoice, AnAdapterAloneIsNoModel) {
             ModelChoice::Format::kSafetensors);
 }
 
+TEST(ModelChoice, TakesAFileThatSaysHowWeightsAreQuantized) {
+  EXPECT_EQ(choose({"config.json", "model.safetensors", "quantize_config.json", "quant_log.csv"})->metadata,
+            (std::vector<std::string>{"config.json", "quantize_config.json"}));
+}
+
 TEST(ModelChoice, AnIncompleteModelDoesNotHideAWholeOne) {
   EXPECT_EQ(choose({"m-Q4_K_M-00001-of-00002.gguf", "m-Q8_0.gguf"})->quantization, "Q8_0");
 }

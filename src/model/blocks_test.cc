@@ -137,8 +137,8 @@ TEST(OtherValues, AreInTheMemoryPlanWithTheirOwnSize) {
     const std::uint64_t token =
         2 * (2 * kHeadDim * size_of(dtype) + scales) + 2 * ((kHeadDim + padded) * size_of(dtype) + scales);
     EXPECT_EQ(kv_bytes_per_token(spec, dtype, runner.backend()), token);
-    const MemoryPlan plan =
-        plan_memory(runner.checkpoint(), spec, runner.backend(), {.kv = {.dtype = dtype}, .length = 33});
+    const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), spec, runner.backend(),
+                                        {.kv = {.dtype = dtype}, .length = 33});
     EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
     EXPECT_EQ(plan.kv, 64 * token);  // two pages
   }
@@ -157,8 +157,8 @@ TEST(TwoKvGroups, AreInTheMemoryPlanEachWithItsHeads) {
   const ModelSpec& spec = runner.transformer().spec();
   EXPECT_EQ(kv_bytes_per_token(spec, DType::kBF16, runner.backend()),
             (2u + 1u) * 2 * kHeadDim * 2);  // heads, K and V, size, bytes
-  const MemoryPlan plan =
-      plan_memory(runner.checkpoint(), spec, runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
+  const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), spec, runner.backend(),
+                                      {.kv = {.dtype = DType::kBF16}, .length = 33});
   EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
   EXPECT_EQ(plan.kv, 64 * kv_bytes_per_token(spec, DType::kBF16, runner.backend()));  // two pages
 }

@@ -4,7 +4,6 @@
 
 #include "kv/kv_groups.h"
 #include "model/layer_stack.h"
-#include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
 namespace {
@@ -12,13 +11,9 @@ namespace {
 // Of the matrices in the checkpoint that the model multiplies with, packed.
 class PackedWeights {
  public:
-  PackedWeights(const checkpoint::Checkpoint& checkpoint, const backend::Backend& backend,
-                backend::MatmulPrecision precision)
+  PackedWeights(const CheckpointWeights& weights, const backend::Backend& backend, backend::MatmulPrecision precision)
       : backend_(backend), precision_(precision) {
-    const CheckpointWeights weights(checkpoint);
-    for (const auto& matrices : {weights.quantized_matrices(), weights.plain_matrices()}) {
-      for (const MatrixInfo& matrix : matrices) formats_.emplace(matrix.name, matrix.format);
-    }
+    for (const MatrixInfo& matrix : weights.matrices()) formats_.emplace(matrix.name, matrix.format);
   }
 
   void add(const std::string& name, std::int64_t rows, std::int64_t cols) {
@@ -57,9 +52,9 @@ std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backe
   return kv::group_layers(kv_needs(spec), {.dtype = dtype, .block_tokens = 1}).page_bytes(backend);
 }
 
-MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,
+MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
-  PackedWeights weights(checkpoint, backend, options.precision);
+  PackedWeights weights(stored, backend, options.precision);
   weights.add(spec.names.embedding, spec.vocab_size, spec.hidden_size);
   if (spec.positions == PositionKind::kLearned) {
     weights.add(spec.names.positions, spec.context_length, spec.hidden_size);

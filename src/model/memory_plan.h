@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include "backend/backend.h"
-#include "checkpoint/checkpoint.h"
 #include "model/model_spec.h"
+#include "model/weights/checkpoint_weights.h"
 #include "tensor/dtype.h"
 
 namespace millrace::model {
 
-// What a model will take in memory on the CPU, from its tensor directory alone: no weight is read.
+// What a model will take in memory on the CPU, from its tensor directory: of the weights only what tells how they are
+// packed is read, such as zero points.
 struct MemoryPlan {
   std::uint64_t weights = 0;    // packed for the kernels; equals Transformer::weight_bytes() but for vectors
   std::uint64_t kv = 0;         // `length` tokens, in whole pages
@@ -26,7 +27,8 @@ struct MemoryPlanOptions {
   std::int64_t step_tokens = 512;
 };
 
-MemoryPlan plan_memory(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec, const backend::Backend& backend,
+// Throws LoadError.
+MemoryPlan plan_memory(const CheckpointWeights& weights, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options);
 
 // Keys and values of one token in all layers.

@@ -45,7 +45,7 @@ Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const back
                       checkpoint.path, checkpoint.config.architecture, known_architectures());
   }
   ModelConfig config = read_shared_config(view, family->defaults);
-  static_cast<void>(CheckpointWeights(checkpoint));  // throws where no reader takes its quantized weights
+  check_quantization(checkpoint);
   complete_from_tensors(checkpoint, config);
   ModelSpec spec = family->spec(view, config, checkpoint.container);
   view.check_unread(known_fields());

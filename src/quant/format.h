@@ -30,7 +30,7 @@ struct AffineForm {
   Scales scales = Scales::kHalf;
   int scale_group = 32;  // values that share a scale: 16 or 32
   bool has_min = false;
-  bool zero_points = false;             // an int8 a block; kHalf, blocks of 32 values, without has_min
+  bool zero_points = false;             // an int8 a block; kHalf, without has_min
   int zero = 0;                         // 0 or a power of two
   const std::int8_t* levels = nullptr;  // 16 of them: value = scale * levels[code]; zero is then that of level + 128
   // Fills what the form has; the rest stays as it was.

@@ -24,7 +24,9 @@ CASES = {  # bits, group size (-1: one), desc_act, sym, checkpoint_format, what 
     "v1_asym8_order": (8, 32, True, False, "gptq", 0),
     "v1_sym4_whole": (4, -1, False, True, "gptq", 0),
     "v1_sym4_zeros_of_v2": (4, 32, False, True, "gptq", 1),  # files that say gptq and hold 8
+    "v1_asym4_orders": (4, 32, True, False, "gptq", 0),
 }
+ORDERS_APART = {"v1_asym4_orders"}  # an order for each matrix, also of those that have the same inputs
 
 
 def softmax(x):
@@ -103,6 +105,8 @@ def make(name, weights, config, tokens):
         size = inputs if group_size == -1 else group_size
         # The order follows from the inputs, so it is one for all matrices that have the same.
         source = stem.replace("q_proj", "*").replace("k_proj", "*").replace("v_proj", "*").replace("gate_proj", "+").replace("up_proj", "+")
+        if name in ORDERS_APART:
+            source = stem
         if source not in orders:
             order = random.permutation(inputs) if ordered else np.arange(inputs)
             orders[source] = np.argsort(order) // size

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/cpu.h"
 #include "cli.h"
@@ -14,7 +15,7 @@
 #include "printable.h"
 #include "progress.h"
 
-// What a model is and what it will take, from its headers alone: no weight is read.
+// What a model is and what it will take, from its headers; of weights only what memory_plan.h names is read.
 
 namespace millrace::commands {
 namespace {
@@ -70,18 +71,18 @@ Json describe_tensors(const Checkpoint& checkpoint) {
 }
 
 // Quantized matrices count as what they stand for, not as the scales and codes that they are made of.
-std::int64_t values_of_quantized(const Checkpoint& checkpoint) {
-  const model::CheckpointWeights weights(checkpoint);
+std::int64_t values_of_quantized(const Checkpoint& checkpoint, const model::CheckpointWeights& weights) {
   std::int64_t total = 0;
-  for (const auto& matrix : weights.quantized_matrices()) total += matrix.rows * matrix.cols;
-  for (const auto& matrix : weights.plain_matrices()) total += matrix.rows * matrix.cols;
+  for (const auto& matrix : weights.matrices()) total += matrix.rows * matrix.cols;
   for (const RawTensor& tensor : checkpoint.tensors) {
     if (tensor.shape.rank() != 2) total += tensor.shape.elements();
   }
   return total;
 }
 
-Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* spec) {
+// Without a spec, weights may be null.
+Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* spec,
+                         const model::CheckpointWeights* weights) {
   std::int64_t total = 0;
   std::uint64_t bytes = 0;
   for (const RawTensor& tensor : checkpoint.tensors) {
@@ -89,7 +90,7 @@ Json describe_parameters(const Checkpoint& checkpoint, const model::ModelSpec* s
     bytes += tensor.bytes;
   }
   for (const checkpoint::IntegerTensor& integers : checkpoint.integers) bytes += integers.tensor.bytes;
-  if (spec != nullptr && !checkpoint.integers.empty()) total = values_of_quantized(checkpoint);
+  if (spec != nullptr && !checkpoint.integers.empty()) total = values_of_quantized(checkpoint, *weights);
   const RawTensor* embedding = spec == nullptr ? nullptr : checkpoint.find(spec->names.embedding + ".weight");
   return {{"total", total},
           {"without_embedding", embedding == nullptr ? Json(nullptr) : Json(total - embedding->shape.elements())},
@@ -132,11 +133,11 @@ Json describe_tokenizer(const text::Tokenizer* tokenizer) {
           {"adds_bos", tokenizer->adds_bos()}};
 }
 
-Json describe_memory(const Checkpoint& checkpoint, const model::ModelSpec& spec, const app::ModelFlags& flags,
-                     const backend::Backend& backend) {
+Json describe_memory(const model::CheckpointWeights& weights, const model::ModelSpec& spec,
+                     const app::ModelFlags& flags, const backend::Backend& backend) {
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
   const model::MemoryPlan plan = model::plan_memory(
-      checkpoint, spec, backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
+      weights, spec, backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, backend);
@@ -176,26 +177,29 @@ Json make_report(const Checkpoint& checkpoint, const InspectFlags& flags) {
   const model::ModelConfig config = model::read_model_config(checkpoint).or_throw();
   const auto backend = flags.model.make_backend(1);
   auto spec = model::make_spec(checkpoint, backend->limits());
+  std::optional<model::CheckpointWeights> weights;
+  if (spec) weights.emplace(checkpoint);
   const checkpoint::GenerationDefaults& g = checkpoint.generation;
-  Json report = {{"path", checkpoint.path},
-                 {"container", to_string(checkpoint.container)},
-                 {"name", checkpoint.name},
-                 {"architecture", checkpoint.config.architecture},
-                 {"family", spec ? Json(spec->family) : Json(nullptr)},
-                 {"parameters", describe_parameters(checkpoint, spec ? &*spec : nullptr)},
-                 {"formats", describe_tensors(checkpoint)},
-                 {"shape", describe_shape(config)},
-                 {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
-                 {"memory", spec ? describe_memory(checkpoint, *spec, flags.model, *backend) : Json(nullptr)},
-                 {"generation",
-                  {{"temperature", or_null(g.temperature)},
-                   {"top_p", or_null(g.top_p)},
-                   {"top_k", or_null(g.top_k)},
-                   {"min_p", or_null(g.min_p)},
-                   {"repetition_penalty", or_null(g.repetition_penalty)},
-                   {"do_sample", or_null(g.do_sample)},
-                   {"eos_token_ids", g.eos_token_ids}}},
-                 {"chat_template", checkpoint.chat_templates.default_source()}};
+  Json report = {
+      {"path", checkpoint.path},
+      {"container", to_string(checkpoint.container)},
+      {"name", checkpoint.name},
+      {"architecture", checkpoint.config.architecture},
+      {"family", spec ? Json(spec->family) : Json(nullptr)},
+      {"parameters", describe_parameters(checkpoint, spec ? &*spec : nullptr, weights ? &*weights : nullptr)},
+      {"formats", describe_tensors(checkpoint)},
+      {"shape", describe_shape(config)},
+      {"tokenizer", describe_tokenizer(checkpoint.tokenizer.get())},
+      {"memory", spec ? describe_memory(*weights, *spec, flags.model, *backend) : Json(nullptr)},
+      {"generation",
+       {{"temperature", or_null(g.temperature)},
+        {"top_p", or_null(g.top_p)},
+        {"top_k", or_null(g.top_k)},
+        {"min_p", or_null(g.min_p)},
+        {"repetition_penalty", or_null(g.repetition_penalty)},
+        {"do_sample", or_null(g.do_sample)},
+        {"eos_token_ids", g.eos_token_ids}}},
+      {"chat_template", checkpoint.chat_templates.default_source()}};
   std::vector<std::string> warnings = find_warnings(checkpoint, config.vocab_size, report["memory"]);
   if (!spec) warnings.push_back(spec.error().message);
   report["warnings"] = warnings;

@@ -69,8 +69,9 @@ std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine)
     const auto checkpoint = open_model(flags.model, flags.hub);
     const auto backend = flags.make_backend(1);
     const auto planned = [&](const checkpoint::Checkpoint& files, std::int64_t tokens) {
-      const auto plan = model::plan_memory(files, model::make_spec(files).or_throw(), *backend,
-                                           {.precision = flags.precision(), .kv = flags.kv_pages(), .length = tokens});
+      const auto plan =
+          model::plan_memory(model::CheckpointWeights(files), model::make_spec(files).or_throw(), *backend,
+                             {.precision = flags.precision(), .kv = flags.kv_pages(), .length = tokens});
       return plan.weights + plan.kv;
     };
     std::uint64_t bytes = planned(*checkpoint, engine.kv_cache_tokens);

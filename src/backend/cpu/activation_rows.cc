@@ -1,6 +1,7 @@
 #include "backend/cpu/activation_rows.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "base/check.h"
 
@@ -27,7 +28,7 @@ class Layout {
 }  // namespace
 
 ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept
-    : k_(weight.k()), rows_(rows), columns_(weight.columns()) {
+    : k_(weight.k()), rows_(rows), orders_(weight.orders()) {
   Layout layout(memory);
   if (weight.wants(ActivationType::kF32)) f32_ = layout.take<float>(rows * k_);
   if (weight.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
@@ -35,14 +36,34 @@ ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, st
     groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
     if (weight.wants_remainder()) remainder_ = layout.take<Int8Group>(rows * (k_ / kGroup));
   }
-  bytes_ = layout.used();
+  bytes_of_order_ = layout.used();
+}
+
+ActivationRows ActivationRows::of_order(std::size_t order) const noexcept {
+  ActivationRows one = *this;
+  one.orders_ = orders_.subspan(order, 1);
+  const auto move = [&](auto*& array) {
+    if (array == nullptr) return;
+    std::byte* first = reinterpret_cast<std::byte*>(array);
+    array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(first + order * bytes_of_order_);
+  };
+  move(one.f32_);
+  move(one.bf16_);
+  move(one.groups_);
+  move(one.remainder_);
+  return one;
 }
 
 void ActivationRows::store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept {
-  if (columns_.empty()) return store(kernels, row, 0, x, k_);
+  for (std::size_t i = 0; i < orders_.size(); ++i) of_order(i).store_in_order(kernels, row, x, orders_[i]);
+}
+
+void ActivationRows::store_in_order(const KernelSet& kernels, std::int64_t row, const float* x,
+                                    std::span<const std::int32_t> columns) const noexcept {
+  if (columns.empty()) return store(kernels, row, 0, x, k_);
   float group[kGroup];
   for (std::int64_t column = 0; column < k_; column += kGroup) {
-    for (std::int64_t i = 0; i < kGroup; ++i) group[i] = x[columns_[static_cast<std::size_t>(column + i)]];
+    for (std::int64_t i = 0; i < kGroup; ++i) group[i] = x[columns[static_cast<std::size_t>(column + i)]];
     store(kernels, row, column, group, kGroup);
   }
 }

@@ -26,32 +26,37 @@ class Scratch {
   Buffer memory_;
 };
 
-// The x of a product as its kernels want it: [rows, k] in every activation type that the segments of a weight ask for.
-// A view; different threads may store different rows, or different groups of a row.
+// The x of a product as its kernels want it: [rows, k] in every activation type that the segments of a weight ask for,
+// and in every order. A view; different threads may store different rows, or different groups of a row.
 class ActivationRows {
  public:
   // `memory` has the bytes() of a view made without any.
   ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept;
-  std::size_t bytes() const noexcept { return bytes_; }
+  std::size_t bytes() const noexcept { return bytes_of_order_ * orders_.size(); }
   std::int64_t rows() const noexcept { return rows_; }
 
-  // Converts row `row` from x [k], its values put into the order of the weight's columns.
+  // Converts row `row` from x [k], its values put into each order of the weight's columns.
   void store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept;
-  // For weights whose columns are in order. Converts n values of row `row`, from column `column` on: a multiple of
+  // For weights whose columns are all in order. Converts n values of row `row`, from column `column` on: a multiple of
   // kGroup unless it is the end of the row, as is n.
   void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
              std::int64_t n) const noexcept;
-  // first_row is a multiple of kTileRows, or all rows are of one tile.
+  // What segments of that order take, as a view of one order: PackedLinear::Segment::order.
+  ActivationRows of_order(std::size_t order) const noexcept;
+  // The rows in the first order. first_row is a multiple of kTileRows, or all rows are of one tile.
   Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
-  // What int8 rounding left of x, as int8 again; only when the weight wants_remainder().
+  // What int8 rounding left of x, as int8 again, of the first order; only when the weight wants_remainder().
   Activations remainder(std::int64_t first_row, std::int64_t rows) const noexcept;
 
  private:
   Activations int8_view(const Int8Group* groups, std::int64_t first_row, std::int64_t rows) const noexcept;
+  void store_in_order(const KernelSet& kernels, std::int64_t row, const float* x,
+                      std::span<const std::int32_t> columns) const noexcept;
 
   std::int64_t k_, rows_;
-  std::span<const std::int32_t> columns_;  // of the weight; empty = in order
-  std::size_t bytes_ = 0;
+  std::span<const std::vector<std::int32_t>> orders_;  // of the weight's columns
+  std::size_t bytes_of_order_ = 0;                     // one lies behind the other
+  // Rows in the first order.
   float* f32_ = nullptr;  // null: no segment wants this type
   std::uint16_t* bf16_ = nullptr;
   Int8Group *groups_ = nullptr, *remainder_ = nullptr;

@@ -1,5 +1,6 @@
 #include "backend/cpu/packed_linear.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <iterator>
@@ -36,19 +37,12 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     : isa_(kernels.isa) {
   CHECK(!sources.empty());
   k_ = sources.front().cols;
-  columns_ = sources.front().columns;
   std::size_t total = 0;
-  for (const WeightSource& source : sources) {
+  for (WeightSource& source : sources) {
     CHECK_EQ(source.cols, k_);
-    if (source.columns != columns_) {
-      throw_load_error(ErrorCode::kUnsupported, source.name,
-                       "'{}' takes its inputs in another order than '{}': not supported", source.name,
-                       sources.front().name);
-    }
     const LinearKernel& kernel = choose_kernel(kernels, *source.format, k_, precision);
-    segments_.push_back(
-        {source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_), total});
-    segments_.back().name = source.name;
+    segments_.push_back({source.format, &kernel, n_, source.rows, panels_, kernel.panel_bytes(*source.format, k_),
+                         total, order_of(std::move(source.columns)), source.name});
     if (precision == MatmulPrecision::kInt8x2) set_int8x2(source.name);
     activation_types_ |= 1u << static_cast<int>(kernel.activation);
     panels_ += segments_.back().panels();
@@ -66,6 +60,13 @@ PackedLinear::PackedLinear(std::vector<WeightSource> sources, const KernelSet& k
     pack(sources[i], segment, team);
     if (cache != nullptr) cache->add(sources[i].name, layout, panels);
   }
+}
+
+std::size_t PackedLinear::order_of(std::vector<std::int32_t> columns) {
+  const auto known = std::ranges::find(orders_, columns);
+  if (known != orders_.end()) return static_cast<std::size_t>(known - orders_.begin());
+  orders_.push_back(std::move(columns));
+  return orders_.size() - 1;
 }
 
 std::size_t PackedLinear::bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
@@ -166,9 +167,10 @@ void PackedLinear::set_int8x2(std::string_view name) {
 void PackedLinear::count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept {
   constexpr float kMovedSquared = 1.0f / (64.0f * 64.0f);
   float whole[kInt8x2Panels * kPanelRows] = {}, moved[kInt8x2Panels * kPanelRows] = {};
-  for (std::int64_t r = 0; r < product.x.rows(); ++r) {
-    run(panels, product.x.view(r, 1), nullptr, false, whole, std::size(whole));
-    run(panels, product.x.remainder(r, 1), nullptr, false, moved, std::size(moved));
+  const ActivationRows x = product.x.of_order(panels.segment.order);
+  for (std::int64_t r = 0; r < x.rows(); ++r) {
+    run(panels, x.view(r, 1), nullptr, false, whole, std::size(whole));
+    run(panels, x.remainder(r, 1), nullptr, false, moved, std::size(moved));
     for (std::int64_t p = 0; p < panels.end - panels.begin; ++p) {
       float length = 0.0f, change = 0.0f;
       for (std::int64_t i = p * kPanelRows; i < (p + 1) * kPanelRows; ++i) {
@@ -187,6 +189,7 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
     const std::int64_t begin = std::max<std::int64_t>(0, first - segment.first_panel);
     const std::int64_t end = std::min(segment.panels(), last - segment.first_panel);
     if (begin >= end) continue;
+    const ActivationRows x = product.x.of_order(segment.order);
     // With two terms the panels are still in a near cache when the second one comes.
     const std::int64_t step = segment.int8x2 || rounding_ ? kInt8x2Panels : end - begin;
     for (std::int64_t p = begin; p < end; p += step) {
@@ -195,9 +198,9 @@ void PackedLinear::multiply(std::int64_t first, std::int64_t last, const Product
         count_rounding(panels, product, rounding_[&segment - segments_.data()]);
       }
       float* out = product.out + (segment.first_row + p * kPanelRows - first_column);
-      run(panels, product.x.view(0, product.x.rows()), product.bias, product.accumulate, out, product.out_stride);
+      run(panels, x.view(0, x.rows()), product.bias, product.accumulate, out, product.out_stride);
       if (!segment.int8x2) continue;
-      run(panels, product.x.remainder(0, product.x.rows()), nullptr, true, out, product.out_stride);
+      run(panels, x.remainder(0, x.rows()), nullptr, true, out, product.out_stride);
     }
   }
 }
@@ -208,9 +211,10 @@ void PackedLinear::unpack_row(std::int64_t row, float* out) const {
     if (local < 0 || local >= segment.rows) continue;
     segment.kernel->unpack_row(*segment.format, panel(segment, local / kPanelRows),
                                static_cast<int>(local % kPanelRows), k_, out);
-    if (columns_.empty()) return;
+    const std::vector<std::int32_t>& columns = orders_[segment.order];
+    if (columns.empty()) return;
     const std::vector<float> stored(out, out + k_);
-    for (std::size_t j = 0; j < stored.size(); ++j) out[columns_[j]] = stored[j];
+    for (std::size_t j = 0; j < stored.size(); ++j) out[columns[j]] = stored[j];
     return;
   }
   CHECK(false && "row out of range");

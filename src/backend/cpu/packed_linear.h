@@ -24,6 +24,7 @@ class PackedLinear final : public Linear {
     std::int64_t first_row, rows;  // of the stacked output
     std::int64_t first_panel;
     std::size_t panel_bytes, offset;  // into the buffer
+    std::size_t order;                // of its columns: an index into orders()
     std::string name;
     bool int8x2 = false;  // x is multiplied as two int8 numbers
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
@@ -57,8 +58,9 @@ class PackedLinear final : public Linear {
 
   // Panels are counted over all segments.
   std::int64_t panels() const noexcept { return panels_; }
-  // Which value of x the columns are multiplied with (WeightSource::columns); empty = in order.
-  std::span<const std::int32_t> columns() const noexcept { return columns_; }
+  // The different WeightSource::columns of the segments: which value of x each column is multiplied with; empty = as
+  // they are. One in nearly all weights.
+  std::span<const std::vector<std::int32_t>> orders() const noexcept { return orders_; }
   // The first output column of a panel. At panels(): n.
   std::int64_t column(std::int64_t panel) const noexcept;
   struct Product {
@@ -88,12 +90,13 @@ class PackedLinear final : public Linear {
            std::int64_t out_stride) const noexcept;
   void count_rounding(const PanelRange& panels, const Product& product, Counts& counts) const noexcept;
   void pack(const WeightSource& source, const Segment& segment, WorkerTeam& team);
+  std::size_t order_of(std::vector<std::int32_t> columns);
   std::int64_t n_ = 0, k_ = 0, panels_ = 0;
   bool int8x2_ = false;                 // of any segment
   std::unique_ptr<Counts[]> rounding_;  // one a segment, while it is taken
   unsigned activation_types_ = 0;       // a bit each
   std::vector<Segment> segments_;
-  std::vector<std::int32_t> columns_;
+  std::vector<std::vector<std::int32_t>> orders_;
   Isa isa_;
   WeightArena::Slice memory_;
 };

@@ -30,7 +30,7 @@ struct AttentionParams {
   AttentionNames names = {};
 
   std::int64_t value_head_dim() const noexcept { return value_dim != 0 ? value_dim : head_dim; }
-  // Of all heads together.
+  // Columns of all heads together.
   std::int64_t q_size() const noexcept { return heads * head_dim; }
   std::int64_t k_size() const noexcept { return kv_heads * head_dim; }
   std::int64_t v_size() const noexcept { return kv_heads * value_head_dim(); }

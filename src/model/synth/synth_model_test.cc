@@ -107,8 +107,8 @@ TEST_F(Synth, RefusesBlockFormatsInSafetensors) {
 TEST_F(Synth, MemoryPlanSaysWhatLoadingTakes) {
   for (const char* format : {"q4_0", "q4_k", "q6_k", "bf16", "f16"}) {
     TestRunner runner(write("p.gguf", "tiny", format), {.kv = DType::kBF16, .max_length = 64});
-    const MemoryPlan plan = plan_memory(runner.checkpoint(), runner.transformer().spec(), runner.backend(),
-                                        {.kv = {.dtype = DType::kBF16}, .length = 33});
+    const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), runner.transformer().spec(),
+                                        runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
     EXPECT_EQ(plan.weights, runner.transformer().weight_bytes()) << format;
     EXPECT_EQ(plan.kv, 64u * 2 * 2 * 2 * 64 * 2);  // two pages; K and V, layers, heads, head_dim, bytes
   }

@@ -1,6 +1,8 @@
 #include "model/weights/checkpoint_weights.h"
 
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "checkpoint/quote_name.h"
@@ -19,18 +21,35 @@ std::string known_methods() {
   return text;
 }
 
-std::unique_ptr<WeightReader> open_quantized(const Checkpoint& checkpoint) {
-  const JsonFields fields(checkpoint.config.file, checkpoint.config.json);
-  const auto quantization = fields.object(checkpoint::kQuantizationField);
+// What the configuration says of quantized weights, in whichever file.
+std::optional<JsonFields> quantization_of(const Checkpoint& checkpoint) {
+  const checkpoint::ConfigFile& config = checkpoint.config;
+  const JsonFields fields(config.file, config.json);
+  const nlohmann::json* own = fields.find(checkpoint::kQuantizationField);
+  if (own == nullptr || config.quantization_file.empty()) return fields.object(checkpoint::kQuantizationField);
+  return JsonFields(config.quantization_file, *own);
+}
+
+// The reader that takes the quantized weights; null: there are none.
+const WeightReaderKind* find_reader(const Checkpoint& checkpoint) {
+  const auto quantization = quantization_of(checkpoint);
   if (!quantization) return nullptr;
   for (const WeightReaderKind& kind : all_weight_readers()) {
-    if (kind.accepts(*quantization, checkpoint)) return kind.open(*quantization, checkpoint);
+    if (kind.accepts(*quantization, checkpoint)) return &kind;
   }
   const std::string method = quantization->text("quant_method").value_or("");
-  fields.unsupported(checkpoint::kQuantizationField,
-                     fmt::format("quantized safetensors of quant_method {} are not supported, only of {}; use the "
-                                 "original or a GGUF file",
-                                 checkpoint::quote_name(method), known_methods()));
+  const std::string why = fmt::format(
+      "quantized safetensors of quant_method {} are not supported, only of {}; use the original or a GGUF "
+      "file",
+      checkpoint::quote_name(method), known_methods());
+  const checkpoint::ConfigFile& config = checkpoint.config;
+  if (!config.quantization_file.empty()) quantization->unsupported("quant_method", why);
+  JsonFields(config.file, config.json).unsupported(checkpoint::kQuantizationField, why);
+}
+
+std::unique_ptr<WeightReader> open_quantized(const Checkpoint& checkpoint) {
+  const WeightReaderKind* kind = find_reader(checkpoint);
+  return kind == nullptr ? nullptr : kind->open(*quantization_of(checkpoint), checkpoint);
 }
 
 }  // namespace
@@ -48,21 +67,20 @@ std::unique_ptr<StoredWeight> CheckpointWeights::open(const std::string& name, s
   return (quantized ? quantized_ : plain_)->open(name, rows, cols, inputs_first);
 }
 
-std::vector<MatrixInfo> CheckpointWeights::quantized_matrices() const {
-  return quantized_ ? quantized_->matrices() : std::vector<MatrixInfo>();
+std::span<const MatrixInfo> CheckpointWeights::matrices() const {
+  std::call_once(listed_, [this] {
+    if (quantized_) matrices_ = quantized_->matrices();
+    std::set<std::string> parts;
+    for (const MatrixInfo& matrix : matrices_) {
+      for (const auto* tensor : matrix.tensors) parts.insert(tensor->name);
+    }
+    for (MatrixInfo& matrix : plain_->matrices()) {
+      if (!parts.contains(matrix.name)) matrices_.push_back(std::move(matrix));
+    }
+  });
+  return matrices_;
 }
 
-std::vector<MatrixInfo> CheckpointWeights::plain_matrices() const {
-  std::set<std::string> parts;
-  for (const MatrixInfo& matrix : quantized_matrices()) {
-    const auto weight = quantized_->open(matrix.name, matrix.rows, matrix.cols, false);
-    for (const auto* tensor : weight->tensors) {
-      parts.insert(tensor->name);
-    }
-  }
-  std::vector<MatrixInfo> matrices = plain_->matrices();
-  std::erase_if(matrices, [&](const MatrixInfo& matrix) { return parts.contains(matrix.name); });
-  return matrices;
-}
+void check_quantization(const Checkpoint& checkpoint) { static_cast<void>(find_reader(checkpoint)); }
 
 }  // namespace millrace::model

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,13 +21,17 @@ class CheckpointWeights {
   // See WeightReader::open. A name that is nowhere is a LoadError, too.
   std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
                                      bool inputs_first = false) const;
-  // Quantized ones, each whole.
-  std::vector<MatrixInfo> quantized_matrices() const;
-  // The others: tensors of rank 2 that are no part of a quantized matrix, as stored.
-  std::vector<MatrixInfo> plain_matrices() const;
+  // Quantized ones, each whole, and then the others: tensors of rank 2 that are no part of a quantized matrix. Found
+  // out once, as it reads some of the tensors. Throws LoadError.
+  std::span<const MatrixInfo> matrices() const;
 
  private:
   std::unique_ptr<WeightReader> quantized_, plain_;  // quantized_ may be null
+  mutable std::once_flag listed_;
+  mutable std::vector<MatrixInfo> matrices_;
 };
+
+// Throws LoadError where no reader accepts the checkpoint's quantization_config. Reads no tensor.
+void check_quantization(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::model

@@ -1,48 +1,39 @@
 #pragma once
 
+#include <array>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "model/weights/gptq_tensors.h"
 #include "model/weights/weight_reader.h"
 
 namespace millrace::model {
 
-// What a GPTQ checkpoint's configuration says of all its matrices. Bits and groups follow from the shapes of each.
-struct GptqRules {
-  bool zeros_less_one = true;  // qzeros hold z - 1
-  bool symmetric = false;      // all z are 2^(bits - 1)
-  bool ordered = false;        // columns are in groups by g_idx, which must be there (desc_act)
-};
-
-// <stem>.qweight i32 [cols * bits / 32, rows], .qzeros i32 [groups, rows * bits / 32], .scales [groups, rows] and
-// .g_idx i32 [cols]; 4 or 8 bits, groups of a multiple of 32 columns. Delivered as q4_0 and q8_0 where every zero point
-// is the middle, else as q4_z and q8_z: exactly the values of the file. Columns of one group lie together.
+// A GPTQ matrix, delivered as gptq_format() says: exactly the values of the file. Columns of one group lie together.
 class GptqWeight final : public StoredWeight {
  public:
   // Reads all but the codes. Throws LoadError naming the tensor.
-  GptqWeight(const checkpoint::Checkpoint& checkpoint, const std::string& stem, std::int64_t rows, std::int64_t cols,
-             const GptqRules& rules);
-  bool zeros_contradict = false;  // qzeros hold z where the rules say z - 1, and were taken for what they hold
+  GptqWeight(const GptqTensors& stored, const GptqRules& rules);
+  bool zeros_contradict() const noexcept { return zeros_.contradict; }
   void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const override;
   std::vector<TensorRange> ranges(std::int64_t first, std::int64_t count) const override;
 
  private:
-  const checkpoint::RawTensor& words(const std::string& name, const Shape& shape);
-  std::vector<std::uint32_t> read_words(const checkpoint::RawTensor& tensor) const;
-  void read_groups(const std::string& stem, const GptqRules& rules);
-  void read_scales(const std::string& stem);
-  void read_zero_points(const GptqRules& rules);
+  static constexpr std::int64_t kRun = 32;  // columns whose codes lie together in all formats delivered
+  using Codes = std::array<std::uint8_t, kRun>;
+  void sort_columns(const std::vector<std::uint32_t>& group);
+  void read_scales();
   void load_codes() const;
-  [[noreturn]] void fail(const std::string& tensor, const std::string& what) const;
+  void unpack_column(std::int64_t column, std::int64_t first, std::size_t at, std::span<Codes> out) const noexcept;
+  void write_run(std::int64_t at, std::int64_t row, const Codes& codes, std::byte* out) const noexcept;
 
-  const checkpoint::Checkpoint& checkpoint_;
-  std::int64_t rows_, cols_, groups_ = 0;
-  int bits_ = 0;
-  const checkpoint::RawTensor *codes_ = nullptr, *zeros_ = nullptr, *scales_ = nullptr, *group_of_ = nullptr;
-  std::vector<std::int32_t> group_of_block_;  // of 32 columns as delivered
-  std::vector<std::uint16_t> scale_bits_;     // [groups, rows], f16
-  std::vector<std::int8_t> zero_points_;      // [groups, rows], beside 2^(bits - 1); empty where all are 0
+  GptqTensors stored_;
+  GptqZeroPoints zeros_;
+  std::vector<std::int32_t> group_of_block_;  // of the format
+  std::uint8_t flipped_bits_ = 0;          // of codes of 8 bits: q8_0 keeps signed bytes, the others codes as they are
+  std::vector<std::uint16_t> scale_bits_;  // [groups, rows], f16
   mutable std::once_flag loaded_;
   mutable std::vector<std::uint32_t> words_;
 };

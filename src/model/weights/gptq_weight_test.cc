@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,21 @@ struct Broken {
     const fs::path folder = fs::path(MILLRACE_TEST_DATA) / "../golden/gptq" / golden;
     config = nlohmann::json::parse(read_file(Env::system(), folder / "config.json", 1 << 20).or_throw());
     env.files["d/model.safetensors"] = read_file(Env::system(), folder / "model.safetensors", 1 << 20).or_throw();
+  }
+  nlohmann::json& quantization() { return config["quantization_config"]; }
+  // Moves the quantization_config to a file of its own.
+  void set_quantization_apart() {
+    env.files["d/quantize_config.json"] = quantization().dump();
+    config.erase("quantization_config");
+  }
+  // Value i of a tensor of int32.
+  void set_value(const std::string& tensor, std::size_t i, std::int32_t value) {
+    std::string& file = env.files["d/model.safetensors"];
+    std::uint64_t header = 0;
+    std::memcpy(&header, file.data(), sizeof header);
+    const auto entry = nlohmann::json::parse(file.substr(8, header)).at(tensor);
+    const auto begin = entry.at("data_offsets")[0].get<std::size_t>();
+    std::memcpy(file.data() + 8 + header + begin + 4 * i, &value, sizeof value);
   }
   // Renames a tensor to one of the same length, so that the header stays as long.
   void rename(const std::string& from, const std::string& to) {
@@ -80,7 +96,11 @@ TEST(GptqWeight, RefusesOtherVariantsByName) {
   };
   EXPECT_EQ(with("checkpoint_format", "marlin"),
             "d/config.json: quantization_config.checkpoint_format: 'marlin' is not supported, only gptq and gptq_v2");
-  EXPECT_EQ(with("bits", 3), "d/config.json: quantization_config.bits: 3 is not supported, only 4 and 8");
+  EXPECT_EQ(with("checkpoint_format", "gptq_p"),
+            "d/config.json: quantization_config.checkpoint_format: 'gptq_p' is not supported, only gptq and gptq_v2");
+  EXPECT_EQ(with("bits", 5), "d/config.json: quantization_config.bits: 5 is not supported, only 2, 3, 4 and 8");
+  EXPECT_EQ(with("pack_dtype", "int64"),
+            "d/config.json: quantization_config.pack_dtype: 'int64' is not supported, only int32");
   EXPECT_EQ(
       with("quant_method", "awq"),
       "d/config.json: quantization_config: quantized safetensors of quant_method 'awq' are not supported, only of "
@@ -88,6 +108,70 @@ TEST(GptqWeight, RefusesOtherVariantsByName) {
   Broken plain;
   plain.config.erase("quantization_config");
   EXPECT_NE(plain.outcome().find("dtype 'I32' is not supported"), std::string::npos) << plain.outcome();
+}
+
+TEST(GptqWeight, TakesTheConfigurationFromAFileOfItsOwn) {
+  Broken apart;
+  apart.set_quantization_apart();
+  EXPECT_EQ(apart.outcome(), "q4_z");
+  // As AutoGPTQ wrote it before it named methods and formats.
+  Broken old("v1_sym4");
+  old.config["quantization_config"] = {{"bits", 4},
+                                       {"group_size", 32},
+                                       {"damp_percent", 0.01},
+                                       {"sym", true},
+                                       {"true_sequential", true},
+                                       {"desc_act", false},
+                                       {"model_name_or_path", nullptr}};
+  old.set_quantization_apart();
+  EXPECT_EQ(old.outcome(), "q4_0");
+  Broken wrong;
+  wrong.quantization()["bits"] = 6;
+  wrong.set_quantization_apart();
+  EXPECT_EQ(wrong.outcome(), "d/quantize_config.json: bits: 6 is not supported, only 2, 3, 4 and 8");
+  Broken other;
+  other.quantization()["quant_method"] = "awq";
+  other.set_quantization_apart();
+  EXPECT_NE(other.outcome().find("d/quantize_config.json: quant_method: quantized safetensors of quant_method 'awq'"),
+            std::string::npos)
+      << other.outcome();
+  // config.json counts where it says something.
+  Broken both;
+  both.env.files["d/quantize_config.json"] = R"({"bits": 6, "group_size": 32})";
+  EXPECT_EQ(both.outcome(), "q4_z");
+}
+
+TEST(GptqWeight, FieldsThatAreNotThereMeanWhatTheToolsMean) {
+  for (const char* field : {"sym", "desc_act", "checkpoint_format", "group_size"}) {
+    Broken symmetric("v1_sym4"), other("v1_asym4");
+    symmetric.quantization().erase(field);
+    other.quantization().erase(field);
+    EXPECT_EQ(symmetric.outcome(), "q4_0") << field;
+    EXPECT_EQ(other.outcome(), "q4_z") << field;
+  }
+}
+
+TEST(GptqWeight, ColumnsInOrderNeedNoIndex) {
+  for (const auto& [golden, format] : {std::pair{"v1_sym4", "q4_0"}, {"v1_asym4", "q4_z"}, {"v2_sym8", "q8_0"}}) {
+    Broken without(golden);
+    without.rename(std::string(kName) + ".g_idx", std::string(kName) + ".g_idq");
+    EXPECT_EQ(without.outcome(), format) << golden;
+  }
+  // One group has no order.
+  Broken whole("v1_sym4_whole");
+  whole.rename(std::string(kName) + ".g_idx", std::string(kName) + ".g_idq");
+  whole.quantization()["desc_act"] = true;
+  EXPECT_EQ(whole.outcome(), "q4_0");
+}
+
+TEST(GptqWeight, NamesAGroupOfAnotherSizeOrOneThatIsNotThere) {
+  const std::string index = std::string(kName) + ".g_idx";
+  Broken uneven("v1_sym4");
+  uneven.set_value(index, 0, 1);
+  EXPECT_EQ(uneven.outcome(), "d: tensor '" + index + "': group 0 has 31 columns; only multiples of 32 are supported");
+  Broken beyond("v1_sym4");
+  beyond.set_value(index, 0, 3);
+  EXPECT_EQ(beyond.outcome(), "d: tensor '" + index + "': group 3 of 3 does not exist");
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ class PlainWeights final : public WeightReader {
   std::vector<MatrixInfo> matrices() const override {
     std::vector<MatrixInfo> all;
     for (const RawTensor& tensor : checkpoint_.tensors) {
-      if (tensor.shape.rank() == 2) all.push_back({tensor.name, tensor.format, tensor.shape[0], tensor.shape[1]});
+      if (tensor.shape.rank() != 2) continue;
+      all.push_back({tensor.name, tensor.format, tensor.shape[0], tensor.shape[1], {&tensor}});
     }
     return all;
   }

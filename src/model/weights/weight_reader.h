@@ -45,6 +45,7 @@ struct MatrixInfo {
   std::string name;  // "model.layers.0.mlp.up_proj.weight", however it is stored
   const quant::QuantFormat* format = nullptr;
   std::int64_t rows = 0, cols = 0;
+  std::vector<const checkpoint::RawTensor*> tensors = {};  // all that it is made of
 };
 
 // The matrices of one checkpoint that are stored in one way.
@@ -56,13 +57,14 @@ class WeightReader {
   // LoadError naming the tensor: missing, or of another shape or type.
   virtual std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
                                              bool inputs_first) const = 0;
+  // Reads no more of the tensors than the formats take to be known. Throws LoadError.
   virtual std::vector<MatrixInfo> matrices() const = 0;
 };
 
 // One way of storing quantized matrices in safetensors: one file each in readers/, collected by CMake. Matrices that
 // are one tensor of a QuantFormat need none (plain_weights.h).
 struct WeightReaderKind {
-  std::string_view method;  // quant_method of config.json: "gptq"
+  std::string_view method;  // quant_method of the configuration: "gptq"
   // Whether it reads what this quantization_config describes. Throws kUnsupported naming what of it cannot be read.
   bool (*accepts)(const checkpoint::JsonFields& quantization, const checkpoint::Checkpoint& checkpoint);
   std::unique_ptr<WeightReader> (*open)(const checkpoint::JsonFields& quantization,

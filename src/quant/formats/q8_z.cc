@@ -1,41 +1,7 @@
-#include "quant/block32.h"
-#include "quant/format.h"
+#include "quant/group_block.h"
 
 namespace millrace::quant::formats {
-namespace {
 
-// value = d * (q - 128 - z): f16 d, signed byte z, 32 bytes. No file holds it: readers
-// of weights with a zero point a group put them into this form (see docs/quant.md).
-constexpr int kBytes = 35, kZero = 128;
-
-void unpack_block(const std::byte* block, std::span<float> out) noexcept {
-  const float d = load_half(block);
-  const int zero = kZero + std::to_integer<std::int8_t>(block[2]);
-  Codes32 codes;
-  std::memcpy(codes.data(), block + 3, codes.size());
-  for (int i = 0; i < kBlock32; ++i) out[i] = d * static_cast<float>(codes[i] - zero);
-}
-
-void decompose(const std::byte* block, AffineBlock& out) noexcept {
-  out.scale = load_bits(block);
-  out.zero_point = std::to_integer<std::int8_t>(block[2]);
-  Codes32 codes;
-  std::memcpy(codes.data(), block + 3, codes.size());
-  std::memcpy(out.codes, codes.data(), codes.size());
-}
-
-}  // namespace
-
-QuantFormat q8_z() {
-  return {.name = "q8_z",
-          .gguf_type = -1,
-          .safetensors_dtype = "",
-          .block_values = kBlock32,
-          .block_bytes = kBytes,
-          .unpack = unpack_blocks<unpack_block, kBlock32, kBytes>,
-          .pack = nullptr,
-          .max_relative_error = 0.0f,
-          .affine = {.code_bits = 8, .zero_points = true, .zero = kZero, .decompose = decompose}};
-}
+QuantFormat q8_z() { return group_format<8, 32, true>("q8_z"); }
 
 }  // namespace millrace::quant::formats

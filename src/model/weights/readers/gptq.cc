@@ -1,6 +1,8 @@
 // GPTQ (arXiv:2210.17323) as AutoGPTQ and GPTQModel save it: w[o][i] = scales[g][o] * (q[i][o] - z[g][o]), g =
 // g_idx[i].
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "base/log.h"
 #include "model/weights/gptq_weight.h"
@@ -12,6 +14,7 @@ using checkpoint::Checkpoint;
 using checkpoint::JsonFields;
 
 constexpr std::string_view kMethod = "gptq", kCodes = ".qweight", kWeight = ".weight";
+constexpr std::int64_t kAllBits[] = {2, 3, 4, 8};
 
 std::string stem_of(std::string_view name, std::string_view ending) {
   return name.ends_with(ending) ? std::string(name.substr(0, name.size() - ending.size())) : std::string();
@@ -26,15 +29,24 @@ bool zeros_are_less_one(const JsonFields& quantization) {
   quantization.unsupported("checkpoint_format", "'" + *format + "' is not supported, only gptq and gptq_v2");
 }
 
+// Files of AutoGPTQ before 0.5 name no method; those of others always do.
+bool is_gptq(const JsonFields& quantization) {
+  if (const auto method = quantization.text("quant_method")) return *method == kMethod;
+  return quantization.integer("bits") && quantization.integer("group_size");
+}
+
 bool accepts(const JsonFields& quantization, const Checkpoint&) {
-  if (quantization.text("quant_method") != kMethod) return false;
+  if (!is_gptq(quantization)) return false;
   zeros_are_less_one(quantization);
   if (quantization.boolean("is_marlin_format").value_or(false)) {
     quantization.unsupported("is_marlin_format", "weights packed for Marlin's kernel are not supported");
   }
   const auto bits = quantization.integer("bits");
-  if (bits && *bits != 4 && *bits != 8) {
-    quantization.unsupported("bits", fmt::format("{} is not supported, only 4 and 8", *bits));
+  if (bits && std::ranges::find(kAllBits, *bits) == std::end(kAllBits)) {
+    quantization.unsupported("bits", fmt::format("{} is not supported, only 2, 3, 4 and 8", *bits));
+  }
+  if (const auto words = quantization.text("pack_dtype"); words && *words != "int32") {
+    quantization.unsupported("pack_dtype", "'" + *words + "' is not supported, only int32");
   }
   return true;
 }
@@ -45,7 +57,8 @@ class GptqReader final : public WeightReader {
     rules_.zeros_less_one = zeros_are_less_one(quantization);
     rules_.symmetric = quantization.boolean("sym").value_or(true);
     rules_.ordered = quantization.boolean("desc_act").value_or(false);
-    bits_ = quantization.integer("bits").value_or(4);
+    rules_.bits = quantization.integer("bits").value_or(rules_.bits);
+    rules_.group_size = quantization.integer("group_size").value_or(rules_.group_size);
   }
   bool has(const std::string& name) const override {
     const std::string stem = stem_of(name, kWeight);
@@ -53,8 +66,9 @@ class GptqReader final : public WeightReader {
   }
   std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
                                      bool) const override {
-    auto weight = std::make_unique<GptqWeight>(checkpoint_, stem_of(name, kWeight), rows, cols, rules_);
-    if (weight->zeros_contradict && !told_.test_and_set()) {
+    const GptqTensors stored(checkpoint_, stem_of(name, kWeight), rows, cols);
+    auto weight = std::make_unique<GptqWeight>(stored, rules_);
+    if (weight->zeros_contradict() && !told_.test_and_set()) {
       log::info("{}: qzeros hold zero points as they are, though checkpoint_format says less one", checkpoint_.path);
     }
     return weight;
@@ -64,11 +78,9 @@ class GptqReader final : public WeightReader {
     for (const checkpoint::IntegerTensor& one : checkpoint_.integers) {
       const std::string stem = stem_of(one.tensor.name, kCodes);
       if (stem.empty() || one.tensor.shape.rank() != 2) continue;
-      const checkpoint::RawTensor* groups = checkpoint_.find_integers(stem + ".g_idx");
-      const std::int64_t cols = groups != nullptr ? groups->shape.elements() : one.tensor.shape[0] * 32 / bits_;
-      MatrixInfo matrix{stem + std::string(kWeight), nullptr, one.tensor.shape[1], cols};
-      matrix.format = open(matrix.name, matrix.rows, matrix.cols, false)->format;
-      all.push_back(std::move(matrix));
+      const GptqTensors stored(checkpoint_, stem, one.tensor.shape[1], gptq_columns(checkpoint_, stem, rules_));
+      const auto* format = gptq_format(stored, read_zero_points(stored, rules_), read_groups(stored, rules_));
+      all.push_back({stem + std::string(kWeight), format, stored.rows, stored.cols, stored.all()});
     }
     return all;
   }
@@ -77,7 +89,6 @@ class GptqReader final : public WeightReader {
   const Checkpoint& checkpoint_;
   GptqRules rules_;
   mutable std::atomic_flag told_;
-  std::int64_t bits_ = 4;  // of most matrices
 };
 
 }  // namespace

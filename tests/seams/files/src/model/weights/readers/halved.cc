@@ -66,8 +66,9 @@ class HalvedReader final : public WeightReader {
     for (const RawTensor& tensor : checkpoint_.tensors) {
       const std::size_t at = tensor.name.rfind(".first");
       if (at == std::string::npos) continue;
-      all.push_back(
-          {tensor.name.substr(0, at) + std::string(kWeight), tensor.format, tensor.shape[0], tensor.shape[1]});
+      const std::string name = tensor.name.substr(0, at) + std::string(kWeight);
+      const RawTensor* second = checkpoint_.find(part(name, ".second"));
+      all.push_back({name, tensor.format, tensor.shape[0], tensor.shape[1], {&tensor, second}});
     }
     return all;
   }
