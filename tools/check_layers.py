@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks includes by the order of the folders of src/: a file includes its own folder and folders before it in MILLRACE_FOLDERS of
 src/CMakeLists.txt, and what some folders must do without; that headers of a folder testing/ are included by tests alone; and that
-docs/architecture.md lists the same folders in the same order."""
+docs/architecture.md lists the same folders in the same order. And that no units of src/ include each other in a circle (unit_circles.py)."""
 
 import pathlib
 import re
 import sys
+
+import unit_circles
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ORDER = re.search(r"set\(MILLRACE_FOLDERS\s+([^)]*)\)", (ROOT / "src/CMakeLists.txt").read_text()).group(1).split()
@@ -45,5 +47,6 @@ def check(path: pathlib.Path) -> None:
 for source in sorted((ROOT / "src").rglob("*")):
     if source.suffix in {".h", ".cc", ".inc"}:
         check(source)
-print("\n".join(errors) if errors else f"{len(folders)} folders include only folders below them")
+errors += unit_circles.problems(unit_circles.read_units(ROOT / "src"), unit_circles.ACCEPTED)
+print("\n".join(errors) if errors else f"{len(folders)} folders include only folders below them; no circles of units but {len(unit_circles.ACCEPTED)} accepted ones")
 sys.exit(bool(errors))

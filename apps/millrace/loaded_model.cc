@@ -11,6 +11,7 @@
 #include "checkpoint/content_key.h"
 #include "cli.h"
 #include "hub/model_lookup.h"
+#include "model/make_spec.h"
 #include "outlier_policy.h"
 
 namespace millrace::app {

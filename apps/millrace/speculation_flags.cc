@@ -6,7 +6,8 @@
 #include <charconv>
 
 #include "cli.h"
-#include "model/model_spec.h"
+
+#include "model/make_spec.h"
 
 namespace millrace::app {
 

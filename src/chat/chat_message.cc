@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "chat/chat_limits.h"
 #include "chat/chat_rejection.h"
-#include "chat/chat_request.h"
 #include "chat/chat_role.h"
 #include "chat/jinja/json_format.h"
 #include "chat/jinja/json_value.h"

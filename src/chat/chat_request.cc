@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "chat/chat_limits.h"
 #include "chat/chat_message.h"
 #include "chat/chat_rejection.h"
 

@@ -7,6 +7,7 @@
 #include "draft/speculators/testing/made_speculators.h"
 #include "engine/forwarding_executor.h"
 #include "engine/testing/speculation_fixture.h"
+#include "model/make_spec.h"
 
 namespace millrace::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "grammar/matcher.h"
+#include "grammar/compile.h"
 
 namespace millrace::grammar {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "grammar/matcher.h"
+#include "grammar/compile.h"
 #include "grammar/transition_network.h"
 
 namespace millrace::grammar {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "http/io_loop.h"
+#include "http/limits.h"
 #include "http/message.h"
-#include "http/server.h"
 #include "http/wire.h"
 
 namespace millrace::http {

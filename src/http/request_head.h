@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "http/server.h"
+#include "http/limits.h"
 
 namespace millrace::http {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/env.h"
+#include "loadtest/load_hooks.h"
 #include "loadtest/request_body.h"
 #include "loadtest/request_record.h"
 #include "loadtest/target.h"
@@ -30,16 +31,6 @@ struct LoadPlan {
   std::uint64_t seed = 0;            // of who leaves when
 };
 
-// While it runs, for the terminal.
-struct Progress {
-  double seconds = 0.0;
-  std::int64_t sent = 0, in_flight = 0, ended = 0, failed = 0,
-               total = 0;  // requests; total = the turns of the sessions begun so far
-  std::int64_t events = 0;
-  bool warmup = false;
-  const std::vector<RequestRecord>* records = nullptr;  // those that ended
-};
-
 struct LoadRun {
   std::vector<RequestRecord> records;  // by index, warm-up first
   double seconds = 0.0;                // from the first request that counts to the last one's end
@@ -47,11 +38,6 @@ struct LoadRun {
   TimePoint started{};                 // and the steady clock, which local servers share
   double client_cpu_s = 0.0;           // processor time of this process meanwhile
   bool stopped = false;                // `stop` said so: what was in flight is in the records as kStopped
-};
-
-struct LoadHooks {
-  std::function<bool()> stop;                     // asked ten times a second at least; may be empty
-  std::function<void(const Progress&)> progress;  // about five times a second; may be empty
 };
 
 // Sends the load and waits for its end, on the calling thread alone. Never retries. A request that fails ends its

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "loadtest/client/load_client.h"
-#include "loadtest/load_run.h"
+#include "loadtest/load_hooks.h"
+#include "loadtest/request_body.h"
+#include "loadtest/request_record.h"
 #include "loadtest/upcoming_sessions.h"
+#include "loadtest/workload.h"
 
 namespace millrace::loadtest {
 

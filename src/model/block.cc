@@ -27,6 +27,16 @@ std::vector<kv::KvNeed> kv_needs(const ModelSpec& spec) {
   return needs;
 }
 
+Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits) {
+  if (spec.hidden_size % 2 != 0) return unsupported_dimension("hidden_size", spec.hidden_size, "even");
+  for (const LayerSpec& layer : spec.layers) {
+    for (const BlockSpec& block : layer.blocks) {
+      if (auto checked = kind_of(block).check(block, spec, limits); !checked) return checked;
+    }
+  }
+  return {};
+}
+
 Error unsupported_dimension(std::string field, std::int64_t value, std::string_view rule) {
   return make_error(ErrorCode::kUnsupported, field, "{} is {}: must be {}", field, value, rule);
 }

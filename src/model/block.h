@@ -102,6 +102,9 @@ const BlockKind& kind_of(const BlockSpec& block);
 // What the blocks of a model keep, layer by layer, one entry a layer of the KvStore.
 std::vector<kv::KvNeed> kv_needs(const ModelSpec& spec);
 
+// kUnsupported naming a dimension that no kernel handles.
+Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits = {});
+
 // An error of check(): "head_dim is 258: must be ...".
 Error unsupported_dimension(std::string field, std::int64_t value, std::string_view rule);
 

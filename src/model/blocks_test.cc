@@ -10,6 +10,7 @@
 #include "model/block.h"
 #include "model/blocks/attention.h"
 #include "model/blocks/mlp.h"
+#include "model/make_spec.h"
 #include "model/memory_plan.h"
 #include "model/testing/changed_model.h"
 #include "model/testing/runner.h"

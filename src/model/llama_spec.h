@@ -5,7 +5,7 @@
 
 #include "model/blocks/attention.h"
 #include "model/blocks/mlp.h"
-#include "model/model_spec.h"
+#include "model/model_family.h"
 
 namespace millrace::model {
 

@@ -1,17 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/config_view.h"
 #include "model/block_spec.h"
 #include "model/config/model_config.h"
-#include "model/config/shared_config.h"
 
 namespace millrace::model {
 
@@ -45,30 +40,5 @@ struct ModelSpec {
   WeightNames names;
   std::vector<std::string> unread_fields;  // of the configuration: there, and known to no family
 };
-
-// A model family: the architectures it answers to, what its class takes for granted, and a function from a checkpoint's
-// configuration to its spec. What all families share is read before (shared_config.h); spec() asks the view for the
-// fields of its own, which it lists: where such a field is there and says something, no other family loads over it. One
-// file each in families/, collected by CMake.
-struct ModelFamily {
-  std::string_view name;
-  std::vector<std::string_view> hf;    // "LlamaForCausalLM"
-  std::vector<std::string_view> gguf;  // general.architecture
-  ConfigDefaults defaults = {};
-  std::vector<checkpoint::ConfigField> fields = {};  // of its own
-  ModelSpec (*spec)(checkpoint::ConfigView& view, const ModelConfig& config,
-                    checkpoint::Checkpoint::Container container);
-};
-std::span<const ModelFamily> all_families();  // generated
-
-// Null: no family answers to it.
-const ModelFamily* find_family(std::string_view architecture, bool gguf);
-
-// The spec for a checkpoint. kUnsupported naming the architecture and the known ones; or the dimension that no kernel
-// handles; or the field of the configuration that the family does not understand and another one does.
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits = {});
-
-// kUnsupported naming a dimension that no kernel handles.
-Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits = {});
 
 }  // namespace millrace::model

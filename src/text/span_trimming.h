@@ -1,5 +1,6 @@
 #pragma once
 
+#include "text/tokenizer.h"
 #include "text/tokenizer_parts.h"
 
 namespace millrace::text {

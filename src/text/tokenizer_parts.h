@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "text/added_tokens.h"
 #include "text/decoder.h"
 #include "text/normalizer.h"
@@ -52,9 +53,6 @@ struct TokenizerParts {
   void add_decoder(std::unique_ptr<const Decoder> decoder) { decoders.push_back(std::move(decoder)); }
   bool decodes_to_one_text() const;
 };
-
-// A tokenizer from its parts. `parts.model` is set.
-std::shared_ptr<const Tokenizer> make_tokenizer(TokenizerParts parts);
 
 // What the tokens look like inside text, for a WordModel: tokens whose `hidden` is true have no form, so that no text
 // can become one. `byte_level`: spelled in the byte alphabet, and wanted as bytes.

@@ -7,7 +7,7 @@
 
 #include "text/bpe/merge_table.h"
 #include "text/pre_tokenizer.h"
-#include "text/tokenizer.h"
+#include "text/token.h"
 
 namespace millrace::text {
 

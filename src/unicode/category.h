@@ -1,24 +1,8 @@
 #pragma once
 
-#include <cstdint>
+#include "unicode/general_category.h"
 
 namespace millrace::unicode {
-
-// General categories (Unicode Standard 4.5), of the Unicode version that Hugging Face's regular expressions know.
-// clang-format off
-enum Category : std::uint8_t {
-  kLu, kLl, kLt, kLm, kLo, kMn, kMc, kMe, kNd, kNl, kNo, kPc, kPd, kPs, kPe, kPi, kPf, kPo, kSm, kSc, kSk, kSo,
-  kZs, kZl, kZp, kCc, kCf, kCo, kCn
-};
-// clang-format on
-inline constexpr int kCategories = kCn + 1;
-
-// Sets of categories: bit c of a set is category c.
-using CategorySet = std::uint32_t;
-constexpr CategorySet categories(Category first, Category last) { return (2u << last) - (1u << first); }
-inline constexpr CategorySet kLetters = categories(kLu, kLo), kMarks = categories(kMn, kMe),
-                             kNumbers = categories(kNd, kNo), kPunctuation = categories(kPc, kPo),
-                             kSymbols = categories(kSm, kSo), kSeparators = categories(kZs, kZp);
 
 Category category_of(char32_t code_point) noexcept;  // two loads, after the first call
 bool is_han(char32_t code_point) noexcept;           // \p{Han}

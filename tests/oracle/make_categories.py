@@ -26,7 +26,7 @@ def main():
                for first, last, value in runs(lambda c: category[c] if category[c] != old[c] else None) if value is not None]
     han = matching(r"\p{Han}+")
     hans = ["{0x%x, 0x%x}," % (first, last) for first, last, is_han in runs(han.__contains__) if is_han]
-    with generated_header('"unicode/category.h"'):
+    with generated_header('"unicode/general_category.h"'):
         print("// clang-format off\n// Each run of one category, up to the next one's start.")
         print("struct CategoryRun {\n  std::uint32_t first;\n  Category category;\n};")
         print_table("CategoryRun kCategoryRuns", entries, 8)

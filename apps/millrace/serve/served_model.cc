@@ -1,4 +1,5 @@
 #include "serve/served_model.h"
+#include "model/make_spec.h"
 
 #include <algorithm>
 

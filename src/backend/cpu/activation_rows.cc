@@ -27,14 +27,14 @@ class Layout {
 
 }  // namespace
 
-ActivationRows::ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept
-    : k_(weight.k()), rows_(rows), orders_(weight.orders()) {
+ActivationRows::ActivationRows(const ActivationForm& form, std::int64_t rows, std::byte* memory) noexcept
+    : k_(form.k), rows_(rows), orders_(form.orders) {
   Layout layout(memory);
-  if (weight.wants(ActivationType::kF32)) f32_ = layout.take<float>(rows * k_);
-  if (weight.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
-  if (weight.wants(ActivationType::kInt8)) {
+  if (form.wants(ActivationType::kF32)) f32_ = layout.take<float>(rows * k_);
+  if (form.wants(ActivationType::kBf16)) bf16_ = layout.take<std::uint16_t>(rows * k_);
+  if (form.wants(ActivationType::kInt8)) {
     groups_ = layout.take<Int8Group>(rows * (k_ / kGroup));
-    if (weight.wants_remainder()) remainder_ = layout.take<Int8Group>(rows * (k_ / kGroup));
+    if (form.remainder) remainder_ = layout.take<Int8Group>(rows * (k_ / kGroup));
   }
   bytes_of_order_ = layout.used();
 }

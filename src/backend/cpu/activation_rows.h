@@ -1,29 +1,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/packed_linear.h"
-#include "base/buffer.h"
 
 namespace millrace::backend::cpu {
 
-// Memory that grows while a step is recorded and stays put while it runs.
-class Scratch {
- public:
-  void reserve(std::size_t bytes) {
-    if (bytes > memory_.size()) memory_ = Buffer::allocate(bytes).or_throw();
-  }
-  std::byte* data() const noexcept { return memory_.data(); }
-  template <typename T>
-  T* as() const noexcept {
-    return memory_.as<T>();
-  }
+// What the x of a product must come as: what the segments of a weight ask for (PackedLinear::activation_form).
+struct ActivationForm {
+  std::int64_t k = 0;
+  unsigned types = 0;      // bit t: a kernel takes ActivationType t
+  bool remainder = false;  // int8 comes with what rounding left of x, as a second term
+  // The different orders of the segments' columns: the value of x that each column is multiplied with; empty = in
+  // order. One in nearly all weights.
+  std::span<const std::vector<std::int32_t>> orders = {};
 
- private:
-  Buffer memory_;
+  bool wants(ActivationType type) const noexcept { return (types >> static_cast<int>(type) & 1) != 0; }
 };
 
 // The x of a product as its kernels want it: [rows, k] in every activation type that the segments of a weight ask for,
@@ -31,7 +25,7 @@ class Scratch {
 class ActivationRows {
  public:
   // `memory` has the bytes() of a view made without any.
-  ActivationRows(const PackedLinear& weight, std::int64_t rows, std::byte* memory) noexcept;
+  ActivationRows(const ActivationForm& form, std::int64_t rows, std::byte* memory) noexcept;
   std::size_t bytes() const noexcept { return bytes_of_order_ * orders_.size(); }
   std::int64_t rows() const noexcept { return rows_; }
 
@@ -45,7 +39,7 @@ class ActivationRows {
   ActivationRows of_order(std::size_t order) const noexcept;
   // The rows in the first order. first_row is a multiple of kTileRows, or all rows are of one tile.
   Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
-  // What int8 rounding left of x, as int8 again, of the first order; only when the weight wants_remainder().
+  // What int8 rounding left of x, as int8 again, in the first order; only where the form has a remainder.
   Activations remainder(std::int64_t first_row, std::int64_t rows) const noexcept;
 
  private:

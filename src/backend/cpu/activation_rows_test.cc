@@ -3,44 +3,30 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/testing/reference.h"
-#include "quant/format.h"
+#include "base/buffer.h"
 
 namespace millrace::backend::cpu {
 namespace {
 
 constexpr std::int64_t kWidth = 5 * kGroup;
 
-class ActivationRowsTest : public testing::Test {
- protected:
-  ActivationRowsTest() {
-    weight_.set_int8x2("weight");  // wants what rounding left, too
-  }
-
-  static std::vector<WeightSource> sources() {
-    const auto zeros = [](std::int64_t, std::int64_t, std::span<std::byte> out) {
-      std::ranges::fill(out, std::byte{0});
-    };
-    return {
-        {.name = "weight", .format = quant::find_format("q4_0"), .rows = kPanelRows, .cols = kWidth, .read = zeros}};
-  }
-
-  WorkerTeam team_{1};
-  WeightArena arena_;
-  const KernelSet kernels_ = select_kernels(Isa::kScalar);
-  PackedLinear weight_{sources(), kernels_, MatmulPrecision::kAuto, team_, arena_, nullptr};
-};
+// Of int8 rows with what rounding left.
+const std::vector<std::int32_t> kInOrder[1];
+const ActivationForm kForm{
+    .k = kWidth, .types = 1u << static_cast<int>(ActivationType::kInt8), .remainder = true, .orders = kInOrder};
 
 bool same(const Int8Group& a, const Int8Group& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
 
 // However many rows are stored, in whatever pieces, and through whatever view a row is looked at.
-TEST_F(ActivationRowsTest, EveryViewHasTheGroupsOfEachRow) {
+TEST(ActivationRows, EveryViewHasTheGroupsOfEachRow) {
+  const KernelSet kernels = select_kernels(Isa::kScalar);
   for (const std::int64_t rows : {1, 2, 15, 16, 17, 23, 32, 40}) {
     const std::vector<float> x = normal_values(static_cast<std::size_t>(rows * kWidth), 3);
-    Buffer memory = Buffer::allocate(ActivationRows(weight_, rows, nullptr).bytes()).or_throw();
-    const ActivationRows stored(weight_, rows, memory.data());
+    Buffer memory = Buffer::allocate(ActivationRows(kForm, rows, nullptr).bytes()).or_throw();
+    const ActivationRows stored(kForm, rows, memory.data());
     for (std::int64_t r = rows - 1; r >= 0; --r) {
-      stored.store(kernels_, r, 0, x.data() + r * kWidth, 2 * kGroup);
-      stored.store(kernels_, r, 2 * kGroup, x.data() + r * kWidth + 2 * kGroup, kWidth - 2 * kGroup);
+      stored.store(kernels, r, 0, x.data() + r * kWidth, 2 * kGroup);
+      stored.store(kernels, r, 2 * kGroup, x.data() + r * kWidth + 2 * kGroup, kWidth - 2 * kGroup);
     }
     const auto expect_rows = [&](std::int64_t first, std::int64_t n) {
       const Activations view = stored.view(first, n), left = stored.remainder(first, n);
@@ -48,8 +34,8 @@ TEST_F(ActivationRowsTest, EveryViewHasTheGroupsOfEachRow) {
       for (std::int64_t r = 0; r < n; ++r) {
         Int8Group alone[kWidth / kGroup], alone_left[kWidth / kGroup];
         const float* row = x.data() + (first + r) * kWidth;
-        kernels_.quantize(row, kWidth, alone, 1);
-        kernels_.quantize_remainder(row, kWidth, alone, alone_left, 1);
+        kernels.quantize(row, kWidth, alone, 1);
+        kernels.quantize_remainder(row, kWidth, alone, alone_left, 1);
         for (std::int64_t g = 0; g < kWidth / kGroup; ++g) {
           EXPECT_TRUE(same(view.groups[view.int8_at(r) + g * view.int8_step(r)], alone[g]))
               << rows << " rows, " << n << " from " << first << ": row " << r << ", group " << g;

@@ -18,23 +18,24 @@ void write_token(const KvWriter& writer, std::span<const SequenceRows> sequences
   writer.write(*sequence, sequence->first_position + row - sequence->first_row, kv_head, k, v);
 }
 
-}  // namespace
-
-void CpuBackend::finish_head(const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
-                             TensorView qkv) const noexcept {
+// Queries, key and value of one key/value head of a row, once the product is there.
+void finish_head(const KernelSet& kernels, const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
+                 TensorView qkv) noexcept {
   const KvGeometry& geometry = inputs.kv.geometry;
   const std::int64_t head_dim = geometry.key_dim, group = inputs.heads / geometry.kv_heads;
   float* q = qkv.row(row) + kv_head * group * head_dim;
   float* k = qkv.row(row) + (inputs.heads + kv_head) * head_dim;
   const float* v = qkv.row(row) + (inputs.heads + geometry.kv_heads) * head_dim + kv_head * geometry.value_dim;
   const auto place = [&](const std::optional<HostNorm>& norm, float* head) {
-    if (norm) normalise(kernels_, *norm, head, head_dim, head);
-    if (inputs.cos_sin != nullptr) kernels_.rope(head, inputs.rotated, inputs.cos_sin + row * inputs.rotated);
+    if (norm) normalise(kernels, *norm, head, head_dim, head);
+    if (inputs.cos_sin != nullptr) kernels.rope(head, inputs.rotated, inputs.cos_sin + row * inputs.rotated);
   };
   for (std::int64_t h = 0; h < group; ++h) place(inputs.q_norm, q + h * head_dim);
   place(inputs.k_norm, k);
-  write_token(KvWriter(kernels_, inputs.kv), inputs.sequences, row, kv_head, k, v);
+  write_token(KvWriter(kernels, inputs.kv), inputs.sequences, row, kv_head, k, v);
 }
+
+}  // namespace
 
 void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView from, DeviceView to) {
   const HostAttentionInputs inputs = on_host(of_device);
@@ -44,21 +45,22 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
   DCHECK(x.cols() == weight.k() && qkv.cols() == weight.n() && qkv.rows() == rows);
   if (rows == 0) return;
   const RowSource source(x, inputs.norm);
+  const ProductOutput output{inputs.bias, false, qkv};
   const std::int64_t block = row_block(rows, threads());
   if (block > 0) {
-    reserve_blocks(weight, block);
+    products_.reserve_block(weight, block);
     program_->add_tasks((rows + block - 1) / block, [=, this, &weight](std::int64_t i, int worker) {
       const std::int64_t first = i * block, end = std::min(rows, first + block);
-      multiply_rows(source, weight, inputs.bias, false, qkv, first, end - first, worker);
+      products_.multiply_rows(source, weight, output, first, end - first, worker);
       for (std::int64_t row = first; row < end; ++row) {
-        for (std::int64_t h = 0; h < kv_heads; ++h) finish_head(inputs, row, h, qkv);
+        for (std::int64_t h = 0; h < kv_heads; ++h) finish_head(kernels_, inputs, row, h, qkv);
       }
     });
     return;
   }
-  multiply_columns(source, weight, inputs.bias, false, qkv);
+  products_.multiply_columns(*program_, source, weight, output);
   program_->add_split(rows * kv_heads, 1, [=, this](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t i = begin; i < end; ++i) finish_head(inputs, i / kv_heads, i % kv_heads, qkv);
+    for (std::int64_t i = begin; i < end; ++i) finish_head(kernels_, inputs, i / kv_heads, i % kv_heads, qkv);
   });
 }
 

@@ -19,10 +19,7 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const BackendConfig& config) {
 }
 
 CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache)
-    : kernels_(select_kernels(isa)),
-      worker_scratch_(static_cast<std::size_t>(threads)),
-      prepared_(static_cast<std::size_t>(threads)),
-      team_(threads) {
+    : kernels_(select_kernels(isa)), workers_(threads), products_(kernels_, workers_, threads), team_(threads) {
   begin_program();
   if (!packed_cache.directory.empty()) packed_cache_ = std::make_unique<PackedCache>(packed_cache, Env::system());
 }

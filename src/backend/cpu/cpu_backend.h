@@ -6,10 +6,12 @@
 
 #include "backend/backend.h"
 #include "backend/device_kind.h"
-#include "backend/cpu/activation_rows.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/row_source.h"
+#include "backend/cpu/products.h"
+#include "backend/cpu/scratch.h"
 #include "backend/cpu/step_program.h"
+#include "backend/cpu/weight_arena.h"
+#include "backend/cpu/worker_memory.h"
 #include "base/worker_team.h"
 
 namespace millrace::backend::cpu {
@@ -56,48 +58,16 @@ class CpuBackend final : public Backend {
   void synchronize() override;
 
  private:
-  // The rows of a product whose columns the workers share.
-  struct SharedInput {
-    RowSource source;
-    const PackedLinear* weight;
-    std::uint64_t own;  // each worker prepares them for itself, once: the number to remember that by; 0 = shared
-  };
-
-  void reserve_workers(std::size_t bytes);
-  void reserve_blocks(const PackedLinear& weight, std::int64_t block);
-  std::byte* memory_of(int worker) const noexcept { return worker_scratch_[static_cast<std::size_t>(worker)].data(); }
-  // The first thing in a worker's memory: one row, normalised.
-  float* normed_row(int worker) const noexcept { return reinterpret_cast<float*>(memory_of(worker)); }
-  static std::size_t row_bytes(std::int64_t columns) noexcept;
-
   void begin_program();
-
-  SharedInput share_input(const RowSource& source, const PackedLinear& weight);
-  // The prepared rows; prepared by this worker now, if it has its own and has not done so.
-  ActivationRows open_input(const SharedInput& input, int worker) noexcept;
-  void multiply_columns(const RowSource& source, const PackedLinear& weight, const float* bias, bool accumulate,
-                        TensorView out);
-  void multiply_rows(const RowSource& source, const PackedLinear& weight, const float* bias, bool accumulate,
-                     TensorView out, std::int64_t first, std::int64_t rows, int worker) const noexcept;
-  void finish_head(const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
-                   TensorView qkv) const noexcept;
-  void mlp_blocks(const HostMlp& mlp, TensorView x, std::int64_t block);
-  // Panels [first, last) of the hidden layer, for `rows` rows. `chunk`: room for a few columns of each.
-  void activate_columns(const HostMlp& mlp, std::int64_t first, std::int64_t last, const ActivationRows& input,
-                        std::int64_t rows, const ActivationRows& hidden, float* chunk) const noexcept;
 
   KernelSet kernels_;
   WeightArena arena_;
   std::unique_ptr<PackedCache> packed_cache_;  // while the model is loaded
   std::vector<std::unique_ptr<StepProgram>> programs_;
-  StepProgram* program_;                 // the one being recorded
-  Scratch input_, hidden_, partials_;    // shared by the workers during an operation
-  std::vector<Scratch> worker_scratch_;  // of one each
-  struct alignas(64) Prepared {
-    std::uint64_t input = 0;  // the SharedInput::own that a worker's memory holds
-  };
-  std::vector<Prepared> prepared_;
-  std::uint64_t inputs_ = 0;
+  StepProgram* program_;       // the one being recorded
+  Scratch hidden_, partials_;  // shared by the workers during an operation
+  WorkerMemory workers_;
+  Products products_;
   std::deque<AttentionPlan> plans_;  // of the attentions recorded; kept for their memory
   std::size_t plans_used_ = 0;
   WorkerTeam team_;  // last: its threads end before the programs that one may still be walking through

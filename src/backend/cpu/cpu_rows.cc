@@ -27,11 +27,11 @@ float activated(Activation activation, float x) noexcept {
 void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView to) {
   const auto* packed = static_cast<const PackedLinear*>(&weight);
   const TensorView out = on_host(to);
-  if (accumulate) reserve_workers(row_bytes(out.cols()));
+  if (accumulate) workers_.reserve(WorkerMemory::row_bytes(out.cols()));
   program_->add_split(static_cast<std::int64_t>(ids.size()), 1,
                       [=, this](std::int64_t begin, std::int64_t end, int worker) {
                         for (std::int64_t t = begin; t < end; ++t) {
-                          float* row = accumulate ? normed_row(worker) : out.row(t);
+                          float* row = accumulate ? workers_.normed_row(worker) : out.row(t);
                           packed->unpack_row(ids[static_cast<std::size_t>(t)], row);
                           if (accumulate) kernels_.add(row, out.cols(), out.row(t));
                         }

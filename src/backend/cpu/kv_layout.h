@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "backend/backend.h"
-#include "backend/cpu/host_operands.h"
+#include "backend/cpu/kv_geometry.h"
 #include "backend/cpu/kv_tile.h"
 
 // How keys and values lie in pages.

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <mutex>
 
-#include "backend/cpu/activation_rows.h"
 #include "backend/cpu/packed_cache.h"
 #include "base/check.h"
 

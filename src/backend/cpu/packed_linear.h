@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/activation_rows.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/weight_arena.h"
 #include "base/worker_team.h"
 
 namespace millrace::backend::cpu {
 
-class ActivationRows;
 class PackedCache;
 
 // A Linear as the CPU keeps it: stacked weights of one format each, in panels of 16 rows, each with the kernel chosen
@@ -24,7 +24,7 @@ class PackedLinear final : public Linear {
     std::int64_t first_row, rows;  // of the stacked output
     std::int64_t first_panel;
     std::size_t panel_bytes, offset;  // into the buffer
-    std::size_t order;                // of its columns: an index into orders()
+    std::size_t order;                // of its columns: an index into ActivationForm::orders
     std::string name;
     bool int8x2 = false;  // x is multiplied as two int8 numbers
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
@@ -45,22 +45,19 @@ class PackedLinear final : public Linear {
   std::size_t packed_bytes() const noexcept override { return memory_.size; }
   std::string description() const override;
 
-  bool has_int8_activations() const noexcept override { return wants(ActivationType::kInt8); }
+  bool has_int8_activations() const noexcept override { return activation_form().wants(ActivationType::kInt8); }
   void start_rounding_statistics() override;
   std::vector<RoundingStatistics> take_rounding_statistics() override;
   void set_int8x2(std::string_view name) override;
 
-  // Whether a kernel of this weight takes activations of that type.
-  bool wants(ActivationType type) const noexcept { return (activation_types_ >> static_cast<int>(type) & 1) != 0; }
-
-  // Whether int8 activations come with what rounding left of them, as a second term.
-  bool wants_remainder() const noexcept { return int8x2_ || rounding_ != nullptr; }
+  // What multiply() takes x as. Another one after set_int8x2, and while rounding statistics are taken. Its
+  // orders are the weight's own.
+  ActivationForm activation_form() const noexcept {
+    return {k_, activation_types_, int8x2_ || rounding_ != nullptr, orders_};
+  }
 
   // Panels are counted over all segments.
   std::int64_t panels() const noexcept { return panels_; }
-  // The different WeightSource::columns of the segments: which value of x each column is multiplied with; empty = as
-  // they are. One in nearly all weights.
-  std::span<const std::vector<std::int32_t>> orders() const noexcept { return orders_; }
   // The first output column of a panel. At panels(): n.
   std::int64_t column(std::int64_t panel) const noexcept;
   struct Product {
@@ -94,9 +91,9 @@ class PackedLinear final : public Linear {
   std::int64_t n_ = 0, k_ = 0, panels_ = 0;
   bool int8x2_ = false;                 // of any segment
   std::unique_ptr<Counts[]> rounding_;  // one a segment, while it is taken
-  unsigned activation_types_ = 0;       // a bit each
+  unsigned activation_types_ = 0;       // ActivationForm::types
   std::vector<Segment> segments_;
-  std::vector<std::vector<std::int32_t>> orders_;
+  std::vector<std::vector<std::int32_t>> orders_;  // the different WeightSource::columns of the segments
   Isa isa_;
   WeightArena::Slice memory_;
 };

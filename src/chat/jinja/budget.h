@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "chat/chat_template.h"
 #include "chat/jinja/failure.h"
+#include "chat/template_context.h"
 
 namespace millrace::chat::jinja {
 

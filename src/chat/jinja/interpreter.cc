@@ -6,27 +6,6 @@
 
 namespace millrace::chat::jinja {
 
-const Value* Scope::find(Budget& budget, NameId id) const {
-  std::int64_t visited = 0;
-  for (const Scope* scope = this; scope; scope = scope->parent_) {
-    for (const auto& [name, value] : scope->values_) {
-      if (++visited % 32 == 0) budget.step();
-      if (name == id) return &value;
-    }
-  }
-  return nullptr;
-}
-
-void Scope::set(NameId id, Value value) {
-  for (auto& [name, old] : values_) {
-    if (name == id) {
-      old = std::move(value);
-      return;
-    }
-  }
-  values_.emplace_back(id, std::move(value));
-}
-
 namespace {
 
 // Puts a variable back when a block ends, also by an exception.
@@ -46,8 +25,7 @@ class Restore {
 }  // namespace
 
 Interpreter::Interpreter(const Program& program, const TemplateLimits& limits, const TemplateContext& template_context)
-    : Runtime(limits, template_context),
-      program_(program),
+    : Evaluator(program, root_, limits, template_context),
       root_(nullptr),
       output_(budget, "output_bytes", limits.output_bytes) {
   for (const Builtin& global : globals()) define(global.name, &global);

@@ -76,7 +76,7 @@ std::optional<Value> Loop::attribute(Runtime&, std::string_view name) {
 Value Loop::call(Runtime&, Arguments& arguments) {
   const BoundArguments args("loop", arguments, {"iterable"}, 1);
   if (!node_.recursive) fail("the loop must have the 'recursive' marker to be called");
-  return interpreter_.call_loop(node_, outer_, args[0], depth0_ + 1);
+  return evaluator_.call_loop(node_, outer_, args[0], depth0_ + 1);
 }
 
 Value Loop::cycle(const Arguments& arguments) const {

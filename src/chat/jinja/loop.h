@@ -3,7 +3,7 @@
 #include <deque>
 #include <functional>
 
-#include "chat/jinja/interpreter.h"
+#include "chat/jinja/evaluator.h"
 
 namespace millrace::chat::jinja {
 
@@ -25,8 +25,8 @@ class ItemSource {
 class Loop : public Object {
  public:
   using Next = std::function<std::optional<Value>()>;
-  Loop(Interpreter& interpreter, const For& node, Scope& outer, Next next, int depth0)
-      : interpreter_(interpreter), node_(node), outer_(outer), next_(std::move(next)), depth0_(depth0) {}
+  Loop(Evaluator& evaluator, const For& node, Scope& outer, Next next, int depth0)
+      : evaluator_(evaluator), node_(node), outer_(outer), next_(std::move(next)), depth0_(depth0) {}
 
   // Moves to the next item, if there is one.
   std::optional<Value> advance();
@@ -45,7 +45,7 @@ class Loop : public Object {
   bool look_ahead() { return !ahead_.empty() || take(); }
   std::size_t length();
 
-  Interpreter& interpreter_;
+  Evaluator& evaluator_;
   const For& node_;
   Scope& outer_;  // alive as long as the rendering if the loop is recursive
   Next next_;

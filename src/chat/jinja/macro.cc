@@ -28,7 +28,7 @@ std::optional<Value> Macro::attribute(Runtime& runtime, std::string_view name) {
   if (name != "arguments") return std::nullopt;
   std::vector<Value> names;
   for (const Parameter& parameter : definition_.parameters) {
-    names.emplace_back(Text(interpreter_.program().names[parameter.name], true));
+    names.emplace_back(Text(evaluator_.program().names[parameter.name], true));
   }
   return make_list(runtime.budget, std::move(names), ListKind::kTuple);
 }

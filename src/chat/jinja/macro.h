@@ -2,26 +2,26 @@
 
 #include <functional>
 
-#include "chat/jinja/interpreter.h"
+#include "chat/jinja/evaluator.h"
 
 namespace millrace::chat::jinja {
 
 // A macro, or the body of a call block, with the scope it was defined in.
 class Macro : public Object {
  public:
-  Macro(Interpreter& interpreter, const MacroDefinition& definition, const Scope& closure)
-      : interpreter_(interpreter), definition_(definition), closure_(closure) {}
+  Macro(Evaluator& evaluator, const MacroDefinition& definition, const Scope& closure)
+      : evaluator_(evaluator), definition_(definition), closure_(closure) {}
 
   std::string_view type_name() const override { return "Macro"; }
   std::string shown() const override;
   bool is_callable() const override { return true; }
   std::optional<Value> attribute(Runtime& runtime, std::string_view name) override;
   Value call(Runtime&, Arguments& arguments) override {
-    return interpreter_.call_macro(definition_, closure_, arguments);
+    return evaluator_.call_macro(definition_, closure_, arguments);
   }
 
  private:
-  Interpreter& interpreter_;
+  Evaluator& evaluator_;
   const MacroDefinition& definition_;
   const Scope& closure_;
 };

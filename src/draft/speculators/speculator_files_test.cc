@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "draft/speculators/testing/speculators_fixture.h"
+#include "model/make_spec.h"
 #include "model/synth/synth_speculators.h"
 
 namespace millrace::draft {

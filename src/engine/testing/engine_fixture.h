@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/local_executor.h"
 #include "kv/disk_tier.h"
+#include "model/make_spec.h"
 #include "text/testing/vocabularies.h"
 
 namespace millrace::engine {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,10 +9,9 @@
 
 #include "grammar/grammar.h"
 #include "grammar/json_schema/decimal.h"
+#include "grammar/json_schema/json_type.h"
 
 namespace millrace::grammar::json_schema {
-
-using Json = nlohmann::ordered_json;
 
 // The condition that a value fits a schema of the document, or that it does not.
 struct Condition {
@@ -27,12 +25,6 @@ using Goal = std::vector<Condition>;
 void add_to(Goal& goal, const Goal& more);  // what is there already is not repeated
 Goal both(Goal one, const Goal& other);
 const Json& nothing();  // the schema `false`
-
-// Kinds of value, as bits.
-using Types = std::uint8_t;
-inline constexpr Types kNull = 1, kFalse = 2, kTrue = 4, kInteger = 8, kFraction = 16, kString = 32, kArray = 64,
-                       kObject = 128;
-inline constexpr Types kBoolean = kFalse | kTrue, kNumber = kInteger | kFraction, kAnyType = 255;
 
 struct NumberFacts {
   struct Bound {

@@ -6,15 +6,10 @@
 
 #include "base/result.h"
 #include "grammar/grammar.h"
-#include "grammar/language.h"
+#include "grammar/json_schema/json_schema_options.h"
 #include "grammar/work_limits.h"
 
 namespace millrace::grammar {
-
-struct JsonSchemaOptions {
-  GrammarSource::WhiteSpace white_space = GrammarSource::WhiteSpace::kFlexible;
-  bool ignore_unsupported = false;  // else an error
-};
 
 // The JSON texts that fit the schema (draft 2020-12 and what older ones say otherwise), properties in the schema's
 // order: see docs/json_schema.md. Several schemas may go into one grammar; they know nothing of each other. Keywords

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "grammar/json_schema/facts.h"
+#include "grammar/json_schema/json_type.h"
 
 namespace millrace::grammar::json_schema {
 

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "grammar/grammar.h"
 #include "grammar/json_schema/document.h"
 #include "grammar/json_schema/facts.h"
-#include "grammar/json_schema/json_schema.h"
+#include "grammar/json_schema/json_schema_options.h"
 #include "grammar/json_schema/keyword.h"
 #include "grammar/work_limits.h"
 

@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "checkpoint/testing/tiny_directory.h"
 #include "model/config/read_config.h"
-#include "model/model_spec.h"
+#include "model/make_spec.h"
+#include "model/model_family.h"
 
 namespace millrace::model {
 namespace {

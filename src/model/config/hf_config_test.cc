@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "checkpoint/config_view.h"
 #include "checkpoint/testing/tiny_directory.h"
 
 namespace millrace::model {

@@ -1,9 +1,7 @@
 #include "model/config/read_config.h"
 
-#include <vector>
-
 #include "base/error.h"
-#include "model/model_spec.h"
+#include "model/model_family.h"
 
 namespace millrace::model {
 namespace {
@@ -26,15 +24,6 @@ Result<ModelConfig> read_model_config(const checkpoint::Checkpoint& checkpoint) 
 
 ModelConfig parse_hf_config(const std::string& file, std::string_view json) {
   return read(checkpoint::read_config_json(file, json));
-}
-
-std::span<const checkpoint::ConfigField> known_fields() {
-  static const std::vector<checkpoint::ConfigField> fields = [] {
-    std::vector<checkpoint::ConfigField> all(shared_fields().begin(), shared_fields().end());
-    for (const ModelFamily& family : all_families()) all.insert(all.end(), family.fields.begin(), family.fields.end());
-    return all;
-  }();
-  return fields;
 }
 
 }  // namespace millrace::model

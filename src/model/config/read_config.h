@@ -1,11 +1,9 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/config_view.h"
 #include "model/config/model_config.h"
 
 namespace millrace::model {
@@ -15,8 +13,5 @@ Result<ModelConfig> read_model_config(const checkpoint::Checkpoint& checkpoint);
 
 // The same of the text of a config.json alone. `file` names it in messages. Throws LoadError.
 ModelConfig parse_hf_config(const std::string& file, std::string_view json);
-
-// Every field that some family reads. One that is there, says something and was not asked for stops the load.
-std::span<const checkpoint::ConfigField> known_fields();
 
 }  // namespace millrace::model

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "checkpoint/gguf_reader.h"
 #include "model/block.h"
+#include "model/model_family.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {

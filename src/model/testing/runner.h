@@ -10,6 +10,7 @@
 #include "backend/testing/test_backend.h"
 #include "kv/block_table.h"
 #include "kv/kv_store.h"
+#include "model/make_spec.h"
 #include "model/transformer.h"
 
 namespace millrace::model {

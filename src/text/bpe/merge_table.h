@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "text/tokenizer.h"
+#include "text/token.h"
 
 namespace millrace::text {
 

@@ -1,4 +1,5 @@
 #include "text/containers/gguf_tokens.h"
+#include "text/parts_tokenizer.h"
 
 namespace millrace::text {
 namespace {

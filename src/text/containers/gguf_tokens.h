@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "text/containers/sentencepiece_model.h"
+#include "text/tokenizer.h"
 #include "text/tokenizer_parts.h"
 
 namespace millrace::text {

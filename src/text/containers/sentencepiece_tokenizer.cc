@@ -8,6 +8,7 @@
 #include "text/containers/sentencepiece_model.h"
 #include "text/containers/sentencepiece_text.h"
 #include "text/containers/tokenizer_config.h"
+#include "text/parts_tokenizer.h"
 #include "text/unigram_model.h"
 
 namespace millrace::text {

@@ -11,6 +11,7 @@
 #include "text/containers/gguf_pre_tokenizers.h"
 #include "text/containers/tokenizer_components.h"
 #include "text/containers/tokenizer_config.h"
+#include "text/parts_tokenizer.h"
 
 namespace millrace::text {
 namespace {

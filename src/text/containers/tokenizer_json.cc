@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "text/containers/tokenizer_components.h"
 #include "text/containers/tokenizer_config.h"
+#include "text/parts_tokenizer.h"
 
 namespace millrace::text {
 namespace {

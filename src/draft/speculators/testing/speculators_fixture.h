@@ -10,6 +10,7 @@
 #include "draft/drafter.h"
 #include "draft/speculators/testing/made_speculators.h"
 #include "model/blocks/attention.h"
+#include "model/make_spec.h"
 
 namespace millrace::draft {
 

@@ -1,39 +1,40 @@
+#include "chat/jinja/evaluator.h"
+
 #include "chat/jinja/compare.h"
-#include "chat/jinja/interpreter.h"
 #include "chat/jinja/repr.h"
 
 namespace millrace::chat::jinja {
 
-Value Interpreter::evaluate(const Expression& expression) {
+Value Evaluator::evaluate(const Expression& expression) {
   const Level level(*this);
   budget.step();
   line_ = expression.line;
   return std::visit([this](const auto& node) { return eval_node(node); }, expression.node);
 }
 
-Value Interpreter::evaluate_or_none(const ExpressionPtr& expression) {
+Value Evaluator::evaluate_or_none(const ExpressionPtr& expression) {
   return expression ? evaluate(*expression) : Value(None{});
 }
 
-Value Interpreter::eval_node(const Name& node) {
+Value Evaluator::eval_node(const Name& node) {
   if (const Value* value = scope_->find(budget, node.id)) return *value;
   return Value::undefined(fmt::format("'{}' is undefined", program_.names[node.id]));
 }
 
-Value Interpreter::eval_node(const Attribute& node) { return get_attribute(*this, evaluate(*node.object), node.name); }
+Value Evaluator::eval_node(const Attribute& node) { return get_attribute(*this, evaluate(*node.object), node.name); }
 
-Value Interpreter::eval_node(const Item& node) {
+Value Evaluator::eval_node(const Item& node) {
   const Value object = evaluate(*node.object);
   return get_item(*this, object, evaluate(*node.key));
 }
 
-Value Interpreter::eval_node(const SliceItem& node) {
+Value Evaluator::eval_node(const SliceItem& node) {
   const Value object = evaluate(*node.object);
   const Value start = evaluate_or_none(node.start), stop = evaluate_or_none(node.stop);
   return get_slice(*this, object, start, stop, evaluate_or_none(node.step));
 }
 
-Value Interpreter::eval_node(const Call& node) {
+Value Evaluator::eval_node(const Call& node) {
   const int at = line_;
   const Value callee = evaluate(*node.callee);
   Arguments arguments = evaluate(node.arguments);
@@ -41,38 +42,38 @@ Value Interpreter::eval_node(const Call& node) {
   return call_value(*this, callee, arguments);
 }
 
-Value Interpreter::eval_node(const ApplyFilter& node) {
+Value Evaluator::eval_node(const ApplyFilter& node) {
   const Value input = node.input ? evaluate(*node.input) : Value(block_input_ ? *block_input_ : Text());
   Arguments arguments = evaluate(node.arguments);
   return node.filter->apply(*this, input, arguments);
 }
 
-Value Interpreter::eval_node(const ApplyTest& node) {
+Value Evaluator::eval_node(const ApplyTest& node) {
   const Value input = evaluate(*node.input);
   Arguments arguments = evaluate(node.arguments);
   return node.test->check(*this, input, arguments);
 }
 
-Value Interpreter::eval_node(const Not& node) { return !evaluate(*node.operand).truthy(); }
+Value Evaluator::eval_node(const Not& node) { return !evaluate(*node.operand).truthy(); }
 
-Value Interpreter::eval_node(const Sign& node) {
+Value Evaluator::eval_node(const Sign& node) {
   const Value operand = evaluate(*node.operand);
   return node.negative ? negate(operand) : plus(operand);
 }
 
-Value Interpreter::eval_node(const Arithmetic& node) {
+Value Evaluator::eval_node(const Arithmetic& node) {
   Value value = evaluate(*node.first);
   for (const auto& [op, operand] : node.rest) value = apply(*this, op, value, evaluate(*operand));
   return value;
 }
 
-Value Interpreter::eval_node(const Concatenation& node) {
+Value Evaluator::eval_node(const Concatenation& node) {
   TextBuilder out(budget);
   for (const auto& part : node.parts) out.append(to_text(*this, evaluate(*part)));
   return out.take();
 }
 
-bool Interpreter::holds(Relation relation, const Value& a, const Value& b) {
+bool Evaluator::holds(Relation relation, const Value& a, const Value& b) {
   switch (relation) {
     case Relation::kEqual: return equals(budget, a, b);
     case Relation::kNotEqual: return !equals(budget, a, b);
@@ -86,7 +87,7 @@ bool Interpreter::holds(Relation relation, const Value& a, const Value& b) {
   return false;
 }
 
-Value Interpreter::eval_node(const Comparison& node) {
+Value Evaluator::eval_node(const Comparison& node) {
   Value left = evaluate(*node.first);
   for (const auto& [relation, operand] : node.rest) {
     Value right = evaluate(*operand);
@@ -96,7 +97,7 @@ Value Interpreter::eval_node(const Comparison& node) {
   return true;
 }
 
-Value Interpreter::eval_node(const Logic& node) {
+Value Evaluator::eval_node(const Logic& node) {
   Value value;
   for (const auto& operand : node.operands) {
     value = evaluate(*operand);
@@ -105,20 +106,20 @@ Value Interpreter::eval_node(const Logic& node) {
   return value;
 }
 
-Value Interpreter::eval_node(const Conditional& node) {
+Value Evaluator::eval_node(const Conditional& node) {
   if (evaluate(*node.test).truthy()) return evaluate(*node.yes);
   if (node.no) return evaluate(*node.no);
   return Value::undefined("the inline if-expression evaluated to false and no else section was defined");
 }
 
-Value Interpreter::eval_node(const ListDisplay& node) {
+Value Evaluator::eval_node(const ListDisplay& node) {
   std::vector<Value> items;
   items.reserve(node.items.size());
   for (const auto& item : node.items) items.push_back(evaluate(*item));
   return make_list(budget, std::move(items), node.is_tuple ? ListKind::kTuple : ListKind::kList);
 }
 
-Value Interpreter::eval_node(const DictDisplay& node) {
+Value Evaluator::eval_node(const DictDisplay& node) {
   auto dict = std::make_shared<Dict>();
   for (const auto& [key_node, value_node] : node.items) {
     Value key = evaluate(*key_node);
@@ -127,7 +128,7 @@ Value Interpreter::eval_node(const DictDisplay& node) {
   return make_dict(std::move(dict));
 }
 
-Arguments Interpreter::evaluate(const CallArguments& arguments) {
+Arguments Evaluator::evaluate(const CallArguments& arguments) {
   Arguments out;
   out.positional.reserve(arguments.positional.size());
   for (const auto& value : arguments.positional) out.positional.push_back(evaluate(*value));

@@ -1,4 +1,4 @@
-#include "model/model_spec.h"
+#include "model/block.h"
 
 #include <gtest/gtest.h>
 
@@ -26,14 +26,14 @@ std::string outcome(const ModelSpec& spec) {
   return checked ? "" : checked.error().message;
 }
 
-TEST(ModelSpec, TakesEveryHeadSizeUpToTheLargest) {
+TEST(BlockDimensions, TakesEveryHeadSizeUpToTheLargest) {
   for (std::int64_t head_dim = 1; head_dim <= 256; ++head_dim) {
     EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kLearned)), "");
     EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kRope)).empty(), head_dim % 2 == 0) << head_dim;
   }
 }
 
-TEST(ModelSpec, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
+TEST(BlockDimensions, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
   for (const std::int64_t head_dim : {-2, 0, 257, 258}) {
     EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kLearned)),
               fmt::format("head_dim is {}: must be from 1 to 256", head_dim));
@@ -48,7 +48,7 @@ TEST(ModelSpec, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
   EXPECT_EQ(outcome(second), "head_dim is 21: must be an even number, as positions are rotary, from 2 to 256");
 }
 
-TEST(ModelSpec, TakesValuesOfAnySizeUpToTheLargest) {
+TEST(BlockDimensions, TakesValuesOfAnySizeUpToTheLargest) {
   ModelSpec spec = spec_of(20, PositionKind::kRope);
   for (std::int64_t value_dim = 1; value_dim <= 256; ++value_dim) {
     spec.layers[1].get<AttentionParams>().value_dim = value_dim;
@@ -62,7 +62,7 @@ TEST(ModelSpec, TakesValuesOfAnySizeUpToTheLargest) {
   EXPECT_EQ(check_dimensions(spec, {.max_key_dim = 256, .max_value_dim = 512}).ok(), true);
 }
 
-TEST(ModelSpec, NamesWhatOddHeadsMakeOdd) {
+TEST(BlockDimensions, NamesWhatOddHeadsMakeOdd) {
   EXPECT_EQ(outcome(spec_of(5, PositionKind::kLearned, 3)), "n_heads * head_dim is 15: must be even");
   ModelSpec values = spec_of(5, PositionKind::kLearned, 3);
   for (LayerSpec& layer : values.layers) layer.get<AttentionParams>().value_dim = 4;

@@ -1,9 +1,9 @@
-#include "model/model_spec.h"
+#include "model/make_spec.h"
 
-#include <algorithm>
+#include <string>
 
 #include "model/block.h"
-#include "model/config/read_config.h"
+#include "model/model_family.h"
 #include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
@@ -18,24 +18,6 @@ std::string known_architectures() {
 }
 
 }  // namespace
-
-Result<void> check_dimensions(const ModelSpec& spec, const backend::Limits& limits) {
-  if (spec.hidden_size % 2 != 0) return unsupported_dimension("hidden_size", spec.hidden_size, "even");
-  for (const LayerSpec& layer : spec.layers) {
-    for (const BlockSpec& block : layer.blocks) {
-      if (auto checked = kind_of(block).check(block, spec, limits); !checked) return checked;
-    }
-  }
-  return {};
-}
-
-const ModelFamily* find_family(std::string_view architecture, bool gguf) {
-  for (const ModelFamily& family : all_families()) {
-    const auto& names = gguf ? family.gguf : family.hf;
-    if (std::ranges::find(names, architecture) != names.end()) return &family;
-  }
-  return nullptr;
-}
 
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits) try {
   checkpoint::ConfigView view(checkpoint.config);
