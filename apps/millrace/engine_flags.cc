@@ -8,6 +8,7 @@
 #include "commit.gen.h"
 #include "engine/turn_executor.h"
 #include "model/computation_key.h"
+#include "option_flags.h"
 
 namespace millrace::app {
 namespace {
@@ -79,8 +80,7 @@ void EngineFlags::declare(CLI::App& app) {
                  "Target time per output token in milliseconds: prefill chunks shrink so that steps with decodes meet "
                  "it; 0 = off")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_flag("--reject-late", reject_late,
-               "Reject requests that cannot meet their latency targets; needs --scheduling-policy slo");
+  for (const sched::PolicyKind& kind : sched::all_policies()) declare_options(app, kind.options, policy_values);
   app.add_option("--batching", batching,
                  "When requests may join the batch. continuous: at any step; dynamic, static: only after the previous "
                  "batch has ended (see --batch-wait-ms)")
@@ -127,14 +127,14 @@ engine::Config EngineFlags::config() const {
                                                        : sched::BatchingMode::kContinuous;
   config.scheduling.batch_wait_ms = batch_wait_ms;
   config.policy = scheduling_policy;
-  config.policy_options.reject_late = reject_late;
+  config.policy_options.values = policy_values;
   config.prefix_caching = prefix_caching;
   config.swap_bytes = swap_space;
   config.jump_forward = speculation.jump_forward;
   config.preemption = preemption_mode == "swap"        ? engine::Preemption::kSwap
                       : preemption_mode == "recompute" ? engine::Preemption::kRecompute
                                                        : engine::Preemption::kAuto;
-  static_cast<void>(sched::make_policy(scheduling_policy).or_throw());
+  static_cast<void>(sched::make_policy(scheduling_policy, config.policy_options).or_throw());
   return config;
 }
 

@@ -25,7 +25,8 @@ struct EngineFlags {
   std::int64_t long_prefill_token_threshold = 0;
   std::string scheduling_policy = "decode-first", batching = "continuous", preemption_mode = "auto";
   double batch_wait_ms = 50.0, tpot_target_ms = 0.0;
-  bool prefix_caching = true, reject_late = false;
+  bool prefix_caching = true;
+  OptionValues policy_values;        // options of scheduling policies
   std::uint64_t kv_cache_bytes = 0;  // instead of kv_cache_tokens, with what drafting keeps beside; 0 = not said
   std::uint64_t swap_space = 0;
   std::string kv_disk_tier = "off";

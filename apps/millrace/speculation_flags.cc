@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "cli.h"
-
 #include "model/make_spec.h"
+#include "option_flags.h"
 
 namespace millrace::app {
 
@@ -35,31 +33,10 @@ void SpeculationFlags::declare(CLI::App& app) {
   app.add_option("--spec-model,--speculative-model", model,
                  "Draft model (.gguf file, directory, org/name or 'default') for --spec-method draft-model, or "
                  "directory of the medusa or eagle heads");
-  app.add_option("--spec-skip-layers", skip_layers,
-                 "Layers that --spec-method early-exit skips, FIRST-END without END, e.g. 10-20; default the second "
-                 "half of the layers");
-  app.add_option("--spec-ngram-min,--prompt-lookup-min", options.ngram_min,
-                 "Min tokens of an n-gram match before --spec-method ngram proposes draft tokens");
-  app.add_option("--spec-ngram-max,--prompt-lookup-max", options.ngram_max,
-                 "Max tokens of an n-gram match that --spec-method ngram looks for");
-  app.add_option("--spec-suffix-tokens", options.suffix_tokens,
-                 "Max tokens of earlier completions that --spec-method suffix keeps to match against; 0 = none");
+  for (const draft::DrafterKind& kind : draft::all_drafters()) declare_options(app, kind.options, options.values);
 }
 
 namespace {
-
-// "10-20": the layers from the first on, up to but not with the second.
-std::pair<std::int64_t, std::int64_t> parse_layers(const std::string& text) {
-  std::pair<std::int64_t, std::int64_t> range;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, range.first);
-  if (first.ec == std::errc() && first.ptr != end && *first.ptr == '-') {
-    const auto second = std::from_chars(first.ptr + 1, end, range.second);
-    if (second.ec == std::errc() && second.ptr == end) return range;
-  }
-  throw_load_error(ErrorCode::kInvalidArgument, "spec-skip-layers", "spec-skip-layers is \"{}\": expected e.g. 10-20",
-                   text);
-}
 
 // Its weights are packed when it is made: the checkpoint is not needed afterwards.
 std::shared_ptr<model::Transformer> load_draft_model(const std::string& reference, const ModelFlags& flags,
@@ -86,7 +63,6 @@ draft::DrafterOptions SpeculationFlags::prepare(const LoadedModel& loaded, const
   const draft::Needs needs = kind == nullptr ? draft::Needs::kNothing : kind->needs;
   if (needs == draft::Needs::kHeads && !model.empty()) made.heads = model_path(model, flags.hub);
   if (needs == draft::Needs::kModel && !model.empty()) made.model = load_draft_model(model, flags, *loaded.backend);
-  if (!skip_layers.empty()) made.skip_layers = parse_layers(skip_layers);
   return made;
 }
 

@@ -15,7 +15,7 @@ namespace millrace::app {
 
 // How answers are speculated on.
 struct SpeculationFlags {
-  std::string method = "none", model, skip_layers, rule = "coupled";
+  std::string method = "none", model, rule = "coupled";
   std::int64_t tokens = 16;
   int branches = 1;
   bool adaptive = true, jump_forward = true;

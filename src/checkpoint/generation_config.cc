@@ -53,4 +53,13 @@ GenerationDefaults parse_generation_config(const std::string& file, std::string_
   return out;
 }
 
+std::optional<double> GenerationDefaults::value_of(std::string_view field) const {
+  if (field == "temperature") return do_sample == false ? std::optional(0.0) : temperature;
+  if (field == "top_p") return top_p;
+  if (field == "min_p") return min_p;
+  if (field == "repetition_penalty") return repetition_penalty;
+  if (field == "top_k" && top_k) return static_cast<double>(*top_k);
+  return std::nullopt;
+}
+
 }  // namespace millrace::checkpoint

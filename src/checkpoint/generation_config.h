@@ -14,6 +14,10 @@ struct GenerationDefaults {
   std::optional<std::int64_t> top_k;
   std::optional<bool> do_sample;
   std::vector<std::int32_t> eos_token_ids;
+
+  // The default of a sampling field: "temperature" (0 where do_sample is false), "top_p", "top_k", "min_p",
+  // "repetition_penalty". Nothing where it is unset, or another name.
+  std::optional<double> value_of(std::string_view field) const;
 };
 
 // eos_token_id (one or a list) and the sampling fields, as generation_config.json and config.json both may hold them.

@@ -4,14 +4,15 @@
 #include <string>
 
 namespace millrace::decode {
-namespace {
 
-std::vector<const Processor*> by_place() {
+std::vector<const Processor*> processors_by_place() {
   std::vector<const Processor*> all;
   for (const Processor& p : all_processors()) all.push_back(&p);
   std::ranges::sort(all, {}, &Processor::place);
   return all;
 }
+
+namespace {
 
 bool gives_way_to_mirostat(const Processor& p) { return p.stage == Stage::kSample && p.name != "temperature"; }
 
@@ -28,7 +29,7 @@ const Processor* find_processor(std::string_view name) {
 
 std::vector<std::string_view> sampler_names() {
   std::vector<std::string_view> names;
-  for (const Processor* p : by_place()) {
+  for (const Processor* p : processors_by_place()) {
     if (!p->name.empty()) names.push_back(p->name);
   }
   return names;
@@ -36,7 +37,7 @@ std::vector<std::string_view> sampler_names() {
 
 std::vector<const Processor*> build_chain(const SamplingParams& params) {
   std::vector<const Processor*> always, chosen;
-  for (const Processor* p : by_place()) {
+  for (const Processor* p : processors_by_place()) {
     if (p->name.empty()) {
       always.push_back(p);
     } else if (params.samplers.empty()) {

@@ -7,6 +7,7 @@
 
 #include "decode/candidates.h"
 #include "decode/history.h"
+#include "decode/sampler_option.h"
 #include "decode/sampling_params.h"
 
 namespace millrace::decode {
@@ -37,8 +38,10 @@ struct Processor {
   bool reads_tokens, reads_counts;        // of History
   bool (*active)(const SamplingParams&);  // false: it would change nothing and is left out
   void (*apply)(const SamplingContext&, Candidates&);
+  std::vector<SamplerOption> options = {};  // its parameters
 };
 std::span<const Processor> all_processors();  // generated from the files
+std::vector<const Processor*> processors_by_place();
 
 // By name or alias, "-" as good as "_"; null if there is none.
 const Processor* find_processor(std::string_view name);

@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kMaxStops = 16, kMaxStopTokens = 256;
 constexpr std::size_t kMaxStopBytes = 1024;  // 256 characters of UTF-8
 constexpr std::size_t kMaxBiases = 300, kMaxBadWords = 256, kMaxBadWordTokens = 64;
-constexpr std::int64_t kMaxNgram = 64;
 constexpr float kMaxBias = 100.0f;  // either way, as OpenAI has it
 
 // NaN fails every range.
@@ -93,42 +92,13 @@ Result<void> check_samplers(const std::vector<std::string>& names) {
   return {};
 }
 
-bool within(double x, double low, double high) { return x >= low && x <= high; }
-bool is_count(std::int64_t n, std::int64_t least) { return n >= least && n < (std::int64_t{1} << 31); }
-
 }  // namespace
 
 Result<void> SamplingParams::validate(std::int64_t vocab_size) const {
+  for (const SamplerOption* option : all_sampler_options()) {
+    if (auto valid = option->spec.check(option->spec.name, option->of(*this)); !valid) return valid;
+  }
   const Result<void> checks[] = {
-      check_range("temperature", temperature, temperature >= 0.0 && temperature <= 100.0, "between 0 and 100"),
-      check_range("top_k", static_cast<double>(top_k), top_k >= -1 && top_k <= (1 << 30), "-1, 0 (all) or a count"),
-      check_range("top_p", top_p, top_p > 0.0 && top_p <= 1.0, "above 0 and at most 1"),
-      check_range("min_p", min_p, min_p >= 0.0 && min_p <= 1.0, "between 0 and 1"),
-      check_range("repetition_penalty", repetition_penalty, repetition_penalty > 0.0 && repetition_penalty <= 10.0,
-                  "above 0 and at most 10"),
-      check_range("presence_penalty", presence_penalty, presence_penalty >= -2.0 && presence_penalty <= 2.0,
-                  "between -2 and 2"),
-      check_range("frequency_penalty", frequency_penalty, frequency_penalty >= -2.0 && frequency_penalty <= 2.0,
-                  "between -2 and 2"),
-      check_range("dynatemp_range", dynatemp_range, within(dynatemp_range, 0.0, 100.0), "between 0 and 100"),
-      check_range("dynatemp_exponent", dynatemp_exponent, within(dynatemp_exponent, 0.0, 100.0), "between 0 and 100"),
-      check_range("typical_p", typical_p, typical_p > 0.0 && typical_p <= 1.0, "above 0 and at most 1"),
-      check_range("top_n_sigma", top_n_sigma, within(top_n_sigma, -1.0, 100.0), "between -1 and 100"),
-      check_range("xtc_probability", xtc_probability, within(xtc_probability, 0.0, 1.0), "between 0 and 1"),
-      check_range("xtc_threshold", xtc_threshold, within(xtc_threshold, 0.0, 1.0), "between 0 and 1"),
-      check_range("mirostat_mode", mirostat_mode, mirostat_mode >= 0 && mirostat_mode <= 2, "0 (off), 1 or 2"),
-      check_range("mirostat_tau", mirostat_tau, within(mirostat_tau, 0.0, 100.0), "between 0 and 100"),
-      check_range("mirostat_eta", mirostat_eta, within(mirostat_eta, 0.0, 1.0), "between 0 and 1"),
-      check_range("repeat_last_n", static_cast<double>(repeat_last_n), is_count(repeat_last_n, -1),
-                  "-1 (all), 0 (none) or a count"),
-      check_range("dry_multiplier", dry_multiplier, within(dry_multiplier, 0.0, 100.0), "between 0 and 100"),
-      check_range("dry_base", dry_base, within(dry_base, 1.0, 100.0), "between 1 and 100"),
-      check_range("dry_allowed_length", static_cast<double>(dry_allowed_length), is_count(dry_allowed_length, 1),
-                  "at least 1"),
-      check_range("dry_penalty_last_n", static_cast<double>(dry_penalty_last_n), is_count(dry_penalty_last_n, -1),
-                  "-1 (all), 0 (none) or a count"),
-      check_range("no_repeat_ngram_size", static_cast<double>(no_repeat_ngram_size),
-                  no_repeat_ngram_size >= 0 && no_repeat_ngram_size <= kMaxNgram, "between 0 and 64"),
       check_samplers(samplers),
       check_range("max_tokens", static_cast<double>(max_tokens),
                   max_tokens >= 0 && max_tokens < (std::int64_t{1} << 31), "at least 1"),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/option_spec.h"
 #include "base/result.h"
 
 namespace millrace::decode {
@@ -65,6 +66,7 @@ struct SamplingParams {
   bool ignore_eos = false;                         // the model's own ends of generation are tokens like any other
   bool skip_special_tokens = true;                 // the text leaves them out
   std::vector<std::int32_t> shown_special_tokens;  // but these
+  OptionValues options;                            // of processors, where an option has no member here (SamplerOption)
   std::optional<int> logprobs;  // score each sampled token and list as many of the likeliest; [0, 20]
 
   bool greedy() const noexcept { return temperature == 0.0; }

@@ -23,8 +23,10 @@ Error unknown_drafter(std::string_view name) {
 }  // namespace
 
 Result<std::unique_ptr<Drafter>> make_drafter(std::string_view name, const DrafterOptions& options) {
-  if (const DrafterKind* kind = find_drafter(name)) return kind->make(options);
-  return unknown_drafter(name);
+  const DrafterKind* kind = find_drafter(name);
+  if (kind == nullptr) return unknown_drafter(name);
+  if (auto good = options.values.check(kind->options); !good) return good.error();
+  return kind->make(options);
 }
 
 Result<std::size_t> page_bytes(std::string_view name, const DrafterOptions& options) {

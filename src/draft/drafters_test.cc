@@ -43,11 +43,15 @@ TEST(Ngram, GoesOnWithWhatItGuessedWhereTheTextRepeatsItself) {
 }
 
 TEST(Ngram, NeedsAsManyTokensAlikeAsAreAskedFor) {
-  EXPECT_TRUE(propose(*make_drafter("ngram", {.ngram_min = 3}).or_throw(), {1, 2, 8, 9, 1, 2}).empty());
-  EXPECT_FALSE(propose(*make_drafter("ngram", {.ngram_min = 1}).or_throw(), {1, 5, 2, 9, 1}).empty());
-  EXPECT_FALSE(make_drafter("ngram", {.ngram_min = 0}));
-  EXPECT_FALSE(make_drafter("ngram", {.ngram_min = 9, .ngram_max = 8}));
-  EXPECT_FALSE(make_drafter("ngram", {.ngram_max = 65}));
+  EXPECT_TRUE(
+      propose(*make_drafter("ngram", {.values = OptionValues().set("ngram_min", 3.0)}).or_throw(), {1, 2, 8, 9, 1, 2})
+          .empty());
+  EXPECT_FALSE(
+      propose(*make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw(), {1, 5, 2, 9, 1})
+          .empty());
+  EXPECT_FALSE(make_drafter("ngram", {.values = OptionValues().set("ngram_min", 0.0)}));
+  EXPECT_FALSE(make_drafter("ngram", {.values = OptionValues().set("ngram_min", 9.0).set("ngram_max", 8.0)}));
+  EXPECT_FALSE(make_drafter("ngram", {.values = OptionValues().set("ngram_max", 65.0)}));
 }
 
 TEST(Suffix, GoesOnAsMostPlacesDo) {
@@ -70,7 +74,7 @@ TEST(Suffix, RemembersEndedAnswersOfTheSameScopeOnly) {
 }
 
 TEST(Suffix, ForgetsTheOldestWhenItsMemoryIsFull) {
-  const auto drafter = make_drafter("suffix", {.suffix_tokens = 40}).or_throw();
+  const auto drafter = make_drafter("suffix", {.values = OptionValues().set("suffix_tokens", 40.0)}).or_throw();
   drafter->ended(1, "a", Tokens{11, 12, 13, 14});
   drafter->ended(2, "b", Tokens{21, 22, 23, 24});
   for (int i = 0; i < 10; ++i) drafter->ended(3, "b", Tokens{31, 32, 33, 34, 35, 36});

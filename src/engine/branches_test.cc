@@ -346,9 +346,9 @@ TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
 
 TEST_F(BranchesTest, KeepASessionsPagesRight) {
   const auto plain = make(), engine = make();
-  engine->speculate(
-      std::make_unique<Speculation>(draft::make_drafter("ngram", {.ngram_min = 1}).or_throw(),
-                                    SpeculationConfig{.tokens = 8, .adaptive = false, .max_branches = 4}));
+  engine->speculate(std::make_unique<Speculation>(
+      draft::make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw(),
+      SpeculationConfig{.tokens = 8, .adaptive = false, .max_branches = 4}));
   std::vector<std::vector<std::int32_t>> answers[2];
   for (int i = 0; i < 2; ++i) {
     Engine& one = i == 0 ? *plain : *engine;

@@ -186,7 +186,8 @@ class CombinationTest : public EngineTest {
     if (speculation == "no speculation") return engine;
     const bool tree = speculation == "tree";
     const std::string& heads = speculation == "medusa" ? medusa_ : eagle_;
-    auto made = tree ? draft::make_drafter("ngram", {.ngram_min = 1}).or_throw() : drafter(speculation, pages_, heads);
+    auto made = tree ? draft::make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw()
+                     : drafter(speculation, pages_, heads);
     engine->speculate(std::make_unique<Speculation>(
         std::move(made),
         SpeculationConfig{.tokens = 5, .adaptive = false, .max_branches = tree ? draft::kMaxBranches : 1}));

@@ -7,7 +7,10 @@ namespace millrace::sched {
 Result<std::unique_ptr<SchedulePolicy>> make_policy(std::string_view name, const PolicyOptions& options) {
   std::string known;
   for (const PolicyKind& kind : all_policies()) {
-    if (kind.name == name) return kind.make(options);
+    if (kind.name == name) {
+      if (auto good = options.values.check(kind.options); !good) return good.error();
+      return kind.make(options);
+    }
     known += (known.empty() ? "" : ", ") + std::string(kind.name);
   }
   return make_error(ErrorCode::kInvalidArgument, "scheduling-policy", "scheduling-policy is '{}': expected one of {}",

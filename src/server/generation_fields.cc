@@ -118,29 +118,8 @@ Result<std::vector<std::int32_t>> read_token_ids(const std::string& name, const 
 }
 
 void add_sampling_fields(GenerationSchema& schema) {
-  schema.number(
-            "temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 100.0}, "0 = greedy")
-      .number(
-          "top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
-          "Sample from the smallest set of tokens that together have this probability (nucleus sampling)")
-      .integer(
-          "top_k", [](Fields& f) -> auto& { return f.top_k; }, -1, L::kMaxTokens,
-          "Sample from the k most likely tokens; 0 or -1 = all")
-      .number(
-          "min_p", [](Fields& f) -> auto& { return f.min_p; }, {0.0, 1.0},
-          "Drop tokens less likely than this factor times the most likely token")
-      .number(
-          "repetition_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
-          "Repetition penalty of tokens seen in prompt or completion; 1 = none")
-      .number(
-          "repeat_penalty", [](Fields& f) -> auto& { return f.repetition_penalty; }, {0.0, 10.0, true},
-          "Alias of repetition_penalty (llama-server)")
-      .number(
-          "presence_penalty", [](Fields& f) -> auto& { return f.presence_penalty; }, {-2.0, 2.0},
-          "Presence penalty: subtracted from the logit of each token that the completion has")
-      .number(
-          "frequency_penalty", [](Fields& f) -> auto& { return f.frequency_penalty; }, {-2.0, 2.0},
-          "Frequency penalty: subtracted from a token's logit for each time that the completion has it")
+  add_sampler_fields(schema);
+  schema
       .integer(
           "seed", [](Fields& f) -> auto& { return f.seed; }, std::numeric_limits<std::int64_t>::min(),
           std::numeric_limits<std::int64_t>::max(),
@@ -170,7 +149,6 @@ void add_sampling_fields(GenerationSchema& schema) {
                f.bad_words = std::move(*read);
                return {};
              });
-  add_sampler_fields(schema);
 }
 
 void add_ending_fields(GenerationSchema& schema) {
@@ -290,8 +268,6 @@ decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDe
   out.top_k = top_k.value_or(defaults.top_k.value_or(0));
   out.min_p = min_p.value_or(defaults.min_p.value_or(0.0));
   out.repetition_penalty = repetition_penalty.value_or(defaults.repetition_penalty.value_or(1.0));
-  out.presence_penalty = presence_penalty;
-  out.frequency_penalty = frequency_penalty;
   out.logit_bias = logit_bias;
   out.allowed_token_ids = allowed_token_ids;
   for (const std::string& word : bad_words) {  // as it stands in a text, and at its beginning (as vLLM does)

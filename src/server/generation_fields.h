@@ -25,8 +25,7 @@ struct GenerationFields {
   // sampling
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<std::int64_t> top_k, seed;
-  double presence_penalty = 0.0, frequency_penalty = 0.0;
-  decode::SamplingParams samplers;  // the fields of add_sampler_fields, as they are
+  decode::SamplingParams samplers;  // options of processors of which no model has defaults, as they are
   std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
   std::vector<decode::TokenBias> logit_bias;
   std::vector<std::int32_t> allowed_token_ids;
@@ -99,7 +98,7 @@ using GenerationSchema = Schema<GenerationFields>;
 
 // Groups of fields that routes have in common.
 void add_sampling_fields(GenerationSchema& schema);
-void add_sampler_fields(GenerationSchema& schema);  // part of the former: those that vLLM does not have
+void add_sampler_fields(GenerationSchema& schema);  // part of the former: options of logits processors
 void add_ending_fields(GenerationSchema& schema);
 void add_beam_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);

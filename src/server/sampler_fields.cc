@@ -1,4 +1,5 @@
 #include "decode/processor.h"
+#include "decode/sampler_option.h"
 #include "server/generation_fields.h"
 #include "server/limits.h"
 
@@ -8,72 +9,41 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
-void add_penalty_fields(GenerationSchema& schema) {
-  schema
-      .integer(
-          "repeat_last_n", [](Fields& f) -> auto& { return f.samplers.repeat_last_n; }, -1, L::kMaxTokens - 1,
-          "Number of last tokens that penalties look at; -1 = all, 0 = none")
-      .integer(
-          "no_repeat_ngram_size", [](Fields& f) -> auto& { return f.samplers.no_repeat_ngram_size; }, 0, 64,
-          "Size of n-grams that must not occur twice in prompt and completion; 0 = any may")
-      .number(
-          "dry_multiplier", [](Fields& f) -> auto& { return f.samplers.dry_multiplier; }, {0.0, 100.0},
-          "DRY: penalty of a token that lengthens a repetition; 0 = none")
-      .number(
-          "dry_base", [](Fields& f) -> auto& { return f.samplers.dry_base; }, {1.0, 100.0},
-          "DRY: factor by which the penalty grows with each further token of the repetition")
-      .integer(
-          "dry_allowed_length", [](Fields& f) -> auto& { return f.samplers.dry_allowed_length; }, 1, L::kMaxTokens - 1,
-          "DRY: length of a repetition, in tokens, that is not penalized yet")
-      .integer(
-          "dry_penalty_last_n", [](Fields& f) -> auto& { return f.samplers.dry_penalty_last_n; }, -1, L::kMaxTokens - 1,
-          "DRY: number of last tokens searched for repetitions; -1 = all, 0 = none")
-      .field("dry_sequence_breakers", "DRY: texts that no repetition extends across",
-             {{"type", {"array", "null"}},
-              {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kBreakerLength}}},
-              {"maxItems", L::kBreakers}},
-             [](Fields& f, const Json& value) -> Result<void> {
-               if (!value.is_array()) return GenerationSchema::wrong_type("dry_sequence_breakers", "a list of strings");
-               auto read = read_strings("dry_sequence_breakers", value, L::kBreakers, L::kBreakerLength);
-               if (!read) return read.error();
-               f.dry_sequence_breakers = std::move(*read);
-               return {};
-             });
+// Options that a model's generation_config may set: what the request says of them is kept apart.
+void set(Fields& f, const decode::SamplerOption& option, double value) {
+  constexpr std::pair<std::string_view, std::optional<double> Fields::*> kNumbers[] = {
+      {"temperature", &Fields::temperature},
+      {"top_p", &Fields::top_p},
+      {"min_p", &Fields::min_p},
+      {"repetition_penalty", &Fields::repetition_penalty}};
+  for (const auto& [name, member] : kNumbers) {
+    if (option.spec.name == name) f.*member = value;
+  }
+  if (option.spec.name == "top_k") f.top_k = static_cast<std::int64_t>(value);
+  if (!option.model_default) option.set(f.samplers, value);
 }
 
-void add_shape_fields(GenerationSchema& schema) {
-  schema
-      .number(
-          "dynatemp_range", [](Fields& f) -> auto& { return f.samplers.dynatemp_range; }, {0.0, 100.0},
-          "Dynamic temperature: how far the temperature moves up and down with the entropy")
-      .number(
-          "dynatemp_exponent", [](Fields& f) -> auto& { return f.samplers.dynatemp_exponent; }, {0.0, 100.0},
-          "Dynamic temperature: exponent of the entropy relative to its maximum")
-      .number(
-          "typical_p", [](Fields& f) -> auto& { return f.samplers.typical_p; }, {0.0, 1.0, true},
-          "Typical sampling: sample from the tokens of this total probability whose surprise is nearest to the "
-          "entropy; 1 = all")
-      .number(
-          "top_n_sigma", [](Fields& f) -> auto& { return f.samplers.top_n_sigma; }, {-1.0, 100.0},
-          "Top-n-sigma: drop logits more than n standard deviations below the largest; 0 or less = none")
-      .number(
-          "xtc_probability", [](Fields& f) -> auto& { return f.samplers.xtc_probability; }, {0.0, 1.0},
-          "XTC: probability that, of the tokens above xtc_threshold, all but the least likely are removed")
-      .number(
-          "xtc_threshold", [](Fields& f) -> auto& { return f.samplers.xtc_threshold; }, {0.0, 1.0},
-          "XTC: probability above which tokens count as likely; above 0.5 = off")
-      .integer(
-          "mirostat_mode", [](Fields& f) -> auto& { return f.samplers.mirostat_mode; }, 0, 2,
-          "1 or 2: holds the surprise of tokens at mirostat_tau, in place of the other samplers but temperature")
-      .integer(
-          "mirostat", [](Fields& f) -> auto& { return f.samplers.mirostat_mode; }, 0, 2,
-          "Alias of mirostat_mode (llama-server)")
-      .number(
-          "mirostat_tau", [](Fields& f) -> auto& { return f.samplers.mirostat_tau; }, {0.0, 100.0},
-          "Mirostat: target surprise of the sampled tokens, in bits")
-      .number(
-          "mirostat_eta", [](Fields& f) -> auto& { return f.samplers.mirostat_eta; }, {0.0, 1.0},
-          "Mirostat: learning rate towards the target surprise");
+void add_option(GenerationSchema& schema, const decode::SamplerOption& option, const std::string& name,
+                const std::string& about) {
+  if (option.spec.kind == OptionSpec::Kind::kWhole) {
+    const auto low = static_cast<std::int64_t>(option.spec.low), high = static_cast<std::int64_t>(option.spec.high);
+    schema.field(name, about, GenerationSchema::integer_shape(low, high),
+                 [&option, name, low, high](Fields& f, const Json& value) -> Result<void> {
+                   const auto x = GenerationSchema::read_integer(name, value, low, high);
+                   if (!x) return x.error();
+                   set(f, option, static_cast<double>(*x));
+                   return {};
+                 });
+    return;
+  }
+  const Range range{option.spec.low, option.spec.high, option.spec.above_low};
+  schema.field(name, about, GenerationSchema::number_shape(range),
+               [&option, name, range](Fields& f, const Json& value) -> Result<void> {
+                 const auto x = GenerationSchema::read_number(name, value, range);
+                 if (!x) return x.error();
+                 set(f, option, *x);
+                 return {};
+               });
 }
 
 Result<void> read_samplers(Fields& f, const Json& value) {
@@ -92,8 +62,25 @@ Result<void> read_samplers(Fields& f, const Json& value) {
 }  // namespace
 
 void add_sampler_fields(GenerationSchema& schema) {
-  add_penalty_fields(schema);
-  add_shape_fields(schema);
+  for (const decode::SamplerOption* option : decode::all_sampler_options()) {
+    add_option(schema, *option, std::string(option->spec.name), std::string(option->spec.help));
+    if (option->spec.alias.empty()) continue;
+    add_option(schema, *option, std::string(option->spec.alias),
+               fmt::format("Alias of {} (llama-server)", option->spec.name));
+  }
+  schema.field("dry_sequence_breakers", "DRY: texts that no repetition extends across",
+               {{"type", {"array", "null"}},
+                {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kBreakerLength}}},
+                {"maxItems", L::kBreakers}},
+               [](Fields& f, const Json& value) -> Result<void> {
+                 if (!value.is_array()) {
+                   return GenerationSchema::wrong_type("dry_sequence_breakers", "a list of strings");
+                 }
+                 auto read = read_strings("dry_sequence_breakers", value, L::kBreakers, L::kBreakerLength);
+                 if (!read) return read.error();
+                 f.dry_sequence_breakers = std::move(*read);
+                 return {};
+               });
   Json names = Json::array();
   for (const decode::Processor& p : decode::all_processors()) {
     if (!p.name.empty()) names.push_back(p.name);

@@ -91,28 +91,18 @@ class Schema {
   // `get` gives the double (or optional) of a T& to be set; and so on.
   template <typename Get>
   Schema& number(const std::string& name, Get get, Range range, std::string about) {
-    Json shape = {
-        {"type", "number"}, {"maximum", range.high}, {range.above_low ? "exclusiveMinimum" : "minimum", range.low}};
-    return field(name, std::move(about), nullable(std::move(shape)), [=](T& to, const Json& value) -> Result<void> {
-      if (!value.is_number()) return wrong_type(name, "a number");
-      const double x = value.get<double>();
-      if (!(x <= range.high) || x < range.low || (range.above_low && x == range.low)) {
-        return make_error(ErrorCode::kInvalidArgument, name, "{} is {}: expected {} {} to {}", name, x,
-                          range.above_low ? "more than" : "from", range.low, range.high);
-      }
-      get(to) = x;
+    return field(name, std::move(about), number_shape(range), [=](T& to, const Json& value) -> Result<void> {
+      const auto x = read_number(name, value, range);
+      if (!x) return x.error();
+      get(to) = *x;
       return {};
     });
   }
   template <typename Get>
   Schema& integer(const std::string& name, Get get, std::int64_t low, std::int64_t high, std::string about) {
-    Json shape = {{"type", "integer"}, {"minimum", low}, {"maximum", high}};
-    return field(name, std::move(about), nullable(std::move(shape)), [=](T& to, const Json& value) -> Result<void> {
-      const auto x = whole(value);
-      if (!x) return wrong_type(name, "an integer");
-      if (*x < low || *x > high) {
-        return make_error(ErrorCode::kInvalidArgument, name, "{} is {}: expected {} to {}", name, *x, low, high);
-      }
+    return field(name, std::move(about), integer_shape(low, high), [=](T& to, const Json& value) -> Result<void> {
+      const auto x = read_integer(name, value, low, high);
+      if (!x) return x.error();
       using Value = std::decay_t<decltype(get(to))>;
       if constexpr (requires { typename Value::value_type; }) {
         get(to) = static_cast<typename Value::value_type>(*x);
@@ -168,6 +158,28 @@ class Schema {
       if (needed) (*in)["required"].push_back(name);
     }
     return out;
+  }
+
+  static Result<double> read_number(const std::string& name, const Json& value, Range range) {
+    if (!value.is_number()) return wrong_type(name, "a number");
+    const double x = value.get<double>();
+    if (x <= range.high && x >= range.low && !(range.above_low && x == range.low)) return x;
+    return make_error(ErrorCode::kInvalidArgument, name, "{} is {}: expected {} {} to {}", name, x,
+                      range.above_low ? "more than" : "from", range.low, range.high);
+  }
+  static Result<std::int64_t> read_integer(const std::string& name, const Json& value, std::int64_t low,
+                                           std::int64_t high) {
+    const auto x = whole(value);
+    if (!x) return wrong_type(name, "an integer");
+    if (*x >= low && *x <= high) return *x;
+    return make_error(ErrorCode::kInvalidArgument, name, "{} is {}: expected {} to {}", name, *x, low, high);
+  }
+  static Json number_shape(Range range) {
+    return nullable(
+        {{"type", "number"}, {"maximum", range.high}, {range.above_low ? "exclusiveMinimum" : "minimum", range.low}});
+  }
+  static Json integer_shape(std::int64_t low, std::int64_t high) {
+    return nullable({{"type", "integer"}, {"minimum", low}, {"maximum", high}});
   }
 
   static Error wrong_type(const std::string& name, std::string_view expected) {

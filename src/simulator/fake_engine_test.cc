@@ -333,7 +333,7 @@ TEST_P(FakeEngineFixed, ASequenceWhosePagesCannotComeBackFromSwapSpaceIsComputed
 TEST_P(FakeEngineFixed, ARefusedRequestLeavesWhatOthersHavePublished) {
   Case c;
   c.engine.policy = "slo";
-  c.engine.policy_options.reject_late = true;
+  c.engine.policy_options.values.set("reject_late", 1.0);
   start(c);
   Request r = plain(40, 2);
   engine_->submit(r).or_throw();

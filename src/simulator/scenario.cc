@@ -71,7 +71,7 @@ Scenario make_scenario(std::uint64_t seed) {
                .token_ms = 0.2 + 2.0 * random.unit(),
                .kv_token_ms = 1e-3 * random.unit(),
                .sample_ms = 0.1 * random.unit()};
-  s.engine.policy_options.reject_late = random.chance(50);
+  if (random.chance(50)) s.engine.policy_options.values.set("reject_late", 1.0);
   s.noise = random.chance(50) ? 0.5 * random.unit() : 0.0;
   s.disk = s.engine.prefix_caching && random.chance(25);
   s.disk_tier_config.directory = "archive";
@@ -88,7 +88,9 @@ Scenario make_scenario(std::uint64_t seed) {
   return s;
 }
 
-bool Scenario::rejects_late() const { return engine.policy == "slo" && engine.policy_options.reject_late; }
+bool Scenario::rejects_late() const {
+  return engine.policy == "slo" && engine.policy_options.values.has("reject_late");
+}
 
 std::string Scenario::text() const {
   constexpr const char* kModes[] = {"continuous", "dynamic", "static"};

@@ -1,18 +1,25 @@
-"""What is added is a new file: a family, a kind of block, a weight reader and a device, in a copy of the tree that is otherwise as it is.
+"""What is added is a new file: a family, a kind of block, a weight reader, a device, a sampler, a scheduling policy, a drafter and a route,
+in a copy of the tree that is otherwise as it is.
 
     python tests/seams/new_files.py
 
 Copies the sources to build/seams/tree, adds tests/seams/files to them, builds millrace there (the build folder stays, so that a second run
 compiles what changed since), and runs a model that needs all four: it has the architecture of the new family, whose layers have a block of
-the new kind, and weights that only the new reader takes, on the new device. Ends with 1 where one of them is not used.
+the new kind, and weights that only the new reader takes, on the new device. Then a server is asked for an answer with the new sampler,
+under the new policy, with the new drafter, and for the new route; their options are flags, fields and part of the document, with their
+ranges. Ends with 1 where one of them is not used.
 """
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import re
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -86,6 +93,61 @@ def perplexity(model: pathlib.Path, text: pathlib.Path, *flags) -> float:
     return json.loads(millrace("perplexity", model, "--file", text, "--matmul-precision", "f32", "--json", *flags))["perplexity"]
 
 
+@contextlib.contextmanager
+def server(model: pathlib.Path, *flags):
+    """Yields what calls it: call(path, body or None) -> (status, JSON)."""
+    process = subprocess.Popen([PROGRAM, "serve", model, "--port", "0", "--disable-log-requests", *flags], stdout=subprocess.PIPE, text=True)
+    url = re.search(r"http://\S+", process.stdout.readline()).group(0)
+
+    def call(path, body=None, text=False):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url + path, data, {"content-type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                read = reply.read().decode()
+                return reply.status, read if text else json.loads(read or "null")
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    try:
+        while call("/ready")[0] != 200:
+            pass
+        yield call
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def refusal(*flags) -> str:
+    done = subprocess.run([PROGRAM, "serve", *flags, "--port", "0"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, (flags, done.returncode, done.stderr)
+    return done.stderr
+
+
+def use_options(folder: pathlib.Path) -> None:
+    model = folder / "spoken.gguf"
+    millrace("synth", "--shape", "tiny", "--format", "f32", model)
+    flags = ["--scheduling-policy", "widest", "--widest-cap", "7", "--spec-method", "stutter", "--spec-stutter-length", "3",
+             "--no-spec-adaptive"]
+    with server(model, *flags) as call:
+        assert call("/motto") == (200, {"motto": "one file each"})
+        document = call("/openapi.json")[1]
+        assert "/motto" in document["paths"]
+        assert '"ids_below": {"type": ["integer", "null"], "minimum": 0' in json.dumps(document), "no field of the new sampler"
+        body = {"prompt": "a b c", "max_tokens": 12, "temperature": 0, "ignore_eos": True, "return_token_ids": True}
+        ids = {limit: call("/v1/completions", body | {"ids_below": limit})[1]["choices"][0]["token_ids"] for limit in (0, 40)}
+        assert max(ids[40]) < 40 <= max(ids[0]), ids
+        status, error = call("/v1/completions", body | {"ids_below": -1})
+        assert status == 400 and "ids_below is -1" in error["error"]["message"], error
+        drafted = re.search(r"^vllm:spec_decode_num_draft_tokens_total.* (\d+)", call("/metrics", text=True)[1], re.M)
+        assert drafted and int(drafted.group(1)) > 0
+    assert "widest-cap is 0: must be between 1 and 1" in refusal(model, "--scheduling-policy", "widest", "--widest-cap", "0")
+    assert "spec-stutter-length is 9: must be between 1 and 8" in refusal(model, "--spec-method", "stutter", "--spec-stutter-length", "9")
+    help_text = millrace("run", "--help") + millrace("serve", "--help")
+    for flag in ("--ids-below", "--widest-cap", "--spec-stutter-length"):
+        assert flag in help_text, flag
+
+
 def main() -> int:
     make_tree()
     build()
@@ -100,12 +162,13 @@ def main() -> int:
         with_shortcut = perplexity(detoured(plain, folder / "some", 0.5), text, "--device", "watched")
         told = millrace("inspect", folder / "some", "--json")
         devices = millrace("run", "--help")
+        use_options(folder)
     assert abs(without - expected) < 1e-3 * expected, (without, expected)
     assert abs(with_shortcut - expected) > 1e-3 * expected, (with_shortcut, expected)
     assert json.loads(told)["family"] == "detour", told
     assert "watched" in devices, devices
-    print(f"a family, a block, a weight reader and a device, each its own file: perplexity {expected:.4f} with a shortcut of zero, "
-          f"{with_shortcut:.4f} with one of 0.5")
+    print(f"a family, a block, a weight reader, a device, a sampler, a policy, a drafter and a route, each its own file: perplexity "
+          f"{expected:.4f} with a shortcut of zero, {with_shortcut:.4f} with one of 0.5")
     return 0
 
 

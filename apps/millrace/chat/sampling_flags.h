@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/option_spec.h"
 #include "checkpoint/generation_config.h"
 #include "decode/sampling_params.h"
 #include "decode/sequence_breakers.h"
@@ -17,13 +18,11 @@ namespace millrace::app {
 
 // Sampling flags; what is not given comes from the model's generation_config, else from the defaults for chatting.
 struct SamplingFlags {
-  std::optional<double> temperature, top_p, min_p, repetition_penalty;
-  std::optional<std::int64_t> top_k;
+  OptionValues given;  // of logits processors
   std::optional<std::uint64_t> seed;
   std::optional<std::int64_t> max_tokens;
   std::vector<std::string> stop;
   bool ignore_eos = false;
-  decode::SamplingParams others;      // of which no model has defaults: as they are
   std::vector<std::string> samplers;  // in this order
   std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
 

@@ -62,14 +62,38 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor dry() {
-  return {.name = "dry",
-          .alias = "",
-          .place = 200,
-          .stage = Stage::kAdjust,
-          .reads_tokens = true,
-          .reads_counts = false,
-          .active = [](const SamplingParams& p) { return p.dry_multiplier > 0.0 && p.dry_penalty_last_n != 0; },
-          .apply = apply};
+  return {
+      .name = "dry",
+      .alias = "",
+      .place = 200,
+      .stage = Stage::kAdjust,
+      .reads_tokens = true,
+      .reads_counts = false,
+      .active = [](const SamplingParams& p) { return p.dry_multiplier > 0.0 && p.dry_penalty_last_n != 0; },
+      .apply = apply,
+      .options = {{.spec = {.name = "dry_multiplier",
+                            .high = 100.0,
+                            .help = "DRY: penalty of a token that lengthens a repetition; 0 = off"},
+                   .member = &SamplingParams::dry_multiplier},
+                  {.spec = {.name = "dry_base",
+                            .low = 1.0,
+                            .high = 100.0,
+                            .help = "DRY: factor by which the penalty grows with each further token of the repetition"},
+                   .member = &SamplingParams::dry_base},
+                  {.spec = {.name = "dry_allowed_length",
+                            .kind = OptionSpec::Kind::kWhole,
+                            .low = 1.0,
+                            .high = kMaxOptionCount,
+                            .rule = "at least 1",
+                            .help = "DRY: length of a repetition, in tokens, that is not penalized yet"},
+                   .member = &SamplingParams::dry_allowed_length},
+                  {.spec = {.name = "dry_penalty_last_n",
+                            .kind = OptionSpec::Kind::kWhole,
+                            .low = -1.0,
+                            .high = kMaxOptionCount,
+                            .rule = "-1 (all), 0 (none) or a count",
+                            .help = "DRY: number of last tokens searched for repetitions; -1 = all, 0 = none"},
+                   .member = &SamplingParams::dry_penalty_last_n}}};
 }
 
 }  // namespace millrace::decode::processors

@@ -14,14 +14,22 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor min_p() {
-  return {.name = "min_p",
-          .alias = "",
-          .place = 420,
-          .stage = Stage::kSample,
-          .reads_tokens = false,
-          .reads_counts = false,
-          .active = [](const SamplingParams& p) { return p.min_p > 0.0; },
-          .apply = apply};
+  return {
+      .name = "min_p",
+      .alias = "",
+      .place = 420,
+      .stage = Stage::kSample,
+      .reads_tokens = false,
+      .reads_counts = false,
+      .active = [](const SamplingParams& p) { return p.min_p > 0.0; },
+      .apply = apply,
+      .options = {
+          {.spec = {.name = "min_p",
+                    .high = 1.0,
+                    .help =
+                        "Drop tokens less likely than this fraction of the most likely token's probability; 0 = none"},
+           .member = &SamplingParams::min_p,
+           .model_default = true}}};
 }
 
 }  // namespace millrace::decode::processors

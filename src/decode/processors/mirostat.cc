@@ -60,7 +60,27 @@ Processor mirostat() {
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.mirostat_mode != 0; },
-          .apply = apply};
+          .apply = apply,
+          .options = {
+              {.spec = {.name = "mirostat_mode",
+                        .alias = "mirostat",
+                        .flags = "--mirostat",
+                        .kind = OptionSpec::Kind::kWhole,
+                        .high = 2.0,
+                        .rule = "0 (off), 1 or 2",
+                        .help = "Mirostat version, 1 or 2: holds the surprise of tokens at a target, in place of the "
+                                "other samplers but temperature; 0 = off"},
+               .member = &SamplingParams::mirostat_mode},
+              {.spec = {.name = "mirostat_tau",
+                        .flags = "--mirostat-tau,--mirostat-ent",
+                        .high = 100.0,
+                        .help = "Mirostat: target surprise of the sampled tokens, in bits"},
+               .member = &SamplingParams::mirostat_tau},
+              {.spec = {.name = "mirostat_eta",
+                        .flags = "--mirostat-eta,--mirostat-lr",
+                        .high = 1.0,
+                        .help = "Mirostat: learning rate towards the target surprise"},
+               .member = &SamplingParams::mirostat_eta}}};
 }
 
 }  // namespace millrace::decode::processors

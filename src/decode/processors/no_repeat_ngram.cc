@@ -18,14 +18,20 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor no_repeat_ngram() {
-  return {.name = "",
-          .alias = "",
-          .place = 20,
-          .stage = Stage::kBan,
-          .reads_tokens = true,
-          .reads_counts = false,
-          .active = [](const SamplingParams& p) { return p.no_repeat_ngram_size > 0; },
-          .apply = apply};
+  return {
+      .name = "",
+      .alias = "",
+      .place = 20,
+      .stage = Stage::kBan,
+      .reads_tokens = true,
+      .reads_counts = false,
+      .active = [](const SamplingParams& p) { return p.no_repeat_ngram_size > 0; },
+      .apply = apply,
+      .options = {{.spec = {.name = "no_repeat_ngram_size",
+                            .kind = OptionSpec::Kind::kWhole,
+                            .high = 64.0,
+                            .help = "Size of n-grams that must not occur twice in prompt and completion; 0 = any may"},
+                   .member = &SamplingParams::no_repeat_ngram_size}}};
 }
 
 }  // namespace millrace::decode::processors

@@ -21,18 +21,48 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor penalties() {
-  return {.name = "penalties",
-          .alias = "",
-          .place = 100,
-          .stage = Stage::kAdjust,
-          .reads_tokens = false,
-          .reads_counts = true,
-          .active =
-              [](const SamplingParams& p) {
-                return p.repeat_last_n != 0 &&
-                       (p.repetition_penalty != 1.0 || p.presence_penalty != 0.0 || p.frequency_penalty != 0.0);
-              },
-          .apply = apply};
+  return {
+      .name = "penalties",
+      .alias = "",
+      .place = 100,
+      .stage = Stage::kAdjust,
+      .reads_tokens = false,
+      .reads_counts = true,
+      .active =
+          [](const SamplingParams& p) {
+            return p.repeat_last_n != 0 &&
+                   (p.repetition_penalty != 1.0 || p.presence_penalty != 0.0 || p.frequency_penalty != 0.0);
+          },
+      .apply = apply,
+      .options = {
+          {.spec = {.name = "repetition_penalty",
+                    .alias = "repeat_penalty",
+                    .high = 10.0,
+                    .above_low = true,
+                    .help =
+                        "Repetition penalty of tokens already in prompt or completion, less likely above 1; 1 = none"},
+           .member = &SamplingParams::repetition_penalty,
+           .model_default = true},
+          {.spec = {.name = "presence_penalty",
+                    .low = -2.0,
+                    .high = 2.0,
+                    .help =
+                        "Presence penalty: subtracted from the logit of each token that the completion has; 0 = none"},
+           .member = &SamplingParams::presence_penalty},
+          {.spec = {.name = "frequency_penalty",
+                    .low = -2.0,
+                    .high = 2.0,
+                    .help = "Frequency penalty: subtracted from a token's logit for each time that the completion has "
+                            "it; 0 = none"},
+           .member = &SamplingParams::frequency_penalty},
+          {.spec = {.name = "repeat_last_n",
+                    .kind = OptionSpec::Kind::kWhole,
+                    .low = -1.0,
+                    .high = kMaxOptionCount,
+                    .rule = "-1 (all), 0 (none) or a count",
+                    .help = "Number of last tokens that repetition, presence and frequency penalties look at; -1 = "
+                            "all, 0 = none"},
+           .member = &SamplingParams::repeat_last_n}}};
 }
 
 }  // namespace millrace::decode::processors

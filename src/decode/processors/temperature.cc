@@ -36,14 +36,31 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor temperature() {
-  return {.name = "temperature",
-          .alias = "temp",
-          .place = 300,
-          .stage = Stage::kSample,
-          .reads_tokens = false,
-          .reads_counts = false,
-          .active = [](const SamplingParams& p) { return p.temperature != 1.0 || p.dynatemp_range > 0.0; },
-          .apply = apply};
+  return {
+      .name = "temperature",
+      .alias = "temp",
+      .place = 300,
+      .stage = Stage::kSample,
+      .reads_tokens = false,
+      .reads_counts = false,
+      .active = [](const SamplingParams& p) { return p.temperature != 1.0 || p.dynatemp_range > 0.0; },
+      .apply = apply,
+      .options = {
+          {.spec = {.name = "temperature",
+                    .flags = "--temperature,--temp",
+                    .high = 100.0,
+                    .help = "Sampling temperature; 0 = greedy"},
+           .member = &SamplingParams::temperature,
+           .model_default = true},
+          {.spec = {.name = "dynatemp_range",
+                    .high = 100.0,
+                    .help = "Dynamic temperature: how far the temperature moves up and down with the entropy; 0 = off"},
+           .member = &SamplingParams::dynatemp_range},
+          {.spec = {.name = "dynatemp_exponent",
+                    .flags = "--dynatemp-exp",
+                    .high = 100.0,
+                    .help = "Dynamic temperature: exponent of the entropy relative to its maximum"},
+           .member = &SamplingParams::dynatemp_exponent}}};
 }
 
 }  // namespace millrace::decode::processors

@@ -20,7 +20,15 @@ Processor top_k() {
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.top_k > 0; },
-          .apply = apply};
+          .apply = apply,
+          .options = {{.spec = {.name = "top_k",
+                                .kind = OptionSpec::Kind::kWhole,
+                                .low = -1.0,
+                                .high = 1 << 30,
+                                .rule = "-1, 0 (all) or a count",
+                                .help = "Sample only from the k most likely tokens; 0 or -1 = all"},
+                       .member = &SamplingParams::top_k,
+                       .model_default = true}}};
 }
 
 }  // namespace millrace::decode::processors

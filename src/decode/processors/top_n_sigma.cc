@@ -30,14 +30,22 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor top_n_sigma() {
-  return {.name = "top_n_sigma",
-          .alias = "",
-          .place = 410,
-          .stage = Stage::kSample,
-          .reads_tokens = false,
-          .reads_counts = false,
-          .active = [](const SamplingParams& p) { return p.top_n_sigma > 0.0; },
-          .apply = apply};
+  return {
+      .name = "top_n_sigma",
+      .alias = "",
+      .place = 410,
+      .stage = Stage::kSample,
+      .reads_tokens = false,
+      .reads_counts = false,
+      .active = [](const SamplingParams& p) { return p.top_n_sigma > 0.0; },
+      .apply = apply,
+      .options = {
+          {.spec = {.name = "top_n_sigma",
+                    .low = -1.0,
+                    .high = 100.0,
+                    .help =
+                        "Top-n-sigma: drop logits more than n standard deviations below the largest; 0 or less = none"},
+           .member = &SamplingParams::top_n_sigma}}};
 }
 
 }  // namespace millrace::decode::processors

@@ -16,14 +16,22 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor top_p() {
-  return {.name = "top_p",
-          .alias = "",
-          .place = 450,
-          .stage = Stage::kSample,
-          .reads_tokens = false,
-          .reads_counts = false,
-          .active = [](const SamplingParams& p) { return p.top_p < 1.0; },
-          .apply = apply};
+  return {
+      .name = "top_p",
+      .alias = "",
+      .place = 450,
+      .stage = Stage::kSample,
+      .reads_tokens = false,
+      .reads_counts = false,
+      .active = [](const SamplingParams& p) { return p.top_p < 1.0; },
+      .apply = apply,
+      .options = {{.spec = {.name = "top_p",
+                            .high = 1.0,
+                            .above_low = true,
+                            .help = "Sample only from the smallest set of tokens whose total probability reaches this "
+                                    "(nucleus sampling); 1 = all"},
+                   .member = &SamplingParams::top_p,
+                   .model_default = true}}};
 }
 
 }  // namespace millrace::decode::processors

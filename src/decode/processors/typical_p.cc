@@ -37,7 +37,15 @@ Processor typical_p() {
           .reads_tokens = false,
           .reads_counts = false,
           .active = [](const SamplingParams& p) { return p.typical_p < 1.0; },
-          .apply = apply};
+          .apply = apply,
+          .options = {
+              {.spec = {.name = "typical_p",
+                        .flags = "--typical-p,--typical",
+                        .high = 1.0,
+                        .above_low = true,
+                        .help = "Typical sampling: sample from the tokens of this total probability whose surprise is "
+                                "nearest to the entropy; 1 = all"},
+               .member = &SamplingParams::typical_p}}};
 }
 
 }  // namespace millrace::decode::processors

@@ -31,14 +31,25 @@ void apply(const SamplingContext& at, Candidates& candidates) {
 }  // namespace
 
 Processor xtc() {
-  return {.name = "xtc",
-          .alias = "",
-          .place = 460,
-          .stage = Stage::kSample,
-          .reads_tokens = false,
-          .reads_counts = false,
-          .active = [](const SamplingParams& p) { return p.xtc_probability > 0.0 && p.xtc_threshold <= 0.5; },
-          .apply = apply};
+  return {
+      .name = "xtc",
+      .alias = "",
+      .place = 460,
+      .stage = Stage::kSample,
+      .reads_tokens = false,
+      .reads_counts = false,
+      .active = [](const SamplingParams& p) { return p.xtc_probability > 0.0 && p.xtc_threshold <= 0.5; },
+      .apply = apply,
+      .options = {
+          {.spec = {.name = "xtc_probability",
+                    .high = 1.0,
+                    .help = "XTC: probability that, of the tokens above the XTC threshold, all but the least likely "
+                            "are removed; 0 = never"},
+           .member = &SamplingParams::xtc_probability},
+          {.spec = {.name = "xtc_threshold",
+                    .high = 1.0,
+                    .help = "XTC: probability above which tokens count as likely; above 0.5 = off"},
+           .member = &SamplingParams::xtc_threshold}}};
 }
 
 }  // namespace millrace::decode::processors

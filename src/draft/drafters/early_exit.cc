@@ -2,6 +2,7 @@
 // arXiv:2309.08168). What they write into the target's pages behind the last token, the step that verifies writes anew.
 
 #include <algorithm>
+#include <charconv>
 
 #include "draft/draft_rounds.h"
 #include "draft/drafter.h"
@@ -40,9 +41,34 @@ class EarlyExit final : public Drafter {
   std::vector<std::int64_t> computed_;
 };
 
+constexpr OptionSpec kSkipLayers = {
+    .name = "skip_layers",
+    .flags = "--spec-skip-layers",
+    .kind = OptionSpec::Kind::kText,
+    .help =
+        "Layers that --spec-method early-exit skips, FIRST-END without END, e.g. 10-20; default the second half of "
+        "the layers"};
+
+// "10-20": the layers from the first on, up to but not with the second.
+Result<std::pair<std::int64_t, std::int64_t>> parse_layers(const std::string& text) {
+  std::pair<std::int64_t, std::int64_t> range;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, range.first);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == '-') {
+    const auto second = std::from_chars(first.ptr + 1, end, range.second);
+    if (second.ec == std::errc() && second.ptr == end) return range;
+  }
+  return make_error(ErrorCode::kInvalidArgument, "spec-skip-layers", "spec-skip-layers is \"{}\": expected e.g. 10-20",
+                    text);
+}
+
 Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   const std::int64_t layers = std::ssize(options.place.target->spec().layers);
-  const auto [begin, end] = options.skip_layers.value_or(std::pair{layers / 2, layers});
+  const std::string asked = options.values.text(kSkipLayers);
+  const Result<std::pair<std::int64_t, std::int64_t>> range =
+      asked.empty() ? std::pair{layers / 2, layers} : parse_layers(asked);
+  if (!range) return range.error();
+  const auto [begin, end] = *range;
   if (begin < 0 || begin >= end || end > layers || end - begin == layers) {
     return make_error(ErrorCode::kInvalidArgument, "spec-skip-layers",
                       "spec-skip-layers is {}-{}: expected a range within 0-{} that leaves some", begin, end, layers);
@@ -59,8 +85,10 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
 }  // namespace
 
 DrafterKind early_exit() {
-  return {
-      .name = "early-exit", .description = "the model itself without the layers of --spec-skip-layers", .make = make};
+  return {.name = "early-exit",
+          .description = "the model itself without the layers of --spec-skip-layers",
+          .make = make,
+          .options = {kSkipLayers}};
 }
 
 }  // namespace millrace::draft::drafters

@@ -9,6 +9,21 @@
 namespace millrace::draft::drafters {
 namespace {
 
+constexpr OptionSpec kMin = {.name = "ngram_min",
+                             .flags = "--spec-ngram-min,--prompt-lookup-min",
+                             .kind = OptionSpec::Kind::kWhole,
+                             .low = 1.0,
+                             .high = 64.0,
+                             .neutral = 2.0,
+                             .help = "Min tokens of an n-gram match before --spec-method ngram proposes draft tokens"};
+constexpr OptionSpec kMax = {.name = "ngram_max",
+                             .flags = "--spec-ngram-max,--prompt-lookup-max",
+                             .kind = OptionSpec::Kind::kWhole,
+                             .low = 1.0,
+                             .high = 64.0,
+                             .neutral = 32.0,
+                             .help = "Max tokens of an n-gram match that --spec-method ngram looks for"};
+
 constexpr std::size_t kPlaces = 64;  // where the draft may branch off, the last ones
 
 class Ngram final : public Drafter {
@@ -64,18 +79,17 @@ class Ngram final : public Drafter {
 }  // namespace
 
 DrafterKind ngram() {
-  return {"ngram", "the tokens after the latest earlier match of the last n tokens in prompt or completion",
-          [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
-            constexpr ErrorCode kWrong = ErrorCode::kInvalidArgument;
-            if (options.ngram_max < 1 || options.ngram_max > 64) {
-              return make_error(kWrong, "spec-ngram-max", "spec-ngram-max is {}: expected 1 to 64", options.ngram_max);
+  return {.name = "ngram",
+          .description = "the tokens after the latest earlier match of the last n tokens in prompt or completion",
+          .make = [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
+            const std::int64_t min = options.values.whole(kMin), max = options.values.whole(kMax);
+            if (min > max) {
+              return make_error(ErrorCode::kInvalidArgument, "spec-ngram-min",
+                                "spec-ngram-min is {}: expected 1 to spec-ngram-max, {}", min, max);
             }
-            if (options.ngram_min < 1 || options.ngram_min > options.ngram_max) {
-              return make_error(kWrong, "spec-ngram-min", "spec-ngram-min is {}: expected 1 to spec-ngram-max, {}",
-                                options.ngram_min, options.ngram_max);
-            }
-            return std::unique_ptr<Drafter>(std::make_unique<Ngram>(options.ngram_min, options.ngram_max));
-          }};
+            return std::unique_ptr<Drafter>(std::make_unique<Ngram>(min, max));
+          },
+          .options = {kMin, kMax}};
 }
 
 }  // namespace millrace::draft::drafters

@@ -13,6 +13,14 @@
 namespace millrace::draft::drafters {
 namespace {
 
+constexpr OptionSpec kTokens = {
+    .name = "suffix_tokens",
+    .flags = "--spec-suffix-tokens",
+    .kind = OptionSpec::Kind::kWhole,
+    .high = 1 << 28,
+    .neutral = 1 << 20,
+    .help = "Max tokens of earlier completions that --spec-method suffix keeps to match against; 0 = none"};
+
 constexpr std::int32_t kSeparator = -1;  // between answers; no token
 
 class Suffix final : public Drafter {
@@ -127,15 +135,14 @@ class Suffix final : public Drafter {
 }  // namespace
 
 DrafterKind suffix() {
-  return {"suffix",
+  return {
+      .name = "suffix",
+      .description =
           "the most frequent continuation of the longest suffix seen before, in this request or in earlier completions",
-          [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
-            if (options.suffix_tokens < 0 || options.suffix_tokens > 1 << 28) {
-              return make_error(ErrorCode::kInvalidArgument, "spec-suffix-tokens",
-                                "spec-suffix-tokens is {}: expected 0 to {}", options.suffix_tokens, 1 << 28);
-            }
-            return std::unique_ptr<Drafter>(std::make_unique<Suffix>(options.suffix_tokens));
-          }};
+      .make = [](const DrafterOptions& options) -> Result<std::unique_ptr<Drafter>> {
+        return std::unique_ptr<Drafter>(std::make_unique<Suffix>(options.values.whole(kTokens)));
+      },
+      .options = {kTokens}};
 }
 
 }  // namespace millrace::draft::drafters

@@ -14,13 +14,27 @@ struct Progress {
   TimePoint last_served;  // or when it arrived
 };
 
+constexpr OptionSpec kFirstQuantum = {
+    .name = "first_quantum_ms",
+    .flags = "--mlfq-first-quantum-ms",
+    .high = 1e6,
+    .help =
+        "Milliseconds of service at the first level of --scheduling-policy mlfq; 0 = the time of eight steps of one "
+        "token"};
+constexpr OptionSpec kStarvation = {
+    .name = "starvation_ms",
+    .flags = "--mlfq-starvation-ms",
+    .high = 1e9,
+    .neutral = 2000.0,
+    .help = "Milliseconds without service after which --scheduling-policy mlfq promotes a request to the first level"};
+
 // Multi-level feedback queue with skip-join (FastServe, arXiv:2305.05920): no length needs to be known. A request joins
 // at the first level whose quantum covers its prompt, goes down a level when it has used the quantum up, and goes up to
 // the first when it has not been served for `starvation_ms`. A higher level takes a lower one's place.
 class Mlfq final : public SchedulePolicy {
  public:
   explicit Mlfq(const PolicyOptions& options)
-      : first_quantum_ms_(options.first_quantum_ms), starvation_ms_(options.starvation_ms) {}
+      : first_quantum_ms_(options.values.number(kFirstQuantum)), starvation_ms_(options.values.number(kStarvation)) {}
 
   Rank rank(const Sequence& sequence, const PolicyView& view) const override {
     const Progress& progress = slots_[sequence.policy_slot];
@@ -70,9 +84,10 @@ class Mlfq final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind mlfq() {
-  return {
-      "mlfq", "skip-join multi-level feedback queue (FastServe), higher levels preempting lower ones",
-      [](const PolicyOptions& options) { return std::unique_ptr<SchedulePolicy>(std::make_unique<Mlfq>(options)); }};
+  return {"mlfq",
+          "skip-join multi-level feedback queue (FastServe), higher levels preempting lower ones",
+          [](const PolicyOptions& options) { return std::unique_ptr<SchedulePolicy>(std::make_unique<Mlfq>(options)); },
+          {kFirstQuantum, kStarvation}};
 }
 
 }  // namespace millrace::sched::policies

@@ -30,7 +30,7 @@ std::vector<Arrival> workload() {
 std::string trace(const std::string& policy) {
   World world({.scheduling = {.max_batched_tokens = 32, .max_sequences = 3},
                .policy = policy,
-               .options = {.first_quantum_ms = 8.0, .starvation_ms = 40.0},
+               .options = {.values = OptionValues().set("first_quantum_ms", 8.0).set("starvation_ms", 40.0)},
                .block_tokens = 16,
                .pages = 14});
   std::string text;
@@ -114,8 +114,9 @@ TEST(Policies, ShortestRemainingTakesTheShortestAndPreemptsTheMuchLonger) {
 }
 
 TEST(Policies, ShortestRemainingPreemptsNobodyIfToldSo) {
-  World world(
-      {.scheduling = {.max_sequences = 1}, .policy = "shortest-remaining", .options = {.preempt_shorter = false}});
+  World world({.scheduling = {.max_sequences = 1},
+               .policy = "shortest-remaining",
+               .options = {.values = OptionValues().set("preempt_shorter", 0.0)}});
   world.submit({.id = 1, .answer = 50});
   world.step();
   world.submit({.id = 2, .answer = 20});
@@ -126,7 +127,7 @@ TEST(Policies, ShortestRemainingPreemptsNobodyIfToldSo) {
 TEST(Policies, MlfqLetsShortPromptsJoinAboveLongOnesAndThoseThatWaitedRise) {
   World world({.scheduling = {.max_sequences = 1},
                .policy = "mlfq",
-               .options = {.first_quantum_ms = 4.0, .starvation_ms = 30.0}});
+               .options = {.values = OptionValues().set("first_quantum_ms", 4.0).set("starvation_ms", 30.0)}});
   world.submit({.id = 1, .prompt = 16, .answer = 12});
   world.step();
   world.submit({.id = 2, .prompt = 200, .answer = 2});
@@ -135,7 +136,7 @@ TEST(Policies, MlfqLetsShortPromptsJoinAboveLongOnesAndThoseThatWaitedRise) {
 
   World starving({.scheduling = {.max_sequences = 1},
                   .policy = "mlfq",
-                  .options = {.first_quantum_ms = 4.0, .starvation_ms = 30.0}});
+                  .options = {.values = OptionValues().set("first_quantum_ms", 4.0).set("starvation_ms", 30.0)}});
   starving.submit({.id = 1, .prompt = 16, .answer = 2});
   starving.step();
   starving.submit({.id = 2, .prompt = 200, .answer = 2});
@@ -147,7 +148,7 @@ TEST(Policies, MlfqLetsShortPromptsJoinAboveLongOnesAndThoseThatWaitedRise) {
 TEST(Policies, MlfqPutsDownWhatUsedItsQuantumUp) {
   World world({.scheduling = {.max_sequences = 2},
                .policy = "mlfq",
-               .options = {.first_quantum_ms = 4.0, .starvation_ms = 1e6}});
+               .options = {.values = OptionValues().set("first_quantum_ms", 4.0).set("starvation_ms", 1e6)}});
   world.submit({.id = 1, .answer = 40});
   world.submit({.id = 2, .answer = 40});
   for (int i = 0; i < 10; ++i) world.step();
@@ -168,7 +169,9 @@ TEST(Policies, SloServesTheLeastSlackFirstAndTheHopelessLast) {
 }
 
 TEST(Policies, SloRefusesTheHopelessOnlyIfAskedTo) {
-  World world({.scheduling = {.max_sequences = 1}, .policy = "slo", .options = {.reject_late = true}});
+  World world({.scheduling = {.max_sequences = 1},
+               .policy = "slo",
+               .options = {.values = OptionValues().set("reject_late", 1.0)}});
   world.submit({.id = 1, .answer = 10});
   world.step();
   world.submit({.id = 2, .ttft_target_ms = 5.0});

@@ -6,6 +6,14 @@
 namespace millrace::sched::policies {
 namespace {
 
+constexpr OptionSpec kPreemptShorter = {
+    .name = "preempt_shorter",
+    .kind = OptionSpec::Kind::kSwitch,
+    .neutral = 1.0,
+    .help =
+        "Let a request with much less remaining work preempt a running one; with --scheduling-policy "
+        "shortest-remaining"};
+
 // Shortest remaining processing time (Schrage, 1968) on predicted lengths: mean latency is least. A prediction is
 // rough, and a place changes hands at the cost of the loser's pages, so only a sequence with less than half as much to
 // do preempts: the group is the binary order of magnitude. The scheduler's bound on bypassing keeps long ones from
@@ -30,10 +38,13 @@ class ShortestRemaining final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind shortest_remaining() {
-  return {"shortest-remaining", "least predicted remaining work first, preempting much longer requests",
+  return {"shortest-remaining",
+          "least predicted remaining work first, preempting much longer requests",
           [](const PolicyOptions& options) {
-            return std::unique_ptr<SchedulePolicy>(std::make_unique<ShortestRemaining>(options.preempt_shorter));
-          }};
+            const bool preempts = options.values.on(kPreemptShorter);
+            return std::unique_ptr<SchedulePolicy>(std::make_unique<ShortestRemaining>(preempts));
+          },
+          {kPreemptShorter}};
 }
 
 }  // namespace millrace::sched::policies

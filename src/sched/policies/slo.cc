@@ -7,11 +7,15 @@
 namespace millrace::sched::policies {
 namespace {
 
+constexpr OptionSpec kRejectLate = {
+    .name = "reject_late",
+    .kind = OptionSpec::Kind::kSwitch,
+    .help = "Reject requests that cannot meet their latency targets; needs --scheduling-policy slo"};
 constexpr double kNever = 1e15;  // milliseconds: the slack of a sequence without a target
 
 // Goodput is the number of requests that meet their targets (DistServe, arXiv:2401.09670). The one with the least slack
 // goes first: time until its next target less the time it still needs for it. Time spent on one that cannot make it any
-// more is lost to those that can, so it goes behind all of them, or is refused where that was asked for.
+// more is lost to those that can, so it goes behind all of them, or is rejected where that was asked for.
 class Slo final : public SchedulePolicy {
  public:
   explicit Slo(bool rejects) : rejects_(rejects) {}
@@ -68,10 +72,12 @@ class Slo final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind slo() {
-  return {"slo", "least slack to the TTFT and TPOT targets first, requests that cannot meet them last",
+  return {"slo",
+          "least slack to the TTFT and TPOT targets first, requests that cannot meet them last",
           [](const PolicyOptions& options) {
-            return std::unique_ptr<SchedulePolicy>(std::make_unique<Slo>(options.reject_late));
-          }};
+            return std::unique_ptr<SchedulePolicy>(std::make_unique<Slo>(options.values.on(kRejectLate)));
+          },
+          {kRejectLate}};
 }
 
 }  // namespace millrace::sched::policies

@@ -1,0 +1,45 @@
+#include "decode/sampler_option.h"
+
+#include <type_traits>
+#include <vector>
+
+#include "decode/processor.h"
+
+namespace millrace::decode {
+
+double SamplerOption::of(const SamplingParams& params) const {
+  return std::visit(
+      [&]<typename M>(M at) -> double {
+        if constexpr (std::is_same_v<M, std::monostate>) {
+          return params.options.number(spec);
+        } else {
+          return static_cast<double>(params.*at);
+        }
+      },
+      member);
+}
+
+void SamplerOption::set(SamplingParams& params, double value) const {
+  std::visit(
+      [&]<typename M>(M at) {
+        if constexpr (std::is_same_v<M, std::monostate>) {
+          params.options.set(spec.name, value);
+        } else {
+          params.*at = static_cast<std::decay_t<decltype(params.*at)>>(value);
+        }
+      },
+      member);
+}
+
+std::span<const SamplerOption* const> all_sampler_options() {
+  static const std::vector<const SamplerOption*> all = [] {
+    std::vector<const SamplerOption*> options;
+    for (const Processor* p : processors_by_place()) {
+      for (const SamplerOption& option : p->options) options.push_back(&option);
+    }
+    return options;
+  }();
+  return all;
+}
+
+}  // namespace millrace::decode
