@@ -17,7 +17,6 @@ ACCEPTED = [
     # A regular language is trimmed as it is made, and an NFA is made into one: one algebra in three files.
     {"grammar/char_automaton", "grammar/char_automaton_trimming", "grammar/char_nfa"},
     # Parameters are checked against the table of processors, and processors read parameters.
-    {"decode/processor", "decode/sampling_params"},
     # An active sequence holds what its drafts were worth, and speculation looks at active sequences.
     {"engine/active_sequence", "engine/speculation"},
     # The service makes the jobs that call it back.

@@ -222,6 +222,11 @@ class Backend {
 
   // Returns when everything called so far is done.
   virtual void synchronize() = 0;
+  // item(i) for each i in [0, items) on the host, on the calling thread and the device's own host threads, if it has
+  // any: for work on results that the operations leave to the host. After synchronize(); item must not throw.
+  virtual void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {
+    for (std::int64_t i = 0; i < items; ++i) item(i);
+  }
 };
 
 }  // namespace millrace::backend

@@ -154,16 +154,17 @@ TEST_F(DeviceSeamTest, RanksWithHalfOfTheRowsEachGatherTheBitsOfOne) {
   EXPECT_EQ(results[1], expected);
 }
 
+// The number at a place of the device's memory, as host code would come by it that must not.
+float stolen(const DeviceView& view) {
+  const volatile float* at = cpu::pointer(view.data);
+  return *at;
+}
+
 TEST_F(DeviceSeamTest, HostCodeThatTouchesTheMemoryOfADeviceDies) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const DeviceBuffer memory = backend_.allocate(4096).or_throw();
   EXPECT_DEATH(*cpu::pointer(memory.address()) = 1.0f, "");
-  EXPECT_DEATH(
-      {
-        const volatile float seen = *cpu::pointer(memory.address());
-        static_cast<void>(seen);
-      },
-      "");
+  EXPECT_DEATH(stolen(memory.view(8, 16)), "");
   const DeviceView view = memory.view(8, 16);
   {
     const HostView lease = backend_.host_view(view);
@@ -171,6 +172,44 @@ TEST_F(DeviceSeamTest, HostCodeThatTouchesTheMemoryOfADeviceDies) {
     EXPECT_DEATH(*lease.view().row(0) = 1.0f, "");
   }
   EXPECT_DEATH(*cpu::pointer(view.data) = 1.0f, "");
+  EXPECT_DEATH(stolen(view), "");
+}
+
+// Between the call of an operation and synchronize(), and after it, as before.
+TEST_F(DeviceSeamTest, HostCodeThatTouchesTheMemoryOfAStepDies) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const DeviceBuffer from = matrix(backend_, Values(128, 2.0f)), to = matrix(backend_, Values(128, 1.0f));
+  const DeviceView x = from.view(8, 16), out = to.view(8, 16);
+  backend_.add(x, out);
+  EXPECT_DEATH(stolen(out), "");
+  EXPECT_DEATH(*cpu::pointer(x.data) = 1.0f, "");
+  backend_.synchronize();
+  EXPECT_DEATH(stolen(out), "");
+  EXPECT_DEATH(*cpu::pointer(out.data) = 1.0f, "");
+  EXPECT_EQ(values_of(backend_, out), Values(128, 3.0f));
+}
+
+TEST_F(DeviceSeamTest, ALeaseOpensNothingElseAndAnotherStaysWhenItEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const DeviceBuffer memory = matrix(backend_, Values(128, 2.0f)), other = matrix(backend_, Values(128, 1.0f));
+  HostView first = backend_.host_view(memory.view(8, 16));
+  const HostView second = backend_.host_view(memory.view(8, 16).row_range(4, 4));  // of the same page
+  EXPECT_DEATH(stolen(other.view(8, 16)), "");
+  first.release();
+  EXPECT_EQ(second.view().row(3)[15], 2.0f);
+  backend_.add(other.view(8, 16), memory.view(8, 16));
+  backend_.synchronize();
+  EXPECT_EQ(second.view().row(3)[15], 3.0f);
+}
+
+TEST_F(DeviceSeamTest, MemoryThatWasGivenBackComesZeroedAndLocked) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const DeviceAddress before = matrix(backend_, Values(128, 2.0f)).address();
+  EXPECT_DEATH(stolen({before, DType::kF32, {8, 16}}), "");
+  const DeviceBuffer again = backend_.allocate(128 * sizeof(float)).or_throw();
+  EXPECT_EQ(again.address(), before);
+  EXPECT_DEATH(stolen(again.view(8, 16)), "");
+  EXPECT_EQ(values_of(backend_, again.view(8, 16)), Values(128, 0.0f));
 }
 
 TEST(DeviceKind, IsChosenByNameAndAnUnknownOneNamesTheKnown) {

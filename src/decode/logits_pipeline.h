@@ -61,6 +61,8 @@ class LogitsPipeline {
 
   // The answer is what its grammar asks for, and nothing can follow.
   bool must_end() const { return grammar_ && grammar_->must_end(); }
+  // Whether there is a grammar. Those are used by one thread; other pipelines may sample side by side.
+  bool constrained() const noexcept { return grammar_.has_value(); }
   // Where the answer stands in its grammar; nothing where anything goes.
   std::optional<grammar::Matcher> grammar() const { return grammar_; }
 

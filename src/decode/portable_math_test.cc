@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <random>
 
@@ -53,7 +55,9 @@ TEST(Softmax, WeightsAreTheSameBitsForEachInstructionSet) {
     for (const Isa isa : {Isa::kAvx2, Isa::kAvx512Vnni}) {
       if (isa > detect_isa()) continue;
       ASSERT_EQ(decode::weigh_block_kernel(isa)(logits, largest, found), sum);
-      ASSERT_EQ(std::memcmp(found, expected, sizeof found), 0);
+      for (std::size_t i = 0; i < std::size(found); ++i) {
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(found[i]), std::bit_cast<std::uint64_t>(expected[i])) << i;
+      }
     }
   }
 }

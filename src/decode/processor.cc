@@ -62,4 +62,15 @@ std::vector<const Processor*> build_chain(const SamplingParams& params) {
   return chain;
 }
 
+std::span<const SamplerOption* const> all_sampler_options() {
+  static const std::vector<const SamplerOption*> all = [] {
+    std::vector<const SamplerOption*> options;
+    for (const Processor* p : processors_by_place()) {
+      for (const SamplerOption& option : p->options) options.push_back(&option);
+    }
+    return options;
+  }();
+  return all;
+}
+
 }  // namespace millrace::decode

@@ -42,6 +42,8 @@ struct Processor {
 };
 std::span<const Processor> all_processors();  // generated from the files
 std::vector<const Processor*> processors_by_place();
+// The options of all processors, in the order of these.
+std::span<const SamplerOption* const> all_sampler_options();
 
 // By name or alias, "-" as good as "_"; null if there is none.
 const Processor* find_processor(std::string_view name);

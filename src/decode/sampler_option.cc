@@ -1,9 +1,6 @@
 #include "decode/sampler_option.h"
 
 #include <type_traits>
-#include <vector>
-
-#include "decode/processor.h"
 
 namespace millrace::decode {
 
@@ -29,17 +26,6 @@ void SamplerOption::set(SamplingParams& params, double value) const {
         }
       },
       member);
-}
-
-std::span<const SamplerOption* const> all_sampler_options() {
-  static const std::vector<const SamplerOption*> all = [] {
-    std::vector<const SamplerOption*> options;
-    for (const Processor* p : processors_by_place()) {
-      for (const SamplerOption& option : p->options) options.push_back(&option);
-    }
-    return options;
-  }();
-  return all;
 }
 
 }  // namespace millrace::decode

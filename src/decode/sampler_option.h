@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <variant>
 
 #include "base/option_spec.h"
@@ -21,8 +20,5 @@ struct SamplerOption {
   double of(const SamplingParams& params) const;
   void set(SamplingParams& params, double value) const;  // the value is in range
 };
-
-// The options of all processors, in the order of these.
-std::span<const SamplerOption* const> all_sampler_options();
 
 }  // namespace millrace::decode

@@ -1,6 +1,7 @@
 #include "decode/softmax.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -38,6 +39,24 @@ WeighBlock weigh_block_kernel([[maybe_unused]] Isa isa) noexcept {
   if (isa >= Isa::kAvx2) return avx2::weigh_block;
 #endif
   return baseline::weigh_block;
+}
+
+double log_sum_exp(std::span<const float> logits) {
+  static const WeighBlock weigh = weigh_block_kernel(detect_isa());
+  float largest = -std::numeric_limits<float>::infinity();
+  bool nan = false;
+  for (const float logit : logits) {
+    largest = std::max(largest, logit);
+    nan |= logit != logit;
+  }
+  if (nan || !std::isfinite(largest)) return std::numeric_limits<double>::quiet_NaN();
+  double total = 0.0, weights[kWeightBlock];
+  for (; logits.size() >= kWeightBlock; logits = logits.subspan(kWeightBlock)) {
+    total += weigh(logits.data(), largest, weights);
+  }
+  float rest[kWeightBlock];
+  std::fill(std::ranges::copy(logits, rest).out, std::end(rest), -std::numeric_limits<float>::infinity());
+  return static_cast<double>(largest) + portable_log(total + weigh(rest, largest, weights));
 }
 
 double softmax_weights(const Candidates& candidates, float largest, std::vector<double>& weights) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/cpu.h"
@@ -13,6 +14,10 @@ double softmax_weights(const Candidates& candidates, float largest, std::vector<
 
 // The entropy of the candidates' softmax, and its weights as above. 0 for one candidate.
 double entropy_nats(const Candidates& candidates, std::vector<double>& weights);
+
+// log of the sum of exp over a row of logits: what log p of each is below it. In lanes and blocks as above. NaN where a
+// logit is, or where the largest is not finite.
+double log_sum_exp(std::span<const float> logits);
 
 // Over one block, for that instruction set or the best one below it.
 using WeighBlock = double (*)(const float* logits, float largest, double* weights) noexcept;

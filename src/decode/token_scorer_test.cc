@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -123,7 +123,8 @@ TEST(RowStatistics, EveryInstructionSetComputesTheSameBits) {
       std::int64_t larger = 0, expected_larger = 0;
       const float mass = kernels.mass_of_block(block.data(), largest, block[9], larger);
       const float expected = scalar.mass_of_block(block.data(), largest, block[9], expected_larger);
-      EXPECT_EQ(std::memcmp(&mass, &expected, sizeof mass), 0) << to_string(isa) << " " << seed;
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(mass), std::bit_cast<std::uint32_t>(expected))
+          << to_string(isa) << " " << seed;
       EXPECT_EQ(larger, expected_larger);
     }
   }

@@ -73,6 +73,8 @@ struct ActiveSequence : sched::Sequence {
   RequestStats stats;
   TimeAccount account;
   DraftRecord record;
+  // What sample_side_by_side() took from the row of the step being committed, until sample() asks for it.
+  std::optional<Result<std::int32_t>> sampled;
   bool is_beam = false;
   bool descheduled = false;                   // blocked, and not the scheduler's: lets others run
   std::vector<decode::ScoredToken> beam_row;  // what may follow it; empty until computed

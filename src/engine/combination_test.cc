@@ -1,5 +1,6 @@
 // Every decoding feature with every other: each combination gives what the plain path gives, bit for bit. The table in
-// docs/decode.md is what this test ran; MILLRACE_WRITE_DOCS=1 writes it anew.
+// docs/decode.md is what this test ran; MILLRACE_WRITE_DOCS=1 writes it anew. On locked memory a part of them runs,
+// with every pair of features among them.
 
 #include <cstdlib>
 #include <fstream>
@@ -17,6 +18,9 @@ namespace millrace::engine {
 namespace {
 
 constexpr std::int64_t kAnswer = 20;
+// On locked memory one combination of so many runs. It shares no factor with the number of speculations times
+// situations, so that every pair of features is still among them, which the test asserts.
+constexpr int kLockedStride = 7;
 const std::string kDocs = std::string(MILLRACE_TEST_DATA) + "/../../docs/decode.md";
 constexpr const char* kBegin = "<!-- combinations: written by engine_test -->\n";
 constexpr const char* kEnd = "<!-- end of combinations -->\n";
@@ -281,6 +285,8 @@ void write_documented(const std::string& table) {
 
 TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   Seen seen;
+  const int stride = backend::test_memory_is_locked() ? kLockedStride : 1;
+  int combination = 0;
   grammar::WorkMeter meter;
   const auto compiled = grammar::compile(sums(), grammar::make_vocabulary(tokenizer_), meter).or_throw();
   for (const Choice& sampler : samplers()) {
@@ -296,6 +302,7 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
           expect_sums(plain, asked);
           for (const std::string& speculation : kSpeculations) {
             for (const std::string& situation : kSituations) {
+              if (combination++ % stride != 0) continue;
               SCOPED_TRACE(sampler.name + ", " + grammar + ", " + score.name + ", " + answer.name + ", " + speculation +
                            ", " + situation);
               expect_same(in_situation(situation, speculation, asked), plain);
@@ -315,6 +322,7 @@ TEST_F(CombinationTest, OfAnyFeaturesGiveWhatThePlainPathGives) {
   const std::string table = seen.table(
       {names_of(samplers()), kGrammars, kSpeculations, names_of(scores()), names_of(answers()), kSituations});
   EXPECT_EQ(table.find("no**"), std::string::npos) << table;
+  if (stride > 1) return;
   if (std::getenv("MILLRACE_WRITE_DOCS") != nullptr) write_documented(table);
   EXPECT_EQ(documented(), table) << "MILLRACE_WRITE_DOCS=1 engine_test writes the table anew";
 }

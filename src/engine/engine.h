@@ -37,6 +37,9 @@ struct Config {
   double session_share = 1.0;       // of the pages, the most that idle sessions hold
   std::int64_t max_waiting = 1024;  // requests; more are refused with kResourceExhausted
   bool jump_forward = true;  // what a grammar leaves no choice about is drafted, if nothing else is: see Speculation
+  // Logits of a step from which on its rows are sampled from on all threads of the executor: fewer are done by one
+  // sooner than others have heard of it.
+  std::int64_t side_by_side_logits = 1 << 12;
   sched::StepCost step_cost = {};  // of the first steps, until enough were measured
 };
 
@@ -183,6 +186,7 @@ class Engine {
   void sample_row(ActiveSequence& running, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
                   std::span<BranchRows> branches, std::vector<Output>& outputs);
   void count_drafts(ActiveSequence& running, std::int64_t drafted, std::size_t branches);
+  void sample_side_by_side(const Launched& step, const TensorView& logits);
   void sample(ActiveSequence& running, std::span<const float> logits, std::vector<Output>& outputs);
   void count_sampled(ActiveSequence& running);
   bool take_sampled(ActiveSequence& running, std::int32_t token, std::span<const float> logits,

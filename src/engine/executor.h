@@ -26,6 +26,11 @@ class Executor {
   virtual void launch(model::BatchInput input) = 0;
   // Does work now that takes the processors of steps but is none: a drafting model's passes.
   virtual void run_exclusive(const std::function<void()>& work) { work(); }
+  // item(i) for each i in [0, items), on the calling thread and on whatever others there are, between wait() and the
+  // next launch(). The items know nothing of each other; item must not throw.
+  virtual void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {
+    for (std::int64_t i = 0; i < items; ++i) item(i);
+  }
   // The logits [logit_rows, V] of the oldest launch, valid until the next launch; or why the device failed: then
   // nothing of what the step wrote can be trusted.
   virtual Result<TensorView> wait() = 0;

@@ -39,6 +39,9 @@ class LocalExecutor final : public Executor {
     launched_ = std::move(input);
     launched_.hook = hook_;
   }
+  void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {
+    backend_.for_each(items, item);
+  }
   // Fails where the step wants memory that there is not.
   Result<TensorView> wait() override;
 

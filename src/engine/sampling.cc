@@ -120,8 +120,33 @@ void Engine::count_drafts(ActiveSequence& running, std::int64_t drafted, std::si
   running.stats.drafted_tokens += drafted;
 }
 
+// The tokens of the step's rows, on all threads of the executor, where that is worth waking them for: each depends on
+// its own row and sequence alone. Grammars are used by one thread, and what speculation makes of a row is a loop of its
+// own: such rows are left to sample().
+void Engine::sample_side_by_side(const Launched& step, const TensorView& logits) {
+  if (speculation_) return;
+  std::vector<std::pair<ActiveSequence*, std::int64_t>> rows;  // and the row of logits
+  std::int64_t logit_row = 0;
+  for (const sched::StepRow& planned : step.plan.rows) {
+    auto& running = static_cast<ActiveSequence&>(*planned.sequence);
+    running.sampled.reset();
+    if (!planned.samples() || !running.draws) continue;
+    const std::int64_t row = logit_row;
+    logit_row += 1 + planned.drafted();
+    if (running.ending != FinishReason::kNone || running.is_beam || running.pipeline.constrained()) continue;
+    rows.emplace_back(&running, row);
+  }
+  if (std::ssize(rows) < 2 || std::ssize(rows) * logits.cols() < config_.side_by_side_logits) return;
+  const auto vocabulary = static_cast<std::size_t>(logits.cols());
+  executor_->for_each(std::ssize(rows), [&](std::int64_t i) {
+    const auto& [running, row] = rows[static_cast<std::size_t>(i)];
+    running->sampled = running->pipeline.sample({logits.row(row), vocabulary}, running->length());
+  });
+}
+
 void Engine::sample(ActiveSequence& running, std::span<const float> logits, std::vector<Output>& outputs) {
-  const auto sampled = running.pipeline.sample(logits, running.length());
+  const auto sampled = running.sampled ? *std::exchange(running.sampled, std::nullopt)
+                                       : running.pipeline.sample(logits, running.length());
   if (sampled) {
     take_sampled(running, *sampled, logits, outputs);
   } else {

@@ -236,6 +236,7 @@ void Engine::commit(Launched step, const Result<TensorView>& logits, std::vector
   begin_accounting(time);
   scheduler_.committed(step.plan, view());
   if (!logits) ++counters_.failed_steps;
+  if (logits) sample_side_by_side(step, *logits);
   std::int64_t logit_row = 0;
   std::span<BranchRows> other_branches = step.branches;
   for (std::size_t i = 0; i < step.plan.rows.size(); ++i) {

@@ -38,12 +38,11 @@ std::int32_t PagedCache::join_runs(BlockTable& table, std::int32_t most) {
     const auto [shorter, longer] = std::minmax({middle - first, end - middle});
     const BlockId last = table.blocks()[middle - 1];
     to.clear();
-    if (shorter >= long_extent) {
-      first = middle;
-    } else if (pool_.free_behind(last) >= second && movable(table, middle, end)) {
+    const bool short_run = shorter < long_extent;
+    if (short_run && pool_.free_behind(last) >= second && movable(table, middle, end)) {
       pool_.allocate(std::min(second, most - moved), last, to);
       move(table, middle, to);
-    } else if (longer < 2 * long_extent && movable(table, first, end) &&
+    } else if (short_run && longer < 2 * long_extent && movable(table, first, end) &&
                pool_.allocate_run(std::min(both, most - moved), both, to)) {
       move(table, first, to);
     } else {

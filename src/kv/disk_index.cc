@@ -1,6 +1,5 @@
 #include "kv/disk_index.h"
 
-#include <cstring>
 #include <string_view>
 
 #include "base/checksum.h"
@@ -26,7 +25,7 @@ struct Reader {
     if (left.size() < sizeof(T)) {
       ok = false;
     } else {
-      std::memcpy(&value, left.data(), sizeof(T));
+      left.copy(reinterpret_cast<char*>(&value), sizeof(T));
       left.remove_prefix(sizeof(T));
     }
     return value;

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "base/error.h"
 #include "loadtest/watch/process_reading.h"
 
@@ -26,13 +30,15 @@ TEST(SplitCommand, AnOpenQuoteIsToldByItsFlag) {
 }
 
 std::string failure(std::vector<std::string> argv, double seconds) {
+  const std::string log = testing::TempDir() + "spawned_server_" + std::to_string(::getpid()) + ".log";
+  std::string told;
   try {
-    LaunchedServer server(
-        {.argv = std::move(argv), .log = testing::TempDir() + "server.log", .ready_seconds = seconds});
-    return "";
+    LaunchedServer server({.argv = std::move(argv), .log = log, .ready_seconds = seconds});
   } catch (const LoadError& error) {
-    return error.what();
+    told = error.what();
   }
+  std::filesystem::remove(log);
+  return told;
 }
 
 TEST(LaunchedServer, OneThatEndsShowsItsLastWords) {

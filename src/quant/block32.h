@@ -75,7 +75,8 @@ inline float symmetric_codes(std::span<const float> x, int levels, Codes32& code
   for (const float v : x) {
     if (std::fabs(v) > std::fabs(extreme)) extreme = v;
   }
-  const float half = static_cast<float>(levels / 2);
+  const int middle = levels / 2;
+  const auto half = static_cast<float>(middle);
   const float scale = extreme / -half;
   const float inverse = scale == 0.0f ? 0.0f : 1.0f / scale;
   for (int i = 0; i < kBlock32; ++i) codes[i] = clamp_code(x[i] * inverse + (half + 0.5f), levels - 1);

@@ -8,7 +8,7 @@ namespace {
 
 // Candidates around the scale that spans the block exactly: a slightly smaller one rounds the bulk better and clips the
 // extreme.
-constexpr int kCandidates = 9;
+constexpr int kCandidates = 9, kMiddleCandidate = kCandidates / 2;
 constexpr float kCandidateStep = 0.1f;
 
 float half_rounded(float value) noexcept { return f16_to_f32(f32_to_f16(value)); }
@@ -38,7 +38,7 @@ float fit_symmetric(std::span<const float> x, int levels) noexcept {
   float best_scale = extreme / static_cast<float>(-half), best_error = INFINITY;
   std::array<float, kBlock32> fitted;
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
-    const float reach = static_cast<float>(half) + kCandidateStep * static_cast<float>(candidate - kCandidates / 2);
+    const float reach = static_cast<float>(half) + kCandidateStep * static_cast<float>(candidate - kMiddleCandidate);
     const float step = -extreme / reach;
     float dot = 0.0f, norm = 0.0f;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -67,7 +67,7 @@ SubBlockFit fit_affine(std::span<const float> x, int levels) noexcept {
   float best_error = INFINITY;
   std::array<float, kBlock32> codes, fitted;
   for (int candidate = 0; candidate < kCandidates; ++candidate) {
-    const float reach = static_cast<float>(top) + kCandidateStep * static_cast<float>(candidate - kCandidates / 2);
+    const float reach = static_cast<float>(top) + kCandidateStep * static_cast<float>(candidate - kMiddleCandidate);
     const float step = range / reach;
     float sum_q = 0.0f, sum_qq = 0.0f, sum_x = 0.0f, sum_xq = 0.0f;
     for (std::size_t i = 0; i < x.size(); ++i) {

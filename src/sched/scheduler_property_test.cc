@@ -32,7 +32,7 @@ WorldConfig random_config(Random& random) {
   const auto policies = all_policies();
   config.policy = policies[static_cast<std::size_t>(random.in(0, static_cast<std::int64_t>(policies.size()) - 1))].name;
   config.options.values.set("reject_late", random.chance(30) ? 1.0 : 0.0);
-  config.options.starvation_ms = static_cast<double>(random.in(5, 200));
+  config.options.values.set("starvation_ms", static_cast<double>(random.in(5, 200)));
   const std::int64_t blocks[] = {1, 8, 16, 32};
   config.block_tokens = blocks[random.in(0, 3)];
   config.pages = static_cast<std::int32_t>(random.in(100, 600) / config.block_tokens + 1);

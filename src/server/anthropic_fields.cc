@@ -1,5 +1,6 @@
 #include "server/anthropic_fields.h"
 
+#include "chat/chat_limits.h"
 #include "chat/chat_request.h"
 #include "server/billing_header.h"
 #include "server/constraint_fields.h"

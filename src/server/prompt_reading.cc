@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chat/chat_limits.h"
 #include "chat/chat_request.h"
 #include "chat/tools/tool_prompt.h"
 #include "server/conversation_turns.h"

@@ -16,6 +16,13 @@ bool is_loopback(const std::string& host) { return host == "localhost" || host =
 }  // namespace
 
 void ServeFlags::declare(CLI::App& app) {
+  declare_listening(app);
+  declare_access(app);
+  declare_operation(app);
+  declare_limits(app);
+}
+
+void ServeFlags::declare_listening(CLI::App& app) {
   app.add_option("--host", host,
                  "IP address or host name to listen on: 127.0.0.1 = this machine only, 0.0.0.0 = all interfaces")
       ->envname("MILLRACE_HOST");
@@ -28,6 +35,9 @@ void ServeFlags::declare(CLI::App& app) {
   app.add_option("--ssl-certfile,--ssl-cert-file", tls_cert,
                  "PEM file of the TLS certificate chain; reloaded on SIGHUP");
   app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "PEM file of the private key to --ssl-certfile");
+}
+
+void ServeFlags::declare_access(CLI::App& app) {
   app.add_option(
          "--api-key", api_key,
          "API key with all scopes; other users of this machine can read it here, so prefer the environment variable")
@@ -47,6 +57,9 @@ void ServeFlags::declare(CLI::App& app) {
   app.add_option("--allowed-origins", allowed_origins,
                  "Web origins allowed by CORS, comma-separated; localhost = loopback origins at any port")
       ->delimiter(',');
+}
+
+void ServeFlags::declare_operation(CLI::App& app) {
   app.add_option("--shutdown-timeout", shutdown_timeout,
                  "Seconds that running requests may take to finish after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0));
@@ -75,6 +88,9 @@ void ServeFlags::declare(CLI::App& app) {
          "--goodput", goodput,
          "SLO that /metrics counts goodput by, in milliseconds, e.g. ttft:500,tpot:50,e2el:5000; may be repeated")
       ->allow_extra_args(false);
+}
+
+void ServeFlags::declare_limits(CLI::App& app) {
   app.add_option("--max-body-bytes", limits.body_bytes, "Max bytes of a request body, e.g. 8MB")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--max-connections", limits.connections, "Max open HTTP connections; 0 = no limit")

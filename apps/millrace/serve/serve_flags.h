@@ -39,6 +39,13 @@ struct ServeFlags {
   server::Access access() const;
   // What --api-key-file holds now.
   Result<std::string> key_file() const;
+
+ private:
+  // In the order of the help.
+  void declare_listening(CLI::App& app);
+  void declare_access(CLI::App& app);
+  void declare_operation(CLI::App& app);  // times, memory, logs, traces, metrics
+  void declare_limits(CLI::App& app);     // of connections
 };
 
 }  // namespace millrace::app

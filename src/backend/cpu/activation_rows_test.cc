@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <vector>
+
 #include "backend/cpu/testing/reference.h"
 #include "base/buffer.h"
 
@@ -15,7 +19,12 @@ const std::vector<std::int32_t> kInOrder[1];
 const ActivationForm kForm{
     .k = kWidth, .types = 1u << static_cast<int>(ActivationType::kInt8), .remainder = true, .orders = kInOrder};
 
-bool same(const Int8Group& a, const Int8Group& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
+// The same bits.
+bool same(const Int8Group& a, const Int8Group& b) {
+  return std::ranges::equal(a.codes, b.codes) &&
+         std::bit_cast<std::uint32_t>(a.scale) == std::bit_cast<std::uint32_t>(b.scale) && a.minus_sum == b.minus_sum &&
+         std::ranges::equal(a.minus_half_sum, b.minus_half_sum);
+}
 
 // However many rows are stored, in whatever pieces, and through whatever view a row is looked at.
 TEST(ActivationRows, EveryViewHasTheGroupsOfEachRow) {

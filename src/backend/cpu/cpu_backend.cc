@@ -1,5 +1,7 @@
 #include "backend/cpu/cpu_backend.h"
 
+#include <atomic>
+
 #include "backend/cpu/attention_plan.h"
 #include "backend/cpu/packed_cache.h"
 #include "backend/cpu/packed_linear.h"
@@ -46,6 +48,13 @@ void CpuBackend::synchronize() {
   if (program_->empty()) return;
   team_.offer(*program_);
   begin_program();
+}
+
+void CpuBackend::for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {
+  std::atomic<std::int64_t> next{0};
+  team_.run([&](int) {
+    for (std::int64_t i = next.fetch_add(1); i < items; i = next.fetch_add(1)) item(i);
+  });
 }
 
 std::string CpuBackend::description() const {

@@ -56,6 +56,7 @@ class CpuBackend final : public Backend {
                   DeviceView table) override;
   void all_gather(DeviceView own, DeviceView all) override;
   void synchronize() override;
+  void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override;
 
  private:
   void begin_program();

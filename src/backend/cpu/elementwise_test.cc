@@ -245,9 +245,10 @@ TEST(Quantize, TheRemainderIsWhatTheFirstTermLeftAndHasTheSameBitsEverywhere) {
     std::vector<Int8Group> left(x.size() / kGroup);
     set.quantize_remainder(x.data(), static_cast<std::int64_t>(x.size()), first.groups.data(), left.data(), 1);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const auto &scale = first.groups[i / kGroup].scale, &left_scale = left[i / kGroup].scale;
-      const double both = static_cast<double>(scale) * first.code(i) +
-                          static_cast<double>(left_scale) * left[i / kGroup].codes[i % kGroup];
+      const std::size_t group = i / kGroup;
+      const auto &scale = first.groups[group].scale, &left_scale = left[group].scale;
+      const double both =
+          static_cast<double>(scale) * first.code(i) + static_cast<double>(left_scale) * left[group].codes[i % kGroup];
       ASSERT_NEAR(both, x[i], 0.51 * left_scale);
       ASSERT_LT(left_scale, scale / 200.0f);
     }

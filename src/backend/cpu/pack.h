@@ -49,7 +49,7 @@ constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
 // Bytes of a block's f16 scales and mins.
 constexpr std::size_t header_bytes(const quant::AffineForm& form) noexcept {
   const int bytes_of_row = 2 + (form.has_min ? 2 : 0) + (form.zero_points ? 1 : 0);
-  return static_cast<std::size_t>(kPanelRows * bytes_of_row);
+  return static_cast<std::size_t>(kPanelRows) * static_cast<std::size_t>(bytes_of_row);
 }
 // Bytes of a group's sub-scales and sub-mins.
 constexpr std::size_t sub_scale_bytes(const quant::AffineForm& form) noexcept {

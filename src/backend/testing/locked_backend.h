@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -15,7 +15,8 @@
 namespace millrace::backend {
 
 // Memory that cannot be read or written but between unlock() and lock(), or what is leased for reading. One range of
-// addresses, handed out once.
+// addresses, so that either is one call of the system; its cost grows with the memory that was ever taken at a time,
+// and so what is given back is handed out again, zeroed, where as much is asked for.
 class LockedArena : public std::enable_shared_from_this<LockedArena> {
  public:
   LockedArena() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -28,12 +29,19 @@ class LockedArena : public std::enable_shared_from_this<LockedArena> {
   LockedArena& operator=(const LockedArena&) = delete;
 
   std::byte* take(std::size_t bytes) {
+    const std::size_t whole = round_up(bytes) + page_;  // a page between two is never used
+    if (const auto again = given_back_.find(whole); again != given_back_.end()) {
+      return given_back_.extract(again).mapped();
+    }
     std::byte* at = base_ + used_;
-    used_ += (bytes + page_ - 1) / page_ * page_ + page_;  // a page between two is never used
+    used_ += whole;
     CHECK(used_ <= kBytes);
     return at;
   }
-  void release(std::byte* at, std::size_t bytes) noexcept { ::madvise(at, bytes, MADV_DONTNEED); }
+  void release(std::byte* at, std::size_t bytes) {
+    ::madvise(at, bytes, MADV_DONTNEED);
+    given_back_.emplace(round_up(bytes) + page_, at);
+  }
 
   void unlock() noexcept { protect(base_, used_, PROT_READ | PROT_WRITE); }
   void lock() noexcept {
@@ -43,24 +51,34 @@ class LockedArena : public std::enable_shared_from_this<LockedArena> {
   // Readable until the returned pointer has gone.
   std::shared_ptr<const void> lease(std::byte* at, std::size_t bytes) {
     const auto offset = static_cast<std::size_t>(at - base_) / page_ * page_;
-    const std::size_t end = (static_cast<std::size_t>(at - base_) + bytes + page_ - 1) / page_ * page_;
+    const std::size_t end = round_up(static_cast<std::size_t>(at - base_) + bytes);
     const auto entry = leased_.insert(leased_.end(), {base_ + offset, end - offset});
-    lock();
-    return {at, [self = shared_from_this(), entry](const void*) {
-              self->leased_.erase(entry);
-              self->lock();
-            }};
+    protect(entry->first, entry->second, PROT_READ);
+    return {at, [self = shared_from_this(), entry](const void*) { self->take_back(entry); }};
   }
   bool holds(const std::byte* at) const noexcept { return at >= base_ && at < base_ + kBytes; }
 
  private:
+  using Lent = std::list<std::pair<std::byte*, std::size_t>>;
   static constexpr std::size_t kBytes = std::size_t{1} << 38;
+
   static void protect(std::byte* at, std::size_t bytes, int how) noexcept {
     if (bytes > 0) CHECK(::mprotect(at, bytes, how) == 0);
   }
+  std::size_t round_up(std::size_t bytes) const noexcept { return (bytes + page_ - 1) / page_ * page_; }
+  void take_back(Lent::iterator entry) noexcept {
+    const auto [at, bytes] = *entry;
+    leased_.erase(entry);
+    protect(at, bytes, PROT_NONE);
+    for (const auto& [other, size] : leased_) {  // two leases may share a page
+      if (other < at + bytes && at < other + size) protect(other, size, PROT_READ);
+    }
+  }
+
   std::size_t page_, used_ = 0;
   std::byte* base_ = nullptr;
-  std::list<std::pair<std::byte*, std::size_t>> leased_;
+  std::multimap<std::size_t, std::byte*> given_back_;  // by size, with the page behind
+  Lent leased_;
 };
 
 // The processor's backend as if its memory were another device's, for tests: host code that reads or writes it, or an

@@ -10,11 +10,16 @@
 
 namespace millrace::backend {
 
-// The backend that tests run models on: the processor's, behind a lock where MILLRACE_TEST_BACKEND is "locked".
+// Whether tests run on memory that only operations see: MILLRACE_TEST_BACKEND is "locked".
+inline bool test_memory_is_locked() {
+  const char* kind = std::getenv("MILLRACE_TEST_BACKEND");
+  return kind != nullptr && std::string_view(kind) == "locked";
+}
+
+// The backend that tests run models on: the processor's, behind a lock where memory is to be locked.
 inline std::unique_ptr<Backend> make_test_backend(int threads, const std::string& isa = "") {
   auto made = cpu::make_cpu_backend({.threads = threads, .isa = isa}).or_throw();
-  const char* kind = std::getenv("MILLRACE_TEST_BACKEND");
-  if (kind == nullptr || std::string_view(kind) != "locked") return made;
+  if (!test_memory_is_locked()) return made;
   return std::make_unique<LockedBackend>(std::move(made));
 }
 

@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "backend/testing/test_backend.h"
 #include "engine/load/latency_run.h"
+#include "engine/load/text_perplexity.h"
 #include "engine/load/throughput_run.h"
 #include "engine/local_executor.h"
+#include "model/make_spec.h"
+#include "model/make_spec.h"
 #include "text/blank_tokenizer.h"
 
 namespace millrace::engine::load {
@@ -85,6 +91,29 @@ TEST_F(EngineLoad, OneAtATimeTakesOneStepForEachToken) {
   const ThroughputLoad load{.requests = 3, .concurrency = 1, .input = {10, 10}, .output = {5, 5}};
   const auto engine = make(kv_tokens(load, 32));
   EXPECT_EQ(run_throughput(*engine, Env::system(), vocabulary(), load).steps, 15);
+}
+
+TEST_F(EngineLoad, PerplexityIsThatOfEachWindowWhateverTheChunks) {
+  std::vector<std::int32_t> text(150);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int32_t>(3 + i * i % 61);
+  const auto measure = [&](std::span<const std::int32_t> tokens, std::int64_t window, std::int64_t chunk) {
+    return measure_perplexity(transformer_, *backend_, tokens, {.window = window, .chunk = chunk});
+  };
+  const decode::Perplexity whole = measure(text, 64, 64);
+  EXPECT_EQ(whole.tokens(), 63 + 63 + 21);
+  for (const std::int64_t chunk : {1, 7, 200}) EXPECT_EQ(measure(text, 64, chunk).value(), whole.value()) << chunk;
+  double total = 0.0;  // of the windows by themselves
+  for (std::size_t begin = 0; begin < text.size(); begin += 64) {
+    const auto part = measure(std::span(text).subspan(begin, std::min<std::size_t>(64, text.size() - begin)), 64, 64);
+    total += std::log(part.value()) * static_cast<double>(part.tokens());
+  }
+  EXPECT_NEAR(whole.value(), std::exp(total / static_cast<double>(whole.tokens())), 1e-9 * whole.value());
+}
+
+TEST_F(EngineLoad, PerplexityOfATextWithoutASecondTokenScoresNone) {
+  const std::vector<std::int32_t> text = {5};
+  EXPECT_EQ(measure_perplexity(transformer_, *backend_, text, {.window = 64}).tokens(), 0);
+  EXPECT_EQ(measure_perplexity(transformer_, *backend_, {}, {.window = 64}).tokens(), 0);
 }
 
 }  // namespace

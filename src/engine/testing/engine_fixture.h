@@ -53,6 +53,7 @@ class EngineTest : public testing::Test {
   std::unique_ptr<Engine> make(Config config, std::int64_t kv_tokens, const backend::KvFormat& pages = {},
                                kv::DiskTier* disk = nullptr, Env& env = Env::system()) {
     config.scheduling.max_sequences = 16;
+    config.side_by_side_logits = 0;  // few as there are in these tests
     auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens).or_throw();
     executor_ = executor.get();
     return Engine::create(std::move(executor), tokenizer_, env, config, disk).or_throw();

@@ -21,6 +21,35 @@ struct NameClass {
   std::vector<bool> found;
 };
 
+// Every pattern that says something of a property's name, once.
+std::vector<std::string> patterns_of(const ObjectFacts& facts) {
+  std::vector<std::string> patterns;
+  const auto note = [&](const std::string& pattern) {
+    if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end()) patterns.push_back(pattern);
+  };
+  for (const Scope& scope : facts.scopes) {
+    for (const auto& [pattern, goal] : scope.patterns) note(pattern);
+  }
+  for (const auto& somewhere : facts.somewhere) {
+    for (const auto& [pattern, goal] : somewhere.outside.patterns) note(pattern);
+    if (somewhere.pattern) note(*somewhere.pattern);
+  }
+  return patterns;
+}
+
+// For each of "somewhere", whether it counts names of a class: those in which none of its own patterns is found, and
+// the one that it asks for, if any, is.
+template <typename IsFound>
+std::vector<bool> marks_of(const ObjectFacts& facts, const IsFound& is_found) {
+  std::vector<bool> marks;
+  for (const auto& somewhere : facts.somewhere) {
+    const auto& others = somewhere.outside.patterns;
+    marks.push_back(std::none_of(others.begin(), others.end(), [&](const auto& one) { return is_found(one.first); }) &&
+                    (!somewhere.pattern || is_found(*somewhere.pattern)));
+  }
+  return marks;
+}
+
 }  // namespace
 
 // All that the scopes and "propertyNames" ask of the property of that name.
@@ -108,17 +137,7 @@ Result<ObjectPlan> SchemaReader::plan(const ObjectFacts& facts) {
 
 Result<std::vector<ObjectPlan::Names>> SchemaReader::other_names(const ObjectFacts& facts,
                                                                  const std::set<std::string>& declared) {
-  std::vector<std::string> patterns;
-  const auto note = [&](const std::string& pattern) {
-    if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end()) patterns.push_back(pattern);
-  };
-  for (const Scope& scope : facts.scopes) {
-    for (const auto& [pattern, goal] : scope.patterns) note(pattern);
-  }
-  for (const auto& somewhere : facts.somewhere) {
-    for (const auto& [pattern, goal] : somewhere.outside.patterns) note(pattern);
-    if (somewhere.pattern) note(*somewhere.pattern);
-  }
+  const std::vector<std::string> patterns = patterns_of(facts);
   const auto is_found = [&](const NameClass& names, const std::string& pattern) {
     return names
         .found[static_cast<std::size_t>(std::find(patterns.begin(), patterns.end(), pattern) - patterns.begin())];
@@ -165,13 +184,7 @@ Result<std::vector<ObjectPlan::Names>> SchemaReader::other_names(const ObjectFac
     const auto some = possible(goal);
     if (!some) return some.error();
     if (!*some || names.names.empty()) continue;
-    std::vector<bool> marks;
-    for (const auto& somewhere : facts.somewhere) {
-      const auto& others = somewhere.outside.patterns;
-      marks.push_back(
-          std::none_of(others.begin(), others.end(), [&](const auto& one) { return is_found(names, one.first); }) &&
-          (!somewhere.pattern || is_found(names, *somewhere.pattern)));
-    }
+    std::vector<bool> marks = marks_of(facts, [&](const std::string& pattern) { return is_found(names, pattern); });
     made.push_back({std::move(names.names), std::move(goal), std::move(marks)});
   }
   return made;

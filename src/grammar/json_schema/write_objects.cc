@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <optional>
 
 #include "grammar/json_schema/grammar_writer.h"
 
@@ -92,6 +93,21 @@ struct ObjectPlace {
   auto operator<=>(const ObjectPlace&) const = default;
 };
 
+// What the value of a property must fit to be that one of "somewhere" whose bits are set; nothing where it cannot be,
+// or one of them has come before.
+template <typename Property>
+std::optional<Goal> goal_of(const ObjectFacts& facts, const Property& property, const ObjectPlace& place,
+                            std::uint32_t meets) {
+  if ((meets & place.met) != 0) return std::nullopt;
+  Goal goal = property.goal;
+  for (std::size_t i = 0; i < facts.somewhere.size(); ++i) {
+    if ((meets >> i & 1U) == 0) continue;
+    if (!property.marks[i]) return std::nullopt;
+    add_to(goal, facts.somewhere[i].goal);
+  }
+  return goal;
+}
+
 }  // namespace
 
 // A rule for each place.
@@ -122,17 +138,11 @@ Result<ExpressionId> GrammarWriter::counted_object(const ObjectFacts& facts, con
     if (facts.most != kUnlimited && place.count >= facts.most) return {};
     for (std::uint32_t meets = 0; meets < 1U << facts.somewhere.size(); ++meets) {
       if (auto fine = meter_.spend(); !fine) return fine;
-      Goal goal = property.goal;
-      bool fine = (meets & place.met) == 0;
-      for (std::size_t i = 0; i < facts.somewhere.size(); ++i) {
-        if ((meets >> i & 1U) == 0) continue;
-        fine = fine && property.marks[i];
-        add_to(goal, facts.somewhere[i].goal);
-      }
-      const auto some = fine ? reader_.possible(goal) : Result<bool>(false);
+      const std::optional<Goal> goal = goal_of(facts, property, place, meets);
+      const auto some = goal ? reader_.possible(*goal) : Result<bool>(false);
       if (!some) return some.error();
       if (!*some) continue;
-      const auto one = member(name, goal);
+      const auto one = member(name, *goal);
       if (!one) return one.error();
       const ExpressionId before = place.count == 0 ? text_.space() : text_.comma();
       const ObjectPlace after{next, std::min(place.count + 1, enough), place.met | meets};

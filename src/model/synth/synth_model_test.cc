@@ -85,8 +85,8 @@ TEST_F(Synth, KeepsRowsThatAreNoWholeBlocksInAFormatThatFits) {
 TEST_F(Synth, HasValuesOfAnotherSizeThanKeysWhereTheFileCanSaySo) {
   const std::string path = write("values.gguf", "tiny-values", "q8_0");
   TestRunner runner(path, {.kv = DType::kBF16, .max_length = 64});
-  const MemoryPlan plan = plan_memory(runner.checkpoint(), runner.transformer().spec(), runner.backend(),
-                                      {.kv = {.dtype = DType::kBF16}, .length = 33});
+  const MemoryPlan plan = plan_memory(CheckpointWeights(runner.checkpoint()), runner.transformer().spec(),
+                                      runner.backend(), {.kv = {.dtype = DType::kBF16}, .length = 33});
   EXPECT_EQ(plan.weights, runner.transformer().weight_bytes());
   EXPECT_EQ(plan.kv, 64u * 2 * 2 * (96 + 64) * 2);  // two pages; layers, heads, K and V, bytes
   const auto refused = plan_synth(*find_synth_shape("tiny-values"), Checkpoint::Container::kSafetensors,

@@ -1,3 +1,4 @@
+#include "chat/chat_limits.h"
 #include "chat/chat_request.h"
 #include "server/constraint_fields.h"
 #include "server/formats/responses_format.h"

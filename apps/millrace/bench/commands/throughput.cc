@@ -83,6 +83,23 @@ void print_text(const ModelRun& model, const ThroughputLoad& load, const Through
   fmt::print("{}\n{}\n", rates.str(), latencies.str());
 }
 
+Json options_of(const ThroughputFlags& flags, const ThroughputLoad& load, std::int64_t kv_tokens) {
+  return {{"requests", load.requests},
+          {"concurrency", load.concurrency},
+          {"input_tokens", {load.input.min, load.input.max}},
+          {"output_tokens", {load.output.min, load.output.max}},
+          {"shared_prefix_tokens", load.shared_prefix},
+          {"logprobs", load.logprobs.value_or(-1)},
+          {"prompt_logprobs", load.prompt_logprobs.value_or(-1)},
+          {"max_batched_tokens", flags.serving.max_num_batched_tokens},
+          {"scheduling_policy", flags.serving.scheduling_policy},
+          {"batching", flags.serving.batching},
+          {"prefix_caching", flags.serving.prefix_caching},
+          {"kv_cache_tokens", kv_tokens},
+          {"warmup", flags.warmup},
+          {"seed", load.seed}};
+}
+
 int throughput(const ThroughputFlags& flags) {
   const ThroughputLoad load = load_of(flags);
   flags.report.check_writable();
@@ -108,20 +125,7 @@ int throughput(const ThroughputFlags& flags) {
     fmt::print("{}\n", describe(model.probe().measured()));
   }
   Json report = model.new_report("throughput");
-  report["options"] = {{"requests", load.requests},
-                       {"concurrency", load.concurrency},
-                       {"input_tokens", {load.input.min, load.input.max}},
-                       {"output_tokens", {load.output.min, load.output.max}},
-                       {"shared_prefix_tokens", load.shared_prefix},
-                       {"logprobs", load.logprobs.value_or(-1)},
-                       {"prompt_logprobs", load.prompt_logprobs.value_or(-1)},
-                       {"max_batched_tokens", flags.serving.max_num_batched_tokens},
-                       {"scheduling_policy", flags.serving.scheduling_policy},
-                       {"batching", flags.serving.batching},
-                       {"prefix_caching", flags.serving.prefix_caching},
-                       {"kv_cache_tokens", engine->kv_capacity_tokens()},
-                       {"warmup", flags.warmup},
-                       {"seed", load.seed}};
+  report["options"] = options_of(flags, load, engine->kv_capacity_tokens());
   report["results"] = {{"seconds", run.seconds},
                        {"requests", run.requests.size()},
                        {"input_tokens", run.input_tokens},

@@ -14,6 +14,7 @@ namespace millrace::bench {
 namespace {
 
 constexpr double kMaxSeconds = 7 * 24 * 3600.0;
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 30;
 
 std::string names_of_workloads() {
   std::string text;
@@ -46,7 +47,12 @@ std::string members_of(const std::string& text) {
 }  // namespace
 
 void LoadFlags::declare(CLI::App& app) {
-  const CLI::Range count(std::int64_t{0}, std::int64_t{1} << 30), seconds(0.0, kMaxSeconds);
+  declare_workload(app);
+  declare_arrivals(app);
+  declare_requests(app);
+}
+
+void LoadFlags::declare_workload(CLI::App& app) {
   app.add_option("--backend", backend,
                  "API to send requests to. openai, vllm: /v1/completions; openai-chat: /v1/chat/completions")
       ->transform(CLI::CheckedTransformer(std::map<std::string, std::string>{
@@ -64,25 +70,27 @@ void LoadFlags::declare(CLI::App& app) {
                  "Range ratio r that spreads a single length N over N*(1-r) to N*(1+r); 0 = fixed lengths")
       ->check(CLI::Range(0.0, 0.99));
   app.add_option("--prefix-len,--random-prefix-len", prefix, "Tokens of the prefix that prompts share; 0 = none")
-      ->check(count);
+      ->check(CLI::Range(std::int64_t{0}, kMaxCount));
   app.add_option(
          "--num-prefixes", prefixes,
          "Number of different shared prefixes or documents; 0 = one per request with --dataset-name long-context")
-      ->check(count);
+      ->check(CLI::Range(std::int64_t{0}, kMaxCount));
   app.add_option("--turns", turns, "Turns per conversation of --dataset-name multi-turn")
       ->check(CLI::Range(1, 1 << 16));
   app.add_option("--turn-pause", turn_pause, "Seconds between a completion and the next turn of its conversation")
-      ->check(seconds);
+      ->check(CLI::Range(0.0, kMaxSeconds));
   app.add_option("--trace-speed", trace_speed,
                  "Speed of replaying a trace as a multiple of real time; 2 = twice as fast as recorded")
       ->check(CLI::Range(1e-3, 1e6));
   app.add_option("--lora-modules", adapters, "Models or LoRA adapters that --dataset-name adapters requests");
   app.add_option("--vocab-size", vocabulary, "Vocabulary size that random token ids stay below; 0 = ask the server")
-      ->check(count);
+      ->check(CLI::Range(std::int64_t{0}, kMaxCount));
+}
 
+void LoadFlags::declare_arrivals(CLI::App& app) {
   app.add_option("--num-prompts", prompts,
                  "Number of requests, or of conversations where the workload has several turns")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->check(CLI::Range(std::int64_t{1}, kMaxCount))
       ->capture_default_str();
   app.add_option("--request-rate", request_rate,
                  "Requests sent per second (open loop), independent of responses; inf = all at once or as in the trace")
@@ -95,21 +103,26 @@ void LoadFlags::declare(CLI::App& app) {
   app.add_option("--ramp-up-start-rps", ramp_start, "Requests per second at the start of a ramp");
   app.add_option("--ramp-up-end-rps", ramp_end, "Requests per second at the end of a ramp");
   app.add_option("--max-concurrency", max_concurrency, "Max requests in flight, further ones are delayed; 0 = no limit")
-      ->check(count);
+      ->check(CLI::Range(std::int64_t{0}, kMaxCount));
   app.add_option("--users", users,
                  "Concurrent users (closed loop), each sending its next request after a response; 0 = open loop by "
                  "--request-rate")
-      ->check(count);
-  app.add_option("--think-time", think_time, "Seconds that each of --users waits between two requests")->check(seconds);
-  app.add_option("--duration", duration, "Seconds after which no new request is sent; 0 = no limit")->check(seconds);
-  app.add_option("--num-warmups", warmups, "Number of warm-up requests that are not counted")->check(count);
+      ->check(CLI::Range(std::int64_t{0}, kMaxCount));
+  app.add_option("--think-time", think_time, "Seconds that each of --users waits between two requests")
+      ->check(CLI::Range(0.0, kMaxSeconds));
+  app.add_option("--duration", duration, "Seconds after which no new request is sent; 0 = no limit")
+      ->check(CLI::Range(0.0, kMaxSeconds));
+  app.add_option("--num-warmups", warmups, "Number of warm-up requests that are not counted")
+      ->check(CLI::Range(std::int64_t{0}, kMaxCount));
   app.add_option("--request-timeout", request_timeout, "Max seconds of a request, after which it counts as failed")
       ->check(CLI::Range(0.001, kMaxSeconds));
   app.add_option("--disconnect-fraction", disconnect,
                  "Fraction of requests that the client cancels before the end, from 0 to 1")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--seed", seed, "Random seed of prompts, lengths and arrival times");
+}
 
+void LoadFlags::declare_requests(CLI::App& app) {
   app.add_option("--goodput", goodput,
                  "SLO that a request must meet for goodput, in milliseconds: ttft:1000 tpot:150 e2el:5000; several "
                  "SLOs are separated by /")

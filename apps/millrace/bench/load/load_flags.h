@@ -59,6 +59,12 @@ struct LoadFlags {
   std::string arrivals(const loadtest::Workload& load) const;
   bool unlimited_rate() const { return request_rate == "inf"; }
   double rate() const;  // of --request-rate; throws where that is no number > 0
+
+ private:
+  // In the order of the help.
+  void declare_workload(CLI::App& app);
+  void declare_arrivals(CLI::App& app);
+  void declare_requests(CLI::App& app);  // and what is reported of them
 };
 
 }  // namespace millrace::bench

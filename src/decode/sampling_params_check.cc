@@ -1,3 +1,6 @@
+// SamplingParams::validate, which knows the options of all processors: a unit of its own, so that these need not know
+// it.
+
 #include "decode/sampling_params.h"
 
 #include <fmt/ranges.h>

@@ -1,0 +1,122 @@
+#include "inspect/printed_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "fact_lines.h"
+#include "printable.h"
+#include "progress.h"
+
+namespace millrace::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string bytes(const Json& value) { return readable_bytes(value.get<double>()); }
+
+void print_formats(const Json& formats) {
+  std::printf("\n%-10s %8s %14s %10s %6s\n", "format", "tensors", "values", "bytes", "bits");
+  for (const Json& f : formats) {
+    std::printf("%-10s %8lld %14lld %10s %6.2f\n", f["format"].get<std::string>().c_str(),
+                f["tensors"].get<long long>(), f["values"].get<long long>(), bytes(f["bytes"]).c_str(),
+                8.0 * f["bytes"].get<double>() / std::max(1.0, f["values"].get<double>()));
+  }
+}
+
+void print_tokenizer(const Json& t) {
+  if (t.is_null()) return print_fact("tokenizer", "none");
+  const auto token = [](const Json& json) {
+    return json.is_null() ? "-" : shown(json["text"]) + " (" + shown(json["id"]) + ")";
+  };
+  print_fact("tokenizer", fmt::format("{}, {} tokens, {} special", shown(t["kind"]), t["tokens"].get<int>(),
+                                      t["special_tokens"].get<int>()));
+  std::string ends;
+  for (const Json& end : t["end_of_generation"]) ends += (ends.empty() ? "" : ", ") + token(end);
+  print_fact("specials",
+             fmt::format("bos {}{}, eos {}; an answer ends at {}", token(t["bos"]),
+                         t["adds_bos"].get<bool>() ? " (added)" : "", token(t["eos"]), ends.empty() ? "-" : ends));
+}
+
+void print_memory(const Json& m) {
+  if (m.is_null()) return;
+  const Json& kv = m["kv_bytes_per_token"];
+  print_fact("kv per token", fmt::format("f32 {}, f16 {}, bf16 {}, int8 {}", bytes(kv["f32"]), bytes(kv["f16"]),
+                                         bytes(kv["bf16"]), bytes(kv["int8"])));
+  print_fact("memory",
+             fmt::format("{} = weights {} ({}) + kv {} ({}, {} tokens) + workspace {}; {} available", bytes(m["total"]),
+                         bytes(m["weights"]), shown(m["isa"]), bytes(m["kv"]), shown(m["kv_cache_dtype"]),
+                         m["tokens"].get<std::int64_t>(), bytes(m["workspace"]), bytes(m["available"])));
+}
+
+void print_generation(const Json& generation) {
+  std::string text;
+  for (const auto& [key, value] : generation.items()) {
+    if (!value.is_null()) text += (text.empty() ? "" : ", ") + key + " " + value.dump();
+  }
+  print_fact("generation", text);
+}
+
+void print_template(const std::string& text) {
+  constexpr std::size_t kShown = 3, kColumns = 100;
+  if (text.empty()) return;
+  std::printf("\nchat template (%zu bytes; --template prints it):\n", text.size());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kShown && at < text.size(); ++i) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string row = text.substr(at, std::min(end - at, kColumns));
+    std::printf("  %s%s\n", printable(row).c_str(), end - at > kColumns ? "..." : "");
+    at = end + 1;
+  }
+}
+
+// What the configuration says.
+void print_configuration(const Json& r) {
+  const Json& s = r["shape"];
+  const Json& p = r["parameters"];
+  print_fact("path", r["path"].get<std::string>());
+  print_fact("container", shown(r["container"]));
+  print_fact("name", shown(r["name"]));
+  print_fact("architecture", shown(r["architecture"]) + " (family " + shown(r["family"]) + ")");
+  print_fact("parameters", fmt::format("{:.1f} M ({} M without the embedding), {}", p["total"].get<double>() / 1e6,
+                                       p["without_embedding"].is_null()
+                                           ? "-"
+                                           : fmt::format("{:.1f}", p["without_embedding"].get<double>() / 1e6),
+                                       bytes(p["bytes"])));
+  const std::string values =
+      s["value_dim"] == s["head_dim"] ? "" : fmt::format(" (values of {})", shown(s["value_dim"]));
+  print_fact("shape", fmt::format("{} layers, hidden {}, {} heads of {}{}, {} kv heads, ffn {}, vocabulary {}{}",
+                                  shown(s["layers"]), shown(s["hidden_size"]), shown(s["heads"]), shown(s["head_dim"]),
+                                  values, shown(s["kv_heads"]), shown(s["ffn"]), shown(s["vocab_size"]),
+                                  s["tied_head"].get<bool>() ? ", tied head" : ""));
+  print_fact("context", fmt::format("{} tokens, sliding window {}", shown(s["context_length"]),
+                                    s["sliding_window"] == 0 ? "none" : shown(s["sliding_window"])));
+  const Json& rope = s["rope"];
+  print_fact("rope",
+             fmt::format("theta {}, {} dimensions, scaling {}{}", shown(rope["theta"]), shown(rope["dimensions"]),
+                         shown(rope["scaling"]), rope.contains("factor") ? " by " + shown(rope["factor"]) : ""));
+}
+
+void print_tensors(const Json& tensors) {
+  std::printf("\n%-40s %-8s %-18s %s\n", "tensor", "format", "shape", "bytes");
+  for (const Json& tensor : tensors) {
+    std::printf("%-40s %-8s %-18s %s\n", shown(tensor["name"]).c_str(), tensor["format"].get<std::string>().c_str(),
+                tensor["shape"].dump().c_str(), tensor["bytes"].dump().c_str());
+  }
+}
+
+}  // namespace
+
+void print_report(const Json& report) {
+  print_configuration(report);
+  print_tokenizer(report["tokenizer"]);
+  print_memory(report["memory"]);
+  print_generation(report["generation"]);
+  for (const Json& warning : report["warnings"]) print_fact("warning", shown(warning));
+  print_formats(report["formats"]);
+  print_template(report["chat_template"].get<std::string>());
+  if (report.contains("tensors")) print_tensors(report["tensors"]);
+}
+
+}  // namespace millrace::app
