@@ -11,7 +11,6 @@
 #include "engine/load/throughput_run.h"
 #include "engine/local_executor.h"
 #include "model/make_spec.h"
-#include "model/make_spec.h"
 #include "text/blank_tokenizer.h"
 
 namespace millrace::engine::load {

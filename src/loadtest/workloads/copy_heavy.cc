@@ -23,7 +23,8 @@ class CopyHeavy final : public Workload {
     Session session;
     Turn& turn = session.turns.emplace_back();
     Turn passage;
-    prompts_.append(passage, sample(options_.input, options_.seed, index, kInputLength), stream_of(Purpose::kOwn, index));
+    prompts_.append(passage, sample(options_.input, options_.seed, index, kInputLength),
+                    stream_of(Purpose::kOwn, index));
     turn.text = std::string(kTasks[static_cast<std::size_t>(share * kTasks.size()) % kTasks.size()]) + passage.text;
     turn.output_tokens = sample(options_.output, options_.seed, index, kOutputLength);
     return session;

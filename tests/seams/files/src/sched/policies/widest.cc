@@ -28,7 +28,8 @@ class Widest final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind widest() {
-  return {"widest", "longest prompt first",
+  return {"widest",
+          "longest prompt first",
           [](const PolicyOptions& options) {
             return std::unique_ptr<SchedulePolicy>(std::make_unique<Widest>(options.values.whole(kCap)));
           },
