@@ -109,8 +109,9 @@ bool open_single(Env& env, const std::string& path, const WeightContainer& conta
                  std::vector<IntegerTensor>* integers) {
   auto file = env.open(path);
   if (!file && file.error().code != ErrorCode::kNotFound) throw LoadError(file.error());
-  if (file) add_file(*std::move(file), container, checkpoint, integers);
-  return file.ok();
+  if (!file) return false;
+  add_file(*std::move(file), container, checkpoint, integers);
+  return true;
 }
 
 // Whether the container was there, and is read.

@@ -131,7 +131,7 @@ TEST(GgufTokenizer, NeverMergesAUsersTextIntoAControlToken) {
 TEST(GgufTokenizer, FallsBackToBytesWhateverTheirType) {
   for (const int type : {1, 3, 6}) {
     auto v = small_sentence_piece_vocabulary();
-    for (int byte = 0; byte < 256; ++byte) v.token_types[static_cast<std::size_t>(3 + byte)] = type;
+    for (std::size_t byte = 0; byte < 256; ++byte) v.token_types[3 + byte] = type;
     const auto tokenizer = load_gguf_tokenizer(v).or_throw();
     EXPECT_EQ(tokenizer->encode("a\xc3\xaa", false, false), (Ids{259, 260, 3 + 0xC3, 3 + 0xAA})) << type;
     EXPECT_EQ(tokenizer->decode(Ids{260, 3 + 0xC3, 3 + 0xAA}, true), "a\xc3\xaa") << type;

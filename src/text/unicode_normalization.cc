@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "text/character_rewriting.h"
 #include "unicode/code_points.h"

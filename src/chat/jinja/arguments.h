@@ -29,6 +29,11 @@ class BoundArguments {
   std::vector<const Value*> values_;
 };
 
+// The same of a function that has no parameters.
+inline void expect_no_arguments(std::string_view callee, const Arguments& arguments) {
+  const BoundArguments none(callee, arguments, {});
+}
+
 // Nearest 64-bit value.
 std::int64_t clamp_integer(Integer value);
 

@@ -15,7 +15,7 @@ Value get(Runtime&, const Value& self, Arguments& arguments) {
 
 template <ListKind kind>
 Value view(Runtime& runtime, const Value& self, Arguments& arguments) {
-  BoundArguments("view", arguments, {});
+  expect_no_arguments("view", arguments);
   std::vector<Value> items;
   for (const Dict::Entry& entry : self.dict()->entries()) {
     if (kind == ListKind::kItems) {
@@ -28,12 +28,12 @@ Value view(Runtime& runtime, const Value& self, Arguments& arguments) {
 }
 
 Value copy(Runtime&, const Value& self, Arguments& arguments) {
-  BoundArguments("copy", arguments, {});
+  expect_no_arguments("copy", arguments);
   return self;
 }
 
 Value copy_list(Runtime&, const Value& self, Arguments& arguments) {
-  BoundArguments("copy", arguments, {});
+  expect_no_arguments("copy", arguments);
   if (self.list()->kind != ListKind::kList) fail("'{}' object has no attribute 'copy'", self.type_name());
   return self;
 }

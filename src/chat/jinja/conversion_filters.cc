@@ -14,12 +14,12 @@ Value default_filter(Runtime&, const Value& input, Arguments& arguments) {
 }
 
 Value string_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("string", arguments, {});
+  expect_no_arguments("string", arguments);
   return to_text(runtime, input);
 }
 
 Value items(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("items", arguments, {});
+  expect_no_arguments("items", arguments);
   std::vector<Value> pairs;
   if (const Dict* dict = input.dict()) {
     for (const Dict::Entry& entry : dict->entries()) {
@@ -78,7 +78,7 @@ std::string percent_encoded(std::string_view text, bool for_query) {
 }
 
 Value url_encode(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("urlencode", arguments, {});
+  expect_no_arguments("urlencode", arguments);
   const auto encoded = [&](const Value& value, bool for_query) {
     const Text text = to_text(runtime, value);
     runtime.budget.scan(text.size());

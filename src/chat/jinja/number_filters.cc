@@ -11,7 +11,7 @@ namespace millrace::chat::jinja {
 namespace {
 
 Value abs_filter(Runtime&, const Value& input, Arguments& arguments) {
-  BoundArguments("abs", arguments, {});
+  expect_no_arguments("abs", arguments);
   if (const double* r = input.real()) return std::fabs(*r);
   if (const auto i = input.as_integer()) return *i < 0 ? negate(*i) : Value(*i);
   if (input.is_undefined()) fail("{}", input.undefined_reason());

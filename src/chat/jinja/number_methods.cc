@@ -9,7 +9,7 @@ namespace {
 __extension__ using Unsigned = unsigned __int128;
 
 Value bit_length(Runtime&, const Value& self, Arguments& arguments) {
-  BoundArguments("bit_length", arguments, {});
+  expect_no_arguments("bit_length", arguments);
   const Integer value = *self.as_integer();
   auto rest = static_cast<Unsigned>(value);
   if (value < 0) rest = 0 - rest;
@@ -19,7 +19,7 @@ Value bit_length(Runtime&, const Value& self, Arguments& arguments) {
 }
 
 Value is_integer(Runtime&, const Value& self, Arguments& arguments) {
-  BoundArguments("is_integer", arguments, {});
+  expect_no_arguments("is_integer", arguments);
   return std::isfinite(*self.real()) && std::trunc(*self.real()) == *self.real();
 }
 

@@ -12,7 +12,7 @@ namespace millrace::chat::jinja {
 namespace {
 
 Value length(Runtime&, const Value& input, Arguments& arguments) {
-  BoundArguments("length", arguments, {});
+  expect_no_arguments("length", arguments);
   if (const Text* text = input.text()) return text->length();
   if (const List* list = input.list()) return list->items.size();
   if (const Dict* dict = input.dict()) return dict->entries().size();
@@ -21,7 +21,7 @@ Value length(Runtime&, const Value& input, Arguments& arguments) {
 }
 
 Value first(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("first", arguments, {});
+  expect_no_arguments("first", arguments);
   if (auto* iterator = dynamic_cast<Iterator*>(input.object())) {
     return iterator->next().value_or(Value::undefined("No first item, sequence was empty."));
   }
@@ -31,7 +31,7 @@ Value first(Runtime& runtime, const Value& input, Arguments& arguments) {
 }
 
 Value last(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("last", arguments, {});
+  expect_no_arguments("last", arguments);
   if (input.object()) fail("'{}' object is not reversible", input.type_name());
   const auto items = iterate(runtime, input);
   return items->items.empty() ? Value::undefined("No last item, sequence was empty.") : items->items.back();
@@ -47,7 +47,7 @@ Value join_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
 }
 
 Value reverse(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("reverse", arguments, {});
+  expect_no_arguments("reverse", arguments);
   if (const Text* text = input.text())
     return slice(runtime.budget, *text, static_cast<std::int64_t>(text->length()) - 1, -1, -1);
   std::vector<Value> items = iterate(runtime, input)->items;
@@ -56,7 +56,7 @@ Value reverse(Runtime& runtime, const Value& input, Arguments& arguments) {
 }
 
 Value list_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("list", arguments, {});
+  expect_no_arguments("list", arguments);
   return make_list(runtime.budget, iterate(runtime, input)->items);
 }
 

@@ -14,7 +14,7 @@ namespace {
 // A test of the value alone, from an expression of `input`.
 #define MILLRACE_JINJA_TEST(name, expression)                                                               \
   bool name([[maybe_unused]] Runtime& runtime, [[maybe_unused]] const Value& input, Arguments& arguments) { \
-    BoundArguments(#name, arguments, {});                                                                   \
+    expect_no_arguments(#name, arguments);                                                                  \
     return expression;                                                                                      \
   }
 

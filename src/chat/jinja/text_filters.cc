@@ -13,13 +13,13 @@ namespace {
 
 template <Case change>
 Value change_case_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("change_case", arguments, {});
+  expect_no_arguments("change_case", arguments);
   return change_case(runtime.budget, to_text(runtime, input), change);
 }
 
 // Jinja's title differs from Python's: words start after white space and - ( { [ < only.
 Value title(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("title", arguments, {});
+  expect_no_arguments("title", arguments);
   const Text text = to_text(runtime, input);
   runtime.budget.scan(text.size());
   TextBuilder out(runtime.budget);
@@ -101,7 +101,7 @@ Value word_wrap_filter(Runtime& runtime, const Value& input, Arguments& argument
 }
 
 Value word_count(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("wordcount", arguments, {});
+  expect_no_arguments("wordcount", arguments);
   const Text text = to_text(runtime, input);
   runtime.budget.scan(text.size());
   std::int64_t count = 0;
@@ -153,7 +153,7 @@ Text escaped(Runtime& runtime, const Text& text) {
 }
 
 Value escape(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("escape", arguments, {});
+  expect_no_arguments("escape", arguments);
   return escaped(runtime, to_text(runtime, input));
 }
 
@@ -181,7 +181,7 @@ Value xml_attributes(Runtime& runtime, const Value& input, Arguments& arguments)
 
 // Removes <...> and <!-- ... -->, and makes white space single.
 Value strip_tags(Runtime& runtime, const Value& input, Arguments& arguments) {
-  BoundArguments("striptags", arguments, {});
+  expect_no_arguments("striptags", arguments);
   const Text text = to_text(runtime, input);
   runtime.budget.scan(text.size());
   const std::string_view view = text.view();

@@ -34,7 +34,7 @@ Value split_lines_method(Runtime& runtime, const Value& self, Arguments& argumen
 
 template <Case change>
 Value case_method(Runtime& runtime, const Value& self, Arguments& arguments) {
-  BoundArguments("case", arguments, {});
+  expect_no_arguments("case", arguments);
   return change_case(runtime.budget, *self.text(), change);
 }
 

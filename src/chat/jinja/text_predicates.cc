@@ -8,13 +8,13 @@ namespace {
 
 template <bool (*predicate)(char32_t)>
 Value all_are(Runtime& runtime, const Value& self, Arguments& arguments) {
-  BoundArguments("is", arguments, {});
+  expect_no_arguments("is", arguments);
   return all_characters(runtime.budget, *self.text(), predicate);
 }
 
 template <bool (*predicate)(Budget&, const Text&)>
 Value holds(Runtime& runtime, const Value& self, Arguments& arguments) {
-  BoundArguments("is", arguments, {});
+  expect_no_arguments("is", arguments);
   return predicate(runtime.budget, *self.text());
 }
 
