@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "grammar/json_schema/decimal.h"
+
 namespace millrace::grammar::json_schema {
 
 Types type_of(const Json& value) {
