@@ -62,7 +62,8 @@ std::vector<TokenProbability> drafted_distribution(Draft kind, std::span<const T
 std::int32_t sample(std::span<const TokenProbability> q, double uniform) {
   double sum = 0.0;
   for (const TokenProbability& one : q) {
-    if ((sum += one.probability) > uniform) return one.token;
+    sum += one.probability;
+    if (sum > uniform) return one.token;
   }
   return q.back().token;
 }

@@ -136,7 +136,7 @@ TEST_F(ServiceTest, AnswersACompletionWholeAndAsAStreamWithTheSameText) {
   for (std::size_t at = 0; (at = events.find("data: {", at)) != std::string::npos; ++at) {
     text += Json::parse(events.substr(at + 6, events.find("\n\n", at) - at - 6))["choices"][0]["text"];
   }
-  EXPECT_EQ(text, answer["choices"][0]["text"]);
+  EXPECT_EQ(text, answer["choices"][0]["text"].get<std::string>());
 }
 
 TEST_F(ServiceTest, FindsRoutesByPathAndMethod) {
