@@ -37,9 +37,9 @@ struct Config {
   double session_share = 1.0;       // of the pages, the most that idle sessions hold
   std::int64_t max_waiting = 1024;  // requests; more are refused with kResourceExhausted
   bool jump_forward = true;  // what a grammar leaves no choice about is drafted, if nothing else is: see Speculation
-  // Logits of a step from which on its rows are sampled from on all threads of the executor: fewer are done by one
-  // sooner than others have heard of it.
-  std::int64_t side_by_side_logits = 1 << 12;
+  // Logits of a step from which on its rows are sampled from on all threads of the executor. Fewer take one thread less
+  // than a millisecond, and stay in its caches.
+  std::int64_t side_by_side_logits = 1 << 21;
   sched::StepCost step_cost = {};  // of the first steps, until enough were measured
 };
 
