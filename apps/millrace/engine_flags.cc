@@ -128,6 +128,7 @@ engine::Config EngineFlags::config() const {
   config.scheduling.batch_wait_ms = batch_wait_ms;
   config.policy = scheduling_policy;
   config.policy_options.values = policy_values;
+  for (const sched::PolicyKind& kind : sched::all_policies()) policy_values.check(kind.options).or_throw();
   config.prefix_caching = prefix_caching;
   config.swap_bytes = swap_space;
   config.jump_forward = speculation.jump_forward;

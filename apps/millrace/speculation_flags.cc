@@ -51,6 +51,7 @@ std::shared_ptr<model::Transformer> load_draft_model(const std::string& referenc
 
 draft::DrafterOptions SpeculationFlags::prepare(const LoadedModel& loaded, const ModelFlags& flags,
                                                 const sched::Config& steps) const {
+  for (const draft::DrafterKind& one : draft::all_drafters()) options.values.check(one.options).or_throw();
   draft::DrafterOptions made = options;
   made.place = {.target = loaded.transformer.get(),
                 .checkpoint = loaded.checkpoint.get(),

@@ -61,9 +61,8 @@ class Linear {
   // activations does. Neither between the call of an operation and synchronize(). See model/outliers.h.
   virtual bool has_int8_activations() const noexcept { return false; }
   virtual void start_rounding_statistics() {}
-  virtual std::vector<RoundingStatistics> take_rounding_statistics() {
-    return {};
-  }  // one a weight with int8 activations
+  // One for each weight with int8 activations.
+  virtual std::vector<RoundingStatistics> take_rounding_statistics() { return {}; }
   // Two int8 terms for the activations of the weight of that name from now on, as MatmulPrecision::kInt8x2 has them for
   // all; nothing where it has no int8 activations.
   virtual void set_int8x2(std::string_view) {}

@@ -43,10 +43,13 @@ OptionValues& OptionValues::set(std::string_view name, std::string value) {
   return *this;
 }
 
-double OptionValues::number(const OptionSpec& option) const {
-  const auto found = values_.find(option.name);
-  return found == values_.end() ? option.neutral : std::get<double>(found->second);
+std::optional<double> OptionValues::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  const double* value = found == values_.end() ? nullptr : std::get_if<double>(&found->second);
+  return value == nullptr ? std::nullopt : std::optional(*value);
 }
+
+double OptionValues::number(const OptionSpec& option) const { return find(option.name).value_or(option.neutral); }
 
 std::string OptionValues::text(const OptionSpec& option) const {
   const auto found = values_.find(option.name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ class OptionValues {
   OptionValues& set(std::string_view name, std::string value);
 
   bool has(std::string_view name) const { return values_.contains(name); }
+  std::optional<double> find(std::string_view name) const;  // nothing: has none, or a text
   double number(const OptionSpec& option) const;
   std::int64_t whole(const OptionSpec& option) const { return static_cast<std::int64_t>(number(option)); }
   bool on(const OptionSpec& option) const { return number(option) != 0.0; }

@@ -96,9 +96,9 @@ void WorkerTeam::run_on_all(void* context, Entry entry) {
   on_all_.left.store(size(), std::memory_order_relaxed);
   publish(on_all_);
   on_all_.work(0);
-  for (SpinWait patience; on_all_.left.load(std::memory_order_acquire) > 0;) patience.wait();
+  for (SpinWait spin; on_all_.left.load(std::memory_order_acquire) > 0;) spin.wait();
   offered_.store(nullptr);
-  for (SpinWait patience; !on_all_.idle();) patience.wait();
+  for (SpinWait spin; !on_all_.idle();) spin.wait();
 }
 
 // The offer may be taken back, and another one made, at any moment: being counted comes first, then a second look.

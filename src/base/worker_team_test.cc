@@ -51,13 +51,13 @@ struct Held final : TeamWork {
   void work(int worker) noexcept override {
     if (worker == 0) {
       if (held_worker < 0) return;
-      for (SpinWait patience; !inside.load();) patience.wait();
+      for (SpinWait spin; !inside.load();) spin.wait();
       return;
     }
     ++helpers;
     if (worker != held_worker) return;
     inside = true;
-    for (SpinWait patience; !let_go.load();) patience.wait();
+    for (SpinWait spin; !let_go.load();) spin.wait();
   }
 };
 
@@ -69,7 +69,7 @@ TEST(WorkerTeam, AnOfferDoesNotWaitForAWorkerThatIsHeldUp) {
   EXPECT_FALSE(held.idle());
   for (int i = 0; i < 1000 && next.helpers == 0; ++i) team.offer(next);
   held.let_go = true;
-  for (SpinWait patience; !held.idle();) patience.wait();
+  for (SpinWait spin; !held.idle();) spin.wait();
   int calls = 0;
   team.run([&](int worker) {
     if (worker == 2) ++calls;

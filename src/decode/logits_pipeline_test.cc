@@ -7,24 +7,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "base/counter_rng.h"
 #include "decode/gumbel_sample.h"
 #include "decode/testing/byte_grammar.h"
+#include "decode/testing/random_row.h"
 
 namespace millrace::decode {
 namespace {
 
 using Tokens = std::vector<std::int32_t>;
-
-std::vector<float> random_row(std::size_t n, unsigned seed, float spread = 2.0f) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0.0f, spread);
-  std::vector<float> row(n);
-  for (float& x : row) x = normal(random);
-  return row;
-}
 
 TEST(GumbelSample, IsTheArgmaxOverAllCandidates) {
   for (unsigned round = 0; round < 300; ++round) {

@@ -4,23 +4,15 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "decode/softmax.h"
+#include "decode/testing/random_row.h"
 
 namespace millrace::decode {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::vector<float> random_row(std::size_t n, unsigned seed, float spread) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(3.0f, spread);
-  std::vector<float> row(n);
-  for (float& x : row) x = normal(random);
-  return row;
-}
 
 // In the C library's arithmetic, term by term.
 double plain_surprise(const std::vector<float>& row, std::size_t token) {

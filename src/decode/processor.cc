@@ -73,4 +73,18 @@ std::span<const SamplerOption* const> all_sampler_options() {
   return all;
 }
 
+Result<void> set_sampler_options(SamplingParams& params, const OptionValues& given,
+                                 const std::function<std::optional<double>(std::string_view)>& defaults) {
+  for (const SamplerOption* option : all_sampler_options()) {
+    const OptionSpec& spec = option->spec;
+    if (const auto value = given.find(spec.name)) {
+      if (auto valid = spec.check(spec.name, *value); !valid) return valid;
+      option->set(params, *value);
+    } else if (const auto otherwise = defaults(spec.name)) {
+      option->set(params, *otherwise);
+    }
+  }
+  return {};
+}
+
 }  // namespace millrace::decode

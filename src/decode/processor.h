@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,10 @@ std::span<const Processor> all_processors();  // generated from the files
 std::vector<const Processor*> processors_by_place();
 // The options of all processors, in the order of these.
 std::span<const SamplerOption* const> all_sampler_options();
+// Each option of `params` becomes what is given, else what `defaults` has for its name, else it stays as it is.
+// kInvalidArgument naming the first given value that is out of range, as `params.validate()` names it.
+Result<void> set_sampler_options(SamplingParams& params, const OptionValues& given,
+                                 const std::function<std::optional<double>(std::string_view)>& defaults);
 
 // By name or alias, "-" as good as "_"; null if there is none.
 const Processor* find_processor(std::string_view name);

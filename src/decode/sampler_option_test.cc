@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -22,7 +23,8 @@ TEST(SamplerOptions, HaveNamesOfTheirOwnAndNeutralValuesThatAreInRange) {
     EXPECT_TRUE(names.insert(std::string(spec.name)).second) << spec.name;
     EXPECT_TRUE(spec.alias.empty() || names.insert(std::string(spec.alias)).second) << spec.alias;
     EXPECT_TRUE(flags.insert(spec.flag_name()).second) << spec.flag_name();
-    EXPECT_TRUE(spec.in_range(option->of(SamplingParams{}))) << spec.name;
+    EXPECT_TRUE(spec.in_range(spec.neutral)) << spec.name;
+    EXPECT_EQ(option->of(SamplingParams{}), spec.neutral) << spec.name;
     EXPECT_FALSE(spec.help.empty()) << spec.name;
   }
 }
@@ -53,6 +55,26 @@ TEST(SamplerOptions, StandInTheDocumentation) {
     const std::string row = fmt::format("`{}` {}", option->spec.name, option->of(SamplingParams{}));
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }
+}
+
+TEST(SamplerOptions, AreWhatIsGivenElseTheDefaultElseNeutral) {
+  const auto defaults = [](std::string_view name) -> std::optional<double> {
+    if (name == "top_p" || name == "min_p") return 0.5;
+    return std::nullopt;
+  };
+  OptionValues given;
+  given.set("top_p", 0.25).set("mirostat_mode", 2.0);
+  SamplingParams params;
+  ASSERT_TRUE(set_sampler_options(params, given, defaults));
+  EXPECT_EQ(params.top_p, 0.25);
+  EXPECT_EQ(params.mirostat_mode, 2);
+  EXPECT_EQ(params.min_p, 0.5);
+  EXPECT_EQ(params.typical_p, 1.0);
+
+  given.set("mirostat_mode", 3e9);  // an int cannot hold it
+  const auto wrong = set_sampler_options(params, given, defaults);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "mirostat_mode is 3000000000: must be 0 (off), 1 or 2");
 }
 
 TEST(SamplerOptions, WithoutAMemberAreKeptByTheirNames) {

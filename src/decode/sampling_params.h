@@ -18,8 +18,6 @@ struct TokenBias {
 
 class SequenceBreakers;  // sequence_breakers.h
 
-// How tokens are chosen and when an answer ends. Names, neutral values and meaning as in vLLM, and as in llama.cpp
-// where vLLM has none (docs/decode.md has a table).
 // After so many tokens of the answer the model has thought enough: the token that ends reasoning follows, unless it was
 // there before. Only where the answer begins in reasoning, or opens it within its first tokens.
 struct ThinkingBudget {
@@ -28,6 +26,8 @@ struct ThinkingBudget {
   std::int32_t close = 0;   // and that ends it
 };
 
+// How tokens are chosen and when an answer ends. Names, neutral values and meaning as in vLLM, and as in llama.cpp
+// where vLLM has none (docs/decode.md has a table).
 struct SamplingParams {
   double temperature = 1.0;         // 0 = greedy; up to 100
   double dynatemp_range = 0.0;      // temperature moves as far up and down with the entropy; [0, 100]

@@ -7,23 +7,15 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <random>
 
 #include "decode/logits_pipeline.h"
 #include "decode/row_statistics.h"
+#include "decode/testing/random_row.h"
 
 namespace millrace::decode {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::vector<float> random_row(std::size_t n, unsigned seed, float spread) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(3.0f, spread);
-  std::vector<float> row(n);
-  for (float& x : row) x = normal(random);
-  return row;
-}
 
 double exact_log_sum(const std::vector<float>& row) {
   double sum = 0.0;

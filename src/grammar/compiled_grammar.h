@@ -20,7 +20,7 @@ namespace millrace::grammar {
 //
 // A mask is made of what the parts of the grammar that are under way say of all tokens by themselves, which grammars
 // share (a JSON string is the same in all), and of the tokens that go on behind such a part, which are few and looked
-// at one by one where the part is seen in new follow_context. Cost of a mask: words of the vocabulary where the state
+// at one by one where the part is seen in a new follow context. Cost of a mask: words of the vocabulary where the state
 // was seen before; the tokens that leave its parts where not; a walk over the vocabulary where a part was never seen.
 //
 // Used by one thread at a time, but for memory() and failed().

@@ -303,18 +303,20 @@ GenerationSchema make_schema(bool counts_only) {
              {{"type", {"array", "null"}},
               {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kStopLength}}},
               {"maxItems", L::kStops}},
-             read_stop_sequences)
-      .number(
-          "temperature", [](Fields& f) -> auto& { return f.temperature; }, {0.0, 1.0}, "0 = greedy")
-      .number(
-          "top_p", [](Fields& f) -> auto& { return f.top_p; }, {0.0, 1.0, true},
-          "Sample from the smallest set of tokens that together have this probability (nucleus sampling)")
-      .integer(
-          "top_k", [](Fields& f) -> auto& { return f.top_k; }, 0, L::kMaxTokens,
-          "Sample from the k most likely tokens; 0 = all")
-      .boolean(
-          "stream", [](Fields& f) -> auto& { return f.stream; },
-          "Stream the completion as server-sent events instead of one object");
+             read_stop_sequences);
+  add_sampler_field(s, {.name = "temperature", .high = 1.0, .help = "0 = greedy"});
+  add_sampler_field(
+      s, {.name = "top_p",
+          .high = 1.0,
+          .above_low = true,
+          .help = "Sample from the smallest set of tokens that together have this probability (nucleus sampling)"});
+  add_sampler_field(s, {.name = "top_k",
+                        .kind = OptionSpec::Kind::kWhole,
+                        .high = static_cast<double>(L::kMaxTokens),
+                        .help = "Sample from the k most likely tokens; 0 = all"});
+  s.boolean(
+      "stream", [](Fields& f) -> auto& { return f.stream; },
+      "Stream the completion as server-sent events instead of one object");
   add_output_fields(s);
   add_anthropic_not_done(s);
   s.required("max_tokens");

@@ -64,8 +64,6 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
   ModelProfile& model = *task.model;
   if (auto fine = check_vocabulary(fields, model.vocab_size); !fine) return fine;
   const std::uint64_t seed = Env::system().random_seed();
-  const auto breakers =
-      fields.samplers.dry_multiplier > 0.0 ? model.breakers.get(fields.dry_sequence_breakers) : nullptr;
   const auto budget = thinking_budget(task);
   if (!budget) return budget.error();
   const std::vector<std::int32_t> markers = special_markers(task.reading, *model.tokenizer);
@@ -87,7 +85,9 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
     engine::Request request;
     request.tokens = prompt;
     request.sampling = fields.sampling(model.generation, default_max_tokens, room, seed, *model.tokenizer);
-    request.sampling.dry_sequence_breakers = breakers;
+    if (request.sampling.dry_multiplier > 0.0) {
+      request.sampling.dry_sequence_breakers = model.breakers.get(fields.dry_sequence_breakers);
+    }
     request.beams = fields.beam_options();
     request.n = request.beams ? fields.n : std::max(fields.n, fields.best_of.value_or(0));
     request.sampling.shown_special_tokens = markers;

@@ -17,13 +17,13 @@ class FailureSignal {
   // Is woken as long as it lives.
   class Listed {
    public:
-    Listed(FailureSignal& alarm, http::Wake wake) : alarm_(alarm), number_(alarm.add(std::move(wake))) {}
-    ~Listed() { alarm_.remove(number_); }
+    Listed(FailureSignal& signal, http::Wake wake) : signal_(signal), number_(signal.add(std::move(wake))) {}
+    ~Listed() { signal_.remove(number_); }
     Listed(const Listed&) = delete;
     Listed& operator=(const Listed&) = delete;
 
    private:
-    FailureSignal& alarm_;
+    FailureSignal& signal_;
     const std::uint64_t number_;
   };
 

@@ -116,7 +116,7 @@ class Generation final : public http::Responder {
 
   std::optional<http::Reply> poll() override {
     if (!job_->done.load(std::memory_order_acquire)) {
-      if (!job_->service.alarm().raised()) return std::nullopt;
+      if (!job_->service.failure().raised()) return std::nullopt;
       job_->abandoned = true;
       answered_ = true;
       http::Reply reply = engine_failure().reply(job_->route.dialect());
@@ -186,7 +186,7 @@ class Generation final : public http::Responder {
 }  // namespace
 
 std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, Call call) {
-  if (service.alarm().raised()) return std::make_unique<http::ReadyReply>(engine_failure().reply(route.dialect()));
+  if (service.failure().raised()) return std::make_unique<http::ReadyReply>(engine_failure().reply(route.dialect()));
   if (const auto rejected = service.access().begin_request(call.caller, Env::system().now())) {
     return std::make_unique<http::ReadyReply>(rejected->reply(route.dialect()));
   }

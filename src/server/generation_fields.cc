@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "decode/processor.h"
 #include "draft/drafter.h"
 #include "server/limits.h"
 
@@ -262,12 +263,9 @@ void add_serving_fields(GenerationSchema& schema) {
 decode::SamplingParams GenerationFields::sampling(const checkpoint::GenerationDefaults& defaults,
                                                   std::int64_t default_max_tokens, std::int64_t room,
                                                   std::uint64_t random_seed, const text::Tokenizer& tokenizer) const {
-  decode::SamplingParams out = samplers;
-  out.temperature = temperature.value_or(defaults.do_sample == false ? 0.0 : defaults.temperature.value_or(1.0));
-  out.top_p = top_p.value_or(defaults.top_p.value_or(1.0));
-  out.top_k = top_k.value_or(defaults.top_k.value_or(0));
-  out.min_p = min_p.value_or(defaults.min_p.value_or(0.0));
-  out.repetition_penalty = repetition_penalty.value_or(defaults.repetition_penalty.value_or(1.0));
+  decode::SamplingParams out;
+  decode::set_sampler_options(out, given, [&](std::string_view name) { return defaults.value_of(name); }).or_throw();
+  out.samplers = samplers;
   out.logit_bias = logit_bias;
   out.allowed_token_ids = allowed_token_ids;
   for (const std::string& word : bad_words) {  // as it stands in a text, and at its beginning (as vLLM does)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/option_spec.h"
 #include "chat/tools/tool_use.h"
 #include "checkpoint/generation_config.h"
 #include "decode/beam_search.h"
@@ -23,9 +24,9 @@ namespace millrace::server {
 struct GenerationFields {
   std::string model;
   // sampling
-  std::optional<double> temperature, top_p, min_p, repetition_penalty;
-  std::optional<std::int64_t> top_k, seed;
-  decode::SamplingParams samplers;  // options of processors of which no model has defaults, as they are
+  OptionValues given;  // options of logits processors, in range
+  std::vector<std::string> samplers;
+  std::optional<std::int64_t> seed;
   std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
   std::vector<decode::TokenBias> logit_bias;
   std::vector<std::int32_t> allowed_token_ids;
@@ -99,6 +100,8 @@ using GenerationSchema = Schema<GenerationFields>;
 // Groups of fields that routes have in common.
 void add_sampling_fields(GenerationSchema& schema);
 void add_sampler_fields(GenerationSchema& schema);  // part of the former: options of logits processors
+// One of them; the spec has a processor's option's name and may have a narrower range, or other words.
+void add_sampler_field(GenerationSchema& schema, const OptionSpec& option);
 void add_ending_fields(GenerationSchema& schema);
 void add_beam_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);

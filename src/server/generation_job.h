@@ -32,7 +32,7 @@ struct Job {
   std::atomic<bool> done = false;
 
   Job(Service& s, const GenerationRoute& r, http::Request req, const Caller& c, http::Wake w)
-      : service(s), route(r), request(std::move(req)), caller(c), wake(std::move(w)), listed(s.alarm(), wake) {}
+      : service(s), route(r), request(std::move(req)), caller(c), wake(std::move(w)), listed(s.failure(), wake) {}
   ~Job() { service.access().end_request(caller, tokens_used, Env::system().now()); }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;

@@ -9,39 +9,24 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
-// Options that a model's generation_config may set: what the request says of them is kept apart.
-void set(Fields& f, const decode::SamplerOption& option, double value) {
-  constexpr std::pair<std::string_view, std::optional<double> Fields::*> kNumbers[] = {
-      {"temperature", &Fields::temperature},
-      {"top_p", &Fields::top_p},
-      {"min_p", &Fields::min_p},
-      {"repetition_penalty", &Fields::repetition_penalty}};
-  for (const auto& [name, member] : kNumbers) {
-    if (option.spec.name == name) f.*member = value;
-  }
-  if (option.spec.name == "top_k") f.top_k = static_cast<std::int64_t>(value);
-  if (!option.model_default) option.set(f.samplers, value);
-}
-
-void add_option(GenerationSchema& schema, const decode::SamplerOption& option, const std::string& name,
-                const std::string& about) {
-  if (option.spec.kind == OptionSpec::Kind::kWhole) {
-    const auto low = static_cast<std::int64_t>(option.spec.low), high = static_cast<std::int64_t>(option.spec.high);
-    schema.field(name, about, GenerationSchema::integer_shape(low, high),
-                 [&option, name, low, high](Fields& f, const Json& value) -> Result<void> {
+void add_field(GenerationSchema& schema, const OptionSpec& option, const std::string& name, std::string about) {
+  if (option.kind == OptionSpec::Kind::kWhole) {
+    const auto low = static_cast<std::int64_t>(option.low), high = static_cast<std::int64_t>(option.high);
+    schema.field(name, std::move(about), GenerationSchema::integer_shape(low, high),
+                 [key = option.name, name, low, high](Fields& f, const Json& value) -> Result<void> {
                    const auto x = GenerationSchema::read_integer(name, value, low, high);
                    if (!x) return x.error();
-                   set(f, option, static_cast<double>(*x));
+                   f.given.set(key, static_cast<double>(*x));
                    return {};
                  });
     return;
   }
-  const Range range{option.spec.low, option.spec.high, option.spec.above_low};
-  schema.field(name, about, GenerationSchema::number_shape(range),
-               [&option, name, range](Fields& f, const Json& value) -> Result<void> {
+  const Range range{option.low, option.high, option.above_low};
+  schema.field(name, std::move(about), GenerationSchema::number_shape(range),
+               [key = option.name, name, range](Fields& f, const Json& value) -> Result<void> {
                  const auto x = GenerationSchema::read_number(name, value, range);
                  if (!x) return x.error();
-                 set(f, option, *x);
+                 f.given.set(key, *x);
                  return {};
                });
 }
@@ -55,19 +40,20 @@ Result<void> read_samplers(Fields& f, const Json& value) {
     return make_error(ErrorCode::kInvalidArgument, "samplers", "samplers has {} names: there are {}", value.size(),
                       decode::sampler_names().size());
   }
-  f.samplers.samplers = value.get<std::vector<std::string>>();
+  f.samplers = value.get<std::vector<std::string>>();
   return {};
 }
 
 }  // namespace
 
+void add_sampler_field(GenerationSchema& schema, const OptionSpec& option) {
+  add_field(schema, option, std::string(option.name), std::string(option.help));
+  if (option.alias.empty()) return;
+  add_field(schema, option, std::string(option.alias), fmt::format("Alias of {} (llama-server)", option.name));
+}
+
 void add_sampler_fields(GenerationSchema& schema) {
-  for (const decode::SamplerOption* option : decode::all_sampler_options()) {
-    add_option(schema, *option, std::string(option->spec.name), std::string(option->spec.help));
-    if (option->spec.alias.empty()) continue;
-    add_option(schema, *option, std::string(option->spec.alias),
-               fmt::format("Alias of {} (llama-server)", option->spec.name));
-  }
+  for (const decode::SamplerOption* option : decode::all_sampler_options()) add_sampler_field(schema, option->spec);
   schema.field("dry_sequence_breakers", "DRY: texts that no repetition extends across",
                {{"type", {"array", "null"}},
                 {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", L::kBreakerLength}}},

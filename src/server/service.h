@@ -75,8 +75,8 @@ class Service final : public http::Application {
   // An engine failed, or has not come round for too long.
   bool engine_failed();
   // Ends all requests with an error, those too whose engine never will; takes no more.
-  void give_up() { alarm_.raise(); }
-  FailureSignal& alarm() noexcept { return alarm_; }
+  void give_up() { failure_.raise(); }
+  FailureSignal& failure() noexcept { return failure_; }
 
  private:
   const Route* find(std::string_view method, std::string_view path, std::string& parameter, std::string& allowed) const;
@@ -96,7 +96,7 @@ class Service final : public http::Application {
   std::atomic<bool> draining_ = false;
   std::once_flag billing_header_said_;
   std::atomic<std::uint64_t> next_id_;
-  FailureSignal alarm_;
+  FailureSignal failure_;
   ModelHost models_;
   SessionRegistry sessions_;  // whose models it holds
   PrepPool pool_;             // last: its threads use the rest

@@ -164,6 +164,7 @@ def test_nothing_to_answer_is_2(ask):
         ("--top-k", "-2", "top_k"),
         ("--min-p", "1.5", "min_p"),
         ("--repetition-penalty", "0", "repetition_penalty"),
+        ("--mirostat", "3000000000", "mirostat_mode"),
         ("-n", "0", "max_tokens"),
         ("--stop", "", "stop"),
         ("--seed", "-1", "seed"),
@@ -172,6 +173,19 @@ def test_nothing_to_answer_is_2(ask):
 def test_a_value_out_of_range_is_2_and_named_before_any_model_is_looked_for(millrace, tmp_path, flag, value, field):
     error = refused(millrace("run", tmp_path / "missing.gguf", "x", flag, value, ok=False))
     assert field in error
+
+
+def test_an_option_of_a_drafter_or_policy_that_is_not_chosen_is_checked_too(ask):
+    for flag, value in (("--spec-ngram-min", "65"), ("--mlfq-first-quantum-ms", "-1")):
+        error = refused(ask("Hello", flag, value, ok=False))
+        assert f"{flag[2:]} is {value}: must be" in error
+
+
+def test_help_names_the_neutral_value_of_each_sampler(millrace):
+    text = " ".join(millrace("run", "--help").out.split())
+    for flag, neutral in (("--typical-p,--typical", "FLOAT=1 "), ("--dry-base", "FLOAT=1.75 "), ("--top-n-sigma", "FLOAT=-1 ")):
+        assert f"{flag} {neutral}" in text, flag
+    assert "temperature; 0 = greedy; default the model's, else 0.7" in text
 
 
 def test_an_absent_model_is_3(millrace, tmp_path):

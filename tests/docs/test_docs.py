@@ -3,6 +3,7 @@ import fnmatch
 import functools
 import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -53,6 +54,20 @@ def broken(page, link):
     if anchor and target.suffix == ".md" and anchor not in anchors(target):
         return f"{link}: {name_of(target)} has no such heading"
     return None
+
+
+@functools.cache
+def file_names():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {path.rsplit("/", 1)[-1] for path in listed.stdout.splitlines() if (ROOT / path).exists()}
+
+
+@each_page
+def test_headers_that_are_named_without_a_folder_exist(page):
+    if "adr" in page.parts:
+        pytest.skip("a decision names the files of its time")
+    text = FENCED.sub("", page.read_text()).split("\n## Moved\n")[0]
+    assert [name for name in re.findall(r"`([a-z_0-9]+\.(?:h|inc))`", text) if name not in file_names()] == []
 
 
 @each_page

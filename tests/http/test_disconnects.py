@@ -85,10 +85,10 @@ def test_the_metrics_say_that_nothing_is_left(start):
         rng = random.Random(1)
         for _ in range(100):
             connect_and_leave(server, rng)
-        blocked = {"vllm:num_requests_running": 0, "vllm:num_requests_waiting": 0, "millrace:paused_streams": 0, "millrace:http_connections": 1,
-                   "used": 0}
+        idle = {"vllm:num_requests_running": 0, "vllm:num_requests_waiting": 0, "millrace:paused_streams": 0,
+                "millrace:http_connections": 1, "used": 0}
         end = time.monotonic() + 10
-        while (now := at_work(server)) != blocked:
+        while (now := at_work(server)) != idle:
             assert time.monotonic() < end, now
             time.sleep(0.05)
 

@@ -28,10 +28,14 @@ std::optional<double> chat_default(std::string_view option) {
 
 void SamplingFlags::declare(CLI::App& app) {
   for (const decode::SamplerOption* option : decode::all_sampler_options()) {
-    const auto value = chat_default(option->spec.name);
-    CLI::Option* added = declare_option(app, option->spec, given);
-    if (value) added->description(fmt::format("{}; default the model's, else {}", option->spec.help, *value));
-    if (!option->model_default) added->group("Samplers");
+    const OptionSpec& spec = option->spec;
+    CLI::Option* added = declare_option(app, spec, given);
+    if (option->model_default) {
+      const double otherwise = chat_default(spec.name).value_or(spec.neutral);
+      added->description(fmt::format("{}; default the model's, else {}", spec.help, otherwise))->default_str("");
+    } else {
+      added->group("Samplers");
+    }
   }
   app.add_option("--seed", seed, "Random seed of sampling; the same seed gives the same completion; default random")
       ->check(CLI::NonNegativeNumber);
@@ -56,16 +60,10 @@ decode::SamplingParams SamplingFlags::resolve(const checkpoint::GenerationDefaul
   const bool model_says =
       defaults.temperature || defaults.top_p || defaults.top_k || defaults.min_p || defaults.do_sample;
   decode::SamplingParams params;
-  for (const decode::SamplerOption* option : decode::all_sampler_options()) {
-    const std::string_view name = option->spec.name;
-    if (given.has(name)) {
-      option->set(params, given.number(option->spec));
-    } else if (const auto value = defaults.value_of(name)) {
-      option->set(params, *value);
-    } else if (const auto chat = chat_default(name); chat && !model_says) {
-      option->set(params, *chat);
-    }
-  }
+  decode::set_sampler_options(params, given, [&](std::string_view name) {
+    const auto value = defaults.value_of(name);
+    return value || model_says ? value : chat_default(name);
+  }).or_throw();
   params.seed = seed.value_or(random_seed);
   params.max_tokens = max_tokens.value_or(kMaxTokens);
   params.stop = stop;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 
 namespace millrace::backend::cpu {
+
 void CpuBackend::linear(const Linear& linear, const LinearOptions& options, DeviceView from, DeviceView to) {
   const TensorView x = on_host(from), out = on_host(to);
   const auto& weight = static_cast<const PackedLinear&>(linear);

@@ -93,8 +93,9 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView residual) {
   DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == x.cols());
   if (rows == 0) return;
   const RowSource source(x, mlp.norm);
-  if (const std::int64_t block = row_block(rows, threads()))
+  if (const std::int64_t block = row_block(rows, threads())) {
     return record_blocks(*program_, kernels_, workers_, mlp, x, block);
+  }
   const Products::SharedInput input = products_.share_input(*program_, source, up);
   hidden_.reserve(ActivationRows(down.activation_form(), rows, nullptr).bytes());
   // Behind what open_input puts there.

@@ -40,7 +40,7 @@ void StepProgram::work(int worker) noexcept {
       done += end - begin;
     }
     if (done > 0) phase->done.fetch_add(done, std::memory_order_acq_rel);
-    for (SpinWait patience; phase->done.load(std::memory_order_acquire) < phase->items;) patience.wait();
+    for (SpinWait spin; phase->done.load(std::memory_order_acquire) < phase->items;) spin.wait();
   }
 }
 

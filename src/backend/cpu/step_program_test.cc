@@ -25,7 +25,7 @@ TEST(StepProgram, APhaseSeesAllOfTheOneBefore) {
       team.offer(program);
       EXPECT_EQ(values, std::vector<std::int64_t>(values.size(), kPhases)) << workers << " workers, " << items;
       EXPECT_EQ(sums, std::vector<std::int64_t>(values.size(), (kPhases - 1) * items));
-      for (SpinWait patience; !program.idle();) patience.wait();
+      for (SpinWait spin; !program.idle();) spin.wait();
       program.clear();
     }
   }
@@ -45,7 +45,7 @@ TEST(StepProgram, GivesOutPiecesOfTheGrainAndEveryItemOnce) {
     team.offer(program);
     EXPECT_EQ(hits, std::vector<int>(hits.size(), 1));
     EXPECT_EQ(crooked, 0);
-    for (SpinWait patience; !program.idle();) patience.wait();
+    for (SpinWait spin; !program.idle();) spin.wait();
     program.clear();
   }
 }

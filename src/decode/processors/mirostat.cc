@@ -74,11 +74,13 @@ Processor mirostat() {
               {.spec = {.name = "mirostat_tau",
                         .flags = "--mirostat-tau,--mirostat-ent",
                         .high = 100.0,
+                        .neutral = 5.0,
                         .help = "Mirostat: target surprise of the sampled tokens, in bits"},
                .member = &SamplingParams::mirostat_tau},
               {.spec = {.name = "mirostat_eta",
                         .flags = "--mirostat-eta,--mirostat-lr",
                         .high = 1.0,
+                        .neutral = 0.1,
                         .help = "Mirostat: learning rate towards the target surprise"},
                .member = &SamplingParams::mirostat_eta}}};
 }

@@ -39,6 +39,7 @@ Processor penalties() {
                     .alias = "repeat_penalty",
                     .high = 10.0,
                     .above_low = true,
+                    .neutral = 1.0,
                     .help =
                         "Repetition penalty of tokens already in prompt or completion, less likely above 1; 1 = none"},
            .member = &SamplingParams::repetition_penalty,
@@ -59,6 +60,7 @@ Processor penalties() {
                     .kind = OptionSpec::Kind::kWhole,
                     .low = -1.0,
                     .high = kMaxOptionCount,
+                    .neutral = -1.0,
                     .rule = "-1 (all), 0 (none) or a count",
                     .help = "Number of last tokens that repetition, presence and frequency penalties look at; -1 = "
                             "all, 0 = none"},

@@ -49,6 +49,7 @@ Processor temperature() {
           {.spec = {.name = "temperature",
                     .flags = "--temperature,--temp",
                     .high = 100.0,
+                    .neutral = 1.0,
                     .help = "Sampling temperature; 0 = greedy"},
            .member = &SamplingParams::temperature,
            .model_default = true},
@@ -59,6 +60,7 @@ Processor temperature() {
           {.spec = {.name = "dynatemp_exponent",
                     .flags = "--dynatemp-exp",
                     .high = 100.0,
+                    .neutral = 1.0,
                     .help = "Dynamic temperature: exponent of the entropy relative to its maximum"},
            .member = &SamplingParams::dynatemp_exponent}}};
 }

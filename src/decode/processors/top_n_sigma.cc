@@ -43,6 +43,7 @@ Processor top_n_sigma() {
           {.spec = {.name = "top_n_sigma",
                     .low = -1.0,
                     .high = 100.0,
+                    .neutral = -1.0,
                     .help =
                         "Top-n-sigma: drop logits more than n standard deviations below the largest; 0 or less = none"},
            .member = &SamplingParams::top_n_sigma}}};

@@ -28,6 +28,7 @@ Processor top_p() {
       .options = {{.spec = {.name = "top_p",
                             .high = 1.0,
                             .above_low = true,
+                            .neutral = 1.0,
                             .help = "Sample only from the smallest set of tokens whose total probability reaches this "
                                     "(nucleus sampling); 1 = all"},
                    .member = &SamplingParams::top_p,

@@ -43,6 +43,7 @@ Processor typical_p() {
                         .flags = "--typical-p,--typical",
                         .high = 1.0,
                         .above_low = true,
+                        .neutral = 1.0,
                         .help = "Typical sampling: sample from the tokens of this total probability whose surprise is "
                                 "nearest to the entropy; 1 = all"},
                .member = &SamplingParams::typical_p}}};

@@ -48,6 +48,7 @@ Processor xtc() {
            .member = &SamplingParams::xtc_probability},
           {.spec = {.name = "xtc_threshold",
                     .high = 1.0,
+                    .neutral = 0.1,
                     .help = "XTC: probability above which tokens count as likely; above 0.5 = off"},
            .member = &SamplingParams::xtc_threshold}}};
 }

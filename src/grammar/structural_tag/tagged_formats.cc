@@ -87,14 +87,14 @@ ExpressionId StructuralTagReader::tags_with_separator(FormatFields& fields, cons
 std::vector<StructuralTagReader::Switch> StructuralTagReader::switches(const std::vector<Tag>& tags,
                                                                        const std::vector<std::string>& triggers,
                                                                        const FormatFields& fields) {
-  std::vector<std::vector<ExpressionId>> listeners(triggers.size());
+  std::vector<std::vector<ExpressionId>> followers(triggers.size());
   for (std::size_t i = 0; i < tags.size(); ++i) {
     if (tags[i].begins_with_token) errors_.unsupported(tags[i].pointer + "/begin", "a token as what text may turn to");
     std::size_t found = 0;
     for (std::size_t k = 0; k < triggers.size(); ++k) {
       if (!tags[i].begin.starts_with(triggers[k])) continue;
       ++found;
-      listeners[k].push_back(to_.sequence({to_.bytes(tags[i].begin.substr(triggers[k].size())), tags[i].rest}));
+      followers[k].push_back(to_.sequence({to_.bytes(tags[i].begin.substr(triggers[k].size())), tags[i].rest}));
     }
     if (found != 1) {
       errors_.invalid(tags[i].pointer + "/begin", fmt::format("begins with {} of the triggers; it must be one", found));
@@ -102,7 +102,7 @@ std::vector<StructuralTagReader::Switch> StructuralTagReader::switches(const std
   }
   std::vector<Switch> out;
   for (std::size_t k = 0; k < triggers.size(); ++k) {
-    out.push_back({triggers[k], fmt::format("{}/{}", fields.at("triggers"), k), to_.choice(std::move(listeners[k]))});
+    out.push_back({triggers[k], fmt::format("{}/{}", fields.at("triggers"), k), to_.choice(std::move(followers[k]))});
   }
   return out;
 }

@@ -18,7 +18,7 @@ double round_step(double range, int most) {
   return 10 * power;
 }
 
-// "1.5k" where metrics get long.
+// "1.5k" where numbers get long.
 std::string label_of(double value) {
   const double size = std::fabs(value);
   if (size == 0.0) return "0";  // also where rounding left a minus

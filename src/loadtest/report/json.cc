@@ -1,6 +1,7 @@
 #include "loadtest/report/json.h"
 
 #include <cmath>
+
 #include "base/old_names.h"
 
 namespace millrace::loadtest::report {

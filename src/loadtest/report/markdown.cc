@@ -16,7 +16,7 @@ std::string cell(const std::string& text) {
   return out;
 }
 
-// The first column is of texts, the others of metrics.
+// The first column is of texts, the others of numbers.
 class Table {
  public:
   explicit Table(const std::vector<std::string>& header) {
@@ -62,7 +62,7 @@ std::string noise_text(const Json& noise) {
 
 std::string goodput_table(const Json& goodput) {
   if (goodput.empty()) return "";
-  Table table({"Slo", "Share", "req/s", "tok/s"});
+  Table table({"SLO", "Share", "req/s", "tok/s"});
   for (const Json& one : goodput) {
     table.line({slo_text(member(one, "slo")), interval_text(estimate(one, "share")),
                 number_text(number(one, "requests_s")), number_text(number(one, "tokens_s"))});
@@ -130,7 +130,7 @@ std::string sweep_markdown(const Json& report) {
         fmt::format("Knee of {}: {}. {}\n\n", text(knee, "label"), number_text(number(knee, "x")), text(knee, "why"));
   }
   if (const Json& found = member(report, "max_goodput"); !found.empty()) {
-    Table table({"Series", "Slo", "Share wanted", "Highest rate (req/s)"});
+    Table table({"Series", "SLO", "Share wanted", "Highest rate (req/s)"});
     for (const Json& one : found) {
       table.line({text(one, "label"), slo_text(member(one, "slo")), number_text(number(one, "wanted_share")),
                   interval_text(estimate(one, "rate"))});

@@ -8,7 +8,7 @@
 namespace millrace::loadtest::report {
 namespace {
 
-// vLLM's metrics of one metric; null where no request has a value.
+// vLLM's numbers of one metric; null where no request has a value.
 void add_latency(const char* name, const LatencyMetrics& metrics, bool known, Json& report) {
   const auto add = [&](const std::string& prefix, double value) {
     report[prefix + "_" + name + "_ms"] = known ? json_of(value) : Json(nullptr);

@@ -65,8 +65,8 @@ void read_heads(ConfigView& view, ModelConfig& config) {
   }
   const std::int64_t share = config.hidden_size / config.n_heads;
   config.head_dim = head_dim.value_or(share);
-  config.value_dim =
-      value_dim.value_or(view.gguf() ? share : config.head_dim);  // each by itself, as GGUF's manual says
+  // In GGUF each by itself, as its manual says.
+  config.value_dim = value_dim.value_or(view.gguf() ? share : config.head_dim);
 }
 
 void read_sizes(ConfigView& view, const ConfigDefaults& defaults, ModelConfig& config) {

@@ -76,6 +76,10 @@ class ResponsesFormat final : public AnswerFormat {
   }
   Json response(const char* state, const Answer* answer, Json output) const {
     const GenerationFields& f = task_.fields;
+    const auto given = [&](std::string_view option) {
+      const auto value = f.given.find(option);
+      return value ? Json(*value) : Json();
+    };
     const Json effort = f.reasoning_effort.empty() ? Json() : Json(f.reasoning_effort);
     Json out = {{"id", id_},
                 {"object", "response"},
@@ -91,11 +95,11 @@ class ResponsesFormat final : public AnswerFormat {
                 {"previous_response_id", nullptr},
                 {"reasoning", {{"effort", effort}, {"summary", nullptr}}},
                 {"store", false},
-                {"temperature", f.temperature ? Json(*f.temperature) : Json()},
+                {"temperature", given("temperature")},
                 {"text", {{"format", f.text_format.is_null() ? Json({{"type", "text"}}) : f.text_format}}},
                 {"tool_choice", f.tool_choice.is_null() ? Json("auto") : f.tool_choice},
                 {"tools", tools()},
-                {"top_p", f.top_p ? Json(*f.top_p) : Json()},
+                {"top_p", given("top_p")},
                 {"truncation", f.truncate_conversation ? "auto" : "disabled"},
                 {"usage", nullptr},
                 {"user", f.user.empty() ? Json() : Json(f.user)},

@@ -133,8 +133,8 @@ Json slowdown(const ModelRun& model, const GrammarFlags& flags, grammar::Grammar
 Json speculation(const ModelRun& model, const GrammarFlags& flags, grammar::GrammarCache& cache, Table& table) {
   const Compiled lines = compile(cache, "regex", kLines);
   app::EngineFlags serving = flags.serving;
-  serving.speculation.options.values.set("suffix_tokens",
-                                         0.0);  // each prompt is asked several times: memory would know the answer
+  // Each prompt is asked several times: memory would know the answer.
+  serving.speculation.options.values.set("suffix_tokens", 0.0);
   const auto plain = engine_of(model, serving, false, "none");
   const auto drafting = engine_of(model, serving, false, flags.method);
   Json results = Json::array();

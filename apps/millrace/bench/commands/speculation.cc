@@ -71,8 +71,8 @@ Contender make_contender(const ModelRun& model, const SpeculationFlags& flags, c
   serving.speculation.method = method;
   serving.speculation.rule = rule;
   serving.speculation.branches = branches;
-  serving.speculation.options.values.set("suffix_tokens",
-                                         0.0);  // each prompt is asked several times: memory would know the answer
+  // Each prompt is asked several times: memory would know the answer.
+  serving.speculation.options.values.set("suffix_tokens", 0.0);
   return {.method = method + (rule == "coupled" ? "" : ", " + rule) +
                     (branches == 1 ? "" : fmt::format(", {} branches", branches)),
           .serving = model.make_engine(serving, kKvTokens),

@@ -243,7 +243,9 @@ Json SweepRun::report() const {
                                {"scale", plot.logarithmic ? "log" : "linear"}});
   }
   report["knee"] = json_of_knees();
-  report["max_goodput"] = report["frontier"] = json_of_max_goodput();  // base/old_names.h
+  const Json max_goodput = json_of_max_goodput();
+  report["max_goodput"] = max_goodput;
+  report["frontier"] = max_goodput;  // base/old_names.h
   return report;
 }
 
