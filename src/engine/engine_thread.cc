@@ -110,7 +110,7 @@ void EngineThread::run() {
         std::vector<Output> outputs = engine_->step();
         const TimePoint stepped = env_.now();
         deliver(std::move(outputs));
-        engine_->note_delivery(milliseconds_between(stepped, env_.now()));
+        engine_->reporter().note_delivery(milliseconds_between(stepped, env_.now()));
         look_after_paused();
       } catch (const std::exception& error) {
         fail(error.what());
@@ -148,7 +148,7 @@ void EngineThread::take_messages() {
 void EngineThread::wait_for_work() {
   const bool nothing = clients_.empty() || !alive_;
   if (!nothing && !engine_->stalled()) return;
-  if (alive_ && engine_->needs_compaction()) return;
+  if (const auto next = engine_->next_event(); alive_ && next && *next <= env_.now()) return;
   std::unique_lock lock(mutex_);
   const auto ready = [this] { return !inbox_.empty() || stopping_; };
   busy_ = !nothing;

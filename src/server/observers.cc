@@ -17,7 +17,7 @@ Observers::Observers(const ObserverConfig& config, Env& env)
 }
 
 void Observers::attach(engine::Engine& engine, observe::ServedModel model) {
-  engine.observe([this, name = model.name](const engine::StepReport& report) {
+  engine.reporter().observe([this, name = model.name](const engine::StepReport& report) {
     metrics_.step(name, report);
     access_log_.step(name, report);
     if (trace_ != nullptr) trace_->step(name, report);

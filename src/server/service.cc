@@ -317,7 +317,7 @@ std::string Service::metrics_text(std::int64_t connections) {
                                 .paused = beat.paused};
     if (beat.alive && beat.last_step_age_ms < kSlowStepMs) {
       now.pages = status.model->engine.call([&](const engine::Engine& e) {
-        now.kv_extents = e.kv_extents();
+        now.kv_extents = engine::kv_extents(e.scheduler());
         return e.cache().use();
       });
     }

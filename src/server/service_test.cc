@@ -318,7 +318,7 @@ TEST_F(ServiceTest, IdleModelsGoWhereOthersWouldNotFitBesideThem) {
         return parts;
       };
     }
-    const std::uint64_t kv = load({}).engine->kv_bytes();
+    const std::uint64_t kv = load({}).engine->limits().kv_bytes;
     ModelHost host(std::move(entries), {.memory_cap = kv + 2200, .load_at_start = false}, Env::system());
     const auto get = [&](const char* name) {
       std::promise<void> ready;

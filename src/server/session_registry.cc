@@ -6,7 +6,7 @@ namespace millrace::server {
 
 Result<std::string> SessionRegistry::open(const std::shared_ptr<HostedModel>& model, const Caller& caller) {
   forget_idle();
-  const engine::SessionId session = model->engine.call([](engine::Engine& engine) { return engine.open_session(); });
+  const engine::SessionId session = model->engine.call([](engine::Engine& engine) { return engine.sessions().open(); });
   return add({model, session, caller.tenant, env_.now()});
 }
 
@@ -23,7 +23,7 @@ Result<std::string> SessionRegistry::add(Entry entry) {
     }
   }
   entry.model->engine.call([&](engine::Engine& engine) {
-    engine.close_session(entry.session);
+    engine.sessions().close(entry.session);
     return true;
   });
   return make_error(ErrorCode::kResourceExhausted, "", "{} sessions are open: that is the limit", limits_.of_a_tenant);
@@ -42,7 +42,8 @@ Result<SessionRegistry::Entry> SessionRegistry::find(const std::string& id, cons
 Result<std::string> SessionRegistry::fork(const std::string& id, const Caller& caller) {
   auto entry = find(id, caller);
   if (!entry) return entry.error();
-  auto forked = entry->model->engine.call([&](engine::Engine& engine) { return engine.fork_session(entry->session); });
+  auto forked =
+      entry->model->engine.call([&](engine::Engine& engine) { return engine.sessions().fork(entry->session); });
   if (!forked) return forked.error();
   entry->session = *forked;
   return add(*std::move(entry));
@@ -52,7 +53,7 @@ Result<void> SessionRegistry::rollback(const std::string& id, const Caller& call
   auto entry = find(id, caller);
   if (!entry) return entry.error();
   return entry->model->engine.call(
-      [&](engine::Engine& engine) { return engine.rollback_session(entry->session, tokens); });
+      [&](engine::Engine& engine) { return engine.sessions().rollback(entry->session, tokens); });
 }
 
 Result<void> SessionRegistry::close(const std::string& id, const Caller& caller) {
@@ -63,7 +64,7 @@ Result<void> SessionRegistry::close(const std::string& id, const Caller& caller)
     entries_.erase(id);
   }
   entry->model->engine.call([&](engine::Engine& engine) {
-    engine.close_session(entry->session);
+    engine.sessions().close(entry->session);
     return true;
   });
   return {};
@@ -81,7 +82,7 @@ void SessionRegistry::forget_idle() {
   }
   for (const Entry& entry : old) {
     entry.model->engine.call([&](engine::Engine& engine) {
-      engine.close_session(entry.session);
+      engine.sessions().close(entry.session);
       return true;
     });
   }
