@@ -24,10 +24,10 @@ class NoExecutor final : public Executor {
   std::int64_t block_tokens() const noexcept override { return 32; }
   std::int32_t pages() const noexcept override { return pages_; }
   kv::PageDevice& device() noexcept override { return device_; }
-  void launch(model::BatchInput input) override { rows_ = static_cast<std::int64_t>(input.logit_rows.size()); }
-  Result<TensorView> wait() override {
+  void launch(engine::StepInput input) override { rows_ = static_cast<std::int64_t>(input.logit_rows.size()); }
+  Result<engine::StepResult> wait() override {
     logits_.resize(static_cast<std::size_t>(rows_ * vocabulary_), 1.0f);
-    return TensorView(logits_.data(), DType::kF32, {rows_, vocabulary_});
+    return engine::StepResult{.logits = TensorView(logits_.data(), DType::kF32, {rows_, vocabulary_})};
   }
 
  private:

@@ -25,7 +25,7 @@ class WatchedExecutor final : public engine::ForwardingExecutor {
  public:
   WatchedExecutor(std::unique_ptr<engine::Executor> inner, sched::StepWork& work)
       : ForwardingExecutor(std::move(inner)), work_(work) {}
-  void launch(model::BatchInput input) override {
+  void launch(engine::StepInput input) override {
     work_ = simulator::work_of(input);
     ForwardingExecutor::launch(std::move(input));
   }

@@ -19,14 +19,14 @@ class InstantExecutor final : public engine::Executor {
   std::int64_t block_tokens() const noexcept override { return 32; }
   std::int32_t pages() const noexcept override { return 1 << 17; }
   kv::PageDevice& device() noexcept override { return device_; }
-  void launch(model::BatchInput input) override { rows_ = static_cast<std::int64_t>(input.logit_rows.size()); }
-  Result<TensorView> wait() override {
+  void launch(engine::StepInput input) override { rows_ = static_cast<std::int64_t>(input.logit_rows.size()); }
+  Result<engine::StepResult> wait() override {
     if (step_.count() > 0) std::this_thread::sleep_for(step_);
     const auto needed = static_cast<std::size_t>(rows_ * simulator::kLetters);
     for (std::size_t at = logits_.size(); at < needed; ++at) {
       logits_.push_back(at % simulator::kLetters == kAnswer ? 1.0f : 0.0f);
     }
-    return TensorView(logits_.data(), DType::kF32, {rows_, simulator::kLetters});
+    return engine::StepResult{.logits = TensorView(logits_.data(), DType::kF32, {rows_, simulator::kLetters})};
   }
 
  private:

@@ -26,13 +26,13 @@ std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cac
   return branches;
 }
 
-void add_row(const sched::StepRow& row, LaunchedStep& step, decode::TokenScorer& scorer, model::BatchInput& input) {
+void add_row(const sched::StepRow& row, LaunchedStep& step, StepInput& input) {
   const auto& sequence = static_cast<const ActiveSequence&>(*row.sequence);
   const auto first_row = static_cast<std::int64_t>(input.tokens.size());
   input.sequences.push_back({.first_row = first_row,
                              .n_rows = row.n_tokens,
                              .first_position = sequence.scheduled,
-                             .pages = sequence.blocks.blocks()});
+                             .pages = {sequence.blocks.blocks().begin(), sequence.blocks.blocks().end()}});
   const std::int64_t drafted = row.drafted();
   const auto begin = sequence.tokens.begin() + sequence.scheduled;
   input.tokens.insert(input.tokens.end(), begin, begin + (row.n_tokens - drafted));
@@ -43,13 +43,13 @@ void add_row(const sched::StepRow& row, LaunchedStep& step, decode::TokenScorer&
     }
   }
   if (sequence.reading && row.first < sequence.prompt_tokens) {
-    if (!step.prompt_rows) step.prompt_rows = std::make_unique<PromptRows>(scorer);
+    if (!step.prompt_rows) step.prompt_rows = std::make_unique<PromptRows>();
     step.prompt_rows->add(*sequence.reading, row, first_row, input);
   }
 }
 
 // The last token again, and the branch's, each with its logits.
-void add_branches(LaunchedStep& step, model::BatchInput& input) {
+void add_branches(LaunchedStep& step, StepInput& input) {
   std::size_t next = 0;
   for (const sched::StepRow& row : step.plan.rows) {
     const sched::Sequence& sequence = *row.sequence;
@@ -61,20 +61,21 @@ void add_branches(LaunchedStep& step, model::BatchInput& input) {
       input.tokens.insert(input.tokens.end(), sequence.branches[i].begin(), sequence.branches[i].end());
       const std::int64_t n = static_cast<std::int64_t>(input.tokens.size()) - first;
       for (std::int64_t j = 0; j < n; ++j) input.logit_rows.push_back(first + j);
-      input.sequences.push_back(
-          {.first_row = first, .n_rows = n, .first_position = sequence.length() - 1, .pages = branch.blocks.blocks()});
+      input.sequences.push_back({.first_row = first,
+                                 .n_rows = n,
+                                 .first_position = sequence.length() - 1,
+                                 .pages = {branch.blocks.blocks().begin(), branch.blocks.blocks().end()}});
     }
   }
 }
 
 }  // namespace
 
-LaunchedStep build_batch(sched::StepPlan plan, kv::PagedCache& cache, decode::TokenScorer& scorer,
-                         model::BatchInput& input) {
+LaunchedStep build_batch(sched::StepPlan plan, kv::PagedCache& cache, StepInput& input) {
   LaunchedStep step;
   step.branches = make_branches(plan, cache);
   step.work = sched::work_of(plan);
-  for (const sched::StepRow& row : plan.rows) add_row(row, step, scorer, input);
+  for (const sched::StepRow& row : plan.rows) add_row(row, step, input);
   step.work.samples += static_cast<std::int64_t>(input.scored_rows.size());
   step.plan = std::move(plan);
   add_branches(step, input);

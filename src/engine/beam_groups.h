@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "decode/token_scorer.h"
 #include "engine/endings.h"
 #include "engine/engine_state.h"
 #include "engine/step_reporter.h"

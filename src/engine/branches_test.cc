@@ -17,21 +17,21 @@ namespace {
 class WatchedExecutor final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;
-  void launch(model::BatchInput input) override {
+  void launch(StepInput input) override {
     launched_ = input;
     ForwardingExecutor::launch(std::move(input));
   }
-  Result<TensorView> wait() override {
-    auto logits = ForwardingExecutor::wait();
+  Result<StepResult> wait() override {
+    auto result = ForwardingExecutor::wait();
     if (std::exchange(fails_, false)) return make_error(ErrorCode::kInternal, "", "the device is lost");
-    if (logits) compare(*logits);
-    if (logits && breaks_branches_ && launched_.logit_rows.size() == launched_.tokens.size()) {
-      logits = own_copy(*logits, spoiled_);
+    if (result) compare(result->logits);
+    if (result && breaks_branches_ && launched_.logit_rows.size() == launched_.tokens.size()) {
+      result->logits = own_copy(result->logits, spoiled_);
       for (std::size_t b = 1; b < launched_.sequences.size(); ++b) {
-        logits->row(launched_.sequences[b].first_row)[0] = std::numeric_limits<float>::quiet_NaN();
+        result->logits.row(launched_.sequences[b].first_row)[0] = std::numeric_limits<float>::quiet_NaN();
       }
     }
-    return logits;
+    return result;
   }
   std::int64_t compared() const noexcept { return compared_; }
   void fail_next() noexcept { fails_ = true; }
@@ -42,7 +42,7 @@ class WatchedExecutor final : public ForwardingExecutor {
   void compare(const TensorView& logits) {
     if (launched_.logit_rows.size() != launched_.tokens.size()) return;  // a prompt
     for (std::size_t b = 1; b < launched_.sequences.size(); ++b) {
-      const backend::SequenceRows &main = launched_.sequences[0], &branch = launched_.sequences[b];
+      const StepInput::Rows &main = launched_.sequences[0], &branch = launched_.sequences[b];
       ASSERT_EQ(main.first_position, branch.first_position);
       for (std::int64_t j = 0; j < std::min(main.n_rows, branch.n_rows); ++j) {
         if (token(main.first_row + j) != token(branch.first_row + j)) break;
@@ -55,7 +55,7 @@ class WatchedExecutor final : public ForwardingExecutor {
   }
   std::int32_t token(std::int64_t row) const { return launched_.tokens[static_cast<std::size_t>(row)]; }
 
-  model::BatchInput launched_;
+  StepInput launched_;
   std::vector<float> spoiled_;
   std::int64_t compared_ = 0;
   bool fails_ = false, breaks_branches_ = false;

@@ -30,7 +30,7 @@ Result<void> Engine::warm_up() {
   std::iota(pages.begin(), pages.end(), 0);  // free ones: their next owner writes them first
   double milliseconds = 0.0;
   for (int round = 0; round < 2; ++round) {
-    model::BatchInput input;
+    StepInput input;
     input.tokens.assign(static_cast<std::size_t>(n), 0);
     input.sequences.push_back({.first_row = 0, .n_rows = n, .first_position = 0, .pages = pages});
     input.logit_rows = {n - 1};

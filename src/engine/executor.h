@@ -4,9 +4,8 @@
 #include <functional>
 
 #include "base/result.h"
+#include "engine/step_input.h"
 #include "kv/page_device.h"
-#include "model/batch_input.h"
-#include "tensor/view.h"
 
 namespace millrace::engine {
 
@@ -23,7 +22,7 @@ class Executor {
 
   // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for.
   virtual int depth() const noexcept { return 1; }
-  virtual void launch(model::BatchInput input) = 0;
+  virtual void launch(StepInput input) = 0;
   // Does work now that takes the processors of steps but is none: a drafting model's passes.
   virtual void run_exclusive(const std::function<void()>& work) { work(); }
   // item(i) for each i in [0, items), on the calling thread and on whatever others there are, between wait() and the
@@ -31,9 +30,8 @@ class Executor {
   virtual void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {
     for (std::int64_t i = 0; i < items; ++i) item(i);
   }
-  // The logits [logit_rows, V] of the oldest launch, valid until the next launch; or why the device failed: then
-  // nothing of what the step wrote can be trusted.
-  virtual Result<TensorView> wait() = 0;
+  // What came of the oldest launch, or why the device failed: then nothing of what the step wrote can be trusted.
+  virtual Result<StepResult> wait() = 0;
 };
 
 }  // namespace millrace::engine

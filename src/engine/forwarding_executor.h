@@ -19,12 +19,12 @@ class ForwardingExecutor : public Executor {
   std::int32_t pages() const noexcept override { return inner_->pages(); }
   kv::PageDevice& device() noexcept override { return inner_->device(); }
   int depth() const noexcept override { return inner_->depth(); }
-  void launch(model::BatchInput input) override { inner_->launch(std::move(input)); }
+  void launch(StepInput input) override { inner_->launch(std::move(input)); }
   void run_exclusive(const std::function<void()>& work) override { inner_->run_exclusive(work); }
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {
     inner_->for_each(items, item);
   }
-  Result<TensorView> wait() override { return inner_->wait(); }
+  Result<StepResult> wait() override { return inner_->wait(); }
 
  private:
   std::unique_ptr<Executor> inner_;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/thread_name.h"
+#include "engine/score_rows.h"
 
 namespace millrace::engine {
 
@@ -22,8 +23,21 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
       new LocalExecutor(model, backend, std::move(*store), static_cast<std::int32_t>(pages)));
 }
 
-Result<TensorView> LocalExecutor::wait() try {
-  return model_.forward(launched_, store_);
+Result<StepResult> LocalExecutor::wait() try {
+  StepResult result;
+  ScoreRows sink(launched_, result);
+  model::BatchInput input{.tokens = launched_.tokens, .logit_rows = launched_.logit_rows, .hook = hook_};
+  for (const StepInput::Rows& rows : launched_.sequences) {
+    input.sequences.push_back({.first_row = rows.first_row,
+                               .n_rows = rows.n_rows,
+                               .first_position = rows.first_position,
+                               .pages = rows.pages});
+  }
+  for (const StepInput::Scored& scored : launched_.scored_rows) input.scored_rows.push_back(scored.row);
+  input.hidden_rows = launched_.hidden_rows;
+  if (!input.scored_rows.empty() || !input.hidden_rows.empty()) input.sink = &sink;
+  result.logits = model_.forward(input, store_);
+  return result;
 } catch (const LoadError& failure) {
   backend_.synchronize();  // of what was recorded nothing stays behind for the next step
   return failure.error();

@@ -35,15 +35,12 @@ class LocalExecutor final : public Executor {
   }
   // The hook that sees the states of the steps launched from now on; null: none. Outlives them.
   void set_hidden_state_hook(model::HiddenStateHook* hook) { hook_ = hook; }
-  void launch(model::BatchInput input) override {
-    launched_ = std::move(input);
-    launched_.hook = hook_;
-  }
+  void launch(StepInput input) override { launched_ = std::move(input); }
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {
     backend_.for_each(items, item);
   }
   // Fails where the step wants memory that there is not.
-  Result<TensorView> wait() override;
+  Result<StepResult> wait() override;
 
  private:
   LocalExecutor(model::Transformer& model, backend::Backend& backend, kv::KvStore store, std::int32_t pages)
@@ -55,7 +52,7 @@ class LocalExecutor final : public Executor {
   kv::MirroredPages followed_{store_};
   std::int32_t pages_;
   model::HiddenStateHook* hook_ = nullptr;
-  model::BatchInput launched_;
+  StepInput launched_;
   std::jthread populating_;  // ends before the pages do
 };
 

@@ -42,7 +42,6 @@ void Preemptor::admit(const sched::Admission& admission) {
   if (sequence.swapped) {
     // Where others took the pages since the plan was made, what was computed is computed again.
     if (!state_.cache.swap_in(*sequence.swapped, sequence.blocks)) sequence.scheduled = sequence.computed = 0;
-    sequence.blocks.truncate(sequence.computed);  // of a session more pages may come back than its prompt shares
     sequence.swapped.reset();
   } else if (sequence.blocks.blocks().empty()) {
     const std::int64_t held = state_.cache.attach(sequence.blocks, admission.match, state_.env.now());

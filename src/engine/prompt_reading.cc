@@ -40,7 +40,7 @@ std::vector<float> PromptReading::take_embedding() {
 }
 
 void PromptRows::add(const PromptReading& reading, const sched::StepRow& row, std::int64_t first_row,
-                     model::BatchInput& input) {
+                     StepInput& input) {
   const sched::Sequence& sequence = *row.sequence;
   const std::int64_t prompt = sequence.prompt_tokens, end = std::min(row.first + row.n_tokens, prompt);
   const auto row_of = [&](std::int64_t position) { return first_row + position - row.first; };
@@ -48,47 +48,34 @@ void PromptRows::add(const PromptReading& reading, const sched::StepRow& row, st
     // After a preemption rows are computed again that have been scored.
     const auto scored = static_cast<std::int64_t>(reading.scores_.size());
     for (std::int64_t p = std::max(row.first, scored); p < std::min(end, prompt - 1); ++p) {
-      input.scored_rows.push_back(row_of(p));
-      scored_.push_back({&reading, sequence.tokens[static_cast<std::size_t>(p) + 1], p, {}});
+      input.scored_rows.push_back(
+          {.row = row_of(p), .token = sequence.tokens[static_cast<std::size_t>(p) + 1], .top = *reading.logprobs_});
+      scored_.push_back({&reading, p});
     }
   }
   if (reading.embed_) {
     const std::int64_t wanted = reading.pooling_ == Pooling::kMean ? reading.state_rows_ : prompt - 1;
     for (std::int64_t p = std::max(row.first, wanted); p < end; ++p) {
       input.hidden_rows.push_back(row_of(p));
-      states_.push_back({&reading, p, {}});
+      hidden_.push_back({&reading, p});
     }
   }
-  input.sink = this;
 }
 
-void PromptRows::take_logits(std::int64_t first, const TensorView& logits) {
-  for (std::int64_t i = 0; i < logits.rows(); ++i) {
-    Scored& scored = scored_[static_cast<std::size_t>(first + i)];
-    const std::span<const float> row(logits.row(i), static_cast<std::size_t>(logits.cols()));
-    scored.score = scorer_.score(row, scored.token, *scored.reading->logprobs_);
+Result<void> PromptRows::deliver(PromptReading& reading, const StepResult& result) const {
+  for (std::size_t i = 0; i < scored_.size(); ++i) {
+    if (scored_[i].reading != &reading) continue;
+    CHECK_EQ(scored_[i].position, static_cast<std::int64_t>(reading.scores_.size()));
+    if (!result.scores[i]) return decode::broken_logits(scored_[i].position);
+    reading.scores_.push_back(*result.scores[i]);
   }
-}
-
-void PromptRows::take_hidden(std::int64_t first, const TensorView& hidden) {
-  for (std::int64_t i = 0; i < hidden.rows(); ++i) {
-    states_[static_cast<std::size_t>(first + i)].values.assign(hidden.row(i), hidden.row(i) + hidden.cols());
-  }
-}
-
-Result<void> PromptRows::deliver(PromptReading& reading) {
-  for (Scored& scored : scored_) {
-    if (scored.reading != &reading) continue;
-    CHECK_EQ(scored.position, static_cast<std::int64_t>(reading.scores_.size()));
-    if (!scored.score) return decode::broken_logits(scored.position);
-    reading.scores_.push_back(std::move(*scored.score));
-  }
-  for (const State& state : states_) {
-    if (state.reading != &reading) continue;
-    reading.state_sum_.resize(state.values.size(), 0.0);
-    for (std::size_t i = 0; i < state.values.size(); ++i) {
-      const auto value = static_cast<double>(state.values[i]);
-      if (!std::isfinite(value)) return decode::broken_logits(state.position);
+  const std::size_t width = hidden_.empty() ? 0 : result.hidden.size() / hidden_.size();
+  for (std::size_t row = 0; row < hidden_.size(); ++row) {
+    if (hidden_[row].reading != &reading) continue;
+    reading.state_sum_.resize(width, 0.0);
+    for (std::size_t i = 0; i < width; ++i) {
+      const auto value = static_cast<double>(result.hidden[row * width + i]);
+      if (!std::isfinite(value)) return decode::broken_logits(hidden_[row].position);
       reading.state_sum_[i] += value;
     }
     ++reading.state_rows_;

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "decode/token_scorer.h"
 #include "engine/request.h"
-#include "model/batch_input.h"
+#include "engine/step_input.h"
 #include "sched/step_plan.h"
 
 namespace millrace::engine {
@@ -48,35 +47,21 @@ class PromptReading {
   std::int64_t state_rows_ = 0;
 };
 
-// The rows of one step that prompts are read from.
-class PromptRows final : public model::LogitsConsumer {
+// The rows of one step that prompts are read from: which of its scores and hidden states are whose.
+class PromptRows {
  public:
-  explicit PromptRows(decode::TokenScorer& scorer) : scorer_(scorer) {}
-
   // Asks the step for what `reading` needs of the plan's row, which is rows from `first_row` on of the input. Not
   // before the row's tokens are in it.
-  void add(const PromptReading& reading, const sched::StepRow& row, std::int64_t first_row, model::BatchInput& input);
-  // Gives `reading` what came of it, once the step is done. Every reading that was added, or none of its rows count.
-  Result<void> deliver(PromptReading& reading);
-
-  void take_logits(std::int64_t first, const TensorView& logits) override;
-  void take_hidden(std::int64_t first, const TensorView& hidden) override;
+  void add(const PromptReading& reading, const sched::StepRow& row, std::int64_t first_row, StepInput& input);
+  // Gives `reading` what came of it, once the step is done. kInternal where that is no numbers: then its request fails.
+  Result<void> deliver(PromptReading& reading, const StepResult& result) const;
 
  private:
-  struct Scored {
+  struct Wanted {
     const PromptReading* reading;
-    std::int32_t token;     // the next of the prompt
     std::int64_t position;  // of the row
-    std::optional<TokenScore> score;
   };
-  struct State {
-    const PromptReading* reading;
-    std::int64_t position;
-    std::vector<float> values;  // [E]
-  };
-  decode::TokenScorer& scorer_;
-  std::vector<Scored> scored_;  // by scored row
-  std::vector<State> states_;   // by hidden row
+  std::vector<Wanted> scored_, hidden_;  // by scored row, by hidden row
 };
 
 }  // namespace millrace::engine

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "decode/token_scorer.h"
 #include "engine/beam_groups.h"
 #include "engine/endings.h"
 #include "engine/engine_state.h"

@@ -363,40 +363,35 @@ TEST_F(ScoresTest, StopReasonsSayWhatEndedTheAnswer) {
 }
 
 // An executor whose device computes NaN for one token of the vocabulary.
-class Spoiling final : public ForwardingExecutor, model::LogitsConsumer {
+class Spoiling final : public ForwardingExecutor {
  public:
   Spoiling(std::unique_ptr<Executor> inner, std::int32_t token) : ForwardingExecutor(std::move(inner)), token_(token) {}
-  void launch(model::BatchInput input) override {
+  void launch(StepInput input) override {
     input_ = input;
-    sink_ = input.sink;
-    if (sink_ != nullptr) input.sink = this;
     ForwardingExecutor::launch(std::move(input));
   }
-  Result<TensorView> wait() override {
-    const auto logits = ForwardingExecutor::wait();
-    return spoil(*logits, input_.logit_rows, 0, logits_);
-  }
-  void take_logits(std::int64_t first, const TensorView& logits) override {
-    sink_->take_logits(first, spoil(logits, input_.scored_rows, first, block_));
-  }
-  void take_hidden(std::int64_t first, const TensorView& hidden) override {
-    sink_->take_hidden(first, spoil(hidden, input_.hidden_rows, first, block_));
+  Result<StepResult> wait() override {
+    auto result = ForwardingExecutor::wait();
+    result->logits = own_copy(result->logits, logits_);
+    for (std::size_t i = 0; i < input_.logit_rows.size(); ++i) {
+      if (broken(input_.logit_rows[i])) result->logits.row(static_cast<std::int64_t>(i))[11] = kNaN;
+    }
+    for (std::size_t i = 0; i < input_.scored_rows.size(); ++i) {
+      if (broken(input_.scored_rows[i].row)) result->scores[i].reset();
+    }
+    const std::size_t width = input_.hidden_rows.empty() ? 0 : result->hidden.size() / input_.hidden_rows.size();
+    for (std::size_t i = 0; i < input_.hidden_rows.size(); ++i) {
+      if (broken(input_.hidden_rows[i])) result->hidden[i * width + 11] = kNaN;
+    }
+    return result;
   }
 
  private:
-  TensorView spoil(const TensorView& computed, const std::vector<std::int64_t>& rows, std::int64_t first,
-                   std::vector<float>& memory) const {
-    const TensorView values = own_copy(computed, memory);
-    for (std::int64_t i = 0; i < values.rows(); ++i) {
-      const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(first + i)]);
-      if (input_.tokens[row] == token_) values.row(i)[11] = std::numeric_limits<float>::quiet_NaN();
-    }
-    return values;
-  }
+  static constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  bool broken(std::int64_t row) const { return input_.tokens[static_cast<std::size_t>(row)] == token_; }
   std::int32_t token_;
-  std::vector<float> logits_, block_;
-  model::BatchInput input_;
-  model::LogitsConsumer* sink_ = nullptr;
+  std::vector<float> logits_;
+  StepInput input_;
 };
 
 TEST_F(ScoresTest, ANaNRowEndsItsRequestAndNoOther) {

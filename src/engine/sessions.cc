@@ -59,7 +59,7 @@ Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
   session.tokens.resize(static_cast<std::size_t>(tokens));
   session.computed = std::min(session.computed, tokens);
   session.blocks.truncate(session.computed);
-  if (session.computed == 0) session.swapped.reset();
+  truncate(session.swapped, session.computed);
   return {};
 }
 
@@ -77,8 +77,8 @@ std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& 
       std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1);
   session.blocks.truncate(kept);
   table = std::exchange(session.blocks, cache_.make_table());
-  if (kept > 0) swapped = std::move(session.swapped);
-  session.swapped.reset();
+  truncate(session.swapped, kept);
+  swapped = std::exchange(session.swapped, std::nullopt);
   session.busy = true;
   session.computed = 0;
   session.last_use = ++clock_;
@@ -95,6 +95,13 @@ void Sessions::return_lease(Session& session, std::vector<std::int32_t> tokens, 
   session.swapped = std::move(swapped);
   session.last_use = ++clock_;
   limit();
+}
+
+// More pages than the tokens need would be brought back for nothing.
+void Sessions::truncate(std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) const {
+  if (!swapped) return;
+  swapped->truncate(static_cast<std::int64_t>(cache_.pages_for(tokens)));
+  if (tokens == 0) swapped.reset();
 }
 
 bool Sessions::reclaim() {

@@ -60,6 +60,7 @@ class Sessions {
 
  private:
   void limit();
+  void truncate(std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) const;
   kv::PagedCache& cache_;
   std::int32_t max_pages_;
   bool swap_;

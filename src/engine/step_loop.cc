@@ -37,8 +37,8 @@ void StepLoop::finish_oldest(std::vector<Output>& outputs) {
   LaunchedStep step = std::move(launched_.front());
   launched_.pop_front();
   if (reporter_.observed()) reporter_.note_wait();
-  const Result<TensorView> logits = state_.executor->wait();
-  commit(std::move(step), logits, outputs);
+  const Result<StepResult> result = state_.executor->wait();
+  commit(std::move(step), result, outputs);
   endings_.end_retired(outputs);
 }
 
@@ -104,8 +104,8 @@ bool StepLoop::launch(std::vector<Output>& outputs) {
   sched::StepPlan plan = plan_with_capacity(now);
   take_pages(plan);
   const TimePoint scheduled = reporter_.observed() ? state_.env.now() : now.now;
-  model::BatchInput input;
-  LaunchedStep step = build_batch(std::move(plan), state_.cache, scorer_, input);
+  StepInput input;
+  LaunchedStep step = build_batch(std::move(plan), state_.cache, input);
   step.start = now.now;
   step.scheduled = scheduled;
   step.drafting_ms = drafting_ms;
@@ -162,32 +162,32 @@ bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
   return cache.reserve(sequence.blocks, sequence.scheduled, tokens);
 }
 
-void StepLoop::commit(LaunchedStep step, const Result<TensorView>& logits, std::vector<Output>& outputs) {
+void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs) {
   ++state_.counters.steps;
   state_.counters.computed_tokens += step.work.tokens;
   const TimePoint last_end = std::exchange(state_.step_end, state_.env.now());
   outputs.reserve(outputs.size() + step.plan.rows.size());
-  if (logits) learn_cost(step);
+  if (result) learn_cost(step);
   const StepWorkload workload = reporter_.note_rows(step);
   const StepTime time = accounting_.begin_step(step, last_end, workload);
   state_.scheduler.committed(step.plan, state_.view());
-  if (logits) {
-    sampler_.sample_side_by_side(step, *logits);
+  if (result) {
+    sampler_.sample_side_by_side(step, result->logits);
   } else {
     ++state_.counters.failed_steps;
   }
   Place place{.branches = step.branches};
   for (const sched::StepRow& row : step.plan.rows) {
     accounting_.account(row, time);
-    if (logits) {
-      commit_row(step, row, *logits, place, outputs);
+    if (result) {
+      commit_row(step, row, *result, place, outputs);
     } else {
-      fail_row(static_cast<ActiveSequence&>(*row.sequence), logits.error(), outputs);
+      fail_row(static_cast<ActiveSequence&>(*row.sequence), result.error(), outputs);
     }
   }
   step.branches.clear();
   beams_.advance(outputs);
-  reporter_.report(step, !logits);
+  reporter_.report(step, !result);
 }
 
 void StepLoop::learn_cost(const LaunchedStep& step) {
@@ -210,7 +210,7 @@ void StepLoop::fail_row(ActiveSequence& sequence, const Error& error, std::vecto
   }
 }
 
-void StepLoop::commit_row(const LaunchedStep& step, const sched::StepRow& row, const TensorView& logits, Place& place,
+void StepLoop::commit_row(const LaunchedStep& step, const sched::StepRow& row, const StepResult& result, Place& place,
                           std::vector<Output>& outputs) {
   auto& sequence = static_cast<ActiveSequence&>(*row.sequence);
   const bool whole = row.samples();
@@ -224,7 +224,7 @@ void StepLoop::commit_row(const LaunchedStep& step, const sched::StepRow& row, c
     return;
   }
   if (sequence.reading && row.first < sequence.prompt_tokens) {
-    if (auto read = step.prompt_rows->deliver(*sequence.reading); !read) {
+    if (auto read = step.prompt_rows->deliver(*sequence.reading, result); !read) {
       return endings_.fail(sequence, read.error(), outputs);
     }
     sequence.shareable_tokens = sequence.reading->shareable_tokens(sequence.prompt_tokens);
@@ -236,7 +236,7 @@ void StepLoop::commit_row(const LaunchedStep& step, const sched::StepRow& row, c
     state_.publish(sequence, false);
   if (!whole) return;
   if (sequence.draws) {
-    sampler_.sample_row(sequence, logits, first_logits, drafted, branches, outputs);
+    sampler_.sample_row(sequence, result.logits, first_logits, drafted, branches, outputs);
   } else {
     sampler_.finish_reading(sequence, outputs);
   }

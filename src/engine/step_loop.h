@@ -47,9 +47,9 @@ class StepLoop {
   void draft(const sched::PolicyView& view);
   bool reserve_for_drafts(ActiveSequence& sequence);
 
-  void commit(LaunchedStep step, const Result<TensorView>& logits, std::vector<Output>& outputs);
+  void commit(LaunchedStep step, const Result<StepResult>& result, std::vector<Output>& outputs);
   void learn_cost(const LaunchedStep& step);
-  void commit_row(const LaunchedStep& step, const sched::StepRow& row, const TensorView& logits, Place& place,
+  void commit_row(const LaunchedStep& step, const sched::StepRow& row, const StepResult& result, Place& place,
                   std::vector<Output>& outputs);
   void fail_row(ActiveSequence& sequence, const Error& error, std::vector<Output>& outputs);
 
@@ -60,7 +60,6 @@ class StepLoop {
   BeamGroups beams_{state_, accounting_, reporter_, endings_};
   RowSampler sampler_{state_, reporter_, endings_, beams_};
   Preemptor preemptor_{state_, accounting_};
-  decode::TokenScorer scorer_;  // of prompts
   std::deque<LaunchedStep> launched_;
   bool after_pause_ = true;  // the last step() computed nothing
 };

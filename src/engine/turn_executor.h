@@ -19,7 +19,7 @@ class TurnExecutor final : public ForwardingExecutor {
     const Turn turn(member_);
     ForwardingExecutor::run_exclusive(work);
   }
-  Result<TensorView> wait() override {
+  Result<StepResult> wait() override {
     const Turn turn(member_);
     return ForwardingExecutor::wait();
   }

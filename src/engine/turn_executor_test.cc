@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kStep{2}, kDraft{7};
 class SlowExecutor final : public ForwardingExecutor {
  public:
   SlowExecutor(std::unique_ptr<Executor> inner, MemoryEnv& env) : ForwardingExecutor(std::move(inner)), env_(env) {}
-  Result<TensorView> wait() override {
+  Result<StepResult> wait() override {
     env_.time += kStep;
     return ForwardingExecutor::wait();
   }

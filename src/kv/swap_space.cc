@@ -1,5 +1,6 @@
 #include "kv/swap_space.h"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>
@@ -20,8 +21,14 @@ SwapTicket& SwapTicket::operator=(SwapTicket&& other) noexcept {
   return *this;
 }
 
-SwapTicket::~SwapTicket() {
-  if (space_ != nullptr) space_->free_.insert(space_->free_.end(), slots_.rbegin(), slots_.rend());
+SwapTicket::~SwapTicket() { truncate(0); }
+
+void SwapTicket::truncate(std::int64_t pages) {
+  own_pages_ = std::min(own_pages_, pages);
+  while (std::ssize(slots_) > pages) {
+    space_->free_.push_back(slots_.back());
+    slots_.pop_back();
+  }
 }
 
 SwapSpace::SwapSpace(std::size_t bytes, PageDevice& device)

@@ -22,6 +22,7 @@ class SwapTicket {
   SwapTicket(SwapTicket&& other) noexcept;
   SwapTicket& operator=(SwapTicket&& other) noexcept;
   ~SwapTicket();
+  void truncate(std::int64_t pages);  // gives up all but the first so many
   std::int64_t space_pages() const noexcept { return static_cast<std::int64_t>(slots_.size()); }  // of swap space
   std::int64_t pages() const noexcept { return own_pages_ + static_cast<std::int64_t>(slots_.size()); }
 

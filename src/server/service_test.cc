@@ -63,7 +63,7 @@ class ServiceTest : public testing::Test {
   ModelParts load(std::chrono::milliseconds step) {
     ModelParts parts;
     parts.tokenizer = simulator::letter_tokenizer();
-    const auto compute = [step](const model::BatchInput&, std::span<float>) -> Result<void> {
+    const auto compute = [step](const engine::StepInput&, std::span<float>) -> Result<void> {
       std::this_thread::sleep_for(step);
       return {};
     };

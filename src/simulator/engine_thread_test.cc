@@ -15,7 +15,7 @@ class EngineThreadTest : public testing::Test {
   std::unique_ptr<EngineThread> start(const ThreadConfig& config = {}, Env& env = Env::system()) {
     auto executor =
         std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{.pages = 512},
-                                                  [this](const model::BatchInput&, std::span<float>) -> Result<void> {
+                                                  [this](const engine::StepInput&, std::span<float>) -> Result<void> {
                                                     if (broken) throw std::runtime_error("broken on purpose");
                                                     std::this_thread::sleep_for(step_time);
                                                     return {};

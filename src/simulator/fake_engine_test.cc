@@ -41,7 +41,7 @@ class FakeEngine : public testing::TestWithParam<int> {
   void start(const Case& setup) {
     setup_ = setup;
     auto executor = std::make_unique<FakeExecutor>(
-        setup.executor, [this](const model::BatchInput&, std::span<float> logits) -> Result<void> {
+        setup.executor, [this](const engine::StepInput&, std::span<float> logits) -> Result<void> {
           env_.time += std::chrono::milliseconds(5);
           if (failing_) return make_error(ErrorCode::kInternal, "", "broken");
           if (no_numbers_) std::ranges::fill(logits, std::numeric_limits<float>::quiet_NaN());

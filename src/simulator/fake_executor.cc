@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/counter_rng.h"
+#include "engine/score_rows.h"
 
 namespace millrace::simulator {
 namespace {
@@ -77,9 +78,9 @@ std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_
   return logits;
 }
 
-sched::StepWork work_of(const model::BatchInput& input) noexcept {
+sched::StepWork work_of(const engine::StepInput& input) noexcept {
   sched::StepWork work;
-  for (const backend::SequenceRows& rows : input.sequences) work.add(rows.n_rows, rows.first_position);
+  for (const engine::StepInput::Rows& rows : input.sequences) work.add(rows.n_rows, rows.first_position);
   work.samples = static_cast<std::int64_t>(input.logit_rows.size());
   return work;
 }
@@ -87,25 +88,20 @@ sched::StepWork work_of(const model::BatchInput& input) noexcept {
 FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
     : config_(config), on_step_(std::move(on_step)), device_(config.pages, config.block_tokens) {}
 
-void FakeExecutor::launch(model::BatchInput input) {
+void FakeExecutor::launch(engine::StepInput input) {
   CHECK_LT(static_cast<int>(launched_.size()), config_.depth);
-  Launched step{std::move(input), {}};
-  for (backend::SequenceRows& rows : step.input.sequences) {
-    step.pages.emplace_back(rows.pages.begin(), rows.pages.end());
-    rows.pages = {};
-  }
-  check_written_by_one(step);
-  launched_.push_back(std::move(step));
+  check_written_by_one(input);
+  launched_.push_back(std::move(input));
 }
 
 // No sequence reads a page in the step that another one writes in.
-void FakeExecutor::check_written_by_one(const Launched& step) {
+void FakeExecutor::check_written_by_one(const engine::StepInput& input) {
   constexpr std::int32_t kNobody = -1;
   writer_.assign(static_cast<std::size_t>(config_.pages), kNobody);
-  const auto n = static_cast<std::int32_t>(step.pages.size());
+  const auto n = static_cast<std::int32_t>(input.sequences.size());
   for (std::int32_t s = 0; s < n; ++s) {
-    const backend::SequenceRows& rows = step.input.sequences[static_cast<std::size_t>(s)];
-    const auto& pages = step.pages[static_cast<std::size_t>(s)];
+    const engine::StepInput::Rows& rows = input.sequences[static_cast<std::size_t>(s)];
+    const auto& pages = input.sequences[static_cast<std::size_t>(s)].pages;
     CHECK_LT(0, rows.n_rows);
     const std::int64_t last = (rows.first_position + rows.n_rows - 1) / config_.block_tokens;
     CHECK_LT(last, static_cast<std::int64_t>(pages.size()));
@@ -114,7 +110,7 @@ void FakeExecutor::check_written_by_one(const Launched& step) {
     }
   }
   for (std::int32_t s = 0; s < n; ++s) {
-    for (const kv::BlockId page : step.pages[static_cast<std::size_t>(s)]) {
+    for (const kv::BlockId page : input.sequences[static_cast<std::size_t>(s)].pages) {
       const std::int32_t writer = writer_[static_cast<std::size_t>(page)];
       CHECK(writer == kNobody || writer == s);
     }
@@ -122,73 +118,72 @@ void FakeExecutor::check_written_by_one(const Launched& step) {
 }
 
 // What the sequence's rows from `first` on wrote.
-void FakeExecutor::spoil(const Launched& step, std::size_t sequence, std::int64_t first) {
-  const backend::SequenceRows& rows = step.input.sequences[sequence];
-  for (std::int64_t i = first; i < rows.n_rows; ++i)
-    device_.at(step.pages[sequence], rows.first_position + i) = kSpoiled;
+void FakeExecutor::spoil(const engine::StepInput& input, std::size_t sequence, std::int64_t first) {
+  const engine::StepInput::Rows& rows = input.sequences[sequence];
+  for (std::int64_t i = first; i < rows.n_rows; ++i) device_.at(rows.pages, rows.first_position + i) = kSpoiled;
 }
 
 // A hash of all that each of the rows reads, as `columns` numbers.
-void FakeExecutor::hash_rows(const Launched& step, std::span<const std::int64_t> chosen, std::size_t columns,
+void FakeExecutor::hash_rows(const engine::StepInput& input, std::span<const std::int64_t> chosen, std::size_t columns,
                              std::span<float> values) {
   std::size_t out = 0;
-  for (std::size_t s = 0; s < step.input.sequences.size(); ++s) {
-    const backend::SequenceRows& rows = step.input.sequences[s];
+  for (std::size_t s = 0; s < input.sequences.size(); ++s) {
+    const engine::StepInput::Rows& rows = input.sequences[s];
     for (; out < chosen.size() && chosen[out] < rows.first_row + rows.n_rows; ++out) {
       const std::int64_t end = rows.first_position + chosen[out] - rows.first_row + 1;
       std::uint64_t state = 0;
-      for (std::int64_t p = 0; p < end; ++p) state = absorb(state, device_.at(step.pages[s], p));
+      for (std::int64_t p = 0; p < end; ++p) state = absorb(state, device_.at(rows.pages, p));
       write_logits(state, values.subspan(out * columns, columns));
     }
   }
 }
 
-void FakeExecutor::feed(const Launched& step) {
+void FakeExecutor::feed(const engine::StepInput& input, engine::StepResult& result) {
+  engine::ScoreRows sink(input, result);
   const auto rows_of = [&](const std::vector<std::int64_t>& rows, std::int64_t columns) {
     sunk_.assign(rows.size() * static_cast<std::size_t>(columns), 0.0f);
-    hash_rows(step, rows, static_cast<std::size_t>(columns), sunk_);
+    hash_rows(input, rows, static_cast<std::size_t>(columns), sunk_);
     return TensorView(sunk_.data(), DType::kF32, {static_cast<std::int64_t>(rows.size()), columns});
   };
-  if (const auto& rows = step.input.scored_rows; !rows.empty()) {
-    step.input.sink->take_logits(0, rows_of(rows, config_.vocab_size));
-  }
-  if (const auto& rows = step.input.hidden_rows; !rows.empty()) {
-    step.input.sink->take_hidden(0, rows_of(rows, kStateSize));
-  }
+  std::vector<std::int64_t> scored;
+  for (const engine::StepInput::Scored& wanted : input.scored_rows) scored.push_back(wanted.row);
+  if (!scored.empty()) sink.take_logits(0, rows_of(scored, config_.vocab_size));
+  if (!input.hidden_rows.empty()) sink.take_hidden(0, rows_of(input.hidden_rows, kStateSize));
 }
 
-Result<TensorView> FakeExecutor::wait() {
+Result<engine::StepResult> FakeExecutor::wait() {
   CHECK(!launched_.empty());
-  const Launched step = std::move(launched_.front());
+  const engine::StepInput input = std::move(launched_.front());
   launched_.pop_front();
-  const model::BatchInput& input = step.input;
   const auto vocabulary = static_cast<std::size_t>(config_.vocab_size);
   logits_.assign(input.logit_rows.size() * vocabulary, 0.0f);
   for (std::size_t s = 0; s < input.sequences.size(); ++s) {
-    const backend::SequenceRows& rows = input.sequences[s];
+    const engine::StepInput::Rows& rows = input.sequences[s];
     for (std::int64_t i = 0; i < rows.n_rows; ++i) {
       const std::int32_t token = input.tokens[static_cast<std::size_t>(rows.first_row + i)];
-      device_.at(step.pages[s], rows.first_position + i) = stamp_of(token, rows.first_position + i);
+      device_.at(rows.pages, rows.first_position + i) = stamp_of(token, rows.first_position + i);
     }
   }
-  hash_rows(step, input.logit_rows, vocabulary, logits_);
+  hash_rows(input, input.logit_rows, vocabulary, logits_);
   if (auto ran = on_step_(input, logits_); !ran) {
-    for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(step, s, 0);
+    for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(input, s, 0);
     return ran.error();
   }
-  if (input.sink != nullptr) feed(step);
+  engine::StepResult result;
+  feed(input, result);
   std::size_t out = 0;
   for (std::size_t s = 0; s < input.sequences.size(); ++s) {
-    const backend::SequenceRows& rows = input.sequences[s];
+    const engine::StepInput::Rows& rows = input.sequences[s];
     bool drafted = false;  // a draft token, which may be wrong: then what came of it harms nothing before it
     for (; out < input.logit_rows.size() && input.logit_rows[out] < rows.first_row + rows.n_rows; ++out) {
       const std::int64_t row = input.logit_rows[out] - rows.first_row;
-      if (std::isnan(logits_[out * vocabulary])) spoil(step, s, drafted ? row : 0);
+      if (std::isnan(logits_[out * vocabulary])) spoil(input, s, drafted ? row : 0);
       drafted = true;
     }
   }
-  return TensorView(logits_.data(), DType::kF32,
-                    {static_cast<std::int64_t>(input.logit_rows.size()), config_.vocab_size});
+  result.logits =
+      TensorView(logits_.data(), DType::kF32, {static_cast<std::int64_t>(input.logit_rows.size()), config_.vocab_size});
+  return result;
 }
 
 }  // namespace millrace::simulator

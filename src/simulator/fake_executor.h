@@ -59,7 +59,7 @@ class FakeText {
 std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_t vocab_size);
 
 // What a step computes, as far as its time depends on it.
-sched::StepWork work_of(const model::BatchInput& input) noexcept;
+sched::StepWork work_of(const engine::StepInput& input) noexcept;
 
 // No maths, for simulation: logits are a hash of all stamps that a row reads through its block table, so that any
 // wrong, stale or foreign page changes the tokens; final states are such a hash of kStateSize numbers. A step takes the
@@ -74,7 +74,7 @@ class FakeExecutor final : public engine::Executor {
   };
   // Called when a step is waited for: advances the clock, and may fail the device or spoil logits [rows, V]. What a
   // failed step wrote, and what a row of no numbers wrote, is wrong in the pages too.
-  using OnStep = std::function<Result<void>(const model::BatchInput& input, std::span<float> logits)>;
+  using OnStep = std::function<Result<void>(const engine::StepInput& input, std::span<float> logits)>;
 
   FakeExecutor(const Config& config, OnStep on_step);
 
@@ -85,24 +85,20 @@ class FakeExecutor final : public engine::Executor {
   FakeDevice& device() noexcept override { return device_; }
   int depth() const noexcept override { return config_.depth; }
   int in_flight() const noexcept { return static_cast<int>(launched_.size()); }
-  void launch(model::BatchInput input) override;
-  Result<TensorView> wait() override;
+  void launch(engine::StepInput input) override;
+  Result<engine::StepResult> wait() override;
 
  private:
-  struct Launched {
-    model::BatchInput input;
-    std::vector<std::vector<kv::BlockId>> pages;  // as they were at the launch
-  };
-  void check_written_by_one(const Launched& step);
-  void spoil(const Launched& step, std::size_t sequence, std::int64_t first);
-  void hash_rows(const Launched& step, std::span<const std::int64_t> chosen, std::size_t columns,
+  void check_written_by_one(const engine::StepInput& input);
+  void spoil(const engine::StepInput& input, std::size_t sequence, std::int64_t first);
+  void hash_rows(const engine::StepInput& input, std::span<const std::int64_t> chosen, std::size_t columns,
                  std::span<float> values);
-  void feed(const Launched& step);
+  void feed(const engine::StepInput& input, engine::StepResult& result);
 
   Config config_;
   OnStep on_step_;
   FakeDevice device_;
-  std::deque<Launched> launched_;
+  std::deque<engine::StepInput> launched_;
   std::vector<float> logits_, sunk_;
   std::vector<std::int32_t> writer_;  // by page; scratch
 };

@@ -92,7 +92,7 @@ TEST_P(FakeScores, EveryPromptIsReadWholeAndOnce) {
   config.swap_bytes = random() % 2 == 0 ? 1 << 16 : 0;
   config.preemption = static_cast<engine::Preemption>(random() % 3);
   MemoryEnv env;
-  auto tick = [&](const model::BatchInput&, std::span<float>) -> Result<void> {
+  auto tick = [&](const engine::StepInput&, std::span<float>) -> Result<void> {
     env.time += std::chrono::milliseconds(5);
     return {};
   };

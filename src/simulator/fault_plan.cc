@@ -8,7 +8,7 @@
 
 namespace millrace::simulator {
 
-Result<void> FaultPlan::on_step(const model::BatchInput& input, std::span<float> logits) {
+Result<void> FaultPlan::on_step(const engine::StepInput& input, std::span<float> logits) {
   const double ms = scenario_.machine.milliseconds(work_of(input)) * (1.0 + scenario_.noise * random_.unit());
   env_.time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
   if (happens(scenario_.faults.failed_step)) {

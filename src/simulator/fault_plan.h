@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/memory_env.h"
-#include "model/batch_input.h"
+#include "engine/step_input.h"
 #include "simulator/coverage.h"
 #include "simulator/random.h"
 #include "simulator/scenario.h"
@@ -22,7 +22,7 @@ class FaultPlan {
       : scenario_(scenario), env_(env), coverage_(coverage), random_(rng::mix(scenario.seed ^ 0xfa017)) {}
 
   // The step takes its time, and may fail, or give rows that are no numbers.
-  Result<void> on_step(const model::BatchInput& input, std::span<float> logits);
+  Result<void> on_step(const engine::StepInput& input, std::span<float> logits);
   bool host_memory_short();
   // Between steps: the clock jumps, the disk fails; whether the process ends.
   Restart run_exclusive();

@@ -88,7 +88,7 @@ ServiceRun predict_service(const PlannedEngine& plan, const sched::StepCost& mac
                            std::span<const Arrival> arrivals) {
   MemoryEnv env;
   env.time = TimePoint(std::chrono::hours(1));  // the engine takes the clock's zero for never
-  const auto advance = [&](const model::BatchInput& input, std::span<float>) -> Result<void> {
+  const auto advance = [&](const engine::StepInput& input, std::span<float>) -> Result<void> {
     env.time += of_ms(machine.milliseconds(work_of(input)));
     return {};
   };

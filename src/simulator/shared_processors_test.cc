@@ -20,7 +20,7 @@ class SharedProcessors : public testing::Test {
   };
   Model start() {
     auto fake = std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{.pages = 256},
-                                                          [this](const model::BatchInput&, std::span<float>) {
+                                                          [this](const engine::StepInput&, std::span<float>) {
                                                             if (inside_++ != 0) together_ = true;
                                                             std::this_thread::sleep_for(std::chrono::milliseconds(1));
                                                             --inside_;

@@ -86,7 +86,7 @@ class Simulation {
   void start_engine(Place& place, std::uint64_t first_id, kv::DiskTier* disk) {
     auto executor = std::make_unique<FakeExecutor>(
         scenario_.executor,
-        [this](const model::BatchInput& input, std::span<float> logits) { return on_step(input, logits); });
+        [this](const engine::StepInput& input, std::span<float> logits) { return on_step(input, logits); });
     place.executor = executor.get();
     place.executor->device().fail_host_memory([this] { return faults_.host_memory_short(); });
     engine::Config config = scenario_.engine;
@@ -102,7 +102,7 @@ class Simulation {
     place.invariants.restart();
   }
 
-  Result<void> on_step(const model::BatchInput& input, std::span<float> logits) {
+  Result<void> on_step(const engine::StepInput& input, std::span<float> logits) {
     if (static_cast<std::int64_t>(input.tokens.size()) > scenario_.engine.scheduling.max_batched_tokens) {
       verdict_.fail("Q2", 0, "a step of {} tokens, the limit is {}", input.tokens.size(),
                     scenario_.engine.scheduling.max_batched_tokens);

@@ -28,7 +28,7 @@ class TimeSpentTest : public testing::Test {
  protected:
   void start(std::int32_t pages = 64, std::int64_t budget = 64, std::int64_t sequences = 8, int depth = 1) {
     env_.time = TimePoint(std::chrono::hours(1));
-    const auto advance = [this](const model::BatchInput& input, std::span<float>) -> Result<void> {
+    const auto advance = [this](const engine::StepInput& input, std::span<float>) -> Result<void> {
       env_.time += of_ms(machine_.milliseconds(work_of(input)));
       return {};
     };

@@ -26,7 +26,7 @@ struct Flags {
 
 // Step after step of this long; what the flags say of a step happens instead of it.
 auto faults(const Flags& flags) {
-  return [flags, step = std::int64_t{0}](const model::BatchInput&, std::span<float>) mutable -> Result<void> {
+  return [flags, step = std::int64_t{0}](const engine::StepInput&, std::span<float>) mutable -> Result<void> {
     ++step;
     if (step == flags.throw_at) throw std::runtime_error("told to fail");
     if (step == flags.reject_at) return Error{ErrorCode::kInternal, "device", "told to fail"};

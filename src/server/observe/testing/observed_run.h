@@ -24,7 +24,7 @@ class ObservedRun {
 
   explicit ObservedRun(std::int32_t pages = 64, std::int64_t sequences = 4) {
     env.time = TimePoint(std::chrono::hours(1));
-    const auto advance = [this](const model::BatchInput& input, std::span<float>) -> Result<void> {
+    const auto advance = [this](const engine::StepInput& input, std::span<float>) -> Result<void> {
       env.time += std::chrono::duration_cast<Clock::duration>(
           std::chrono::duration<double, std::milli>(kMachine.milliseconds(simulator::work_of(input))));
       return {};
