@@ -12,10 +12,10 @@ namespace millrace::api {
 // flags of `millrace serve`.
 
 struct ModelConfig {
-  std::string path;                       // a .gguf file, or a directory with config.json and weights
+  std::string path = {};                  // a .gguf file, or a directory with config.json and weights
   std::string device = "cpu";             // as `millrace serve --help` lists them
   int threads = 0;                        // [0, 1024]; 0 = as many as CPU affinity and the cgroup quota allow
-  std::string cpu_isa;                    // "scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"; "" = the best
+  std::string cpu_isa = {};               // "scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"; "" = the best
   std::string kv_cache_dtype = "bf16";    // "bf16", "f16", "f32", "int8"
   std::string kv_layout = "paged32";      // "paged32", "token", "vector16"
   std::int64_t block_size = 0;            // tokens of a page, [0, 1024]; 0 = the layout's own
@@ -46,7 +46,7 @@ struct EngineConfig {
 
   // Speculation (docs/draft.md)
   std::string spec_method = "none";   // "none", or a name of docs/draft.md
-  std::string spec_model;             // path of the draft model, or of the directory of heads
+  std::string spec_model = {};        // path of the draft model, or of the directory of heads
   std::string spec_rule = "coupled";  // "coupled" gives the tokens that there would be without drafts
   std::int64_t spec_tokens = 16;      // drafted for a request a step at most, [1, 64]
   int spec_branches = 1;              // of the draft tree at most, [1, 4]
@@ -55,7 +55,7 @@ struct EngineConfig {
 
   // Options of policies and methods by name, as docs/scheduling.md and docs/draft.md have them: {"ngram_max", 4.0}.
   // Switches are 0.0 and 1.0. A name that no policy or method has is an error.
-  std::map<std::string, std::variant<double, std::string>> options;
+  std::map<std::string, std::variant<double, std::string>> options = {};
 
   double slow_reader_ms = 30'000.0;  // a stream that is not read from for so long is cancelled; (0, 1e9]
 };

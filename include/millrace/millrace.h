@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,7 +41,7 @@ void set_log(LogLevel least, LogSink sink = {}) noexcept;
 // One message of a chat. Roles are the template's: mostly "system", "user", "assistant". Special tokens in the content
 // are text like any other.
 struct Message {
-  std::string role, content;
+  std::string role = {}, content = {};
 };
 using Chat = std::vector<Message>;
 
@@ -57,8 +58,8 @@ class Model {
   std::int64_t max_length() const noexcept;  // tokens of a sequence, prompt and answer together
   bool has_chat_template() const noexcept;
 
-  // As a text prompt is: with the tokens that the vocabulary asks for at its ends, special tokens in the text
-  // recognised. Time linear in the text.
+  // The tokens that a text prompt becomes: with those that the vocabulary asks for at its ends, special tokens in the
+  // text recognised. Time linear in the text.
   Result<std::vector<std::int32_t>> tokenize(std::string_view text) const noexcept;
   // The prompt that a chat becomes.
   Result<std::vector<std::int32_t>> tokenize(const Chat& chat) const noexcept;
@@ -72,39 +73,42 @@ class Model {
 
 // What an answer must fit: docs/grammar.md and docs/json_schema.md.
 struct Grammar {
-  std::string language;  // "json_schema", "json_object", "regex", "ebnf" (GBNF or Lark), "choice", "structural_tag"
-  std::string text;      // at most 64 KiB
+  // "json_schema", "json_object", "regex", "ebnf" (GBNF or Lark), "choice", "structural_tag"
+  std::string language = {};
+  std::string text = {};  // at most 64 KiB
 };
 
 struct Request {
   // A text to go on with, token ids in [0, vocab_size), or a chat for the model's template (kUnsupported without one).
   // Not empty; at most max_length() - 1 tokens.
-  std::variant<std::string, std::vector<std::int32_t>, Chat> prompt;
-  std::optional<std::int64_t> max_tokens;  // of the answer, at least 1; nothing: as many as fit
+  std::variant<std::string, std::vector<std::int32_t>, Chat> prompt = {};
+  std::optional<std::int64_t> max_tokens = {};  // of the answer, at least 1; nothing: as many as fit
 
   // Options of sampling by name, names and ranges as docs/decode.md has them: {"temperature", 0.7}. What is not named
   // is the model's own, or else of no effect; "temperature" of 0 takes the likeliest token.
-  std::map<std::string, double> sampling;
-  std::optional<std::uint64_t> seed;  // the same seed gives the same answer; nothing: random
-  std::vector<std::string> stop;      // the answer ends before the first of these texts
-  bool ignore_eos = false;            // go on past the model's own end, up to max_tokens
+  std::map<std::string, double> sampling = {};
+  std::optional<std::uint64_t> seed = {};  // the same seed gives the same answer; nothing: random
+  std::vector<std::string> stop = {};      // the answer ends before the first of these texts
+  bool ignore_eos = false;                 // go on past the model's own end, up to max_tokens
 
   // Compiled on the thread that submits, milliseconds to at most 2 seconds; the model remembers it.
-  std::optional<Grammar> grammar;
+  std::optional<Grammar> grammar = {};
 
-  int priority = 0;                  // lower is more urgent, for the policies that go by it
-  std::optional<double> timeout_ms;  // the whole answer must be there by then, else it ends with kTimeout; (0, 1e9]
+  int priority = 0;  // lower is more urgent, for the policies that go by it
+  // Milliseconds after which the answer ends with kTimeout if it has not ended; (0, 1e9].
+  std::optional<double> timeout_ms = {};
 };
 
 enum class FinishReason { kNone, kStop, kLength, kCancelled, kTimeout };
 
 // What one step did for a request.
 struct Output {
-  std::string text;  // that came with it, whole UTF-8; may be empty: a character or a stop text may be about to end
-  std::optional<std::int32_t> token;          // sampled in this step
+  // The text that came with it, whole UTF-8; may be empty: a character or a stop text may be about to end.
+  std::string text = {};
+  std::optional<std::int32_t> token = {};     // sampled in this step
   FinishReason finish = FinishReason::kNone;  // other than kNone: this is the last output
 
-  // So far; final with the last output.
+  // Counts and times so far; final with the last output.
   std::int64_t prompt_tokens = 0, cached_tokens = 0, output_tokens = 0;
   double ttft_ms = 0.0;  // from submission to the first token; 0 before there is one
   double tpot_ms = 0.0;  // mean time between tokens; 0 before there are two
@@ -119,8 +123,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream();  // cancels what has not ended
 
-  // Waits for the next output. What is wrong with the request comes as the error of the first call; an error ends the
-  // stream. After the end: kInvalidArgument.
+  // Waits for the next output. What the engine refuses is the error of the first call; an error ends the stream. After
+  // the end: kInvalidArgument.
   Result<Output> next() noexcept;
   bool done() const noexcept;  // the last output or an error was taken
   // Ends the request within a step; the stream still gets its last output, with kCancelled.
@@ -141,8 +145,9 @@ class Engine {
   // kUnavailable while there is another.
   static Result<Engine> create(const Model& model, const EngineConfig& config = {}) noexcept;
 
-  // Tokenizes and compiles on the calling thread, and hands the request over without waiting for it. Never blocks on
-  // other requests: more than 1024 that wait are refused with kResourceExhausted.
+  // Tokenizes and compiles on the calling thread, and hands the request over without waiting for it or for others. What
+  // is wrong with the request is an error here or of the stream's first next(): kResourceExhausted where 1024 requests
+  // wait already.
   Result<Stream> submit(const Request& request) noexcept;
 
   std::int64_t max_length() const noexcept;          // tokens of a sequence, by the model and the KV cache

@@ -14,15 +14,15 @@ enum class ErrorCode {
   kUnsupported,        // understood, but not something this build or this model does
   kBadFile,            // a model file that is damaged or contradicts itself
   kResourceExhausted,  // does not fit in memory, or a limit was reached: fewer requests or smaller ones may do
-  kCancelled,          // ended because somebody asked for it
+  kCancelled,          // ended because it was cancelled
   kUnavailable,        // not now, later
   kInternal,           // a mistake in the library
 };
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string field;    // of the configuration or request, as spelled there; may be empty
-  std::string message;  // one line for people: what was found, what was expected, the limit
+  std::string field = {};    // of the configuration or request, as spelled there; may be empty
+  std::string message = {};  // one line for people: what was found, what was expected, the limit
 };
 
 // A value or the reason why there is none. No function of the library lets an exception out.

@@ -16,7 +16,7 @@ class TurnArbiter;
 
 namespace millrace::runtime {
 
-// Of cached keys and values, where a server or a program that embeds is not told how many.
+// Bytes of cached keys and values, where a server or a program that embeds is not told how many.
 inline constexpr std::uint64_t kServingKvBytes = std::uint64_t{1} << 30;
 
 // An engine on a model, and what it stands on; the model must outlive it.
@@ -30,7 +30,7 @@ struct ServingEngine {
 // What an engine is given besides its configuration.
 struct EngineSurroundings {
   std::shared_ptr<const text::Tokenizer> tokenizer = nullptr;  // null: the model's own
-  // Of the cache where the configuration names neither tokens nor bytes; 0 = one sequence of the model's greatest
+  // Size of the cache where the configuration names neither tokens nor bytes; 0 = one sequence of the model's greatest
   // length.
   std::int64_t kv_cache_tokens = 0;
   std::shared_ptr<engine::TurnArbiter> turn = nullptr;  // shared with the other engines of the process; null: none

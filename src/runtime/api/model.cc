@@ -13,7 +13,8 @@ namespace {
 Error naming_path(Error error, const std::string& path) {
   if (!error.param.starts_with(path)) return error;
   error.param = "path";
-  error.message = "path: " + error.message;
+  const bool begins_with_it = error.message.starts_with(path) || error.message.starts_with("'" + path);
+  error.message = (begins_with_it ? "path is " : "path: ") + error.message;
   return error;
 }
 
