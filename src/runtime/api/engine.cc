@@ -32,7 +32,8 @@ Result<Engine> Engine::create(const Model& model, const EngineConfig& config) no
     auto hold = std::make_unique<Impl::Hold>(model.impl_);
     const runtime::LoadedModel& loaded = model.impl_->loaded;
     runtime::ServingEngine made = runtime::start_engine(loaded.checkpoint->path, loaded, *read);
-    const std::int64_t max_length = made.engine->limits().max_length, capacity = made.engine->limits().kv_capacity_tokens;
+    const std::int64_t max_length = made.engine->limits().max_length,
+                       capacity = made.engine->limits().kv_capacity_tokens;
     return Engine(std::shared_ptr<Impl>(
         new Impl{.hold = std::move(hold),
                  .disk = std::move(made.disk),
