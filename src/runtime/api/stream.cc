@@ -1,3 +1,4 @@
+#include "base/log.h"
 #include "runtime/api/engine_impl.h"
 #include "runtime/api/public_result.h"
 
@@ -61,8 +62,9 @@ void Stream::cancel() noexcept {
   if (impl_ == nullptr || impl_->done) return;
   try {
     impl_->engine->thread.cancel(impl_->outputs);
-  } catch (const std::exception&) {
-    // There is no memory for the message: the engine ends the stream when nobody has read it for long enough.
+  } catch (const std::exception&) {  // no memory for the message
+    log::write(log::Level::kError,
+               "a stream could not be cancelled: it ends when it was not read from for long enough");
   }
 }
 
