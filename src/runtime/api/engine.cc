@@ -3,7 +3,6 @@
 #include "runtime/api/engine_impl.h"
 #include "runtime/api/public_result.h"
 #include "runtime/api/request_reading.h"
-#include "runtime/serving_engine.h"
 
 namespace millrace::runtime {
 namespace {
@@ -32,14 +31,8 @@ Result<Engine> Engine::create(const Model& model, const EngineConfig& config) no
     auto hold = std::make_unique<Impl::Hold>(model.impl_);
     const runtime::LoadedModel& loaded = model.impl_->loaded;
     runtime::ServingEngine made = runtime::start_engine(loaded.checkpoint->path, loaded, *read);
-    const std::int64_t max_length = made.engine->limits().max_length,
-                       capacity = made.engine->limits().kv_capacity_tokens;
-    return Engine(std::shared_ptr<Impl>(
-        new Impl{.hold = std::move(hold),
-                 .disk = std::move(made.disk),
-                 .max_length = max_length,
-                 .kv_capacity_tokens = capacity,
-                 .thread = {std::move(made.engine), Env::system(), {.slow_reader_ms = config.slow_reader_ms}}}));
+    return Engine(std::make_shared<Impl>(std::move(hold), std::move(made),
+                                         engine::ThreadConfig{.slow_reader_ms = config.slow_reader_ms}));
   });
 }
 

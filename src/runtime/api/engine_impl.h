@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/engine_thread.h"
-#include "kv/disk_tier.h"
 #include "runtime/api/model_impl.h"
+#include "runtime/serving_engine.h"
 
 namespace millrace::api {
 
@@ -21,10 +21,17 @@ struct Engine::Impl {
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
   };
-  std::unique_ptr<Hold> hold;
-  std::unique_ptr<kv::DiskTier> disk;  // null: none
+  const std::unique_ptr<Hold> hold;
+  const std::unique_ptr<kv::DiskTier> disk;  // null: none
   const std::int64_t max_length, kv_capacity_tokens;
   engine::EngineThread thread;
+
+  Impl(std::unique_ptr<Hold> held, runtime::ServingEngine made, const engine::ThreadConfig& config)
+      : hold(std::move(held)),
+        disk(std::move(made.disk)),
+        max_length(made.engine->limits().max_length),
+        kv_capacity_tokens(made.engine->limits().kv_capacity_tokens),
+        thread(std::move(made.engine), Env::system(), config) {}
 };
 
 struct Stream::Impl {
