@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "loaded_model.h"
+#include "model_flags.h"
 #include "sched/step_cost.h"
 
 namespace millrace::app {

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <memory>
-#include <string>
-
-#include "engine/engine.h"
-#include "engine/local_executor.h"
-#include "loaded_model.h"
+#include "hub_access.h"
+#include "runtime/speculation_config.h"
 
 namespace CLI {
 class App;
@@ -13,27 +9,12 @@ class App;
 
 namespace millrace::app {
 
-// How answers are speculated on.
-struct SpeculationFlags {
-  std::string method = "none", model, rule = "coupled";
-  std::int64_t tokens = 16;
-  int branches = 1;
-  bool adaptive = true, jump_forward = true;
-  draft::DrafterOptions options;
+// The flags of how answers are speculated on. They fill the configuration, whose `model` is a reference until
+// resolved_speculation() makes it a path.
+void declare_speculation(CLI::App& app, runtime::SpeculationConfig& speculation);
 
-  void declare(CLI::App& app);
-  // What a drafter beside `loaded`, which outlives it, is made from, before there are pages: loads the draft model, if
-  // there is one. Throws LoadError.
-  draft::DrafterOptions prepare(const LoadedModel& loaded, const ModelFlags& flags, const sched::Config& steps) const;
-  // Bytes that it will keep beside each of the model's pages. Throws LoadError.
-  std::size_t page_bytes(const draft::DrafterOptions& prepared) const;
-  // For an engine of that executor. Throws LoadError.
-  std::unique_ptr<draft::Drafter> make_drafter(const engine::LocalExecutor& executor,
-                                               draft::DrafterOptions prepared) const;
-  engine::SpeculationConfig config() const;  // throws LoadError
-  // Lets the engine of that executor speculate as the flags say. Returns what that takes. Throws LoadError.
-  draft::DraftMemory apply(engine::Engine& engine, engine::LocalExecutor& executor,
-                           draft::DrafterOptions prepared) const;
-};
+// With the path of the draft model or heads: downloaded where need be, looked for only where the method takes any. A
+// rule by its name of before has a line on stderr. Throws LoadError, also for values that are out of range.
+runtime::SpeculationConfig resolved_speculation(const runtime::SpeculationConfig& speculation, const HubFlags& hub);
 
 }  // namespace millrace::app

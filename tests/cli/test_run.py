@@ -175,10 +175,10 @@ def test_a_value_out_of_range_is_2_and_named_before_any_model_is_looked_for(mill
     assert field in error
 
 
-def test_an_option_of_a_drafter_or_policy_that_is_not_chosen_is_checked_too(ask, millrace, model):
+def test_an_option_of_a_drafter_or_policy_that_is_not_chosen_is_checked_too(ask, millrace, real_model):
     error = refused(ask("Hello", "--spec-ngram-min", "65", ok=False))
     assert "spec-ngram-min is 65: must be" in error
-    error = refused(millrace("bench", "throughput", model, "--mlfq-first-quantum-ms", "-1", ok=False))
+    error = refused(millrace("bench", "throughput", real_model, "--mlfq-first-quantum-ms", "-1", ok=False))
     assert "mlfq-first-quantum-ms is -1: must be" in error
 
 

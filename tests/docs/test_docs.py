@@ -13,7 +13,7 @@ PAGES = [ROOT / "README.md", CONTRIBUTING, *sorted(DOCS.rglob("*.md"))]
 CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*(\S+)|(?:href|src)=\"([^\"]+)\"", re.MULTILINE)
-FOLDERS = ("src", "apps", "tests", "docs", "cmake", "tools", "bench")
+FOLDERS = ("src", "apps", "include", "examples", "tests", "docs", "cmake", "tools", "bench")
 
 
 def name_of(page):

@@ -7,7 +7,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FRAGMENT = re.compile(r"(Of|Beyond|For it|And|Or|Instead|Within|As|That|Those|Both|Who|So|It|They|These|Likewise|Also|But)\b")
 PRIVATE = re.compile(r"\b(guess(es|ed|ing)?|nobody|somebody|whoever|told apart|ask(ed)? ahead|ways? on)\b", re.IGNORECASE)
-HEADERS = sorted(p for root in ("src", "apps") for p in (ROOT / root).rglob("*.h") if "testing" not in p.parts)
+HEADERS = sorted(p for root in ("src", "apps", "include") for p in (ROOT / root).rglob("*.h") if "testing" not in p.parts)
 
 
 def comments(text):

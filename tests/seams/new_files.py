@@ -40,7 +40,7 @@ def copy_if_changed(source: pathlib.Path, target: pathlib.Path) -> None:
 
 
 def make_tree() -> None:
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "src", "apps", "cmake", "tests", "web", "bench",
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "src", "apps", "include", "cmake", "tests", "web", "bench",
                              "CMakeLists.txt", "CMakePresets.json"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     wanted = {path for path in listed if path and (ROOT / path).is_file()}
     added = {str(path.relative_to(FILES)) for path in FILES.rglob("*") if path.is_file()}

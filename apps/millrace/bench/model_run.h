@@ -7,8 +7,8 @@
 #include "bench/report.h"
 #include "engine/engine.h"
 #include "engine_flags.h"
-#include "loaded_model.h"
 #include "model/model_work.h"
+#include "model_flags.h"
 
 namespace millrace::bench {
 

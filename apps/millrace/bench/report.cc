@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "bench/table.h"
 #include "cli.h"
-#include "commit.gen.h"
+#include "runtime/build_name.h"
 
 namespace millrace::bench {
 namespace {
@@ -47,7 +47,7 @@ void ReportFlags::check_writable() const {
 
 Json new_report(std::string_view command, int threads, Isa isa) {
   const CpuInfo cpu = cpu_info();
-  const std::string commit = MILLRACE_COMMIT;
+  const std::string commit(runtime::build_commit());
   Json report;
   report["schema"] = "millrace.bench." + std::string(command);
   report["schema_version"] = 1;

@@ -10,13 +10,6 @@
 
 namespace millrace::app {
 
-// The model's chat templates, ready; null if it has none. Throws LoadError if one does not work.
-std::shared_ptr<const chat::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
-
-// A request as ChatFormat::render() takes it, through the model's template as the server renders one: what the template
-// cannot say, definitions of tools and calls among it, is spelled out in its messages.
-Result<std::vector<text::TextPiece>> render_chat(const chat::ChatFormat& format, nlohmann::ordered_json request);
-
 // The messages of a chat and how they become a prompt: through the model's chat template, or, for a model without one,
 // as plain text to continue.
 class Conversation {

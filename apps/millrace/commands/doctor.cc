@@ -12,7 +12,7 @@
 #include "base/cpu_quota.h"
 #include "cli.h"
 #include "command.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 #include "model_speed.h"
 
 namespace millrace::commands {
@@ -227,8 +227,9 @@ app::Command doctor() {
                            "Model whose step times to measure instead; prints a profile for `millrace simulate`");
             return [flags] {
               if (!flags->model_speed.empty()) {
-                app::ModelFlags model{
-                    .model = flags->model_speed, .threads = flags->threads, .cpu_isa = flags->cpu_isa};
+                app::ModelFlags model;
+                model.model = flags->model_speed;
+                model.threads = flags->threads, model.cpu_isa = flags->cpu_isa;
                 const auto speed = app::measure_model_speed(app::load_model(model), model);
                 fmt::print("{}\n", app::json_of(speed, flags->model_speed).dump(2));
                 return 0;

@@ -5,7 +5,7 @@
 #include "command.h"
 #include "inspect/model_report.h"
 #include "inspect/printed_report.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 
 namespace millrace::commands {
 namespace {

@@ -8,7 +8,7 @@
 #include "hub/cache_index.h"
 #include "hub/gguf_name.h"
 #include "hub_access.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 #include "printable.h"
 #include "progress.h"
 

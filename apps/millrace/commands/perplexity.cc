@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "command.h"
 #include "engine/load/text_perplexity.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 
 namespace millrace::commands {
 namespace {

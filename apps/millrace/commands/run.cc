@@ -16,10 +16,11 @@
 #include "cli.h"
 #include "command.h"
 #include "engine/local_executor.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 #include "printable.h"
+#include "runtime/cache_directory.h"
+#include "runtime/step_meter.h"
 #include "speculation_flags.h"
-#include "step_meter.h"
 
 namespace millrace::commands {
 namespace {
@@ -29,7 +30,7 @@ constexpr double kBandwidthSeconds = 0.2;
 struct RunFlags {
   app::ModelFlags model;
   app::SamplingFlags sampling;
-  app::SpeculationFlags speculation;
+  runtime::SpeculationConfig speculation;
   app::GrammarFlags grammar;
   std::string prompt;
   std::string system;
@@ -72,7 +73,7 @@ class Runner {
   }
 
   int interactive() {
-    app::Terminal terminal(app::cache_directory() + "/history");
+    app::Terminal terminal(runtime::cache_directory() + "/history");
     app::SlashContext context{chat_, app::printable(description()), ""};
     std::fprintf(stderr, "%s\n/help lists the commands\n", context.model_description.c_str());
     while (const auto line = terminal.read_line("> ")) {
@@ -108,8 +109,9 @@ class Runner {
     const engine::Config config;
     auto engine =
         engine::Engine::create(std::move(executor), loaded_.checkpoint->tokenizer, Env::system(), config).or_throw();
-    engine->reporter().measure(app::step_meter(loaded_, *engine));
-    flags.speculation.apply(*engine, place, flags.speculation.prepare(loaded_, flags.model, config.scheduling));
+    engine->reporter().measure(runtime::step_meter(loaded_, *engine));
+    const auto speculation = app::resolved_speculation(flags.speculation, flags.model.hub);
+    speculation.apply(*engine, place, speculation.prepare(loaded_, config.scheduling));
     return engine;
   }
   std::string description() const {
@@ -191,7 +193,7 @@ app::Command run() {
             "Print times, tokens per second and model bandwidth utilization (MBU) to stderr after each completion");
         flags->sampling.declare(app);
         flags->grammar.declare(app);
-        flags->speculation.declare(app);
+        app::declare_speculation(app, flags->speculation);
         flags->model.declare(app);
         return [flags, model] { return run(*flags, model->count() > 0); };
       }};

@@ -11,8 +11,8 @@
 #include "hub/cache_index.h"
 #include "hub/model_lookup.h"
 #include "hub_access.h"
-#include "loaded_model.h"
 #include "model/config/read_config.h"
+#include "model_flags.h"
 #include "printable.h"
 #include "progress.h"
 

@@ -5,9 +5,9 @@
 #include "base/cpu_quota.h"
 #include "cli.h"
 #include "command.h"
-#include "loaded_model.h"
 #include "model/synth/synth_model.h"
 #include "model/synth/synth_speculators.h"
+#include "model_flags.h"
 #include "progress.h"
 
 namespace millrace::commands {

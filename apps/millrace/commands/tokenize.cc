@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "chat/conversation.h"
 #include "checkpoint/quote_name.h"
 #include "cli.h"
 #include "command.h"
-#include "loaded_model.h"
+#include "model_flags.h"
+#include "runtime/chat_prompt.h"
 #include "unicode/code_points.h"
 
 namespace millrace::commands {
@@ -43,7 +43,7 @@ using Pieces = std::vector<text::TextPiece>;
 
 // A chat as the OpenAI API spells it: an object with messages, tools ..., or the list of messages alone.
 Pieces chat_pieces(const std::string& path, const checkpoint::Checkpoint& checkpoint) {
-  const auto format = app::load_chat_format(checkpoint);
+  const auto format = runtime::load_chat_format(checkpoint);
   if (format == nullptr) {
     throw_load_error(ErrorCode::kUnsupported, "chat", "{}: this model has no chat template", checkpoint.path);
   }
@@ -62,7 +62,7 @@ Pieces chat_pieces(const std::string& path, const checkpoint::Checkpoint& checkp
     throw_load_error(ErrorCode::kInvalidArgument, "chat", "{}: {}", path, e.what());
   }
   if (request.is_array()) request = {{"messages", std::move(request)}};
-  return app::render_chat(*format, std::move(request)).or_throw();
+  return runtime::render_chat(*format, std::move(request)).or_throw();
 }
 
 // "1, 2 3" or "[1, 2, 3]".

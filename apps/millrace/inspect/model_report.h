@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "checkpoint/checkpoint.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 
 namespace millrace::app {
 

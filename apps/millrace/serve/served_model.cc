@@ -1,39 +1,19 @@
 #include "serve/served_model.h"
-#include "model/make_spec.h"
 
-#include <algorithm>
-
-#include "backend/cpu/probe.h"
-#include "base/log.h"
-#include "base/readable_bytes.h"
-#include "chat/conversation.h"
 #include "cli.h"
 #include "engine/turn_arbiter.h"
-#include "model/memory_plan.h"
-#include "step_meter.h"
+#include "runtime/chat_prompt.h"
+#include "runtime/serving_memory.h"
 
 namespace millrace::app {
 namespace {
 
-constexpr std::uint64_t kKvBytes = std::uint64_t{1} << 30;  // of cached keys and values, unless told otherwise
-constexpr double kProbeSeconds = 0.02;                      // for each of the machine's limits
+constexpr double kProbeSeconds = 0.02;  // for each of the machine's limits
 
 struct Resources {
   LoadedModel loaded;
   std::unique_ptr<kv::DiskTier> disk;
 };
-
-std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
-  std::int64_t sum = 0;
-  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) sum += tensor.shape.elements();
-  return sum;
-}
-
-engine::MachinePeaks measured_peaks(const LoadedModel& loaded) {
-  const auto limits = backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), kProbeSeconds);
-  return {.read_gb_s = limits.read_gb_s,
-          .gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
-}
 
 // What metrics need to know of a model, and of the machine.
 server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded, const EngineFlags& flags,
@@ -49,47 +29,12 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
           .peaks = peaks};
 }
 
-// What the server holds for a model, beside what the machine has left before pages are filled.
-void log_memory(const std::string& name, const LoadedModel& loaded, const ServingEngine& made) {
-  const auto readable = [](std::size_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
-  const std::size_t kv = made.engine->limits().kv_bytes, drafting = made.drafting.total();
-  const auto available = static_cast<std::size_t>(cpu_info().memory_available_bytes);
-  log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting; {} available", name,
-            readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->limits().kv_capacity_tokens,
-            readable(drafting), readable(available));
-  if (available > 0 && kv + made.drafting.pages > available) {
-    log::warn("{}: pages of {} do not fit into that: lower --kv-cache-memory-bytes", name,
-              readable(kv + made.drafting.pages));
-  }
-}
-
-// Before it is loaded, from the headers of its files. Nothing is counted where the files cannot be read: loading says
-// why.
+// Before it is loaded. Nothing is counted where a reference leads nowhere: loading says why.
 std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine) {
   try {
-    const auto checkpoint = open_model(flags.model, flags.hub);
-    const auto backend = flags.make_backend(1);
-    const auto planned = [&](const checkpoint::Checkpoint& files, std::int64_t tokens) {
-      const auto plan =
-          model::plan_memory(model::CheckpointWeights(files), model::make_spec(files).or_throw(), *backend,
-                             {.precision = flags.precision(), .kv = flags.kv_pages(), .length = tokens});
-      return plan.weights + plan.kv;
-    };
-    std::uint64_t bytes = planned(*checkpoint, engine.kv_cache_tokens);
-    if (engine.kv_cache_tokens == 0) bytes += engine.kv_cache_bytes > 0 ? engine.kv_cache_bytes : kKvBytes;
-    const SpeculationFlags& speculation = engine.speculation;
-    const draft::DrafterKind* kind = draft::find_drafter(speculation.method);
-    if (kind != nullptr && kind->needs == draft::Needs::kModel && !speculation.model.empty()) {
-      bytes += planned(*open_model(speculation.model, flags.hub), engine.kv_cache_tokens);
-    }
-    if (kind != nullptr && kind->weight_bytes != nullptr && !speculation.model.empty()) {
-      draft::DrafterOptions heads;
-      heads.heads = model_path(speculation.model, flags.hub);
-      heads.place.backend = backend.get();
-      heads.place.precision = flags.precision();
-      bytes += kind->weight_bytes(heads).or_throw();
-    }
-    return bytes;
+    runtime::ModelConfig config = flags;
+    config.path = model_path(flags.model, flags.hub);
+    return runtime::expected_bytes(config, engine.resolved(flags.hub));
   } catch (const LoadError&) {
     return 0;
   }
@@ -101,26 +46,18 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   auto resources = std::make_shared<Resources>();
   resources->loaded = load_model(flags, {}, progress);
   LoadedModel& loaded = resources->loaded;
-  if (loaded.checkpoint->tokenizer == nullptr) {
-    throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", loaded.checkpoint->path);
-  }
-  EngineFlags serving = engine_flags;
-  if (serving.kv_cache_tokens == 0 && serving.kv_cache_bytes == 0) serving.kv_cache_bytes = kKvBytes;
-  ServingEngine made = make_engine(loaded, loaded.checkpoint->tokenizer, flags, serving, 0, turn);
-  log_memory(name, loaded, made);
-  made.engine->warm_up().or_throw();
+  ServingEngine made = runtime::start_engine(name, loaded, engine_flags.resolved(flags.hub), turn);
   resources->disk = std::move(made.disk);
   server::ModelParts parts;
-  parts.peaks = measured_peaks(loaded);
-  made.engine->reporter().measure(step_meter(loaded, *made.engine));
+  parts.peaks = runtime::measured_peaks(loaded, kProbeSeconds);
   observers.attach(*made.engine, observed(name, loaded, engine_flags, made, parts.peaks));
   parts.engine = std::move(made.engine);
   parts.tokenizer = loaded.checkpoint->tokenizer;
-  parts.chat = load_chat_format(*loaded.checkpoint);
+  parts.chat = runtime::load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
   parts.generation = loaded.checkpoint->generation;
   parts.path = loaded.checkpoint->path;
-  parts.parameters = parameters_of(*loaded.checkpoint);
+  parts.parameters = runtime::parameters_of(*loaded.checkpoint);
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());
   parts.weight_bytes_per_step = static_cast<std::int64_t>(loaded.transformer->weight_bytes_per_token());

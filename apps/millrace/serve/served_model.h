@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine_flags.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 #include "server/model_host.h"
 #include "server/observers.h"
 

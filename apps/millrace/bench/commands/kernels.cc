@@ -9,7 +9,7 @@
 #include "bench/table.h"
 #include "cli.h"
 #include "command.h"
-#include "loaded_model.h"
+#include "model_flags.h"
 
 namespace millrace::bench::commands {
 namespace {
@@ -99,8 +99,8 @@ std::vector<KernelSizes::Cache> caches_of(const KernelsFlags& flags) {
   }
   std::vector<KernelSizes::Cache> caches;
   app::ModelFlags one;
-  for (const std::string& dtype : parse_names("kv-cache-dtype", flags.kv_dtypes, app::kv_cache_dtypes())) {
-    for (const std::string& layout : parse_names("kv-layout", flags.kv_layouts, app::kv_layouts())) {
+  for (const std::string& dtype : parse_names("kv-cache-dtype", flags.kv_dtypes, runtime::kv_cache_dtypes())) {
+    for (const std::string& layout : parse_names("kv-layout", flags.kv_layouts, runtime::kv_layouts())) {
       for (const std::int64_t block_size : block_sizes) {
         one.kv_cache_dtype = dtype, one.kv_layout = layout, one.block_size = block_size;
         for (const std::string& pages : parse_names("kv-pages", flags.kv_pages, {"contiguous", "scattered"})) {

@@ -161,8 +161,9 @@ Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
       serving.speculation.method = "none";
       app::ServingEngine made = model.make_engine(serving, kKvTokens);
       serving.speculation.method = "draft-model";
-      auto drafter = serving.speculation.make_drafter(
-          *made.executor, serving.speculation.prepare(model.loaded(), flags.model, serving.config().scheduling));
+      const auto speculation = app::resolved_speculation(serving.speculation, flags.model.hub);
+      auto drafter =
+          speculation.make_drafter(*made.executor, speculation.prepare(model.loaded(), serving.config().scheduling));
       auto rigged = std::make_unique<RiggedDrafter>(std::move(drafter), truth.tokens, acceptance);
       made.executor->add_page_listener(rigged->listener());
       made.executor->set_hidden_state_hook(rigged->hook());

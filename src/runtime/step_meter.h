@@ -2,14 +2,14 @@
 
 #include "engine/engine.h"
 #include "engine/load/step_meter.h"
-#include "loaded_model.h"
+#include "runtime/loaded_model.h"
 
-namespace millrace::app {
+namespace millrace::runtime {
 
-// For Engine::measure() of an engine that runs this model.
+// For StepReporter::measure() of an engine that runs this model.
 inline engine::load::StepMeter step_meter(const LoadedModel& loaded, const engine::Engine& engine) {
   return {loaded.transformer->spec(), static_cast<double>(loaded.transformer->weight_bytes_per_token()),
           static_cast<double>(engine.limits().kv_bytes_per_token)};
 }
 
-}  // namespace millrace::app
+}  // namespace millrace::runtime

@@ -1,4 +1,4 @@
-#include "outlier_policy.h"
+#include "runtime/outlier_policy.h"
 
 #include <filesystem>
 #include <fstream>
@@ -7,17 +7,18 @@
 
 #include "base/log.h"
 #include "base/output_file.h"
-#include "commit.gen.h"
 #include "model/outliers.h"
+#include "runtime/build_name.h"
+#include "runtime/cache_directory.h"
 
-namespace millrace::app {
+namespace millrace::runtime {
 namespace {
 
 // What find_outlier_weights answers may change with every change of a kernel: an answer counts for the build that gave
 // it. Empty for a build without a name, which remembers nothing.
-std::string build_name() {
-  const std::string commit = MILLRACE_COMMIT;
-  return commit.ends_with('+') ? "" : MILLRACE_VERSION " " + commit;
+std::string remembering_build() {
+  const std::string commit(build_commit());
+  return commit.ends_with('+') ? "" : std::string(build_version()) + " " + commit;
 }
 
 // Prose, code, figures, other scripts: what models read. The first token, which draws extreme values in many models, is
@@ -30,19 +31,20 @@ constexpr std::string_view kText =
     "\xe6\xb0\xb4\xe8\xbd\xa6\xe8\xbd\xac\xe5\x8a\xa8\xe3\x80\x82";
 constexpr std::size_t kMaxTokens = 64;
 
-std::vector<std::int32_t> probe_tokens(const LoadedModel& loaded) {
+std::vector<std::int32_t> probe_tokens(const checkpoint::Checkpoint& checkpoint,
+                                       const model::Transformer& transformer) {
   std::vector<std::int32_t> tokens;
-  if (loaded.checkpoint->tokenizer != nullptr) {
-    tokens = loaded.checkpoint->tokenizer->encode(kText, true);
+  if (checkpoint.tokenizer != nullptr) {
+    tokens = checkpoint.tokenizer->encode(kText, true);
   } else {
-    const auto vocabulary = static_cast<std::uint64_t>(loaded.transformer->spec().vocab_size);
+    const auto vocabulary = static_cast<std::uint64_t>(transformer.spec().vocab_size);
     std::uint64_t state = 1;
     for (std::size_t i = 0; i < kMaxTokens; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       tokens.push_back(static_cast<std::int32_t>((state >> 33) % vocabulary));
     }
   }
-  const auto limit = std::min(kMaxTokens, static_cast<std::size_t>(loaded.transformer->max_length()));
+  const auto limit = std::min(kMaxTokens, static_cast<std::size_t>(transformer.max_length()));
   if (tokens.size() > limit) tokens.resize(limit);
   return tokens;
 }
@@ -51,7 +53,8 @@ std::optional<std::vector<std::string>> remembered(const std::string& path) {
   std::ifstream in(path);
   if (!in) return std::nullopt;
   const auto tree = nlohmann::json::parse(in, nullptr, false);
-  if (!tree.is_object() || !tree.contains("build") || tree["build"] != build_name() || !tree.contains("weights")) {
+  if (!tree.is_object() || !tree.contains("build") || tree["build"] != remembering_build() ||
+      !tree.contains("weights")) {
     return std::nullopt;
   }
   std::vector<std::string> weights;
@@ -65,7 +68,7 @@ std::optional<std::vector<std::string>> remembered(const std::string& path) {
 void remember(const std::string& path, const std::vector<std::string>& weights) {
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-  const std::string text = nlohmann::json{{"build", build_name()}, {"weights", weights}}.dump(1) + "\n";
+  const std::string text = nlohmann::json{{"build", remembering_build()}, {"weights", weights}}.dump(1) + "\n";
   auto file = OutputFile::create(path);
   if (!file || !file->write(std::as_bytes(std::span(text.data(), text.size()))) || !file->commit(false)) {
     log::info("{}: cannot be written; outliers are looked for again at the next start", path);
@@ -81,18 +84,19 @@ bool has_int8(const model::Transformer& transformer) {
 
 }  // namespace
 
-void apply_outlier_policy(LoadedModel& loaded, std::uint64_t model_key) {
-  if (!has_int8(*loaded.transformer)) return;
+void apply_outlier_policy(const checkpoint::Checkpoint& checkpoint, backend::Backend& backend,
+                          model::Transformer& transformer, std::uint64_t model_key) {
+  if (!has_int8(transformer)) return;
   const std::string path = fmt::format("{}/outliers/{:016x}.json", cache_directory(), model_key);
-  auto weights = build_name().empty() ? std::nullopt : remembered(path);
+  auto weights = remembering_build().empty() ? std::nullopt : remembered(path);
   if (!weights) {
-    weights = model::find_outlier_weights(*loaded.transformer, *loaded.backend, probe_tokens(loaded));
-    if (!build_name().empty()) remember(path, *weights);
+    weights = model::find_outlier_weights(transformer, backend, probe_tokens(checkpoint, transformer));
+    if (!remembering_build().empty()) remember(path, *weights);
   }
-  loaded.transformer->set_int8x2(*weights);
+  transformer.set_int8x2(*weights);
   if (!weights->empty()) {
     log::info("{} weights get two int8 terms for their activations, as outliers make one too coarse", weights->size());
   }
 }
 
-}  // namespace millrace::app
+}  // namespace millrace::runtime

@@ -1,0 +1,97 @@
+#include "model_flags.h"
+
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "cli.h"
+#include "hub/model_lookup.h"
+#include "runtime/cache_directory.h"
+
+namespace millrace::app {
+namespace {
+
+constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
+
+}  // namespace
+
+void ModelFlags::declare_machine(CLI::App& app) {
+  app.add_option("--device", device, fmt::format("Device that computes: {}", fmt::join(backend::device_names(), ", ")))
+      ->envname("MILLRACE_DEVICE")
+      ->check(CLI::IsMember(backend::device_names()));
+  app.add_option("-t,--threads", threads, "Worker threads; 0 = as many as CPU affinity and the cgroup quota allow")
+      ->envname("MILLRACE_THREADS");
+  app.add_option("--cpu-isa", cpu_isa,
+                 "Instruction set: scalar, avx2, avx_vnni, avx512_vnni or avx512_bf16; default the best the CPU has")
+      ->envname("MILLRACE_CPU_ISA");
+  app.add_option("--matmul-precision", matmul_precision,
+                 "Precision of matrix products. auto: int8 activations for quantized weights, in two int8 terms where "
+                 "one is too coarse; int8x2: always two int8 terms; bf16: weights and activations in bf16, more "
+                 "memory; f32: weights unpacked to f32, exact and slower")
+      ->envname("MILLRACE_MATMUL_PRECISION")
+      ->check(CLI::IsMember(runtime::matmul_precisions()));
+}
+
+void ModelFlags::declare(CLI::App& app) {
+  declare_machine(app);
+  app.add_option(
+         "--kv-cache-dtype", kv_cache_dtype,
+         "Data type of the KV cache: bf16, f16, f32, or int8 (half the memory of bf16, one scale per token and head)")
+      ->envname("MILLRACE_KV_CACHE_DTYPE")
+      ->check(CLI::IsMember(runtime::kv_cache_dtypes()));
+  app.add_option("--kv-layout", kv_layout,
+                 "Memory layout of the KV cache: paged32 (tiles the kernels read in place), token (as in LightLLM) or "
+                 "vector16 (as in vLLM)")
+      ->envname("MILLRACE_KV_LAYOUT")
+      ->check(CLI::IsMember(runtime::kv_layouts()));
+  app.add_option("--block-size", block_size,
+                 "Tokens per KV cache page; default 32 for --kv-layout paged32, 1 for token, 16 for vector16")
+      ->envname("MILLRACE_BLOCK_SIZE")
+      ->check(CLI::Range(std::int64_t{1}, backend::kMaxBlockTokens));
+  app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
+                 "Max tokens of a sequence, prompt and completion together; 0 = the model's context length")
+      ->envname("MILLRACE_MAX_MODEL_LEN")
+      ->check(CLI::Range(std::int64_t{0}, runtime::kMaxModelLength));
+  app.add_option("--packed-cache", packed_cache,
+                 "Keep packed weights on disk for a faster start: auto (large models only, in the cache directory), "
+                 "off, or a directory")
+      ->envname("MILLRACE_PACKED_CACHE");
+  app.add_option(
+         "--packed-cache-limit", packed_cache_limit,
+         "Max bytes that --packed-cache keeps on disk, e.g. 20GB; the least recently used weights are deleted first")
+      ->envname("MILLRACE_PACKED_CACHE_LIMIT")
+      ->transform(CLI::AsSizeValue(false));
+  hub.declare(app);
+}
+
+std::string default_model_path() { return runtime::cache_directory() + "/models/" + kDefaultModel; }
+
+std::string model_path(const std::string& reference, const HubFlags& hub) {
+  if (reference != "default") {
+    auto path = hub::find_path(reference).or_throw();
+    return path ? *path : hub_model_path(hub::parse_reference(reference).or_throw(), hub);
+  }
+  const std::string path = default_model_path();
+  if (!std::filesystem::exists(path)) {
+    throw_load_error(ErrorCode::kNotFound, "model",
+                     "the default model is not there: {}: ./dev setup downloads it; without a network place that file "
+                     "by hand, or name a model: a .gguf file, a directory with config.json and safetensors, or "
+                     "org/name on the Hugging Face hub",
+                     path);
+  }
+  return path;
+}
+
+std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub) {
+  return checkpoint::open_checkpoint(Env::system(), model_path(reference, hub)).or_throw();
+}
+
+LoadedModel load_model(const ModelFlags& flags, const runtime::BackendWrapper& wrap,
+                       const std::function<void(double)>& progress) {
+  flags.validate().or_throw();
+  runtime::ModelConfig config = flags;
+  config.path = model_path(flags.model, flags.hub);
+  return runtime::load_model(config, progress, wrap);
+}
+
+}  // namespace millrace::app

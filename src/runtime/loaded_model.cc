@@ -1,0 +1,68 @@
+#include "runtime/loaded_model.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/readable_bytes.h"
+#include "checkpoint/content_key.h"
+#include "model/make_spec.h"
+#include "runtime/cache_directory.h"
+#include "runtime/outlier_policy.h"
+
+namespace millrace::runtime {
+namespace {
+
+// Smaller models are packed faster than a file is found.
+constexpr std::uint64_t kWorthKeeping = std::uint64_t{256} << 20;
+
+backend::PackedCacheConfig packed_cache_of(const ModelConfig& config, const checkpoint::Checkpoint& checkpoint,
+                                           std::uint64_t model_key) {
+  std::uint64_t bytes = 0;
+  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) bytes += tensor.bytes;
+  if (config.packed_cache == "off" || (config.packed_cache == "auto" && bytes < kWorthKeeping)) return {};
+  return {.directory = config.packed_cache == "auto" ? cache_directory() + "/packed" : config.packed_cache,
+          .model_key = model_key,
+          .limit_bytes = config.packed_cache_limit};
+}
+
+}  // namespace
+
+LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress,
+                       const BackendWrapper& wrap) {
+  config.validate().or_throw();
+  LoadedModel loaded;
+  loaded.config = config;
+  Env& env = Env::system();
+  const TimePoint start = env.now();
+  loaded.checkpoint = checkpoint::open_checkpoint(env, config.path).or_throw();
+  const std::uint64_t model_key = loaded.content_key = checkpoint::content_key(*loaded.checkpoint);
+  const TimePoint opened = env.now();
+  loaded.backend = config.make_backend(config.threads, packed_cache_of(config, *loaded.checkpoint, model_key));
+  if (wrap) loaded.backend = wrap(std::move(loaded.backend));
+  model::ModelOptions options;
+  options.max_length = config.max_model_len;
+  options.precision = config.precision();
+  if (progress) {
+    options.progress = [&](std::uint64_t done, std::uint64_t all) {
+      progress(static_cast<double>(done) / std::max(1.0, static_cast<double>(all)));
+    };
+  }
+  loaded.transformer = std::make_unique<model::Transformer>(
+      *loaded.checkpoint, model::make_spec(*loaded.checkpoint, loaded.backend->limits()).or_throw(), *loaded.backend,
+      options);
+  if (options.precision == backend::MatmulPrecision::kAuto) {
+    apply_outlier_policy(*loaded.checkpoint, *loaded.backend, *loaded.transformer, model_key);
+  }
+  if (const auto& unread = loaded.transformer->spec().unread_fields; !unread.empty()) {
+    log::info("{}: fields of the configuration that nothing here reads: {}", loaded.checkpoint->path,
+              fmt::join(unread, ", "));
+  }
+  log::info("{}: opened in {:.0f} ms, {} of weights ready in {:.0f} ms more", loaded.checkpoint->path,
+            milliseconds_between(start, opened), readable_bytes(loaded.transformer->weight_bytes()),
+            milliseconds_between(opened, env.now()));
+  return loaded;
+}
+
+}  // namespace millrace::runtime

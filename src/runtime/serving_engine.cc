@@ -1,0 +1,112 @@
+#include "runtime/serving_engine.h"
+
+#include "base/checksum.h"
+#include "base/cpu.h"
+#include "base/log.h"
+#include "base/readable_bytes.h"
+#include "engine/turn_executor.h"
+#include "model/computation_key.h"
+#include "runtime/build_name.h"
+#include "runtime/cache_directory.h"
+#include "runtime/step_meter.h"
+
+namespace millrace::runtime {
+namespace {
+
+// What must be equal before keys and values computed by one process are those another would compute: the weights, what
+// is computed with them, how they are multiplied, how pages are made, and the kernels. A build with changes is only
+// itself.
+std::uint64_t origin_key(const LoadedModel& loaded) {
+  const ModelConfig& config = loaded.config;
+  return checksum(fmt::format("{:016x}|{:016x}|{}|{}|{}|{}|{}|{}", loaded.content_key,
+                              model::computation_key(loaded.transformer->spec()), build_key(),
+                              loaded.transformer->description(), config.matmul_precision, config.kv_cache_dtype,
+                              config.kv_layout, loaded.transformer->max_length()));
+}
+
+std::unique_ptr<kv::DiskTier> open_disk_tier(const LoadedModel& loaded, const EngineConfig& engine,
+                                             const engine::LocalExecutor& executor, std::size_t page_bytes) {
+  if (engine.kv_disk_tier == "off") return nullptr;
+  kv::DiskTierConfig config;
+  config.directory = engine.kv_disk_tier == "auto" ? cache_directory() + "/kv" : engine.kv_disk_tier;
+  config.limit_bytes = engine.kv_disk_tier_limit;
+  config.origin = {.model_key = origin_key(loaded), .page_bytes = page_bytes, .block_tokens = executor.block_tokens()};
+  config.background = true;
+  auto disk = kv::DiskTier::open(Env::system(), config).or_throw();
+  if (!disk->writing()) log::warn("{}: another process writes there; this one only reads", config.directory);
+  return disk;
+}
+
+// Of the cache: as the configuration says, or else `otherwise`.
+std::int64_t cache_tokens(const LoadedModel& loaded, const EngineConfig& config, std::size_t drafting_page_bytes,
+                          std::int64_t otherwise) {
+  if (config.kv_cache_tokens > 0) return config.kv_cache_tokens;
+  if (config.kv_cache_bytes == 0) return otherwise;
+  const kv::KvGroups groups = loaded.transformer->kv_groups(loaded.config.kv_pages());
+  const std::size_t page = groups.page_bytes(*loaded.backend) + drafting_page_bytes;
+  const auto pages = static_cast<std::int64_t>(config.kv_cache_bytes / page);
+  if (pages == 0) {
+    throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
+                     "kv-cache-memory-bytes is {}: a page of {} tokens takes {}", config.kv_cache_bytes,
+                     groups.block_tokens, page);
+  }
+  return pages * groups.block_tokens;
+}
+
+// What an engine holds beside its model, and what the machine has left before pages are filled.
+void log_memory(const std::string& name, const LoadedModel& loaded, const ServingEngine& made) {
+  const auto readable = [](std::size_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
+  const std::size_t kv = made.engine->limits().kv_bytes, drafting = made.drafting.total();
+  const auto available = static_cast<std::size_t>(cpu_info().memory_available_bytes);
+  log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting; {} available", name,
+            readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->limits().kv_capacity_tokens,
+            readable(drafting), readable(available));
+  if (available > 0 && kv + made.drafting.pages > available) {
+    log::warn("{}: pages of {} do not fit into that: lower --kv-cache-memory-bytes", name,
+              readable(kv + made.drafting.pages));
+  }
+}
+
+}  // namespace
+
+ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
+                          const EngineSurroundings& surroundings) {
+  config.validate().or_throw();
+  const engine::Config engine = config.config();
+  draft::DrafterOptions drafter = config.speculation.prepare(loaded, engine.scheduling);
+  const std::int64_t tokens =
+      cache_tokens(loaded, config, config.speculation.page_bytes(drafter), surroundings.kv_cache_tokens);
+  auto executor =
+      engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, loaded.config.kv_pages(), tokens).or_throw();
+  ServingEngine made;
+  made.executor = executor.get();
+  made.disk = open_disk_tier(loaded, config, *executor, executor->device().page_bytes());
+  std::unique_ptr<engine::Executor> computing = std::move(executor);
+  if (surroundings.turn != nullptr) {
+    computing = std::make_unique<engine::TurnExecutor>(std::move(computing), surroundings.turn);
+  }
+  made.engine =
+      engine::Engine::create(std::move(computing),
+                             surroundings.tokenizer != nullptr ? surroundings.tokenizer : loaded.checkpoint->tokenizer,
+                             Env::system(), engine, made.disk.get())
+          .or_throw();
+  if (made.disk != nullptr) made.engine->warm_up().or_throw();
+  made.drafting = config.speculation.apply(*made.engine, *made.executor, std::move(drafter));
+  made.executor->populate();
+  return made;
+}
+
+ServingEngine start_engine(const std::string& name, const LoadedModel& loaded, EngineConfig config,
+                           const std::shared_ptr<engine::TurnArbiter>& turn) {
+  if (loaded.checkpoint->tokenizer == nullptr) {
+    throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", loaded.checkpoint->path);
+  }
+  if (config.kv_cache_tokens == 0 && config.kv_cache_bytes == 0) config.kv_cache_bytes = kServingKvBytes;
+  ServingEngine made = make_engine(loaded, config, {.turn = turn});
+  log_memory(name, loaded, made);
+  made.engine->warm_up().or_throw();
+  made.engine->reporter().measure(step_meter(loaded, *made.engine));
+  return made;
+}
+
+}  // namespace millrace::runtime

@@ -1,0 +1,65 @@
+#include "runtime/serving_memory.h"
+
+#include <algorithm>
+
+#include "backend/cpu/probe.h"
+#include "model/make_spec.h"
+#include "model/memory_plan.h"
+
+namespace millrace::runtime {
+namespace {
+
+std::uint64_t planned_bytes(const checkpoint::Checkpoint& files, const ModelConfig& config, backend::Backend& backend,
+                            std::int64_t tokens) {
+  const auto plan = model::plan_memory(model::CheckpointWeights(files), model::make_spec(files).or_throw(), backend,
+                                       {.precision = config.precision(), .kv = config.kv_pages(), .length = tokens});
+  return plan.weights + plan.kv;
+}
+
+// Of a draft model, or of heads.
+std::uint64_t speculation_bytes(const SpeculationConfig& speculation, const ModelConfig& config,
+                                backend::Backend& backend, std::int64_t tokens) {
+  const draft::DrafterKind* kind = draft::find_drafter(speculation.method);
+  if (kind == nullptr || speculation.model.empty()) return 0;
+  std::uint64_t bytes = 0;
+  if (kind->needs == draft::Needs::kModel) {
+    const auto files = checkpoint::open_checkpoint(Env::system(), speculation.model).or_throw();
+    bytes += planned_bytes(*files, config, backend, tokens);
+  }
+  if (kind->weight_bytes != nullptr) {
+    draft::DrafterOptions heads;
+    heads.heads = speculation.model;
+    heads.place.backend = &backend;
+    heads.place.precision = config.precision();
+    bytes += kind->weight_bytes(heads).or_throw();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engine) {
+  try {
+    const auto files = checkpoint::open_checkpoint(Env::system(), model.path).or_throw();
+    const auto backend = model.make_backend(1);
+    std::uint64_t bytes = planned_bytes(*files, model, *backend, engine.kv_cache_tokens);
+    if (engine.kv_cache_tokens == 0) bytes += engine.kv_cache_bytes > 0 ? engine.kv_cache_bytes : kServingKvBytes;
+    return bytes + speculation_bytes(engine.speculation, model, *backend, engine.kv_cache_tokens);
+  } catch (const LoadError&) {
+    return 0;
+  }
+}
+
+engine::MachinePeaks measured_peaks(const LoadedModel& loaded, double seconds) {
+  const auto limits = backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), seconds);
+  return {.read_gb_s = limits.read_gb_s,
+          .gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+}
+
+std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {
+  std::int64_t sum = 0;
+  for (const checkpoint::RawTensor& tensor : checkpoint.tensors) sum += tensor.shape.elements();
+  return sum;
+}
+
+}  // namespace millrace::runtime
