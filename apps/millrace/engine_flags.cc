@@ -9,6 +9,7 @@
 #include "engine/turn_executor.h"
 #include "model/computation_key.h"
 #include "option_flags.h"
+#include "sched/admission_resource.h"
 
 namespace millrace::app {
 namespace {
@@ -81,6 +82,7 @@ void EngineFlags::declare(CLI::App& app) {
                  "it; 0 = off")
       ->check(CLI::Range(0.0, 1e6));
   for (const sched::PolicyKind& kind : sched::all_policies()) declare_options(app, kind.options, policy_values);
+  for (const auto& kind : sched::all_resources()) declare_options(app, kind.options, resource_values);
   app.add_option("--batching", batching,
                  "When requests may join the batch. continuous: at any step; dynamic, static: only after the previous "
                  "batch has ended (see --batch-wait-ms)")
@@ -129,6 +131,8 @@ engine::Config EngineFlags::config() const {
   config.policy = scheduling_policy;
   config.policy_options.values = policy_values;
   for (const sched::PolicyKind& kind : sched::all_policies()) policy_values.check(kind.options).or_throw();
+  for (const auto& kind : sched::all_resources()) resource_values.check(kind.options).or_throw();
+  config.scheduling.resource_options = std::make_shared<const OptionValues>(resource_values);
   config.prefix_caching = prefix_caching;
   config.swap_bytes = swap_space;
   config.jump_forward = speculation.jump_forward;

@@ -27,6 +27,7 @@ struct EngineFlags {
   double batch_wait_ms = 50.0, tpot_target_ms = 0.0;
   bool prefix_caching = true;
   OptionValues policy_values;        // options of scheduling policies
+  OptionValues resource_values;      // options of admission resources
   std::uint64_t kv_cache_bytes = 0;  // instead of kv_cache_tokens, with what drafting keeps beside; 0 = not said
   std::uint64_t swap_space = 0;
   std::string kv_disk_tier = "off";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kv/paged_cache.h"
+#include "sched/admission_resource.h"
 #include "sched/schedule_policy.h"
 #include "sched/scheduler_config.h"
 #include "sched/step_plan.h"
@@ -20,7 +21,9 @@ namespace millrace::sched {
 // only; sequences belong to the caller and outlive their stay. Arrival and id of a sequence stay as they are.
 class Scheduler {
  public:
-  Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache);
+  // The cache outlives it. `resources` limit what runs at once; a test may give others than the generated table.
+  Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache,
+            std::span<const AdmissionResourceKind> resources = all_resources());
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+
+#include "base/option_spec.h"
 
 namespace millrace::sched {
 
@@ -19,6 +23,11 @@ struct Config {
   double batch_wait_ms = 50.0;       // dynamic and static: how long a batch waits to become full
   std::int32_t max_bypassed = 64;    // then no sequence may pass a waiting one any more
   std::int32_t max_preemptions = 4;  // then a sequence is not preempted again while there is another
+  // Values of the options that kinds of AdmissionResource declare, in range; null: each has its default.
+  std::shared_ptr<const OptionValues> resource_options;
+
+  // Sequences that may run at once: each takes at least one token of a step.
+  std::int64_t slots() const noexcept { return std::min(max_sequences, max_batched_tokens); }
 };
 
 }  // namespace millrace::sched
