@@ -130,7 +130,8 @@ engine::Config EngineFlags::config() const {
   config.scheduling.batch_wait_ms = batch_wait_ms;
   config.policy = scheduling_policy;
   config.policy_options.values = policy_values;
-  for (const sched::PolicyKind& kind : sched::all_policies()) policy_values.check(kind.options).or_throw();
+  config.policy_options.tenants = tenants;
+  for (const auto& kind : sched::all_policies()) sched::check_options(kind, config.policy_options).or_throw();
   for (const auto& kind : sched::all_resources()) resource_values.check(kind.options).or_throw();
   config.scheduling.resource_options = std::make_shared<const OptionValues>(resource_values);
   config.prefix_caching = prefix_caching;

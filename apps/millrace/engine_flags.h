@@ -28,6 +28,7 @@ struct EngineFlags {
   bool prefix_caching = true;
   OptionValues policy_values;        // options of scheduling policies
   OptionValues resource_values;      // options of admission resources
+  std::vector<std::string> tenants;  // no flag: names of the key file by number; empty: the command reads none
   std::uint64_t kv_cache_bytes = 0;  // instead of kv_cache_tokens, with what drafting keeps beside; 0 = not said
   std::uint64_t swap_space = 0;
   std::string kv_disk_tier = "off";
