@@ -53,8 +53,8 @@ struct PlanDraft {
   // the next start(). O(n log n) in the running sequences, O(n) where their order is unchanged.
   void start(const StepInput& step_input, StepPlan& step_plan);
 
-  std::int64_t pages_of(
-      std::int64_t tokens) const noexcept {  // pages that so many tokens fill, the last perhaps partly
+  // Pages that hold so many tokens; the last page may be partly empty.
+  std::int64_t pages_of(std::int64_t tokens) const noexcept {
     return (tokens + cache.block_tokens() - 1) / cache.block_tokens();
   }
   // Pages that computing n_tokens takes besides the member's first_page.

@@ -9,16 +9,15 @@
 
 namespace millrace::sched {
 
-// One step's plan. Pure: the same queues, pages and view give the same plan; what it keeps from call to call is memory.
-// Three stages: pages for what runs, at the cost of the last in line where they are short; admission of what waits; the
-// token budget, in the policy's order; what is left of it is for draft tokens.
+// Plans one step. Pure: the same queues, pages and view give the same plan; it keeps nothing but memory from call to
+// call. It runs three stages over a PlanDraft: find_pages(), StepAdmission, share_budget(). Engine thread only.
 class StepPlanner {
  public:
-  // All arguments but the kinds outlive it.
+  // Config, policy and cache must outlive the planner.
   StepPlanner(const Config& config, const SchedulePolicy& policy, const kv::PagedCache& cache,
               std::span<const AdmissionResourceKind> resources);
 
-  // Why the sequence could not be served even if it were alone: kResourceExhausted naming what it needs and the limit.
+  // Why the sequence could not be served even alone: kResourceExhausted naming its need and the limit.
   std::optional<Error> never_fits(const Sequence& sequence) const { return admission_.never_fits(sequence); }
   void plan(const StepInput& input, StepPlan& plan);
 
