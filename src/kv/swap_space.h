@@ -12,7 +12,7 @@ namespace millrace::kv {
 
 class SwapSpace;
 
-// Pages in host memory, in order of position; gives them back when destroyed. The space must outlive it.
+// Copies of pages in host memory, in order of position; frees them when destroyed. The space must outlive it.
 class SwapTicket {
  public:
   SwapTicket(SwapTicket&& other) noexcept;
@@ -27,16 +27,17 @@ class SwapTicket {
   std::vector<std::int32_t> slots_;
 };
 
-// Host memory for the contents of pages whose sequences were preempted. Memory is taken as it is first used.
+// Host memory for the pages of preempted sequences. Memory is allocated when a slot is first used. Engine thread only.
 class SwapSpace {
  public:
-  // For pages of that device, which must outlive it, in its host memory.
+  // `bytes` is the limit; the device must outlive the space.
   SwapSpace(std::size_t bytes, PageDevice& device);
 
   std::int64_t total() const noexcept { return total_; }
   std::int64_t used() const noexcept { return total_ - static_cast<std::int64_t>(free_.size()); }
-  // Copies the pages; an empty optional where fewer slots are free or memory is short.
+  // Copies the pages into host memory; nothing where too few slots are free or memory is short.
   std::optional<SwapTicket> store(std::span<const BlockId> pages);
+  // Copies the ticket's contents into `pages`, which are as many.
   void load(const SwapTicket& ticket, std::span<const BlockId> pages) const;
 
  private:
