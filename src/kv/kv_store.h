@@ -31,7 +31,7 @@ class KvStore final : public PageDevice {
   // thread.
   void populate(const std::stop_token& stop) const noexcept;
 
-  // As read() and write() see it, a page is its keys and values of layer 0, then of layer 1, and so on; page_bytes() in
+  // The bytes of a page for read() and write() are its keys and values of layer 0, then of layer 1, and so on; page_bytes() in
   // all.
   std::size_t page_bytes() const noexcept override { return page_bytes_; }
   void copy(BlockId from, BlockId to) override;

@@ -16,7 +16,7 @@ struct StepRow {
   Sequence* sequence = nullptr;
   std::int64_t n_tokens = 0;
   std::int64_t first = 0;  // position of the row's first token
-  // Of the sequence's branches, the first so many are computed, each with the last token again.
+  // The number of the sequence's branches that are computed, each with the last token again.
   std::size_t branches = 0;
   // Whether the token after its last one is sampled.
   bool samples() const noexcept { return first + n_tokens >= sequence->length(); }
