@@ -31,8 +31,8 @@ class KvStore final : public PageDevice {
   // thread.
   void populate(const std::stop_token& stop) const noexcept;
 
-  // The bytes of a page for read() and write() are its keys and values of layer 0, then of layer 1, and so on; page_bytes() in
-  // all.
+  // The bytes of a page for read() and write() are its keys and values of layer 0, then of layer 1, and so on;
+  // page_bytes() in all.
   std::size_t page_bytes() const noexcept override { return page_bytes_; }
   void copy(BlockId from, BlockId to) override;
   void read(BlockId page, std::span<std::byte> out) const override;
