@@ -31,10 +31,8 @@ inline std::size_t match_punctuation(const Scanner& scan, std::size_t at, unicod
 }
 
 // Words that change from capital to small letters at most once, as in o200k and tekken:
-// [^\r
-// \p{L}\p{N}]?[U]*[L]+|[^\r
-// \p{L}\p{N}]?[U]+[L]*
-// with U = Lu Lt Lm Lo M and L = Ll Lm Lo M; `at` if neither matches.
+// [^\r\n\p{L}\p{N}]?[U]*[L]+|[^\r\n\p{L}\p{N}]?[U]+[L]* with U = Lu Lt Lm Lo M and L = Ll Lm Lo M; `at` if neither
+// matches.
 inline std::size_t match_capitalized(const Scanner& scan, std::size_t at) {
   constexpr unicode::CategorySet kBoth = 1u << unicode::kLm | 1u << unicode::kLo | unicode::kMarks;
   constexpr unicode::CategorySet kUpper = 1u << unicode::kLu | 1u << unicode::kLt | kBoth,
@@ -69,10 +67,7 @@ inline std::size_t match_capitalized(const Scanner& scan, std::size_t at) {
 }
 
 // The expression that Llama 3, Qwen 2 and others share:
-// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r
-// \p{L}\p{N}]?[W]+|\p{N}{1,D}| ?[^\s\p{L}\p{N}]+[\r
-// ]*|\s*[\r
-// ]+|\s+(?!\S)|\s+
+// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[W]+|\p{N}{1,D}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 // with W = kWordSet, which the punctuation excludes too, and D = kMaxDigits.
 template <int kMaxDigits, unicode::CategorySet kWordSet>
 std::size_t match_llama3_like(const Scanner& scan, std::size_t at) {

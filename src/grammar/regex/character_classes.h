@@ -25,8 +25,7 @@ std::optional<unicode::CodePointSet> class_escape(char32_t letter);
 // The set of a name in \p{...}: a general category, short or long, alone or after "gc=" or "General_Category="; Han,
 // alone or after "sc=" or "Script="; Any, ASCII, White_Space. Nothing for others.
 std::optional<unicode::CodePointSet> property(std::string_view name);
-// The character of
-//  \t \r \f \v \a by its letter; nothing for other letters.
+// The character of \n \t \r \f \v \a by its letter; nothing for other letters.
 std::optional<char32_t> control_escape(char32_t letter);
 
 }  // namespace millrace::grammar

@@ -75,8 +75,7 @@ class Scanner {
     const std::size_t last = unicode::previous_start(text_, run_end);
     return last > i ? last : run_end;
   }
-  // \s*[\r
-  // ]+|\s+(?!\S)|\s+ : up to the last newline of a run of white space, if it has one.
+  // \s*[\r\n]+|\s+(?!\S)|\s+ : up to the last newline of a run of white space, if it has one.
   std::size_t lines_or_spaces(std::size_t i) const {
     const std::size_t run_end = run(i, kWhite);
     for (std::size_t end = run_end; end > i; --end) {
