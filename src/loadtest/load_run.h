@@ -22,7 +22,6 @@ struct LoadPlan {
   // Closed loop: concurrent sessions, at least 1. Open loop: limit of concurrent sessions, 0 = none; a session that
   // waits for it is sent late, and its latency counts from when it was due.
   std::int64_t users = 0;
-  // who waits for that is sent late, and its latency counts from when it was due
   double think_s = 0.0;  // closed loop: pause of a user between two sessions
   double seconds = 0.0;  // no session begins after that; 0 = no limit
   // Sessions before the clock starts, `users` at a time (or 1), marked as warm-up. They are the sessions of the

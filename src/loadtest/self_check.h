@@ -24,7 +24,6 @@ struct SelfCheck {
   double events_s = 0.0;
   // By request: delay of its sending. By event: arrival after it was written; writing after it was due.
   metrics::Distribution send_lag_ms, client_delay_ms, server_late_ms;
-  // written; written after they were due
   double client_cpu_share = 0.0;  // of one processor
   // The client's processor was busy, or the client was not scheduled when it should have sent: such a run measures the
   // client.
