@@ -24,7 +24,7 @@ class Load {
       : cache_({.block_tokens = kBlockTokens, .pages = static_cast<std::int32_t>(kRunning * kPagesEach)}, device_,
                nullptr),
         scheduler_({.max_batched_tokens = 512, .max_sequences = places},
-                   make_policy(policy, {.first_quantum_ms = 1e9}).or_throw(), cache_) {
+                   make_policy(policy, {.values = OptionValues().set("first_quantum_ms", 1e6)}).or_throw(), cache_) {
     for (std::int64_t i = 0; i < kRunning; ++i) add(i, 16);
     StepPlan plan;
     while (scheduler_.running().size() < static_cast<std::size_t>(kRunning)) step(plan);

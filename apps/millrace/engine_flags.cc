@@ -2,6 +2,7 @@
 
 #include "cli.h"
 #include "option_flags.h"
+#include "sched/admission_resource.h"
 
 namespace millrace::app {
 
@@ -25,6 +26,7 @@ void EngineFlags::declare(CLI::App& app) {
                  "it; 0 = off")
       ->check(CLI::Range(0.0, runtime::kMaxWaitMs));
   for (const sched::PolicyKind& kind : sched::all_policies()) declare_options(app, kind.options, policy_values);
+  for (const auto& kind : sched::all_resources()) declare_options(app, kind.options, resource_values);
   app.add_option("--batching", batching,
                  "When requests may join the batch. continuous: at any step; dynamic, static: only after the previous "
                  "batch has ended (see --batch-wait-ms)")

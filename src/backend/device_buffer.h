@@ -10,7 +10,7 @@
 
 namespace millrace::backend {
 
-// What a backend keeps of one allocation; its destructor gives the memory back. The backend outlives it.
+// A backend's record of one allocation. Its destructor frees the memory. The backend must outlive it.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
@@ -18,8 +18,8 @@ class DeviceMemory {
   virtual void populate(std::size_t /*offset*/, std::size_t /*bytes*/) const noexcept {}
 };
 
-// Memory of a device, made by Backend::allocate: zeroed, aligned to 64 bytes at least. Host code hands its addresses to
-// operations and reads nothing. Move-only.
+// Memory of a device, allocated by Backend::allocate: zeroed, aligned to at least 64 bytes. The host passes its
+// addresses to operations and never reads them. Move-only.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -35,13 +35,13 @@ class DeviceBuffer {
 
   DeviceAddress address() const noexcept { return address_; }
   std::size_t size() const noexcept { return bytes_; }  // bytes
-  // The first rows * columns numbers.
+  // A view of the first rows * columns elements, contiguous.
   DeviceView view(std::int64_t rows, std::int64_t columns, DType dtype = DType::kF32) const {
     DCHECK(static_cast<std::size_t>(rows * columns) * size_of(dtype) <= bytes_);
     return {address_, dtype, {rows, columns}};
   }
-  // Has the system back these bytes with memory now instead of at their first use. Changes no byte. Any thread, while
-  // the device works. Best effort.
+  // Makes the system back these bytes with memory now instead of at first use. Changes no byte; failures are ignored.
+  // Any thread, also while the device works.
   void populate(std::size_t offset, std::size_t bytes) const noexcept {
     if (memory_ != nullptr) memory_->populate(offset, bytes);
   }
@@ -57,15 +57,15 @@ class DeviceBuffer {
   std::unique_ptr<const DeviceMemory> memory_;
 };
 
-// f32 weights of one dimension, of a norm or the bias of a product: made by Backend::make_vector, const afterwards.
-// Without memory where a model has none.
+// A vector of f32 weights, of a norm or the biases of a product. Made by Backend::make_vector and const afterwards.
+// Empty if the model has none.
 class DeviceVector {
  public:
   DeviceVector() = default;
   DeviceVector(DeviceBuffer memory, std::int64_t size) noexcept : memory_(std::move(memory)), size_(size) {}
 
   DeviceAddress address() const noexcept { return memory_.address(); }  // null where empty
-  std::int64_t size() const noexcept { return size_; }                  // numbers
+  std::int64_t size() const noexcept { return size_; }                  // elements
   bool empty() const noexcept { return size_ == 0; }
 
  private:
@@ -73,11 +73,11 @@ class DeviceVector {
   std::int64_t size_ = 0;
 };
 
-// Results of a device where the host can read them: as long as this lives, and before the next operation writes them.
+// Results of a device, readable on the host while this object lives, until an operation overwrites them.
 class HostView {
  public:
   HostView() = default;
-  // `keep`: what the view needs to stay valid, such as a copy in host memory; null: nothing.
+  // `keep` owns what the view needs, such as a copy in host memory; null: nothing.
   explicit HostView(TensorView view, std::shared_ptr<const void> keep = nullptr) noexcept
       : view_(view), keep_(std::move(keep)) {}
 

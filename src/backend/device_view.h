@@ -10,8 +10,7 @@
 
 namespace millrace::backend {
 
-// A place in the memory of one device. Only the device's backend knows what the number means: no other code can read or
-// write there. Null: no memory.
+// An address in the memory of one device. Only the device's backend can use it. Null: no memory.
 class DeviceAddress {
  public:
   constexpr DeviceAddress() = default;
@@ -26,7 +25,7 @@ class DeviceAddress {
   std::uintptr_t value_ = 0;
 };
 
-// TensorView for memory of a device: rank <= 4, the last dimension contiguous, strides in elements. Borrowed.
+// A TensorView for memory of a device: rank <= 4, last dimension contiguous, strides in elements. Does not own it.
 struct DeviceView {
   DeviceAddress data;
   DType dtype = DType::kF32;
@@ -34,7 +33,7 @@ struct DeviceView {
   std::array<std::int64_t, Shape::kMaxRank> strides{};
 
   DeviceView() = default;
-  // Contiguous.
+  // A contiguous tensor.
   DeviceView(DeviceAddress address, DType type, Shape dims) : data(address), dtype(type), shape(dims) {
     std::int64_t stride = 1;
     for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -47,7 +46,7 @@ struct DeviceView {
   std::int64_t cols() const noexcept { return shape.back(); }
   std::int64_t row_stride() const noexcept { return strides[0]; }
 
-  // Columns [begin, begin + count) of a matrix, as a view on the same memory.
+  // Columns [begin, begin + count) of a matrix, on the same memory.
   DeviceView columns(std::int64_t begin, std::int64_t count) const {
     CHECK(shape.rank() == 2 && begin + count <= shape[1]);
     DeviceView view = *this;
@@ -55,7 +54,7 @@ struct DeviceView {
     view.shape = {shape[0], count};
     return view;
   }
-  // Rows [begin, begin + count) of a matrix.
+  // Rows [begin, begin + count) of a matrix, on the same memory.
   DeviceView row_range(std::int64_t begin, std::int64_t count) const {
     CHECK(shape.rank() == 2 && begin + count <= shape[0]);
     DeviceView view = *this;

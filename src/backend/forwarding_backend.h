@@ -9,7 +9,7 @@
 
 namespace millrace::backend {
 
-// Another backend as it is: the base of those that watch or change a part of it.
+// Forwards every call to another backend. A base for backends that observe or change some of the calls.
 class ForwardingBackend : public Backend {
  public:
   explicit ForwardingBackend(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}

@@ -7,23 +7,23 @@
 
 namespace millrace::backend {
 
-// Which of the machine's peaks bounds a product.
+// The kind of arithmetic whose peak limits a product.
 enum class Arithmetic { kF32, kBf16, kInt8 };
 std::string_view to_string(Arithmetic arithmetic) noexcept;  // "int8"
-// From what a backend::Linear says of itself: "q4_1 (avx512_vnni int8)"; of several formats, the first.
+// The arithmetic named by Linear::description(): "q4_1 (avx512_vnni int8)". With several formats, that of the first.
 Arithmetic arithmetic_of(std::string_view linear_description) noexcept;
 double peak_gop_s(const backend::cpu::MachineLimits& limits, Arithmetic arithmetic) noexcept;
 
-// Measures the machine's limits again and again between measurements of something else, as the bandwidth of a shared
-// host moves by half within seconds: each figure is then compared with the limits of its own moment.
+// Measures the machine's limits repeatedly between other measurements, since the bandwidth of a shared host changes by
+// half within seconds. Each measurement can then be compared with the limits at its own time.
 class MachineProbe {
  public:
   MachineProbe(int threads, Isa isa, double seconds_per_limit)
       : threads_(threads), isa_(isa), seconds_(seconds_per_limit) {}
 
-  // What the machine gives now; remembered.
+  // Measures the limits now and records them.
   backend::cpu::MachineLimits measure();
-  // Runs `work` between two measurements and returns the mean of both. The second is the next one's first.
+  // Runs `work` between two measurements and returns their mean. The second one is also the first one of the next call.
   template <typename Work>
   backend::cpu::MachineLimits around(Work&& work) {
     if (measured_.empty()) measure();
@@ -31,7 +31,7 @@ class MachineProbe {
     work();
     return mean(before, measure());
   }
-  // Every measurement so far.
+  // All measurements so far.
   const std::vector<backend::cpu::MachineLimits>& measured() const noexcept { return measured_; }
 
  private:

@@ -5,8 +5,8 @@
 
 namespace millrace::backend {
 
-// A backend that passes everything on and adds up the time of synchronize(), in which a device that records its
-// operations does all of them: the rest of a step is spent outside the kernels.
+// Forwards every call and adds up the time of synchronize(). A device that records its operations executes them all in
+// there, so the rest of a step is time outside the kernels.
 class TimedBackend final : public backend::ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

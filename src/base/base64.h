@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-// RFC 4648, the standard alphabet; padding may be missing. None when `text` holds anything else.
+// Decodes RFC 4648 with the standard alphabet; padding may be missing. Nothing if `text` has other characters.
 std::optional<std::string> decode_base64(std::string_view text);
 std::string encode_base64(std::string_view bytes);  // with padding
 

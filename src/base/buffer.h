@@ -14,7 +14,7 @@ namespace millrace {
 class Buffer {
  public:
   Buffer() = default;
-  // kResourceExhausted naming the size if the system has not that much.
+  // kResourceExhausted naming the size if the system has too little memory.
   static Result<Buffer> allocate(std::size_t bytes);
   ~Buffer();
   Buffer(Buffer&& other) noexcept { swap(other); }
@@ -23,9 +23,9 @@ class Buffer {
     return *this;
   }
 
-  // Has the system back these bytes with memory now, by huge pages where it can, and not at the first access, where one
-  // costs 0.2 ms, or 5 ms if a virtual machine's host has to find it first. Changes no byte; others may use them
-  // meanwhile. Best effort: systems older than Linux 5.14 do nothing.
+  // Makes the system back these bytes with memory now, in huge pages if possible, instead of at the first access, where
+  // a huge page costs 0.2 ms, or 5 ms if a virtual machine's host must find it first. Changes no byte; other threads
+  // may use them meanwhile. Does nothing before Linux 5.14.
   void populate(std::size_t offset, std::size_t bytes) const noexcept;
 
   std::byte* data() const noexcept { return data_; }

@@ -4,16 +4,16 @@
 #include <string_view>
 #include <type_traits>
 
-// CHECK ends the process when an invariant of ours is broken; CHECK_EQ(a, b) and its siblings print both values. They
-// are on in every build. No input from outside (requests, files, templates, grammars) may reach one: those get a Result
-// or a LoadError. DCHECK is the same inside kernels and other hot loops, on in debug builds only.
-// Nearly every file includes this one: no <sstream> here.
+// CHECK ends the process if an invariant of the program is broken; CHECK_EQ(a, b) and its siblings print both values.
+// They are active in every build. No input from outside (requests, files, templates, grammars) may reach one; it gets a
+// Result or a LoadError. DCHECK is for kernels and other hot loops, and only active in debug builds. Nearly every file
+// includes this one, so it does not include <sstream>.
 
 namespace millrace::internal {
 
 [[noreturn]] void check_failed(const char* file, int line, const char* expression, const std::string& values);
 
-// Numbers, enumerators and texts; of anything else, that it is there.
+// The value as text: numbers, enumerators and strings; for pointers, whether it is null.
 template <typename T>
 std::string check_value(const T& value) {
   if constexpr (std::is_enum_v<T>) {

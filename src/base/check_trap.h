@@ -9,8 +9,9 @@ class CheckFailure : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// While one is alive in a thread, a failed CHECK of that thread throws CheckFailure: for the simulator, which looks for
-// broken invariants and says which run broke them. What it leaves behind must be neither used nor destroyed.
+// While an object of this class exists in a thread, a failed CHECK in that thread throws CheckFailure. For the
+// simulator, which reports the run that broke an invariant. Objects involved in the failure must be neither used nor
+// destroyed.
 class CheckTrap {
  public:
   CheckTrap();

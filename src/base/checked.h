@@ -4,12 +4,12 @@
 #include <optional>
 #include <utility>
 
-// Checked integer arithmetic for every size that comes from a file or a request. Loaders use nothing else for products
-// and sums.
+// Integer arithmetic with overflow checks, for every size from a file or a request. Loaders must use it for all
+// products and sums.
 
 namespace millrace {
 
-// The exact result, or nothing when it does not fit T.
+// The exact result; nothing if it does not fit T.
 template <std::integral T>
 constexpr std::optional<T> checked_add(T a, T b) noexcept {
   T out;
@@ -24,14 +24,14 @@ constexpr std::optional<T> checked_mul(T a, T b) noexcept {
   return out;
 }
 
-// `value` as To, or nothing when To cannot hold it.
+// `value` as To; nothing if it does not fit.
 template <std::integral To, std::integral From>
 constexpr std::optional<To> checked_cast(From value) noexcept {
   if (std::in_range<To>(value)) return static_cast<To>(value);
   return std::nullopt;
 }
 
-// Rounds up to a multiple of a power of two; nothing on overflow.
+// Rounds up to a multiple of `alignment`, a power of two; nothing on overflow.
 template <std::unsigned_integral T>
 constexpr std::optional<T> checked_align_up(T value, T alignment) noexcept {
   auto sum = checked_add<T>(value, alignment - 1);

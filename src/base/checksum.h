@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-// 64 bits against accidental damage and as a key of content; not against an adversary. The same on every machine of one
-// byte order; about as fast as memory.
+// A 64-bit checksum against accidental damage and as a key of content; not secure against an adversary. Equal on all
+// machines of one byte order. About as fast as reading memory.
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
 inline std::uint64_t checksum(std::string_view text, std::uint64_t seed = 0) noexcept {

@@ -6,8 +6,8 @@
 
 namespace millrace::rng {
 
-// Random numbers that are a function of where they are used, not of how many were drawn before: the same request gets
-// the same token at the same position however it was batched, preempted or speculated (law 3).
+// Random numbers that are functions of seed, position and token, not of how many were drawn before: a request gets the
+// same token at the same position however it was batched, preempted or speculated (law 3 of the architecture).
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {  // the finaliser of SplitMix64 (doi:10.1145/2714064.2660195)
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -15,7 +15,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {  // the finaliser of Spl
   return x ^ (x >> 31);
 }
 
-// The stream of a position; random_bits of it and a token are 53 random bits.
+// The stream of a position. random_bits() of a stream and a token returns 53 random bits.
 constexpr std::uint64_t random_stream(std::uint64_t seed, std::uint64_t position) noexcept {
   return mix(mix(seed + 0x9e3779b97f4a7c15ull) + position);
 }
@@ -31,7 +31,7 @@ constexpr double uniform(std::uint64_t seed, std::uint64_t position, std::uint64
   return uniform(random_bits(random_stream(seed, position), token));
 }
 
-// Gumbel noise: argmax over tokens of logit + gumbel is a draw from softmax(logits).
+// Gumbel noise: the argmax over tokens of logit + gumbel is a sample from softmax(logits).
 inline double gumbel(double uniform) noexcept { return -portable_log(-portable_log(uniform)); }
 
 }  // namespace millrace::rng

@@ -9,33 +9,34 @@
 
 namespace millrace {
 
-// Instruction sets that kernels are written for, best last. A processor of one runs the ones before it, but for
-// kAvxVnni, which not every processor with AVX-512 has: see has_isa.
+// Instruction sets for which there are kernels, the best last. A processor with one of them also has those before it,
+// except kAvxVnni, which some processors with AVX-512 lack (has_isa).
 enum class Isa : std::uint8_t {
   kScalar,      // baseline C++
   kAvx2,        // AVX2, FMA, F16C
-  kAvxVnni,     // and AVX-VNNI: int8 dot products of 256 bits (Alder Lake, Zen 5 and later)
+  kAvxVnni,     // plus AVX-VNNI: int8 dot products of 256 bits (Alder Lake, Zen 5 and later)
   kAvx512Vnni,  // AVX-512 F, BW, VL, DQ, VBMI and VNNI (Ice Lake, Zen 4 and later)
-  kAvx512Bf16,  // and AVX512_BF16 (Cooper Lake, Zen 4 and later)
+  kAvx512Bf16,  // plus AVX512_BF16 (Cooper Lake, Zen 4 and later)
 };
 
 std::string_view to_string(Isa isa) noexcept;  // "avx2"
 std::optional<Isa> parse_isa(std::string_view name) noexcept;
 
-// The best this processor and operating system (XGETBV) can run.
+// The best instruction set that this processor and the operating system (XGETBV) support.
 Isa detect_isa() noexcept;
 
-// Whether they can run this one.
+// Whether processor and operating system support it.
 bool has_isa(Isa isa) noexcept;
 
-// The one of that name, or the best for "". kInvalidArgument (cpu-isa) if there is none of that name or it is not here.
+// The instruction set of that name; "" = the best. kInvalidArgument (cpu-isa) if the name is unknown or it is not
+// supported.
 Result<Isa> choose_isa(std::string_view name);
 
-// What `doctor` prints and what sizes tiles and threads.
+// Properties of the processor and memory, for `doctor` and for the sizes of tiles and teams.
 struct CpuInfo {
   std::string model;
-  std::string features;                                    // the ones kernels care about, space-separated
-  int logical_cpus = 1;                                    // this process may run on (affinity mask)
+  std::string features;                                    // those that kernels use, space-separated
+  int logical_cpus = 1;                                    // that this process may run on (affinity mask)
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  // 0 = unknown
   std::string huge_pages;                                  // transparent huge pages: "always", "madvise", "never" or ""
   std::int64_t memory_bytes = 0, memory_available_bytes = 0;

@@ -5,14 +5,14 @@
 
 namespace millrace {
 
-// The processors' worth of time that the control group of this process grants; 0 = no limit.
+// The number of processors that the control group of this process grants, possibly a fraction; 0 = no limit.
 double cpu_quota();
 
-// The value of cpu.max of control groups v2: "200000 100000" is 2, "max 100000" is 0; nothing if it is neither.
+// Parses cpu.max of control groups v2: "200000 100000" is 2, "max 100000" is 0; nothing for other text.
 std::optional<double> parse_cpu_max(std::string_view text);
 
-// How many threads make sense: as many as the affinity mask has processors, and whole ones of the quota. More would be
-// stopped all together for the rest of every period (100 ms), in the middle of a step.
+// The sensible number of threads: the processors of the affinity mask, limited by the whole processors of the quota.
+// With more, the kernel would stop all of them for the rest of every period (100 ms), in the middle of a step.
 int usable_threads();
 
 }  // namespace millrace

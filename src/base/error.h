@@ -9,16 +9,16 @@
 
 namespace millrace {
 
-// What went wrong, as the outside sees it. Each code maps to one HTTP status and one exit code.
+// Kinds of failures for users. Each code maps to one HTTP status and one exit code.
 enum class ErrorCode {
-  kInvalidArgument,    // 400, exit 2: a value the caller gave; `param` names it
-  kContextLength,      // 400, exit 2: more tokens than the model or the KV cache holds
-  kNotFound,           // 404, exit 3: a model, file or adapter that is not there
-  kUnsupported,        // 400, exit 3: understood, but not something this build does
-  kBadFile,            // 500, exit 3: a model, tokenizer or template file that is damaged or lies
-  kResourceExhausted,  // 429/503, exit 4: does not fit in memory, or a limit was reached
+  kInvalidArgument,    // 400, exit 2: a value given by the caller; `param` names it
+  kContextLength,      // 400, exit 2: more tokens than the model or the KV cache can hold
+  kNotFound,           // 404, exit 3: a model, file or adapter does not exist
+  kUnsupported,        // 400, exit 3: valid, but not supported by this build
+  kBadFile,            // 500, exit 3: a model, tokenizer or template file is damaged or inconsistent
+  kResourceExhausted,  // 429/503, exit 4: it does not fit in memory, or a limit was reached
   kCancelled,          // 499
-  kUnavailable,        // 503, exit 1: not now, later: loading, shutting down
+  kUnavailable,        // 503, exit 1: temporarily: loading, shutting down
   kInternal,           // 500, exit 1
 };
 
@@ -28,11 +28,11 @@ std::string_view to_string(ErrorCode code) noexcept;
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string param;    // the offending field, tensor or flag; may be empty
-  std::string message;  // one line: what was found, what was expected, the limit
+  std::string message;  // one line with the value found, the expected one, and the limit
 };
 
-// Start-up failures (model files, shapes, configuration) are thrown as this and caught once, where the load was asked
-// for. Request-path failures are Result<T> values (base/result.h).
+// Exception for failures at start-up (model files, shapes, configuration), caught once, by the code that requested the
+// load. Failures of requests are Result<T> values (base/result.h).
 class LoadError : public std::runtime_error {
  public:
   explicit LoadError(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}

@@ -15,16 +15,16 @@ struct JsonLimits {
   static constexpr std::size_t kKeys = 1024;  // of one object
 };
 
-// A request's body, strictly (RFC 8259): kInvalidArgument for what is no JSON, for bytes that are no UTF-8, for a key
-// that comes twice, for numbers that no double holds, and beyond JsonLimits. Linear in the text; the stack stays flat.
+// Parses a request's body strictly (RFC 8259). kInvalidArgument for invalid JSON or UTF-8, repeated keys, numbers
+// beyond double, and anything beyond JsonLimits. Linear in the text; uses no recursion.
 Result<Json> parse_json(std::string_view text);
 
-// Code points of UTF-8 text, as JSON Schema counts the length of a string.
+// Number of code points of UTF-8 text, by which JSON Schema measures strings.
 std::size_t characters(std::string_view text) noexcept;
 
-// The text as a JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. Never throws.
+// The text as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. Never throws.
 std::string json_string(std::string_view text);
-// Compact, under the same rule.
+// Compact JSON, with invalid UTF-8 replaced by U+FFFD.
 std::string dumped(const Json& value);
 
 }  // namespace millrace

@@ -5,15 +5,15 @@
 #include <functional>
 #include <string_view>
 
-// The one logger. Lines go to stderr (stdout is for results); thread-safe; never throws. Prompts and outputs are never
-// logged.
+// The only logger. Lines go to stderr (stdout is for results). Thread-safe; never throws. Prompts and outputs must
+// never be logged.
 
 namespace millrace::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError, kOff };
 
-// Where lines go instead of stderr; empty: stderr again. It is called on the thread that logs, must be thread-safe, not
-// log itself, and never throw. No thread is inside the old one any more when this returns.
+// Replaces stderr as the destination of lines; an empty sink restores it. The sink is called on the thread that logs;
+// it must be thread-safe, must not log, and must not throw. When set_sink() returns, no thread is inside the old sink.
 using Sink = std::function<void(Level, std::string_view line)>;
 void set_sink(Sink sink);
 

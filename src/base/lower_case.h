@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-// The text with A to Z as a to z; all other bytes stay.
+// The text with A to Z in lower case; all other bytes are unchanged.
 std::string lower_case(std::string_view text);
 
 }  // namespace millrace

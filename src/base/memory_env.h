@@ -10,30 +10,32 @@
 
 namespace millrace {
 
-// Files that live in memory, for tests and fuzzing: nothing touches the disk, time stands still unless moved, the Nth
-// read or write can be made to fail, the disk to be full, and the power to be cut. One thread.
+// An Env in memory, for tests and fuzzing. Time stands still unless `time` is changed; the Nth read or write can be
+// made to fail, the disk to be full, and the power to fail. One thread.
 class MemoryEnv final : public Env {
  public:
   TimePoint time{};
   std::uint64_t seed = 1;
   std::map<std::string, std::string> files;
-  // The read with this number, counted from 0 over all files, fails as a disk would (kBadFile, "I/O error"); -1 = none.
+  // The number of the read that fails with kBadFile, "I/O error", counted from 0 over all files; -1 = none.
   std::int64_t fail_read = -1;
   std::int64_t reads = 0;
 
-  // The write with this number fails after half of it is done; -1 = none. Files made, synced, renamed and removed count
-  // as writes too.
+  // The number of the write that fails when half of it is done; -1 = none. Creating, syncing, renaming and removing
+  // files count as writes too.
   std::int64_t fail_write = -1;
-  bool dead = false;  // every write fails: what a killed process does no more
+  bool dead = false;  // every write fails, as after the process was killed
   std::int64_t writes = 0;
-  std::uint64_t disk_bytes = std::numeric_limits<std::uint64_t>::max();  // of all files
+  // Size of the disk, for all files together.
+  std::uint64_t disk_bytes = std::numeric_limits<std::uint64_t>::max();
 
-  // The power is cut: of what was not synced, only the first `kept` bytes of each file are there. Forgets all locks.
+  // Simulates a power failure: of bytes that were not synced, only the first `kept` of each file remain. All locks are
+  // released.
   void crash(std::uint64_t kept = 0);
 
   TimePoint now() const override { return time; }
   std::uint64_t random_seed() override { return seed; }
-  // The file borrows from `files`: it must not be removed while it is open.
+  // The file refers to `files`: it must not be removed while it is open.
   Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) override;
   std::vector<std::string> list(const std::string& directory) override;
   Result<void> create_directories(const std::string&) override { return {}; }

@@ -9,9 +9,9 @@
 
 namespace millrace {
 
-// A file that appears under its name only when it is whole: bytes go to PATH.tmp; commit() renames it.
-// Destroyed before that, it removes the temporary file. One thread; a second writer of the same path, in this process
-// or another, is refused (kInvalidArgument).
+// A file that only appears under its name when complete: bytes are written to PATH.tmp, which commit() renames. Without
+// commit() the destructor removes it. One thread; a second writer of the same path, in this process or another, is an
+// error (kInvalidArgument).
 class OutputFile {
  public:
   static Result<OutputFile> create(const std::string& path);
@@ -22,7 +22,7 @@ class OutputFile {
   std::uint64_t position() const noexcept { return position_; }
   Result<void> write(std::span<const std::byte> bytes);
   Result<void> write_zeros(std::uint64_t count);
-  // `durable`: it survives a power cut, at the price of waiting for the disk.
+  // Renames the file to its name. `durable`: waits until it survives a power failure.
   Result<void> commit(bool durable = true);
 
  private:

@@ -8,18 +8,19 @@
 
 namespace millrace {
 
-// exp and log in IEEE operations alone: a libm chooses its code by the processor and differs in the last bit between
-// versions, and a token must depend on neither (law 3). Relative error below 4e-16; no errno, no flags.
+// exp and log with IEEE operations only. A libm chooses code by processor, and its last bits differ between versions,
+// but a token must depend on neither (law 3 of the architecture). Relative error below 4e-16; no errno, no flags.
 
 inline constexpr double kLog2e = 1.4426950408889634, kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
 inline constexpr double kLn2 = 0.6931471805599453;
-inline constexpr double kExpFloor = -708.0;      // below it exp is 0, before numbers become subnormal
-inline constexpr double kExpRounder = 0x1.8p52;  // adding it rounds to an integer, which then lies in the lowest bits
+inline constexpr double kExpFloor = -708.0;  // below this exp is 0, before results become subnormal
+// Adding it rounds to an integer, which is then in the lowest bits.
+inline constexpr double kExpRounder = 0x1.8p52;
 inline constexpr double kExpTerms[] = {
     1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
     1.0 / 120,       1.0 / 24,       1.0 / 6,       0.5,          1.0,         1.0};  // Taylor, highest first
 
-// +infinity above 709.
+// exp(x); +infinity above 709.
 inline double portable_exp(double x) noexcept {
   if (!(x >= kExpFloor)) return x != x ? x : 0.0;
   if (x > 709.0) return std::numeric_limits<double>::infinity();

@@ -4,7 +4,7 @@
 
 namespace millrace {
 
-// "1.25 GB": decimal units, three digits.
+// The size as text in decimal units with three digits: "1.25 GB".
 std::string readable_bytes(double bytes);
 
 }  // namespace millrace

@@ -21,7 +21,7 @@ class [[nodiscard]] Result {
   bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  // The value; a CHECK fails if there is none.
+  // The value. CHECKs that there is one.
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(value()); }
@@ -32,7 +32,7 @@ class [[nodiscard]] Result {
     CHECK(!ok());
     return *std::get_if<1>(&state_);
   }
-  // For start-up code, where failures travel as LoadError.
+  // The value, or throws the error as LoadError. For code that runs at start-up.
   T or_throw() && {
     if (!ok()) throw LoadError(error());
     return std::move(value());

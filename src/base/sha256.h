@@ -12,13 +12,13 @@ namespace millrace {
 
 using Sha256Digest = std::array<std::uint8_t, 32>;
 
-// SHA-256 over the pieces given, one digest after the other. One thread.
+// SHA-256 over the bytes of all update() calls. One thread.
 class Sha256 {
  public:
   Sha256();
   ~Sha256();
   void update(std::span<const std::byte> bytes);
-  Sha256Digest finish();  // and begins the next one
+  Sha256Digest finish();  // and starts the next digest
 
  private:
   void restart();

@@ -4,7 +4,7 @@
 
 namespace millrace {
 
-// Names the calling thread for those who look from outside: top -H, perf, gdb, /proc. Longer than 15 bytes are cut.
+// Names the calling thread for tools such as top -H, perf, gdb and /proc. Names are cut at 15 bytes.
 void name_thread(const std::string& name) noexcept;
 
 }  // namespace millrace

@@ -9,12 +9,12 @@
 
 namespace millrace {
 
-// Work that any number of workers can do together and that knows itself when it is done. See WorkerTeam::offer.
+// Work that any number of workers can share, and that determines itself when it is done. See WorkerTeam::offer.
 class TeamWork {
  public:
   virtual ~TeamWork() = default;
   virtual void work(int worker) noexcept = 0;
-  // No worker is inside: it may be changed or destroyed, unless it is on offer.
+  // No worker is inside: it may be changed or destroyed, unless it is being offered.
   bool idle() const noexcept { return users_.load() == 0; }
 
  private:
@@ -33,9 +33,8 @@ class WorkerTeam {
 
   int size() const noexcept { return static_cast<int>(threads_.size()) + 1; }
 
-  // Offers `work` to the other workers, does it as worker 0 and takes the offer back. A worker may come late or not at
-  // all, as others may need its processor; it may also still be inside when this returns, so `work` is not to be
-  // changed until it is idle().
+  // Offers `work` to the other workers, does it as worker 0, and ends the offer. A worker may join late or never, if
+  // its processor is busy, and may still be inside when this returns: `work` must not be changed until it is idle().
   void offer(TeamWork& work);
 
   // Runs body(worker) once on each worker, worker in [0, size()), and returns when all are done. body must not throw.
@@ -46,7 +45,7 @@ class WorkerTeam {
                [](void* context, int worker) { (*static_cast<Plain*>(context))(worker); });
   }
 
-  // The piece of [0, items) that `worker` of `workers` gets: contiguous, a multiple of `grain` but for the last.
+  // The contiguous piece of [0, items) for `worker` of `workers`: a multiple of `grain`, but for the last.
   struct Piece {
     std::int64_t begin, end;
   };
@@ -55,7 +54,7 @@ class WorkerTeam {
     return {units * worker / workers * grain, std::min(items, units * (worker + 1) / workers * grain)};
   }
 
-  // Splits [0, items) into one piece a worker and runs body(begin, end). The same worker gets the same piece for the
+  // Splits [0, items) into one piece per worker and runs body(begin, end). The same worker gets the same piece for the
   // same sizes, so its caches stay warm.
   template <typename Body>
   void split(std::int64_t items, std::int64_t grain, Body&& body) {
@@ -95,8 +94,8 @@ class WorkerTeam {
   std::atomic<bool> stop_{false};
 };
 
-// Waiting for another thread that is at work: spins, then gives the processor away again and again, so that a machine
-// with more threads than processors goes on.
+// Waits for another running thread: spins first, then yields the processor repeatedly, so that machines with more
+// threads than processors make progress.
 class SpinWait {
  public:
   void wait() noexcept;

@@ -9,36 +9,36 @@
 
 namespace millrace::chat {
 
-// A call of a function, as the model made it.
+// A function call in an answer.
 struct ToolCall {
   std::string id, name;
-  std::string arguments;  // the text of a JSON object; not whole where the answer was cut
+  std::string arguments;  // text of a JSON object; incomplete if the answer was cut off
   bool operator==(const ToolCall&) const = default;
 };
 
-// What an answer says: its text, taken apart.
+// An answer's text, split into its parts.
 struct AnswerParts {
   std::string content, reasoning;
   std::vector<ToolCall> calls;
   bool operator==(const AnswerParts&) const = default;
 };
 
-// What an answer says next.
+// A further piece of an answer.
 struct PartEvent {
   enum class Kind : std::uint8_t { kReasoning, kContent, kCallBegin, kCallArguments, kCallEnd };
   Kind kind = Kind::kContent;
-  std::size_t call = 0;  // of the answer's calls, from 0; only of the last three kinds
+  std::size_t call = 0;  // index of the call in the answer; only for the last three kinds
   std::string text;      // kCallBegin: the function's name; kCallEnd: empty
-  std::string id;        // kCallBegin: the call's
+  std::string id;        // only for kCallBegin: the call's id
   bool operator==(const PartEvent&) const = default;
 };
 
-void add_event(AnswerParts& to, const PartEvent& event);
-// Where they go on with what was said last, they become one with it.
+void add_event(AnswerParts& to, const PartEvent& event);  // Appends the event to the parts.
+// Appends the events. If the first one continues the last event of `to`, the two are merged.
 void append_events(std::vector<PartEvent>& to, std::vector<PartEvent> events);
 
-// Where the readers of an answer write what they find. Neighbours of a kind become one event. Where calls are looked
-// for, white space around them belongs to neither: it is held back, and comes only where other content follows.
+// Receives the parts that readers find in an answer, and merges adjacent ones of a kind into one event. If calls are
+// expected, white space around them belongs to no part: it is held back, and emitted only if other content follows.
 class PartWriter {
  public:
   explicit PartWriter(bool looks_for_calls) : holds_space_(looks_for_calls) {}
@@ -50,7 +50,7 @@ class PartWriter {
   void finish();  // the answer has ended
   bool in_call() const noexcept { return in_call_; }
 
-  // All since the last time.
+  // Returns all events since the last call.
   std::vector<PartEvent> take() { return std::exchange(events_, {}); }
 
  private:

@@ -11,26 +11,27 @@
 
 namespace millrace::chat {
 
-// What a request's answers are to be read for.
+// How the answers of a request are to be read.
 struct AnswerReading {
-  bool parts = false;                                     // a conversation's: told as parts, not as text
-  const reasoning::ReasoningFormat* reasoning = nullptr;  // null: reasoning is not looked for
-  bool reasoning_begun = false;                           // in the prompt
-  const tools::ToolFormat* tools = nullptr;               // null: calls are not looked for
-  std::string id_seed;                                    // ids of calls come of this
+  bool parts = false;  // the request is a conversation, so answers are split into parts
+  const reasoning::ReasoningFormat* reasoning = nullptr;  // null: reasoning is not separated
+  bool reasoning_begun = false;                           // the prompt has opened the reasoning
+  const tools::ToolFormat* tools = nullptr;               // null: calls are not separated
+  std::string id_seed;                                    // seed of the ids of calls
 
   bool plain() const noexcept { return reasoning == nullptr && tools == nullptr; }
 };
 
-// Takes one answer's text apart as it comes. Whatever the pieces, the parts are the same.
+// Splits one answer's text into parts as it arrives. The parts do not depend on how the text is cut into pieces. One
+// thread.
 class AnswerReader {
  public:
-  // `use` outlives it. `answer`: its index, for ids.
+  // `use` must outlive it. `answer` is the answer's index, for ids.
   AnswerReader(const AnswerReading& reading, const tools::ToolUse& use, std::size_t answer);
 
-  // What the text says. `last`: nothing comes after.
+  // Returns the parts of the text. `last`: no text follows.
   std::vector<PartEvent> push(std::string_view text, bool last);
-  // In the middle of reasoning, as far as it has been told.
+  // Whether the text so far ends within reasoning.
   bool thinking() const noexcept { return thinks_ && thinks_->thinking(); }
 
  private:

@@ -12,22 +12,23 @@
 
 namespace millrace::chat {
 
-// How a model's conversations become prompts: its templates compiled and probed. One per model, made when it loads;
-// immutable and thread-safe. What the server and the command line use.
+// Converts a model's conversations to prompts, with its templates compiled and probed. One per model, made when it
+// loads. Immutable and thread-safe.
 class ChatFormat {
  public:
-  // kUnsupported if the set is empty; kBadFile names a template that does not compile or cannot render one user
-  // message. `context` has the special tokens and the clock; its unix_time is that of the probes.
+  // Compiles and probes the templates. kUnsupported if the set is empty; kBadFile names a template that does not
+  // compile or cannot render one user message. `context` has the special tokens and the clock; its unix_time is used in
+  // probes.
   static Result<std::shared_ptr<const ChatFormat>> load(ChatTemplateSet set, TemplateContext context,
                                                         TemplateLimits limits = {});
 
-  // A request as chat_variables() takes it, through the template that select_template() chooses.
+  // Renders a request, in the form that chat_variables() takes, with the template that select_template() chooses.
   Result<std::vector<text::TextPiece>> render(const nlohmann::ordered_json& request, std::int64_t unix_time,
                                               std::string_view template_name = {}) const;
 
-  // The Jinja source that renders a plain conversation; empty if there is none.
+  // The Jinja source for plain conversations; empty if there is none.
   std::string_view default_source() const { return set_.default_source(); }
-  // The source of the template that would render such a request; empty if there is none.
+  // The source of the template for such a request; empty if there is none.
   std::string_view source(bool has_tools, std::string_view template_name = {}) const;
   Result<TemplateCapabilities> capabilities(bool has_tools, std::string_view template_name = {}) const;
 

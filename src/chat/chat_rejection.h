@@ -11,7 +11,7 @@
 
 namespace millrace::chat {
 
-// Why a request is refused; thrown by the functions that read one, and caught by chat_variables(), which returns the
+// The error of a rejected request. Thrown by the functions that read one; chat_variables() catches it and returns the
 // error. `path` names the field: "messages[2].content[1].type".
 struct ChatRejection {
   Error error;
@@ -23,7 +23,7 @@ template <typename... Args>
   throw ChatRejection{Error{ErrorCode::kInvalidArgument, std::move(path), std::move(message)}};
 }
 
-// A client's string for an error message: quoted, short, ASCII.
+// A client's string for use in an error message: quoted, cut, ASCII.
 inline std::string client_string(std::string_view text) {
   constexpr std::size_t kShown = 40;
   const std::string shown =

@@ -6,11 +6,11 @@
 
 namespace millrace::chat {
 
-// The roles a message may have. A template may build a special token around one ("<|" + role + "|>"), so these words,
-// and no others, are trusted text when they stand as a message's role.
+// The roles that a message may have. A template may build a special token around one ("<|" + role + "|>"), so these
+// words, and no others, count as trusted text in the role of a message.
 std::span<const std::string_view> chat_roles();
 bool is_chat_role(std::string_view role);
-// "system, developer, ...", for messages.
+// The roles as text for messages: "system, developer, ...".
 std::string chat_role_list();
 
 }  // namespace millrace::chat

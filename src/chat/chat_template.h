@@ -12,17 +12,17 @@
 
 namespace millrace::chat {
 
-// A chat template in the Jinja subset that model authors use, interpreted by our own engine: no attribute access beyond
-// dict, list and str methods of an allow-list, no includes, no I/O. Immutable and thread-safe after compile.
+// A chat template in the subset of Jinja that model authors use, run by an interpreter of our own: no attribute access
+// beyond listed methods of dict, list and str, no includes, no I/O. Immutable and thread-safe after compile().
 class ChatTemplate {
  public:
-  // Parses; kBadFile with line number on a syntax error, naming the construct when it is not supported.
+  // Parses the template. kBadFile has the line number of a syntax error, and names a construct that is not supported.
   static Result<std::shared_ptr<const ChatTemplate>> compile(std::string_view source, TemplateLimits limits = {});
   virtual ~ChatTemplate() = default;
 
-  // Renders with `variables`, a JSON object: messages, tools, add_generation_prompt, documents and whatever the
-  // template takes. Pieces that come from the template's own text are trusted; every character that comes out of
-  // `variables` is not, but for one exception: the `role` of a message that is one of chat_roles() (chat/chat_role.h).
+  // Renders with `variables`, a JSON object: messages, tools, add_generation_prompt, documents and others that the
+  // template uses. Pieces of the template's own text are trusted; all characters from `variables` are not, with one
+  // exception: the `role` of a message if it is one of chat_roles() (chat/chat_role.h).
   virtual Result<std::vector<text::TextPiece>> render(const nlohmann::ordered_json& variables,
                                                       const TemplateContext& context) const = 0;
 };

@@ -2,7 +2,7 @@
 
 namespace millrace::chat {
 
-// White space as JSON has it.
+// Whether it is white space in JSON.
 constexpr bool is_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace millrace::chat

@@ -17,20 +17,21 @@ namespace millrace::checkpoint {
 static_assert(std::endian::native == std::endian::little,
               "both file formats are little-endian and are read as they lie");
 
-// Reads a file's header, or a part within the file, front to back through a buffer and never past its end. What would
-// not fit is a LoadError that names file and field, before anything is allocated for it. One thread; borrows the file.
+// Reads a file's header, or another part of the file, front to back through a buffer and never past its end. A value
+// that would not fit is a LoadError naming file and field, before anything is allocated for it. One thread; the file
+// must outlive it.
 class BoundedReader {
  public:
-  // The first bytes of the file: at most `limit_bytes`.
+  // Reads the beginning of the file, at most `limit_bytes` bytes.
   BoundedReader(const RandomAccessFile& file, std::uint64_t limit_bytes);
-  // The `bytes` at `offset`, which lie inside the file: what was not checked against its size does not come here.
+  // Reads `bytes` bytes at `offset`. The caller must have checked that they lie inside the file.
   BoundedReader(const RandomAccessFile& file, std::uint64_t offset, std::uint64_t bytes);
 
   std::uint64_t position() const noexcept { return position_; }
   std::uint64_t remaining() const noexcept { return end_ - position_; }
   const std::string& path() const noexcept { return file_.path(); }
 
-  // `field` says in messages what is being read.
+  // Reads out.size() bytes. `field` names them in messages.
   void read(std::span<std::byte> out, std::string_view field);
 
   template <typename T>
@@ -45,10 +46,10 @@ class BoundedReader {
     }
     return value;
   }
-  // A u64 length and as many bytes.
+  // Reads a u64 length and as many bytes.
   std::string string(std::string_view field);
 
-  // Fails unless `count` items of at least `item_bytes` each can still follow.
+  // Throws unless `count` items of at least `item_bytes` bytes each can still follow.
   void require(std::uint64_t count, std::uint64_t item_bytes, std::string_view field) const;
 
  private:

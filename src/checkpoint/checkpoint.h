@@ -19,7 +19,7 @@
 
 namespace millrace::checkpoint {
 
-// One stored tensor: where its bytes lie. shape is outermost first: a linear weight is {out, in}.
+// One stored tensor and where its bytes lie. The shape is outermost first: a linear weight is {out, in}.
 struct RawTensor {
   std::string name;  // as in the file: "blk.0.attn_q.weight", "model.layers.0.self_attn.q_proj.weight"
   const quant::QuantFormat* format = nullptr;
@@ -28,38 +28,41 @@ struct RawTensor {
   std::uint64_t offset = 0, bytes = 0;  // absolute in that file; checked to lie inside it
 };
 
-// A tensor of whole numbers: a table beside the weights, or codes of quantized ones. Its RawTensor has no format.
+// A tensor of integers: a table besides the weights, or the codes of quantized ones. Its RawTensor has no format.
 struct IntegerTensor {
   RawTensor tensor;
-  std::int64_t value_bytes = 0;  // of one: 8 and 4 with a sign, 1 without
+  std::int64_t value_bytes = 0;  // size of one value: 8 and 4 are signed, 1 is unsigned
 };
 
-// A model's files, opened and checked: configuration, tensor directory, tokenizer, template, sampling defaults. Tensor
-// data are read on demand with pread, never mapped. Immutable after opening; read() is thread-safe.
+// A model's files, opened and checked: configuration, tensor directory, tokenizer, chat templates, sampling defaults.
+// Tensor data are read on demand with pread, never mapped. Immutable after opening; read() is thread-safe.
 struct Checkpoint {
-  enum class Container { kGguf, kSafetensors, kTorch };  // both latter with Hugging Face's configuration and names
+  // Safetensors and torch have Hugging Face's configuration and names.
+  enum class Container { kGguf, kSafetensors, kTorch };
   Container container = Container::kGguf;
   std::string path;  // the .gguf file or the directory
   ConfigFile config;
-  std::string name;  // the configuration's or the directory's; may be empty
+  std::string name;  // from the configuration, or the directory's name; may be empty
   GenerationDefaults generation;
   chat::ChatTemplateSet chat_templates;              // Jinja sources; empty = none
   std::shared_ptr<const text::Tokenizer> tokenizer;  // null if the files hold none
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<RawTensor> tensors;  // names are unique
   std::unordered_map<std::string, std::size_t> tensor_index;
-  std::vector<IntegerTensor> integers;  // with a quantization_config, else such tensors are refused
+  // Only with a quantization_config; otherwise tensors of integers are an error.
+  std::vector<IntegerTensor> integers;
 
+  // The tensor of that name; null if there is none.
   const RawTensor* find(const std::string& wanted) const;
   const RawTensor* find_integers(const std::string& wanted) const;
-  // Reads bytes [offset, offset + out.size()) of the tensor.
+  // Reads the bytes [offset, offset + out.size()) of the tensor.
   Result<void> read(const RawTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const;
 };
 
 std::string_view to_string(Checkpoint::Container container) noexcept;  // "gguf", "safetensors", "torch"
 
-// Opens a .gguf file or a directory with config.json and safetensors or files of torch. Errors name file, field or
-// tensor, expected and found.
+// Opens a .gguf file, or a directory with config.json and weights in safetensors or torch's format. Errors name file,
+// field or tensor, expected and found value.
 Result<std::unique_ptr<Checkpoint>> open_checkpoint(Env& env, const std::string& path);
 
 }  // namespace millrace::checkpoint

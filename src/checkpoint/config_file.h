@@ -9,27 +9,28 @@
 
 namespace millrace::checkpoint {
 
-// What a model's files say of its shape, as read and not yet understood: config.json, or the metadata of a GGUF file
-// without its tokenizer. Which fields mean what, and which a model needs, is the business of its family
-// (config_view.h). Immutable once made.
+// A model's configuration as read from its files and not yet interpreted: config.json, or the metadata of a GGUF file
+// without its tokenizer. The model's family decides which fields it needs and what they mean (config_view.h). Immutable
+// after reading.
 struct ConfigFile {
-  std::string file;          // names it in messages
-  std::string architecture;  // the model's class (config.json) or general.architecture
+  std::string file;          // its name in messages
+  std::string architecture;  // model class (config.json) or general.architecture (GGUF)
   std::string name;          // general.name or _name_or_path; may be empty
-  std::int64_t tokens = 0;   // GGUF: of the tokenizer beside it
+  std::int64_t tokens = 0;   // GGUF only: number of tokens of its tokenizer
   bool gguf = false;
-  nlohmann::json json = nlohmann::json::object();  // config.json
-  // The file that json's kQuantizationField is from where that is not config.json.
+  nlohmann::json json = nlohmann::json::object();  // content of config.json; not for GGUF
+  // The file that json's kQuantizationField comes from, if it is not config.json.
   std::string quantization_file;
-  GgufMetadata metadata{""};  // GGUF
+  GgufMetadata metadata{""};  // GGUF only
 };
 
-// In config.json: how the weights are quantized. GGUF has it in the tensors.
+// The field of config.json that describes how weights are quantized. In GGUF the tensors do.
 inline constexpr std::string_view kQuantizationField = "quantization_config";
-// What GPTQ's tools write beside config.json: that object alone. Older files have it only there.
+// The file that GPTQ's tools write besides config.json; it holds that object alone. Older checkpoints have it only
+// there.
 inline constexpr std::string_view kQuantizationFile = "quantize_config.json";
 
-// The readers throw LoadError: no JSON object, or an architecture that is missing or of another type.
+// The readers throw LoadError for what is no JSON object, and for an architecture that is missing or of another type.
 ConfigFile read_config_json(const std::string& file, std::string_view text);
 ConfigFile read_config_metadata(const GgufMetadata& metadata);
 

@@ -16,11 +16,11 @@ namespace millrace::checkpoint {
 
 inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - 1;
 
-// A field under all its names. Where several spellings are there, the first one listed counts.
+// A field with all its names. If a file has several of them, the first one listed here is used.
 struct ConfigField {
   std::array<std::string_view, 3> json = {};  // in config.json
-  std::array<std::string_view, 3> gguf = {};  // in GGUF, behind "<architecture>."
-  // The JSON value that changes nothing; "*": every value does not; empty: false, 0 and what is empty.
+  std::array<std::string_view, 3> gguf = {};  // in GGUF, after "<architecture>."
+  // The value, as JSON, that has no effect. "*": any value has no effect; empty: false, 0 and empty values have none.
   std::string_view neutral = {};
 };
 
@@ -29,9 +29,9 @@ struct IntegerRange {
 };
 inline constexpr IntegerRange kCounts{1, kMaxCount};
 
-// Typed, aliased and range-checked reading of a ConfigFile, the same for both containers. Remembers what was asked for,
-// so that fields that were not understood can be named. A value of another type or outside its range is a LoadError
-// that names file, field (as that file spells it), limit and value. Borrows the file; one thread.
+// Typed and range-checked reading of a ConfigFile under all names of a field, for both containers. It records which
+// fields were read, so that others can be reported. A value of another type or outside its range is a LoadError naming
+// file, field (as spelled there), limit and value. One thread; the file must outlive it.
 class ConfigView {
  public:
   explicit ConfigView(const ConfigFile& config)
@@ -42,7 +42,7 @@ class ConfigView {
   const std::string& file() const noexcept { return config_->file; }
 
   bool has(const ConfigField& field);
-  // An integer; in GGUF also an array of equal ones, a layer each.
+  // An integer; in GGUF also an array of equal integers, one for each layer.
   std::optional<std::int64_t> integer(const ConfigField& field, IntegerRange range = {});
   std::int64_t required_integer(const ConfigField& field, IntegerRange range = {});
   std::optional<double> number(const ConfigField& field);           // may be infinite or NaN
@@ -51,18 +51,18 @@ class ConfigView {
   std::optional<bool> boolean(const ConfigField& field);
   std::optional<std::string> text(const ConfigField& field);
   std::optional<std::vector<bool>> booleans(const ConfigField& field);  // GGUF: an array of bool
-  const nlohmann::json* json(const ConfigField& field);                 // null: not there, or GGUF
+  const nlohmann::json* json(const ConfigField& field);                 // null: absent, or the file is GGUF
   std::optional<JsonFields> object(const ConfigField& field);           // nothing in GGUF
 
-  // Stops the load over that field, kUnsupported or kBadFile.
+  // Throw a LoadError about that field: unsupported() kUnsupported, bad_value() kBadFile.
   [[noreturn]] void unsupported(const ConfigField& field, std::string_view why) const;
   [[noreturn]] void bad_value(const ConfigField& field, std::string_view what) const;
   // The field's name in this file: "hidden_size", "llama.embedding_length".
   std::string name_of(const ConfigField& field) const;
 
-  // Throws kUnsupported naming the first of `known` that is there, says something and was not asked for.
+  // Throws kUnsupported naming the first field of `known` that is present, has an effect, and was not read.
   void check_unread(std::span<const ConfigField> known) const;
-  // What is there and was not asked for, as the file spells it, sorted.
+  // The names of fields that are present and were not read, sorted.
   std::vector<std::string> unread() const;
 
  private:

@@ -6,9 +6,9 @@
 
 namespace millrace::checkpoint {
 
-// A number for the content of a model's weights: of the tensor directory, of the files' sizes and times of change, and
-// of a few kilobytes of every tensor. Reads a few megabytes. Two models with the same key are the same but by accident
-// (2^-64) or by intent. Throws LoadError where a file cannot be read.
+// A hash of the content of a model's weights, made of the tensor directory, the files' sizes and modification times,
+// and a few kilobytes of every tensor. It reads a few megabytes. Different models have equal keys only by chance
+// (2^-64) or by intent. Throws LoadError if a file cannot be read.
 std::uint64_t content_key(const Checkpoint& checkpoint);
 
 }  // namespace millrace::checkpoint

@@ -15,32 +15,33 @@ namespace millrace::checkpoint {
 
 using GgufEntry = std::pair<std::string, GgufValue>;
 
-// The key-value section of one GGUF file, asked by key and expected type. A key of another type, or a required one that
-// is missing, is a LoadError naming file, key, expected and found.
+// The key-value section of one GGUF file, read by key and expected type. A value of another type, or a missing required
+// one, is a LoadError naming file, key, expected and found type.
 class GgufMetadata {
  public:
   explicit GgufMetadata(std::string file) : file_(std::move(file)) {}
-  void add(std::string key, GgufValue value);  // a key seen before is a LoadError
+  void add(std::string key, GgufValue value);  // a repeated key is a LoadError
 
   const std::string& file() const noexcept { return file_; }
   std::span<const GgufEntry> entries() const noexcept { return entries_; }
   const GgufValue* find(const std::string& key) const;
 
-  std::optional<std::int64_t> integer(const std::string& key) const;  // any integer type; fits int64
-  std::optional<double> number(const std::string& key) const;         // any integer or float type
+  // Any integer type, if the value fits into int64.
+  std::optional<std::int64_t> integer(const std::string& key) const;
+  std::optional<double> number(const std::string& key) const;  // any integer or float type
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::string> text(const std::string& key) const;
   std::int64_t required_integer(const std::string& key) const;
   double required_number(const std::string& key) const;
   std::string required_text(const std::string& key) const;
-  // An integer, or an array of equal ones (per-layer counts of models whose layers are alike).
+  // An integer, or an array of equal integers (counts for each layer).
   std::optional<std::int64_t> uniform_integer(const std::string& key) const;
 
   std::optional<std::vector<float>> floats(const std::string& key) const;
   std::optional<std::vector<std::int32_t>> int32s(const std::string& key) const;
   std::optional<std::string> bytes(const std::string& key) const;  // an array of uint8 or int8
   std::size_t string_count(const std::string& key) const;          // elements of an array of strings; 0 if absent
-  // Moves the strings out; the key stays with an empty array.
+  // Moves the strings out; the key keeps an empty array.
   std::optional<std::vector<std::string>> take_strings(const std::string& key);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace millrace::checkpoint {
 
-// Opens a .gguf file, all but the tokenizer: its vocabulary comes out as data (empty when the file has none), so that
+// Opens a .gguf file without its tokenizer. The vocabulary is returned as data, empty if the file has none, so that
 // reading the container needs no tokenizer code.
 Result<std::unique_ptr<Checkpoint>> read_gguf(Env& env, const std::string& path, text::GgufVocabulary* vocabulary_out);
 

@@ -10,8 +10,8 @@
 
 namespace millrace::checkpoint {
 
-// The header of a GGUF file: metadata as stored, tensors with absolute offsets. Everything is checked: sizes and
-// products against overflow, every tensor to be aligned, inside the file and apart from every other.
+// The header of a GGUF file: metadata as stored, and tensors with absolute offsets. Sizes and products are checked for
+// overflow; every tensor is aligned, inside the file, and overlaps no other.
 struct GgufHeader {
   std::uint32_t version = 0;
   std::uint64_t alignment = 0;
@@ -22,10 +22,10 @@ struct GgufHeader {
 
 inline constexpr std::string_view kGgufMagic = "GGUF";
 inline constexpr std::uint64_t kGgufDefaultAlignment = 32;
-// Metadata and tensor directory together; the largest published ones (250 k tokens, 500 k merges) take 15 MB.
+// Limit of metadata and tensor directory together. The largest published ones (250 k tokens, 500 k merges) take 15 MB.
 inline constexpr std::uint64_t kGgufMaxHeaderBytes = 256 << 20;
 
-// Versions 2 and 3, little-endian. Throws LoadError. Allocates a small multiple of the header's bytes at most.
+// Reads versions 2 and 3, little-endian. Allocates at most a small multiple of the header's bytes. Throws LoadError.
 GgufHeader read_gguf_header(const RandomAccessFile& file);
 
 }  // namespace millrace::checkpoint

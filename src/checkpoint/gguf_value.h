@@ -8,8 +8,8 @@
 
 namespace millrace::checkpoint {
 
-// One metadata value of a GGUF file, shared by reader and writer. The order of the alternatives is GGUF's own numbering
-// of value types (0 = uint8 ... 7 = bool, 8 = string, 9 = array ... 12 = float64), so index() is the type id.
+// One metadata value of a GGUF file. The alternatives are in the order of GGUF's numbers of value types (0 = uint8 ...
+// 7 = bool, 8 = string, 9 = array ... 12 = float64), so index() is the type id.
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 struct GgufArray;
 using GgufArrayElements =

@@ -5,7 +5,7 @@
 
 namespace millrace::checkpoint {
 
-// `tokenizer.ggml.*`; its token list moves out of the metadata. A file without a tokenizer gives an empty vocabulary.
+// Reads `tokenizer.ggml.*` and moves the token list out of the metadata. Empty if the file has no tokenizer.
 text::GgufVocabulary gguf_vocabulary(GgufMetadata& metadata);
 
 }  // namespace millrace::checkpoint

@@ -8,13 +8,13 @@
 
 namespace millrace::checkpoint {
 
-// Writes a GGUF v3 file: metadata in the order given, then the tensors, whose data are asked from `data` one tensor
-// after the other and never held. Alignment is general.alignment if the metadata set it (uint32), else 32. A tensor
-// that the reader would refuse (rank, row length, format without a GGUF number) is kInvalidArgument.
+// Writes a GGUF v3 file: the metadata in the given order, then the tensors. `data` is called for one tensor after the
+// other, so none is kept in memory. The alignment is general.alignment (uint32) of the metadata, else 32.
+// kInvalidArgument for a tensor that the reader would not accept (rank, row length, format without a GGUF type).
 Result<void> write_gguf(const std::string& path, std::span<const GgufEntry> metadata,
                         std::span<const TensorSpec> tensors, const DataSource& data);
 
-// The header alone: all bytes up to the first tensor's data, padded to the alignment.
+// The header alone: all bytes before the first tensor's data, alignment included.
 Result<std::string> gguf_header_bytes(std::span<const GgufEntry> metadata, std::span<const TensorSpec> tensors);
 
 }  // namespace millrace::checkpoint

@@ -11,25 +11,25 @@
 
 namespace millrace::checkpoint {
 
-// The content of a small file, or nothing when there is no such file. Any other failure is a LoadError.
+// The content of a small file; nothing if it does not exist. Any other failure is a LoadError.
 std::optional<std::string> read_optional_file(Env& env, const std::string& path, std::uint64_t limit_bytes);
 
-// Parses a JSON object nested at most 64 deep, also one of Python's or another server's habits (base/strict_json.h).
-// Throws LoadError naming `file`.
+// Parses a JSON object nested at most 64 deep, with the extensions of JSON that base/strict_json.h accepts. Throws
+// LoadError naming `file`.
 nlohmann::json parse_json_object(const std::string& file, std::string_view text);
 
-// 512 and 512.0; nothing for what is no integer, below 2^63 or, with a fraction, 2^53.
+// The integer value, also of 512.0. Nothing if it is no integer, or is 2^63 or more, or 2^53 or more with a fraction.
 std::optional<std::int64_t> whole_number(const nlohmann::json& value);
 
-// A number, or one that JSON cannot say, {"__float__": "NaN"}, as strict_json() and Transformers 5 write it. May be
-// infinite or NaN.
+// A number, also one that JSON cannot express, {"__float__": "NaN"}, as strict_json() and Transformers 5 write it. May
+// be infinite or NaN.
 std::optional<double> any_number(const nlohmann::json& value);
 
-// Typed fields of one JSON object. Absent and null are the same: nothing. Another type is a LoadError naming file and
-// field.
+// Typed fields of one JSON object. An absent field and null are both nothing; another type is a LoadError naming file
+// and field.
 class JsonFields {
  public:
-  // Borrows `object`. `where` goes before a field's name in messages: "rope_scaling.".
+  // `object` must outlive it. `where` precedes field names in messages: "rope_scaling.".
   JsonFields(std::string file, const nlohmann::json& object, std::string where = {})
       : file_(std::move(file)), object_(&object), where_(std::move(where)) {}
 
@@ -40,7 +40,7 @@ class JsonFields {
   std::optional<std::string> text(std::string_view key) const;
   std::optional<JsonFields> object(std::string_view key) const;
 
-  // The first of several spellings that is there.
+  // The value under the first of these names that is present.
   std::optional<std::int64_t> integer(std::initializer_list<std::string_view> keys) const;
   std::int64_t required_integer(std::initializer_list<std::string_view> keys) const;
 

@@ -4,7 +4,7 @@
 
 namespace millrace::checkpoint {
 
-// The opcodes of Python that plain data and dictionaries of tensors are made of. There are about as many more.
+// The opcodes of Python's pickle that plain data and dictionaries of tensors need, about half of all.
 // https://github.com/python/cpython/blob/main/Lib/pickletools.py
 namespace pickle_opcode {
 enum : std::uint8_t {

@@ -8,8 +8,8 @@
 
 namespace millrace::checkpoint {
 
-// What a pickle says, as data. Values name each other by number: a pickle may use one in several places, also inside of
-// itself, so who walks along them must not do so without a limit.
+// The content of a pickle as data. Values refer to each other by index. A pickle may refer to a value in several
+// places, even from inside the value itself, so code that follows references must limit its depth.
 using PickleRef = std::uint32_t;
 
 struct PickleNone {};
@@ -20,17 +20,17 @@ struct PickleList {
   std::vector<PickleRef> items;
 };
 struct PickleDict {
-  std::vector<std::pair<PickleRef, PickleRef>> items;  // as they were set; a key may occur twice
+  std::vector<std::pair<PickleRef, PickleRef>> items;  // in the order of setting; a key may occur twice
 };
-// A class or function of Python: which of those that the reader was told to expect.
+// A class or function of Python, as an index into the names that the reader was given.
 struct PickleGlobal {
   std::size_t number = 0;
 };
-// What Python would call, with a tuple of arguments. It was not called.
+// A call that Python would make, with a tuple of arguments. It has not been made.
 struct PickleCall {
-  PickleRef callee = 0, arguments = 0;  // a PickleGlobal, a PickleTuple
+  PickleRef callee = 0, arguments = 0;  // a PickleGlobal and a PickleTuple
 };
-// An object outside of the pickle.
+// A reference to an object outside the pickle.
 struct PicklePersistent {
   PickleRef id = 0;
 };

@@ -5,8 +5,8 @@
 
 namespace millrace::checkpoint {
 
-// A name from a file as it may stand in a one-line message: in quotes, anything but printable ASCII escaped, cut at 80
-// bytes.
+// A name from a file in a form for one-line messages: quoted, with everything but printable ASCII escaped, and cut at
+// 80 bytes.
 std::string quote_name(std::string_view name);
 
 }  // namespace millrace::checkpoint

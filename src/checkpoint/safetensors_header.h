@@ -8,18 +8,18 @@
 
 namespace millrace::checkpoint {
 
-// One entry of a safetensors header, as the JSON says it.
+// One entry of a safetensors header, as in the JSON.
 struct SafetensorsEntry {
   std::string name;
   std::optional<std::string> dtype;
   std::optional<std::vector<std::uint64_t>> shape;    // at most kMaxHeaderDims
-  std::optional<std::vector<std::uint64_t>> offsets;  // {begin, end} relative to the data
+  std::optional<std::vector<std::uint64_t>> offsets;  // {begin, end}, relative to the data section
 };
 
 inline constexpr std::size_t kMaxHeaderDims = 8;
 
-// Parses the JSON in one pass without building a tree of it. Throws LoadError naming `file` and the tensor: not JSON, a
-// field that is unknown, missing, doubled or of another type.
+// Parses the JSON in one pass, without building a tree. Throws LoadError naming `file` and the tensor for invalid JSON,
+// or a field that is unknown, missing, repeated or of another type.
 std::vector<SafetensorsEntry> parse_safetensors_header(const std::string& file, std::string_view json);
 
 }  // namespace millrace::checkpoint

@@ -11,10 +11,10 @@ namespace millrace::checkpoint {
 
 inline constexpr std::uint64_t kSafetensorsMaxHeaderBytes = 100'000'000;  // the limit of the format's own library
 
-// The tensor directory of one .safetensors file, sorted by offset; RawTensor::file = 0, offsets absolute. Checked:
-// sizes against overflow, data that tile the rest of the file exactly (no hole, no overlap, nothing behind), no name
-// twice, dtypes that are weight formats. Integers go to `integers`; without it they are refused. Throws LoadError.
-// https://github.com/huggingface/safetensors#format
+// The tensor directory of one .safetensors file, sorted by offset, with absolute offsets and RawTensor::file = 0. Sizes
+// are checked for overflow; the data must cover the rest of the file exactly, without holes or overlaps; names must be
+// unique; dtypes must be weight formats. Integer tensors go to `integers`; without it they are an error. Throws
+// LoadError. https://github.com/huggingface/safetensors#format
 std::vector<RawTensor> read_safetensors_header(const RandomAccessFile& file,
                                                std::vector<IntegerTensor>* integers = nullptr);
 

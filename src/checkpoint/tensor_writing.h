@@ -11,29 +11,29 @@
 #include "quant/format.h"
 #include "tensor/shape.h"
 
-// What the writers of both file formats share.
+// Common parts of the writers of both file formats.
 
 namespace millrace::checkpoint {
 
-// A tensor to be written; shape outermost first, as RawTensor.
+// A tensor to write; the shape is outermost first, as in RawTensor.
 struct TensorSpec {
   std::string name;
   const quant::QuantFormat* format = nullptr;
   Shape shape;
 
-  // Bytes of the data; only once check_writable has passed.
+  // Bytes of its data. Valid only if check_writable() has succeeded.
   std::uint64_t bytes() const noexcept;
 };
 
-// kInvalidArgument unless every size is positive and fits, and rows are whole blocks.
+// kInvalidArgument unless all sizes are positive and do not overflow, and rows are whole blocks of the format.
 Result<void> check_writable(const TensorSpec& tensor);
 
-// Where a tensor's data come from while a file is written: called once per tensor, in the order of the file; passes the
-// bytes to `sink` in as many pieces as it likes, together exactly the size announced.
+// Provides tensor data while a file is written. Called once for each tensor, in the order of the file; passes the bytes
+// to `sink` in any number of pieces, together exactly the expected size.
 using DataSink = std::function<Result<void>(std::span<const std::byte>)>;
 using DataSource = std::function<Result<void>(std::size_t tensor, const DataSink& sink)>;
 
-// Runs `source` for one tensor and checks that it delivered `bytes` bytes.
+// Runs `source` for one tensor and checks that it delivers `bytes` bytes.
 Result<void> write_tensor_data(OutputFile& file, const DataSource& source, std::size_t tensor, const std::string& name,
                                std::uint64_t bytes);
 

@@ -9,17 +9,17 @@
 
 namespace millrace::checkpoint {
 
-// Throws a LoadError (kUnsupported) that says what the file is or holds, and how to convert it.
+// Throws a LoadError (kUnsupported) that names what the file is or holds, and how to convert it.
 [[noreturn]] void reject_torch_file(const std::string& file, std::string_view what);
 
-// The zip file that torch.save writes, FOLDER/data.pkl and FOLDER/data/KEY: where the parts lie. Throws LoadError:
-// other formats of torch, compressed entries, another byte order.
+// The parts of a zip file that torch.save writes: FOLDER/data.pkl and FOLDER/data/KEY. Throws LoadError for torch's
+// other formats, compressed entries, and another byte order.
 class TorchArchive {
  public:
   explicit TorchArchive(const RandomAccessFile& file);
 
   const ZipEntry& pickle() const { return entries_.at(folder_ + "data.pkl"); }
-  const ZipEntry* storage(const std::string& key) const;  // null: there is none
+  const ZipEntry* storage(const std::string& key) const;  // null if there is none of that key
 
  private:
   void check_byte_order(const RandomAccessFile& file) const;

@@ -10,24 +10,24 @@
 
 namespace millrace::checkpoint {
 
-// A container of tensors, and what its files are called in a repository of Hugging Face's.
+// A container of tensors, and the names of its files in a repository of Hugging Face.
 struct WeightContainer {
   Checkpoint::Container container;
-  std::string_view single, index;  // all tensors in one file; which of several shards holds which
-  std::string_view extension;      // of shards
-  std::string_view own_extension;  // of a file of another name: see open_weights
+  std::string_view single, index;  // file with all tensors; file that maps tensors to shards
+  std::string_view extension;      // of shard files
+  std::string_view own_extension;  // of a file with the stem `own_stem` of open_weights()
   std::vector<RawTensor> (*read)(const RandomAccessFile&, std::vector<IntegerTensor>*);
 };
-// All containers, the preferred ones first. Where there is one, no later one is looked at.
+// All containers in order of preference: if a directory has files of one, later ones are ignored.
 std::span<const WeightContainer> weight_containers();
 
-// Heads of Medusa are published under this name, beside no other weights.
+// The stem under which heads of Medusa are published.
 inline constexpr std::string_view kMedusaStem = "medusa_lm_head";
 
-// Opens the weights of a directory: the first container's file or, by its index, shards. Fills container, files,
-// tensors and tensor_index. Before others, a file called `own_stem` is looked for if it is not empty. Throws LoadError:
-// a shard outside the directory or missing, a tensor missing from its shard or stored twice, or a directory without
-// any. `integers`: see read_safetensors_header.
+// Opens the weights of a directory: the single file of the preferred container, or its index and shards. If `own_stem`
+// is not empty, a file of that stem is preferred to all. Fills container, files, tensors and tensor_index; `integers`
+// is that of read_safetensors_header(). Throws LoadError for a shard that is missing or outside the directory, a tensor
+// that is missing from its shard or stored twice, and a directory without weights.
 void open_weights(Env& env, const std::string& directory, Checkpoint& checkpoint,
                   std::vector<IntegerTensor>* integers = nullptr, std::string_view own_stem = {});
 

@@ -9,62 +9,65 @@
 
 namespace millrace::decode {
 
-// When a search ends before its longest answers do.
+// When a beam search ends.
 enum class EarlyStopping {
-  kFull,       // early_stopping=True: once there are as many finished answers as beams
-  kHeuristic,  // False: once the best live beam, taken as ending now, is no better than the worst finished one
-  kNever,      // "never": once it could not become better, by length_penalty up to max_tokens
+  kFull,       // early_stopping=True: when there are as many finished answers as beams
+  kHeuristic,  // False: when the best live beam, if it ended now, would be no better than the worst finished one
+  kNever,      // "never": when no live beam can become better than that, by length_penalty and up to max_tokens
 };
 
 struct BeamOptions {
-  int width = 1;                // beams of all groups; [1, 64]
-  double length_penalty = 1.0;  // a finished answer's score is its log probability over length^this; [-10, 10]
+  int width = 1;  // beams of all groups together; [1, 64]
+  // Exponent: a finished answer's score is its log probability over its length to this power; [-10, 10].
+  double length_penalty = 1.0;
   EarlyStopping early_stopping = EarlyStopping::kHeuristic;
-  int groups = 1;                  // diverse beam search (arXiv:1610.02424); divides width
-  double diversity_penalty = 0.0;  // off a token's score for each beam of an earlier group that takes it; [0, 100]
-  std::vector<std::int32_t> end_tokens;  // an answer is finished with one of them
-  std::int64_t max_tokens = 1;           // or when it has so many; >= 1
+  int groups = 1;  // diverse beam search (arXiv:1610.02424); divides width
+  // Subtracted from a token's score for each beam of an earlier group that takes it; [0, 100].
+  double diversity_penalty = 0.0;
+  std::vector<std::int32_t> end_tokens;  // tokens that finish an answer
+  std::int64_t max_tokens = 1;           // length at which an answer is finished too; >= 1
 
-  // kInvalidArgument naming the field, the value and the limit.
+  // Checks all fields. kInvalidArgument names the field, the value and the limit.
   Result<void> validate() const;
 };
 
-// Which beams live on, which answers are finished and when there is enough: host logic that sees scores alone. The
-// semantics are those of GenerationMixin._beam_search of Hugging Face (transformers 5), for each group where there are
-// several, with the penalty of its HammingDiversityLogitsProcessor. Where rows have too few tokens there are fewer
-// beams (Hugging Face fills up with some of score -1e9). Equal scores go to the lower beam, then to the lower token. A
-// function of options and rows.
+// Beam search on the host: which beams live on, which answers are finished, and when to end. It sees scores only, and
+// is a function of options and rows. The semantics are those of GenerationMixin._beam_search of Hugging Face
+// (transformers 5), within each group if there are several, with the penalty of its HammingDiversityLogitsProcessor.
+// Where rows have too few tokens there are fewer beams (Hugging Face fills up with beams of score -1e9). Equal scores
+// go to the lower beam, then to the lower token. One thread.
 class BeamSearch {
  public:
   struct Beam {
-    int parent = 0;          // of this step: its index among the beams that lived before
-    std::int32_t token = 0;  // that it goes on with
-    double score = 0.0;      // sum of log probabilities, less diversity penalties
+    int parent = 0;          // index among the beams that were live before the last step
+    std::int32_t token = 0;  // the token that the last step added
+    double score = 0.0;      // sum of log probabilities, minus diversity penalties
     int group = 0;
     std::vector<std::int32_t> tokens;  // of the answer so far
   };
   struct Hypothesis {
-    double score = 0.0;  // with the length penalty
+    double score = 0.0;  // with length penalty
     double logprob = 0.0;
-    std::vector<std::int32_t> tokens;  // with the one that ended it
+    std::vector<std::int32_t> tokens;  // of the answer, the one that ended it included
   };
 
-  explicit BeamSearch(BeamOptions options);  // valid ones
+  explicit BeamSearch(BeamOptions options);  // `options` are valid
   const BeamOptions& options() const noexcept { return options_; }
 
-  // Before the first step one beam a group, each of the prompt alone; parent and token mean nothing then. None once
-  // the search is done.
+  // The live beams. Before the first step there is one per group, with no token; its parent and token have no meaning.
+  // Empty when the search is done.
   std::span<const Beam> live() const noexcept { return state_.live; }
   bool done() const noexcept { return state_.live.empty(); }
-  // How many of the likeliest tokens step() wants of each live beam; fewer only where there are no more.
+  // The number of likeliest tokens that step() needs for each live beam. A row may have fewer only if the vocabulary
+  // has.
   std::size_t row_width() const noexcept;
 
-  // One token more: rows[i] are the scores of what may follow live()[i], the likeliest first (LogitsPipeline::scores).
-  // Afterwards live() are the survivors: a parent that none names is not needed any more, one that several name is
-  // forked. O(width * row_width) and the copies of tokens.
+  // Adds one token. rows[i] are the scores of the tokens that may follow live()[i], the likeliest first
+  // (LogitsPipeline::scores). Afterwards live() are the surviving beams: a parent named by none is no longer needed,
+  // one named by several must be forked. O(width * row_width), and copies of the beams' tokens.
   void step(std::span<const std::span<const ScoredToken>> rows);
 
-  // Finished answers of all groups, the best first, at most `width`. Final once done.
+  // The best finished answers of all groups, the best first, at most `width`. Final when done().
   std::vector<Hypothesis> finished() const;
 
   // How far the search is: all that it has besides its options.

@@ -13,16 +13,17 @@
 
 namespace millrace::decode {
 
-// A tokenizer's sequence breakers, the last used first: to find them reads the whole vocabulary, and requests mostly
-// ask for the same. Thread-safe; at most kMaxEntries, and nothing larger than kMaxBytes is kept.
+// The sequence breakers of one tokenizer for recently used sets of strings; the least recently used are dropped.
+// Finding breakers reads the whole vocabulary, and most requests name the same strings. Thread-safe. It keeps at most
+// kMaxEntries sets, and none larger than kMaxBytes bytes.
 class BreakerCache {
  public:
   static constexpr std::size_t kMaxEntries = 16, kMaxBytes = std::size_t{1} << 20;
 
   explicit BreakerCache(std::shared_ptr<const text::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
-  // The breakers of these strings in this order. Found on the calling thread where they are not there; no other thread
-  // waits for that.
+  // The breakers of these strings; the order of the strings is part of the key. If they are not cached, they are made
+  // on the calling thread, and no other thread waits for it.
   std::shared_ptr<const SequenceBreakers> get(const std::vector<std::string>& strings);
 
  private:

@@ -2,14 +2,15 @@
 
 namespace millrace::decode {
 
-// arXiv:2211.17192, section 3: what speculation is expected to bring where each drafted token is accepted with
-// probability `acceptance`, [0, 1], independently.
+// Expected gain of speculation (arXiv:2211.17192, section 3), where each draft token is accepted with probability
+// `acceptance` in [0, 1], independently of the others.
 
-// Tokens of one step of the target that verifies `length` >= 0 drafted ones, its own included (equation 1).
+// Expected tokens of a step of the target that verifies `length` >= 0 draft tokens, its own token included (equation
+// 1).
 double expected_tokens(double acceptance, int length);
 
-// The length in [0, most] with the most tokens for their time, the shortest among equals, if drafting one costs
-// `cost_ratio` >= 0 of a step of the target (theorem 3.8). 0 where speculation does not pay.
+// The draft length in [0, most] with the most expected tokens per time, the shortest of equal ones (theorem 3.8).
+// Drafting one token takes `cost_ratio` >= 0 of the time of a target's step. 0 where speculation does not pay.
 int best_draft_length(double acceptance, double cost_ratio, int most);
 
 }  // namespace millrace::decode

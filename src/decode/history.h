@@ -7,37 +7,39 @@
 
 namespace millrace::decode {
 
-// How often a token is among those that penalties look at.
+// How often a token occurs among the tokens that penalties count.
 struct Occurrence {
   std::int32_t token = 0;
-  std::int32_t anywhere = 0;   // in prompt and answer, >= 1
-  std::int32_t in_answer = 0;  // of these
+  std::int32_t anywhere = 0;   // in prompt and answer together; >= 1
+  std::int32_t in_answer = 0;  // in the answer
 };
 
-// What was said before, as far as a processor will ask. A copy is cheap, as copies have one prompt, and independent.
+// The tokens of a sequence so far, as far as its processors read them. Copies are independent and cheap: they share the
+// prompt. One thread.
 class History {
  public:
-  // `window`: only the last so many tokens are counted; -1 = all.
+  // What is kept: `tokens` for from_end() and answer(), `counts` for occurrences().
   struct Keeps {
     bool tokens = false, counts = false;
     std::int64_t window = -1;
   };
   History(Keeps keeps, std::int64_t vocab_size);
 
-  // Tokens of the prompt: before the first one of the answer.
+  // Appends tokens of the prompt. Must be called before the first accept().
   void observe(std::span<const std::int32_t> tokens);
-  // The next one of the answer. Linear in the number of different tokens counted, a copy of memory.
+  // Appends the next token of the answer. O(different tokens counted), by moving memory.
   void accept(std::int32_t token);
 
   std::int64_t answer_size() const noexcept { return answer_size_; }
-  // Tokens of prompt and answer, if they are kept: how many, and the one `back` before the end, [0, size).
+  // The number of tokens of prompt and answer; and the token `back` positions before the last one, back in [0, size).
+  // Only if tokens are kept.
   std::int64_t size() const noexcept { return prompt_size_ + answer_size_; }
   std::int32_t from_end(std::int64_t back) const noexcept {
     const auto i = static_cast<std::size_t>(size() - 1 - back);
     return i < prompt_->size() ? (*prompt_)[i] : answer_[i - prompt_->size()];
   }
   std::span<const std::int32_t> answer() const noexcept { return answer_; }
-  // Ascending by token, if counts are kept.
+  // The counted tokens, ascending by token. Only if counts are kept.
   std::span<const Occurrence> occurrences() const noexcept { return occurrences_; }
 
  private:

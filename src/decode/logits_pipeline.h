@@ -23,47 +23,47 @@ struct ScoredToken {
   double logprob = 0.0;  // natural logarithm, at most 0
 };
 
-// kInternal: what came out of the computation for this position (an index in the whole sequence) are not numbers.
+// The kInternal error for logits of which one is NaN or none is finite. `position` is an index in the whole sequence.
 Error broken_logits(std::int64_t position);
 
-// The one path from a row of logits to a token. The processors that the parameters ask for are listed once, when it is
-// made: bans and bias, then `samplers` in their order (docs/decode.md). Greedy sampling and scores() see what bans and
-// changes logits, not what shapes the distribution. The sample is Gumbel-max over noise of (seed, position, token).
-//
-// One per sequence and thread: it remembers what was said. A copy behaves on independently and is cheap (what it
-// remembers of the answer is copied, parameters and prompt are shared); only observe and accept change what comes out.
-//
-// Asked for a row, each answers kInternal where a logit is NaN or none is finite, never a random token, and
-// kInvalidArgument where bans leave none. `position` is the new token's index in the whole sequence. Tokens that do not
-// fit the grammar are as if banned. Spans live until the next call on the object.
+// The one path from a row of logits [V] to a token. The constructor lists the processors that the parameters need: bans
+// and bias, then `samplers` in their order (docs/decode.md). Greedy sampling and scores() apply bans and changes of
+// logits, but not the processors that shape the distribution. The sample is Gumbel-max with noise of (seed, position,
+// token).
+// One object per sequence; one thread at a time. It keeps the tokens so far. Copies are independent and cheap: they
+// share parameters and prompt. Only observe() and accept() change later results.
+// The functions that take a row return kInternal if a logit is NaN or none is finite, and kInvalidArgument if all
+// tokens are banned. `position` is the new token's index in the whole sequence. Tokens that do not fit the grammar
+// count as banned. Returned spans live until the next call on the object.
 class LogitsPipeline {
  public:
-  // `params` are valid. Until the answer has min_tokens, neither stop_token_ids nor those of `end_of_generation` are
-  // sampled. `grammar` stands where the answer begins.
+  // `params` are valid. stop_token_ids and `end_of_generation` are not sampled before the answer has min_tokens tokens.
+  // `grammar` must be at the beginning of the answer.
   LogitsPipeline(const SamplingParams& params, std::int64_t vocab_size,
                  std::span<const std::int32_t> end_of_generation = {},
                  std::optional<grammar::Matcher> grammar = std::nullopt);
 
-  // Tokens of the prompt, before the first accept.
+  // Appends tokens of the prompt. Must be called before the first accept().
   void observe(std::span<const std::int32_t> tokens);
-  // The next one of the answer, sampled by sample() or not. Mirostat takes its surprise from the last row that sample()
-  // or distribution() saw, and learns nothing from a token that was out of the question there.
+  // Appends the next token of the answer, whether sample() returned it or not. Mirostat learns the token's surprise
+  // from the last row that sample() or distribution() saw, and learns nothing from a token that had no probability
+  // there.
   void accept(std::int32_t token);
 
-  // The token.
+  // Samples the next token.
   Result<std::int32_t> sample(std::span<const float> logits, std::int64_t position);
-  // Exactly what sample() samples from at this position: ascending by token, those of probability > 0, their sum 1 but
-  // for rounding. Greedy: one token. XTC's coin is part of the position.
+  // The distribution that sample() samples from at this position: ascending by token, probabilities > 0 with sum 1 but
+  // for rounding. Greedy: one token. Whether XTC applies is a function of the position, so it is included.
   Result<std::span<const TokenProbability>> distribution(std::span<const float> logits, std::int64_t position);
-  // log_softmax of the row after bans, bias and penalties: the n likeliest (fewer if there are not as many), the
-  // likeliest first, equal ones by id. For beams.
+  // The n likeliest tokens by log_softmax of the row after bans, bias and penalties, the likeliest first and equal ones
+  // by id; fewer if fewer are left. For beam search.
   Result<std::span<const ScoredToken>> scores(std::span<const float> logits, std::int64_t position, std::size_t n);
 
-  // The answer is what its grammar asks for, and nothing can follow.
+  // Whether the answer fits its grammar as it is and no token may follow.
   bool must_end() const { return grammar_ && grammar_->must_end(); }
-  // Whether there is a grammar. Those are used by one thread; other pipelines may sample side by side.
+  // Whether there is a grammar. Pipelines with a grammar must all be used by one thread; others may sample in parallel.
   bool constrained() const noexcept { return grammar_.has_value(); }
-  // Where the answer stands in its grammar; nothing where anything goes.
+  // The grammar's state after the answer so far; nothing without a grammar.
   std::optional<grammar::Matcher> grammar() const { return grammar_; }
 
   const SamplingParams& params() const noexcept;

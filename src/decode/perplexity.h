@@ -5,18 +5,18 @@
 
 namespace millrace::decode {
 
-// How well a model foretells a text: exp of the mean of -log p over its tokens, p by the softmax of the logits as they
-// are. In double, the same bits on every processor; the order of the tokens counts for the last of them. One thread.
+// Perplexity of a text: exp of the mean of -log p over its tokens, with p the softmax of the unchanged logits. Computed
+// in double, with the same bits on every processor; the order of the tokens may change the last bits. One thread.
 class Perplexity {
  public:
-  // A token that followed, [0, logits.size()), and the row that foretold it. A row with a NaN or without a finite
-  // largest logit makes all that follows NaN. One pass for the largest, one for the sum.
+  // Adds a token of the text, in [0, logits.size()), with the row of logits that predicts it. A row with a NaN, or
+  // without a finite largest logit, makes value() NaN from then on. Two passes over the row.
   void add(std::span<const float> logits, std::int32_t token);
 
   std::int64_t tokens() const noexcept { return tokens_; }
-  // value() and error() need at least one token.
+  // The perplexity so far. At least one token must have been added; error() needs one too.
   double value() const noexcept;
-  double error() const noexcept;  // standard error of value(), as if the tokens were independent
+  double error() const noexcept;  // standard error of value(), if tokens were independent
 
  private:
   double mean() const noexcept { return total_ / static_cast<double>(tokens_); }

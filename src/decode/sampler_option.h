@@ -8,17 +8,17 @@
 
 namespace millrace::decode {
 
-// A parameter of a logits processor. Its spec says what it is called, which values it takes and what it does.
+// A parameter of a logits processor. The spec has its name, range, default and help.
 struct SamplerOption {
-  // Where the value is kept: in a member, or, where the option has none, in SamplingParams::options by its name.
+  // Where the value is stored: in a member of SamplingParams or, without one, in SamplingParams::options by its name.
   using Member =
       std::variant<std::monostate, double SamplingParams::*, std::int64_t SamplingParams::*, int SamplingParams::*>;
   OptionSpec spec;
   Member member = {};
-  bool model_default = false;  // a model's generation_config may say otherwise than the neutral value
+  bool model_default = false;  // a model's generation_config may replace the neutral value
 
   double of(const SamplingParams& params) const;
-  void set(SamplingParams& params, double value) const;  // the value is in range
+  void set(SamplingParams& params, double value) const;  // the value must be in range
 };
 
 }  // namespace millrace::decode

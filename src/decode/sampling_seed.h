@@ -6,12 +6,12 @@
 
 namespace millrace::decode {
 
-// Draws at one position that must not depend on each other have seeds of their own.
+// Kinds of random decisions. Decisions at one position that must be independent use seeds of different purposes.
 enum class Purpose : std::uint64_t {
   kToken = 0,     // the sample of the token itself
-  kXtc = 1,       // whether the likeliest tokens are excluded
-  kAccept = 2,    // whether a drafted token is taken
-  kResidual = 3,  // the token in its place
+  kXtc = 1,       // whether XTC removes the likeliest tokens
+  kAccept = 2,    // whether a draft token is accepted
+  kResidual = 3,  // the token that replaces a rejected draft token
 };
 constexpr std::uint64_t seed_for(Purpose purpose, std::uint64_t seed) noexcept {
   return purpose == Purpose::kToken ? seed

@@ -11,17 +11,17 @@
 
 namespace millrace::decode {
 
-// The strings that end a repetition for the DRY sampler, as tokens. Immutable, shared by the answers of a request.
+// The strings at which a repetition ends for the DRY sampler, as tokens. Immutable; may be shared by threads.
 class SequenceBreakers {
  public:
-  // What a tokenizer knows, as far as it matters here.
+  // The functions of a tokenizer that are needed here.
   struct Vocabulary {
     std::int64_t size = 0;
-    std::function<std::string(std::int32_t)> bytes;                       // of a token inside a text
-    std::function<std::vector<std::int32_t>(const std::string&)> encode;  // inside a text
+    std::function<std::string(std::int32_t)> bytes;                       // bytes of a token within a text
+    std::function<std::vector<std::int32_t>(const std::string&)> encode;  // tokens of a string within a text
   };
-  // A token that has a string in it breaks alone; one that ends with a string's beginning does if the tokens of the
-  // rest follow. Reads the whole vocabulary: a few milliseconds.
+  // A token that contains one of `strings` is a breaker by itself. A token that ends with the beginning of one is a
+  // breaker if the tokens of the rest follow. Reads the whole vocabulary: a few milliseconds.
   SequenceBreakers(std::span<const std::string> strings, const Vocabulary& vocabulary);
   // The strings alone, for find_sequence_breakers() in another process: of these no token breaks.
   explicit SequenceBreakers(std::vector<std::string> strings) : strings_(std::move(strings)) {}
@@ -32,7 +32,8 @@ class SequenceBreakers {
   bool breaks_alone(std::int32_t token) const noexcept {
     return static_cast<std::size_t>(token) < alone_.size() && alone_[static_cast<std::size_t>(token)];
   }
-  // How many tokens there are behind the last breaker, the last token first in `backwards`; all if it has none.
+  // The number of tokens after the last breaker; all if there is none. `backwards` is the sequence with the last token
+  // first.
   std::int64_t since_last(std::span<const std::int32_t> backwards) const noexcept;
   std::size_t memory() const noexcept;  // bytes
 
@@ -48,11 +49,11 @@ class SequenceBreakers {
   std::vector<Sequence> sequences_;  // ascending by head
 };
 
-// See BreakerCache for many requests.
+// Finds the breakers in a tokenizer's vocabulary. BreakerCache keeps them for many requests.
 std::shared_ptr<const SequenceBreakers> find_sequence_breakers(std::span<const std::string> strings,
                                                                const text::Tokenizer& tokenizer);
 
-// What llama.cpp has.
+// The default of llama.cpp.
 inline const std::vector<std::string> kDefaultSequenceBreakers = {"\n", ":", "\"", "*"};
 
 }  // namespace millrace::decode

@@ -8,18 +8,19 @@
 
 namespace millrace::decode {
 
-// exp(logit - largest) of each candidate, the sum returned. Eight lanes over blocks of 256, then over blocks: the same
-// bits on every processor. `largest` is at least all logits.
+// Writes exp(logit - largest) of each candidate to `weights` and returns their sum, in eight lanes over blocks of 256
+// and then over blocks: the same bits on every processor. `largest` must be at least every logit.
 double softmax_weights(const Candidates& candidates, float largest, std::vector<double>& weights);
 
-// The entropy of the candidates' softmax, and its weights as above. 0 for one candidate.
+// Returns the entropy of the candidates' softmax in nats, 0 for one candidate. Writes weights as softmax_weights()
+// does.
 double entropy_nats(const Candidates& candidates, std::vector<double>& weights);
 
-// log of the sum of exp over a row of logits: what log p of each is below it. In lanes and blocks as above. NaN where a
-// logit is, or where the largest is not finite.
+// log of the sum of exp over a row of logits: a logit minus it is the token's log probability. The same bits on every
+// processor. NaN if a logit is NaN or the largest is not finite.
 double log_sum_exp(std::span<const float> logits);
 
-// Over one block, for that instruction set or the best one below it.
+// The kernel of softmax_weights() for one block, for that instruction set or the best one below it.
 using WeighBlock = double (*)(const float* logits, float largest, double* weights) noexcept;
 WeighBlock weigh_block_kernel(Isa isa) noexcept;
 

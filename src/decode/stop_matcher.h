@@ -7,22 +7,22 @@
 
 namespace millrace::decode {
 
-// Finds stop strings in text that arrives in pieces. Text that could be the beginning of one is held back until it is
-// decided.
+// Finds stop strings in text that arrives in pieces. Text that may be the beginning of a stop string is held back until
+// that is decided. One thread.
 class StopMatcher {
  public:
-  enum class Shown { kBefore, kIncluded };  // of the text with a stop string in it: what is before it, or it too
+  enum class Shown { kBefore, kIncluded };  // whether the shown text ends before the stop string or with it
 
   explicit StopMatcher(std::vector<std::string> stops, Shown shown = Shown::kBefore)
       : stops_(std::move(stops)), shown_(shown) {}
 
-  // The text that is now safe to show. After a stop string was found: the text up to it, and stopped() is true. With
-  // `may_stop` false a stop string that lies wholly in the text so far is text like any other.
+  // Appends text and returns what is now safe to show. When a stop string is found, that is the text up to it, and
+  // stopped() is true. With `may_stop` false a stop string that ends in the text so far does not count.
   std::string push(std::string_view text, bool may_stop = true);
-  // At the end of the answer: what was held back.
+  // At the end of the answer: returns the text that was held back.
   std::string finish();
   bool stopped() const noexcept { return stopped_; }
-  const std::string& found() const noexcept { return found_; }  // the stop string, once stopped
+  const std::string& found() const noexcept { return found_; }  // the stop string that was found; empty before
 
  private:
   bool find_stop(std::size_t& begin);

@@ -6,7 +6,7 @@
 
 namespace millrace::decode {
 
-inline constexpr int kMaxLogprobs = 20;  // tokens beside the chosen one that a score may list
+inline constexpr int kMaxLogprobs = 20;  // limit of TokenScore::top
 
 struct TokenLogprob {
   std::int32_t token = 0;
@@ -14,12 +14,12 @@ struct TokenLogprob {
   bool operator==(const TokenLogprob&) const = default;
 };
 
-// How likely a token was by the model's own distribution: log_softmax of its logits as they are, before bias, masks,
+// Probability of a token in the model's own distribution: log_softmax of the unchanged logits, before bias, masks,
 // penalties and temperature (vLLM's `raw_logprobs`).
 struct TokenScore {
   TokenLogprob chosen;
-  std::int64_t rank = 0;          // 1 = most likely: one more than there are tokens more likely than it
-  std::vector<TokenLogprob> top;  // as many as were asked for, the most likely first, equal ones by id
+  std::int64_t rank = 0;          // 1 + the number of tokens that are more likely
+  std::vector<TokenLogprob> top;  // as many of the likeliest as were asked for, the likeliest first, equal ones by id
   bool operator==(const TokenScore&) const = default;
 };
 

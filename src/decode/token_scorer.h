@@ -9,12 +9,13 @@
 
 namespace millrace::decode {
 
-// Scores tokens by rows of logits. A token's logprob is a function of the row alone, the same bits wherever and on
-// whatever processor it is asked for: that of a greedily sampled token equals that of the first in `top`. Two passes
-// over the row and no sort of it. Logits that are infinite count as impossible tokens. One thread; kept for its memory.
+// Scores tokens by rows of logits. A token's logprob is a function of the row alone, with the same bits on every
+// processor; that of a greedily sampled token equals that of the first one in `top`. Two passes over the row, no sort.
+// Infinite logits count as impossible tokens. One thread; the object only keeps memory.
 class TokenScorer {
  public:
-  // The token's score and the `top` likeliest, [0, kMaxLogprobs]; nothing where a logit is NaN or none is finite.
+  // The token's score and the `top` likeliest tokens, top in [0, kMaxLogprobs]. Nothing if a logit is NaN or none is
+  // finite.
   std::optional<TokenScore> score(std::span<const float> logits, std::int32_t token, int top);
 
  private:

@@ -5,14 +5,15 @@
 
 namespace millrace::draft {
 
-// How often drafted tokens proved right, by the confidence they were drafted with. Old ones fade.
+// Acceptance rates of draft tokens by the confidence with which they were drafted. Old observations fade. One thread.
 class Acceptance {
  public:
+  // `memory` is the number of observations, of one level of confidence, over which the rate is averaged.
   explicit Acceptance(double memory) : memory_(memory) {}
 
   void observe(float confidence, bool right) noexcept;
-  // The acceptance rate of tokens of this confidence, where `expected` would be without any observed; that counts as
-  // `weight` tokens.
+  // The acceptance rate of draft tokens of this confidence in [0, 1]. `expected` is the rate assumed before any
+  // observation; it counts as `weight` observations.
   double rate(float confidence, double expected, double weight) const noexcept;
 
   static constexpr std::size_t kBins = 20;  // of equal width

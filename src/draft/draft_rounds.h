@@ -12,27 +12,27 @@
 
 namespace millrace::draft {
 
-inline constexpr std::int64_t kCatchUpTokens = 256;  // that a call computes at most before it drafts: rows of a pass
+// Limit of tokens that one call computes before it drafts; it bounds the rows of a pass.
+inline constexpr std::int64_t kCatchUpTokens = 256;
 
-// Drafts with a model: a pass over what it has not seen of the sequences, then a pass for each further token, of all
-// sequences that go on. Tokens are sampled as the target samples them, with a copy of its pipeline and the same noise
-// (Gumbel coupling, arXiv:2408.07978): where the two models agree about the likeliest sum of logit and noise, the draft
-// token is right, at any temperature. Branches leave the draft at the places where something else is likeliest: with
-// what it would sample there if it could not sample what it did, the next best sum, a token each. They need no pass of
-// their own.
+// Drafts with a model: one pass over the tokens of the sequences that it has not computed, then one pass for each
+// further token of all sequences. Tokens are sampled as the target samples them, with a copy of its pipeline and the
+// same noise (Gumbel coupling, arXiv:2408.07978): where both models give the largest sum of logit and noise to the same
+// token, the draft token is right, at any temperature. Branches of one token leave the draft where another token is
+// likeliest to be right: the one with the next largest sum. They need no pass of their own.
 class DraftRounds {
  public:
   using Forward = std::function<TensorView(const model::BatchInput&)>;
 
-  // For place.sequences at once, on its backend.
+  // Drafts for place.sequences sequences at once, on place.backend.
   explicit DraftRounds(const DraftPlace& place) : backend_(*place.backend), max_(sequences(place)) {}
-  // Rows with logits of a pass, at most.
+  // Limit of rows with logits of a pass.
   static std::int64_t sequences(const DraftPlace& place) { return std::min(place.sequences, kCatchUpTokens); }
 
-  // `computed[i]`: tokens of tasks[i] whose keys and values the model has; grown by what this call adds, which is all
-  // of them unless more than kCatchUpTokens are missing: then there is no draft. With `lag`, the row at a position is
-  // of the token so many behind it, and there are as many rows fewer: for heads, which see a state and the token after
-  // it. What `forward` throws passes through; then nothing that this call computed counts.
+  // computed[i] is the number of tokens of tasks[i] whose keys and values the model has. It grows by what this call
+  // computes: all missing ones, unless these are more than kCatchUpTokens; then the sequence gets no draft. With `lag`
+  // the row at a position is of the token `lag` positions later, and there are `lag` rows fewer: for heads, which read
+  // a state and the token after it. Exceptions of `forward` pass through; then `computed` is as before.
   void run(std::span<Task> tasks, std::span<std::int64_t> computed, const Forward& forward, std::int64_t lag = 0);
 
  private:

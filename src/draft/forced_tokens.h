@@ -8,13 +8,13 @@
 
 namespace millrace::draft {
 
-// The tokens of the text that must come next in a grammar, as the tokenizer would cut it: nothing but draft tokens, as
-// other tokens may spell the same text, and the last one may go on into what is free. At most `most`; empty where the
-// grammar leaves a choice. Cost: of encoding that text.
+// The tokens of the text that must come next in the grammar, encoded by its tokenizer; at most `most`. Empty where the
+// grammar leaves a choice. They are only draft tokens: other tokens may spell the same text, and the last one may reach
+// into text that is free. Costs the encoding of that text.
 std::vector<Token> forced_tokens(grammar::Matcher matcher, std::int64_t most);
 
-// Cuts a draft and its branches where they do not fit a grammar any more. A branch that leaves the draft where that
-// ends now becomes the rest of it.
+// Cuts a draft and its branches before the first token that does not fit the grammar. A branch that leaves the draft
+// exactly at its new end becomes its continuation.
 void keep_fitting(const grammar::Matcher& matcher, std::vector<Token>& drafts, std::vector<Branch>& branches);
 
 }  // namespace millrace::draft

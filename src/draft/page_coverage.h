@@ -8,17 +8,19 @@
 
 namespace millrace::draft {
 
-// Knows for each page how many of its tokens a second model has keys and values for, and which: pages go from sequence
-// to sequence by sharing, preemption and reuse, and the second model is not told. A page knows the hash of the whole
-// text up to its last such token; two texts with one hash cost a rejected draft token.
+// Keeps for each page of the target how many of its tokens a second model has keys and values for, and of which text.
+// Pages pass from sequence to sequence by sharing, preemption and reuse without notice to the second model, so each
+// page has the hash of the whole text up to its last such token. A hash collision costs a rejected draft token. One
+// thread.
 class PageCoverage {
  public:
   PageCoverage(std::int32_t pages, std::int64_t block_tokens)
       : block_tokens_(block_tokens), pages_(static_cast<std::size_t>(pages)) {}
 
-  // `hashes[n]` is that of the first n tokens. Tokens from the beginning that the pages have; O(pages).
+  // The number of first tokens whose keys and values the pages have; O(pages). hashes[n] is the hash of the first n
+  // tokens.
   std::int64_t covered(std::span<const std::uint64_t> hashes, std::span<const kv::BlockId> pages) const;
-  // The tokens [from, to) were computed.
+  // The tokens [from, to) have been computed into the pages.
   void cover(std::span<const std::uint64_t> hashes, std::span<const kv::BlockId> pages, std::int64_t from,
              std::int64_t to);
   void copied(kv::BlockId from, kv::BlockId to) { at(to) = at(from); }
@@ -35,7 +37,7 @@ class PageCoverage {
   std::vector<Page> pages_;
 };
 
-// Appends the hashes of further beginnings of `tokens`; empty at first.
+// Appends the hashes of all beginnings of `tokens` that `hashes` does not have yet. `hashes` is empty at first.
 void extend_hashes(std::span<const std::int32_t> tokens, std::vector<std::uint64_t>& hashes);
 
 }  // namespace millrace::draft

@@ -4,13 +4,14 @@
 
 namespace millrace::draft {
 
-// When a draft model whose tokens were rejected may be asked again, to see whether it got better: so rarely that asking
-// takes at most kShare of the steps' time, however much a draft costs and however many sequences there are. One thread.
+// Decides when a draft model whose tokens were rejected may draft again, as a probe of whether it has become better.
+// Probes take at most kShare of the steps' time, whatever a draft costs and however many sequences there are. One
+// thread.
 class ProbeAllowance {
  public:
   static constexpr double kShare = 0.01;
 
-  // A step of that time is taken. What is not used is kept for one time of asking.
+  // Counts a step of `step_ms`. The allowance grows up to the time of one probe.
   void add_step(double step_ms, double probe_ms) noexcept {
     saved_ms_ = std::min(saved_ms_ + kShare * step_ms, probe_ms);
   }

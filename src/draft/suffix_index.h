@@ -7,30 +7,30 @@
 
 namespace millrace::draft {
 
-// Finds where in a growing text the last tokens of a sequence were before. Positions with the same kGram tokens before
-// them are chained, the last one first, as match finders of LZ77 do (RFC 1951 §4): twelve bytes and a hash a token,
-// where a suffix tree takes five times that, for the same longest match among the kChain last places.
+// Finds where in a growing text the last tokens of a sequence occurred before. Positions that follow on the same kGram
+// tokens are chained, the latest first, as match finders of LZ77 do (RFC 1951 §4). It takes twelve bytes and a hash per
+// token, a fifth of a suffix tree, and finds the same longest match among the last kChain places. One thread.
 class SuffixIndex {
  public:
-  static constexpr std::int64_t kGram = 3;      // tokens alike at least
-  static constexpr std::int64_t kLongest = 32;  // and looked at at most
-  static constexpr int kChain = 64;             // places looked at
+  static constexpr std::int64_t kGram = 3;      // minimum of equal tokens
+  static constexpr std::int64_t kLongest = 32;  // maximum of equal tokens that are compared
+  static constexpr int kChain = 64;             // maximum of places that are examined
 
   struct Match {
-    std::int64_t next = 0;   // position of what follows
-    std::int64_t alike = 0;  // [kGram, kLongest]
+    std::int64_t next = 0;   // position of the token that follows the match
+    std::int64_t alike = 0;  // number of equal tokens before it; [kGram, kLongest]
   };
 
   void append(std::span<const std::int32_t> tokens);
   std::span<const std::int32_t> tokens() const noexcept { return tokens_; }
 
-  // Adds the places after which `tail` was, those of the longest match only, to `matches`, whose own are all of one
-  // length: all go when a longer one is found.
+  // Adds the places at which `tail` occurred with the longest match. `matches` holds places of one length only: they
+  // are removed when a longer match is found, and shorter ones are not added.
   void find(std::span<const std::int32_t> tail, std::vector<Match>& matches) const;
-  // Adds all that are looked at, the last one first.
+  // Adds all places that are examined, whatever the length of their match, the latest first.
   void find_all(std::span<const std::int32_t> tail, std::vector<Match>& matches) const;
 
-  // Forgets all but the last tokens. O(tokens kept).
+  // Forgets all tokens but the last `tokens`. O(tokens kept).
   void keep_last(std::int64_t tokens);
 
  private:

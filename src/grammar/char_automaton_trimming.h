@@ -6,9 +6,9 @@
 
 namespace millrace::grammar {
 
-// The same language, of which every state can be reached and can reach an end, in breadth-first order. States that are
-// alike up to the loops they are on are one (as in a directed acyclic word graph; a loop from a state to itself counts
-// as none). Linear in the edges, but for their sorting.
+// An automaton of the same language in which every state is reachable and can reach an accepting state, in
+// breadth-first order. States that are equal, except for the loops that they are on, are merged as in a directed
+// acyclic word graph; a loop from a state to itself does not matter. Linear in the edges, but for sorting them.
 std::vector<CharAutomaton::State> trimmed(std::vector<CharAutomaton::State> states);
 
 }  // namespace millrace::grammar

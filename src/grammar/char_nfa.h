@@ -8,18 +8,19 @@
 
 namespace millrace::grammar {
 
-// A regular language over code points as a nondeterministic automaton, which is how expressions are put together.
+// A regular language over code points as a nondeterministic automaton, in which expressions are assembled.
 class CharNfa {
  public:
   using StateId = std::int32_t;
-  enum class When : std::uint8_t { kAlways, kAtTextStart, kAtTextEnd };  // a free edge may be taken
+  // Where in the text a free edge may be taken.
+  enum class When : std::uint8_t { kAlways, kAtTextStart, kAtTextEnd };
 
   StateId add_state();
   void add_edge(StateId from, char32_t first, char32_t last, StateId to);
-  void add_free_edge(StateId from, StateId to, When when = When::kAlways);  // takes no character
+  void add_free_edge(StateId from, StateId to, When when = When::kAlways);  // an edge that reads no character
 
-  // What leads from `start` to `end`: subset construction. Spends a state for each that it makes, and more for many
-  // edges.
+  // The language from `start` to `end` as a CharAutomaton, by subset construction. Spends one state of the meter for
+  // each state that it makes, and more for many edges.
   Result<CharAutomaton> determinised(StateId start, StateId end, WorkMeter& meter) const;
 
  private:

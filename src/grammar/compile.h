@@ -12,8 +12,8 @@ namespace millrace::grammar {
 class CompiledGrammar;  // compiled_grammar.h
 class Vocabulary;       // a tokenizer's tokens as bytes: vocabulary.h
 
-// The grammar for that vocabulary, its first mask made. kInvalidArgument where no text fits it or a rule is without
-// end; else as the meter says.
+// Compiles the grammar for the vocabulary and computes its first mask. kInvalidArgument if no text fits, or a rule
+// never ends; else the meter's errors.
 Result<std::shared_ptr<CompiledGrammar>> compile(const Grammar& grammar, std::shared_ptr<Vocabulary> vocabulary,
                                                  WorkMeter& meter);
 std::shared_ptr<Vocabulary> make_vocabulary(std::shared_ptr<const text::Tokenizer> tokenizer);

@@ -16,14 +16,13 @@
 
 namespace millrace::grammar {
 
-// A grammar and a vocabulary, and what is known so far of which tokens fit in which state.
-//
-// A mask is made of what the parts of the grammar that are under way say of all tokens by themselves, which grammars
-// share (a JSON string is the same in all), and of the tokens that go on behind such a part, which are few and looked
-// at one by one where the part is seen in a new follow context. Cost of a mask: words of the vocabulary where the state
-// was seen before; the tokens that leave its parts where not; a walk over the vocabulary where a part was never seen.
-//
-// Used by one thread at a time, but for memory() and failed().
+// A grammar with a vocabulary, and what has been computed so far about which tokens fit in which state.
+// A mask is the union of two parts. For each open part of the grammar, the tokens that fit within it are found once and
+// shared by all grammars (a JSON string is the same in all). Tokens that extend beyond such a part are few, and are
+// checked one by one when the part occurs in a new follow context. The cost of a mask is a few operations on the words
+// of the vocabulary if the state was seen before; else the tokens that leave its parts; and a walk over the vocabulary
+// for a part that was never seen.
+// One thread at a time, except for memory() and failed().
 class CompiledGrammar {
  public:
   CompiledGrammar(std::shared_ptr<const TransitionNetwork> network, std::shared_ptr<Vocabulary> vocabulary,
@@ -32,15 +31,15 @@ class CompiledGrammar {
   ParseStates& states() noexcept { return states_; }
   const Vocabulary& vocabulary() const noexcept { return *vocabulary_; }
   const TransitionNetwork& network() const noexcept { return *network_; }
-  // Sets the bits of the tokens that fit in the state, with `ends` ends of generation too where the text may end;
+  // Sets the bits of the tokens that fit in the state and, if `ends` and the text may end, of the ends of generation;
   // clears all others.
   void fill_mask(ParseStates::Id state, std::span<std::uint64_t> words, bool ends);
 
   const std::vector<std::string>& ignored() const noexcept { return ignored_; }  // see Grammar
-  // The same grammar that has forgotten what it knew.
+  // The same grammar with nothing computed yet.
   std::shared_ptr<CompiledGrammar> renewed() const;
-  std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes, all told
-  bool failed() const noexcept { return states_.failed(); }                                // takes more than kMaxBytes
+  std::size_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }  // bytes in all
+  bool failed() const noexcept { return states_.failed(); }  // it takes more than kMaxBytes
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
   // Limit of the work for one mask or token, in ways of ParseStates.
   static constexpr std::int64_t kMaxWork = std::int64_t{4} << 20;

@@ -9,11 +9,12 @@
 
 namespace millrace::grammar {
 
-// What lies ahead of states of a network, spelled so that equal automata of different networks are spelled alike.
+// Describes what may follow on states of a network, so that equal continuations in different networks have equal
+// descriptions.
 class FollowContext {
  public:
-  // Describes a state and those to go on in behind its rule, the innermost first, as far as `most` bytes reach. O(edges
-  // within reach); lives until the next call.
+  // The description of a state and of the states to continue in after its rule (`chain`, the innermost first), as far
+  // as `most` bytes reach. O(edges within reach). Valid until the next call.
   std::span<const std::int32_t> describe(const TransitionNetwork& network, std::span<const std::int32_t> chain,
                                          std::size_t most);
 

@@ -17,8 +17,9 @@
 
 namespace millrace::grammar {
 
-// A model's compiled grammars, the last used first; made when first asked for. In memory only, and limited by bytes:
-// the user that has most gives way. Thread-safe, but the grammars are used by one thread.
+// The compiled grammars of one model, made when first requested; the least recently used are dropped. In memory only,
+// limited to kMaxBytes; the tenant with the most bytes loses entries first. Thread-safe, but each grammar must be used
+// by one thread at a time.
 class GrammarCache {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
@@ -26,10 +27,11 @@ class GrammarCache {
   explicit GrammarCache(std::shared_ptr<const text::Tokenizer> tokenizer, const WorkLimits& limits = {},
                         std::size_t max_bytes = kMaxBytes);
 
-  // The vocabulary as grammars need it, made once: ahead of time by who calls this, else by the first grammar.
+  // The vocabulary for grammars, made once, by this call or by the first grammar.
   std::shared_ptr<Vocabulary> prepare();
-  // What `key` stands for, which is all that `build` depends on. On the calling thread; `cancelled` (may be null) ends
-  // it with kCancelled. Errors are those of build and compile(), and are not kept.
+  // The grammar under `key`, which must identify everything that `build` depends on. If it is not cached, it is built
+  // on the calling thread; `cancelled` (may be null) ends that with kCancelled. Errors are those of `build` and
+  // compile(), and are not cached.
   using Build = std::function<Result<Grammar>(WorkMeter&)>;
   Result<std::shared_ptr<CompiledGrammar>> get(const std::string& key, std::uint32_t tenant, const Build& build,
                                                const std::atomic<bool>* cancelled = nullptr);

@@ -9,7 +9,7 @@
 
 namespace millrace::grammar {
 
-// A network under construction: states of all rules in one list, with empty edges.
+// A network under construction: the states of all rules in one list, with empty edges.
 struct NetworkDraft {
   struct State {
     std::vector<std::int32_t> empty;  // targets
@@ -35,17 +35,18 @@ struct NetworkDraft {
   const Rule& rule(std::int32_t id) const { return rules[static_cast<std::size_t>(id)]; }
 };
 
-// The steps from a draft to a network, in their order; each is linear in the edges unless it says otherwise.
+// The steps from a draft to a network, in order. Each is linear in the edges unless it says otherwise.
 
-// No rule but the root, which no rule calls, fits the empty text any more: its callers may pass it by instead.
+// Changes rules so that none but the root, which no rule calls, fits the empty text; callers may skip them instead.
 Result<void> remove_empty_rules(NetworkDraft& draft, WorkMeter& meter);
-// Every state gets what it reaches by empty edges; at worst the square of a rule's states.
+// Gives every state the edges that it reaches by empty edges. At worst the square of a rule's states.
 Result<void> remove_empty_edges(NetworkDraft& draft, WorkMeter& meter);
-// Leaves out what lies on no way through its rule, and calls of rules that no text fits; start -1: it is not called.
+// Removes states that are on no path through their rule, and calls of rules that no text fits. A start of -1: the rule
+// is not called.
 void remove_dead_ends(NetworkDraft& draft);
-// Rules that call themselves before they have read a byte are rewritten to loops: left_recursion.cc.
+// Rewrites rules that call themselves before reading a byte to loops: left_recursion.cc.
 Result<void> remove_left_recursion(NetworkDraft& draft, WorkMeter& meter);
-// For each rule, the rules it may call before it has read a byte; ascending.
+// For each rule, the rules that it may call before reading a byte, ascending.
 std::vector<std::vector<std::int32_t>> left_corners(const NetworkDraft& draft);
 
 }  // namespace millrace::grammar

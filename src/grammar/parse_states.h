@@ -11,18 +11,17 @@
 
 namespace millrace::grammar {
 
-// The states in which texts leave a network, made when they are first reached: a deterministic automaton over bytes,
-// without an end where rules are recursive. A state is the set of all ways through the network that fit the text so
-// far, each a state of a rule and a frame: where to go on once the rule is through. What calls the same rule at the
-// same place shares a frame, and what calls at its own end passes its frame on, so that stacks of any depth and number
-// are one graph (Tomita, IJCAI 1985); equal sets and frames are one object, so that what comes again is known.
-//
-// For one thread. Cost: a step that is known, two loads; a new one, the ways that it has.
+// The states that texts reach in a network, made when they are first reached: a deterministic automaton over bytes,
+// which may be infinite if rules are recursive. A state is the set of all ways through the network that fit the text so
+// far. A way is a state of a rule and a frame: where to continue after the rule. Ways that call the same rule at the
+// same place share a frame, and a call at a rule's end passes its frame on, so that all stacks form one graph (Tomita,
+// IJCAI 1985). Equal sets and frames are one object, so that repeated steps are found again.
+// One thread. A known step costs two loads; a new one costs its number of ways.
 class ParseStates {
  public:
   using Id = std::int32_t;
-  static constexpr Id kDead = 0;                           // nothing fits any more
-  static constexpr std::int32_t kEnd = -1, kOutside = -2;  // as states of a way: the text is whole; see outside()
+  static constexpr Id kDead = 0;                           // nothing fits
+  static constexpr std::int32_t kEnd = -1, kOutside = -2;  // states of a way: the text is complete; see outside()
 
   struct Way {
     std::int32_t state, frame;
@@ -30,10 +29,10 @@ class ParseStates {
     auto operator<=>(const Way&) const = default;
   };
 
-  // More than `max_bytes` of states and frames, or more work than allow() has allowed since it was called last:
-  // failed(), and every new step leads to kDead.
+  // If states and frames take more than `max_bytes`, or more work than the last allow(), it has failed(): every new
+  // step leads to kDead.
   ParseStates(const TransitionNetwork& network, std::size_t max_bytes);
-  // Ways that new steps may look at from now on.
+  // Allows new steps to examine so many ways from now on.
   void allow(std::int64_t ways) noexcept { allowed_ = ways; }
 
   Id start();
@@ -50,12 +49,12 @@ class ParseStates {
   std::span<const Way> ways(Id state) const { return set(sets_[static_cast<std::size_t>(state)]); }
   std::span<const Way> frame(std::int32_t id) const { return set(frames_[static_cast<std::size_t>(id)]); }
 
-  // What a way may do by itself, until it has left `callers` and the rule it then is in: may_leave() tells when that
-  // is. callers: states of rules to go on in, the innermost first.
+  // The state of a way alone, until it leaves `callers` and the rule it is then in, which may_leave() reports.
+  // `callers` are states of rules to continue in, the innermost first.
   Id outside(std::int32_t state, std::span<const std::int32_t> callers);
-  // Where it goes on behind that, with `frame`.
+  // Where it continues after that, with `frame`.
   Id after(std::int32_t frame);
-  // A frame with nothing but this way in it.
+  // A frame with this way alone.
   std::int32_t frame_of(Way way) { return intern_frame({way}); }
 
   bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }  // any thread

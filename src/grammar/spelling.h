@@ -12,11 +12,11 @@ struct ByteRange {
   std::uint8_t first, last;
   bool operator==(const ByteRange&) const = default;
 };
-using ByteSet = std::vector<ByteRange>;  // a byte of any of them
-using ByteSets = std::vector<ByteSet>;   // one after another
+using ByteSet = std::vector<ByteRange>;  // a byte in one of the ranges
+using ByteSets = std::vector<ByteSet>;   // one set for each byte of a sequence
 
-// Sequences of bytes that together are exactly the spellings of the set's characters; surrogates have none.
-// Neighbours have their beginnings in common.
+// Sequences of byte sets that are exactly the spellings of the set's characters; surrogates have none. Adjacent
+// sequences have common beginnings.
 std::vector<ByteSets> spellings(const unicode::CodePointSet& set, Spelling spelling);
 
 }  // namespace millrace::grammar

@@ -10,23 +10,24 @@
 
 namespace millrace::grammar {
 
-// What making one grammar may take. A source that takes more is rejected, also one of the operator.
+// Limits of making one grammar. A source that exceeds them is rejected, whether it comes from a request or from the
+// operator.
 struct WorkLimits {
   std::size_t source_bytes = 64 * 1024;
   int depth = 64;                 // of nested groups, schemas, parentheses
-  std::int64_t repeat = 100'000;  // the largest number of a counted repetition
+  std::int64_t repeat = 100'000;  // limit of counted repetitions
   std::int64_t states = 200'000;  // of all automata together
   double milliseconds = 2000.0;
 };
 
-// Counts what making a grammar takes, and says when it is too much, too late or not waited for any more.
+// Measures the work of making a grammar, and ends it with an error when it exceeds the limits or is cancelled.
 class WorkMeter {
  public:
   explicit WorkMeter(const WorkLimits& limits = {}, const std::atomic<bool>* cancelled = nullptr,
                      Env& env = Env::system());
   const WorkLimits& limits() const noexcept { return limits_; }
 
-  // Spends `states` states, or so many times the work of one. kResourceExhausted with param "grammar", or kCancelled.
+  // Spends the work of so many states. kResourceExhausted with param "grammar", or kCancelled.
   Result<void> spend(std::int64_t states = 1);
 
  private:
@@ -38,7 +39,7 @@ class WorkMeter {
   std::int64_t spent_ = 0, next_look_ = 0;
 };
 
-// What is wrong with a source: kInvalidArgument with param "grammar".
+// The error for a mistake in a source: kInvalidArgument with param "grammar".
 template <typename... Args>
 Error grammar_invalid(fmt::format_string<Args...> format, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, "grammar", format, std::forward<Args>(args)...);

@@ -13,17 +13,16 @@
 
 namespace millrace::http {
 
-// What a connection needs of its server; outlives it.
+// What a connection uses of its server, which must outlive it.
 struct FollowContext {
   Application& application;
   const Limits& limits;
   std::shared_ptr<IoLoop> loop;
   std::string peer;
-  std::shared_ptr<void> counted;  // gives the place among the connections back
+  std::shared_ptr<void> counted;  // frees the place among the server's connections when destroyed
 };
 
-// One client: its requests one after the other, and their replies. Everything happens on the loop's thread, in one
-// coroutine.
+// The connection of one client: handles its requests one after the other. Runs as one coroutine on the loop's thread.
 template <typename Stream>
 class Connection final : public Timed, public std::enable_shared_from_this<Connection<Stream>> {
  public:

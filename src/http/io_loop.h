@@ -9,17 +9,17 @@
 
 namespace millrace::http {
 
-// What a loop looks after. Its thread only.
+// An object that a loop calls periodically, on the loop's thread.
 class Timed {
  public:
   virtual ~Timed() = default;
   virtual void tick(std::chrono::steady_clock::time_point now) = 0;
-  virtual void retire() = 0;  // close as soon as nothing is under way
+  virtual void retire() = 0;  // close as soon as no request is in progress
   virtual void abort() = 0;   // close now
 };
 
-// One IO thread and the connections that live on it. Connections have no timers of their own: the loop's one looks at
-// all of them four times a second.
+// One IO thread and its connections. Connections have no timers of their own; one timer of the loop calls tick() of all
+// of them four times per second.
 class IoLoop : public std::enable_shared_from_this<IoLoop> {
  public:
   IoLoop() : io_(1), timer_(io_), work_(io_.get_executor()) {}

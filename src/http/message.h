@@ -12,11 +12,11 @@
 
 namespace millrace::http {
 
-// Header fields in the order they came; names in lower case. Few, so looked up one after the other.
+// Header fields in order of arrival, with names in lower case. Lookups are linear, since there are few.
 class Headers {
  public:
   void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
-  // The first field of that lower-case name; "" if there is none.
+  // The value of the first field with that name in lower case; "" if there is none.
   std::string_view get(std::string_view name) const noexcept {
     for (const auto& [key, value] : fields_) {
       if (key == name) return value;
@@ -38,7 +38,7 @@ class Headers {
 
 struct Request {
   std::string method;  // as sent
-  std::string path;    // as sent, from '/' to the '?'; nothing is decoded or normalised
+  std::string path;    // as sent, from '/' to before '?'; neither decoded nor normalised
   std::string query;   // after the '?'
   Headers headers;
   std::string body;
@@ -46,15 +46,15 @@ struct Request {
   std::chrono::steady_clock::time_point received{};
 };
 
-// A body that comes bit by bit, as server-sent events do. Called on its connection's thread only; destroyed when all of
-// it was sent or the client has left.
+// A body that is produced piece by piece, as server-sent events are. Called on its connection's thread only. Destroyed
+// when all of it was sent, or the client has left.
 class StreamBody {
  public:
   virtual ~StreamBody() = default;
-  // Appends what can be sent now, perhaps nothing; false once that was the end. Asked again after each write and after
-  // each wake.
+  // Appends what can be sent now, possibly nothing; returns false at the end. Called again after each write and each
+  // wake.
   virtual bool take(std::string& out) = 0;
-  // Nothing was sent for a while: what keeps proxies and clients from giving up.
+  // Called when nothing was sent for a while; returns bytes that keep proxies and clients from giving up.
   virtual std::string_view keep_alive() const noexcept { return {}; }
 };
 
@@ -63,29 +63,29 @@ struct Reply {
   std::string content_type = "application/json";
   std::string body = {};
   std::unique_ptr<StreamBody> stream = {};  // instead of body
-  Headers headers = {};                     // besides type and length
-  // Why the request was refused, in a word, for logs; empty where it was not, or the application has
-  // logged it itself.
+  Headers headers = {};                     // in addition to content type and length
+  // Why the request was rejected, as one word for logs; empty if it was not, or if the application has logged it
+  // itself.
   std::string rejection = {};
 };
 
-// Makes the reply to one request. Called on its connection's thread only; destroyed, as a sign to stop working, when
-// the client leaves before there was one.
+// Makes the reply to one request. Called on its connection's thread only. Destroyed early if the client leaves before
+// there is a reply, which is the sign to stop working.
 class Responder {
  public:
   virtual ~Responder() = default;
-  // The reply, or nothing yet. Asked once at the beginning and after each wake.
+  // The reply, or nothing yet. Called once at the beginning and after each wake.
   virtual std::optional<Reply> poll() = 0;
-  // Nothing was sent for a while: the head of a reply whose body comes as a stream, where it is certain that there will
-  // be one. Keeps proxies and clients from giving up; what goes wrong from then on is the stream's to say.
+  // Called when nothing was sent for a while. Returns the head of a streamed reply if it is certain that there will be
+  // one; sending it keeps proxies and clients from giving up. Later failures must be reported in the stream.
   virtual std::optional<Reply> promise() { return std::nullopt; }
 };
 
-// Has the connection ask its Responder or StreamBody again. Any thread, any time, also after the connection has gone;
-// never blocks.
+// Makes the connection call its Responder or StreamBody again. Any thread and any time, also after the connection has
+// ended; never blocks.
 using Wake = std::function<void()>;
 
-// A reply that is there at once.
+// A reply that is available at once.
 class ReadyReply final : public Responder {
  public:
   explicit ReadyReply(Reply reply) : reply_(std::move(reply)) {}
@@ -98,20 +98,20 @@ class ReadyReply final : public Responder {
 // One finished exchange, for logs and metrics.
 struct Exchange {
   std::string method, path, peer, request_id;
-  int status = 0;         // 499: the client left first
+  int status = 0;         // status of the reply; 499: the client left first
   std::string rejection;  // of the reply
   double seconds = 0.0;
   std::uint64_t bytes_in = 0, bytes_out = 0;
 };
 
-// What stands behind the sockets. Called from all IO threads.
+// The application behind the server. Called from all IO threads.
 class Application {
  public:
   virtual ~Application() = default;
-  // After the head and before the body was read: the refusal, if this request goes no further.
+  // Called when the head is complete and the body has not been read. Returns the reply if the request is rejected here.
   virtual std::optional<Reply> reject(const Request& head) = 0;
   virtual std::unique_ptr<Responder> handle(Request request, Wake wake) = 0;
-  // The body of an error found by the connection itself: 400, 408, 413, 417, 431, 503, 505.
+  // The reply to an error that the connection itself found: 400, 408, 413, 417, 431, 503, 505.
   virtual Reply error(int status, std::string_view what) = 0;
   virtual void finished(const Exchange& exchange) = 0;
 };

@@ -20,43 +20,44 @@ using TcpStream = boost::asio::ip::tcp::socket;
 using UnixStream = boost::asio::local::stream_protocol::socket;
 using TlsStream = boost::asio::ssl::stream<TcpStream>;
 
-// The bytes of one client, both ways, and whether it is still there. Reading goes on beside everything else, as far as
-// little is held that was not taken, so that a client who leaves is noticed while nothing is being said. Everything
-// happens on the loop's thread; one write at a time.
+// The bytes of one client in both directions, and whether it is still connected. It reads in the background, up to
+// kReadAhead bytes that were not consumed, so that a client that leaves is noticed at any time. Used on the loop's
+// thread only; one write at a time.
 template <typename Stream>
 class Wire final : public std::enable_shared_from_this<Wire<Stream>> {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  static constexpr std::size_t kReadAhead = 32 << 10;  // bytes that are held
+  static constexpr std::size_t kReadAhead = 32 << 10;  // limit of bytes that were read and not consumed
 
   Wire(Stream stream, std::shared_ptr<IoLoop> loop);
 
-  // TLS is greeted; other streams have nothing to do. Too long is a client that has gone.
+  // Performs the TLS handshake; does nothing for other streams. A client that takes longer counts as gone.
   boost::asio::awaitable<void> handshake(double seconds);
-  // Reads on, where there is room again.
+  // Continues reading if there is space again.
   void start_read();
-  std::string& unread() noexcept { return unread_; }  // read and not yet taken: the taker erases
-  // False: the client has gone. So it has if it takes nothing for that long.
+  // Bytes read and not consumed; the caller erases what it consumes.
+  std::string& unread() noexcept { return unread_; }
+  // False: the client has gone, or it accepted nothing for idle_seconds.
   boost::asio::awaitable<bool> write(std::string_view bytes, double idle_seconds);
-  // Finds out, by an interim reply, whether a silent client is still there. Once for each allow_probe().
+  // Finds out by an interim reply whether a silent client is still connected. Once for each allow_probe().
   boost::asio::awaitable<void> probe(double idle_seconds);
   void allow_probe() noexcept { probed_ = false; }
-  // Says that nothing follows and throws away, for a moment, what the client still sends: closing with unread bytes
-  // would reset the connection, and the client might never see our last words.
+  // Ends the sending direction, and discards for a moment what the client still sends: closing with unread bytes would
+  // reset the connection, and the client might not receive the end of the reply.
   boost::asio::awaitable<void> linger();
   void close();
 
-  // Waits until bytes have come, notify() was called, the client left or time is up.
+  // Waits until bytes arrive, notify() is called, the client leaves, or the deadline passes.
   boost::asio::awaitable<void> event();
   void notify();
   Wake make_wake();
-  void set_deadline(double seconds);  // 0: none
-  // True: the deadline has passed just now. Who is being written to has gone; else it is an event.
+  void set_deadline(double seconds);  // 0: no deadline
+  // True: the deadline has just passed. If a write is in progress, the client counts as gone; else event() returns.
   bool expire(TimePoint now);
 
   bool timed_out() const noexcept { return timed_out_; }  // since set_deadline()
   bool gone() const noexcept { return gone_; }
-  bool silent() const noexcept { return silent_; }  // sends nothing more, and may still read
+  bool silent() const noexcept { return silent_; }  // it sends nothing more, but may still read
   std::uint64_t bytes_in() const noexcept { return bytes_in_; }
   std::uint64_t bytes_out() const noexcept { return bytes_out_; }
 

@@ -9,25 +9,25 @@
 
 namespace millrace::hub {
 
-// One snapshot of a repository in the cache: its files as they are there.
+// One snapshot of a repository in the cache, with the files that exist.
 struct CachedSnapshot {
   std::string repository, commit;
-  std::vector<std::string> refs;  // branches and tags that stand for the commit
+  std::vector<std::string> refs;  // branches and tags that refer to the commit
   std::filesystem::path path;
-  std::vector<RepositoryFile> files;  // name and size; links that lead nowhere or out of the cache are left out
+  std::vector<RepositoryFile> files;  // with name and size; broken links, and links out of the cache, are left out
 };
 
-// The files of a snapshot, however it came to be.
+// Reads the files of a snapshot, whatever program made it.
 CachedSnapshot read_snapshot(const CacheLayout& cache, const std::string& repository, const std::string& commit);
-// All snapshots of all model repositories, by name and commit. What is damaged is left out.
+// Reads all snapshots of all model repositories, sorted by name and commit. Damaged ones are left out.
 std::vector<CachedSnapshot> read_cache(const CacheLayout& cache);
 std::vector<std::string> cached_commits(const CacheLayout& cache, const std::string& repository);
 
-// A model that a snapshot holds: one for each GGUF, one for safetensors or, without those, files of torch.
+// A model in a snapshot: one for each GGUF model, one for safetensors or, without those, torch's files.
 struct CachedModel {
-  std::string reference;  // what `run` takes
+  std::string reference;  // what `run` accepts
   std::string repository, commit, quantization;
-  std::string format;             // "gguf", "safetensors", "torch"; empty = none of them
+  std::string format;             // "gguf", "safetensors" or "torch"; empty = none of them
   std::vector<std::string> refs;  // branches and tags
   std::vector<std::string> files;
   std::uint64_t bytes = 0;  // of `files`

@@ -19,7 +19,7 @@ namespace millrace::hub {
 class CacheLayout {
  public:
   using Path = std::filesystem::path;
-  explicit CacheLayout(const Path& root);  // empty = there is no cache
+  explicit CacheLayout(const Path& root);  // empty root = there is no cache
 
   const Path& root() const noexcept { return root_; }  // absolute
   Path repository(const std::string& name) const { return root_ / folder(name); }
@@ -32,21 +32,21 @@ class CacheLayout {
   Path lock(const std::string& name, const std::string& etag) const { return locks(name) / (etag + ".lock"); }
 
   static std::string folder(const std::string& name);
-  // "models--org--name" -> "org/name"; nothing for anything else.
+  // "models--org--name" -> "org/name"; nothing for other names.
   static std::optional<std::string> name_of(const std::string& folder);
 
-  // True when `path`, links followed to the end, lies in the root. False for what is not there.
+  // Whether `path` exists and, with all links followed, lies within the root.
   bool holds(const Path& path) const;
 
-  // The commit that a branch, a tag or a commit stands for, by refs/ and snapshots/. kNotFound if neither knows it.
+  // The commit that a branch, tag or commit refers to, from refs/ and snapshots/. kNotFound if neither has it.
   Result<std::string> commit_of(const std::string& name, const std::string& revision) const;
 
-  // Makes the root, with its CACHEDIR.TAG, and the folders of a repository.
+  // Makes the root with its CACHEDIR.TAG, and the folders of a repository.
   Result<void> create(const std::string& name) const;
-  // snapshots/COMMIT/FILE -> blobs/ETAG, replacing what is there.
+  // Links snapshots/COMMIT/FILE to blobs/ETAG, and replaces an existing link.
   Result<void> link(const std::string& name, const std::string& commit, const std::string& file,
                     const std::string& etag) const;
-  // refs/REVISION = COMMIT, at once or not at all.
+  // Writes COMMIT to refs/REVISION atomically.
   Result<void> write_ref(const std::string& name, const std::string& revision, const std::string& commit) const;
 
  private:

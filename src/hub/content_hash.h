@@ -12,7 +12,7 @@ struct evp_md_ctx_st;
 
 namespace millrace::hub {
 
-// The hash of a file's bytes as they arrive, in the way its tag is one. Nothing is computed for Digest::kNone.
+// The hash of a file's bytes as they arrive, of the kind that its tag is. Computes nothing for Digest::kNone.
 class ContentHash {
  public:
   ContentHash(RepositoryFile::Digest digest, std::uint64_t file_bytes);

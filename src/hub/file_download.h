@@ -9,7 +9,7 @@
 
 namespace millrace::hub {
 
-// What a download needs of the world; outlives it.
+// What a download uses; all of it must outlive the download.
 struct DownloadContext {
   HubTransport& transport;
   const CacheLayout& cache;
@@ -18,9 +18,9 @@ struct DownloadContext {
   OpenPartialFile open_partial = open_partial_file;
 };
 
-// Brings one file of the repository into blobs/, where its tag, size and hash are known: waits for another process that
-// is at it, continues what an earlier one left, tries again as long as something arrives, and checks the content. The
-// blob exists whole and checked, or not at all; what arrived of it stays for the next try, except content that proved
+// Downloads one file of the repository, with known tag, size and hash, into blobs/. It waits for another process that
+// downloads the same file, continues what an earlier one left, tries again as long as bytes arrive, and checks the
+// content. The blob is complete and checked, or absent; incomplete content stays for the next try, unless it proved
 // wrong.
 Result<void> download_file(const DownloadContext& context, const RepositoryInfo& repository,
                            const RepositoryFile& file);

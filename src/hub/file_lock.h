@@ -8,13 +8,13 @@
 
 namespace millrace::hub {
 
-// flock on a file of its own, as the hub's Python client takes it: released when the process ends, however it ends.
+// A lock by flock on a separate file, compatible with the hub's Python client. It ends with the process at the latest.
 class FileLock {
  public:
-  // Waits while another process has it. `wait` is called over and over meanwhile, must take some time, and ends the
-  // waiting (kCancelled) with false. A file system without locks is as good as one that is not shared.
+  // Waits while another process holds the lock. `wait` is called repeatedly meanwhile and must take some time; if it
+  // returns false, waiting ends with kCancelled. On a file system without locks, acquiring always succeeds.
   static Result<FileLock> acquire(const std::string& path, const std::function<bool()>& wait);
-  // Nothing when another process has it.
+  // Nothing if another process holds the lock.
   static std::optional<FileLock> try_acquire(const std::string& path);
 
   FileLock(FileLock&& other) noexcept;

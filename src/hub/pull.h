@@ -11,26 +11,26 @@ namespace millrace::hub {
 
 struct PullRequest {
   RepositoryReference reference;
-  int max_workers = 4;               // files at a time, 1 to 16
+  int max_workers = 4;               // concurrent downloads, 1 to 16
   std::vector<std::string> include;  // shell patterns of files to fetch besides the model
-  bool dry_run = false;              // says what it would fetch
+  bool dry_run = false;              // only report what would be fetched
 };
 
 struct PulledFile {
   std::string name;
   std::uint64_t bytes = 0;
-  bool present = false;  // before the pull
+  bool present = false;  // it existed before the pull
 };
 
 struct PullResult {
   std::string commit;
-  std::string path;  // what open_checkpoint takes: the .gguf, or the snapshot's folder
+  std::string path;  // for open_checkpoint: the .gguf file, or the snapshot's folder
   ModelChoice choice;
   std::vector<PulledFile> files;
   std::uint64_t total_bytes = 0, fetched_bytes = 0;
 };
 
-// The world of a pull, all of it injectable.
+// The dependencies of a pull, all injectable.
 struct PullWorld {
   http::HttpClient& client;
   Pause& pause;
@@ -40,9 +40,9 @@ struct PullWorld {
   Result<std::uint64_t> (*free_bytes)(const std::string& path) = hub::free_bytes;
 };
 
-// Asks the hub for the repository at the revision, chooses the model, and brings its files into the cache, several at a
-// time. Files already there are not fetched again. Links and the ref are made last, so that the cache shows whole
-// models only: weights after the small files, the ref after the links.
+// Downloads a model into the cache: fetches the repository's listing at the revision, chooses the model, and downloads
+// its files, several at a time. Existing files are not fetched again. Links and the ref are made last (weights after
+// small files, the ref after the links), so that the cache only shows complete models.
 Result<PullResult> pull(const HubSettings& settings, const PullRequest& request, const PullWorld& world);
 
 }  // namespace millrace::hub

@@ -9,39 +9,39 @@
 
 namespace millrace::hub {
 
-// The wall clock and the passing of time, injectable so that tests do not wait. Thread-safe.
+// The wall clock and waiting, injectable so that tests do not wait. Thread-safe.
 class Pause {
  public:
   virtual ~Pause() = default;
   virtual std::chrono::system_clock::time_point now() const = 0;
-  // false = the user wants to stop; returns early then.
+  // Returns false, and early, if the user wants to stop.
   virtual bool sleep(std::chrono::milliseconds time) = 0;
 };
 
 struct RetryPolicy {
-  int tries = 5;                               // without progress
-  std::chrono::milliseconds first_delay{500};  // doubled each time, up to kMaxDelay
+  int tries = 5;                               // successive tries without progress
+  std::chrono::milliseconds first_delay{500};  // doubled after each try, up to kMaxDelay
   std::uint64_t seed = 0;                      // of the jitter
 };
 inline constexpr std::chrono::milliseconds kMaxDelay{60'000};
 
-// How long a server asks to wait: Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3), at most kMaxDelay.
+// The time that a server asks to wait: Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3), at most kMaxDelay.
 std::optional<std::chrono::milliseconds> retry_after(const http::HttpHeaders& headers,
                                                      std::chrono::system_clock::time_point now);
 
-// Worth another try: a server that is busy or failing, a connection that broke.
+// Whether another try makes sense: the server is busy or failing, or the connection broke.
 bool is_transient(int status) noexcept;
 bool is_transient(http::HttpFailure::Kind kind) noexcept;
 
-// The waits between the tries of one request: exponential with jitter, so that a thousand clients that lost the same
-// server do not come back at once.
+// The waits between the tries of one request: exponential with jitter, so that many clients that lost the same server
+// do not return at once.
 class RetrySchedule {
  public:
   explicit RetrySchedule(RetryPolicy policy) : policy_(policy), state_(policy.seed) {}
 
-  // How long to wait before the next try; nothing when the tries are used up.
+  // The time to wait before the next try, at least `asked`; nothing when the tries are used up.
   std::optional<std::chrono::milliseconds> next(std::optional<std::chrono::milliseconds> asked);
-  // A try brought something: the count starts anew.
+  // A try made progress: the count of tries starts again.
   void reset() { used_ = 0; }
 
  private:

@@ -8,19 +8,19 @@
 
 namespace millrace::hub {
 
-// The store that the repositories of a cache share since hub 2.0: ROOT/blobs/<2 hex>/<64 hex>, a regular file to which
-// blobs of repositories link; beside it <64 hex>.refs lists them, one relative path a line, and <64 hex>.lock is
-// flocked. Read here, and emptied of what nothing links to any more; new blobs are never put there.
+// The store that the repositories of a cache share since hub 2.0: ROOT/blobs/<2 hex>/<64 hex> is a regular file to
+// which blobs of repositories link; <64 hex>.refs besides it lists them, one relative path per line, and <64 hex>.lock
+// is its flock. This program reads the store and deletes files without links; it never adds any.
 
-// The file of the store that a repository's blob is a link to.
+// The file of the store that a repository's blob links to; nothing if it is no such link.
 std::optional<std::filesystem::path> shared_blob_of(const CacheLayout& cache, const std::filesystem::path& blob);
 
-// Bytes of the shared file that no link but those in `leaving` needs; 0 if one does, or if what the store says of
-// itself is incomplete in any way: then it stays.
+// Bytes of the shared file that only links in `leaving` need; 0 if another link needs it, or if the store's records are
+// incomplete.
 std::uint64_t unshared_bytes(const CacheLayout& cache, const std::filesystem::path& shared,
                              const std::vector<std::filesystem::path>& leaving);
 
-// Deletes the shared file if nothing links to it; bytes freed.
+// Deletes the shared file if nothing links to it. Returns the bytes freed.
 std::uint64_t sweep_shared_blob(const CacheLayout& cache, const std::filesystem::path& shared);
 
 }  // namespace millrace::hub

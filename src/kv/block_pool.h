@@ -8,44 +8,46 @@
 
 namespace millrace::kv {
 
-// Hears when the only user of a published page is the tree (idle), and when it is not any more.
+// Is called when a published page becomes idle (no table holds it, only the tree) and when it is used again.
 class IdleWatcher {
  public:
   virtual ~IdleWatcher() = default;
   virtual void idle_changed(BlockId block, bool idle) = 0;
 };
 
-// The pages of the KV cache as numbers: which are free, and how many users each of the others has. Host logic only;
-// owned by the engine thread. free() + used() == total() always; check_integrity() walks and proves it.
+// The pages of the KV cache as numbers: which are free, and how many references each of the others has. Host logic
+// only. Engine thread only. Always free() + used() == total(); check_integrity() walks all and checks it.
 class BlockPool {
  public:
-  // The device, where there is one, hears which pages were freed.
+  // `device`, if any, is called for each page that is freed, and must outlive the pool.
   explicit BlockPool(std::int32_t total, PageDevice* device = nullptr);
 
   std::int32_t total() const noexcept { return static_cast<std::int32_t>(references_.size()); }
   std::int32_t free() const noexcept { return runs_.pages(); }
   std::int32_t used() const noexcept { return total() - free(); }
-  std::int32_t idle() const noexcept { return idle_; }  // of those used: published, and in no table
+  std::int32_t idle() const noexcept { return idle_; }  // pages in use that are published and in no table
 
-  // Appends n blocks with one reference each to `out`; false, and nothing changed, when fewer are free. They are
-  // neighbours where that is possible: first those behind `after` (the page before them in the sequence, or kNoBlock),
-  // since a decode step reads neighbours as one stream; else a quarter into the longest free run, so that both the
-  // sequence before it and the new one can grow in place.
+  // Appends n pages with one reference each to `out`; returns false, and changes nothing, where fewer are free. The
+  // pages are contiguous if possible, since a decode step reads contiguous pages as one stream: first those behind
+  // `after` (the sequence's page before them, or kNoBlock), else from a quarter into the longest free extent, so that
+  // the sequence before it and the new one can both grow in place.
   bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
-  // Takes the first n of at least `room` free neighbours, one extent, or nothing; n <= room.
+  // Takes the first n pages of a free extent of at least `room` >= n pages; false, and nothing changed, where there is
+  // none.
   bool allocate_run(std::int32_t n, std::int32_t room, std::vector<BlockId>& out);
-  std::int32_t free_behind(BlockId block) const noexcept { return runs_.extent_at(block + 1); }  // neighbours
+  // The number of contiguous free pages directly after `block`.
+  std::int32_t free_behind(BlockId block) const noexcept { return runs_.extent_at(block + 1); }
   void retain(BlockId block);
-  void release(BlockId block);  // frees it when it was the last reference
+  void release(BlockId block);  // drops a reference; the last one frees the page
   std::int32_t references(BlockId block) const { return references_[static_cast<std::size_t>(block)]; }
 
-  // The tree's reference: at most one, and counted apart.
+  // Adds or drops the tree's reference, which is at most one and not part of references().
   void publish(BlockId block);
   void unpublish(BlockId block);
   bool published(BlockId block) const { return published_[static_cast<std::size_t>(block)] != 0; }
   void watch(IdleWatcher* watcher) noexcept { watcher_ = watcher; }
 
-  // Another number after pages were handed out, or given back by anybody.
+  // A number that changes whenever pages are handed out or freed.
   std::uint64_t changes() const noexcept { return changes_; }
 
   void check_integrity() const;

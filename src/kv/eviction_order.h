@@ -7,13 +7,14 @@
 
 namespace millrace::kv {
 
-// Nodes with idle pages in the order in which these go: expired ones, then by priority, then least recently used.
+// Nodes with idle pages in the order of their eviction: expired ones, then by priority, then least recently used. Every
+// call is O(log nodes).
 class EvictionOrder {
  public:
-  // `inner`: the last idle page is not the end of a path.
+  // Adds the node or moves it. `inner`: pages in use follow on its last idle page.
   void place(PrefixNode& node, bool inner);
   void remove(PrefixNode& node);
-  PrefixNode* first(TimePoint now) const;  // null: nothing is idle
+  PrefixNode* first(TimePoint now) const;  // the node to evict first; null: nothing is idle
   std::size_t size() const noexcept { return ranks_.size(); }
 
  private:

@@ -8,18 +8,19 @@
 
 namespace millrace::kv {
 
-// Free pages as maximal runs of neighbours. Boundary tags join a freed page with its neighbours in O(1); one list for
-// each power of two of length finds a long run in O(1).
+// Free pages as maximal extents of contiguous pages. Boundary tags join a freed page with the extents beside it in
+// O(1); one list for each power of two of length finds a long extent in O(1).
 class FreeExtents {
  public:
   explicit FreeExtents(std::int32_t total);
 
   std::int32_t pages() const noexcept { return pages_; }
-  std::int32_t extent_at(BlockId first) const noexcept;  // length of the run that starts there; 0: none does
-  BlockId longest() const noexcept;                      // start of a run at least half as long as the longest
-  BlockId fitting(std::int32_t n) const noexcept;        // start of a short run of at least n pages, or kNoBlock
-  // Takes pages [first + skip, first + skip + n) out of the run that starts at `first`.
+  std::int32_t extent_at(BlockId first) const noexcept;  // length of the extent that starts there; 0: none does
+  BlockId longest() const noexcept;                      // start of an extent at least half as long as the longest
+  BlockId fitting(std::int32_t n) const noexcept;        // start of a short extent of at least n pages, or kNoBlock
+  // Takes the pages [first + skip, first + skip + n) out of the extent that starts at `first`.
   void take(BlockId first, std::int32_t skip, std::int32_t n);
+  // Makes a page free that is not.
   void give(BlockId page);
   void check_integrity() const;
 

@@ -11,12 +11,13 @@
 
 namespace millrace::kv {
 
-// The pages of all layers in device memory: [layer][page], so that one layer's pages of a sequence lie together. Layers
-// of different groups have pages of different sizes under the same numbers. Fixed size; the backend outlives it.
+// The pages of all layers in device memory, ordered [layer][page], so that the pages of a sequence lie together within
+// a layer. Pages of different groups have different sizes under the same numbers. Its size is fixed. The backend must
+// outlive it.
 class KvStore final : public PageDevice {
  public:
-  // kResourceExhausted naming the size and the limit that the machine has; kInvalidArgument as
-  // Backend::check_kv_format() says.
+  // Allocates n_pages pages. kResourceExhausted names the size and the machine's limit; kInvalidArgument is that of
+  // Backend::check_kv_format().
   static Result<KvStore> create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages);
 
   backend::KvPages layer(std::int64_t index) const noexcept {
@@ -26,10 +27,12 @@ class KvStore final : public PageDevice {
   std::int64_t block_tokens() const noexcept { return block_tokens_; }
   std::size_t bytes() const noexcept { return memory_.size(); }
 
-  // Backs all pages with memory, the first ones first, as they are handed out; see DeviceBuffer::populate. Any thread.
+  // Backs all pages with memory, low page numbers first, as they are handed out first; see DeviceBuffer::populate. Any
+  // thread.
   void populate(const std::stop_token& stop) const noexcept;
 
-  // A page as read and written: that page of layer 0, of layer 1 ...
+  // The bytes of a page for read() and write() are its keys and values of layer 0, then of layer 1, and so on;
+  // page_bytes() in all.
   std::size_t page_bytes() const noexcept override { return page_bytes_; }
   void copy(BlockId from, BlockId to) override;
   void read(BlockId page, std::span<std::byte> out) const override;

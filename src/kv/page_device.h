@@ -10,18 +10,19 @@ namespace millrace::kv {
 using BlockId = std::int32_t;
 inline constexpr BlockId kNoBlock = -1;
 
-// The memory behind page numbers: what one page holds is its keys and values of all layers. Calls take effect in order,
-// before the next step of the model; none while a step runs.
+// The memory behind page numbers: a page holds the keys and values of its tokens in all layers. Calls take effect in
+// order and before the next step of the model. Engine thread only, and never while a step runs.
 class PageDevice {
  public:
   virtual ~PageDevice() = default;
   virtual std::size_t page_bytes() const noexcept = 0;
   virtual void copy(BlockId from, BlockId to) = 0;
-  virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes()
+  virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes() bytes
+  // `in` has page_bytes() bytes.
   virtual void write(BlockId page, std::span<const std::byte> in) = 0;
-  // No table holds the page any more: a device that checks spoils what is in it.
+  // The page is free now. A device for tests overwrites its contents, to find reads after this.
   virtual void freed(BlockId /*page*/) {}
-  // Where copies of pages in host memory are.
+  // Memory for copies of pages on the host, for example pinned memory.
   virtual std::pmr::memory_resource& host_memory() noexcept { return *std::pmr::new_delete_resource(); }
 };
 

@@ -9,23 +9,23 @@
 
 namespace millrace::kv {
 
-// What a page holds, for ever: SHA-256 over what made it (model, geometry, scope, parent's key, tokens), every field
-// with its length.
+// Identity of a page's contents, valid across processes: SHA-256 over everything that they depend on (model, geometry,
+// scope, key of the page before, tokens), every field with its length.
 using PageKey = Sha256Digest;
 
-// The pages of one model in one geometry.
+// The model and the geometry that pages belong to.
 struct PageOrigin {
-  std::uint64_t model_key = 0;  // of the weights' content, the precision, the type and layout of pages
+  std::uint64_t model_key = 0;  // of the weights' content, the precision, and the type and layout of pages
   std::size_t page_bytes = 0;
   std::int64_t block_tokens = 0;
   bool operator==(const PageOrigin&) const = default;
 };
 
-// Makes keys, page after page. One thread.
+// Makes the keys of pages. For one thread at a time.
 class PageKeyMaker {
  public:
   explicit PageKeyMaker(const PageOrigin& origin);
-  // `parent` is the key of the page before, null for the first one; `tokens` those of a whole page.
+  // `parent` is the key of the sequence's page before, null for the first one; `tokens` are those of the whole page.
   PageKey make(const PrefixScope& scope, const PageKey* parent, std::span<const std::int32_t> tokens);
 
  private:

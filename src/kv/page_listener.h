@@ -6,15 +6,16 @@
 
 namespace millrace::kv {
 
-// Keeps something of its own for each page, and wants to know what becomes of them.
+// Is called when the contents of pages change other than by a step. For owners of memory beside each page.
 class PageListener {
  public:
   virtual ~PageListener() = default;
   virtual void copied(BlockId from, BlockId to) = 0;
-  virtual void rewritten(BlockId page) = 0;  // from outside: swapped in, or loaded
+  virtual void rewritten(BlockId page) = 0;  // swapped in, or loaded from disk
 };
 
-// A device whose pages may be followed. Device and listeners must outlive it.
+// A device that forwards every call, and calls its listeners for copies and writes. Device and listeners must outlive
+// it.
 class MirroredPages final : public PageDevice {
  public:
   explicit MirroredPages(PageDevice& device) : device_(device) {}

@@ -18,20 +18,21 @@ class PrefixTree;
 class DiskTier;
 struct NewPages;
 
+// Sizes that stay while the cache exists.
 struct CacheConfig {
-  std::int64_t block_tokens = 32;  // of a page: 1, 8, 16, 32, 64
+  std::int64_t block_tokens = 32;  // tokens of a page: 1, 8, 16, 32 or 64
   std::int32_t pages = 0;
   bool prefix_caching = true;
   std::size_t swap_bytes = 0;  // host memory for the pages of preempted sequences
 };
 
-// Where each page is at this moment; free + cached + used == total.
+// Number of pages in each state. free + cached + used == total.
 struct CacheUse {
   std::int32_t total = 0, free = 0;
-  std::int32_t cached = 0;  // published and in no table: what eviction would free
-  std::int32_t used = 0;    // in a table
+  std::int32_t cached = 0;  // published and in no table: eviction can free them
+  std::int32_t used = 0;    // in at least one table
   std::int64_t swap_used_pages = 0;
-  std::int32_t published = 0;  // idle or not
+  std::int32_t published = 0;  // in the tree, cached or used
 };
 
 // Counts since the start.
@@ -41,12 +42,12 @@ struct CacheCounters {
                loaded_pages = 0;
 };
 
-// All pages of one engine: which are free, shared, published or swapped out. Host logic, owned by the engine thread;
-// moves contents through the PageDevice. Memory needed is taken from free pages first, then from published ones that
-// no sequence uses.
+// All pages of one engine: which are free, shared, published or swapped out. Host logic; contents are moved by the
+// PageDevice. New pages come from the free ones first, then by evicting published ones that no sequence uses. Engine
+// thread only.
 class PagedCache {
  public:
-  // Device and disk tier (null: none) must outlive it. The disk tier's pages are the device's.
+  // Device and disk tier (null: none) must outlive the cache. The disk tier must have the device's page size.
   PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* disk);
   ~PagedCache();
 
@@ -54,43 +55,43 @@ class PagedCache {
   std::int32_t total_pages() const noexcept { return pool_.total(); }
   // Pages that reserve() could hand out now: free ones and what eviction would free.
   std::int32_t available() const noexcept;
-  // By how much available() would grow if the table gave all its pages back: those that no other table holds.
+  // By how much available() would grow if the table released all its pages: the number of those in no other table.
   std::int32_t releasable(const BlockTable& table) const;
-  std::int32_t holders(BlockId page) const;  // tables that it is in
+  std::int32_t holders(BlockId page) const;  // number of tables that hold it
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
-  // What computing the tokens of a page costs, as the engine measures it: pages come from the disk tier only where
-  // loading is faster. 0 (at first): never.
+  // Sets the measured cost of computing the tokens of one page. Pages are loaded from the disk tier only if that is
+  // faster. 0, the initial value: never.
   void set_recompute_ms_per_page(double ms) noexcept { recompute_ms_per_page_ = ms; }
 
-  // The longest published beginning of `tokens`. Changes nothing; O(pages matched). May be used in a later step: what
-  // was evicted meanwhile is noticed.
+  // The longest published beginning of `tokens`. Changes nothing. The match may be used in a later step: attach()
+  // notices pages that were evicted meanwhile. O(pages matched).
   PrefixMatch match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const;
-  // Gives an empty table the matched pages; those on disk are loaded into new pages, a partial one is copied if there
-  // is a page for it. Returns the tokens that the table holds then: fewer than match.tokens where pages are short or
-  // were evicted since the match. Attach all sequences of a step before reserving for any.
+  // Gives an empty table the matched pages. Pages on disk are loaded into new pages, and a partial page is copied if a
+  // page is available for it. Returns the tokens that the table holds then: fewer than match.tokens where pages are
+  // short or were evicted since the match. All attach() calls of a step must precede its reserve() calls.
   std::int64_t attach(BlockTable& table, const PrefixMatch& match, TimePoint now);
 
-  // Pages that reserve(table, computed, tokens) would take: new ones, and copies of shared pages that positions from
-  // `computed` on lie in. A page that the tree has too is no such one if the tokens published of it end at `computed`:
-  // what is behind them is not read.
+  // The number of pages that reserve(table, computed, tokens) would take: new ones, and copies of shared pages with
+  // positions from `computed` on. A page that only the tree shares needs no copy if the tokens published of it end at
+  // `computed`, since the tree does not read beyond them.
   std::int32_t needed(const BlockTable& table, std::int64_t computed, std::int64_t tokens) const;
-  // Makes pages for `tokens` tokens of which those from `computed` on will be written: no other table sees these.
-  // False, and nothing changed but evictions, where available() is less than needed().
+  // Makes the table hold `tokens` tokens, those from `computed` on in pages that no other table holds, so that they may
+  // be written. False where available() is less than needed(); then nothing has changed but evictions.
   bool reserve(BlockTable& table, std::int64_t computed, std::int64_t tokens);
 
-  // Lets others find the pages of the tokens computed so far: whole pages, and with `partial` the last one too, if it
-  // is not whole.
-  // O(new pages), and a comparison where nothing is new.
+  // Publishes the pages of the tokens computed so far: whole pages and, with `partial`, the last one too if it is not
+  // full. O(new pages); one comparison where nothing is new.
   void publish(const PrefixScope& scope, BlockTable& table, std::span<const std::int32_t> tokens, bool partial,
                const Retention& retention, TimePoint now);
-  // Forgets what is published of these tokens, as nothing may be built on it (a failed step).
+  // Withdraws what is published of these tokens from position `from` on, for example after a failed step.
   void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
-  void clear();  // all pages that are not in use
+  void clear();  // evicts all pages that no table holds
 
-  // Moves the table's contents to host memory and empties it; nothing, and no change, where swap space is short.
+  // Moves the contents of `tokens` tokens to host memory and empties the table. Nothing, and no change, where swap
+  // space is short.
   std::optional<SwapTicket> swap_out(BlockTable& table, std::int64_t tokens);
-  // Brings swapped pages back into an empty table; false, and no change, where pages are short.
+  // Brings swapped pages back into an empty table; false, and nothing changed, where pages are short.
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
   // The contents of the pages of so many tokens, side by side: of a table, or of what was swapped out. Import is
@@ -102,15 +103,17 @@ class PagedCache {
     return static_cast<std::size_t>((tokens + config_.block_tokens - 1) / config_.block_tokens);
   }
 
-  // While nothing is launched: moves pages so that sequences lie in long runs; at most `most` copies. Returns those
-  // made: 0 where no more can be done until changes() is another. Pages of several tables stay where they are.
+  // Moves pages so that sequences lie in long extents, with at most `most` copies. Pages of several tables stay. Call
+  // it only while no step is in flight. Returns the copies made; after 0 there is nothing to do until changes()
+  // differs.
   std::int32_t compact(std::span<BlockTable* const> tables, std::int32_t most);
 
+  // A number that changes whenever pages are handed out or freed.
   std::uint64_t changes() const noexcept { return pool_.changes(); }
 
   CacheUse use() const;
   const CacheCounters& counters() const noexcept { return counters_; }
-  // Walks everything: `tables` are all there are. For debug builds and the simulator.
+  // Walks everything and CHECKs it; `tables` must be all tables that there are. For debug builds and the simulator.
   void check_integrity(std::span<const BlockTable* const> tables) const;
 
  private:

@@ -8,17 +8,19 @@
 
 namespace millrace::kv {
 
-// What of a sequence's beginning is in published pages. It may be used later: what has gone meanwhile is noticed.
+// The published pages that hold the beginning of a sequence. It stays valid across steps: attach() notices evicted
+// pages.
 struct PrefixMatch {
-  std::vector<BlockId> pages;  // whole pages that fit
-  BlockId partial = kNoBlock;  // one more whose first partial_tokens tokens fit: to be copied
+  std::vector<BlockId> pages;  // full pages
+  BlockId partial = kNoBlock;  // a page whose first partial_tokens tokens match and that must be copied; kNoBlock: none
   std::int64_t partial_tokens = 0;
-  std::vector<PageKey> disk;  // whole pages behind `pages` that the disk tier has, instead of a partial one
+  // Full pages after `pages` that the disk tier has; if there are any, there is no partial page.
+  std::vector<PageKey> disk;
   std::int64_t disk_tokens = 0;
-  std::int64_t tokens = 0;    // in all
-  std::int64_t queried = 0;   // tokens that were looked for
-  std::int32_t idle = 0;      // of the pages, those in no table: attaching them lessens available()
-  std::uint64_t version = 0;  // of the tree when it was asked
+  std::int64_t tokens = 0;    // matched in all
+  std::int64_t queried = 0;   // tokens that were looked up
+  std::int32_t idle = 0;      // of `pages`, those in no table: attaching them lowers available()
+  std::uint64_t version = 0;  // of the tree at the time of the match
 };
 
 }  // namespace millrace::kv

@@ -15,8 +15,8 @@ namespace millrace::kv {
 
 struct PrefixNode;
 
-// Orders the children of a node by the tokens of their first pages. No first page is the beginning of a sibling's, so
-// the neighbours of a page's place have the longest beginnings in common with it.
+// Orders the children of a node by the tokens of their first pages. No child's first page is a prefix of another's, so
+// the children next to the place of a given page have the longest common prefixes with it.
 struct FirstPageLess {
   using is_transparent = void;
   using Tokens = std::span<const std::int32_t>;
@@ -29,31 +29,31 @@ struct FirstPageLess {
   inline Tokens page(const PrefixNode& node) const;
 };
 
-// When an idle node's pages go: the key, smallest first.
+// Place of a node in the order in which idle pages are evicted; the smallest goes first.
 struct EvictionRank {
-  bool inner = false;  // something that is in use stands on its idle pages: only if nothing else is left
+  bool inner = false;  // pages in use follow on its idle pages: only evicted when nothing else is idle
   int priority = 0;
   TimePoint last_used;
   std::int32_t id = 0;
   auto operator<=>(const EvictionRank&) const = default;
 };
 
-// An edge of the tree with the node at its end: pages that always come one after the other.
+// A node of the tree with the edge that leads to it: pages of a sequence that always follow each other.
 struct PrefixNode {
   explicit PrefixNode(std::size_t block_tokens) : children(FirstPageLess{block_tokens}) {}
 
-  PrefixNode* parent = nullptr;        // null: the root of a scope, without pages
-  const PrefixScope* scope = nullptr;  // of a root
-  std::int64_t begin = 0;              // tokens before it; whole pages
+  PrefixNode* parent = nullptr;        // null: the root of a scope, which has no pages
+  const PrefixScope* scope = nullptr;  // only set in a root
+  std::int64_t begin = 0;              // tokens before it, a multiple of the page size
   std::vector<std::int32_t> tokens;
-  std::vector<BlockId> blocks;  // the last one may be partial in a leaf
+  std::vector<BlockId> blocks;  // the last one of a leaf may be partial
   std::set<PrefixNode*, FirstPageLess> children;
   std::int32_t id = 0;
-  std::uint64_t generation = 0;  // changes with every loss of tokens
-  std::int32_t idle = 0;         // of its pages
-  Retention retention;           // at least that of each descendant
+  std::uint64_t generation = 0;  // changes whenever the node loses tokens
+  std::int32_t idle = 0;         // how many of its pages are idle
+  Retention retention;           // no lower than that of any descendant
   TimePoint last_used;
-  std::optional<EvictionRank> rank;  // where it is in the order of eviction
+  std::optional<EvictionRank> rank;  // its place in EvictionOrder; none while it has no idle pages
   std::optional<TimePoint> expiry;
 
   std::int64_t end() const noexcept { return begin + static_cast<std::int64_t>(tokens.size()); }

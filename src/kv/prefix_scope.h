@@ -8,16 +8,16 @@
 
 namespace millrace::kv {
 
-// What besides the tokens must be equal before two sequences may share pages.
+// What must be equal, besides the tokens, for two sequences to share pages.
 struct PrefixScope {
-  std::uint64_t adapter = 0;  // generation of the weights added to the model's; 0 = none
-  std::string salt;           // of the tenant: timing does not reveal what another tenant's prompts begin with
+  std::uint64_t adapter = 0;  // identity of the weights that an adapter adds to the model's; 0 = none
+  std::string salt;           // of the tenant, so that timing does not reveal what another tenant's prompts begin with
   auto operator<=>(const PrefixScope&) const = default;
 };
 
-// How long published pages are worth keeping once they are not used.
+// How long published pages are kept while no table holds them.
 struct Retention {
-  int priority = 35;  // [0, 100]; lower ones go first, equal ones least recently used first
+  int priority = 35;  // in [0, 100]; lower ones are evicted first, equal ones least recently used first
   std::optional<std::chrono::milliseconds>
       time_to_live;  // counted from the last use; expired ones go before all others
   bool operator==(const Retention&) const = default;

@@ -15,17 +15,17 @@
 
 namespace millrace::kv {
 
-// What publish() added: whole pages [first, first + pages) of the sequence, the published page before them.
+// What publish() added: the full pages [first, first + pages) of the sequence.
 struct NewPages {
   std::int64_t first = 0, pages = 0;
   BlockId before = kNoBlock;
 };
 
-// Published pages by the tokens they hold: a radix tree whose edges are whole pages, and partial ones at its leaves
-// (RadixAttention, arXiv:2312.07104). Identity is scope, parent and the tokens themselves, never a hash alone. The tree
-// holds one reference to each page; a page that no table holds is idle and may be evicted, leaves first. Where only
-// pages in use are left at the ends (a sequence computed for itself what another had published before), idle ones amid
-// a path go too, and what stands on them is published no more.
+// Published pages by the tokens they hold: a radix tree with full pages on its edges and partial ones at its leaves
+// (RadixAttention, arXiv:2312.07104). A page is identified by scope, parent and tokens, never by a hash alone. The tree
+// holds one reference to each page; a page that no table holds is idle and may be evicted, leaves first. If all ends of
+// paths are in use (a sequence computed again what another had published), idle pages within a path are evicted too,
+// and the pages after them are no longer published. Engine thread only.
 class PrefixTree final : private IdleWatcher {
  public:
   PrefixTree(BlockPool& pool, std::int64_t block_tokens);
@@ -33,27 +33,29 @@ class PrefixTree final : private IdleWatcher {
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
+  // The longest published beginning of `tokens`. O(pages matched).
   PrefixMatch match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const;
-  // Whether a page still holds what it held when match() named it.
+  // Whether a page still holds what it held when match() returned `version`.
   bool holds(BlockId block, std::uint64_t version) const;
-  // A table of `tokens` tokens holds `block`, its last page, and those before it: they were used just now. Returns
-  // where publishing will go on.
+  // Marks pages as used now: `block`, the last page of a table of `tokens` tokens, and those before it. Returns the
+  // cursor at which publish() of this table continues.
   PublishCursor touch(BlockId block, std::int64_t tokens, TimePoint now);
-  bool current(const PublishCursor& cursor) const;  // what it says is published still is
-  // Publishes tokens.size() tokens in `blocks`, from where the cursor is; moves the cursor. Pages that are published
-  // already stay as they are; `blocks` are the caller's.
+  bool current(const PublishCursor& cursor) const;  // whether what it says is published still is
+  // Publishes tokens.size() tokens in `blocks`, from the cursor's position on, and moves the cursor. Pages published
+  // already stay in the tree; the table keeps its own `blocks`.
   NewPages publish(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::span<const BlockId> blocks,
                    const Retention& retention, TimePoint now, PublishCursor& cursor);
-  // Returns the whole pages that are published no more.
+  // Withdraws the tokens from position `from` on. Returns the full pages that are no longer published.
   std::vector<BlockId> forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
 
-  std::int32_t pages() const noexcept { return pages_; }            // published
-  std::int32_t evictable() const noexcept { return pool_.idle(); }  // all idle ones can go
-  std::int64_t tokens_in(BlockId block) const;                      // of a page; 0: not published
-  // Frees n idle pages or all there are, more where they lie under pages in use; O(log nodes) each. Returns how many.
+  std::int32_t pages() const noexcept { return pages_; }            // published pages
+  std::int32_t evictable() const noexcept { return pool_.idle(); }  // pages that evict() can free
+  std::int64_t tokens_in(BlockId block) const;  // tokens published of a page; 0: it is not published
+  // Frees n idle pages or as many as there are; more where pages in use follow on them. Returns how many. O(log nodes)
+  // each.
   std::int32_t evict(std::int32_t n, TimePoint now);
-  void relocate(BlockId from, BlockId to);           // a published page's contents have moved
-  TimePoint now() const noexcept { return clock_; }  // the latest time it was told
+  void relocate(BlockId from, BlockId to);           // the contents of a published page have moved to another
+  TimePoint now() const noexcept { return clock_; }  // the latest time passed to any call
   void check_integrity() const;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace millrace::kv {
 
-// The segments of a disk tier and where in them each page is. Knows no threads.
+// The segments of a disk tier, and where each page lies in them. One thread at a time.
 class SegmentSet {
  public:
   struct Place {
@@ -25,7 +25,7 @@ class SegmentSet {
   SegmentSet(Env& env, std::string directory, const SegmentHeader& header)
       : env_(env), directory_(std::move(directory)), header_(header) {}
 
-  // Finds all that is in the directory; what the index file says of a segment saves reading its headers.
+  // Reads the directory. Segments whose size is that in the index file are not scanned.
   void open();
   std::string path_of(std::uint64_t number) const;
   std::string index_path() const { return directory_ + "/index"; }
@@ -34,19 +34,22 @@ class SegmentSet {
     const auto at = places_.find(key);
     return at != places_.end() && !at->second.hidden;
   }
-  std::optional<Place> find(const PageKey& key);  // and the segment is the most recently used one
-  void hide(const PageKey& key);                  // it is damaged or wrong: not found until it is put again
+  std::optional<Place> find(const PageKey& key);  // also makes the page's segment the most recently used one
+  void hide(const PageKey& key);                  // the page is damaged or wrong: it is not found until it is put again
 
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::size_t pages() const noexcept { return places_.size(); }
   std::size_t segments() const noexcept { return segments_.size(); }
-  // Segments of another model, page size or version that open() found: they are dropped before all others.
+  // Segments of another model, page size or version that open() found. They are dropped before all others.
   std::size_t foreign_segments() const noexcept { return foreign_; }
-  std::uint64_t next_number() const noexcept { return last_number_ + 1; }  // never one that an index may know
+  // Above every number that an index file may have.
+  std::uint64_t next_number() const noexcept { return last_number_ + 1; }
   void add_segment(std::uint64_t number, std::shared_ptr<RandomAccessFile> file);
   void add_page(std::uint64_t number, const DiskPage& page);
-  // The least recently used one but `keep`; its pages are not found any more, its file is the caller's to remove.
+  // Forgets the least recently used segment other than `keep`, and its pages. Returns its number; the caller deletes
+  // its file.
   std::optional<std::uint64_t> drop_one(std::uint64_t keep);
+  // Forgets the segment that holds the page. Returns its number; the caller deletes its file.
   std::optional<std::uint64_t> drop_segment_of(const PageKey& key);
   std::string encoded_index() const;
 

@@ -35,16 +35,17 @@ class SwapTicket {
   std::int64_t own_pages_ = 0;
 };
 
-// Host memory for the contents of pages whose sequences were preempted. Memory is taken as it is first used.
+// Host memory for the pages of preempted sequences. Memory is allocated when a slot is first used. Engine thread only.
 class SwapSpace {
  public:
-  // For pages of that device, which must outlive it, in its host memory.
+  // `bytes` is the limit; the device must outlive the space.
   SwapSpace(std::size_t bytes, PageDevice& device);
 
   std::int64_t total() const noexcept { return total_; }
   std::int64_t used() const noexcept { return total_ - static_cast<std::int64_t>(free_.size()); }
-  // Copies the pages; an empty optional where fewer slots are free or memory is short.
+  // Copies the pages into host memory; nothing where too few slots are free or memory is short.
   std::optional<SwapTicket> store(std::span<const BlockId> pages);
+  // Copies the ticket's contents into `pages`, which are as many.
   void load(const SwapTicket& ticket, std::span<const BlockId> pages) const;
   // The contents of the first so many of the ticket's pages, side by side.
   std::vector<std::byte> contents(const SwapTicket& ticket, std::size_t pages) const;

@@ -5,7 +5,8 @@
 
 namespace millrace::loadtest {
 
-// JSON of another server or of a data set, with the habits of Python (base/strict_json.h); discarded where it is none.
+// Parses JSON of another server or a data set, with the extensions of Python (base/strict_json.h). Returns a discarded
+// value for anything else.
 nlohmann::json parse_foreign_json(std::string_view text);
 
 }  // namespace millrace::loadtest

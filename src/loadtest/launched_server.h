@@ -10,26 +10,27 @@
 
 namespace millrace::loadtest {
 
-// A server that lives as long as this: started here, killed with us. Its stdout and stderr go to `log`.
+// A server process that this object starts and ends. It is killed if this process dies. Its stdout and stderr go to
+// `log`.
 class LaunchedServer {
  public:
   struct Command {
-    // argv[0] is found by PATH. "{port}" anywhere in an argument becomes a free port of 127.0.0.1.
+    // argv[0] is searched in PATH. "{port}" in an argument is replaced by a free port of 127.0.0.1.
     std::vector<std::string> argv;
-    std::string log;             // path of a file, written anew
-    double ready_seconds = 600;  // until it serves
+    std::string log;             // path of a file, which is overwritten
+    double ready_seconds = 600;  // limit of the time until it serves
   };
-  // Ready when this returns. Throws LoadError with the last lines of the log where it ends, does not come up in time,
-  // or `stop` says so.
+  // Waits until the server is ready. Throws LoadError with the last lines of the log if it ends, is not ready in time,
+  // or `stop` returns true.
   LaunchedServer(Command command, const std::function<bool()>& stop = {});
-  ~LaunchedServer();  // SIGTERM, and SIGKILL after 20 s
+  ~LaunchedServer();  // SIGTERM, then SIGKILL after 20 s
   LaunchedServer(const LaunchedServer&) = delete;
   LaunchedServer& operator=(const LaunchedServer&) = delete;
 
   const Target& target() const noexcept { return target_; }
   pid_t pid() const noexcept { return pid_; }
   const std::vector<std::string>& argv() const noexcept { return command_.argv; }
-  void end();  // as the destructor; waits for its end, so that what it writes is there
+  void end();  // ends it as the destructor does, and waits until its output is complete
 
  private:
   std::string last_lines() const;
@@ -38,8 +39,8 @@ class LaunchedServer {
   pid_t pid_ = -1;
 };
 
-// A command line as a shell would split it: words between spaces, quotes ' and ", backslashes; nothing is expanded.
-// kInvalidArgument naming `flag` where a quote is left open.
+// Splits a command line as a shell does: words between spaces, quotes ' and ", backslashes; nothing is expanded.
+// kInvalidArgument naming `flag` for an unclosed quote.
 Result<std::vector<std::string>> split_command(std::string_view flag, std::string_view text);
 
 }  // namespace millrace::loadtest

@@ -7,53 +7,53 @@
 
 namespace millrace::loadtest {
 
-// How a request came to its end.
+// How a request ended.
 enum class Outcome {
-  kWhole,         // status 200 and the stream's own end
+  kWhole,         // status 200 and a complete stream
   kRejected,      // another status
-  kFailed,        // an error inside the stream
-  kCut,           // the connection ended first, or could not be had
-  kTimeout,       // longer than allowed
-  kDisconnected,  // we left, as the load wants it
+  kFailed,        // an error within the stream
+  kCut,           // the connection ended early or could not be opened
+  kTimeout,       // it took longer than allowed
+  kDisconnected,  // the client left, as planned
   kStopped,       // the run was stopped before its end
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
-// One request as its client saw it. Times are seconds since the run began (of a warm-up below 0), by the client's
-// clock; what never came is 0 with status 0. Latencies count from `due`, so that what a slow client or server puts off
-// is not left out (coordinated omission).
+// One request as seen by its client. Times are seconds since the run began (negative in warm-up), by the client's
+// clock; times of events that never occurred are 0, with status 0. Latencies count from `due`, so that delays by a slow
+// client or server are included (coordinated omission).
 struct RequestRecord {
-  std::int64_t index = 0;    // in the order of sending, from 0
+  std::int64_t index = 0;    // in order of sending, from 0
   std::int64_t session = 0;  // whose turn it is
-  std::int64_t turn = 0;     // of its session, from 0
-  bool warmup = false;       // counts for nothing
+  std::int64_t turn = 0;     // number within its session, from 0
+  bool warmup = false;       // it is not counted
 
   double due = 0.0;         // when the schedule wanted it sent
-  double sent = 0.0;        // the client set about it: asked for a connection or wrote; sent - due is its own lag
+  double sent = 0.0;        // when the client began to connect or write; sent - due is the client's own delay
   double first_byte = 0.0;  // of the reply
   double ended = 0.0;
-  // When what brought text arrived, one entry an event of the stream; an event may carry several tokens.
+  // Arrival times of the stream's events with text, one entry per event; an event may have several tokens.
   std::vector<double> events;
 
   std::int64_t asked_tokens = 0;  // max_tokens
-  // Counts of the reply's `usage`, or -1 where there is none; then output is counted in events.
+  // Counts from the reply's `usage`; -1 if absent, then output tokens are counted as events.
   std::int64_t prompt_tokens = -1, cached_tokens = -1, completion_tokens = -1;
 
   Outcome outcome = Outcome::kCut;
-  int status = 0;             // of HTTP; 0 = none came
+  int status = 0;             // HTTP status; 0 = none arrived
   std::string error;          // one line for people; "" = none
-  std::string id;             // the reply's `id`: names the request in the server's trace
+  std::string id;             // the reply's `id`, which names the request in the server's trace
   std::string finish_reason;  // of the first choice
-  std::string text;           // the answer, where the load keeps it
+  std::string text;           // the answer, if the load keeps it
 
   bool good() const noexcept { return outcome == Outcome::kWhole && !events.empty(); }
   std::int64_t output_tokens() const noexcept {
     return completion_tokens >= 0 ? completion_tokens : static_cast<std::int64_t>(events.size());
   }
-  // Latencies of good requests. latency = ttft + tpot * (output_tokens - 1).
+  // Latencies of good requests, in seconds. latency = ttft + tpot * (output_tokens - 1).
   double ttft() const noexcept { return events.front() - due; }
   double latency() const noexcept { return events.back() - due; }
-  double tpot() const noexcept {  // 0 where there is only one token
+  double tpot() const noexcept {  // 0 if there is only one token
     const std::int64_t n = output_tokens();
     return n > 1 ? (events.back() - events.front()) / static_cast<double>(n - 1) : 0.0;
   }

@@ -17,10 +17,10 @@
 
 namespace millrace::loadtest {
 
-// Which sessions of a workload are sent, and when: the warm-up of a run or what counts of it.
+// The sessions of a workload to send, and their times: the warm-up of a run, or its counted part.
 struct LoopPlan {
   std::uint64_t first = 0, sessions = 0;
-  std::span<const double> starts;  // as LoadPlan has it; empty = closed loop
+  std::span<const double> starts;  // as in LoadPlan; empty = closed loop
   std::int64_t users = 0;
   double think_s = 0.0, seconds = 0.0, request_timeout_s = 0.0, disconnect_fraction = 0.0;
   std::uint64_t seed = 0;
@@ -28,16 +28,17 @@ struct LoopPlan {
   std::int64_t first_record = 0;  // index of the first request
 };
 
-// Begins sessions when they are due and sends each turn after the answer before it, until all have ended. One thread.
+// Begins sessions when they are due and sends each turn after the answer to the one before, until all have ended. One
+// thread.
 class SessionLoop {
  public:
   SessionLoop(LoadClient& client, const RequestStyle& style, const Workload& workload, const LoopPlan& plan,
               const LoadHooks& hooks);
 
-  void run();  // once; what can be made before the clock starts has been made by then
+  void run();  // call it once; everything that can be prepared before the clock starts is prepared first
   double began() const noexcept { return began_; }  // the client's seconds at time 0 of the records
   bool stopped() const noexcept { return stopped_; }
-  std::vector<RequestRecord>& records() noexcept { return records_; }  // in the order they ended
+  std::vector<RequestRecord>& records() noexcept { return records_; }  // in the order in which they ended
 
  private:
   // A session between its first request and the end of its last.

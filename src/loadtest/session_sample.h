@@ -9,27 +9,27 @@
 
 namespace millrace::loadtest {
 
-// Values of one metric, each belonging to a session. Those of one session resemble each other, so intervals come from
-// what differs between sessions: requests of a session are no more evidence than it.
+// Values of one metric by session. Values of one session resemble each other, so intervals come from differences
+// between sessions: many requests of one session are no more evidence than one.
 class SessionSample {
  public:
-  // `sessions`: how many there are, with and without values.
+  // `sessions` is the number of sessions, including those without values.
   explicit SessionSample(std::size_t sessions) : counts_(sessions) {}
 
   void add(std::size_t session, double value);
-  void sort();  // before anything below
+  void sort();  // must be called before the functions below
 
   bool empty() const noexcept { return values_.empty(); }
   std::span<const double> values() const noexcept { return values_; }  // ascending
   double quantile(double q) const;
 
-  // The quantiles, `qs` ascending, of a draw of sessions (draw_with_replacement): as if the values of each were there
-  // as often as it was drawn. False where the draw has no value. Cost: one pass over the values.
+  // The quantiles `qs`, ascending, of a resampling of sessions (draw_with_replacement), in which the values of each
+  // session occur as often as it was drawn. False if the resampling has no value. One pass over the values.
   bool drawn_quantiles(std::span<const int> times, std::span<const double> qs, std::span<double> out) const;
 
-  // The interval of Woodruff 1952 for clustered samples: how uncertain the share of values below the quantile is, from
-  // the sessions' shares (linearised, Student's t over sessions), read back through the sample. Costs two passes, where
-  // a bootstrap costs one a draw; good where there are many more values than sessions.
+  // Woodruff's interval (1952) for clustered samples: the uncertainty of the share of values below the quantile, from
+  // the sessions' shares (linearised, Student's t over sessions), converted back through the sample. Costs two passes,
+  // where a bootstrap costs one per resampling; suitable if there are many more values than sessions.
   Estimate woodruff(double q) const;
 
  private:

@@ -9,8 +9,8 @@
 
 namespace millrace::loadtest {
 
-// The sessions of a run in order, with the bodies of their first requests made ahead of time: writing the JSON of
-// 32,000 ids takes about a millisecond, in which nothing else would be sent.
+// The sessions of a run in order, with the bodies of their first requests prepared ahead of time: writing the JSON of
+// 32,000 ids takes about a millisecond, which would delay other requests.
 class UpcomingSessions {
  public:
   struct Upcoming {
@@ -19,13 +19,13 @@ class UpcomingSessions {
     std::string body;
   };
 
-  // Sessions [first, first + count) of the workload, or round and round where it has fewer.
+  // The sessions [first, first + count) of the workload, repeated from its beginning if it has fewer.
   UpcomingSessions(const Workload& workload, const RequestStyle& style, std::uint64_t first, std::uint64_t count);
 
   bool empty() const noexcept { return made_.empty() && left_ == 0; }
   std::uint64_t left() const noexcept { return made_.size() + left_; }
-  Upcoming take();  // not if empty(); makes it now if none is ready
-  // One more ahead. False: there are enough, or all are made.
+  Upcoming take();  // not if empty(); prepares a session if none is ready
+  // Prepares one more session. False: enough are ready, or all are.
   bool make_one();
 
  private:

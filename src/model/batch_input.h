@@ -8,41 +8,42 @@
 
 namespace millrace::model {
 
-// Takes the rows of a step that are wanted for something else than sampling the next token, in blocks as they are
-// computed: [T, V] logits are never kept. Called while the step is waited for, on the engine thread; the views are
-// valid during the call.
+// Receives the rows of a step that are wanted for other uses than sampling the next token. They come in blocks as they
+// are computed, so that [T, V] logits are never stored. Called on the engine thread while it waits for the step; the
+// views are valid during the call.
 class LogitsConsumer {
  public:
   virtual ~LogitsConsumer() = default;
-  // Logits [n, V] of scored_rows[first, first + n).
+  // Logits [n, V] of the rows scored_rows[first, first + n).
   virtual void take_logits(std::int64_t first, const TensorView& logits) = 0;
-  // Outputs of the final norm [n, E] of hidden_rows[first, first + n).
+  // Outputs of the final norm [n, E] of the rows hidden_rows[first, first + n).
   virtual void take_hidden(std::int64_t first, const TensorView& hidden) = 0;
 };
 
 struct BatchInput;
 
-// Sees the states of all rows on their way through the layers: for speculators that draft from them. On the engine's
+// Reads the hidden states of all rows between layers, for speculators that draft from them. Called on the engine
 // thread.
 class HiddenStateHook {
  public:
   virtual ~HiddenStateHook() = default;
-  // The residual stream [T, E] as layer `layer` will find it, or behind the last one, [0, layers]. The backend has not
-  // computed it yet: take it with an operation of the backend, or synchronize and view it.
+  // `residual` is the residual stream [T, E] before layer `layer`, or after the last one if layer is the number of
+  // layers. The backend may not have computed it yet: use it in operations of the backend, or synchronize before
+  // viewing it.
   virtual void pass(std::int64_t layer, const backend::DeviceView& residual) = 0;
-  // Everything is computed.
+  // The step has been computed.
   virtual void computed(const BatchInput& input) = 0;
 };
 
-// What one step computes: T tokens of any mix of sequences, prefill chunks and decode tokens alike.
+// What one step computes: T tokens of any mix of sequences. Prefill chunks and decode tokens do not differ.
 struct BatchInput {
   std::vector<std::int32_t> tokens;              // [T], ids below vocab_size
   std::vector<backend::SequenceRows> sequences;  // consecutive rows each; together they cover [0, T)
   std::vector<std::int64_t> logit_rows;          // rows whose logits are wanted, ascending
-  std::vector<std::int64_t> scored_rows;         // rows whose logits go to the sink, ascending
-  std::vector<std::int64_t> hidden_rows;         // rows whose final hidden states go there, ascending
-  std::vector<std::int64_t> layers;              // run no others, ascending; empty: all
-  LogitsConsumer* sink = nullptr;                // outlives the step; null where nothing goes there
+  std::vector<std::int64_t> scored_rows;         // rows whose logits go to `sink`, ascending
+  std::vector<std::int64_t> hidden_rows;         // rows whose final hidden states go to `sink`, ascending
+  std::vector<std::int64_t> layers;              // indices of the only layers to run, ascending; empty: all
+  LogitsConsumer* sink = nullptr;                // outlives the step; null: there are no scored_rows and hidden_rows
   HiddenStateHook* hook = nullptr;               // outlives the step; null: no hook
 };
 

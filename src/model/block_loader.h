@@ -11,17 +11,17 @@
 
 namespace millrace::model {
 
-// A packed matrix and the biases of its outputs.
+// A packed matrix [n, k] and the biases of its n outputs.
 struct Product {
   std::unique_ptr<backend::Linear> weight;
   backend::DeviceVector bias;  // [n]; empty: none
 };
 
-// What a block reads its weights with: patterns of names are those of one layer, and the file's ways with rows are the
-// model's. All functions throw LoadError naming tensor, expected and found.
+// Reads the weights of one block. Patterns of names are those of one layer; the loader applies the file's order of rows
+// and columns. All functions throw LoadError naming tensor, expected and found shape.
 class BlockLoader {
  public:
-  // All outlive the loader.
+  // All arguments must outlive the loader.
   BlockLoader(WeightLoader& weights, const ModelSpec& spec, backend::Backend& backend,
               backend::MatmulPrecision precision)
       : weights_(weights), spec_(spec), backend_(backend), precision_(precision) {}
@@ -29,16 +29,16 @@ class BlockLoader {
 
   const ModelSpec& spec() const noexcept { return spec_; }
   bool has(const std::string& pattern) const { return weights_.has(name(pattern) + ".weight"); }
-  // The matrices stacked along their outputs, with zeros for biases where only some of them have any.
+  // The matrices stacked along their outputs. If only some have biases, the others get zeros.
   Product product(std::span<const BlockWeight> stacked);
   Product product(const BlockWeight& weight) { return product(std::span(&weight, 1)); }
-  // Two products in a row, down(f(up(x))) with f value by value. Where the file keeps the columns of `down` in another
-  // order, the outputs of `up` are made in that order, so that no value moves while computing.
+  // Two products in sequence, down(f(up(x))) with an elementwise f. If the file stores the columns of `down` in another
+  // order, the outputs of `up` are computed in that order, so that no value must be moved in a step.
   struct Chain {
     Product up, down;
   };
   Chain chain(std::span<const BlockWeight> up, const BlockWeight& down);
-  // A norm; without weights where the pattern is empty.
+  // A norm; without weights if the pattern is empty.
   NormWeights norm(const std::string& pattern);
   backend::DeviceVector vector(const std::string& pattern, std::int64_t n);
 

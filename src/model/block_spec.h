@@ -10,8 +10,8 @@
 
 namespace millrace::model {
 
-// One block as plain data: its kind, and the parameters of that kind (blocks/<kind>.h), which name it: a struct with
-// `static constexpr std::string_view kKind`, the sizes, and where the block's weights are called what.
+// One block as plain data: its kind and the parameters of that kind. Parameters are a struct in blocks/<kind>.h with
+// `static constexpr std::string_view kKind`, the sizes, and the names of the block's weights.
 class BlockSpec {
  public:
   template <typename Params>
@@ -19,14 +19,14 @@ class BlockSpec {
   BlockSpec(Params params) : kind_(Params::kKind), params_(std::move(params)) {}  // NOLINT: a layer is a list of these
 
   std::string_view kind() const noexcept { return kind_; }
-  // The parameters; the block is of their kind.
+  // The parameters; the block must be of their kind.
   template <typename Params>
   const Params& as() const {
     const Params* params = std::any_cast<Params>(&params_);
     CHECK(params != nullptr);
     return *params;
   }
-  // Null if the block is of another kind.
+  // The parameters; null if the block is of another kind.
   template <typename Params>
   Params* find() noexcept {
     return std::any_cast<Params>(&params_);
@@ -37,7 +37,7 @@ class BlockSpec {
   std::any params_;
 };
 
-// How the blocks of a layer are joined.
+// How the blocks of a layer are connected.
 enum class ResidualForm {
   kSequential,  // for each block in turn: x += block(norm(x))
 };
@@ -46,7 +46,7 @@ struct LayerSpec {
   std::vector<BlockSpec> blocks;  // in the order in which they run
   ResidualForm residual = ResidualForm::kSequential;
 
-  // The parameters of the first block of that kind; the layer has one.
+  // The parameters of the first block of that kind. CHECKs that the layer has one.
   template <typename Params>
   Params& get() {
     for (BlockSpec& block : blocks) {

@@ -6,8 +6,8 @@
 
 namespace millrace::model {
 
-// A hash of what is computed with a model's weights, as its configuration says it. The same weights read as few large
-// heads or as many small ones are two models, although shapes of weights and sizes of pages may be the same.
+// A hash of the computation that the spec describes, without the weights. Models whose weights and pages have the same
+// sizes can differ in it, for example few large heads and many small ones.
 std::uint64_t computation_key(const ModelSpec& spec);
 
 }  // namespace millrace::model

@@ -10,28 +10,29 @@
 
 namespace millrace::model {
 
-// What the blocks of a model need of a workspace beside the residual stream.
+// Memory that the blocks of a model need for a step besides the residual stream.
 struct StackWorkspace {
-  std::int64_t columns = 0;  // of f32 for each row of a step: of the block that takes the most
-  std::int64_t ffn = 0;      // the widest F
+  std::int64_t columns = 0;  // f32 columns for each row of a step: the maximum over blocks
+  std::int64_t ffn = 0;      // the largest F (Backend::workspace_bytes)
 };
 StackWorkspace stack_workspace(const ModelSpec& spec);
 
-// The layers of a model with their weights, in order. Const after load.
+// The layers of a model with their weights, in order. Const after load; one run at a time.
 class LayerStack {
  public:
   // Reads the blocks of all layers of the spec. `before(i)` is called before layer i is read. Throws LoadError naming
-  // tensor, expected and found.
+  // tensor, expected and found shape.
   LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Backend& backend,
              backend::MatmulPrecision precision, const std::function<void(std::int64_t layer)>& before = {});
 
   std::int64_t size() const noexcept { return std::ssize(layers_); }
-  // One layer over the rows; its blocks that keep keys and values do so in the store, made for kv_needs(spec).
+  // Runs one layer over the rows. Its blocks read and write keys and values in the store, which must be made for
+  // kv_needs(spec).
   void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
 
   std::vector<backend::Linear*> linears() const;  // in the order in which they run
   std::size_t weight_bytes_per_token() const noexcept;
-  // Format and kernel of the largest matrix of the first layer's last block, for people.
+  // Format and kernel of the largest matrix of the first layer's last block, as text for people.
   std::string description() const;
 
  private:

@@ -9,16 +9,18 @@
 
 namespace millrace::model {
 
-// What Llama's descendants share, layers of attention and a gated MLP; families start here and change what differs.
+// The spec of Llama and its descendants: layers of attention and a gated MLP. Families start from it and change what
+// differs.
 ModelSpec llama_spec(const ModelConfig& config, checkpoint::Checkpoint::Container container);
-// For families that read no field of their own.
+// llama_spec() for families that read no fields of their own.
 ModelSpec llama_spec(checkpoint::ConfigView& view, const ModelConfig& config,
                      checkpoint::Checkpoint::Container container);
 
-// The layer of such a model, with the names that follow `prefix`: "model.layers.{}.". An MTP layer is one beside them.
+// Names the weights of a layer of such a model; `prefix` is what precedes the names: "model.layers.{}.". MTP layers use
+// it with a prefix of their own.
 void name_llama_layer(LayerSpec& layer, const std::string& prefix);
 
-// "gelu_new" -> kGeluTanh ...; throws LoadError naming an unknown one.
+// Maps config.json's name to an activation: "gelu_new" to kGeluTanh. Throws LoadError naming an unknown one.
 backend::Activation parse_activation(std::string_view name);
 
 }  // namespace millrace::model

@@ -7,8 +7,8 @@
 
 namespace millrace::model {
 
-// The spec for a checkpoint. kUnsupported naming the architecture and the known ones; or the dimension that no kernel
-// handles; or the field of the configuration that the family does not understand and another one does.
+// The spec of a checkpoint. kUnsupported names the architecture and the known ones, the dimension that no kernel
+// handles, or a configured field that only other families understand.
 Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits = {});
 
 }  // namespace millrace::model

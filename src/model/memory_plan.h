@@ -11,12 +11,12 @@
 
 namespace millrace::model {
 
-// What a model will take in memory on the CPU, from its tensor directory: of the weights only what tells how they are
-// packed is read, such as zero points.
+// Memory that a model will take on the CPU, in bytes. Computed from the directory of tensors; of the weights it reads
+// only what decides how they are packed, such as zero points.
 struct MemoryPlan {
-  std::uint64_t weights = 0;    // packed for the kernels; equals Transformer::weight_bytes() but for vectors
-  std::uint64_t kv = 0;         // `length` tokens, in whole pages
-  std::uint64_t workspace = 0;  // activations of a step of `step_tokens`, logits of one row each sequence not counted
+  std::uint64_t weights = 0;    // packed for the kernels; Transformer::weight_bytes() without vectors
+  std::uint64_t kv = 0;         // of `length` tokens, in whole pages
+  std::uint64_t workspace = 0;  // activations of a step of `step_tokens` tokens; the logits are not counted
   std::uint64_t total() const noexcept { return weights + kv + workspace; }
 };
 
@@ -27,11 +27,11 @@ struct MemoryPlanOptions {
   std::int64_t step_tokens = 512;
 };
 
-// Throws LoadError.
+// Computes the plan. Throws LoadError.
 MemoryPlan plan_memory(const CheckpointWeights& weights, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options);
 
-// Keys and values of one token in all layers.
+// Bytes of the keys and values of one token in all layers.
 std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend);
 
 }  // namespace millrace::model

@@ -10,12 +10,12 @@
 
 namespace millrace::model {
 
-// How positions enter the model.
+// How the model encodes positions.
 enum class PositionKind { kRope, kLearned };
 
-// Where the weights outside the layers are called what; those of a block are named by its parameters. In names, `{}`
-// stands for the layer number; biases end in ".bias", weights in ".weight". An empty name: this family has no such
-// weight. Biases are optional unless the family demands them.
+// Names of the weights outside the layers; a block's weights are named by its parameters. In names, `{}` stands for the
+// layer number. Biases end in ".bias", weights in ".weight". An empty name: the family has no such weight. Biases are
+// optional unless the family requires them.
 struct WeightNames {
   std::string embedding, positions, final_norm, head;
   std::vector<std::string>
@@ -32,13 +32,15 @@ struct ModelSpec {
   double rope_theta = 10000.0;
   std::int64_t rope_dim = 0;
   RopeScaling rope_scaling;
-  bool rope_interleaved = false;  // the file keeps Q and K rows as pairs (2i, 2i+1); they are put as halves when loaded
-  bool transposed_linears = false;  // the file keeps linear weights as [in, out] (GPT-2's Conv1D)
+  // The file stores the rows of Q and K as pairs (2i, 2i+1); loading reorders them to halves.
+  bool rope_interleaved = false;
+  bool transposed_linears = false;  // the file stores linear weights as [in, out] (GPT-2's Conv1D)
   bool tied_head = false;
-  bool biases = false;  // every linear of the layers has a bias (GPT-2); else biases are used where the file has them
+  // Every linear weight of the layers has a bias (GPT-2); if false, biases are used where the file has them.
+  bool biases = false;
   std::vector<LayerSpec> layers;
   WeightNames names;
-  std::vector<std::string> unread_fields;  // of the configuration: there, and known to no family
+  std::vector<std::string> unread_fields;  // fields set in the configuration that no family knows
 };
 
 }  // namespace millrace::model

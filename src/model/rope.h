@@ -13,15 +13,15 @@ namespace millrace::model {
 // NTK, yarn (arXiv:2309.00071) and llama3. Angles are computed in double.
 class Rope {
  public:
-  // `factors` divides the frequencies one by one, as GGUF's rope_freqs.weight; empty = all 1. `context_length` is the
-  // model's. Dynamic scaling depends on how long a sequence gets. So that a token's keys do not depend on when they
-  // were computed (law 3) it takes the greatest length that is allowed, `max_length`: nothing changes up to the
-  // original context.
+  // `factors` divide the frequencies one by one, as GGUF's rope_freqs.weight does; empty = all 1. `context_length` is
+  // the model's. Dynamic scaling depends on a sequence's length. It uses the maximum length that is allowed,
+  // `max_length`, so that a token's keys do not depend on when they were computed (law 3 of the architecture); up to
+  // the original context length nothing changes.
   Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int64_t context_length, std::int64_t max_length,
        std::span<const float> factors);
 
   std::int64_t dim() const noexcept { return dim_; }
-  // What Backend::rotary_table makes cosines and sines of. Borrowed.
+  // The input of Backend::rotary_table, as a view of this object.
   backend::RotaryAngles angles() const noexcept { return {inverse_frequency_, attention_factor_}; }
 
  private:

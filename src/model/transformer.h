@@ -20,45 +20,46 @@ namespace millrace::model {
 
 struct ModelOptions {
   backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
-  std::int64_t max_length = 0;  // tokens a sequence may have; 0 = the model's context length
-  // Told how many bytes of the checkpoint's weights are there, of how many, after each layer; on the loading thread.
-  // May be empty.
+  std::int64_t max_length = 0;  // limit of a sequence's tokens; 0 = the model's context length
+  // Gets the bytes of weights loaded so far and the bytes of all, after each layer, on the loading thread. May be
+  // empty.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
-// A decoder-only transformer on one device. Const after load; forward uses one workspace, so one call at a time.
+// A decoder-only transformer on one device. Const after load. forward() uses the one workspace, so one call at a time.
 class Transformer {
  public:
-  // Reads and packs every weight of the checkpoint. Throws LoadError naming tensor, expected and found.
+  // Reads and packs every weight of the checkpoint. Throws LoadError naming tensor, expected and found shape.
   Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spec, backend::Backend& backend,
               const ModelOptions& options);
 
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
-  // What a KvStore for this model must be like.
+  // The KV groups of a KvStore for this model.
   kv::KvGroups kv_groups(const backend::KvFormat& form) const;
 
-  // Has memory for steps of so many rows, and of so many with logits, so that they need not allocate any. Returns the
-  // bytes. Throws LoadError (kResourceExhausted).
+  // Allocates the memory for steps of so many rows, and rows with logits. Steps up to these sizes allocate nothing.
+  // Returns the bytes. Throws LoadError (kResourceExhausted).
   std::size_t reserve(std::int64_t rows, std::int64_t logit_rows);
-  // Runs the step, writing keys and values into the store's pages, and gives the sink its rows and the hook its states.
-  // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) where there is
-  // no memory for so many rows; a smaller step may go well after that.
+  // Runs the step: writes keys and values into the store's pages, passes rows to the sink and states to the hook.
+  // Returns logits [logit_rows, V] f32, valid until the next call. Throws LoadError (kResourceExhausted) if memory for
+  // so many rows is lacking; a smaller step may then still succeed.
   TensorView forward(const BatchInput& input, const kv::KvStore& store);
 
-  // What makes logits of the last layer's states, and rows of tokens: for who computes on with those states.
+  // The weights that turn hidden states into logits and tokens into rows, for speculators that compute with these
+  // states.
   backend::Norm final_norm() const noexcept { return final_norm_.view(spec_); }
   const backend::Linear& head() const noexcept { return head_ ? *head_ : *embedding_; }
   const backend::Linear& embedding() const noexcept { return *embedding_; }
 
-  // Every weight that is multiplied with.
+  // Every weight matrix.
   std::vector<backend::Linear*> linears() const;
   void set_int8x2(std::span<const std::string> weights);  // see backend::Linear
 
-  // Bytes of weights read for each token decoded (everything but the embedding table, unless the head is tied to it).
+  // Bytes of weights read for each decoded token: all but the embedding table, unless the output head is tied to it.
   std::size_t weight_bytes_per_token() const noexcept;
   std::size_t weight_bytes() const noexcept;
-  // Format and kernel of the largest weights, for people: "q4_1 (avx512_vnni int8)".
+  // Format and kernel of the largest weights, as text for people: "q4_1 (avx512_vnni int8)".
   std::string description() const;
 
  private:

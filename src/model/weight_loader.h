@@ -12,25 +12,26 @@
 
 namespace millrace::model {
 
-// Finds the weights a spec asks for in a checkpoint, checks their shapes, and keeps account of what was used: a weight
-// that was not asked for is an error, as it means the model is not what we take it for. All functions throw LoadError
+// Finds the weights that a spec needs in a checkpoint, checks their shapes, and records which were used. A weight that
+// is never asked for is an error, since the model then is not what the spec describes. All functions throw LoadError
 // naming the tensor.
 class WeightLoader {
  public:
   WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec)
       : checkpoint_(checkpoint), spec_(spec), weights_(checkpoint) {}
 
-  // `pattern` with the layer number in place of {}.
+  // `pattern` with the layer number in place of `{}`.
   static std::string layer_name(const std::string& pattern, std::int64_t layer);
 
   bool has(const std::string& name) const { return weights_.has(name); }
-  // A linear weight [rows, cols] as the backend packs it. `transposed`: one tensor of it is kept as [cols, rows].
+  // A linear weight [rows, cols] for the backend to pack. `transposed`: it is stored as [cols, rows] if it is one
+  // tensor.
   backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
-  // Q or K of a file that keeps rotary pairs: rows are put into halves, head by head.
+  // Q or K of a file that stores rotary pairs: the rows of each head are reordered to halves.
   backend::WeightSource rotary_linear(const std::string& name, std::int64_t rows, std::int64_t cols,
                                       std::int64_t head_dim);
-  // The same matrix with row order[i] as row i; an empty order changes nothing. A weight that takes its inputs in
-  // another order (WeightSource::columns) can so be fed by one that makes them in that order.
+  // The same matrix with row order[i] as row i; an empty order changes nothing. With it, the outputs of one weight come
+  // in the order in which another takes its inputs (WeightSource::columns).
   static backend::WeightSource with_rows(backend::WeightSource source, std::vector<std::int32_t> order);
   // A vector [n] as f32.
   std::vector<float> vector(const std::string& name, std::int64_t n);
@@ -41,7 +42,7 @@ class WeightLoader {
   // Bytes of the weights asked for so far, as stored.
   std::uint64_t bytes_used() const noexcept { return bytes_used_; }
 
-  // Throws if the checkpoint holds weights that were neither used nor known to be ignorable.
+  // Throws if the checkpoint has weights that were neither used nor are listed as ignored.
   void check_all_used() const;
 
  private:
@@ -53,7 +54,7 @@ class WeightLoader {
   std::uint64_t bytes_used_ = 0;
 };
 
-// Where output row `row` of a rotary weight in halves lies in a file that keeps pairs.
+// The row in a file that stores rotary pairs, of the row `row` of a weight in halves.
 constexpr std::int64_t paired_row(std::int64_t row, std::int64_t head_dim) noexcept {
   const std::int64_t head = row / head_dim, in_head = row % head_dim, half = head_dim / 2;
   return head * head_dim + 2 * (in_head % half) + in_head / half;

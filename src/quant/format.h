@@ -9,34 +9,36 @@
 
 namespace millrace::quant {
 
-// One block of a format with an AffineForm, taken apart: integers and the halves as the file has them.
+// One block of a format with an AffineForm, decoded: integers, and the f16 numbers as stored.
 struct AffineBlock {
   std::uint8_t codes[256];           // in the order of the values
   std::uint16_t scale = 0, min = 0;  // f16 bits
-  std::int8_t zero_point = 0;        // beside AffineForm::zero; zero_points only
-  std::int8_t sub_scales[16];        // of each scale_group values; kProduct only
+  std::int8_t zero_point = 0;        // added to AffineForm::zero; only with zero_points
+  std::int8_t sub_scales[16];        // one for each scale_group values; only with Scales::kProduct
   std::uint8_t sub_mins[16];
 };
 
-// A block format seen as integers: value = scale * (code - zero) + min, which is what the format's unpack computes, bit
-// for bit. With zero points of its own a block's min is -(scale * zero_point). Kernels multiply the codes with integer
-// activations and apply scales afterwards.
+// An integer view of a block format: value = scale * (code - zero) + min, bit for bit what the format's unpack
+// computes. With zero points, a block's min is -(scale * zero_point). Kernels multiply codes with integer activations,
+// and apply scales afterwards.
 struct AffineForm {
   enum class Scales : std::uint8_t {
-    kHalf,     // f16 a block: scale and min as they are
-    kProduct,  // f16 a block times a small integer a scale_group: scale * sub_scale and -(min * sub_min)
+    kHalf,  // the block's f16 scale and min
+    // The block's f16 numbers times a small integer for each scale_group: scale * sub_scale and -(min * sub_min).
+    kProduct,
   };
   int code_bits = 0;  // 2, 3, 4, 5, 6 or 8: codes are below 2^code_bits; 0 = the format has no such form
   Scales scales = Scales::kHalf;
   int scale_group = 32;  // values that share a scale: 16 or 32
   bool has_min = false;
-  bool zero_points = false;             // an int8 a block; kHalf, without has_min
-  int zero = 0;                         // 0 or a power of two
-  const std::int8_t* levels = nullptr;  // 16 of them: value = scale * levels[code]; zero is then that of level + 128
-  // Fills what the form has; the rest stays as it was.
+  bool zero_points = false;  // each block has an int8 zero point; only with kHalf and without has_min
+  int zero = 0;              // 0 or a power of two
+  // If set, 16 integers with value = scale * levels[code]; `zero` then belongs to level + 128.
+  const std::int8_t* levels = nullptr;
+  // Sets the fields that the form has; the others stay.
   void (*decompose)(const std::byte* block, AffineBlock& out) noexcept = nullptr;
 
-  // The scale of values [s * scale_group, ...) of the block.
+  // The scale of the values of scale group s of the block.
   float scale(const AffineBlock& block, int s) const noexcept {
     return scales == Scales::kHalf ? f16_to_f32(block.scale)
                                    : f16_to_f32(block.scale) * static_cast<float>(block.sub_scales[s]);
@@ -51,20 +53,20 @@ struct AffineForm {
   int steps(std::uint8_t code) const noexcept { return levels != nullptr ? levels[code] : code - zero; }
 };
 
-// One way of storing the values of a weight: a block of `block_values` consecutive values of a row lies in
-// `block_bytes` bytes. Dense types (f32, f16, bf16) are formats with one value a block. Knows no device; files in
-// formats/ define one each and CMake collects them (see docs/quant.md).
+// One way of storing a weight's values: each block of `block_values` consecutive values of a row takes `block_bytes`
+// bytes. Dense types (f32, f16, bf16) have one value per block. Independent of devices. Each format is a file in
+// formats/ (see docs/quant.md).
 struct QuantFormat {
-  std::string_view name;               // "q4_k": lower case, as printed, as users type it
+  std::string_view name;               // "q4_k": lower case, as printed and as typed by users
   int gguf_type;                       // ggml type id in GGUF files, -1 if GGUF has none
-  std::string_view safetensors_dtype;  // "BF16", empty if safetensors has none
-  int block_values;                    // divides the length of a row
+  std::string_view safetensors_dtype;  // "BF16"; empty if safetensors has none
+  int block_values;                    // divides the length of every row
   int block_bytes;
-  // Scalar reference, exact: whole blocks; out.size() is a multiple of block_values. Any bytes are accepted.
+  // The exact scalar reference. Takes whole blocks: out.size() must be a multiple of block_values. Accepts any bytes.
   void (*unpack)(const std::byte* blocks, std::span<float> out) noexcept;
-  // Rounds to the format as the reference quantizers of GGUF do; null = read-only format. Finite input only.
+  // Rounds as the reference quantizers of GGUF do; null = the format is read-only. For finite input only.
   void (*pack)(std::span<const float> in, std::byte* blocks) noexcept;
-  // Bound on max|x - unpack(pack(x))| / max|x| within one block, enforced by the generic test.
+  // Upper bound of max|x - unpack(pack(x))| / max|x| within one block; a test enforces it.
   float max_relative_error;
   AffineForm affine{};
 
@@ -74,7 +76,7 @@ struct QuantFormat {
   constexpr double bits_per_value() const noexcept { return 8.0 * block_bytes / block_values; }
 };
 
-// The loops over whole blocks that every block format needs, from its functions for one block.
+// Loops over whole blocks, for formats that define functions for one block.
 template <auto kUnpackBlock, int kValues, int kBytes>
 void unpack_blocks(const std::byte* blocks, std::span<float> out) noexcept {
   for (; !out.empty(); out = out.subspan(kValues), blocks += kBytes) kUnpackBlock(blocks, out.first(kValues));
@@ -87,7 +89,7 @@ void pack_blocks(std::span<const float> in, std::byte* blocks) noexcept {
 // Every format of formats/, sorted by file name (generated by CMake).
 std::span<const QuantFormat> all_formats();
 
-// The format, or null.
+// The format; null if there is none.
 const QuantFormat* find_format(std::string_view name) noexcept;
 const QuantFormat* find_gguf_type(std::uint32_t type) noexcept;
 const QuantFormat* find_safetensors_dtype(std::string_view dtype) noexcept;

@@ -7,9 +7,9 @@
 #include "quant/block32.h"
 #include "quant/format.h"
 
-// Formats that no file holds: readers of weights whose scales, and zero points or none, are tensors of their own put
-// them into this form (see docs/quant.md). value = d * (q - 2^(bits - 1) - z), in a block f16 d, a signed byte z where
-// there are zero points, and the codes q of each 32 values: 16 bytes of nibbles as in q4_0, or 32 bytes.
+// Formats that no file holds. Readers of weights whose scales and zero points are separate tensors convert to them (see
+// docs/quant.md). value = d * (q - 2^(bits - 1) - z). A block is d as f16, z as a signed byte if there are zero points,
+// and the codes q of each 32 values: 16 bytes of nibbles as in q4_0, or 32 bytes.
 
 namespace millrace::quant {
 

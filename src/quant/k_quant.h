@@ -14,17 +14,18 @@ namespace millrace::quant {
 
 inline constexpr int kSuperBlock = 256;
 
-// x ~ scale * q with q in [-levels/2, levels/2 - 1]: several candidate scales are rounded to, each refitted by least
-// squares, and the one with the least squared error kept. The sign of the scale is free. 0 for a block of zeros.
+// Fits x ~ scale * q with q in [-levels/2, levels/2 - 1] and a scale of either sign, which it returns; 0 for a block of
+// zeros. It rounds with several candidate scales, refits each by least squares, and keeps the one with the least
+// squared error.
 float fit_symmetric(std::span<const float> x, int levels) noexcept;
 
-// x ~ scale * q - minimum with q in [0, levels - 1], scale >= 0 and minimum >= 0, fitted the same way.
+// Fit of x ~ scale * q - minimum with q in [0, levels - 1], scale >= 0 and minimum >= 0.
 struct SubBlockFit {
   float scale = 0.0f, minimum = 0.0f;
 };
 SubBlockFit fit_affine(std::span<const float> x, int levels) noexcept;
 
-// round(value / step) within [low, high]; 0 (or the nearest bound) when the step is 0.
+// round(value / step), limited to [low, high]; with step 0 it is 0 or the nearest bound.
 int round_to_step(float value, float step, int low, int high) noexcept;
 
 // The eight 6-bit scales and minima of q4_k and q5_k, packed in 12 bytes.
@@ -34,7 +35,7 @@ struct ScalesAndMinima {
 ScalesAndMinima load_scales_and_minima(const std::byte* at) noexcept;
 void store_scales_and_minima(std::byte* at, const ScalesAndMinima& values) noexcept;
 
-// What q4_k and q5_k share: the super-block's scale and minimum, the 6-bit ones, and a code for each value.
+// A super-block of q4_k or q5_k: its scale and minimum, the 6-bit ones of sub-blocks, and a code for each value.
 struct AffineSuperBlock {
   float d = 0.0f, dmin = 0.0f;
   ScalesAndMinima sub;
@@ -43,7 +44,7 @@ struct AffineSuperBlock {
 AffineSuperBlock quantize_affine(std::span<const float> x, int levels) noexcept;
 void dequantize_affine(const AffineSuperBlock& block, std::span<float> out) noexcept;
 
-// 256 two-bit fields in 64 bytes, as q2_k and q3_k lay them: field i is bits 2*(i/32 % 4) of byte 32*(i/128) + i % 32.
+// 256 two-bit fields in 64 bytes, as in q2_k and q3_k: field i is bits 2*(i/32 % 4) of byte 32*(i/128) + i % 32.
 constexpr int two_bit_byte(int i) noexcept { return i / 128 * 32 + i % 32; }
 constexpr int two_bit_shift(int i) noexcept { return i / 32 % 4 * 2; }
 
@@ -60,7 +61,7 @@ inline void load_nibble_pairs(const std::byte* at, std::uint8_t* codes) noexcept
   }
 }
 
-// 256 two-bit fields, as two_bit_byte and two_bit_shift say.
+// Reads 256 two-bit fields in the order of two_bit_byte() and two_bit_shift().
 inline void load_bit_pairs(const std::byte* at, std::uint8_t* codes) noexcept {
   std::array<std::uint8_t, kSuperBlock / 4> bytes;
   std::memcpy(bytes.data(), at, bytes.size());
@@ -71,7 +72,7 @@ inline void load_bit_pairs(const std::byte* at, std::uint8_t* codes) noexcept {
   }
 }
 
-// Bit s of byte i (of 32) becomes bit `to` of code 32 s + i.
+// Sets bit `to` of code 32 s + i to bit s of byte i (of 32).
 inline void or_bit_plane(const std::byte* at, int to, std::uint8_t* codes) noexcept {
   std::array<std::uint8_t, 32> bytes;
   std::memcpy(bytes.data(), at, bytes.size());

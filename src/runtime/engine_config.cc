@@ -1,16 +1,21 @@
 #include "runtime/engine_config.h"
 
 #include "runtime/field_checks.h"
+#include "sched/admission_resource.h"
 
 namespace millrace::runtime {
 namespace {
 
 Result<void> check_policy(const EngineConfig& config) {
-  for (const sched::PolicyKind& kind : sched::all_policies()) {
-    if (auto fine = config.policy_values.check(kind.options); !fine) return fine;
-  }
   sched::PolicyOptions options;
   options.values = config.policy_values;
+  options.tenants = config.tenants;
+  for (const sched::PolicyKind& kind : sched::all_policies()) {
+    if (auto fine = sched::check_options(kind, options); !fine) return fine;
+  }
+  for (const auto& kind : sched::all_resources()) {
+    if (auto fine = config.resource_values.check(kind.options); !fine) return fine;
+  }
   const auto policy = sched::make_policy(config.scheduling_policy, options);
   return policy ? Result<void>() : policy.error();
 }
@@ -61,6 +66,8 @@ engine::Config EngineConfig::config() const {
   config.scheduling.batch_wait_ms = batch_wait_ms;
   config.policy = scheduling_policy;
   config.policy_options.values = policy_values;
+  config.policy_options.tenants = tenants;
+  config.scheduling.resource_options = std::make_shared<const OptionValues>(resource_values);
   config.prefix_caching = prefix_caching;
   config.swap_bytes = swap_space;
   config.jump_forward = speculation.jump_forward;

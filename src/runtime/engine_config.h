@@ -22,6 +22,8 @@ struct EngineConfig {
   std::int64_t long_prefill_token_threshold = 0;   // of one prompt a step, [0, kMaxTokenCount]; 0 = by the step alone
   std::string scheduling_policy = "decode-first";  // one of sched::all_policies()
   OptionValues policy_values;                      // of the policies' options
+  OptionValues resource_values;                    // of the options of admission resources
+  std::vector<std::string> tenants;                // names of tenants by number, for `tenant_weights`; may be empty
   std::string batching = "continuous";             // one of batching_modes()
   double batch_wait_ms = 50.0;                     // that a batch of "dynamic" or "static" fills up, [0, kMaxWaitMs]
   double tpot_target_ms = 0.0;                     // of a step with decodes, [0, kMaxWaitMs]; 0 = none

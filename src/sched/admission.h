@@ -6,18 +6,20 @@
 
 namespace millrace::sched {
 
-// What a running or joining sequence is expected to hold.
+// KV memory that a running or joining sequence is expected to hold, in tokens.
 struct PeakDemand {
-  std::int64_t held = 0;       // tokens it has pages for when its prompt is computed, or now if that is more
-  std::int64_t remaining = 0;  // tokens it is expected to add
+  // Tokens of the pages that it has now or will have once its prompt is computed, whichever is more.
+  std::int64_t held = 0;
+  std::int64_t remaining = 0;  // tokens beyond `held` that it is expected to add
 };
 
-// The most tokens that sequences growing one token a step will hold together before the one with the least left to do
-// ends, then the next ... (LightLLM's formula; arXiv:2507.10150): sorted by what remains, descending,
-// max over i of remaining_i * (i + 1) + sum of held_0..held_i. Sorts in place; O(n log n).
+// The highest number of tokens that the sequences will hold together, if each grows by one token a step and leaves when
+// it has added `remaining` (LightLLM's formula; arXiv:2507.10150). With demands sorted by `remaining`, descending, it
+// is the maximum over i of remaining_i * (i + 1) + held_0 + ... + held_i. Sorts `demands` in place; O(n log n).
 std::int64_t predicted_peak(std::span<PeakDemand> demands) noexcept;
 
-// The same for a set that grows: asking what one more would make of it is O(n).
+// predicted_peak() of a set of sequences that grows. assign() is O(n log n); peak_with(), which computes the peak that
+// the set would have with one sequence more, and add() are O(n).
 class PeakEstimate {
  public:
   void assign(std::span<const PeakDemand> demands);

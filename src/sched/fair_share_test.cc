@@ -28,7 +28,7 @@ TEST_P(FairShare, NoTenantIsAheadByMoreThanItsRequestsInFlight) {
   // F1, which lets nobody be bypassed for ever under any policy, would let large requests in before their turn.
   World world({.scheduling = {.max_batched_tokens = 64, .max_sequences = places, .max_bypassed = 1 << 30},
                .policy = "fair",
-               .options = {.tenant_weights = {{2, 2.0}}},
+               .options = {.values = OptionValues().set("tenant_weights", "2=2")},
                .pages = 1024});
   std::mt19937 random(7);
   std::map<std::uint32_t, double> served = {{1, 0.0}, {2, 0.0}, {3, 0.0}};

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/option_spec.h"
@@ -15,61 +15,68 @@
 
 namespace millrace::sched {
 
-// A place in line: lower goes first; equal ones in order of arrival, then of id.
+// A sequence's rank: the lowest goes first. Groups are compared before keys; equal ranks go by arrival, then by id.
 struct Rank {
-  double group = 0.0;  // only a difference here lets a waiting sequence take a running one's place
+  double group = 0.0;  // a waiting sequence can take a running one's place only if its group is lower
   double key = 0.0;
 };
 
-// What a policy may know besides the sequence. The caller gives `now` and `cost`; the scheduler fills in the rest.
+// Facts that a policy may use besides the sequence. The caller sets `now` and `cost`; the scheduler sets the rest.
 struct PolicyView {
   TimePoint now{};
   const StepCost& cost;
-  std::int64_t waiting_tokens = 0;  // not yet computed of all that wait
+  std::int64_t waiting_tokens = 0;  // tokens not yet computed of all waiting sequences
   std::int64_t running = 0, waiting = 0;
 };
 
-// Which rows get a step's token budget first; among equals the rank decides.
+// Which rows get a step's token budget first. Equal ones go by rank.
 enum class StepOrder { kAsRanked, kDecodesFirst, kPromptsFirst };
 
-// What a policy is told at start: values of the options that its kind declares, and what is no number.
+// What a policy is made from.
 struct PolicyOptions {
-  OptionValues values = {};
-  std::vector<std::pair<std::uint32_t, double>> tenant_weights = {};  // fair: tenants not named have weight 1
+  OptionValues values = {};               // values of the options that kinds of policies declare
+  std::vector<std::string> tenants = {};  // names by Sequence::tenant; empty: tenants have no names, only numbers
 };
 
-// Pure decisions on read-only views: one order, used three ways. Sequences are admitted, get their share of a step's
-// token budget, and, from the other end, are preempted by it. No policy sees a clock but view.now.
+// Pure decisions on read-only views. rank() orders sequences for three purposes: admission, the shares of a step's
+// token budget, and, from the other end, preemption. A policy sees no clock but view.now. Engine thread only.
 class SchedulePolicy {
  public:
   virtual ~SchedulePolicy() = default;
   virtual Rank rank(const Sequence& sequence, const PolicyView& view) const = 0;
   virtual StepOrder step_order() const noexcept { return StepOrder::kDecodesFirst; }
-  // Whether a sequence keeps the rank it had when it began to wait until it is admitted: then the queue is not sorted
-  // anew for each step.
+  // Whether a sequence keeps its rank from the time it begins to wait until it is admitted. If so, the queue is not
+  // sorted again in each step.
   virtual bool ranks_stay() const noexcept { return false; }
-  // Whether a waiting sequence of a lower group may preempt a running one when slots or pages are short.
+  // Whether a waiting sequence may preempt a running one of a higher group for which it lacks a resource
+  // (AdmissionResource).
   virtual bool preempts() const noexcept { return false; }
-  // Whether rank() goes by cached_hint, which then is kept fresh.
+  // Whether rank() uses Sequence::cached_hint. If so, the scheduler keeps the hint up to date.
   virtual bool uses_cached_hint() const noexcept { return false; }
-  // Why a waiting sequence should be given up now rather than served too late. Asked only where may_reject().
+  // Whether reject() may return an error. reject() returns why a waiting sequence should be rejected now, since it
+  // would be served too late; it is called in each step, and only if may_reject().
   virtual bool may_reject() const noexcept { return false; }
   virtual std::optional<Error> reject(const Sequence&, const PolicyView&) const { return std::nullopt; }
 
-  // What happened, for policies that remember. Called on commit, never while planning. arrived() may set policy_slot.
+  // Events, for policies that keep state: a sequence was added, computed tokens, was removed. Never called while a step
+  // is planned. arrived() may set Sequence::policy_slot.
   virtual void arrived(Sequence&, const PolicyView&) {}
   virtual void served(const Sequence&, std::int64_t /*n_tokens*/, bool /*sampled*/, const PolicyView&) {}
   virtual void left(const Sequence&) {}
 };
 
-// One file each in policies/.
+// One kind of policy. Each is a file in policies/.
 struct PolicyKind {
   std::string_view name, description;
-  std::unique_ptr<SchedulePolicy> (*make)(const PolicyOptions&);  // the values are in range
+  std::unique_ptr<SchedulePolicy> (*make)(const PolicyOptions&);  // the options have been checked
   std::vector<OptionSpec> options = {};
+  // Checks the options whose range is not a pair of bounds; null: there are none.
+  Result<void> (*check)(const PolicyOptions&) = nullptr;
 };
-std::span<const PolicyKind> all_policies();  // generated by CMake
-// kInvalidArgument listing the names, or naming an option, its value and the limit.
+std::span<const PolicyKind> all_policies();  // generated by CMake, sorted by file name
+// Checks the values of the options that the kind declares. kInvalidArgument names the option, its value and the limit.
+Result<void> check_options(const PolicyKind& kind, const PolicyOptions& options);
+// Makes the policy of that name. kInvalidArgument lists the known names, or names an option, its value and the limit.
 Result<std::unique_ptr<SchedulePolicy>> make_policy(std::string_view name, const PolicyOptions& options = {});
 
 }  // namespace millrace::sched

@@ -12,12 +12,13 @@ constexpr int kHintsAStep = 4;  // waiting sequences whose cached_hint is looked
 
 }  // namespace
 
-Scheduler::Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache)
+Scheduler::Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache,
+                     std::span<const AdmissionResourceKind> resources)
     : config_(config),
       policy_(std::move(policy)),
       cache_(cache),
       waiting_(policy_->ranks_stay()),
-      planner_(config_, *policy_, cache_) {
+      planner_(config_, *policy_, cache_, resources) {
   CHECK_LT(0, config_.max_batched_tokens);
   CHECK_LT(0, config_.max_sequences);
 }
@@ -30,12 +31,7 @@ PolicyView Scheduler::complete(const PolicyView& view) const noexcept {
           .waiting = static_cast<std::int64_t>(waiting_.by_arrival().size())};
 }
 
-std::optional<Error> Scheduler::never_fits(const Sequence& sequence) const {
-  const std::int64_t limit = cache_.total_pages() * cache_.block_tokens();
-  if (sequence.max_total <= limit) return std::nullopt;
-  return make_error(ErrorCode::kResourceExhausted, "max_tokens",
-                    "prompt and answer may need {} tokens of the KV cache, which holds {}", sequence.max_total, limit);
-}
+std::optional<Error> Scheduler::never_fits(const Sequence& sequence) const { return planner_.never_fits(sequence); }
 
 void Scheduler::add(Sequence& sequence, const PolicyView& view) {
   CHECK(sequence.in_flight == 0 && sequence.remaining() > 0);
@@ -143,7 +139,7 @@ void Scheduler::remove(Sequence& sequence) {
 
 void Scheduler::check_integrity() const {
   waiting_.check_integrity();
-  CHECK_LE(static_cast<std::int64_t>(running_.size()), planner_.slots());
+  CHECK_LE(static_cast<std::int64_t>(running_.size()), config_.slots());
   for (std::size_t i = 0; i < running_.size(); ++i) {
     const Sequence& sequence = *running_[i];
     CHECK(i == 0 || arrived_before(*running_[i - 1], sequence));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kv/paged_cache.h"
+#include "sched/admission_resource.h"
 #include "sched/schedule_policy.h"
 #include "sched/scheduler_config.h"
 #include "sched/step_plan.h"
@@ -15,42 +16,48 @@
 
 namespace millrace::sched {
 
-// The mechanism: rows under a token budget, admission while the predicted peak of pages fits, preemption when pages run
-// short all the same. The order of everything is the policy's. The oldest sequence always progresses. Engine thread
-// only; sequences belong to the caller and outlive their stay. Arrival and id of a sequence stay as they are.
+// Decides what each step computes: rows under a token budget, admission while all resources suffice, preemption where
+// pages run short all the same. The policy gives the order of everything. The oldest sequence that can compute
+// something always progresses. Engine thread only. Sequences belong to the caller and must outlive their stay; their
+// arrival and id must not change.
 class Scheduler {
  public:
-  Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache);
+  // The cache must outlive the scheduler. `resources` limit what runs at once.
+  Scheduler(const Config& config, std::unique_ptr<SchedulePolicy> policy, const kv::PagedCache& cache,
+            std::span<const AdmissionResourceKind> resources = all_resources());
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Why the sequence could not be served even if it were alone: kResourceExhausted naming what it needs and the limit.
   std::optional<Error> never_fits(const Sequence& sequence) const;
-  // One that never fits is refused by the next plan.
+  // Adds a waiting sequence. If it never fits, the next plan rejects it.
   void add(Sequence& sequence, const PolicyView& view);
 
-  // The next step. Changes nothing: not the queues, not the pages, not the policy. The second form reuses the plan's
-  // memory.
+  // Plans the next step. Changes nothing: neither the queues, nor the pages, nor the policy. The second form reuses the
+  // plan's memory.
   StepPlan plan(const PolicyView& view) const;
   void plan(const PolicyView& view, StepPlan& plan) const;
-  // When an empty plan may become another one although nothing happens: a batch has waited long enough.
+  // The time at which plan() may return rows after an empty plan although no event happens: when a batch has waited
+  // batch_wait_ms. Nothing for continuous batching.
   std::optional<TimePoint> next_change() const;
 
-  // The queues become what the plan says, and `scheduled` and in_flight of its rows grow; the caller has done the
-  // pages.
+  // Moves the sequences between the queues as the plan says, and counts its rows as in flight (`scheduled`,
+  // `in_flight`). The caller has moved and reserved the pages before.
   void launched(const StepPlan& plan, const PolicyView& view);
-  // The rows' tokens are computed: computed grows. (The caller appends sampled tokens afterwards, and takes drafted
-  // ones that were wrong off computed and scheduled.)
+  // Counts the rows' tokens as computed. Afterwards the caller appends sampled tokens, and subtracts rejected draft
+  // tokens from `computed` and `scheduled`.
   void committed(const StepPlan& plan, const PolicyView& view);
-  // One more token of a row was sampled, as drafted: policies count what a sequence got, not what was drafted for it.
+  // Tells the policy that one more draft token of the sequence was accepted. committed() counts only the tokens that
+  // are no drafts.
   void accepted(Sequence& sequence, const PolicyView& view);
-  // The sequence leaves; it must have in_flight == 0.
+  // Takes the sequence out of all queues. Its in_flight must be 0.
   void remove(Sequence& sequence);
 
   std::span<Sequence* const> waiting() const noexcept { return waiting_.by_arrival(); }  // by arrival
   std::span<Sequence* const> running() const noexcept { return running_; }               // by arrival
-  std::int64_t waiting_tokens() const noexcept { return waiting_.tokens(); }             // not yet computed
+  std::int64_t waiting_tokens() const noexcept { return waiting_.tokens(); }             // tokens not yet computed
   const SchedulePolicy& policy() const noexcept { return *policy_; }
+  // Walks everything and CHECKs it. For tests and the simulator.
   void check_integrity() const;
 
  private:

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "sched/admission.h"
 #include "sched/testing/scheduler_harness.h"
 
 namespace millrace::sched {

@@ -18,66 +18,70 @@ namespace millrace::sched {
 
 using SequenceId = std::uint64_t;
 
-// Where a sequence is. Waiting ones hold pages only if a session leased them some; a swapped one's are in host memory.
+// State of a sequence. Waiting sequences hold pages only if a session leased some to them. The contents of a swapped
+// sequence's pages are in host memory.
 enum class SequenceState { kWaiting, kRunning, kFinished };
 
-// What scheduling needs to know of a request in flight. Sampling, text and the client's side live with their owners, by
-// id.
+// A request in flight as the scheduler sees it. Sampling, text and the client's side belong to other folders, under the
+// same id. Engine thread only.
 struct Sequence {
   explicit Sequence(kv::BlockTable table) : blocks(std::move(table)) {}
 
   SequenceId id = 0;
   std::vector<std::int32_t> tokens;  // prompt, then answer
-  // Draft tokens that may follow on `tokens` (speculation). Computed together with its last token where a step has
-  // room, and kept if they prove right.
+  // Draft tokens that may follow on `tokens` (speculation). A step computes them after the last token if its budget and
+  // pages suffice; those that verification accepts are kept.
   std::vector<std::int32_t> drafts;
-  // Further branches, each an alternative to `drafts` from its first token on. A step with room for all drafts computes
-  // the first so many of them too, each on its own after the last token, over pages that end with the step.
+  // Further branches of drafts, each an alternative to `drafts` from its first token on. A step that computes all of
+  // `drafts` computes the first few branches too: each by itself after the last token, on pages that are freed after
+  // the step.
   std::vector<std::vector<std::int32_t>> branches;
   std::int64_t prompt_tokens = 0;
   std::int64_t computed = 0;   // tokens whose keys and values are in the pages; <= tokens.size()
-  std::int64_t max_total = 0;  // tokens it may grow to: prompt and answer
+  std::int64_t max_total = 0;  // limit of prompt and answer together, in tokens
   kv::BlockTable blocks;
-  std::optional<kv::SwapTicket> swapped;  // holds the `computed` tokens, which stays, while preempted by swapping
+  std::optional<kv::SwapTicket> swapped;  // while preempted by swapping: holds the first `computed` tokens
   kv::PrefixScope scope;
   kv::Retention retention;
-  // How many of its tokens it need not compute itself if another has: the others' rows are wanted.
+  // How many of its first tokens may come from the prefix cache. Fewer than all where rows of logits of the others are
+  // wanted.
   std::int64_t shareable_tokens = std::numeric_limits<std::int64_t>::max();
-  // What may be looked up of it: all but the last token, whose logits are wanted, and no more than that.
+  // The tokens to look up in the prefix cache: shareable_tokens, but never the last token, whose logits are wanted.
   std::span<const std::int32_t> lookup() const noexcept {
     return std::span(tokens).first(static_cast<std::size_t>(std::min(length() - 1, shareable_tokens)));
   }
 
-  // What policies go by.
+  // Inputs of policies.
   TimePoint arrival{};
   std::optional<TimePoint> first_token, last_token;
   int priority = 0;  // lower is more urgent
   std::uint32_t tenant = 0;
-  std::optional<TimePoint> deadline;                  // of the whole answer: past it the request ends
-  double ttft_target_ms = 0.0, tpot_target_ms = 0.0;  // 0 = none
+  std::optional<TimePoint> deadline;                  // for the whole answer: then the request ends
+  double ttft_target_ms = 0.0, tpot_target_ms = 0.0;  // milliseconds; 0 = none
   std::int64_t predicted_output = 0;                  // tokens the answer is expected to have, >= 1
-  std::int64_t cached_hint = 0;                       // tokens of the prompt found published when last looked
+  std::int64_t cached_hint = 0;  // prompt tokens that the prefix cache had when it was last looked up
 
-  // The scheduler's own.
+  // State that the scheduler keeps.
   SequenceState state = SequenceState::kWaiting;
-  bool paused = false;   // its reader is slow: takes part in no step, and is the first to lose its pages and its place
-  bool blocked = false;  // has nothing to compute until others have: may be preempted although it is the oldest
-  int in_flight = 0;     // steps launched and not committed that it takes part in
+  bool paused = false;  // its reader is slow: takes part in no step, and is the first to lose its pages and slot
+  // Has nothing to compute until other sequences have computed: may be preempted even if it is the oldest.
+  bool blocked = false;
+  int in_flight = 0;           // steps that it takes part in and that are launched but not committed
   std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
   std::int32_t preemptions = 0;
-  std::int32_t bypassed = 0;        // sequences that arrived later and were admitted earlier
-  std::int32_t attached_pages = 0;  // of its pages, those that were published when it was admitted
+  std::int32_t bypassed = 0;        // times that a sequence that arrived later was admitted earlier
+  std::int32_t attached_pages = 0;  // pages that were published when it was admitted
   std::int32_t starved_steps = 0;   // steps in a row that left it out although it could have taken part
-  std::int64_t queued_tokens = 0;   // what it counts for among the tokens that wait
-  std::uint32_t policy_slot = 0;    // the policy's: where it keeps what it remembers of this sequence
+  std::int64_t queued_tokens = 0;   // tokens that it adds to the scheduler's waiting_tokens()
+  std::uint32_t policy_slot = 0;    // index of the policy's state of this sequence; set by SchedulePolicy::arrived()
 
   std::int64_t length() const noexcept { return static_cast<std::int64_t>(tokens.size()); }
   std::int64_t remaining() const noexcept {
     return length() - scheduled;
-  }  // to compute before the next token is sampled
+  }  // tokens to compute before the next one is sampled
   std::int64_t output_tokens() const noexcept { return length() - prompt_tokens; }
   bool decoding() const noexcept { return output_tokens() > 0 && remaining() == 1; }
-  // The most tokens that may be drafted: one more than those is sampled of them.
+  // Limit of draft tokens: verification samples one token more than it accepts, and the total stays within max_total.
   std::int64_t max_drafts() const noexcept { return std::max<std::int64_t>(0, max_total - length() - 1); }
 };
 

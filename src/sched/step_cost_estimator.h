@@ -8,10 +8,10 @@
 
 namespace millrace::sched {
 
-// Learns a StepCost from the steps that ran, forgetting old ones. Weighted least squares of relative errors, with
-// coefficients >= 0. Steps are summed up by how many tokens they had, in buckets of half an octave that each forget at
-// their own pace, so that what no step has told of for long is not lost; which bucket the greater of memory and
-// arithmetic changes sides at is tried out, as no gradient leads there. Deterministic; no allocation.
+// Estimates a StepCost from the steps that ran, by weighted least squares of relative errors with coefficients >= 0;
+// old steps fade. Steps are summed up in buckets of half an octave by their number of tokens. Each bucket fades by its
+// own count of steps, so the estimate keeps sizes that have not occurred for long. The bucket from which on arithmetic
+// takes longer than reading the weights is found by trying all. Deterministic; allocates nothing. Engine thread only.
 class StepCostEstimator {
  public:
   explicit StepCostEstimator(const StepCost& start = {}) : start_(start), cost_(start) {}

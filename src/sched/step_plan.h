@@ -10,23 +10,25 @@
 
 namespace millrace::sched {
 
-// One row of a step: the next n_tokens >= 1 of a sequence. A prefill chunk, a decode token and drafted tokens to verify
-// differ only in n_tokens. The questions have the same answer from the plan until the sampled token is appended.
+// One row of a step: the next n_tokens >= 1 tokens of a sequence. A prefill chunk, a decode token and draft tokens to
+// verify differ only in n_tokens. The member functions are valid from the plan until the sampled token is appended.
 struct StepRow {
   Sequence* sequence = nullptr;
   std::int64_t n_tokens = 0;
-  std::int64_t first = 0;    // position of the first of them
-  std::size_t branches = 0;  // of the sequence's, the first so many: each takes the last token's row once more
-  bool samples() const noexcept { return first + n_tokens >= sequence->length(); }  // its last token gets a successor
-  // How many of the row's tokens are draft tokens, each of which gets logits.
+  std::int64_t first = 0;  // position of the row's first token
+  // The number of the sequence's branches that are computed, each with the last token again.
+  std::size_t branches = 0;
+  // Whether the token after its last one is sampled.
+  bool samples() const noexcept { return first + n_tokens >= sequence->length(); }
+  // The number of draft tokens in the row. Each gets logits.
   std::int64_t drafted() const noexcept { return std::max<std::int64_t>(0, first + n_tokens - sequence->length()); }
-  std::int64_t branch_tokens() const noexcept;  // rows that the branches take
+  std::int64_t branch_tokens() const noexcept;  // tokens that the branches compute
   void add_to(StepWork& work) const noexcept;
 };
 
 struct Admission {
   Sequence* sequence = nullptr;
-  kv::PrefixMatch match;  // nothing for one that has pages already or comes back from swap space
+  kv::PrefixMatch match;  // empty for a sequence that has pages already or comes back from swap space
 };
 
 struct Rejection {
@@ -34,10 +36,12 @@ struct Rejection {
   Error error;
 };
 
-// What one step will do, in the order in which it must be done, also where it has no rows. Sequences are the engine's;
-// the plan only points. One refused is in no other list; the engine ends it and removes it.
+// What one step will do, in the order in which it must be done; the lists before `rows` also apply where there are no
+// rows. The pointers are to the engine's sequences. A rejected sequence is in no other list; the engine must end and
+// remove it.
 struct StepPlan {
-  std::vector<Sequence*> preempted;  // or waiting, with pages that a session leased it
+  // Running sequences, or waiting ones that lose the pages that a session leased to them.
+  std::vector<Sequence*> preempted;
   std::vector<Admission> admitted;
   std::vector<Rejection> rejected;
   std::vector<StepRow> rows;
@@ -45,7 +49,7 @@ struct StepPlan {
   void clear() noexcept;
 };
 
-// What StepCost goes by; before the sampled tokens are appended.
+// The plan's work as StepCost counts it. Call it before sampled tokens are appended.
 StepWork work_of(const StepPlan& plan) noexcept;
 
 }  // namespace millrace::sched

@@ -8,23 +8,25 @@
 
 namespace millrace::sched {
 
-// The sequences that wait, by arrival, and, where ranks stay while a sequence waits, by the policy's order too.
+// The waiting sequences in order of arrival and, if the policy's ranks stay while a sequence waits, in the policy's
+// order too. Engine thread only.
 class WaitingQueue {
  public:
   explicit WaitingQueue(bool ranks_stay) : ranks_stay_(ranks_stay) {}
 
   void insert(const Place& place);
-  void erase(Sequence& sequence);  // nothing if it does not wait
-  // `later` is admitted: counts for all that arrived earlier, wait still and could have been admitted.
+  void erase(Sequence& sequence);  // does nothing if it does not wait
+  // Adds 1 to `bypassed` of all waiting sequences that arrived before `later`, which is admitted. Paused ones do not
+  // count.
   void count_bypassed(const Sequence& later);
 
   std::span<Sequence* const> by_arrival() const noexcept { return by_arrival_; }
-  // The policy's order, the first at the end; empty where ranks change.
+  // In the policy's order, the first one last; empty if ranks do not stay.
   std::span<const Place> by_rank() const noexcept { return by_rank_; }
   bool ranks_stay() const noexcept { return ranks_stay_; }
-  // Tokens that those waiting have still to compute.
+  // Tokens that the waiting sequences have still to compute.
   std::int64_t tokens() const noexcept { return tokens_; }
-  // How often the sequence bypassed most often was bypassed.
+  // The highest Sequence::bypassed of all waiting sequences.
   std::int32_t max_bypassed() const noexcept { return max_bypassed_; }
 
   void check_integrity() const;

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-// Element type of dense data. Block-quantized storage is not a DType but a quant::QuantFormat.
+// Element type of dense data. Block-quantized storage is a quant::QuantFormat instead.
 enum class DType : std::uint8_t { kF32, kF16, kBF16, kI32, kI8, kU8 };
 
 constexpr std::size_t size_of(DType type) noexcept {
@@ -24,7 +24,8 @@ constexpr std::size_t size_of(DType type) noexcept {
 
 std::string_view to_string(DType type) noexcept;
 
-// bfloat16 and IEEE half as their bits. Narrowing rounds to nearest even; NaN stays NaN; both keep denormals.
+// Conversions between float and the bits of bfloat16 or IEEE half. Narrowing rounds to nearest even, NaN stays NaN, and
+// denormals are kept.
 constexpr float bf16_to_f32(std::uint16_t bits) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }

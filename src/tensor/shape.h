@@ -26,7 +26,7 @@ class Shape {
   int rank() const noexcept { return rank_; }
   std::int64_t operator[](int i) const noexcept { return dims_[i]; }
   std::int64_t back() const noexcept { return rank_ == 0 ? 1 : dims_[rank_ - 1]; }
-  // Product of all dimensions; readers have checked that it does not overflow.
+  // Product of all dimensions. Readers of files have checked that it does not overflow.
   std::int64_t elements() const noexcept {
     std::int64_t n = 1;
     for (int i = 0; i < rank_; ++i) n *= dims_[i];

@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-// Borrowed dense data: rank <= 4, the last dimension contiguous, strides in elements. Never allocates or converts. The
-// memory belongs to the maker of the view and is the memory of one device.
+// A view of dense data: rank <= 4, last dimension contiguous, strides in elements. Never allocates or converts. The
+// memory belongs to the maker of the view and is on one device.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kF32;
@@ -19,7 +19,7 @@ struct TensorView {
   std::array<std::int64_t, Shape::kMaxRank> strides{};
 
   TensorView() = default;
-  // Contiguous.
+  // A contiguous tensor.
   TensorView(void* pointer, DType type, Shape dims) : data(pointer), dtype(type), shape(dims) {
     std::int64_t stride = 1;
     for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -32,7 +32,7 @@ struct TensorView {
   std::int64_t cols() const noexcept { return shape.back(); }
   std::int64_t row_stride() const noexcept { return strides[0]; }
 
-  // Row i of a matrix of T.
+  // Row i of a matrix whose elements are T.
   template <typename T = float>
   T* row(std::int64_t i) const {
     DCHECK(shape.rank() == 2 && size_of(dtype) == sizeof(T));
@@ -47,7 +47,7 @@ struct TensorView {
     view.shape = {shape[0], count};
     return view;
   }
-  // Rows [begin, begin + count).
+  // Rows [begin, begin + count) of a matrix, on the same memory.
   TensorView rows(std::int64_t begin, std::int64_t count) const {
     CHECK(shape.rank() == 2 && begin + count <= shape[0]);
     TensorView view = *this;

@@ -8,14 +8,14 @@
 
 namespace millrace::text {
 
-// A token that is looked for in the text before anything else. The flags are those of Hugging Face's AddedToken.
+// A token that is searched for in the text before anything else. The flags are those of Hugging Face's AddedToken.
 struct AddedToken {
   TokenId id = -1;
   std::string content;
-  bool single_word = false;             // only between characters that are not \w
-  bool lstrip = false, rstrip = false;  // takes the white space before, after
-  bool normalized = false;              // looked for after normalization
-  bool special = false;                 // a control token: only where the text is trusted
+  bool single_word = false;             // matches only between characters that are not \w
+  bool lstrip = false, rstrip = false;  // the match includes the white space before, after
+  bool normalized = false;              // searched for after normalization
+  bool special = false;                 // a control token, only recognised in trusted text
 };
 
 struct Segment {
@@ -23,12 +23,13 @@ struct Segment {
   TokenId token = -1;  // -1: text
 };
 
-// Finds added tokens, leftmost first and longest among those that begin there. Immutable after the last add.
+// Finds added tokens in text: the leftmost first, and of those that begin there the longest. Immutable after the last
+// add().
 class AddedTokenMatcher {
  public:
   void add(const AddedToken& token, std::string_view pattern);
   bool empty() const noexcept { return tokens_.empty(); }
-  // Cuts `text` at the tokens found; empty stretches of text are left out.
+  // Splits `text` at the tokens found; there are no empty segments of text.
   void split(const MarkedText& text, std::vector<Segment>& out) const;
 
  private:

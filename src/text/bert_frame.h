@@ -4,7 +4,7 @@
 
 namespace millrace::text {
 
-// `cls` before a text and `sep` after it, each given as [spelling, id].
+// Reads `cls`, the token before a text, and `sep`, the one after it; each is [text, id] in the file.
 void read_bert_frame(const JsonNode& node, TokenizerParts& parts);
 
 }  // namespace millrace::text

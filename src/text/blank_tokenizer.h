@@ -6,8 +6,8 @@
 
 namespace millrace::text {
 
-// For models that carry no tokenizer: every token is nothing, none ends an answer. Enough to measure, where prompts are
-// ids and the text is thrown away.
+// A tokenizer for models without one: all tokens are empty, and none ends an answer. For measurements whose prompts are
+// ids and whose text is dropped.
 std::shared_ptr<const text::Tokenizer> blank_tokenizer(std::int64_t vocabulary);
 
 }  // namespace millrace::text

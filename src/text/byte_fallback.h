@@ -4,7 +4,7 @@
 
 namespace millrace::text {
 
-// The byte that "<0xXX>" stands for, or -1.
+// The byte of a token "<0xXX>"; -1 for other texts.
 int byte_of_fallback_token(std::string_view text) noexcept;
 
 }  // namespace millrace::text

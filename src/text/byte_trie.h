@@ -8,7 +8,7 @@
 
 namespace millrace::text {
 
-// Strings as a double-array trie over their bytes (Aoe, IEEE TSE 15(9), 1989): one load a step. Immutable.
+// Strings in a double-array trie over their bytes (Aoe, IEEE TSE 15(9), 1989): one load per step. Immutable.
 class ByteTrie {
  public:
   using Node = std::uint32_t;
@@ -16,18 +16,18 @@ class ByteTrie {
   static constexpr Node kRoot = 0;
 
   ByteTrie() : ByteTrie(StringTable()) {}
-  // The table's strings that are not empty, with their numbers; of equal ones the last. Throws LoadError naming
-  // tokens when one is longer than kMaxKeyBytes, or there are more than kMaxNodes different beginnings.
+  // The non-empty strings of the table with their indices; of equal ones the last. Throws LoadError naming tokens if
+  // one is longer than kMaxKeyBytes, or if there are more than kMaxNodes distinct prefixes.
   explicit ByteTrie(const StringTable& keys);
 
   Node step(Node node, char byte) const noexcept {
     const Node next = units_[node].base + static_cast<unsigned char>(byte);
     return units_[next].parent == node ? next : kNone;
   }
-  Node walk(Node node, std::string_view bytes) const noexcept;            // node may be kNone
+  Node walk(Node node, std::string_view bytes) const noexcept;            // `node` may be kNone
   TokenId token(Node node) const noexcept { return units_[node].token; }  // -1: no string ends here
   TokenId find(std::string_view text) const noexcept;                     // -1 if absent
-  // The longest string that begins `text`: its size, or 0.
+  // The size in bytes of the longest string that is a prefix of `text`; 0 = none is.
   std::size_t longest_prefix(std::string_view text) const noexcept;
 
   static constexpr std::size_t kMaxKeyBytes = 1024;

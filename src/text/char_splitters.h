@@ -8,14 +8,15 @@
 
 namespace millrace::text {
 
-// What a character means to a splitter that looks at one at a time: runs of one kind are words.
+// The role of a character for a splitter that looks at single characters. Runs of kFirstKind, and of kSecondKind, are
+// words.
 enum class CharRole { kDropped, kAlone, kFirstKind, kSecondKind };
 std::unique_ptr<const WordSplitter> make_class_splitter(CharRole (*role)(char32_t));
 
-// Every character for which `matches` holds is a match of `behavior`.
+// Splits at every character for which `matches` is true, with `behavior`.
 std::unique_ptr<const WordSplitter> make_char_splitter(bool (*matches)(char32_t), SplitBehavior behavior);
 
-// ASCII punctuation (symbols too) or a category of punctuation: Hugging Face's is_bert_punc.
+// Whether it is ASCII punctuation (or symbol), or in a category of punctuation: Hugging Face's is_bert_punc.
 bool is_bert_punctuation(char32_t c) noexcept;
 
 }  // namespace millrace::text

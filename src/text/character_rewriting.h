@@ -9,15 +9,15 @@
 
 namespace millrace::text {
 
-// First bytes of characters that a rewriting must look at. OPTIMIZATION: all others are skipped a byte at a time.
+// The first bytes of characters that a rewriting must examine. OPTIMIZATION: all others are skipped a byte at a time.
 class FirstBytes {
  public:
-  // Every byte beyond ASCII, and the ASCII characters of which `looks` holds.
+  // All bytes beyond ASCII, and the ASCII characters for which `looks` is true.
   template <typename Looks>
   static constexpr FirstBytes of(Looks looks) {
     return of_bytes([&](std::size_t byte) { return byte >= 0x80 || looks(static_cast<char32_t>(byte)); });
   }
-  // The bytes of which `looks` holds.
+  // The bytes for which `looks` is true.
   template <typename Looks>
   static constexpr FirstBytes of_bytes(Looks looks) {
     FirstBytes out;
@@ -25,12 +25,12 @@ class FirstBytes {
     return out;
   }
   bool stops(char byte) const noexcept { return stops_[static_cast<unsigned char>(byte)]; }
-  // The next byte at or after `at` that stops; text.size() if none.
+  // The position of the next byte of the set at or after `at`; text.size() if there is none.
   std::size_t next(std::string_view text, std::size_t at) const noexcept {
     while (at < text.size() && !stops(text[at])) ++at;
     return at;
   }
-  // The same, or the ASCII character before it where that may carry a mark.
+  // The same as next(), but at the ASCII character before it, which may carry a combining mark.
   std::size_t next_with_base(std::string_view text, std::size_t at) const noexcept {
     const std::size_t found = next(text, at);
     const bool mark = found > at && found < text.size() && static_cast<unsigned char>(text[found]) >= 0x80 &&
@@ -43,14 +43,14 @@ class FirstBytes {
 };
 inline constexpr FirstBytes kBeyondAscii = FirstBytes::of([](char32_t) { return false; });
 
-// Replaces every character for which `changes` holds by what `write(character, out)` appends to the string `out`,
-// which may be nothing. The result has the place of the character in the source.
+// Replaces every character for which `changes` is true by what `write(character, out)` appends to `out`, which may be
+// nothing. The result has the source position of the character.
 template <typename Changes, typename Write>
 void rewrite_characters(MarkedText& text, const FirstBytes& first_bytes, Changes changes, Write write) {
   const std::string_view bytes = text.text();
   MarkedText out;
   std::string replacement;
-  std::size_t done = 0;  // all before is in `out`
+  std::size_t done = 0;  // all before this is in `out`
   bool touched = false;
   for (std::size_t at = first_bytes.next(bytes, 0); at < bytes.size();) {
     const unicode::CodePoint c = unicode::code_point_at(bytes, at);

@@ -10,14 +10,14 @@ namespace millrace::text {
 
 class DecodeStream;
 
-// One decoder of a Sequence: from a list of strings (tokens at first) to another, as it arrives. Hugging Face's
-// decoders see whole lists; every one of ours gives the same strings piece by piece, holding back only what a later
-// token may still change. A string may come in parts: `begins` marks its first. One per stream; not thread-safe.
+// One decoder of a Sequence. It converts a list of strings (at first tokens) to another, as it arrives. Hugging Face's
+// decoders process whole lists; these give the same strings piece by piece, and hold back only what a later token may
+// change. A string may arrive in parts; `begins` marks its first part. One per stream; one thread.
 class DecodeStage {
  public:
   virtual ~DecodeStage() = default;
   virtual void push(std::string_view part, bool begins) = 0;
-  virtual void finish() {}  // no more strings
+  virtual void finish() {}  // no more strings follow
 
  protected:
   void emit(std::string_view part, bool begins);
@@ -28,23 +28,23 @@ class DecodeStage {
   std::string* out_ = nullptr;  // of the last stage
 };
 
-// A decoder as loaded: makes stages. Immutable and thread-safe.
+// A decoder as loaded, which makes stages. Immutable and thread-safe.
 class Decoder {
  public:
   virtual ~Decoder() = default;
   virtual std::unique_ptr<DecodeStage> stage() const = 0;
-  // What a token becomes inside a text, regardless of its neighbours: the bytes that this decoder makes of `token`.
+  // Replaces `token` by the bytes that it becomes within text, regardless of the tokens around it.
   virtual void token_bytes(std::string& token) const = 0;
-  // Whether the strings that come out are one text, not a list.
+  // Whether the resulting strings are one text rather than a list.
   virtual bool joins() const noexcept { return false; }
 };
 using DecoderList = std::vector<std::unique_ptr<const Decoder>>;
 
-// A Decoder from a Stage class that is built from `Options`, and a function for single tokens.
+// A Decoder made of a Stage class, which is constructed from `Options`, and of a function for single tokens.
 template <typename Stage, typename Options>
 class DecoderOf final : public Decoder {
  public:
-  // `of_token` may be null: nothing changes then.
+  // `of_token` may be null: single tokens are then unchanged.
   DecoderOf(Options options, void (*of_token)(const Options&, std::string&), bool joins_strings = false)
       : options_(std::move(options)), token_bytes_(of_token), joins_(joins_strings) {}
   std::unique_ptr<DecodeStage> stage() const override { return std::make_unique<Stage>(options_); }
@@ -59,15 +59,15 @@ class DecoderOf final : public Decoder {
   bool joins_;
 };
 
-// A chain of stages over one stream of tokens.
+// A chain of stages for one stream of tokens. One thread.
 class DecodeStream {
  public:
-  // Without any decoder a space stands between tokens, as Hugging Face has it.
+  // Without any decoder, spaces separate tokens, as in Hugging Face.
   explicit DecodeStream(const DecoderList& decoders);
 
-  void push(std::string_view token);  // a token as the vocabulary spells it
+  void push(std::string_view token);  // the token's text in the vocabulary
   void finish();
-  std::string take() { return std::exchange(*out_, {}); }  // what became text since the last call
+  std::string take() { return std::exchange(*out_, {}); }  // returns the text decoded since the last call
 
  private:
   std::vector<std::unique_ptr<DecodeStage>> stages_;

@@ -4,8 +4,7 @@
 
 namespace millrace::text {
 
-// Takes away the spaces that English does not have before punctuation and contractions, as Hugging Face's decoders do
-// where their `cleanup` is set.
+// Removes spaces before punctuation and contractions, as Hugging Face's decoders do if their `cleanup` is set.
 void clean_up_spaces(std::string& text);
 
 }  // namespace millrace::text

@@ -9,16 +9,16 @@
 
 namespace millrace::text {
 
-// Turns a stream of tokens into text as it arrives: every string returned is whole UTF-8, and the concatenation of all
-// of them equals Tokenizer::decode of all tokens. One per stream; not thread-safe. O(token) a push, amortised.
+// Converts a stream of tokens to text as it arrives. Every returned string is valid UTF-8, and all of them concatenated
+// equal Tokenizer::decode() of all tokens. One per stream; one thread. A push() is O(token), amortised.
 class Detokenizer {
  public:
-  // `shown`: special tokens that are not skipped.
+  // `shown` are special tokens that are not skipped.
   Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool skip_special, std::vector<TokenId> shown = {});
 
-  // The text that became complete with this token; may be empty while a character is still open.
+  // The text that this token completes; empty while a character is incomplete.
   std::string push(TokenId id);
-  // What is left at the end: U+FFFD for bytes that never became a character. Call once; nothing may be pushed after it.
+  // The rest of the text, with U+FFFD for bytes that never became a character. Call it once, after the last push().
   std::string finish();
 
  private:

@@ -8,7 +8,7 @@
 
 namespace millrace::text {
 
-// Rewrites text before it is cut into words. Immutable and thread-safe; linear time, up to sorting combining marks.
+// Rewrites text before it is split into words. Immutable and thread-safe; linear time, but for sorting combining marks.
 class Normalizer {
  public:
   virtual ~Normalizer() = default;

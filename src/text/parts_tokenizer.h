@@ -7,7 +7,7 @@
 
 namespace millrace::text {
 
-// A tokenizer from its parts. `parts.model` is set.
+// Makes a tokenizer from its parts. `parts.model` must be set.
 std::shared_ptr<const Tokenizer> make_tokenizer(TokenizerParts parts);
 
 }  // namespace millrace::text

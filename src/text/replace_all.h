@@ -5,7 +5,7 @@
 
 namespace millrace::text {
 
-// Every `pattern` in `text`, from the left, becomes `content`. Nothing for an empty pattern. Linear time.
+// Replaces every `pattern` in `text`, from the left, by `content`. Does nothing for an empty pattern. Linear time.
 void replace_all(std::string& text, std::string_view pattern, std::string_view content);
 
 }  // namespace millrace::text

@@ -5,11 +5,11 @@
 
 namespace millrace::text {
 
-// Takes the white space at the ends of tokens out of their spans, as Hugging Face's ByteLevel post-processor does where
-// trim_offsets is set.
+// Removes the white space at the ends of tokens from their spans, as Hugging Face's ByteLevel post-processor does with
+// trim_offsets.
 void trim_spans(const TokenizerParts& parts, Tokenizer::Encoding& encoding);
 
-// The part of text[word.begin, word.end) without the white space at its ends.
+// text[word.begin, word.end) without the white space at its ends.
 Word without_spaces(std::string_view text, Word word);
 
 }  // namespace millrace::text

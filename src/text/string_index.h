@@ -9,11 +9,11 @@
 
 namespace millrace::text {
 
-// Strings numbered 0, 1, 2 ... in one arena: the texts of a vocabulary by id.
+// Strings with numbers 0, 1, 2 ... in one block of memory: the texts of a vocabulary by id.
 class StringTable {
  public:
   void reserve(std::size_t strings, std::size_t bytes);
-  void push_back(std::string_view text);  // at most 2 GiB in all; the callers cap their files far below
+  void push_back(std::string_view text);  // at most 2 GiB in all; callers limit their files far below that
   std::size_t size() const noexcept { return ends_.size() - 1; }
   std::string_view operator[](std::size_t i) const noexcept {
     return {arena_.data() + ends_[i], ends_[i + 1] - ends_[i]};
@@ -24,12 +24,12 @@ class StringTable {
   std::vector<std::uint32_t> ends_{0};
 };
 
-// A string -> id hash table over a StringTable, which it does not own: open addressing, 8 bytes a slot, at most half
-// full.
+// A hash table from strings to ids over a StringTable, which it does not own. Open addressing, 8 bytes per slot, at
+// most half full.
 class StringIndex {
  public:
   void reserve(std::size_t strings);
-  // False, and no change, when an equal string is there already. The empty string is never stored.
+  // False, and nothing changed, if an equal string is there already. The empty string is never stored.
   bool insert(const StringTable& table, TokenId id);
   TokenId find(const StringTable& table, std::string_view text) const noexcept;  // -1 if absent
 

@@ -16,45 +16,44 @@ namespace millrace::text {
 class Decoder;
 using DecoderList = std::vector<std::unique_ptr<const Decoder>>;
 
-// The vocabulary as GGUF metadata hold it (tokenizer.ggml.*): plain data, filled by checkpoint/.
+// A vocabulary as in GGUF metadata (tokenizer.ggml.*): plain data, filled by checkpoint/.
 struct GgufVocabulary {
   std::string model;  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE, "t5" = Unigram, "bert" = WordPiece
   std::string pre;    // pre-tokenizer name: "smollm", "llama-bpe", "qwen2" ...; may be empty
   std::vector<std::string> tokens;
-  std::vector<float> scores;  // empty or one a token
+  std::vector<float> scores;  // empty, or one per token
   std::vector<std::int32_t>
       token_types;  // empty or one a token: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
-  std::vector<std::string> merges;  // "left right", in rank order
+  std::vector<std::string> merges;  // "left right", in order of rank
   std::optional<TokenId> bos, eos, eot, unk, pad, sep;
   std::optional<bool> add_bos, add_eos, add_sep, add_space_prefix, remove_extra_whitespaces;
-  std::optional<bool> lowercase, strip_accents;  // of "bert"
-  std::string precompiled_charsmap;              // SentencePiece's normalization table, bytes; may be empty
+  std::optional<bool> lowercase, strip_accents;  // only for "bert"
+  std::string precompiled_charsmap;              // SentencePiece's normalization table as bytes; may be empty
 };
 
-// Text <-> token ids, exactly as the model's authors meant. Immutable and thread-safe.
+// Converts between text and token ids, exactly as the model's own tokenizer. Immutable and thread-safe.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // `add_special`: put the BOS/EOS tokens that the vocabulary asks for around the text.
-  // The pieces are encoded as one string; only the recognition of special tokens is limited to trusted pieces.
-  // Time linear in the text. Invalid UTF-8 is replaced by U+FFFD, as Python's decoder with errors="replace" would.
+  // Encodes the concatenated pieces; special tokens are recognised in trusted pieces only. `add_special` adds the BOS
+  // and EOS tokens that the vocabulary requires. Invalid UTF-8 is replaced by U+FFFD, as Python's decoder with
+  // errors="replace" does. Linear time.
   virtual std::vector<TokenId> encode(std::span<const TextPiece> pieces, bool add_special) const = 0;
   std::vector<TokenId> encode(std::string_view text, bool add_special, bool trusted = true) const;
-  // The same ids, and where each came from: whole characters, as Hugging Face's offsets. {0, 0} for what add_special
-  // adds. Slower.
+  // Encodes as encode() does, and gives for each token the text it came from, in whole characters, as Hugging Face's
+  // offsets. {0, 0} for tokens that add_special adds. Slower.
   struct Encoding {
     std::vector<TokenId> ids;
     std::vector<TokenSpan> spans;
   };
   virtual Encoding encode_with_spans(std::span<const TextPiece> pieces, bool add_special) const = 0;
 
-  // The text of whole sequences; may hold U+FFFD where tokens do not form UTF-8. Unknown ids are skipped.
+  // The text of a sequence, with U+FFFD where tokens do not form UTF-8. Unknown ids are skipped.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special) const = 0;
-  // The raw bytes one token stands for inside a text (a byte-level token may be part of a character). Special tokens:
-  // their text.
+  // The bytes of a token within text; a byte-level token may be part of a character. For special tokens their text.
   virtual std::string token_bytes(TokenId id) const = 0;
-  // What Detokenizer runs over the tokens, each as decoder_text gives it (empty: no such token).
+  // The decoders that Detokenizer applies to the tokens' decoder_text(), which is empty for an unknown id.
   virtual const DecoderList& decoders() const noexcept = 0;
   virtual std::string_view decoder_text(TokenId id) const noexcept { return token_text(id); }
 
@@ -62,24 +61,24 @@ class Tokenizer {
   virtual std::string_view token_text(
       TokenId id) const noexcept = 0;  // as the vocabulary spells it ("\u0120the"); empty if none
   virtual std::optional<TokenId> find(std::string_view token_text) const noexcept = 0;
-  virtual bool is_special(TokenId id) const noexcept = 0;  // control tokens: not shown to users
+  virtual bool is_special(TokenId id) const noexcept = 0;  // control tokens, which users do not see
   virtual std::optional<TokenId> bos() const noexcept = 0;
   virtual std::optional<TokenId> eos() const noexcept = 0;
   virtual bool adds_bos() const noexcept = 0;
-  // eos, eot and their like: any of these ends an answer.
+  // Tokens that end an answer, such as eos and eot.
   virtual std::span<const TokenId> end_of_generation() const noexcept = 0;
-  virtual std::string_view kind() const noexcept = 0;  // "byte-level BPE (smollm)": for people
+  virtual std::string_view kind() const noexcept = 0;  // for people: "byte-level BPE (smollm)"
 };
 
-// From the contents of tokenizer.json and (may be empty) tokenizer_config.json. An unknown component is refused by its
-// name.
+// Loads the contents of tokenizer.json and of tokenizer_config.json, which may be empty. An unknown component is an
+// error naming it.
 Result<std::shared_ptr<const Tokenizer>> load_tokenizer_json(std::string_view tokenizer_json,
                                                              std::string_view tokenizer_config_json);
 Result<std::shared_ptr<const Tokenizer>> load_gguf_tokenizer(GgufVocabulary vocabulary);
-// From the contents of a SentencePiece tokenizer.model: BPE or Unigram.
+// Loads the contents of a SentencePiece tokenizer.model, BPE or Unigram.
 Result<std::shared_ptr<const Tokenizer>> load_sentencepiece_model(std::string_view model,
                                                                   std::string_view tokenizer_config_json);
-// From the contents of a tiktoken file ("base64 rank" a line): GPT-4's, Llama 3's, Qwen's, Kimi's.
+// Loads the contents of a tiktoken file (lines of "base64 rank"), as of GPT-4, Llama 3, Qwen and Kimi.
 Result<std::shared_ptr<const Tokenizer>> load_tiktoken(std::string_view file, std::string_view tokenizer_config_json);
 
 }  // namespace millrace::text

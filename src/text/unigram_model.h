@@ -9,22 +9,22 @@
 namespace millrace::text {
 
 struct UnigramOptions {
-  // Hugging Face adds scores as doubles and looks a run of unknown characters up as one string; SentencePiece rounds
+  // Hugging Face adds scores as doubles, and looks up a run of unknown characters as one string; SentencePiece rounds
   // sums to floats.
   enum class Arithmetic { kTokenizers, kSentencePiece };
   Arithmetic arithmetic = Arithmetic::kTokenizers;
-  TokenId unk = -1;            // -1: unknown characters vanish
-  double unk_score = 0;        // of one unknown character
-  bool byte_fallback = false;  // what is unknown becomes its <0xXX> tokens, if there are all of them
+  TokenId unk = -1;            // -1: unknown characters are dropped
+  double unk_score = 0;        // of each unknown character
+  bool byte_fallback = false;  // unknown characters become their <0xXX> tokens, if all of these exist
 };
 
-// The segmentation of a word whose tokens' scores have the highest sum (Kudo, arXiv:1804.10959), by dynamic programming
-// over positions: linear in the word times its longest token. Of equal sums the one found first, from left to right,
-// the shortest token first.
+// Segments a word so that the sum of the tokens' scores is highest (Kudo, arXiv:1804.10959), by dynamic programming
+// over positions: linear in the word times its longest token. Of equal sums, the one found first, from left to right
+// and the shortest token first.
 class UnigramModel final : public WordModel {
  public:
-  // forms[id]: what the token looks like inside text; empty = never produced by encoding. scores: one an id.
-  // byte_tokens: 256, -1 = none.
+  // forms[id] is the token within text; empty = encoding never produces it. scores has one entry per id; byte_tokens
+  // has 256, -1 = none.
   UnigramModel(UnigramOptions options, const StringTable& forms, std::vector<double> scores,
                std::vector<TokenId> byte_tokens);
 

@@ -7,10 +7,10 @@
 
 namespace millrace::text {
 
-// Every word is a token, or unknown.
+// A model in which every word is a token or unknown.
 class WordLevelModel final : public WordModel {
  public:
-  // forms[id]: the word; empty = never produced by encoding. unk = -1: an unknown word vanishes.
+  // forms[id] is the word; empty = encoding never produces it. unk -1: unknown words are dropped.
   WordLevelModel(TokenId unk, StringTable forms);
 
   void encode(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out,

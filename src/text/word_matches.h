@@ -2,7 +2,8 @@
 
 #include "text/regex/scanner.h"
 
-// Matches that the expressions of several model families share. Each takes the place of the alternatives named.
+// Matches that the expressions of several model families share. Each comment shows the alternatives that the function
+// implements.
 namespace millrace::text {
 
 // \p{N}{1,max}: `at` is a number.
@@ -29,7 +30,7 @@ inline std::size_t match_punctuation(const Scanner& scan, std::size_t at, unicod
   return end > body ? scan.newlines(end) : at;
 }
 
-// Words that change from capitals to small letters at most once, as o200k and tekken have them:
+// Words that change from capital to small letters at most once, as in o200k and tekken:
 // [^\r\n\p{L}\p{N}]?[U]*[L]+|[^\r\n\p{L}\p{N}]?[U]+[L]* with U = Lu Lt Lm Lo M and L = Ll Lm Lo M; `at` if neither
 // matches.
 inline std::size_t match_capitalized(const Scanner& scan, std::size_t at) {
@@ -65,9 +66,9 @@ inline std::size_t match_capitalized(const Scanner& scan, std::size_t at) {
   return at;
 }
 
-// What Llama 3, Qwen 2 and their like share:
+// The expression that Llama 3, Qwen 2 and others share:
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[W]+|\p{N}{1,D}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-// with W = kWordSet, which the punctuation leaves out too, and D = kMaxDigits.
+// with W = kWordSet, which the punctuation excludes too, and D = kMaxDigits.
 template <int kMaxDigits, unicode::CategorySet kWordSet>
 std::size_t match_llama3_like(const Scanner& scan, std::size_t at) {
   if (scan.byte(at) == '\'') {
@@ -79,8 +80,8 @@ std::size_t match_llama3_like(const Scanner& scan, std::size_t at) {
   return scan.lines_or_spaces(at);
 }
 
-// What o200k and Tekken share: capitalized words, kContractions at their ends or not, \p{N}{1,kMaxDigits}, and
-// punctuation with the newlines and slashes after it.
+// The expression that o200k and Tekken share: capitalized words, with contractions at their ends if kContractions,
+// \p{N}{1,kMaxDigits}, and punctuation with the newlines and slashes after it.
 template <int kMaxDigits, bool kContractions>
 std::size_t match_o200k_like(const Scanner& scan, std::size_t at) {
   if (scan.at(at).is(unicode::kNumbers)) return match_digits(scan, at, kMaxDigits);

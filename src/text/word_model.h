@@ -11,12 +11,13 @@
 
 namespace millrace::text {
 
-inline constexpr std::size_t kMaxWordBytes = std::size_t{1} << 30;  // positions are 32 bits wide; a longer word is cut
+// Since positions are 32 bits wide; longer words are cut.
+inline constexpr std::size_t kMaxWordBytes = std::size_t{1} << 30;
 
-// Buffers of one encode call, reused from word to word; each model uses what it needs.
+// Buffers of one encode call, reused for each word. Each model uses those it needs.
 struct ModelScratch {
   std::vector<TokenId> symbols;
-  std::vector<MergeTable::Merge> pairs;  // of symbols i and i + 1
+  std::vector<MergeTable::Merge> pairs;  // the merge of symbols i and i + 1
   std::vector<std::int32_t> next, previous;
   std::vector<std::uint64_t> heap;
   struct Arrival {  // the best way to a position of the word, for Unigram
@@ -27,11 +28,11 @@ struct ModelScratch {
   std::vector<Arrival> arrivals;
 };
 
-// From a word to tokens. Immutable and thread-safe; O(n log n) in the word at most, no recursion.
+// Converts a word to tokens. Immutable and thread-safe; at most O(n log n) in the word, without recursion.
 class WordModel {
  public:
   virtual ~WordModel() = default;
-  // The ids of `word` (not empty) go to the end of `out`; where each token lies in it to the end of `spans`, if that is
+  // Appends the ids of `word`, which is not empty, to `out`, and the place of each token in it to `spans` if that is
   // not null. Tokens of one character's bytes may share its span.
   virtual void encode(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out,
                       std::vector<Word>* spans) const = 0;

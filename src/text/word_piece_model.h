@@ -9,16 +9,16 @@
 namespace millrace::text {
 
 struct WordPieceOptions {
-  TokenId unk = -1;                       // -1: a word that cannot be spelled vanishes
-  std::string continuing_prefix = "##";   // spelled in front of every token but a word's first
-  std::size_t max_word_characters = 100;  // a longer word is unknown
+  TokenId unk = -1;                       // -1: a word that has no spelling is dropped
+  std::string continuing_prefix = "##";   // precedes every token but a word's first
+  std::size_t max_word_characters = 100;  // longer words are unknown
 };
 
-// The longest token that begins the word, then the longest that begins the rest, and so on (Wu et al.,
-// arXiv:1609.08144). A word that cannot be spelled to its end is unknown as a whole.
+// Takes the longest token at the beginning of the word, then the longest at the beginning of the rest, and so on (Wu et
+// al., arXiv:1609.08144). A word that has no complete spelling is unknown as a whole.
 class WordPieceModel final : public WordModel {
  public:
-  // forms[id]: the token's spelling, prefix included; empty = never produced by encoding.
+  // forms[id] is the token's text, prefix included; empty = encoding never produces it.
   WordPieceModel(WordPieceOptions options, const StringTable& forms);
 
   void encode(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out,

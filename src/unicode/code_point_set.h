@@ -10,7 +10,7 @@
 
 namespace millrace::unicode {
 
-// A set of code points, as sorted ranges that do not touch.
+// A set of code points, as sorted ranges that neither overlap nor touch.
 class CodePointSet {
  public:
   struct Range {
@@ -19,7 +19,7 @@ class CodePointSet {
   static CodePointSet of(CategorySet categories);
   static CodePointSet han();
   static CodePointSet white_space();
-  // What the category set has beyond the same set of Unicode 14.
+  // The members of the categories that Unicode 14 has not.
   static CodePointSet younger_than_unicode14(CategorySet categories);
 
   void add(char32_t first, char32_t last);  // first <= last
@@ -28,14 +28,14 @@ class CodePointSet {
   CodePointSet intersection(const CodePointSet& other) const;
 
   const std::vector<Range>& ranges() const;  // sorted and merged
-  std::string as_pcre2() const;              // \x{41}-\x{5a}..., to stand inside a class
+  std::string as_pcre2() const;              // \x{41}-\x{5a}..., for use inside a class
 
  private:
   mutable std::vector<Range> ranges_;
   mutable bool merged_ = true;
 };
 
-// A general category ("Lu") or a group of them ("L", "LC" is not one); none for other names.
+// The set of a general category ("Lu") or of a group of them ("L"; "LC" is not accepted); nothing for other names.
 std::optional<CategorySet> category_set(std::string_view name);
 
 }  // namespace millrace::unicode

@@ -4,7 +4,7 @@
 
 namespace millrace::unicode {
 
-// General categories (Unicode Standard 4.5), of the Unicode version that Hugging Face's regular expressions know.
+// General categories (Unicode Standard 4.5), in the Unicode version of Hugging Face's regular expressions.
 // clang-format off
 enum Category : std::uint8_t {
   kLu, kLl, kLt, kLm, kLo, kMn, kMc, kMe, kNd, kNl, kNo, kPc, kPd, kPs, kPe, kPi, kPf, kPo, kSm, kSc, kSk, kSo,

@@ -5,21 +5,21 @@
 
 namespace millrace::unicode {
 
-// What normalizers ask about characters; bits of normalization_classes. The answers are those of Hugging Face's
-// normalizers, which know several versions of Unicode (their canonical forms that of 9.0).
+// Properties of characters for normalizers; bits of normalization_classes(). They are those of Hugging Face's
+// normalizers, which use several versions of Unicode (9.0 for canonical forms).
 enum NormalizationClass : std::uint8_t {
-  kNfdChanges = 1,   // decomposes canonically, or has a combining class
+  kNfdChanges = 1,   // it decomposes canonically, or has a combining class
   kNfkdChanges = 2,  // the same with compatibility decompositions
-  kNfcChanges = 4,   // may change, have a combining class or melt into the character before
+  kNfcChanges = 4,   // it may change, has a combining class, or may combine with the character before
   kNfkcChanges = 8,
   kCombiningMark = 16,   // StripAccents removes it
-  kNonspacingMark = 32,  // BertNormalizer's strip_accents does
-  kUnclean = 64,         // BertNormalizer's clean_text does
-  kHasLowerCase = 128,   // has another character as its lowercase
+  kNonspacingMark = 32,  // BertNormalizer's strip_accents removes it
+  kUnclean = 64,         // BertNormalizer's clean_text removes or replaces it
+  kHasLowerCase = 128,   // its lowercase is another character
 };
 std::uint8_t normalization_classes(char32_t code_point) noexcept;
 
-// Appends the lowercase of one character, without regard to its neighbours.
+// Appends the lowercase of one character, without regard to the characters around it.
 void append_lower_case(std::string& out, char32_t code_point);
 
 }  // namespace millrace::unicode

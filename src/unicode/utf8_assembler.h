@@ -5,12 +5,12 @@
 
 namespace millrace::unicode {
 
-// Joins bytes into whole UTF-8 as they arrive; what is not UTF-8 becomes U+FFFD, one for each maximal subpart.
+// Assembles valid UTF-8 from bytes as they arrive; each maximal invalid subpart becomes U+FFFD. One thread.
 class Utf8Assembler {
  public:
-  // The text that became complete with these bytes.
+  // The text that these bytes complete.
   std::string push(std::string_view bytes);
-  std::string finish();  // U+FFFD when a character is still open
+  std::string finish();  // at the end: U+FFFD if a character is incomplete
 
  private:
   std::string pending_;  // the beginning of a character

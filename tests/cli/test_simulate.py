@@ -39,6 +39,23 @@ def test_one_request_takes_what_the_profile_says(millrace, profile):
     assert policy["tpot_ms"]["p50"] == pytest.approx(11.01, abs=0.02)
 
 
+def test_weights_of_tenants_change_what_fair_predicts(millrace, profile):
+    def ttft(*flags):
+        outcome = millrace("simulate", "--workload", "requests=60,rate=0,input=64,output=32,tenants=3", "--policy", "fair", "--max-num-seqs", 4,
+                           "--model-speed", profile, "--json", *flags)
+        (policy,) = json.loads(outcome.out)["policies"].values()
+        return policy["ttft_ms"]
+
+    assert ttft("--tenant-weights", "0=1,1=1") == ttft() != ttft("--tenant-weights", "0=100,1=0.01")
+
+
+def test_weights_of_tenants_are_checked_under_every_policy(millrace, profile):
+    for value, named in (("0=1001", "'0=1001': the weight must be between 0.001 and 1000"), ("0", "'0': expected name=weight"),
+                         ("bob=2", "the tenant 'bob': expected a number from 0 to 4294967295")):
+        outcome = millrace("simulate", "--workload", "requests=1,input=10,output=5", "--model-speed", profile, "--tenant-weights", value, ok=False)
+        assert outcome.code == 2 and "tenant-weights" in outcome.err and named in outcome.err, outcome.err
+
+
 @pytest.mark.parametrize("text", ["arrival_s,prompt_tokens,output_tokens,tenant\n0,10,5,1\n0.5,20,5,2\n",
                                   '{"arrival_s": 0, "prompt_tokens": 10, "output_tokens": 5}\n'
                                   '{"arrival_s": 0.5, "prompt_tokens": 20, "output_tokens": 5, "prefix_group": 1}\n'])

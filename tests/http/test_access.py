@@ -213,6 +213,18 @@ def test_a_key_file_with_a_mistake_is_refused_by_its_line_and_without_the_key(mo
     assert code == 2 and "no key" in message
 
 
+def test_weights_are_of_tenants_of_the_key_file(model, tmp_path, start):
+    keys = tmp_path / "keys"
+    keys.write_text("alice-key-0000 tenant=alice\n")
+    flags = ("--api-key-file", keys, "--scheduling-policy", "fair", "--tenant-weights")
+    code, message = rejected_start(model, *flags, "alice=2,bob=1")
+    assert code == 2 and "tenant-weights names the tenant 'bob': expected one of default, alice" in message, message
+    code, message = rejected_start(model, *flags, "alice=0")
+    assert code == 2 and "tenant-weights has 'alice=0': the weight must be between 0.001 and 1000" in message, message
+    with start(*flags, "alice=2,default=0.5") as server:
+        assert server.call("GET", "/health").status == 200
+
+
 def test_another_name_for_this_machine_is_not_answered(server):
     """A page may point its own name at 127.0.0.1; its requests then carry that name."""
     for host in ("evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "localhost@evil.example", ""):

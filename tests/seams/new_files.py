@@ -1,13 +1,13 @@
-"""What is added is a new file: a family, a kind of block, a weight reader, a device, a sampler, a scheduling policy, a drafter and a route,
-in a copy of the tree that is otherwise as it is.
+"""What is added is a new file: a family, a kind of block, a weight reader, a device, a sampler, a scheduling policy, an admission
+resource, a drafter and a route, in a copy of the tree that is otherwise as it is.
 
     python tests/seams/new_files.py
 
 Copies the sources to build/seams/tree, adds tests/seams/files to them, builds millrace there (the build folder stays, so that a second run
 compiles what changed since), and runs a model that needs all four: it has the architecture of the new family, whose layers have a block of
 the new kind, and weights that only the new reader takes, on the new device. Then a server is asked for an answer with the new sampler,
-under the new policy, with the new drafter, and for the new route; their options are flags, fields and part of the document, with their
-ranges. Ends with 1 where one of them is not used.
+under the new policy, within the new resource, with the new drafter, and for the new route; their options are flags, fields and part of
+the document, with their ranges. Ends with 1 where one of them is not used.
 """
 import contextlib
 import json
@@ -127,8 +127,8 @@ def refusal(*flags) -> str:
 def use_options(folder: pathlib.Path) -> None:
     model = folder / "spoken.gguf"
     millrace("synth", "--shape", "tiny", "--format", "f32", model)
-    flags = ["--scheduling-policy", "widest", "--widest-cap", "7", "--spec-method", "stutter", "--spec-stutter-length", "3",
-             "--no-spec-adaptive"]
+    flags = ["--scheduling-policy", "widest", "--widest-cap", "7", "--largest-request", "40", "--spec-method", "stutter",
+             "--spec-stutter-length", "3", "--no-spec-adaptive"]
     with server(model, *flags) as call:
         assert call("/motto") == (200, {"motto": "one file each"})
         document = call("/openapi.json")[1]
@@ -139,12 +139,15 @@ def use_options(folder: pathlib.Path) -> None:
         assert max(ids[40]) < 40 <= max(ids[0]), ids
         status, error = call("/v1/completions", body | {"ids_below": -1})
         assert status == 400 and "ids_below is -1" in error["error"]["message"], error
+        status, error = call("/v1/completions", body | {"max_tokens": 60})
+        assert status >= 400 and "at most 40 tokens" in error["error"]["message"], (status, error)
         drafted = re.search(r"^vllm:spec_decode_num_draft_tokens_total.* (\d+)", call("/metrics", text=True)[1], re.M)
         assert drafted and int(drafted.group(1)) > 0
     assert "widest-cap is 0: must be between 1 and 1" in refusal(model, "--scheduling-policy", "widest", "--widest-cap", "0")
     assert "spec-stutter-length is 9: must be between 1 and 8" in refusal(model, "--spec-method", "stutter", "--spec-stutter-length", "9")
+    assert "largest-request is 0: must be between 1 and 1" in refusal(model, "--largest-request", "0")
     help_text = millrace("run", "--help") + millrace("serve", "--help")
-    for flag in ("--ids-below", "--widest-cap", "--spec-stutter-length"):
+    for flag in ("--ids-below", "--widest-cap", "--largest-request", "--spec-stutter-length"):
         assert flag in help_text, flag
 
 
@@ -167,7 +170,7 @@ def main() -> int:
     assert abs(with_shortcut - expected) > 1e-3 * expected, (with_shortcut, expected)
     assert json.loads(told)["family"] == "detour", told
     assert "watched" in devices, devices
-    print(f"a family, a block, a weight reader, a device, a sampler, a policy, a drafter and a route, each its own file: perplexity "
+    print(f"a family, a block, a weight reader, a device, a sampler, a policy, a resource, a drafter and a route, each its own file: perplexity "
           f"{expected:.4f} with a shortcut of zero, {with_shortcut:.4f} with one of 0.5")
     return 0
 

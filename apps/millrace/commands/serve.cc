@@ -16,10 +16,11 @@ struct ServeFlags {
   app::ServeFlags serve;
 };
 
-int serve(const ServeFlags& flags) {
+int serve(ServeFlags& flags) {
   app::hold_signals();
-  static_cast<void>(flags.models.engine.config());  // says what is wrong before anything starts
   server::Access access = flags.serve.access();
+  flags.models.engine.tenants = access.tenant_names();
+  static_cast<void>(flags.models.engine.config());  // says what is wrong before anything starts
   server::Observers observers(flags.serve.observers(access.tenant_names()), Env::system());
   server::Service service(flags.serve.service(), std::move(access), flags.models.entries(observers),
                           flags.serve.host_config(), observers, Env::system());

@@ -9,38 +9,38 @@
 
 namespace millrace::backend::cpu {
 
-// What the x of a product must come as: what the segments of a weight ask for (PackedLinear::activation_form).
+// The forms of x that the segments of a weight need (PackedLinear::activation_form).
 struct ActivationForm {
   std::int64_t k = 0;
-  unsigned types = 0;      // bit t: a kernel takes ActivationType t
-  bool remainder = false;  // int8 comes with what rounding left of x, as a second term
-  // The different orders of the segments' columns: the value of x that each column is multiplied with; empty = in
-  // order. One in nearly all weights.
+  unsigned types = 0;      // bit t is set if a kernel takes ActivationType t
+  bool remainder = false;  // int8 needs a second term: what rounding left of x
+  // The distinct column orders of the segments: for each column the index of the value of x that it is multiplied with;
+  // empty = in order. Nearly all weights have one.
   std::span<const std::vector<std::int32_t>> orders = {};
 
   bool wants(ActivationType type) const noexcept { return (types >> static_cast<int>(type) & 1) != 0; }
 };
 
-// The x of a product as its kernels want it: [rows, k] in every activation type that the segments of a weight ask for,
-// and in every order. A view; different threads may store different rows, or different groups of a row.
+// The x of a product in the forms that its kernels need: [rows, k] in every activation type and every column order of
+// the weight's segments. A view. Different threads may store different rows, or different groups of a row.
 class ActivationRows {
  public:
-  // `memory` has the bytes() of a view made without any.
+  // `memory` has as many bytes as bytes() of an object made with null memory.
   ActivationRows(const ActivationForm& form, std::int64_t rows, std::byte* memory) noexcept;
   std::size_t bytes() const noexcept { return bytes_of_order_ * orders_.size(); }
   std::int64_t rows() const noexcept { return rows_; }
 
-  // Converts row `row` from x [k], its values put into each order of the weight's columns.
+  // Converts row `row` from x [k] into each column order of the weight.
   void store_row(const KernelSet& kernels, std::int64_t row, const float* x) const noexcept;
-  // For weights whose columns are all in order. Converts n values of row `row`, from column `column` on: a multiple of
-  // kGroup unless it is the end of the row, as is n.
+  // Converts n values of row `row` from column `column` on; only for weights with all columns in order. `column` and n
+  // are multiples of kGroup, but for n at the end of the row.
   void store(const KernelSet& kernels, std::int64_t row, std::int64_t column, const float* x,
              std::int64_t n) const noexcept;
-  // What segments of that order take, as a view of one order: PackedLinear::Segment::order.
+  // The rows in the order of PackedLinear::Segment::order, as a view with that order alone.
   ActivationRows of_order(std::size_t order) const noexcept;
-  // The rows in the first order. first_row is a multiple of kTileRows, or all rows are of one tile.
+  // The rows in the first order. first_row must be a multiple of kTileRows, or all rows must be in one tile.
   Activations view(std::int64_t first_row, std::int64_t rows) const noexcept;
-  // What int8 rounding left of x, as int8 again, in the first order; only where the form has a remainder.
+  // What int8 rounding left of x, in int8 again, in the first order. Only if the form has a remainder.
   Activations remainder(std::int64_t first_row, std::int64_t rows) const noexcept;
 
  private:

@@ -9,18 +9,18 @@
 
 namespace millrace::backend::cpu {
 
-// One attention operation cut into tasks. How it is cut changes no bit: splits lie at fixed positions and are merged in
-// their order, by the worker that finishes the last one of a group of rows. Kept between calls for its memory: nothing
-// is allocated once the largest step has been seen.
+// One attention operation divided into tasks. The division changes no bit: splits are at fixed positions, and the
+// worker that finishes the last split of a group of rows merges them in order. Kept between calls for its memory: it
+// allocates nothing after the largest step.
 class AttentionPlan {
  public:
-  // For `workers` threads. Copies what it needs of args but for what they point to.
+  // Divides the operation for `workers` threads. Copies `args`, but not what they point to.
   void prepare(const KernelSet& kernels, const HostAttendArgs& args, TensorView out, int workers);
 
   std::int64_t tasks() const noexcept { return static_cast<std::int64_t>(tasks_.size()); }
   std::size_t partial_bytes() const noexcept { return partial_bytes_; }
-  // Each task once, in any order, from any threads. `partials`: partial_bytes() for all tasks; `scratch`:
-  // attend_scratch_bytes() for this one.
+  // Runs one task. Each must run once; any order, any threads. `partials` are the partial_bytes() of all tasks,
+  // `scratch` the attend_scratch_bytes() of this one.
   void run(std::int64_t task, float* partials, std::byte* scratch) noexcept;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Everything a kernel file needs from outside, included before its target pragma: a header's inline functions compiled
-// for a newer processor could be the copy the linker keeps for everybody.
+// Everything that a kernel file includes, before its target pragma: else a header's inline functions would be compiled
+// for a newer processor, and the linker might keep that copy for all callers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -19,22 +19,22 @@
 #include "backend/cpu/pack.h"
 #include "tensor/dtype.h"
 
-// The loop over a compile-time number of rows or vectors that must become straight code: rolled, its accumulators live
-// in memory instead of registers (measured: 5 % of the time of a prefill).
+// For loops over a compile-time number of rows or vectors, which must be unrolled: otherwise their accumulators live in
+// memory instead of registers (measured: 5 % of the time of a prefill).
 #ifdef __clang__
 #define MILLRACE_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define MILLRACE_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-// The loop around it: unrolled, the compiler hoists what all rounds load out of an outer loop and has no registers
-// left.
+// For the loop around such a loop, which must not be unrolled: otherwise the compiler hoists the loads of all its
+// rounds and runs out of registers.
 #ifdef __clang__
 #define MILLRACE_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define MILLRACE_ROLLED _Pragma("GCC unroll 1")
 #endif
 
-// What is read before it is read first. Left to themselves compilers begin with the last line of a record, which the
-// processor's prefetching does not follow (q5_1, one row: 62 instead of 86 % of the read bandwidth).
+// A compiler barrier that keeps loads in the order of the source. Otherwise compilers begin with the last line of a
+// record, which the processor's prefetcher does not follow (q5_1, one row: 62 instead of 86 % of the read bandwidth).
 #define MILLRACE_LOADS_IN_ORDER __asm__ volatile("" ::: "memory");

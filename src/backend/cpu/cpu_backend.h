@@ -19,9 +19,9 @@ namespace millrace::backend::cpu {
 class PackedCache;
 class AttentionPlan;
 
-// The Backend of the processor. Operations are recorded as phases of a program that synchronize() runs on the worker
-// team. Many rows are cut into blocks, and a free worker takes the next block through the whole operation; few rows
-// are done by all workers together, each computing some of the columns.
+// The Backend of the processor. It records operations as phases of a program that synchronize() runs on the worker
+// team. With many rows, they are cut into blocks, and each free worker takes the next block through the whole
+// operation. With few rows, all workers share each operation, and each computes some of the columns.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache = {});
@@ -74,7 +74,7 @@ class CpuBackend final : public Backend {
   WorkerTeam team_;  // last: its threads end before the programs that one may still be walking through
 };
 
-// The backend of the processor. kInvalidArgument for an instruction set this processor has not.
+// Makes the backend of the processor. kInvalidArgument for an instruction set that it does not have.
 Result<std::unique_ptr<Backend>> make_cpu_backend(const BackendConfig& config);
 
 }  // namespace millrace::backend::cpu

@@ -8,7 +8,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/kv_geometry.h"
 
-// Operands of operations with their addresses as pointers: this device's memory is the host's.
+// Operands of operations with pointers instead of device addresses, as this device's memory is the host's.
 
 namespace millrace::backend::cpu {
 
@@ -58,7 +58,7 @@ struct HostAttentionInputs {
   const float* bias = nullptr;
   std::optional<HostNorm> q_norm, k_norm;
   std::int64_t heads = 0;
-  const float* cos_sin = nullptr;  // rows of `rotated` numbers
+  const float* cos_sin = nullptr;  // rows of `rotated` values
   std::int64_t rotated = 0;
   std::span<const SequenceRows> sequences;
   HostKvPages kv;
@@ -74,7 +74,7 @@ struct HostMlp {
   const float* down_bias = nullptr;
 };
 
-// kv_layout.h has what `format` must be like.
+// The geometry for kernels; the format must be one that check_pages() of kv_layout.h accepts.
 KvGeometry geometry_of(const KvFormat& format) noexcept;
 HostNorm on_host(const Norm& norm) noexcept;
 std::optional<HostNorm> on_host(const std::optional<Norm>& norm) noexcept;

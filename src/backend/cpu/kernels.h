@@ -12,45 +12,45 @@
 #include "backend/cpu/kv_layout.h"
 #include "base/cpu.h"
 
-// What a kernel file offers. Each file of scalar/, avx2/ and avx512/ defines one function returning a KernelSet; CMake
-// collects them into all_kernel_sets() and dispatch.cc picks per operation the best that this processor runs. Kernels
-// are noexcept, know no threads and get raw pointers; the caller splits the work.
+// Interface of the kernels. Each file of scalar/, avx2/ and avx512/ defines one function that returns a KernelSet.
+// CMake collects them in all_kernel_sets(), and dispatch.cc chooses for each operation the best one that the processor
+// runs. Kernels are noexcept, use one thread, and take raw pointers; the caller divides the work.
 
 namespace millrace::backend::cpu {
 
-// Output rows of a weight are packed 16 at a time, so that one vector holds the same k of 16 rows and no horizontal sum
-// is needed.
+// Output rows of a weight in a panel. One vector holds the same k of 16 rows, so that no horizontal sum is needed.
 inline constexpr int kPanelRows = 16;
-// Activations are quantized in groups of this many values.
+// Values of activations in a quantization group.
 inline constexpr int kGroup = 32;
-// Rows of activations that lie together, and that products keep in registers at most.
+// Rows of activations in a tile, and the maximum that products keep in registers.
 inline constexpr std::int64_t kTileRows = 16;
 
 enum class ActivationType {
-  kF32,   // as they are
+  kF32,   // unchanged
   kBf16,  // rounded to bf16, as pairs
-  kInt8,  // an Int8Group for every 32
+  kInt8,  // in Int8Groups of 32 values
 };
 
 // A group of 32 int8 activations: x = code * scale.
 struct alignas(16) Int8Group {
   std::int8_t codes[kGroup];
   float scale;
-  std::int32_t minus_sum;          // of codes, negated: weights with a zero point start their dot products from it
-  std::int32_t minus_half_sum[2];  // of the first 16 and of the second
+  // Minus the sum of all codes: where dot products with weights that have a zero point start.
+  std::int32_t minus_sum;
+  std::int32_t minus_half_sum[2];  // the same for the first and the second 16 codes
 };
 
-// One matrix of activations [rows, k] in the form a kernel wants.
+// One matrix of activations [rows, k] in the forms that kernels read.
 struct Activations {
   std::int64_t rows = 0, k = 0;
   const float* f32 = nullptr;  // row stride f32_stride
   std::int64_t f32_stride = 0;
   const std::uint16_t* bf16 = nullptr;  // row stride k
-  // Int8 rows lie in tiles of kTileRows, the last one of what is left, and a tile's rows side by side, group by group:
-  // what a kernel reads for a tile is one linear stream. Rows of 2 to 8 KB each would share few sets of the nearest
+  // Int8 rows lie in tiles of kTileRows rows, the last tile with the rest. Within a tile they lie group by group, so
+  // that a kernel reads a tile as one linear stream. Separate rows of 2 to 8 KB would compete for few sets of the first
   // cache.
-  const Int8Group* groups = nullptr;  // of the first row here, which begins a tile unless all are of one tile
-  std::int64_t stored_rows = 0;       // from the beginning of its tile on
+  const Int8Group* groups = nullptr;
+  std::int64_t stored_rows = 0;  // number of stored rows from the beginning of its tile on
 
   // Group g of row r is groups[int8_at(r) + g * int8_step(r)].
   std::int64_t int8_at(std::int64_t r) const noexcept {
@@ -65,10 +65,10 @@ struct LinearArgs {
   const std::byte* panels;  // the first panel to compute
   std::int64_t n_panels;
   std::size_t panel_bytes;
-  Activations x;  // all rows are computed
-  float* out;     // [rows, n_panels*16]: column 0 belongs to the first panel
+  Activations x;  // all of its rows are computed
+  float* out;     // [rows, n_panels*16]; column 0 belongs to the first panel
   std::int64_t out_stride;
-  std::int64_t out_columns;  // columns to store: the last panel may be partly padding
+  std::int64_t out_columns;  // columns to store; the last panel may be partly padding
   const float* bias;         // [out_columns] or null
   bool accumulate;           // out += instead of out =
   const quant::QuantFormat* format;
@@ -76,20 +76,21 @@ struct LinearArgs {
 
 // One way of computing y = x W^T for weights of one format.
 struct LinearKernel {
-  std::string_view name;      // "int8": shown with the ISA
+  std::string_view name;      // "int8"; shown with the instruction set
   std::string_view format;    // quant format name; "*" = any
-  MatmulPrecision precision;  // which policy it serves
+  MatmulPrecision precision;  // the policy for which it is chosen
   ActivationType activation;
   int k_multiple;  // k must be a multiple of this
   std::size_t (*panel_bytes)(const quant::QuantFormat& format, std::int64_t k);
-  // Packs up to 16 rows (row r at rows + r*row_bytes; missing ones are packed as zero weights).
+  // Packs up to 16 rows; row r is at rows + r*row_bytes. Missing rows are packed as zeros.
   void (*pack)(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
-  // Writes one row of a packed panel back as f32.
+  // Unpacks one row of a panel to f32.
   void (*unpack_row)(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
   void (*run)(const LinearArgs& args);
 };
 
-// Query rows of one sequence, for some kv heads. Row r is token r / group, query head r % group of a kv head's group.
+// Query rows of one sequence for some key/value heads. Row r is token r / group with query head r % group of the kv
+// head's group.
 struct AttendRows {
   const float* q;  // token t, query head h of the first kv head's group: q + t*q_stride + h*Dk
   std::int64_t q_stride;
@@ -104,15 +105,15 @@ struct AttendRows {
   const std::int32_t* pages;
   HostKvPages kv;
   decltype(KvLayout::gather) gather;  // of the pages' layout
-  // Only keys of splits [first_split, last_split) are visited. When `partials` is set, the state of each visited split
-  // of each row goes there instead of `out`: [split][kv head][row][2 + Pv] as (max, sum, unnormalised output).
+  // Only keys of the splits [first_split, last_split) are read. If `partials` is set, the state of each row in each of
+  // these splits goes there instead of to `out`: [split][kv head][row][2 + Pv] as (max, sum, unnormalised output).
   std::int64_t first_split, last_split;
   float* partials;
   std::byte* scratch;  // attend_scratch_bytes(Pv) bytes, aligned to 64
 
   std::int64_t rows() const noexcept { return n_tokens * group * n_heads; }
   std::int64_t last_position() const noexcept { return first_position + n_tokens - 1; }
-  std::int64_t lowest_position() const noexcept {  // that any row sees
+  std::int64_t lowest_position() const noexcept {  // that any row attends to
     return window > 0 && first_position >= window ? first_position - window + 1 : 0;
   }
 };
@@ -120,49 +121,49 @@ struct AttendRows {
 struct KernelSet {
   Isa isa = Isa::kScalar;
   std::vector<LinearKernel> linears;
-  // Attention by page type; null where this file has none.
+  // Attention by type of page; null if this file has none.
   void (*attend_f32)(const AttendRows&) = nullptr;
   void (*attend_f16)(const AttendRows&) = nullptr;
   void (*attend_bf16)(const AttendRows&) = nullptr;
   void (*attend_int8)(const AttendRows&) = nullptr;
   void (*merge_splits)(const float* partials, std::int64_t n_splits, std::int64_t stride, std::int64_t value_dim,
                        float* out) = nullptr;
-  // A key or value of one head in the type of its page; n a multiple of 16. i8: x = code * scale, codes in [-127, 127];
-  // a NaN or infinity makes the scale NaN.
+  // Convert a key or value of one head to the type of its page; n is a multiple of 16. i8: x = code * scale with codes
+  // in [-127, 127]; a NaN or infinity makes the scale NaN.
   void (*to_f16)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   void (*to_int8)(const float* x, std::int64_t n, std::int8_t* codes, float* scale) = nullptr;
-  // Group g goes to groups[g * step].
+  // Quantizes x [k] to int8; group g is written to groups[g * step].
   void (*quantize)(const float* x, std::int64_t k, Int8Group* groups, std::int64_t step) = nullptr;
-  // What that left of x, x - scale * code, quantized in turn.
+  // Quantizes what quantize() left of x, x - scale * code.
   void (*quantize_remainder)(const float* x, std::int64_t k, const Int8Group* groups, Int8Group* left,
                              std::int64_t step) = nullptr;
   void (*to_bf16)(const float* x, std::int64_t k, std::uint16_t* out) = nullptr;
   void (*rms_norm)(const float* x, std::int64_t n, const float* weight, float eps, float* out) = nullptr;
   void (*layer_norm)(const float* x, std::int64_t n, const float* weight, const float* bias, float eps,
                      float* out) = nullptr;
-  // out[i] = activation(gate[i]) * (up ? up[i] : 1)
+  // Computes out[i] = activation(gate[i]) * (up ? up[i] : 1).
   void (*activate)(Activation activation, const float* gate, const float* up, std::int64_t n, float* out) = nullptr;
   void (*rope)(float* head, std::int64_t rotated, const float* cos_sin) = nullptr;
   void (*add)(const float* x, std::int64_t n, float* out) = nullptr;
-  // For probe.h: run `steps` steps of arithmetic on registers and return the operations done; null where there is no
-  // instruction.
+  // For probe.h: run `steps` steps of arithmetic on registers and return the number of operations; null if there is no
+  // such instruction.
   double (*peak_f32)(std::int64_t steps) = nullptr;
   double (*peak_int8)(std::int64_t steps) = nullptr;
   double (*peak_bf16)(std::int64_t steps) = nullptr;
-  // Reads `bytes`, a multiple of 512, once.
+  // Reads `bytes` bytes once; a multiple of 512.
   void (*read_stream)(const std::byte* data, std::size_t bytes) = nullptr;
 };
 
-// Keys are visited in splits of this many at fixed positions, so that a row's result does not depend on how the work is
+// Keys in one split. Splits begin at fixed positions, so that a row's result does not depend on how the work is
 // divided.
 inline constexpr std::int64_t kSplitTokens = 512;
-// Rows of one kernel call.
+// Maximum of rows in one kernel call.
 inline constexpr std::int64_t kAttendRows = 96;
 std::size_t attend_scratch_bytes(std::int64_t padded_value_dim) noexcept;
 
 std::span<const KernelSet> all_kernel_sets();  // generated by CMake
 
-// The best kernels for `isa`: each pointer from the highest set not above it. `linears` best first.
+// The best kernels for `isa`: each pointer is from the highest set not above it. `linears` are sorted, the best first.
 KernelSet select_kernels(Isa isa);
 
 }  // namespace millrace::backend::cpu

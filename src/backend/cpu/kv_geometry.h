@@ -9,23 +9,23 @@ namespace millrace::backend::cpu {
 
 struct KvLayout;
 
-// Dimensions of a key, or of a value, of one head: as many as the model has in weights, activations, norms, rotation
-// and scale; in pages, and within attention, zeros follow up to a multiple of what the kernels take at a time.
-inline constexpr std::int64_t kMaxHeadDim = 256;  // of either
+// Dimensions of a key or value of one head. Weights, activations, norms, rotation and scale have as many as the model;
+// in pages and within attention, zeros pad them to a multiple of what the kernels process at a time.
+inline constexpr std::int64_t kMaxHeadDim = 256;  // of a key and of a value
 inline constexpr std::int64_t kMaxGroup = 64;     // query heads of a key/value head
 constexpr std::int64_t padded_head_dim(std::int64_t head_dim) noexcept { return (head_dim + 15) / 16 * 16; }
 
-// Pages as kernels see them: head by head; how the tokens of a head lie is the layout's business, and its size the same
-// in all of them. Keys and values may have different sizes.
+// Pages as kernels see them: a page holds one part per head, all of the same size. KvLayout defines how the tokens lie
+// in a part. Keys and values may have different sizes.
 struct KvGeometry {
   DType dtype = DType::kBF16;
-  std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;  // sizes: the model's, 1 to kMaxHeadDim
+  std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;  // unpadded, 1 to kMaxHeadDim
   std::int64_t block_tokens = 32;
   const KvLayout* layout = nullptr;  // null: paged32
 
   std::int64_t padded_key_dim() const noexcept { return padded_head_dim(key_dim); }
   std::int64_t padded_value_dim() const noexcept { return padded_head_dim(value_dim); }
-  std::size_t head_bytes() const noexcept {  // K and V of one head of one page
+  std::size_t head_bytes() const noexcept {  // keys and values of one head in one page
     const std::size_t scales = dtype == DType::kI8 ? 2 * sizeof(float) : 0;
     return static_cast<std::size_t>(block_tokens) *
            (static_cast<std::size_t>(padded_key_dim() + padded_value_dim()) * size_of(dtype) + scales);

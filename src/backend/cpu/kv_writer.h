@@ -13,8 +13,8 @@ class KvWriter {
   KvWriter(const KernelSet& kernels, const HostKvPages& kv) noexcept
       : kernels_(kernels), kv_(kv), layout_(layout_of(kv.geometry)) {}
 
-  // Key [Dk] and value [Dv] of one head at a position of a sequence. Different heads and positions from different
-  // threads.
+  // Stores the key [Dk] and value [Dv] of one head at a position of a sequence. Different threads may store different
+  // heads and positions.
   void write(const SequenceRows& sequence, std::int64_t position, std::int64_t head, const float* key,
              const float* value) const noexcept;
 

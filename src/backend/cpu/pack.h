@@ -7,31 +7,31 @@
 
 #include "backend/cpu/kernels.h"
 
-// How weights lie in memory for the CPU kernels: panels of 16 output rows, the same for every instruction set.
+// The layout of weights in memory for the CPU kernels: panels of 16 output rows, the same for every instruction set.
 
 namespace millrace::backend::cpu {
 
-// f32 and f16: [k][16]. bf16: [k/2][16][2], pairs of k beside each other, as vdpbf16ps wants them.
+// f32 and f16 panels are [k][16]; bf16 panels are [k/2][16][2], with adjacent pairs of k, as vdpbf16ps needs them.
 std::size_t dense_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_dense(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
 void unpack_dense_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
-// Any format rounded to bf16 and packed like it.
+// Panels of any format, rounded to bf16 and laid out like bf16.
 std::size_t rounded_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_rounded(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k,
                   std::byte* panel);
 void unpack_rounded_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
-// Sixteen rows as stored, one after the other.
+// Panels of sixteen rows as stored, one after the other.
 std::size_t raw_panel_bytes(const quant::QuantFormat& format, std::int64_t k);
 void pack_raw(const quant::QuantFormat& format, const std::byte* rows, int n_rows, std::int64_t k, std::byte* panel);
 void unpack_raw_row(const quant::QuantFormat& format, const std::byte* panel, int row, std::int64_t k, float* out);
 
-// A format with an AffineForm is one run of bytes a block, in the order in which a kernel reads them:
-//   [f16 scale x 16][f16 min x 16]                           the block's, of 16 rows
+// Panels of a format with an AffineForm: one sequence of bytes per block, in the order in which kernels read them:
+//   [f16 scale x 16][f16 min x 16]        of the block, for 16 rows
 //   or [f16 scale x 16][int8 zero point x 16]
-//   per group of 32 values, if scales are products:
-//   [sub-scales][sub-mins]                                    a byte each of 16 rows, a run of 16 for every scale group
+//   for each group of 32 values, if scales are products:
+//   [sub-scales][sub-mins]                a byte for each of 16 rows, 16 bytes for each scale group
 //   [codes]
 // With a scale group of 16 and mins (q2_k) the sub-min is the upper nibble of its sub-scale's byte.
 // A vector of codes is 64 bytes: byte 4r + i belongs to row r and value 4j + i of the group ("quad" j). Codes of
@@ -46,12 +46,12 @@ constexpr int base_bits(const quant::AffineForm& form) noexcept {
 constexpr bool has_sub_scales(const quant::AffineForm& form) noexcept {
   return form.scales == quant::AffineForm::Scales::kProduct;
 }
-// Bytes of a block's f16 scales and mins.
+// Bytes of a block's f16 scales and of its mins or zero points, for 16 rows.
 constexpr std::size_t header_bytes(const quant::AffineForm& form) noexcept {
   const int bytes_of_row = 2 + (form.has_min ? 2 : 0) + (form.zero_points ? 1 : 0);
   return static_cast<std::size_t>(kPanelRows) * static_cast<std::size_t>(bytes_of_row);
 }
-// Bytes of a group's sub-scales and sub-mins.
+// Bytes of a group's sub-scales and sub-mins, for 16 rows.
 constexpr std::size_t sub_scale_bytes(const quant::AffineForm& form) noexcept {
   if (!has_sub_scales(form)) return 0;
   return static_cast<std::size_t>(kPanelRows * (kGroup / form.scale_group)) *

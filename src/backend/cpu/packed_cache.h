@@ -14,23 +14,21 @@
 
 namespace millrace::backend::cpu {
 
-// Packed weights of one model, kept in a file from one start to the next: reading them back is a matter of copying. The
-// file is named after the model's content, written while the weights are packed and put in place when all are; one that
-// does not fit in layout or checksum is passed over and written anew. Nothing here is an error to a caller: without the
-// file everything takes longer, and the log says why.
-//
+// Keeps a model's packed weights in a file, so that the next start copies them instead of packing again. The file is
+// named after the content of the model. It is written while weights are packed, and renamed to its final name when all
+// are there. A file whose layout or checksum does not fit is ignored and written again. No failure is an error to the
+// caller: it costs time and is logged.
 // File: 64 bytes of header, the weights (each on a multiple of 64), a JSON directory, 32 bytes of footer.
 class PackedCache {
  public:
   PackedCache(const PackedCacheConfig& config, Env& env);
   ~PackedCache();
 
-  // Fills `out` with the weight as it was packed under that name in that layout; several workers read. False if it is
-  // not there.
+  // Copies the weight packed under that name and layout to `out`, with several workers. False if it is not there.
   bool read(const std::string& name, const std::string& layout, std::span<std::byte> out, WorkerTeam& team);
-  // Keeps a weight for the next start.
+  // Stores a weight for the next start.
   void add(const std::string& name, const std::string& layout, std::span<const std::byte> bytes);
-  // After the last weight: puts the file in place and removes the oldest files above the limit.
+  // Call it after the last weight. Renames the file to its final name, and deletes the oldest files above the limit.
   void finish();
 
  private:

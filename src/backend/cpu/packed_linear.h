@@ -14,29 +14,29 @@ namespace millrace::backend::cpu {
 
 class PackedCache;
 
-// A Linear as the CPU keeps it: stacked weights of one format each, in panels of 16 rows, each with the kernel chosen
-// for it.
+// A Linear of the CPU: stacked weights, each of one format, in panels of 16 rows, and each with the kernel chosen for
+// it.
 class PackedLinear final : public Linear {
  public:
   struct Segment {
     const quant::QuantFormat* format;
     const LinearKernel* kernel;
-    std::int64_t first_row, rows;  // of the stacked output
+    std::int64_t first_row, rows;  // within the stacked output
     std::int64_t first_panel;
-    std::size_t panel_bytes, offset;  // into the buffer
-    std::size_t order;                // of its columns: an index into ActivationForm::orders
+    std::size_t panel_bytes, offset;  // bytes; `offset` is within the buffer
+    std::size_t order;                // index of its column order in ActivationForm::orders
     std::string name;
     bool int8x2 = false;  // x is multiplied as two int8 numbers
     std::int64_t panels() const noexcept { return (rows + kPanelRows - 1) / kPanelRows; }
   };
 
-  // Reads and packs the sources, panels split over the team, or takes them from the cache (or null) as they were packed
-  // before. Throws LoadError.
+  // Reads and packs the sources, with the panels split over the team, or copies them from the cache (null: none).
+  // Throws LoadError.
   PackedLinear(std::vector<WeightSource> sources, const KernelSet& kernels, MatmulPrecision precision, WorkerTeam& team,
                WeightArena& arena, PackedCache* cache);
   ~PackedLinear() override;
 
-  // Bytes of one source once packed.
+  // Bytes of one packed source.
   static std::size_t bytes(const KernelSet& kernels, const quant::QuantFormat& format, std::int64_t rows,
                            std::int64_t cols, MatmulPrecision precision);
 
@@ -50,24 +50,24 @@ class PackedLinear final : public Linear {
   std::vector<RoundingStatistics> take_rounding_statistics() override;
   void set_int8x2(std::string_view name) override;
 
-  // What multiply() takes x as. Another one after set_int8x2, and while rounding statistics are taken. Its
-  // orders are the weight's own.
+  // The form of x that multiply() reads. It changes after set_int8x2(), and while rounding statistics are taken. Its
+  // orders are views of the weight's own.
   ActivationForm activation_form() const noexcept {
     return {k_, activation_types_, int8x2_ || rounding_ != nullptr, orders_};
   }
 
-  // Panels are counted over all segments.
+  // The number of panels of all segments; panel numbers below count over all of them.
   std::int64_t panels() const noexcept { return panels_; }
-  // The first output column of a panel. At panels(): n.
+  // The first output column of a panel; n for panel == panels().
   std::int64_t column(std::int64_t panel) const noexcept;
   struct Product {
     const ActivationRows& x;
     const float* bias;  // [n] or null
     bool accumulate;
-    float* out;  // of the first row of x and the first column computed
+    float* out;  // at the first row of x and the first computed column
     std::int64_t out_stride;
   };
-  // out = x W^T (+ bias) (+ out) for the columns of panels [first, last).
+  // Computes out = x W^T (+ bias) (+ out) for the columns of the panels [first, last).
   void multiply(std::int64_t first, std::int64_t last, const Product& product) const noexcept;
 
   // Row `row` of the stacked weight as f32[k].

@@ -2,26 +2,28 @@
 
 #include "base/cpu.h"
 
-// Measures what this machine can do, so that every figure of speed can be given as a share of it.
+// Measures the machine's limits, so that speeds can be stated as shares of them.
 
 namespace millrace::backend::cpu {
 
-// 1e9 a second; a multiply and an add are two operations. 0 where there is no instruction for it or no memory to
-// measure in.
+// Limits in 1e9 bytes or operations per second; a multiply and an add are two operations. 0 where the processor has no
+// instruction for it, or there is no memory to measure in.
 struct MachineLimits {
   double read_gb_s = 0.0;
-  double read_sustained_gb_s = 0.0;  // not the best pass but all of them: what a shared machine's memory gives for long
+  // Mean of all passes instead of the best one: what a shared machine provides over time.
+  double read_sustained_gb_s = 0.0;
   double f32_gflop_s = 0.0;
   double int8_gop_s = 0.0;
   double bf16_gflop_s = 0.0;
 };
 
-// All limits of `threads` threads with the kernels of `isa`; each probe repeats short passes for `seconds_per_probe`
-// and keeps the best, so that a busy neighbour costs time and not truth (but for what says otherwise).
+// Measures all limits of `threads` threads with the kernels of `isa`. Each probe repeats short passes for
+// `seconds_per_probe` seconds and keeps the best, so that load of other processes hardly changes the result;
+// read_sustained_gb_s is the exception.
 MachineLimits measure_limits(int threads, Isa isa, double seconds_per_probe);
 
-// Reading alone, from a buffer of at least four times the last-level cache where a quarter of the available memory
-// allows it.
+// Measures reading alone, from a buffer of at least four times the last-level cache if a quarter of the available
+// memory suffices for it. 1e9 bytes per second.
 double measure_read_bandwidth(int threads, Isa isa, double seconds);
 
 }  // namespace millrace::backend::cpu

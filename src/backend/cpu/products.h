@@ -13,36 +13,40 @@
 
 namespace millrace::backend::cpu {
 
-// Where a product goes: out = x W^T (+ bias) (+ out).
+// Output of a product: out = x W^T (+ bias) (+ out).
 struct ProductOutput {
   const float* bias;  // [n] or null
   bool accumulate;
   TensorView rows;  // [rows of x, n]
 };
 
-// Products of the rows of a step with a packed weight: either all workers share the columns, or each takes blocks of
-// rows through all of them. Recording is the stream's thread's; what has a worker's number is that worker's.
+// Products of a step's rows with a packed weight: either all workers share the columns, or each takes blocks of rows
+// through all columns. Functions that take a StepProgram record on the stream's thread; those that take a worker's
+// number run on that worker.
 class Products {
  public:
   // The rows of a product whose columns the workers share.
   struct SharedInput {
     RowSource source;
     const PackedLinear* weight;
-    std::uint64_t own;  // each worker prepares them for itself, once: the number to remember that by; 0 = shared
+    // Each worker prepares the rows once for itself and remembers that under this number; 0 = they are prepared once
+    // for all.
+    std::uint64_t own;
   };
 
   Products(const KernelSet& kernels, WorkerMemory& workers, int n_workers)
       : kernels_(kernels), workers_(workers), prepared_(static_cast<std::size_t>(n_workers)) {}
 
-  // Records the preparation of the rows, unless there are so few that each worker does it for itself.
+  // Records the preparation of the rows, unless there are so few that each worker prepares them for itself.
   SharedInput share_input(StepProgram& program, const RowSource& source, const PackedLinear& weight);
-  // The prepared rows; prepared by this worker now, if it has its own and has not done so.
+  // The prepared rows. If each worker prepares them for itself, this call does so the first time.
   ActivationRows open_input(const SharedInput& input, int worker) noexcept;
   // Records a product whose columns the workers share.
   void multiply_columns(StepProgram& program, const RowSource& source, const PackedLinear& weight,
                         const ProductOutput& output);
 
-  // The product of rows [first, first + rows), in a worker's memory: reserve_block comes before.
+  // Computes the product of the rows [first, first + rows) in the worker's memory. reserve_block() must be called
+  // before.
   void multiply_rows(const RowSource& source, const PackedLinear& weight, const ProductOutput& output,
                      std::int64_t first, std::int64_t rows, int worker) const noexcept;
   void reserve_block(const PackedLinear& weight, std::int64_t rows);

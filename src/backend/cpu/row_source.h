@@ -9,17 +9,17 @@
 
 namespace millrace::backend::cpu {
 
-// The rows of x that a product takes, and what is done to each before: nothing or a norm. Copied into phases.
+// The rows of x that a product reads, and the norm that is applied to each before, if any. Copied into phases.
 class RowSource {
  public:
   RowSource(TensorView x, const std::optional<HostNorm>& norm, std::span<const std::int64_t> chosen = {})
       : x_(x), norm_(norm.value_or(HostNorm{})), chosen_(chosen) {}
 
   std::int64_t rows() const noexcept { return chosen_.empty() ? x_.rows() : static_cast<std::int64_t>(chosen_.size()); }
-  // Converts rows [first, first + count) to rows [0, count) of `to`, through `normed` [k].
+  // Converts rows [first, first + count) to rows [0, count) of `to`; `normed` [k] is scratch memory.
   void store(const KernelSet& kernels, std::int64_t first, std::int64_t count, const ActivationRows& to,
              float* normed) const noexcept;
-  // Converts one row to the same row of `to`.
+  // Converts one row to row `to_row` of `to`; `normed` [k] is scratch memory.
   void store_row(const KernelSet& kernels, std::int64_t row, const ActivationRows& to, std::int64_t to_row,
                  float* normed) const noexcept;
 
@@ -29,7 +29,7 @@ class RowSource {
   std::span<const std::int64_t> chosen_;
 };
 
-// out [n] = norm(x [n]); they may be the same.
+// Computes out [n] = norm(x [n]); both may be the same memory.
 void normalise(const KernelSet& kernels, const HostNorm& norm, const float* x, std::int64_t n, float* out) noexcept;
 
 }  // namespace millrace::backend::cpu

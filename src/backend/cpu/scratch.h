@@ -6,7 +6,7 @@
 
 namespace millrace::backend::cpu {
 
-// Memory that grows while a step is recorded and stays put while it runs.
+// Memory that grows while a step is recorded, and does not move while it runs.
 class Scratch {
  public:
   void reserve(std::size_t bytes) {

@@ -12,20 +12,20 @@
 
 namespace millrace::backend::cpu {
 
-// Gives out the work of a phase: the items [0, n) in pieces, each given out once. Every worker has a range of its own,
-// the same in each step, so that its caches stay warm; when that is used up it helps the others with theirs.
+// Distributes the items [0, n) of a phase in pieces, each item once. Every worker has a range of its own, the same in
+// each step, so that its caches stay warm. A worker whose range is used up takes pieces of the others' ranges.
 class PhaseItems {
  public:
   struct alignas(64) Range {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
-  // Pieces are multiples of `grain`, at least one and at most `largest` items.
+  // Pieces are multiples of `grain`, of at least one and at most `largest` items.
   PhaseItems(Range* ranges, int n_ranges, std::int64_t grain, std::int64_t largest)
       : ranges_(ranges), n_ranges_(n_ranges), grain_(grain), largest_(largest) {}
 
-  // The next piece for `worker`, or false when none is left: half of what a range still has, so that pieces are few and
-  // the last ones, which decide how long others wait, are small.
+  // The next piece for `worker`; false when none is left. It is half of what a range still has, so that pieces are few,
+  // and the last ones, on which other workers wait, are small.
   bool next(int worker, std::int64_t& begin, std::int64_t& end) noexcept {
     for (int i = 0; i < n_ranges_; ++i) {
       Range& range = ranges_[(worker + i) % n_ranges_];
@@ -45,23 +45,22 @@ class PhaseItems {
   std::int64_t grain_, largest_;
 };
 
-// The phases of the operations recorded since the last run. The team is offered all of them at once; a phase begins
-// when all items of the one before are done. It is items that count, not workers: one that comes late, as another
-// process had its processor, finds its part done by others and goes on to where they are. Bodies are copied, must not
-// throw, and capture only what needs no destructor: recording costs some ten nanoseconds and allocates nothing once the
-// first step has been recorded.
+// The phases of the operations recorded since the last run. The team gets all of them at once; a phase begins when all
+// items of the one before are done. A worker that comes late, for example because another process had its processor,
+// finds its items done by others. Bodies are copied, must not throw, and may capture only trivially destructible
+// values. Recording a phase costs about ten nanoseconds, and allocates nothing after the first step.
 class StepProgram final : public TeamWork {
  public:
   explicit StepProgram(int workers) : workers_(workers) {}
 
-  // body(begin, end, worker) until [0, items) is covered, each worker beginning in its own contiguous range. Pieces are
-  // multiples of `grain` but for the last.
+  // Records body(begin, end, worker) over [0, items); each worker begins in its own contiguous range. Pieces are
+  // multiples of `grain`, but for the last one.
   template <typename Body>
   void add_split(std::int64_t items, std::int64_t grain, Body body) {
     add(items, workers_, grain, items, body);
   }
 
-  // body(item, worker) for each item of [0, items), in order, by whichever worker is free.
+  // Records body(item, worker) for each item of [0, items). Free workers take the items in order.
   template <typename Body>
   void add_tasks(std::int64_t items, Body body) {
     add(items, 1, 1, 1, [body](std::int64_t item, std::int64_t, int worker) { body(item, worker); });

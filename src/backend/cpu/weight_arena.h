@@ -7,8 +7,8 @@
 
 namespace millrace::backend::cpu {
 
-// Memory for packed weights, taken from chunks large enough for huge pages: a model of many small weights is then read
-// through as few page table entries as one of large ones. A chunk goes when the last weight in it does.
+// Memory for packed weights, in chunks large enough for huge pages, so that a model of many small weights needs as few
+// page table entries as one of large weights. A chunk is freed with the last weight in it.
 class WeightArena {
  public:
   struct Slice {
@@ -16,7 +16,7 @@ class WeightArena {
     std::byte* data = nullptr;
     std::size_t size = 0;
   };
-  // Aligned to 64 bytes, zeroed. Throws LoadError (kResourceExhausted). One thread at a time.
+  // Memory aligned to 64 bytes and zeroed. Throws LoadError (kResourceExhausted). One thread at a time.
   Slice take(std::size_t bytes);
 
  private:

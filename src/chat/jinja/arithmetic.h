@@ -6,7 +6,8 @@ namespace millrace::chat::jinja {
 
 enum class Operator { kAdd, kSubtract, kMultiply, kDivide, kFloorDivide, kModulo, kPower };
 
-// Python's binary operators, with + of strings and lists, * of a string or list and an int, and % as printf formatting.
+// Python's binary operators, including + of strings and of lists, * of a string or list with an int, and % as printf
+// formatting.
 Value apply(Runtime& runtime, Operator op, const Value& a, const Value& b);
 Value negate(const Value& value);
 Value plus(const Value& value);

@@ -22,11 +22,11 @@ using NameId = std::size_t;  // index into Program::names
 
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
-  std::vector<std::pair<Text, ExpressionPtr>> named;  // the names are the template's own: trusted
+  std::vector<std::pair<Text, ExpressionPtr>> named;  // the names are the template's text: trusted
   ExpressionPtr spread, named_spread;                 // *args, **kwargs; may be null
 };
 
-// Expressions. Chains of one precedence are flat, so that their length costs no depth.
+// Expressions. Chains of operators of one precedence are flat, so that their length adds no depth.
 struct Literal {
   Value value;
 };
@@ -98,7 +98,7 @@ struct Expression {
   int line;
 };
 
-// What may stand left of `=` and after `for`: a name, ns.attribute, or a tuple of them.
+// The target of `=` or `for`: a name, ns.attribute, or a tuple of targets.
 struct Target {
   NameId name = 0;
   std::optional<std::string> attribute;
@@ -158,7 +158,7 @@ struct FilterBlock {
   ExpressionPtr filter;
   Body body;
 };
-struct With {  // also {% generation %}, without targets
+struct With {  // also {% generation %}, without bindings
   std::vector<std::pair<Target, ExpressionPtr>> bindings;
   Body body;
   bool makes_closures = false;

@@ -9,11 +9,12 @@
 
 namespace millrace::chat::jinja {
 
-// What one rendering may still spend. Everything that loops, copies or recurses on behalf of a template pays here, so
-// that time and memory are bounded by TemplateLimits whatever the template and the conversation are.
+// The remaining budget of one rendering. Everything that loops, copies or recurses for a template spends from it, so
+// that TemplateLimits bound time and memory for any template and conversation. Functions throw Failure when a limit is
+// exceeded.
 class Budget {
  public:
-  // Time runs from here, by `clock`; null: without a limit of time.
+  // The time limit counts from now, by `clock`; null: no time limit.
   explicit Budget(const TemplateLimits& limits, const Env* clock = nullptr)
       : limits_(limits), clock_(clock), steps_left_(limits.steps), next_check_(steps_left_ - kStepsBetweenChecks) {
     if (clock_) start_ = clock_->now();
@@ -25,7 +26,8 @@ class Budget {
     steps_left_ -= count;
     if (steps_left_ < next_check_) check();
   }
-  // Prices in bytes per step keep a step near 100 ns: a copy runs at memcpy's speed, a scan decodes each character.
+  // Bytes per step are chosen so that a step takes about 100 ns: a copy runs at the speed of memcpy, a scan decodes
+  // each character.
   void copy(std::size_t bytes) { step(static_cast<std::int64_t>(bytes / 128)); }
   void scan(std::size_t bytes) { step(static_cast<std::int64_t>(bytes / 16)); }
 

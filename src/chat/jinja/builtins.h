@@ -7,8 +7,8 @@
 
 namespace millrace::chat::jinja {
 
-// What templates can name. Each table lists {name, function}; a new filter, test, method or global is one function and
-// one row.
+// The functions that templates can use by name. Each table has rows of {name, function}; a new filter, test, method or
+// global is one function and one row.
 
 struct Filter {
   std::string_view name;

@@ -6,7 +6,7 @@ namespace millrace::chat::jinja {
 
 // Python's ==.
 bool equals(Budget& budget, const Value& a, const Value& b);
-// Python's <; fails for types without an order between them. `sign` names the operator in the message.
+// Python's < and <=. They fail for types without an order; `sign` names the operator in the message.
 bool less(Budget& budget, const Value& a, const Value& b, std::string_view sign = "<");
 bool less_equal(Budget& budget, const Value& a, const Value& b, std::string_view sign = "<=");
 // Python's `item in container`.

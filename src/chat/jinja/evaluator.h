@@ -6,16 +6,16 @@
 
 namespace millrace::chat::jinja {
 
-// The expressions of one rendering of one program: values from names, operators, filters, tests and calls. What macros
-// and recursive loops hold are statements, which only the Interpreter runs. Throws Failure; line() tells where.
+// Evaluates the expressions of one rendering of one program. Bodies of macros and recursive loops are statements, which
+// only the Interpreter runs. Throws Failure; line() is the place.
 class Evaluator : public Runtime {
  public:
   int line() const { return line_; }
   const Program& program() const { return program_; }
 
-  // The body of a macro with these arguments, as text. `closure` is where the macro was defined.
+  // Runs the body of a macro with these arguments and returns its text. `closure` is the scope of the definition.
   virtual Value call_macro(const MacroDefinition& macro, const Scope& closure, Arguments& arguments) = 0;
-  // A recursive for statement over `items`, as text. `outer` is where the statement stands.
+  // Runs a recursive for statement over `items` and returns its text. `outer` is the statement's scope.
   virtual Value call_loop(const For& node, Scope& outer, const Value& items, int depth0) = 0;
 
  protected:

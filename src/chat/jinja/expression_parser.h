@@ -4,16 +4,16 @@
 
 namespace millrace::chat::jinja {
 
-// Expressions of the template language, with Jinja's precedence.
+// Parses expressions of the template language, with Jinja's precedence.
 class ExpressionParser {
  public:
   explicit ExpressionParser(TokenStream& stream) : stream_(stream) {}
 
   ExpressionPtr expression() { return conditional(); }
   ExpressionPtr without_conditional() { return logic_or(); }
-  // One expression, or several with commas: a tuple.
+  // One expression, or a tuple of several with commas.
   ExpressionPtr tuple(bool with_conditional = true);
-  // "a|b(1)|c" after the first sign has been met or, if `input` is null and `first_bare`, before a name.
+  // Parses "a|b(1)|c" after the first sign or, if `input` is null and `first_bare`, before a name.
   ExpressionPtr filters(ExpressionPtr input, bool first_bare = false);
 
  private:

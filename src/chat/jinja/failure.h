@@ -9,12 +9,12 @@
 
 namespace millrace::chat::jinja {
 
-// How an error leaves the depths of the engine. Thrown inside chat/jinja only: ChatTemplate's compile and render catch
-// it, add the line, and return an Error.
+// An error inside the template engine. Thrown within chat/jinja only: compile and render of ChatTemplate catch it, add
+// the line, and return an Error.
 struct Failure {
   ErrorCode code;
   std::string message;
-  bool is_final = false;  // the template's own words (raise_exception): no line is added
+  bool is_final = false;  // the message is the template's own (raise_exception), so no line is added
 };
 
 template <typename... Args>

@@ -10,12 +10,12 @@
 
 namespace millrace::chat::jinja {
 
-// One rendering of one program. Throws Failure; line() tells where.
+// One rendering of one program. One thread. Throws Failure; line() is the place.
 class Interpreter final : public Evaluator {
  public:
   Interpreter(const Program& program, const TemplateLimits& limits, const TemplateContext& template_context);
 
-  // A variable or global of the template; names it never mentions are dropped.
+  // Defines a variable or global of the template; names that the template never uses are dropped.
   void define(std::string_view name, Value value);
   Text run();
 

@@ -7,12 +7,12 @@ namespace millrace::chat::jinja {
 struct JsonStyle {
   bool ensure_ascii = false;
   bool sort_keys = false;
-  std::optional<std::string> indent;  // one level's; nothing: all on one line
+  std::optional<std::string> indent;  // indentation of one level; nothing: everything on one line
   std::string item_separator = ", ";
   std::string key_separator = ": ";
 };
 
-// json.dumps(); wholly untrusted.
+// json.dumps(); the result is untrusted.
 Text to_json(Runtime& runtime, const Value& value, const JsonStyle& style);
 
 }  // namespace millrace::chat::jinja

@@ -25,15 +25,15 @@ enum class TokenKind {
 struct Token {
   TokenKind kind;
   std::string text;  // data, name, string contents or operator sign
-  Value number;      // of kInteger and kReal
+  Value number;      // only for kInteger and kReal
   int line;
 };
 
-// The template as tokens, with white space control applied as Jinja does under trim_blocks and lstrip_blocks. Throws
-// Failure with the line. The last token is kEnd.
+// Splits the template into tokens, with white space control as Jinja does it with trim_blocks and lstrip_blocks. The
+// last token is kEnd. Throws Failure with the line.
 std::vector<Token> tokenize(std::string_view source);
 
-// For messages: the sign, name or kind of a token.
+// The sign, name or kind of a token, for messages.
 std::string describe(const Token& token);
 [[noreturn]] void syntax_error(int line, std::string_view message);
 

@@ -7,7 +7,7 @@
 
 namespace millrace::chat::jinja {
 
-// What a for statement walks, one item at a time: an iterator that is left early keeps the rest.
+// The items of a for statement, one at a time. An iterator that is left early keeps the rest.
 class ItemSource {
  public:
   ItemSource(Runtime& runtime, const Value& items);
@@ -20,17 +20,17 @@ class ItemSource {
   std::size_t position_ = 0;
 };
 
-// The `loop` variable of a for statement. Items are taken when they are asked for, as Jinja does: the condition of a
-// loop sees what the body did before, unless the body looks ahead (last, nextitem, length ...).
+// The `loop` variable of a for statement. Items are fetched when needed, as in Jinja: the condition of a loop sees
+// effects of the body, unless the body looks ahead (last, nextitem, length ...).
 class Loop : public Object {
  public:
   using Next = std::function<std::optional<Value>()>;
   Loop(Evaluator& evaluator, const For& node, Scope& outer, Next next, int depth0)
       : evaluator_(evaluator), node_(node), outer_(outer), next_(std::move(next)), depth0_(depth0) {}
 
-  // Moves to the next item, if there is one.
+  // Moves to the next item; nothing at the end.
   std::optional<Value> advance();
-  // The walk is over, and what `next` refers to with it; a template may still hold the object.
+  // The loop has ended, and what `next` refers to may be destroyed; the template may still hold the object.
   void finish() { next_ = nullptr; }
 
   std::string_view type_name() const override { return "LoopContext"; }

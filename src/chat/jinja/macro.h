@@ -26,8 +26,8 @@ class Macro : public Object {
   const Scope& closure_;
 };
 
-// Hands each parameter (and varargs, kwargs, caller where the body reads them) to `set`, in order, so that a default
-// may use the parameters before it.
+// Passes each parameter (and varargs, kwargs, caller if the body reads them) to `set`, in order, so that a default may
+// use the parameters before it.
 void bind_parameters(Runtime& runtime, const Program& program, const MacroDefinition& macro, Arguments& arguments,
                      const std::function<void(NameId, Value)>& set,
                      const std::function<Value(const Expression&)>& evaluate);

@@ -7,8 +7,8 @@
 
 namespace millrace::chat::jinja {
 
-// Stable, and safe for a `less` that is no strict weak order (NaN from a template) or throws half-way. Not
-// std::stable_sort: clang 19 rejects libstdc++ 12's use of the deprecated get_temporary_buffer.
+// A stable sort that is safe for a `less` that is no strict weak order (NaN from a template) or that throws.
+// std::stable_sort is not used because clang 19 rejects the deprecated get_temporary_buffer in libstdc++ 12.
 template <typename T, typename Less>
 void merge_sort(std::vector<T>& items, Less less) {
   const auto at = [](std::size_t i) { return static_cast<std::ptrdiff_t>(i); };

@@ -4,7 +4,7 @@
 
 namespace millrace::chat::jinja {
 
-// How a number is written by % and str.format alike, before padding.
+// The format of a number before padding, in % and str.format.
 struct NumberStyle {
   char type = 'd';  // d b o x X, or e E f F g G
   int precision = -1;
@@ -13,7 +13,7 @@ struct NumberStyle {
   char grouping = 0;  // ',' or '_' between thousands
 };
 
-// The sign is the first character where there is one.
+// Formats a number. The sign, if there is one, is the first character.
 std::string format_number(Budget& budget, const Value& number, const NumberStyle& style);
 bool is_real_type(char type);
 

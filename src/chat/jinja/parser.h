@@ -6,8 +6,8 @@
 
 namespace millrace::chat::jinja {
 
-// Throws Failure (kBadFile) with the line for a syntax error, an unknown tag, filter or test, or nesting beyond the
-// limit.
+// Parses a template. Throws Failure (kBadFile) with the line for a syntax error, an unknown tag, filter or test, or
+// nesting beyond the limit.
 Program parse(std::string_view source, const TemplateLimits& limits);
 
 }  // namespace millrace::chat::jinja

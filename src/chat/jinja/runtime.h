@@ -9,8 +9,7 @@
 
 namespace millrace::chat::jinja {
 
-// What operations, filters and methods see of one rendering: its budget, its context and its objects. One thread, one
-// rendering.
+// The state of one rendering for operations, filters and methods: its budget, its context and its objects. One thread.
 class Runtime {
  public:
   Runtime(const TemplateLimits& limits, const TemplateContext& template_context)
@@ -19,7 +18,7 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // An object that lives as long as the rendering.
+  // Makes an object that lives as long as the rendering.
   template <typename T, typename... Args>
   T* make(Args&&... args) {
     budget.step();
@@ -41,8 +40,7 @@ class Runtime {
 
 Value call_value(Runtime& runtime, const Value& callee, Arguments& arguments);
 
-// Items held for the time of a walk: `for (const Value& item : iterate(...))` keeps them alive, also those of an
-// iterator.
+// Items that stay alive during a loop: `for (const Value& item : iterate(...))`, also those of an iterator.
 class Sequence {
  public:
   Sequence(std::shared_ptr<const List> list) : list_(std::move(list)) {}
@@ -55,21 +53,21 @@ class Sequence {
   std::shared_ptr<const List> list_;
 };
 
-// The items of anything that Python can iterate over: lists, keys of a dict, characters of a string. An iterator is
-// used up.
+// The items of any value that Python can iterate over: of a list, keys of a dict, characters of a string. An iterator
+// is consumed.
 Sequence iterate(Runtime& runtime, const Value& value);
 
-// obj.name: methods and attributes before items. obj[key]: items first. A missing one is an undefined value; anything
-// of an undefined value fails.
+// get_attribute() is obj.name: methods and attributes before items. get_item() is obj[key]: items first. A missing one
+// is an undefined value; access to an undefined value fails.
 Value get_attribute(Runtime& runtime, const Value& object, std::string_view name);
 Value get_item(Runtime& runtime, const Value& object, const Value& key);
-// A dotted path as filters take it ("function.name", "0.text") or a number. `fallback`, unless it is none, stands in
-// for each step that is not there.
+// The value at a dotted path, as filters take it ("function.name", "0.text"), or at a number. `fallback`, unless it is
+// none, replaces each missing step.
 Value get_path(Runtime& runtime, Value object, const Value& path, const Value& fallback = None{});
-// object[start:stop:step]; none or undefined bounds are open.
+// object[start:stop:step]; a bound that is none or undefined is open.
 Value get_slice(Runtime& runtime, const Value& object, const Value& start, const Value& stop, const Value& step);
 
-// A method of the allow-list for the type of `object`, bound to it.
+// The method of that name for the type of `object`, bound to it, if it is one of the allowed methods.
 std::optional<Value> find_method(const Value& object, std::string_view name);
 
 }  // namespace millrace::chat::jinja

@@ -8,7 +8,7 @@
 
 namespace millrace::chat::jinja {
 
-// Names visible at one place; lookups go on in the enclosing scope.
+// The names visible at one place. Lookups continue in the enclosing scope.
 class Scope {
  public:
   explicit Scope(const Scope* parent) : parent_(parent) {}

@@ -4,14 +4,14 @@
 
 namespace millrace::chat::jinja {
 
-// What sort, min, groupby and their like compare items by: the item or a path into it, strings in lower case unless
-// told otherwise.
+// The key by which sort, min, groupby and similar filters compare items: the item, or the value at a path in it.
+// Strings are compared in lower case unless case_sensitive.
 class SortKey {
  public:
   SortKey(Runtime& runtime, Value path, bool case_sensitive, Value fallback = None{})
       : runtime_(runtime), path_(std::move(path)), fallback_(std::move(fallback)), case_sensitive_(case_sensitive) {}
   Value operator()(const Value& item) const;
-  // The same without lower-casing.
+  // The key without lower-casing.
   Value original(const Value& item) const;
 
  private:
@@ -23,7 +23,7 @@ class SortKey {
 struct KeyedItem {
   Value key, item;
 };
-// Stable; fails where Python cannot order the keys.
+// Sorts stably by key. Fails where Python cannot order the keys.
 std::vector<Value> sorted(Runtime& runtime, std::vector<KeyedItem> items, bool reverse);
 
 }  // namespace millrace::chat::jinja

@@ -6,7 +6,7 @@
 
 namespace millrace::chat::jinja {
 
-// strftime in the C locale, UTC; an unknown directive stays as it is. `seconds` since 1970.
+// strftime in the C locale and UTC; unknown directives stay as they are. `seconds` since 1970.
 std::string format_time(std::string_view format, std::int64_t seconds);
 
 }  // namespace millrace::chat::jinja

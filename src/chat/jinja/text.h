@@ -10,14 +10,14 @@
 
 namespace millrace::chat::jinja {
 
-// Bytes [previous end, end) are trusted or not.
+// The bytes from the end of the previous run to `end` are all trusted or all untrusted.
 struct TrustRun {
   std::size_t end;
   bool trusted;
 };
 
-// An immutable string of valid UTF-8 that knows which of its characters the template wrote (trusted) and which came
-// from outside. Copies share. Comparison looks at the characters only.
+// An immutable string of valid UTF-8 that records which of its characters are the template's (trusted) and which came
+// from outside. Copies share memory. Comparison ignores trust.
 class Text {
  public:
   Text() = default;
@@ -30,10 +30,10 @@ class Text {
   bool ascii() const noexcept { return length() == size(); }
   std::size_t run_count() const noexcept { return rep_ ? rep_->runs.size() : 0; }
 
-  // Byte offset of a code point; size() when there are not as many. Linear unless the text is ASCII.
+  // Byte offset of a code point; size() if there are fewer. Linear unless the text is ASCII.
   std::size_t offset_of(std::size_t code_point) const;
 
-  // Calls visit(bytes, trusted) for each stretch of equal trust within bytes [from, to).
+  // Calls visit(bytes, trusted) for each part of equal trust within the bytes [from, to).
   template <typename Visit>
   void for_each_run(std::size_t from, std::size_t to, Visit visit) const {
     for (std::size_t i = first_run_after(from); from < to; ++i) {
@@ -57,7 +57,7 @@ class Text {
   std::shared_ptr<const Rep> rep_;  // null when empty
 };
 
-// Makes a Text, paying for each byte, within TemplateLimits::string_bytes or the `limit` given.
+// Builds a Text, and spends budget for each byte, within TemplateLimits::string_bytes or the given limit.
 class TextBuilder {
  public:
   explicit TextBuilder(Budget& budget) : TextBuilder(budget, "string_bytes", budget.limits().string_bytes) {}
@@ -65,7 +65,8 @@ class TextBuilder {
       : budget_(&budget), limit_name_(limit_name), limit_(static_cast<std::size_t>(limit)) {}
 
   void append(const Text& text) { append(text, 0, text.size()); }
-  void append(const Text& text, std::size_t from, std::size_t to);  // bytes [from, to), both at character borders
+  // The bytes [from, to), both at borders of characters.
+  void append(const Text& text, std::size_t from, std::size_t to);
   void append(std::string_view bytes, bool trusted);
 
   std::size_t size() const noexcept { return bytes_.size(); }

@@ -10,10 +10,11 @@
 
 namespace millrace::chat::jinja {
 
-// Longest list of parameters or named arguments: each name is compared with those before it.
+// Limit of the names in a list of parameters or named arguments; each is compared with those before it.
 inline constexpr std::size_t kMaxNames = 255;
 
-// The tokens with a cursor, the names met so far, and the nesting depth: what both halves of the parser share.
+// The tokens with a cursor, the names used so far, and the nesting depth. Shared by the parsers of expressions and of
+// statements.
 class TokenStream {
  public:
   TokenStream(std::vector<Token> tokens, int depth_limit) : tokens_(std::move(tokens)), depth_limit_(depth_limit) {}
@@ -53,7 +54,7 @@ class TokenStream {
   const std::map<std::string, NameId, std::less<>>& ids() const { return ids_; }
   std::vector<std::string> take_names() { return std::move(names_); }
 
-  // How often a name has been read so far: whether a body uses `loop` or `caller` shows in the difference.
+  // How often a name has been read so far. The difference tells whether a body uses `loop` or `caller`.
   std::size_t reads_of(std::string_view name) const {
     const auto id = find_name(name);
     return id && *id < reads_.size() ? reads_[*id] : 0;
@@ -63,7 +64,7 @@ class TokenStream {
     ++reads_[id];
   }
 
-  // One level of nesting of source, alive as long as the guard.
+  // One level of nesting of the source, for the lifetime of the guard. Throws Failure beyond the limit.
   class Level {
    public:
     explicit Level(TokenStream& stream) : stream_(stream) {

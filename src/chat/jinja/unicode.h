@@ -6,12 +6,12 @@
 
 namespace millrace::chat::jinja {
 
-// Characters as Python's str sees them. All texts here are valid UTF-8.
+// Properties of characters as in Python's str. All texts must be valid UTF-8.
 
-// The code point at `offset`, which moves past it.
+// The code point at `offset`, which is moved behind it.
 char32_t next_code_point(std::string_view text, std::size_t& offset);
 void append_utf8(std::string& out, char32_t code_point);
-// Each maximal invalid part becomes U+FFFD, as bytes.decode(errors="replace") does.
+// Replaces each maximal invalid part by U+FFFD, as bytes.decode(errors="replace") does.
 std::string replace_invalid_utf8(std::string_view bytes);
 
 bool is_space(char32_t c);       // str.isspace, str.strip, \s
@@ -24,14 +24,14 @@ bool is_word(char32_t c);  // \w
 bool is_upper(char32_t c);
 bool is_lower(char32_t c);
 bool is_cased(char32_t c);
-bool is_printable(char32_t c);  // shown as it is by repr()
+bool is_printable(char32_t c);  // repr() shows it unescaped
 
-// One character may become up to three.
+// Append the mapped character, which may become up to three.
 void append_upper(std::string& out, char32_t c);
 void append_lower(std::string& out, char32_t c);
 void append_title(std::string& out, char32_t c);
 void append_folded(std::string& out, char32_t c);  // full case folding
-// Full upper-case mapping where it has more than one character (SpecialCasing.txt), else empty.
+// The full upper-case mapping if it has more than one character (SpecialCasing.txt), else empty.
 std::string_view special_upper(char32_t c);
 
 }  // namespace millrace::chat::jinja

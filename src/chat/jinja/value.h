@@ -23,11 +23,10 @@ struct List;
 class Dict;
 struct BoundMethod;
 
-// Python's int as far as templates and JSON go; an overflow is an error.
+// Python's int within 128 bits; an overflow is an error.
 __extension__ using Integer = __int128;
 
-// A name, attribute or item that is not there: prints as nothing, is false and empty; any other use fails with
-// `reason`.
+// A missing name, attribute or item. It prints as nothing, and is false and empty; any other use fails with `reason`.
 struct Undefined {
   std::shared_ptr<const std::string> reason;
 };
@@ -38,8 +37,8 @@ struct Builtin {
   Value (*call)(Runtime&, Arguments&);
 };
 
-// A value of the template language. Text, lists and dicts are immutable and shared; objects (namespaces, macros, loops)
-// belong to the Runtime, so reference cycles cannot leak.
+// A value of the template language. Text, lists and dicts are immutable and shared. Objects (namespaces, macros, loops)
+// belong to the Runtime, so that reference cycles cannot leak.
 class Value {
  public:
   Value() : data_(Undefined{}) {}
@@ -83,13 +82,13 @@ class Value {
   const BoundMethod* method() const { return pointee<std::shared_ptr<const BoundMethod>>(); }
   const std::string& undefined_reason() const;
 
-  // bool, int and float as Python's arithmetic sees them.
+  // Whether Python's arithmetic accepts it: bool, int or float.
   bool is_number() const { return boolean() || integer() || real(); }
-  std::optional<Integer> as_integer() const;  // bool or int
-  double as_real() const;                     // of a number
+  std::optional<Integer> as_integer() const;  // of a bool or int
+  double as_real() const;                     // of any number
 
   bool truthy() const;
-  std::string_view type_name() const;  // Python's
+  std::string_view type_name() const;  // as in Python
   // Identity as Python's `is` gives it for None, booleans, equal small numbers and shared containers.
   bool same_as(const Value& other) const;
 
@@ -107,23 +106,24 @@ class Value {
 
 struct Arguments {
   std::vector<Value> positional;
-  std::vector<std::pair<Text, Value>> named;  // a name of **data is as trusted as the data
+  std::vector<std::pair<Text, Value>> named;  // a name that comes from **data has the data's trust
 };
 
-// What Python would hold in different types but treat alike: the kind decides printing and what may be done.
+// Sequences that are different types in Python but are represented alike; the kind decides how they print and which
+// operations are allowed.
 enum class ListKind { kList, kTuple, kGroup, kKeys, kValues, kItems, kRange };
 
 struct List {
   ListKind kind = ListKind::kList;
   std::vector<Value> items;
-  int depth = 1;  // 1 + the deepest item's
+  int depth = 1;  // 1 + the maximum depth of the items
   std::int64_t range_start = 0, range_stop = 0, range_step = 1;
 
   bool is_tuple() const { return kind == ListKind::kTuple || kind == ListKind::kGroup; }
   bool is_view() const { return kind == ListKind::kKeys || kind == ListKind::kValues || kind == ListKind::kItems; }
 };
 
-// Insertion-ordered; keys are strings, numbers (1, 1.0 and true are one key) and none.
+// A dict in order of insertion. Keys are strings, numbers (1, 1.0 and true are one key) and none.
 class Dict {
  public:
   struct Entry {
@@ -135,7 +135,7 @@ class Dict {
   const Value* find(std::string_view key) const;
   static bool is_hashable(const Value& key);
 
-  // While it is being made: an equal key keeps its place and gets the new value. Fails for a key that is not hashable.
+  // Only while it is built. An equal key keeps its place and gets the new value. Fails for a key that is not hashable.
   void insert(Budget& budget, Value key, Value value);
 
  private:
@@ -148,12 +148,12 @@ class Dict {
   int depth_ = 1;
 };
 
-// Something with identity and perhaps state; owned by the Runtime.
+// A value with identity, and possibly state; owned by the Runtime.
 class Object {
  public:
   virtual ~Object() = default;
   virtual std::string_view type_name() const = 0;
-  virtual std::string shown() const { return fmt::format("<{} object>", type_name()); }  // when printed
+  virtual std::string shown() const { return fmt::format("<{} object>", type_name()); }  // its printed form
   virtual std::optional<Value> attribute(Runtime&, std::string_view) { return std::nullopt; }
   virtual bool is_callable() const { return false; }
   virtual Value call(Runtime&, Arguments&) { fail("'{}' object is not callable", type_name()); }
@@ -165,7 +165,7 @@ struct BoundMethod {
   Value (*call)(Runtime&, const Value& self, Arguments&);
 };
 
-// A generator: may be walked once, has no length.
+// A generator: it can be iterated once and has no length.
 class Iterator : public Object {
  public:
   explicit Iterator(std::shared_ptr<const List> items) : items_(std::move(items)) {}
@@ -178,7 +178,7 @@ class Iterator : public Object {
   std::size_t position_ = 0;
 };
 
-// Attributes that {% set ns.name = ... %} may change.
+// An object whose attributes {% set ns.name = ... %} may change.
 class Namespace : public Object {
  public:
   std::string_view type_name() const override { return "Namespace"; }

@@ -10,8 +10,8 @@ struct WrapStyle {
   bool break_on_hyphens;
 };
 
-// One paragraph as lines of at most `width` characters, as Python's textwrap.wrap() fills them with its other options
-// off.
+// Breaks one paragraph into lines of at most `width` characters, as Python's textwrap.wrap() does with its other
+// options off.
 std::vector<Text> word_wrap(Budget& budget, const Text& paragraph, const WrapStyle& style);
 
 }  // namespace millrace::chat::jinja

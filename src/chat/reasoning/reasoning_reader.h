@@ -9,14 +9,14 @@
 
 namespace millrace::chat::reasoning {
 
-// Takes the reasoning off the front of an answer. Text may be cut anywhere: what comes out is the same. White space at
-// the ends of reasoning, and before the answer proper, is left out. Linear.
+// Separates the reasoning at the beginning of an answer. The result does not depend on how the text is cut. White space
+// at the ends of reasoning, and before the answer proper, is dropped. Linear.
 class ReasoningReader {
  public:
-  // `begun`: the prompt has opened it already.
+  // `begun`: the prompt has opened the reasoning.
   ReasoningReader(const ReasoningFormat& format, bool begun, PartWriter& writer);
 
-  // What is no reasoning is appended to `rest`.
+  // Takes text, and appends what is not reasoning to `rest`.
   void push(std::string_view text, std::string& rest);
   void finish(std::string& rest);
   bool thinking() const noexcept { return state_ == State::kThinking; }

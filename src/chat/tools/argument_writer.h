@@ -5,13 +5,13 @@
 
 namespace millrace::chat::tools {
 
-// Writes the arguments of a call, one JSON value, as they come.
+// Writes the arguments of a call, one JSON value, byte by byte.
 class ArgumentWriter {
  public:
   enum class Step {
     kMore,
-    kEnded,     // with this byte; the call has ended
-    kNotTaken,  // this byte is none of them; the call has ended all the same
+    kEnded,     // the arguments end with this byte, and so does the call
+    kNotTaken,  // the arguments, and the call, ended before this byte
   };
   explicit ArgumentWriter(PartWriter& writer) : writer_(writer) {}
 

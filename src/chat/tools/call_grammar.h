@@ -12,7 +12,7 @@
 
 namespace millrace::chat::tools {
 
-// What formats build the grammar of their calls from. For one Grammar.
+// The building blocks from which formats make the grammar of their calls, for one Grammar.
 class CallGrammar {
  public:
   using Id = grammar::ExpressionId;
@@ -24,32 +24,34 @@ class CallGrammar {
   const ToolUse& use() const noexcept { return use_; }
 
   Id bytes(std::string_view text) { return to_.bytes(text); }
-  Id special(std::string_view text) { return to_.special(text); }  // the token where there is one, else the characters
+  // The token if there is one, else its characters.
+  Id special(std::string_view text) { return to_.special(text); }
   Id sequence(std::vector<Id> parts) { return to_.sequence(std::move(parts)); }
-  Id space();                         // white space, a little or none
-  Id until(std::string_view closer);  // any text up to the first of these, with it
-  // Any text in which none of the words comes and that does not begin with `not_first`, behind white space; 0: it may.
+  Id space();                         // white space, limited in length, possibly none
+  Id until(std::string_view closer);  // any text up to and with the first `closer`
+  // Any text that contains none of the words. Its first character after white space is not `not_first`; 0: it may be
+  // any.
   Result<Id> text_without(const std::vector<std::string>& words, char not_first = 0);
 
-  // One of the tools, as `spell` writes it.
+  // One of the tools, in the form that `spell` gives it.
   Result<Id> any(const Spell& spell);
-  // A call, or several where they may be parallel, with `separator` between.
+  // One call or, if calls may be parallel, several with `separator` between them.
   Id several(Id call, Id separator);
 
-  // JSON that fits the tool's schema. Where the tool is not strict and no grammar can say its schema, any object.
+  // JSON that fits the tool's schema. If a grammar cannot express the schema and the tool is not strict, any object.
   Result<Id> arguments(const Tool& tool);
-  // {"name": "f", "arguments": {...}}, or with the second first.
+  // {"name": "f", "arguments": {...}}, in either order.
   Result<Id> json_call(const Tool& tool, std::string_view name = "name", std::string_view arguments = "arguments");
-  // One argument or, in the schema's order, each: those that are not required may be left out. `spell` writes one;
-  // a schema without properties gives `otherwise`.
+  // Each argument in the schema's order, in the form that `spell` gives it; those that are not required may be absent.
+  // For a schema without properties it is `otherwise`.
   struct Property {
     std::string name;
     Json schema;  // with the definitions that it refers to
   };
   Result<Id> properties(const Tool& tool, Id separator, const std::function<Result<Id>(const Property&)>& spell,
                         Id otherwise);
-  // A property's value as text up to `closer`, with it: any text where the schema says string, else JSON that fits it;
-  // any JSON where no grammar can say it and the tool is not strict.
+  // A property's value as text up to and with `closer`: any text if the schema's type is string, else JSON that fits
+  // it. If a grammar cannot express it and the tool is not strict, any JSON.
   Result<Id> tagged_value(const Property& property, bool strict, std::string_view closer);
 
  private:
@@ -61,7 +63,7 @@ class CallGrammar {
   std::map<std::string, Id> arguments_;  // by tool
 };
 
-// Valid UTF-8 as code points.
+// The code points of valid UTF-8.
 std::u32string code_points(std::string_view text);
 
 }  // namespace millrace::chat::tools

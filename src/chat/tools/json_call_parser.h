@@ -11,11 +11,11 @@
 
 namespace millrace::chat::tools {
 
-// Calls as JSON objects, alone or in a list, between markers.
+// The format of calls that are JSON objects between markers, single or in a list.
 struct JsonCallStyle {
   std::vector<std::string> openers;  // any of these
-  std::string closer;                // may be empty: the end of the answer, or other text
-  bool bare = false;                 // an answer that begins with '{' or '[' may be a call too: of known functions only
+  std::string closer;                // may be empty: a call then ends with the answer, or where other text begins
+  bool bare = false;                 // an answer that begins with '{' or '[' may be a call of a known function
 };
 
 std::unique_ptr<ToolParser> json_call_parser(JsonCallStyle style, const ToolUse& use, PartWriter& writer);

@@ -10,15 +10,16 @@
 
 namespace millrace::chat::tools {
 
-// Reads one call spelled as a JSON object, {"name": "f", "arguments": {...}}, after its '{'. The call begins where its
-// name and the first of its arguments are known; these go on as they come. Other members are passed over.
+// Reads one call in the form of a JSON object, {"name": "f", "arguments": {...}}, after its '{'. The call is reported
+// when its name and the first byte of its arguments are known; arguments are passed on as they arrive. Other members
+// are skipped.
 class JsonCallReader {
  public:
-  // With `known_only`, an object that names none of the request's functions is no call.
+  // With `known_only`, an object whose name is not a function of the request is no call.
   JsonCallReader(const ToolUse& use, PartWriter& writer, bool known_only)
       : use_(use), writer_(writer), known_only_(known_only) {}
 
-  enum class Step : std::uint8_t { kMore, kDone, kBad };  // kDone: with this byte
+  enum class Step : std::uint8_t { kMore, kDone, kBad };  // kDone: the object ends with this byte
   Step push(char byte);
 
  private:

@@ -5,14 +5,14 @@
 
 namespace millrace::chat::tools {
 
-// Follows one JSON value byte by byte (RFC 8259, but control characters may stand in strings as they are: models write
-// them). What has been taken up to now is the beginning of a value, or kBad is said at the first byte that cannot be.
+// Follows one JSON value byte by byte (RFC 8259, but control characters may occur unescaped in strings, since models
+// write them). It returns kBad at the first byte that cannot continue a value.
 class JsonScanner {
  public:
   enum class Step : std::uint8_t {
-    kMore,        // the value goes on
-    kDone,        // it ends with this byte
-    kDoneBefore,  // it ended before this byte: a number, which does not say so itself
+    kMore,        // the value continues
+    kDone,        // the value ends with this byte
+    kDoneBefore,  // the value, a number, ended before this byte
     kBad,
   };
   static constexpr std::size_t kDepth = 64;
@@ -57,7 +57,7 @@ class JsonScanner {
   int hex_ = 0;                 // digits still to come
 };
 
-// A byte as it stands in JSON: a control character in a string is escaped.
+// A byte in valid JSON: a control character within a string is escaped.
 inline std::string json_byte(char byte, bool in_string) {
   const auto code = static_cast<unsigned char>(byte);
   if (!in_string || code >= 0x20) return {byte};

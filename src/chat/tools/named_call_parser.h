@@ -8,13 +8,13 @@
 
 namespace millrace::chat::tools {
 
-// Calls as a head that has the function's name, and then the arguments as JSON.
+// The format of calls that consist of a head with the function's name and the arguments as JSON.
 struct NamedCallStyle {
-  std::string section_open, section_close;  // around all calls; may be empty
-  std::string call_open, call_close;        // around one; call_close may be empty
-  // The name in what stands between call_open and '{'; empty where there is none.
+  std::string section_open, section_close;  // around all calls together; may be empty
+  std::string call_open, call_close;        // around each call; call_close may be empty
+  // Extracts the name from the text between call_open and '{'; empty if there is none.
   std::string_view (*name)(std::string_view head) = nullptr;
-  std::string_view ignored_after = " \t\r\n";  // characters that may stand between arguments and call_close
+  std::string_view ignored_after = " \t\r\n";  // characters that may occur between the arguments and call_close
 };
 
 std::unique_ptr<ToolParser> named_call_parser(NamedCallStyle style, const ToolUse& use, PartWriter& writer);

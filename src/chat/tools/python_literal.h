@@ -5,13 +5,13 @@
 
 namespace millrace::chat::tools {
 
-// Turns a Python literal into JSON as it comes byte by byte: strings in either quotes, numbers, True, False, None (and
-// JSON's words), lists, tuples and dictionaries.
+// Converts a Python literal to JSON byte by byte: strings in either quotes, numbers, True, False, None (and JSON's
+// words), lists, tuples and dictionaries.
 class PythonLiteral {
  public:
   enum class Step : std::uint8_t { kMore, kDone, kDoneBefore, kBad };  // see JsonScanner::Step
 
-  // Appends what it becomes to `json`.
+  // Takes a byte, and appends the resulting JSON to `json`.
   Step push(char byte, std::string& json);
 
  private:

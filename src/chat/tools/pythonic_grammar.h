@@ -4,8 +4,8 @@
 
 namespace millrace::chat::tools {
 
-// [f(a=1, b="x"), g()]: arguments in the schema's order, of the types that the schema says at the top; deeper it is any
-// literal.
+// The grammar of [f(a=1, b="x"), g()]. Arguments are in the schema's order and have the types that its top level
+// requires; nested values are any literals.
 Result<grammar::ExpressionId> pythonic_calls(CallGrammar& to);
 
 }  // namespace millrace::chat::tools

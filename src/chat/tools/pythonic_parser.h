@@ -9,10 +9,10 @@
 
 namespace millrace::chat::tools {
 
-// Calls as Python writes them: [f(a=1, b="x"), g()]. Arguments become JSON as they come. An answer that begins with
-// such a list, of known functions, is one; elsewhere it must stand between the markers.
+// The format of calls in Python's syntax: [f(a=1, b="x"), g()]. Arguments become JSON as they arrive. An answer that
+// begins with a list of calls of known functions needs no markers; elsewhere the list must be between them.
 struct PythonicStyle {
-  std::vector<std::string> openers;  // any of these
+  std::vector<std::string> openers;  // one of these begins it
   std::string closer;                // may be empty
 };
 

@@ -7,9 +7,8 @@
 
 namespace millrace::chat::tools {
 
-// An answer in parts, each of which says whom it is for: NAME head_end TEXT next NAME head_end TEXT ... The name "all"
-// means the user; any other a function, and the text its arguments as JSON. The prompt ends where the first name
-// begins.
+// The format of answers in parts with recipients: NAME head_end TEXT next NAME head_end TEXT ... The name "all" is the
+// user; any other is a function, and the text its arguments as JSON. The prompt ends where the first name begins.
 struct RecipientStyle {
   std::string head_end;  // "\n"
   std::string next;      // ">>>"

@@ -5,10 +5,10 @@
 
 namespace millrace::chat::tools {
 
-// A conversation whose template cannot say all of it, in terms that it can: definitions of tools become part of the
-// system message, calls of the assistant text as Hermes writes them, results messages of the user, and system messages
-// after the first words of the user where it takes them only at the beginning. What the template does say stays.
-// `tools`: those the model is to be told of, null for none.
+// Rewrites a conversation for a template that cannot render all of it. Definitions of tools become part of the system
+// message, the assistant's calls become text in the format of Hermes, and results become messages of the user. If the
+// template only accepts system messages at the beginning, later ones become text of the user. What the template can
+// render stays. `tools` are the definitions for the model; null for none.
 Json spelled_out(const Json& messages, const Json& tools, const chat::TemplateCapabilities& capabilities);
 
 }  // namespace millrace::chat::tools

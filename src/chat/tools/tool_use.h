@@ -8,21 +8,22 @@
 
 namespace millrace::chat::tools {
 
-inline constexpr std::size_t kMaxName = 512;  // bytes, of a function and of an argument; a longer one is no call
+// Limit of the name of a function or argument, in bytes; a longer one is no call.
+inline constexpr std::size_t kMaxName = 512;
 
 struct Tool {
   std::string name;
   Json parameters;      // JSON Schema of the arguments; null: any object
-  bool strict = false;  // a schema that cannot be kept to is an error
+  bool strict = false;  // a schema that a grammar cannot express is an error
 };
 
-// What a request lets the model call.
+// The calls that a request allows.
 struct ToolUse {
   enum class Choice : std::uint8_t { kNone, kAuto, kRequired };
   Choice choice = Choice::kNone;
-  bool named = false;       // kRequired, and which one was said by name
-  bool parallel = true;     // several calls in an answer
-  std::vector<Tool> tools;  // that may be called: fewer than the model is told of, perhaps
+  bool named = false;       // with kRequired: the request names the function
+  bool parallel = true;     // an answer may have several calls
+  std::vector<Tool> tools;  // that may be called; the prompt may define more
 
   const Tool* find(std::string_view name) const {
     for (const Tool& tool : tools) {

@@ -7,10 +7,11 @@
 
 namespace millrace::draft {
 
-// Drafts with a head of one layer, token by token. Its keys and values and the states it goes on from lie in pages of
-// the target's numbers. Where a sequence's states are not there, as in pages from the disk tier, it drafts nothing.
+// Makes a drafter that drafts token by token with a head of one layer. The head's keys, values and states lie under the
+// target's page numbers. It drafts nothing for a sequence whose states are missing, as they are in pages from the disk
+// tier.
 Result<std::unique_ptr<Drafter>> make_feature_drafter(const DraftPlace& place, std::unique_ptr<FeatureSpeculator> head);
-// What it keeps beside each of the target's pages.
+// Bytes that it keeps for each page of the target.
 std::size_t feature_page_bytes(const SpeculatorSpec& spec, const DraftPlace& place);
 
 }  // namespace millrace::draft

@@ -13,35 +13,36 @@
 
 namespace millrace::draft {
 
-// A head of one transformer layer as plain data: what EAGLE's and those for multi-token prediction differ in. Of the
-// state s of a token and the embedding e of the next one, each behind its norm if it has a name, the layer makes the
-// next token's state, and a product of that the logits of the token behind it.
+// A head of one transformer layer as plain data, with the differences between EAGLE's and those for multi-token
+// prediction. From the state s of a token and the embedding e of the next one, each normalized if its norm has a name,
+// the layer computes the next token's state; the output head's product with it gives the logits of the token after
+// that.
 struct SpeculatorSpec {
-  // One layer, and the names of its weights. Without a name, embedding and head are the target's; there is no
-  // final_norm; and attention looks at its input as it is.
+  // One layer, and the names of its weights. If embedding or head have no name, they are the target's. There is no
+  // final_norm, and attention reads its input without a norm.
   model::ModelSpec model;
   std::string token_norm, state_norm;
-  std::string projection;        // [E, 2E]: the layer's input is made of both side by side...
-  bool token_first = true;       // ...in this order. Without a name attention looks at both, and the residual is s...
-  bool normed_residual = false;  // ...behind its norm
-  bool passes_normed = false;    // what goes for a state in the next round is the final norm's output
+  std::string projection;   // [E, 2E], applied to s and e side by side. Without a name, attention reads both, and the
+                            // residual is s
+  bool token_first = true;  // whether e comes before s
+  bool normed_residual = false;  // the residual is the normalized s
+  bool passes_normed = false;    // the next round's state is the output of the final norm
 
-  std::vector<std::int64_t> layers;  // which states of the target: see StateRecipe
+  std::vector<std::int64_t> layers;  // which states of the target it reads; see StateRecipe
   bool normed_states = false;
-  std::string reduction;  // [E, layers * target's E], to E; empty: none
+  std::string reduction;  // [E, layers * target's E]: projects these states to E; empty: none
 
-  std::int64_t head_rows = 0;             // of a head of its own
-  std::vector<std::int32_t> head_tokens;  // that those rows stand for; empty: 0, 1, 2 ...
+  std::int64_t head_rows = 0;             // rows of the head's own output matrix; 0 = it uses the target's
+  std::vector<std::int32_t> head_tokens;  // the token of each of those rows; empty: row i is token i
 };
 
-// What a KvStore for its layer must be like.
+// The KV groups of a KvStore for the head's layer.
 kv::KvGroups kv_groups(const SpeculatorSpec& spec, const backend::KvFormat& form);
 
-// Its weights, beside the target that it serves, and memory for the passes of DraftRounds. Const after load; one call
-// at a time.
+// A loaded head, and memory for the passes of DraftRounds. Const after load; one call at a time.
 class FeatureSpeculator {
  public:
-  // Throws LoadError naming tensor, expected and found.
+  // Throws LoadError naming tensor, expected and found shape.
   FeatureSpeculator(const checkpoint::Checkpoint& checkpoint, SpeculatorSpec spec, const DraftPlace& place);
 
   const SpeculatorSpec& spec() const noexcept { return spec_; }
@@ -49,9 +50,9 @@ class FeatureSpeculator {
   std::size_t weight_bytes() const noexcept;
   std::size_t workspace_bytes() const noexcept;
 
-  // The row at position i is of the token at i + 1, and the state at i is read from `states`. Keys and values go into
-  // `store`; what the rows of `logit_rows` make of the next state becomes a draft token at their position + 1. Returns
-  // logits over the target's vocabulary [logit_rows, V], -inf for tokens that the head does not know.
+  // Computes a pass. The row at position i is the token at i + 1, and the state at i is read from `states`. Keys and
+  // values go to `store`; the predicted states of `logit_rows` go to `states` at their position + 1. Returns logits
+  // over the target's vocabulary [logit_rows, V], -inf for tokens that the head does not have.
   TensorView forward(const model::BatchInput& input, StatePages& states, const kv::KvStore& store);
 
  private:

@@ -7,15 +7,15 @@
 
 namespace millrace::draft {
 
-// Rows of f32 in the backend's memory, for as many as were asked for when its owner was made: steps allocate nothing,
-// so that none fails for want of memory. What is in them does not outlive the next get().
+// Rows of f32 in the backend's memory. reserve() allocates for the largest use, so steps allocate nothing and cannot
+// fail for lack of memory. Contents are valid until the next get().
 class RowBuffer {
  public:
-  // Room for [rows, columns]. Throws LoadError (kResourceExhausted).
+  // Allocates for [rows, columns], the maximum of all calls. Throws LoadError (kResourceExhausted).
   void reserve(backend::Backend& backend, std::int64_t rows, std::int64_t columns) {
     memory_ = backend.allocate(bytes_of(rows, columns)).or_throw();
   }
-  // [rows, columns], no more than there is room for; rows begin on cache lines where columns are a multiple of 16.
+  // A view [rows, columns], at most as large as reserved. Rows begin on cache lines where columns are a multiple of 16.
   backend::DeviceView get(std::int64_t rows, std::int64_t columns) {
     CHECK_LE(bytes_of(rows, columns), memory_.size());
     return memory_.view(rows, columns);

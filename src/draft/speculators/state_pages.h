@@ -12,32 +12,34 @@
 
 namespace millrace::draft {
 
-// Which of the target's states [width] a head goes on from.
+// Which hidden states of the target, each [width], a head reads.
 struct StateRecipe {
-  // The residual streams that count, as these layers find them; the number of layers: behind the last. Ascending.
+  // Indices of the target's layers whose input is read; the number of layers stands for the output of the last.
+  // Ascending.
   std::vector<std::int64_t> layers;
-  bool normed = false;                      // by the target's final norm; one stream
-  const backend::Linear* reduce = nullptr;  // of the streams side by side, if any
+  bool normed = false;                      // whether the target's final norm is applied; then there is one layer
+  const backend::Linear* reduce = nullptr;  // projects the states of all layers side by side to `width`; null: none
   std::int64_t width = 0;
 };
 
-// One state for each token in the target's pages: shared, copied and lost as its keys and values are, so that heads
-// need not know how a sequence came by its pages. In bf16, or in f32 beside pages of f32. States that heads predict
-// behind an answer's last token lie there too, until the target writes its own.
+// One state for each token in the target's pages. States are shared, copied and lost with the pages' keys and values,
+// so that heads need not follow pages. bf16, or f32 if the pages are f32. States that heads predict after an answer's
+// last token are also here, until the target writes its own. Engine thread only.
 class StatePages final : public model::HiddenStateHook, public kv::PageListener {
  public:
-  // kResourceExhausted where the machine has not the memory.
+  // kResourceExhausted where the machine lacks the memory.
   static Result<std::unique_ptr<StatePages>> create(const DraftPlace& place, StateRecipe recipe);
-  // Bytes of one page.
+  // Bytes for one page of the target.
   static std::size_t page_bytes(const backend::KvFormat& form, std::int64_t width) noexcept;
 
-  // Whether the target computed the states at positions [from, to) since their pages were last written from outside.
+  // Whether the target computed the states of positions [from, to) after their pages were last written from outside.
   bool known(std::span<const kv::BlockId> pages, std::int64_t from, std::int64_t to) const;
-  // Where the state of a position is.
+  // The index of the slot with the state of that position.
   std::int64_t slot(std::span<const kv::BlockId> pages, std::int64_t position) const noexcept;
-  // Operations of the backend: what the spans hold stays as it is until it has synchronized. states [slots, width].
+  // Queues a copy of the slots' states to `states` [slots, width] on the backend. `slots` must stay until the backend
+  // has synchronized.
   void read(std::span<const std::int64_t> slots, backend::DeviceView states) const;
-  // Rows `rows` of x [T, width] are drafted states of the slots.
+  // Queues a copy of the rows `rows` of x [T, width] to the slots, as states that a head predicted.
   void propose(backend::DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots);
   std::size_t bytes() const noexcept { return memory_.size(); }
   std::size_t workspace_bytes() const noexcept { return streams_.bytes() + states_.bytes(); }

@@ -9,9 +9,10 @@
 
 namespace millrace::grammar {
 
-// Lark grammars as llguidance documents them. Rules are lower case and TERMINALS upper case; what %ignore names may
-// stand around every terminal of a rule. Terminals are not matched as far as they go: where a text can be read in
-// several ways, all of them fit. Refuses by name what would change the language in ways that a grammar cannot say.
+// Reads Lark grammars as llguidance documents them. Rules are in lower case and TERMINALS in upper case; what %ignore
+// names may stand around every terminal of a rule. Terminals do not match greedily: if a text can be read in several
+// ways, all of them fit. Features that would change the language in ways that a grammar cannot express are an error
+// naming them.
 class LarkReader {
  public:
   LarkReader(Grammar& to, const GrammarSource& source, WorkMeter& meter);

@@ -9,16 +9,16 @@
 
 namespace millrace::grammar {
 
-// The rules of one source by name, which may be used before they are defined.
+// The rules of one source by name. Rules may be used before they are defined.
 class RuleTable {
  public:
   RuleTable(Grammar& grammar, GrammarText& text) : grammar_(grammar), text_(text) {}
 
   ExpressionId use(std::string_view name);
-  // Fails where it is defined already. `line`: of its name.
+  // Fails if the rule is defined already. `line` is that of its name.
   void define(std::string_view name, int line, ExpressionId expression);
   bool is_defined(std::string_view name) const;
-  // What stands for the whole; fails where it or any rule that is used has no definition.
+  // The expression for the root rule. Fails if it, or any rule in use, is not defined.
   ExpressionId root(std::string_view name);
 
  private:

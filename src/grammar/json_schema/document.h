@@ -13,19 +13,21 @@
 
 namespace millrace::grammar::json_schema {
 
-// One JSON document of schemas: where its schemas are, and what their references mean. The JSON outlives it.
+// One JSON document with schemas: where they are, and what their references refer to. The JSON must outlive it.
 class Document {
  public:
-  // kInvalidArgument for nesting beyond the limit, or a schema that is neither an object nor a boolean.
+  // Finds the schemas. kInvalidArgument for nesting beyond the limit, or a schema that is neither an object nor a
+  // boolean.
   static Result<Document> read(const Json& root, const WorkLimits& limits);
 
   const Json& root() const noexcept { return *root_; }
-  // The value of `schema`'s "$ref", "$dynamicRef" or "$recursiveRef". kUnsupported for what is not in the document.
+  // The schema that `schema`'s "$ref", "$dynamicRef" or "$recursiveRef" refers to. kUnsupported if it is not in the
+  // document.
   Result<const Json*> referred(const Json& schema, std::string_view keyword) const;
-  // Before 2019-09 a "$ref" stood alone, whatever was written beside it.
+  // Before draft 2019-09, "$ref" made all keywords besides it ineffective.
   bool ref_stands_alone() const noexcept { return ref_stands_alone_; }
 
-  // "/properties/a/minimum": for messages.
+  // JSON pointer for messages: "/properties/a/minimum".
   std::string path(const Json& schema, std::string_view keyword = {}) const;
   Error invalid(const Json& schema, std::string_view keyword, std::string_view what) const;
   Error unsupported(const Json& schema, std::string_view keyword, std::string_view what) const;

@@ -13,23 +13,23 @@
 
 namespace millrace::grammar::json_schema {
 
-// The condition that a value fits a schema of the document, or that it does not.
+// The condition that a value fits a schema of the document or, with `holds` false, that it does not.
 struct Condition {
   const Json* schema = nullptr;
   bool holds = true;
   auto operator<=>(const Condition&) const = default;
 };
 
-// What a value must fit: all of the conditions, in the order in which they were asked. None: any value does.
+// Conditions that a value must all fit, in the order in which they were added. Empty: any value fits.
 using Goal = std::vector<Condition>;
-void add_to(Goal& goal, const Goal& more);  // what is there already is not repeated
+void add_to(Goal& goal, const Goal& more);  // adds those that are not there yet
 Goal both(Goal one, const Goal& other);
 const Json& nothing();  // the schema `false`
 
 struct NumberFacts {
   struct Bound {
     Decimal at;
-    bool open = false;  // `at` itself is outside
+    bool open = false;  // `at` itself is excluded
     bool operator==(const Bound&) const = default;
   };
   struct Multiple {
@@ -48,7 +48,7 @@ struct NumberFacts {
 
 struct StringFacts {
   struct Pattern {
-    std::string regex;  // found anywhere
+    std::string regex;  // may match anywhere in the string
     bool holds = true;
     bool operator==(const Pattern&) const = default;
   };
@@ -62,18 +62,18 @@ struct ArrayFacts {
   struct Contains {
     Goal goal;
     std::int64_t least = 1, most = kUnlimited;
-    std::size_t from = 0;  // only items from that one on are looked at
+    std::size_t from = 0;  // index of the first item that counts
     bool operator==(const Contains&) const = default;
   };
   std::vector<Goal> prefix;
   Goal rest;
   std::int64_t least = 0, most = kUnlimited;
   std::vector<Contains> contains;
-  const Json* unique = nullptr;  // the schema that says so
-  // What "unevaluatedItems" of the same schema object does not see: so many items, or all.
+  const Json* unique = nullptr;  // the schema with "uniqueItems"
+  // The items that "unevaluatedItems" of the same schema object does not apply to: the first so many, or all.
   std::size_t evaluated = 0;
   bool all_evaluated = false;
-  bool evaluates_some = false;  // by "contains": which is unknown
+  bool evaluates_some = false;  // "contains" evaluates items, but which ones is unknown
 
   const Goal& item(std::size_t at) const { return at < prefix.size() ? prefix[at] : rest; }
   bool operator==(const ArrayFacts&) const = default;
@@ -81,14 +81,14 @@ struct ArrayFacts {
 
 struct ObjectFacts {
   using Named = std::pair<std::string, Goal>;
-  // "properties", "patternProperties" and "additionalProperties" of one schema object: they see each other.
+  // "properties", "patternProperties" and "additionalProperties" of one schema object, which depend on each other.
   struct Scope {
     std::vector<Named> properties, patterns;
-    std::optional<Goal> additional;  // for names that are in neither
-    bool evaluates = true;           // "unevaluatedProperties" sees it
+    std::optional<Goal> additional;  // for names in neither of the others
+    bool evaluates = true;           // whether "unevaluatedProperties" takes it into account
     bool operator==(const Scope&) const = default;
   };
-  // At least one property has a name that is none of the scope's (and in which the pattern is found), and fits.
+  // At least one property has a name outside the scope (which contains the pattern, if there is one) and fits the goal.
   struct Somewhere {
     Scope outside;
     std::optional<std::string> pattern;
@@ -103,22 +103,22 @@ struct ObjectFacts {
   bool operator==(const ObjectFacts&) const = default;
 };
 
-// What is known of a value, all of it at once. What is said of strings matters only where the value is one, and so on.
+// Facts that a value satisfies all at once. Those of strings apply only if the value is a string, and so on.
 struct Facts {
   Types types = kAnyType;
-  std::optional<std::vector<const Json*>> values;  // it is one of these
+  std::optional<std::vector<const Json*>> values;  // the value is one of these
   NumberFacts number;
   StringFacts string;
   ArrayFacts array;
   ObjectFacts object;
 
-  // Forgets what the types leave without meaning, so that what says the same is equal.
+  // Removes facts that the types make irrelevant, so that equal conditions compare equal.
   void settle();
   bool operator==(const Facts&) const = default;
 };
 Facts meet(const Facts& a, const Facts& b);
 
-// A value fits where it fits one of them.
+// A value fits if it satisfies at least one of these.
 using Alternatives = std::vector<Facts>;
 void append(Alternatives& to, Alternatives more);
 

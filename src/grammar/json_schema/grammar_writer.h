@@ -12,14 +12,14 @@
 
 namespace millrace::grammar::json_schema {
 
-// Writes goals into a grammar. What holds other values is a rule, written when its turn comes: schemas may be recursive
-// and nested in any depth.
+// Writes goals into a grammar. Each container of values is a rule that is written later, from a queue, since schemas
+// may be recursive and nested to any depth.
 class GrammarWriter {
  public:
   GrammarWriter(Grammar& grammar, JsonText& text, SchemaReader& reader)
       : grammar_(grammar), text_(text), reader_(reader), meter_(reader.meter()) {}
 
-  // The goal and all that it leads to. kInvalidArgument where nothing fits.
+  // Writes the goal and all that it refers to. kInvalidArgument if nothing fits.
   Result<ExpressionId> write(const Goal& goal);
 
  private:

@@ -5,14 +5,14 @@
 
 namespace millrace::grammar::json_schema {
 
-// The parts of JSON itself, each a rule that is made when it is first asked for. They look the same in every grammar
-// with the same white space, so that what a compiler finds out about them serves all.
+// The parts of JSON itself, each a rule that is made when first used. They are equal in all grammars with the same
+// white space, so that a compiler can share its work on them.
 class JsonText {
  public:
   JsonText(Grammar& grammar, GrammarSource::WhiteSpace white_space) : grammar_(grammar), white_space_(white_space) {}
 
-  ExpressionId space();  // wherever JSON has it; may be nothing
-  ExpressionId comma();  // and the white space around it
+  ExpressionId space();  // white space where JSON allows it; may be empty
+  ExpressionId comma();  // with the white space around it
   ExpressionId colon();
   ExpressionId string();
   ExpressionId integer();  // no fraction, no exponent
@@ -20,12 +20,12 @@ class JsonText {
   ExpressionId value();
   ExpressionId object();
   ExpressionId array();
-  ExpressionId name(const std::string& name);  // quoted, in its one spelling
+  ExpressionId name(const std::string& name);  // quoted, in one fixed spelling
   ExpressionId exactly(const Json& value);
-  // '{' inside '}' and '[' inside ']'; `or_nothing`: there may be none.
+  // '{' inside '}' or '[' inside ']'. With `or_nothing` the content may be empty.
   ExpressionId enclosed(const char* open, ExpressionId inside, const char* close, bool or_nothing);
   ExpressionId empty(const char* open, const char* close);
-  // One or more, with commas.
+  // `least` to `most` items, separated by commas; at least one.
   ExpressionId list(ExpressionId item, std::int64_t least, std::int64_t most);
 
  private:

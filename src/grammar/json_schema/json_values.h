@@ -10,7 +10,8 @@ namespace millrace::grammar::json_schema {
 
 Types type_of(const Json& value);  // one bit; 1.0 is an integer
 
-// The same text for values that JSON Schema calls equal: 1 and 1.0, objects in any order; else another.
+// The same text for values that are equal in JSON Schema (1 and 1.0, objects in any order), and different texts for
+// others.
 std::string canonical(const Json& value);
 
 class ValueSet {

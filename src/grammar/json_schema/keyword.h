@@ -13,7 +13,7 @@
 
 namespace millrace::grammar::json_schema {
 
-// "pattern"s as automata, each made once.
+// The automata of "pattern"s, each made once.
 class PatternCache {
  public:
   explicit PatternCache(WorkMeter& meter) : meter_(meter) {}
@@ -34,27 +34,27 @@ struct KeywordUse {
 
   Error invalid(std::string_view what) const { return document.invalid(schema, name, what); }
   Error unsupported(std::string_view what) const { return document.unsupported(schema, name, what); }
-  const Json* beside(std::string_view keyword) const;  // of the same schema; none where it is absent
-  Result<std::int64_t> count() const;                  // the value, an integer from 0
+  const Json* beside(std::string_view keyword) const;  // of the same schema; null if absent
+  Result<std::int64_t> count() const;                  // the value, which must be an integer >= 0
   Result<std::int64_t> count_beside(std::string_view keyword, std::int64_t otherwise) const;
 };
 
-// A keyword that speaks of a value by itself. The facts that `holds` adds to are those of the schema object alone, and
-// stay as they are where it fails.
+// A keyword that applies to a value by itself. `holds` adds to the facts of the schema object alone, and leaves them
+// unchanged if it fails.
 struct Keyword {
   std::string_view name;
   Result<void> (*holds)(const KeywordUse& use, Facts& facts);
-  // Appends how a value can be for which the keyword does not hold.
+  // Appends the ways in which a value can violate the keyword.
   Result<void> (*fails)(const KeywordUse& use, Alternatives& cases);
 };
-std::span<const Keyword> value_keywords();  // keywords/*.cc
+std::span<const Keyword> value_keywords();  // of the files keywords/*.cc
 std::span<const Keyword> number_keywords();
 std::span<const Keyword> string_keywords();
 std::span<const Keyword> array_keywords();
 std::span<const Keyword> object_keywords();
-const Keyword* find_keyword(std::string_view name);  // of all of these
+const Keyword* find_keyword(std::string_view name);  // searches all of these; null if there is none
 
-// A regular expression for the values of a "format"; none: the format is a remark.
+// The regular expression for a "format"; null: the format has no effect.
 const std::string* format_regex(std::string_view format);
 
 }  // namespace millrace::grammar::json_schema

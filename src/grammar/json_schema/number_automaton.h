@@ -9,9 +9,9 @@
 
 namespace millrace::grammar::json_schema {
 
-// The numbers of these types that fit, spelled without exponents; integers without a fraction. Decimals are compared,
-// exactly; fractions have no more digits than a double distinguishes, so that who reads doubles agrees. One automaton
-// for each stretch between excluded numbers; empty ones are left out.
+// Automata of the numbers of these types that satisfy the facts, written without exponents, and integers without a
+// fraction. Decimals are compared exactly. Fractions have no more digits than a double distinguishes, so that readers
+// of doubles agree. One automaton for each range between excluded numbers, without empty ones.
 Result<std::vector<CharAutomaton>> number_automata(const NumberFacts& facts, Types types, WorkMeter& meter);
 bool number_fits(const NumberFacts& facts, const Decimal& number);
 

@@ -16,43 +16,44 @@
 
 namespace millrace::grammar::json_schema {
 
-// What an object's properties may be, each name with all that is asked of its value.
+// The properties that an object may have, each with everything that its value must fit.
 struct ObjectPlan {
   struct Property {
     std::string name;
     Goal goal;
     bool required = false;
-    std::vector<bool> marks;  // for each of ObjectFacts::somewhere: is it one of those that may fit?
+    std::vector<bool> marks;  // for each of ObjectFacts::somewhere: whether this property may satisfy it
   };
   struct Names {  // of properties that the schema does not name
     CharAutomaton names;
     Goal goal;
     std::vector<bool> marks;
   };
-  std::vector<Property> declared;  // in the order of the schema; those that nothing fits are left out
+  std::vector<Property> declared;  // in the order of the schema, without those that nothing fits
   std::vector<Names> others;       // disjoint
-  bool possible = true;            // false: a property is required that nothing fits
+  bool possible = true;            // false: nothing fits a required property
 };
 
-// Reads schemas as facts, and answers what must be known of them to write a grammar. An answer is made once.
+// Converts schemas to facts, and answers the questions that writing a grammar asks about them. Answers are cached.
 class SchemaReader {
  public:
   SchemaReader(const Document& document, bool ignore_unsupported, WorkMeter& meter, std::vector<std::string>& ignored);
 
-  // The goal as a choice of facts. The pointer stays valid.
+  // The goal as alternatives of facts. The pointer stays valid while the reader exists.
   Result<const Alternatives*> alternatives(const Goal& goal);
-  // Whether some value fits. True also where it is not found out: in schemas nested without end.
+  // Whether some value fits. It may return true where that is unknown, in schemas nested without end.
   Result<bool> possible(const Goal& goal);
   Result<bool> possible(const Facts& facts);
   Result<bool> fits(const Json& value, const Goal& goal);
   Result<bool> fits(const Json& value, const Facts& facts);
-  Result<bool> listed_fits(const Json& value, const Facts& facts);  // where it is one of facts.values, if any
+  // Whether it is one of facts.values, if there are any.
+  Result<bool> listed_fits(const Json& value, const Facts& facts);
   Result<CharAutomaton> strings(const StringFacts& facts);
   Result<ObjectPlan> plan(const ObjectFacts& facts);
-  // All values that fit, where they are few and named: by "enum", "const", or as true, false and null.
+  // All values that fit, if they are few and enumerated: by "enum" or "const", or as true, false and null.
   Result<std::optional<std::vector<const Json*>>> finite(const Goal& goal);
 
-  // What cannot be said is left out and listed, or an error.
+  // Records a keyword that cannot be expressed; an error unless ignore_unsupported.
   Result<void> left_out(const Json& schema, std::string_view keyword, std::string_view why);
   WorkMeter& meter() noexcept { return meter_; }
   PatternCache& patterns() noexcept { return patterns_; }

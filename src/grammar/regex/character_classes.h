@@ -13,18 +13,19 @@ namespace millrace::grammar {
 std::u32string characters_of(std::string_view text);
 std::optional<std::uint32_t> hex_digit(char32_t c);
 
-// The characters of a text: all code points but surrogates.
+// The set of all characters: all code points but surrogates.
 const unicode::CodePointSet& all_characters();
 unicode::CodePointSet one_character(char32_t c);
-unicode::CodePointSet all_but(const unicode::CodePointSet& set);  // of the characters
-unicode::CodePointSet not_line_end();                             // what '.' is: all but \n \r U+2028 U+2029
+unicode::CodePointSet all_but(const unicode::CodePointSet& set);  // the complement within all characters
+unicode::CodePointSet not_line_end();                             // the set of '.': all but \n \r U+2028 U+2029
 
-// \d \w \s and \D \W \S by their letter, as ECMA-262 has them: digits and words are ASCII. None for other letters.
+// The class of \d \w \s \D \W \S by its letter, as in ECMA-262, with digits and words in ASCII. Nothing for other
+// letters.
 std::optional<unicode::CodePointSet> class_escape(char32_t letter);
-// What stands in the braces of \p{...}: a general category, short or long, alone or behind "gc=" or
-// "General_Category="; Han, alone or behind "sc=" or "Script="; Any, ASCII, White_Space. None for others.
+// The set of a name in \p{...}: a general category, short or long, alone or after "gc=" or "General_Category="; Han,
+// alone or after "sc=" or "Script="; Any, ASCII, White_Space. Nothing for others.
 std::optional<unicode::CodePointSet> property(std::string_view name);
-// The character of \n \t \r \f \v \a by the letter.
+// The character of \n \t \r \f \v \a by its letter; nothing for other letters.
 std::optional<char32_t> control_escape(char32_t letter);
 
 }  // namespace millrace::grammar

@@ -4,7 +4,7 @@
 
 namespace millrace::grammar {
 
-// The set and all that differs from one of it by case alone: that has the same lowercase, where that is one character.
+// The set with all characters that differ from one of it by case alone: they have the same lowercase of one character.
 unicode::CodePointSet with_other_case(const unicode::CodePointSet& set);
 
 }  // namespace millrace::grammar

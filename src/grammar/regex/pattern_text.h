@@ -15,8 +15,8 @@
 
 namespace millrace::grammar {
 
-// A regular expression while it is read, character by character, and what of it is a character or a class of them. The
-// first failure is kept, and after it the pattern is at its end. Positions are in characters.
+// A regular expression while it is read, character by character. It keeps the first failure and then behaves as at its
+// end. Positions are counted in characters.
 class PatternText {
  public:
   explicit PatternText(std::u32string_view text) : text_(text) {}
@@ -45,14 +45,14 @@ class PatternText {
     return at_ + ahead < text_.size() && text_[at_ + ahead] == c;
   }
   bool digit_ahead(std::size_t ahead) const noexcept;
-  bool take(char32_t c) noexcept;  // if it comes next
+  bool take(char32_t c) noexcept;  // consumes the character if it comes next
   bool take(std::u32string_view word) noexcept;
 
-  std::optional<std::int64_t> number();  // decimal; a very large one is no larger than 10^12
-  // What follows the backslash that stands at `at`: one character, or none and the set of a class. \u of a surrogate
-  // without its partner is that surrogate.
+  std::optional<std::int64_t> number();  // decimal, limited to 10^12
+  // Reads what follows the backslash at `at`: a character, or nothing and a class in `set`. \u of a lone surrogate is
+  // that surrogate.
   std::optional<char32_t> escape(std::size_t at, unicode::CodePointSet& set);
-  // What follows the '[' that stands at `at`, up to its ']'.
+  // Reads what follows the '[' at `at`, up to its ']'.
   unicode::CodePointSet character_class(std::size_t at, bool ignores_case);
 
  private:

@@ -15,7 +15,7 @@ namespace millrace::grammar {
 
 using Json = nlohmann::ordered_json;  // properties keep their order
 
-// The first failure of reading a structural tag; its message begins with the JSON pointer of what is wrong.
+// The first failure while a structural tag is read. Its message begins with the JSON pointer of the mistake.
 class FormatErrors {
  public:
   bool any() const noexcept { return first_.has_value(); }
@@ -30,22 +30,24 @@ class FormatErrors {
   std::optional<Error> first_;
 };
 
-// The fields of one object, each of which is asked for; close() fails for those that were not. After a failure every
-// answer is empty.
+// The fields of one JSON object. close() fails if there are fields that were not read. After a failure all reads return
+// empty values.
 class FormatFields {
  public:
-  // `value` may be anything; what is no object fails. It must outlive this.
+  // `value` may be of any type, but fails if it is no object. It must outlive this.
   FormatFields(const Json& value, std::string pointer, FormatErrors& errors);
 
   const std::string& pointer() const noexcept { return pointer_; }
   std::string at(std::string_view name) const { return pointer_ + "/" + std::string(name); }
-  const Json* optional(std::string_view name);  // null where it is absent or null
-  const Json* require(std::string_view name);   // null where it failed
+  const Json* optional(std::string_view name);  // null if absent or null
+  const Json* require(std::string_view name);   // null after a failure
   std::string string(std::string_view name);
-  bool boolean(std::string_view name);                                         // absent: false
-  std::optional<std::int64_t> integer(std::string_view name);                  // absent: none
-  std::vector<std::string> strings(std::string_view name, std::size_t least);  // of at least so many, none empty
-  std::vector<const Json*> list(std::string_view name, std::size_t least);     // of at least so many
+  bool boolean(std::string_view name);                         // false if absent
+  std::optional<std::int64_t> integer(std::string_view name);  // nothing if absent
+  // Fails if there are fewer than `least`, or one is empty.
+  std::vector<std::string> strings(std::string_view name, std::size_t least);
+  // Fails if there are fewer than `least`.
+  std::vector<const Json*> list(std::string_view name, std::size_t least);
   void close();
 
  private:

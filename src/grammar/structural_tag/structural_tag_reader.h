@@ -9,9 +9,9 @@
 
 namespace millrace::grammar {
 
-// Structural tags as xgrammar describes and vLLM takes them: a tree of formats, or the older list of structures and
-// triggers. Free text has no special tokens in it, and ends at the end of the tag around it, so it holds none of that
-// tag's ends.
+// Reads structural tags as xgrammar describes and vLLM accepts them: a tree of formats, or the older list of structures
+// and triggers. Free text contains no special tokens. It ends at the end of the enclosing tag, so it contains none of
+// that tag's end strings.
 class StructuralTagReader {
  public:
   StructuralTagReader(Grammar& to, const GrammarSource& source, WorkMeter& meter);

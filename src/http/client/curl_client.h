@@ -9,16 +9,16 @@ namespace millrace::http {
 
 struct HttpOptions {
   std::string user_agent = "millrace";
-  std::string ca_file;       // PEM; empty = the system's
-  int connect_seconds = 10;  // name, connection, TLS
-  int stalled_seconds = 30;  // below 1 kB/s for so long: given up
-  std::string unix_socket;   // connect there whatever the address says; "" = as it says
-  bool insecure = false;     // any certificate will do
-  bool proxies = true;       // as the environment names them
+  std::string ca_file;       // PEM file; empty = the system's certificates
+  int connect_seconds = 10;  // limit of name lookup, connection and TLS handshake together
+  int stalled_seconds = 30;  // a transfer below 1 kB/s for so long ends with kStalled
+  std::string unix_socket;   // path to connect to instead of the URL's host; "" = none
+  bool insecure = false;     // accept any certificate
+  bool proxies = true;       // use the proxies that the environment names
 };
 
-// libcurl: http and https over HTTP/1.1, IPv4 and IPv6, connections kept between requests; proxies by http_proxy,
-// https_proxy, all_proxy and no_proxy as every program on the machine takes them.
+// An HttpClient with libcurl: http and https over HTTP/1.1, IPv4 and IPv6. Connections are kept between requests.
+// Proxies come from http_proxy, https_proxy, all_proxy and no_proxy.
 std::unique_ptr<HttpClient> make_curl_client(HttpOptions options);
 
 }  // namespace millrace::http

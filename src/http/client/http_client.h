@@ -11,7 +11,7 @@
 
 namespace millrace::http {
 
-// Header fields in the order of arrival; names are in lower case in responses.
+// Header fields in order of arrival. Names are in lower case in responses.
 class HttpHeaders {
  public:
   void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
@@ -30,7 +30,8 @@ struct HttpRequest {
   Method method = Method::kGet;
   std::string url;
   HttpHeaders headers;
-  std::function<bool()> cancelled;  // asked at least once a second, from the calling thread; may be empty
+  // Called at least once per second on the calling thread; true ends the exchange; may be empty.
+  std::function<bool()> cancelled;
 };
 
 struct HttpResponse {
@@ -38,31 +39,31 @@ struct HttpResponse {
   HttpHeaders headers;
 };
 
-// No response, or less than a whole one.
+// There is no response, or not a complete one.
 struct HttpFailure {
   enum class Kind {
-    kUnreachable,  // name, route, refused, proxy
+    kUnreachable,  // lookup, routing, connection refused, proxy
     kTls,          // certificate
     kStalled,      // no connection in time, or too slow for too long
-    kCut,          // the connection ended in the middle
-    kProtocol,     // not HTTP, or beyond our limits
-    kStopped,      // the sink wanted no more
-    kCancelled,    // HttpRequest::cancelled
+    kCut,          // the connection ended early
+    kProtocol,     // not HTTP, or beyond the limits
+    kStopped,      // the sink returned false
+    kCancelled,    // HttpRequest::cancelled returned true
   };
   Kind kind = Kind::kUnreachable;
-  std::string message;  // without the address
+  std::string message;  // without the URL
 };
 
-// Takes one response as it arrives, on the thread of the call.
+// Receives one response as it arrives, on the calling thread of exchange().
 class HttpSink {
  public:
   virtual ~HttpSink() = default;
-  // Once, when the header is whole. false = no body wanted: the exchange ends with kStopped.
+  // Called once, when the header is complete. Returning false ends the exchange with kStopped, without the body.
   virtual bool begin(const HttpResponse& head) = 0;
   virtual bool write(std::span<const std::byte> body) = 0;
 };
 
-// One request, one response: follows no redirect and repeats nothing (hub/transport.h does). Thread-safe.
+// Exchanges one request for one response; follows no redirects and repeats nothing (hub/transport.h does). Thread-safe.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;

@@ -10,7 +10,7 @@
 
 namespace millrace::http {
 
-// A text of at most `limit` bytes.
+// Collects a response of at most `limit` bytes; ends the exchange beyond that.
 class TextSink final : public HttpSink {
  public:
   explicit TextSink(std::uint64_t limit) : limit_(limit) {}

@@ -9,23 +9,23 @@
 
 namespace millrace::loadtest {
 
-// Where a target listens, as the kernel wants to hear it.
+// The socket address of a target.
 struct Address {
   sockaddr_storage bytes{};
   socklen_t size = 0;
   std::string text;  // for people
 };
 
-// The one of the target's addresses that takes connections: names are looked up here and never again, so that no lookup
-// is measured. Waits up to `seconds` for each of them. Throws LoadError naming all that was tried.
+// The first of the target's addresses that accepts connections. Names are only looked up here, so that no lookup is
+// measured. Waits up to `seconds` seconds for each address. Throws LoadError naming all that were tried.
 Address reachable_address(const Target& target, double seconds = 10.0);
 
-// A new socket that does not block, and what connect() said: 0, EINPROGRESS or an error; EAGAIN where the queue of a
-// Unix socket is full: then try again. The caller owns `fd`; -1 where there is none.
+// A new non-blocking socket, and the result of connect(): 0, EINPROGRESS or an error; EAGAIN if the queue of a Unix
+// socket is full, then call connect_again(). The caller owns `fd`; -1 if there is none.
 struct Connecting {
   int fd = -1, error = 0;
 };
 Connecting begin_connect(const Address& address);
-int connect_again(int fd, const Address& address);  // the error, as above
+int connect_again(int fd, const Address& address);  // returns the result of connect(), as Connecting::error
 
 }  // namespace millrace::loadtest

@@ -7,24 +7,24 @@
 
 namespace millrace::loadtest {
 
-// What one event of an answer's stream says. Texts point into the parser and hold until it parses again.
+// The content of one event of an answer's stream. Texts point into the parser and are valid until its next call.
 struct AnswerEvent {
-  bool token = false;     // it stands for what the model made: at least one token
-  std::string_view text;  // of the answer itself, without reasoning and calls of tools
+  bool token = false;     // it has at least one token of the model
+  std::string_view text;  // of the answer itself, without reasoning and tool calls
   std::string_view id, finish_reason;
-  std::int64_t prompt_tokens = -1, cached_tokens = -1, completion_tokens = -1;  // of `usage`; -1: not said
+  std::int64_t prompt_tokens = -1, cached_tokens = -1, completion_tokens = -1;  // from `usage`; -1: absent
   bool error = false;
-  std::string_view message;  // of the error
+  std::string_view message;  // only with `error`
 };
 
-// Reads the JSON of /v1/completions and /v1/chat/completions, whichever it is. Keeps its memory between events, so one
-// of them serves all streams of a thread.
+// Parses the JSON of /v1/completions and /v1/chat/completions. Keeps its memory between events, so that one serves all
+// streams of a thread.
 class AnswerEventParser {
  public:
   AnswerEventParser();
   ~AnswerEventParser();
-  // Reads any object: what is not there or has another type is left as it is by default. False: this is no JSON object.
-  // `data` has EventReader::kPadding readable bytes behind it.
+  // Parses any object; fields that are absent or of another type keep their defaults. False: it is no JSON object.
+  // `data` must be followed by EventReader::kPadding readable bytes.
   bool parse(const std::string& data, AnswerEvent& out);
   // The message of an error reply's body in any of the usual forms, else the body itself.
   std::string error_message(std::string_view body);
@@ -34,7 +34,7 @@ class AnswerEventParser {
   std::unique_ptr<Parser> parser_;
 };
 
-// For people and their terminals: control characters as \xNN, in one line of at most `limit` bytes.
+// The text for terminals: control characters as \xNN, one line of at most `limit` bytes.
 std::string one_line(std::string_view text, std::size_t limit = 300);
 
 }  // namespace millrace::loadtest

@@ -13,7 +13,7 @@ namespace millrace::loadtest {
 
 struct Target;
 
-// What all TLS connections to a target share: which certificates are believed, and in which name.
+// Shared by all TLS connections to a target: the trusted certificates, and the name that the server must have.
 class TlsContext {
  public:
   explicit TlsContext(const Target& target);  // throws LoadError
@@ -28,8 +28,8 @@ class TlsContext {
   const bool verify_;
 };
 
-// The bytes of one connected or connecting socket, which it owns and never waits for: plain, or under TLS. The
-// greetings of TLS happen inside of the first write.
+// The bytes of one socket, connected or connecting, plain or under TLS. It owns the socket and never waits. The TLS
+// handshake is part of the first write.
 class ByteStream {
  public:
   struct Moved {
@@ -45,10 +45,11 @@ class ByteStream {
   Moved read(std::span<char> into);
   Moved write(std::string_view bytes);
   int fd() const noexcept { return fd_; }
-  // The last read or the last write waits for the socket to take bytes: under TLS it may be either.
+  // Whether the last read or write waits until the socket accepts bytes; under TLS, reads may too.
   bool wants_write() const noexcept { return read_blocked_ || write_blocked_; }
-  const std::string& problem() const noexcept { return problem_; }  // of the first kEnd; "" = closed in order
-  // The other end has closed or sent something that was not asked for: no request should go this way any more.
+  // Reason of the first kEnd; "" = closed in order.
+  const std::string& problem() const noexcept { return problem_; }
+  // Whether the other end has closed the connection, or sent unexpected bytes; no request should use it any more.
   bool stale() const;
 
  private:

@@ -19,40 +19,41 @@ namespace millrace::loadtest {
 
 // One request to send.
 struct Outgoing {
-  RequestRecord record;          // with what is known before: index, session, turn, due, asked_tokens
-  std::string path;              // below the target's base
+  RequestRecord record;          // with the fields known before: index, session, turn, due, asked_tokens
+  std::string path;              // appended to the target's base path
   std::string body;              // JSON
-  double timeout_s = 0.0;        // from its sending to its end; 0 = none
-  std::int64_t leave_after = 0;  // events with text; 0 = stays
-  bool keep_text = false;        // in the record
+  double timeout_s = 0.0;        // from sending to end; 0 = none
+  std::int64_t leave_after = 0;  // events with text after which the client disconnects; 0 = never
+  bool keep_text = false;        // keep the answer's text in the record
 };
 
-// Any number of streamed requests to one server on the calling thread, over as many connections as there are requests
-// at a time. Connections are kept and used again. Nothing here waits but poll(). Never retries, but
-// for a request whose kept connection the server closed before it saw it.
+// Sends any number of streamed requests to one server on the calling thread, with one connection for each concurrent
+// request. Connections are kept and reused. Only poll() waits. It never retries, except for a request whose kept
+// connection the server had closed before.
 class LoadClient {
  public:
-  // Looks the target up and makes sure that it takes connections; throws LoadError. Lets the process have as many
-  // descriptors as the system allows.
+  // Looks up the target and checks that it accepts connections; throws LoadError. Raises the process's limit of
+  // descriptors to the maximum that the system allows.
   explicit LoadClient(const Target& target);
   ~LoadClient();
   LoadClient(const LoadClient&) = delete;
   LoadClient& operator=(const LoadClient&) = delete;
 
-  // Times of records are seconds after this.
+  // Times in records are seconds after this.
   TimePoint zero() const noexcept { return zero_; }
   double seconds(TimePoint at) const noexcept { return std::chrono::duration<double>(at - zero_).count(); }
   TimePoint at(double seconds) const noexcept;
 
   void send(Outgoing request);
-  // Waits until then for something to come, takes some of what there is, and returns when it has or when it is time.
+  // Waits until `until` for anything to arrive, processes some of it, and returns when it has done so or the time has
+  // come.
   void poll(TimePoint until);
-  // Ends what is in flight as kStopped.
+  // Ends all requests in flight as kStopped.
   void stop();
 
-  std::size_t active() const noexcept { return active_.size(); }  // answers not yet at their end
-  std::size_t streaming() const noexcept { return streaming_; }   // of those, with a first event
-  std::int64_t events() const noexcept { return events_; }        // with text, of all answers
+  std::size_t active() const noexcept { return active_.size(); }  // answers that have not ended
+  std::size_t streaming() const noexcept { return streaming_; }   // active answers with a first event
+  std::int64_t events() const noexcept { return events_; }        // events with text, of all answers
   std::vector<RequestRecord> take_ended() { return std::exchange(ended_, {}); }
 
  private:

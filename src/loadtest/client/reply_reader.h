@@ -6,27 +6,27 @@
 
 namespace millrace::loadtest {
 
-// Reads one reply of HTTP/1.1 from pieces of any size (RFC 9112): its head, then its body with a length, in chunks, or
-// up to the connection's end. Interim replies (100 to 199) are passed over. Never throws; whatever comes, it is linear
-// in the bytes and holds no more than a head.
+// Reads one HTTP/1.1 reply from pieces of any size (RFC 9112): its head, then its body with a length, in chunks, or up
+// to the end of the connection. Interim replies (100 to 199) are skipped. Never throws. Linear in the bytes; stores at
+// most a head.
 class ReplyReader {
  public:
-  static constexpr std::size_t kHeadBytes = 64 << 10;  // of status line and headers, and of trailers
+  static constexpr std::size_t kHeadBytes = 64 << 10;  // limit of status line and headers, and of trailers
 
   enum class State { kHead, kBody, kWhole, kBroken };
 
-  // Takes bytes from the front and returns the next piece of the body, which points into them; empty where they are
-  // used up or the reply is at its end. Call it until `bytes` is empty or the reply is over().
+  // Consumes bytes and returns the next piece of the body, which points into them; empty if they are used up or the
+  // reply has ended. Call it until `bytes` is empty or over() is true.
   std::string_view take(std::string_view& bytes);
-  // The connection ended: a body without a length is whole by that, everything else is broken.
+  // The connection has ended: this completes a body without a length, and breaks any other reply.
   void close();
 
   State state() const noexcept { return state_; }
   bool over() const noexcept { return state_ == State::kWhole || state_ == State::kBroken; }
-  int status() const noexcept { return status_; }  // 0 before the head has come
+  int status() const noexcept { return status_; }  // 0 before the head has arrived
   const std::string& content_type() const noexcept { return content_type_; }
   bool keeps_alive() const noexcept { return state_ == State::kWhole && keep_alive_; }
-  const std::string& problem() const noexcept { return problem_; }  // of kBroken, one line
+  const std::string& problem() const noexcept { return problem_; }  // reason of kBroken, in one line
 
  private:
   enum class Framing { kLength, kChunked, kUntilClose };

@@ -11,27 +11,27 @@
 
 namespace millrace::loadtest {
 
-// The reply to one request, from its first byte to its end, as it fills the request's record. Knows no socket: who
-// reads passes on what came and when.
+// The reply to one request from its first byte to its end. It fills in the request's record. It has no socket: its
+// caller passes on what arrived, and when.
 class StreamedAnswer {
  public:
-  static constexpr std::size_t kErrorBytes = 64 << 10;  // of a refusal's body
+  static constexpr std::size_t kErrorBytes = 64 << 10;  // limit of the body of an error reply
 
-  // Leaves after that many events with text, 0 = never.
+  // Disconnects after `leave_after` events with text; 0 = never.
   StreamedAnswer(RequestRecord record, bool keep_text, std::int64_t leave_after)
       : record_(std::move(record)), keep_text_(keep_text), leave_after_(leave_after) {}
 
-  // All events of one read get its time, in seconds of the record.
+  // All events in `bytes` get the time `now`, in seconds of the record.
   void read(std::string_view bytes, double now, AnswerEventParser& parser);
-  // The connection ended; `why` is "" where the server closed it in order.
+  // The connection has ended; `why` is "" if the server closed it in order.
   void close(double now, std::string_view why, AnswerEventParser& parser);
-  // We end it.
+  // The client ends the request.
   void give_up(Outcome outcome, double now, std::string error);
 
   bool over() const noexcept { return over_; }
   bool keeps_alive() const noexcept {
     return reply_.keeps_alive() && !surplus_;
-  }  // the connection may carry another request
+  }  // whether the connection may carry another request
   std::int64_t events() const noexcept { return static_cast<std::int64_t>(record_.events.size()); }
   RequestRecord& record() noexcept { return record_; }
 

@@ -6,15 +6,15 @@
 
 namespace millrace::loadtest::report {
 
-// A figure that is not there.
+// An absent value.
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-// The axis of a plot: what it shows and where on it a value lies.
+// The axis of a plot.
 struct Axis {
   enum class Scale { kLinear, kLog } scale = Scale::kLinear;
-  double low = 0.0, high = 1.0;  // low < high; both above 0 where logarithmic
+  double low = 0.0, high = 1.0;  // low < high; both above 0 if logarithmic
 
-  // [0, 1] within the axis.
+  // The position of a value, in [0, 1] within the axis.
   double place(double value) const noexcept;
 };
 
@@ -23,12 +23,12 @@ struct Tick {
   std::string label;
 };
 
-// An axis that holds the values (those above 0 alone where logarithmic), with ends on round numbers: from 0 where
-// linear. Values that are no numbers are passed over; of none at all it is [0, 1] or [1, 10].
+// An axis that contains the values (if logarithmic, those above 0), with ends on round numbers, and from 0 if linear.
+// NaN is ignored. Without values it is [0, 1] or [1, 10].
 Axis axis_for(const std::vector<double>& values, Axis::Scale scale);
 
-// At most about `most` ticks: 1, 2, 2.5 or 5 times a power of ten apart; powers of ten, with 2 and 5 where there is
-// room.
+// About `most` ticks at most. Linear: 1, 2, 2.5 or 5 times a power of ten apart; logarithmic: powers of ten, with 2 and
+// 5 if there is space.
 std::vector<Tick> ticks_of(const Axis& axis, int most);
 
 }  // namespace millrace::loadtest::report

@@ -16,20 +16,20 @@ namespace millrace::loadtest::report {
 
 using Json = nlohmann::ordered_json;
 
-// JSON as docs/bench_reports.md has it. A figure that is absent, or no number at all, is null.
+// JSON in the form of docs/bench_reports.md. An absent value, and NaN, is null.
 Json json_of(double value);
-Json text_json(const std::string& text);  // null where it is empty
+Json text_json(const std::string& text);  // null if empty
 Json json_of(const std::optional<double>& value);
 Json json_of(const Estimate& estimate);            // {"value", "low", "high"}
-Json json_of(const Slo& slo);                      // {"ttft_ms", ...}, those that are set
+Json json_of(const Slo& slo);                      // {"ttft_ms", ...} with the set limits
 Json json_of(const RunMetrics::Goodput& goodput);  // {"slo", "share", "requests_s", "tokens_s"}
 Json json_of(const Interference& noise);
 Json json_of(const Comparison& comparison);  // {"verdicts", "verdict", "threshold_percent"}
 Json json_of(const MaxGoodput& found, const Slo& slo, double wanted_share);
 Json json_of(const Knee& knee, std::string_view label);
 
-// Reading a report that may lack anything: what is not there, or of another kind, is absent or empty. A member is also
-// found under the name that it had before (base/old_names.h).
+// Read fields of a report that may lack any of them: a field that is absent or of another type is absent or empty. A
+// member is also found under its former name (base/old_names.h).
 const Json& member(const Json& object, std::string_view name);
 std::optional<double> number(const Json& object, std::string_view name);
 std::string text(const Json& object, std::string_view name);

@@ -7,18 +7,18 @@
 
 namespace millrace::loadtest::report {
 
-// One line of a plot. Points without a y interrupt it.
+// One line of a plot. A point without y interrupts it.
 struct PlotLine {
   struct Point {
     double x = 0.0, y = 0.0;
-    double low = kNoValue, high = kNoValue;  // of its interval
+    double low = kNoValue, high = kNoValue;  // of the point's interval
   };
   std::string label;  // in the legend; "" = not there
   std::vector<Point> points;
   bool markers = false;
 };
 
-// A place on the x axis that is worth a dashed line.
+// A dashed vertical line on the plot.
 struct PlotMark {
   double x = 0.0;
   std::string text;
@@ -31,11 +31,11 @@ struct LinePlot {
   std::vector<PlotMark> marks;
 };
 
-// Lines with bands of their intervals, 720 pixels wide and 400 high, and higher with a legend. Axes hold all points and
-// intervals; what cannot lie on a logarithmic axis is left out.
+// Draws lines with bands of their intervals, 720 pixels wide and 400 high, and higher with a legend. Axes contain all
+// points and intervals; values that a logarithmic axis cannot show are left out.
 std::string svg_of(const LinePlot& plot);
 
-// The share of values up to each: steps thinned to about 400 places.
+// The cumulative distribution of the values, thinned to about 400 steps.
 PlotLine ecdf_line(std::string label, std::vector<double> values);
 
 }  // namespace millrace::loadtest::report

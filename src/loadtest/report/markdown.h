@@ -6,7 +6,7 @@
 
 namespace millrace::loadtest::report {
 
-// A report as tables of GitHub's Markdown. "" for a schema that is none of serve, sweep, compare and peers.
+// A report as tables in GitHub's Markdown. "" for a schema other than serve, sweep, compare and peers.
 std::string markdown_of(const Json& report);
 
 }  // namespace millrace::loadtest::report

@@ -8,13 +8,13 @@
 namespace millrace::loadtest::report {
 
 struct Plot {
-  std::string name;  // of a file: letters, digits and "-"
+  std::string name;  // part of a file name: letters, digits and "-"
   std::string svg;
 };
 
-// The plots of a report: of `serve` how its latencies are distributed and its throughput over time; of `sweep` each of
-// its `plots`, knees marked; of `compare` the ratios with their intervals; of `peers` the ratios of each workload. What
-// a report lacks has no plot.
+// The plots of a report: for `serve` the distributions of latencies and the throughput over time; for `sweep` each of
+// its `plots` with knees; for `compare` the ratios with intervals; for `peers` the ratios of each workload. Absent data
+// have no plot.
 std::vector<Plot> plots_of(const Json& report);
 
 }  // namespace millrace::loadtest::report

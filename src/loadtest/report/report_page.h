@@ -5,7 +5,7 @@
 
 namespace millrace::loadtest {
 
-// web/report as one html file, which holds the word of kReportPlace in html_report.cc once; "" where this build has
+// The page of web/report as one HTML file, which contains kReportPlace of html_report.cc once. "" if this build has
 // none (it was built without npm). Lives as long as the program.
 std::string_view report_page() noexcept;
 

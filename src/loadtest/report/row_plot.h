@@ -8,18 +8,18 @@
 
 namespace millrace::loadtest::report {
 
-// RunMetrics one under the other: a forest plot (dots with whiskers) or bars.
+// Metrics in rows: a forest plot (dots with whiskers) or bars.
 struct RowPlot {
   struct Row {
-    std::string label, note;  // left of it and, on the right edge, in words
+    std::string label, note;  // text at the left, and at the right edge
     double value = 0.0, low = kNoValue, high = kNoValue;
-    std::size_t series = 0;  // colour
-    bool hollow = false;     // a dot that says nothing sure
+    std::size_t series = 0;  // number of its colour
+    bool hollow = false;     // draws a hollow dot, for an undecided result
   };
   std::string title, x_label;
   Axis::Scale scale = Axis::Scale::kLinear;
   bool bars = false;
-  double reference = kNoValue;  // a dashed upright line, as at 1 for ratios
+  double reference = kNoValue;  // x of a dashed vertical line, for example 1 for ratios
   std::vector<Row> rows;
 };
 std::string svg_of(const RowPlot& plot);

@@ -5,8 +5,9 @@
 
 namespace millrace::loadtest::report {
 
-// The report of one run as docs/bench_reports.md has it, without what belongs to the program and its machine (`schema`,
-// `millrace`, `machine`, `command`, `date`). The keys of `vllm bench serve` come first. Memory: about that of the run.
+// The report of one run in the form of docs/bench_reports.md, without the fields of the program and its machine
+// (`schema`, `millrace`, `machine`, `command`, `date`). The keys of `vllm bench serve` come first. Takes about as much
+// memory as the run.
 Json serve_json(const RunFacts& facts);
 
 }  // namespace millrace::loadtest::report

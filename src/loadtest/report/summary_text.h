@@ -6,8 +6,8 @@
 
 namespace millrace::loadtest::report {
 
-// What `bench serve` prints at its end: the blocks of `vllm bench serve` in its order, with the 95 % interval beside
-// what has one, then goodput, client, server and noise. From the report of serve_json().
+// The final output of `bench serve`, from the report of serve_json(): the blocks of `vllm bench serve` in its order,
+// with 95 % intervals, then goodput, client, server and interference.
 std::string summary_text(const Json& report);
 
 }  // namespace millrace::loadtest::report

@@ -4,8 +4,9 @@
 
 namespace millrace::loadtest {
 
-// What the processor packages of this machine have used since some moment, by RAPL (powercap); none where the system
-// has no such counters or they are not ours to read. Wraps after hours: a difference below 0 says nothing.
+// Energy counter of this machine's processor packages in joules (RAPL, powercap); only differences have a meaning.
+// Nothing if the system has no such counters or they are not readable. It wraps after hours: a negative difference is
+// invalid.
 std::optional<double> package_energy_joules();
 
 }  // namespace millrace::loadtest

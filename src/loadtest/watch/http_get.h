@@ -10,13 +10,13 @@
 
 namespace millrace::loadtest {
 
-// Small documents of the server under load: what it serves, its metrics. One thread at a time; keeps its connection,
-// which is none of those that carry the load.
+// Fetches small documents of the server under load, such as its metrics. Keeps a connection of its own, apart from
+// those of the load. One thread at a time.
 class Getter {
  public:
   explicit Getter(const Target& target);
-  // The body of GET `path` ("/metrics"; a base path of the target comes before "/v1/..." alone). kNotFound of status
-  // 404; kUnavailable of another that is not 200, and where nothing answers within 5 s. Both say what came.
+  // The body of GET `path` ("/metrics"; the target's base path only precedes "/v1/..."). kNotFound for status 404;
+  // kUnavailable for another status than 200, or if there is no answer within 5 s. Both contain the reply.
   Result<std::string> get(std::string_view path);
 
  private:

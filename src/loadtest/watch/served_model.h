@@ -8,16 +8,17 @@
 
 namespace millrace::loadtest {
 
-// What a server says of the model it serves; 0 and "" where it says nothing.
+// A server's description of the model that it serves; 0 and "" if absent.
 struct ServedModel {
   std::string id;
-  std::int64_t vocabulary = 0;  // ids of prompts are below
+  std::int64_t vocabulary = 0;  // ids of prompts must be below
   std::int64_t parameters = 0, weight_bytes = 0, kv_bytes_per_token = 0;
-  std::int64_t max_length = 0;  // of a request, prompt and answer
+  std::int64_t max_length = 0;  // limit of a request's prompt and answer together
 };
 
-// Reads /v1/models, and /tokenizer_info where that does not know the vocabulary: the model `wanted`, or the first. The
-// keys of vLLM (max_model_len), llama-server (meta) and millrace. kNotFound listing the models where `wanted` is none.
+// Reads the model `wanted`, or the first one, from /v1/models, and from /tokenizer_info if that lacks the vocabulary.
+// Knows the keys of vLLM (max_model_len), llama-server (meta) and millrace. kNotFound lists the models if `wanted` is
+// none of them.
 Result<ServedModel> read_served_model(Getter& getter, std::string_view wanted);
 
 }  // namespace millrace::loadtest

@@ -19,26 +19,26 @@
 
 namespace millrace::loadtest {
 
-// What a server says of itself while it is under load: /metrics twice a second and, where its process is this
-// machine's, /proc. On a thread of its own, on a connection of its own. A server without /metrics is watched by /proc
-// alone. Keeps some two hundred bytes a reading.
+// Records the state of a server under load: /metrics twice per second and, if its process is on this machine, /proc.
+// Uses a thread and a connection of its own. A server without /metrics is only watched by /proc. Keeps about two
+// hundred bytes per reading.
 class ServerWatch {
  public:
   static constexpr std::chrono::milliseconds kInterval{500};
 
-  // `process` 0: none to be seen. Takes the first reading before it returns.
+  // `process` 0: not known. Takes the first reading before it returns.
   ServerWatch(const Target& target, pid_t process, std::chrono::milliseconds interval = kInterval);
   ~ServerWatch();
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
 
-  // Takes the last reading and ends watching; once. Times of the samples count from `started`, which cuts off what was
-  // before; what a reading did not find is NaN in its sample. Increases over the run are known where the first and the
-  // last reading found /metrics. `read_gb_s`: what this machine's memory gave around the run, 0 = not measured: then
-  // MBU is what the server says.
+  // Takes the last reading and ends watching; call it once. Times of the samples count from `started`; earlier ones are
+  // dropped. NaN in a sample: the reading lacked the value. Increases over the run are known if the first and the last
+  // reading had /metrics. `read_gb_s` is this machine's memory bandwidth around the run; 0 = not measured, then MBU is
+  // the server's own value.
   std::pair<report::ServerFacts, report::ServerSamples> finish(TimePoint started, const ServedModel& model,
                                                                double read_gb_s);
-  // The server's when watching began.
+  // The server's processes when watching began.
   const std::vector<pid_t>& processes() const noexcept { return processes_; }
 
  private:

@@ -10,14 +10,15 @@
 
 namespace millrace::loadtest {
 
-// What a server's trace of steps (`millrace serve --trace-file`) says of the time of a run.
+// The part of a server's trace of steps (`millrace serve --trace-file`) within the time of a run.
 struct StepTimeline {
   report::StepSamples steps;
   report::RequestPhases phases;
 };
 
-// Reads a trace that this machine's server wrote, or is still writing: an array of events that may end anywhere. Steps
-// and phases from `started` on, `seconds` long. kBadFile where it is none, or says not where its clock begins.
+// Reads a trace of a server on this machine, which may still be writing: an array of events that may end anywhere.
+// Returns steps and phases from `started` on for `seconds` seconds. kBadFile if it is no trace, or does not name the
+// start of its clock.
 Result<StepTimeline> read_step_timeline(std::string_view trace, TimePoint started, double seconds,
                                         std::span<const RequestRecord> records);
 

@@ -8,15 +8,17 @@
 
 namespace millrace::model {
 
-// Patterns of the names of an MLP's weights, as WeightNames says; `gate` only of gated ones.
+// Patterns of the names of an MLP's weights, as in WeightNames. `gate` is only used if it is gated.
 struct MlpNames {
   std::string norm, gate, up, down;
 };
 MlpNames gguf_mlp_names();
-// Hugging Face, Llama and its descendants; `layer` is what stands in front of a layer's names: "model.layers.{}.".
+// The names of Llama and its descendants in Hugging Face files. `layer` is the prefix of a layer's names:
+// "model.layers.{}.".
 MlpNames llama_mlp_names(const std::string& layer);
 
-// The feed-forward network: x += down(activation(gate(n)) * up(n)) with n = norm(x), or without the gate.
+// The feed-forward network: x += down(activation(gate(n)) * up(n)) with n = norm(x); without a gate, x +=
+// down(activation(up(n))).
 struct MlpParams {
   static constexpr std::string_view kKind = "mlp";
 

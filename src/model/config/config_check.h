@@ -7,10 +7,10 @@
 
 namespace millrace::model {
 
-inline constexpr std::int64_t kMaxLayers = 4096;  // bounds what is allocated per layer
+inline constexpr std::int64_t kMaxLayers = 4096;  // limit of layers, which bounds what is allocated for each
 
-// What no single field tells: that heads divide, that windows and rotated dimensions fit. `file` names it in messages.
-// Throws LoadError.
+// Checks the relations between fields: heads divide, windows and rotated dimensions fit. Throws LoadError; `file` names
+// the file in messages.
 void check_model_config(const std::string& file, const ModelConfig& config);
 
 }  // namespace millrace::model

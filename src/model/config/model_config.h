@@ -7,8 +7,8 @@
 
 namespace millrace::model {
 
-// Position scaling of rotary embeddings, as Hugging Face's `rope_scaling` / `rope_parameters` or GGUF's
-// `rope.scaling.*` say it.
+// Position scaling of rotary embeddings, from Hugging Face's `rope_scaling` or `rope_parameters`, or GGUF's
+// `rope.scaling.*`.
 struct RopeScaling {
   enum class Kind { kNone, kLinear, kDynamic, kYarn, kLlama3 };
   Kind kind = Kind::kNone;
@@ -21,11 +21,11 @@ struct RopeScaling {
   bool truncate = true;                                  // yarn: round the correction range to integers
 };
 
-// The hyperparameters that families share, the same whether they came from config.json or from GGUF metadata.
-// Plain data, range-checked by read_shared_config(): every count is positive and below 2^31, heads divide as they must.
+// The hyperparameters that families share, from config.json or GGUF metadata. Plain data, checked by
+// read_shared_config(): every count is positive and below 2^31, and heads divide as they must.
 struct ModelConfig {
   std::string architecture;  // "LlamaForCausalLM" (Hugging Face) or "llama" (GGUF general.architecture)
-  std::string name;          // general.name or the directory's; may be empty
+  std::string name;          // general.name, or the directory's name; may be empty
   std::int64_t vocab_size = 0;
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;
@@ -33,15 +33,15 @@ struct ModelConfig {
   std::int64_t n_heads = 0;
   std::int64_t n_kv_heads = 0;
   std::int64_t head_dim = 0;        // of a query and a key
-  std::int64_t value_dim = 0;       // of a value; = head_dim unless the file says otherwise
-  std::int64_t context_length = 0;  // tokens the model was made for
+  std::int64_t value_dim = 0;       // of a value; head_dim unless the file has it
+  std::int64_t context_length = 0;  // tokens that the model was trained for
   double norm_eps = 1e-5;
   double rope_theta = 10000.0;
-  std::int64_t rope_dim = 0;  // rotated dimensions of a head; = head_dim unless partial
+  std::int64_t rope_dim = 0;  // rotated dimensions of a head; head_dim unless the file has fewer
   RopeScaling rope_scaling;
-  std::string activation;               // "silu", "gelu_new", "gelu_pytorch_tanh", "gelu" ... as in config.json
+  std::string activation;               // as in config.json: "silu", "gelu_new", "gelu_pytorch_tanh", "gelu", ...
   std::int64_t sliding_window = 0;      // tokens, 0 = full attention
-  std::vector<bool> layer_uses_window;  // empty = all layers alike
+  std::vector<bool> layer_uses_window;  // by layer; empty = all layers
   bool tie_word_embeddings = false;     // GGUF: true when output.weight is absent
   bool attention_bias = false, mlp_bias = false;
 };

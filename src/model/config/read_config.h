@@ -8,10 +8,10 @@
 
 namespace millrace::model {
 
-// What a checkpoint's configuration says of its shape, also of an architecture that no family answers to.
+// The shape of the model that a checkpoint's configuration describes, also of an architecture that no family knows.
 Result<ModelConfig> read_model_config(const checkpoint::Checkpoint& checkpoint);
 
-// The same of the text of a config.json alone. `file` names it in messages. Throws LoadError.
+// The shape that the text of a config.json describes. `file` names the file in messages. Throws LoadError.
 ModelConfig parse_hf_config(const std::string& file, std::string_view json);
 
 }  // namespace millrace::model

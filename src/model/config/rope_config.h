@@ -7,11 +7,12 @@
 
 namespace millrace::model {
 
-// Fills rope_theta, rope_dim and rope_scaling. config.json: rope_theta + rope_scaling {type | rope_type, ...}, or
-// Transformers 5's rope_parameters {rope_theta, rope_type, ...}; GGUF: rope.*. config.head_dim must be set. Throws
-// LoadError.
+// Reads rope_theta, rope_dim and rope_scaling. In config.json these are rope_theta and rope_scaling {type | rope_type,
+// ...}, or rope_parameters {rope_theta, rope_type, ...} of Transformers 5; in GGUF rope.*. config.head_dim must be set.
+// Throws LoadError.
 void read_rope(checkpoint::ConfigView& view, ModelConfig& config);
 
+// Every field that read_rope() reads.
 std::span<const checkpoint::ConfigField> rope_fields();
 
 }  // namespace millrace::model

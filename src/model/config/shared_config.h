@@ -11,25 +11,27 @@
 
 namespace millrace::model {
 
-// What a family's class takes where its configuration says nothing.
+// The values that a family's class in Hugging Face's library has where its configuration is silent.
 struct ConfigDefaults {
   std::string_view activation = "silu";
-  double norm_eps = 1e-6;                         // config.json; GGUF always says it
-  bool tied_head = false;                         // config.json; in GGUF the tensors tell
-  bool attention_bias = false, mlp_bias = false;  // likewise
-  std::int64_t ffn_factor = 0;  // feed-forward size in hidden sizes; 0 = the configuration must say it
-  bool rotary = true;           // positions are rotary: the rope fields are read
-  bool windows = true;          // a window counts unless use_sliding_window says otherwise
-  bool code_is_known = false;   // auto_map names code that does what we do; else it is refused
+  double norm_eps = 1e-6;                         // config.json only; GGUF always has it
+  bool tied_head = false;                         // config.json only; in GGUF the tensors decide
+  bool attention_bias = false, mlp_bias = false;  // config.json only
+  // Feed-forward size in multiples of the hidden size; 0 = the configuration must have it.
+  std::int64_t ffn_factor = 0;
+  bool rotary = true;   // positions are rotary, so the rope fields are read
+  bool windows = true;  // a window applies unless use_sliding_window is false
+  // Code that auto_map names does what this family does; if false, auto_map is an error.
+  bool code_is_known = false;
 };
 
-// What all families share: sizes, heads, norm, activation, positions, windows, range-checked. Fields of one family
-// alone are read by its spec(). Throws LoadError.
+// Reads and checks what all families share: sizes, heads, norm, activation, positions, windows. The fields of a single
+// family are read by its spec(). Throws LoadError.
 ModelConfig read_shared_config(checkpoint::ConfigView& view, const ConfigDefaults& defaults);
-// What GGUF leaves to the tensors that are there: tied embeddings, biases.
+// Sets what GGUF expresses by the presence of tensors: tied embeddings, biases.
 void complete_from_tensors(const checkpoint::Checkpoint& checkpoint, ModelConfig& config);
 
-// Every field that read_shared_config() may ask for.
+// Every field that read_shared_config() may read.
 std::span<const checkpoint::ConfigField> shared_fields();
 
 }  // namespace millrace::model

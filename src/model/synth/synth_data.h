@@ -5,7 +5,8 @@
 
 namespace millrace::model {
 
-// The tensors' bytes, made chunk by chunk with rows split over the team. Borrows all three until the last call.
+// The contents of the model's tensors, computed chunk by chunk by the team. All three arguments must outlive the last
+// call.
 checkpoint::DataSource synth_data(const SynthModel& model, WorkerTeam& team,
                                   const std::function<void(std::uint64_t bytes)>& progress);
 

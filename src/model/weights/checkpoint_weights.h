@@ -10,19 +10,19 @@
 
 namespace millrace::model {
 
-// The matrices of a checkpoint, however each is stored: quantized ones by the reader that accepts its
-// quantization_config, all others as they are. Borrows the checkpoint.
+// The weight matrices of a checkpoint, however each is stored: quantized ones through the reader that accepts its
+// quantization_config, all others directly. The checkpoint must outlive it.
 class CheckpointWeights {
  public:
-  // Throws LoadError: a quantization_config that no reader accepts.
+  // Throws LoadError if no reader accepts the quantization_config.
   explicit CheckpointWeights(const checkpoint::Checkpoint& checkpoint);
 
   bool has(const std::string& name) const;
-  // See WeightReader::open. A name that is nowhere is a LoadError, too.
+  // Opens a matrix; see WeightReader::open. Throws LoadError also for an unknown name.
   std::unique_ptr<StoredWeight> open(const std::string& name, std::int64_t rows, std::int64_t cols,
                                      bool inputs_first = false) const;
-  // Quantized ones, each whole, and then the others: tensors of rank 2 that are no part of a quantized matrix. Found
-  // out once, as it reads some of the tensors. Throws LoadError.
+  // All quantized matrices, then the other tensors of rank 2. Computed in the first call, which reads some tensors.
+  // Throws LoadError.
   std::span<const MatrixInfo> matrices() const;
 
  private:
@@ -31,7 +31,7 @@ class CheckpointWeights {
   mutable std::vector<MatrixInfo> matrices_;
 };
 
-// Throws LoadError where no reader accepts the checkpoint's quantization_config. Reads no tensor.
+// Throws LoadError if no reader accepts the checkpoint's quantization_config. Reads no tensor.
 void check_quantization(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::model

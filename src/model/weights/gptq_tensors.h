@@ -10,21 +10,22 @@ namespace millrace::model {
 
 inline constexpr std::int64_t kGptqWordBits = 32;
 
-// What a GPTQ checkpoint's configuration says of all its matrices. Bits and the number of groups follow from the shapes
-// of each.
+// What a GPTQ checkpoint's configuration states for all its matrices. The bits and the number of groups of each matrix
+// follow from its shapes.
 struct GptqRules {
   bool zeros_less_one = true;   // qzeros hold z - 1
-  bool symmetric = false;       // all z are 2^(bits - 1)
-  bool ordered = false;         // columns are in groups by g_idx, which must be there (desc_act)
-  std::int64_t bits = 4;        // of matrices whose shapes leave a choice
-  std::int64_t group_size = 0;  // of most matrices; -1: one group
+  bool symmetric = false;       // every z is 2^(bits - 1)
+  bool ordered = false;         // g_idx, which must exist, assigns columns to groups (desc_act)
+  std::int64_t bits = 4;        // for matrices whose shapes allow several
+  std::int64_t group_size = 0;  // columns of a group in most matrices; -1: one group
 };
 
 // The tensors of one GPTQ matrix: <stem>.qweight i32 [cols * bits / 32, rows], .qzeros i32 [groups, rows * bits / 32],
-// .scales [groups, rows] and, or not, .g_idx i32 [cols]. Codes of 2, 3, 4 or 8 bits are one stream of bits down a
-// column of qweight, and along a row of qzeros, from the lowest bit of a word on. Borrows the checkpoint.
+// .scales [groups, rows] and, optionally, .g_idx i32 [cols]. Codes of 2, 3, 4 or 8 bits form one stream of bits down
+// each column of qweight, and along each row of qzeros, from the lowest bit of a word on. The checkpoint must outlive
+// it.
 struct GptqTensors {
-  // Throws LoadError naming a tensor that is missing or of another shape.
+  // Throws LoadError naming a tensor that is missing or has another shape.
   GptqTensors(const checkpoint::Checkpoint& checkpoint, std::string stem, std::int64_t rows, std::int64_t cols);
 
   const checkpoint::Checkpoint& checkpoint;
@@ -42,21 +43,21 @@ struct GptqTensors {
   const checkpoint::RawTensor& words(const std::string& name, const Shape& shape) const;
 };
 
-// The columns of a matrix as its tensors alone tell them.
+// The number of columns of a matrix, from its tensors alone.
 std::int64_t gptq_columns(const checkpoint::Checkpoint& checkpoint, const std::string& stem, const GptqRules& rules);
 
 struct GptqZeroPoints {
-  std::vector<std::int8_t> beside_middle;  // [groups, rows], z - 2^(bits - 1); empty where all are 0
-  bool contradict = false;                 // they are z where the rules say z - 1, and were taken for what they are
+  std::vector<std::int8_t> beside_middle;  // [groups, rows], z - 2^(bits - 1); empty if all are 0
+  bool contradict = false;                 // the tensor holds z although the rules say z - 1; the values are taken as z
 };
-// Reads qzeros.
+// Reads the zero points from qzeros.
 GptqZeroPoints read_zero_points(const GptqTensors& tensors, const GptqRules& rules);
 
-// The group of each column. Reads g_idx.
+// The group of each column, from g_idx.
 std::vector<std::uint32_t> read_groups(const GptqTensors& tensors, const GptqRules& rules);
 
-// What a matrix is delivered as, bit for bit: blocks of 128 values where all groups have a multiple of 128 columns,
-// else of 32. Throws LoadError (kUnsupported) where some have no multiple of 32.
+// The format that represents a matrix bit for bit: blocks of 128 values if all groups have a multiple of 128 columns,
+// else of 32. Throws LoadError (kUnsupported) if some group has no multiple of 32.
 const quant::QuantFormat* gptq_format(const GptqTensors& tensors, const GptqZeroPoints& zeros,
                                       const std::vector<std::uint32_t>& groups);
 

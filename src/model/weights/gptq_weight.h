@@ -11,10 +11,10 @@
 
 namespace millrace::model {
 
-// A GPTQ matrix, delivered as gptq_format() says: exactly the values of the file. Columns of one group lie together.
+// A GPTQ matrix in the format of gptq_format(), with exactly the values of the file. Columns are ordered by group.
 class GptqWeight final : public StoredWeight {
  public:
-  // Reads all but the codes. Throws LoadError naming the tensor.
+  // Reads all tensors but the codes. Throws LoadError naming the tensor.
   GptqWeight(const GptqTensors& stored, const GptqRules& rules);
   bool zeros_contradict() const noexcept { return zeros_.contradict; }
   void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const override;

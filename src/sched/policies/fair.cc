@@ -1,4 +1,10 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +15,65 @@ namespace {
 
 constexpr double kPromptTokenCharge = 1.0, kAnswerTokenCharge = 2.0;  // as in the paper
 constexpr std::size_t kIdleTenants = 1024;                            // remembered without a request
+
+constexpr double kMinWeight = 0.001, kMaxWeight = 1000.0;
+
+constexpr OptionSpec kTenantWeights = {
+    .name = "tenant_weights",
+    .kind = OptionSpec::Kind::kText,
+    .help =
+        "Weights of tenants with --scheduling-policy fair, e.g. alice=2,bob=0.5: a tenant gets tokens in proportion "
+        "to its weight; between 0.001 and 1000, and 1 for tenants not named. Where no key file is read, tenants are "
+        "named by number"};
+
+using TenantWeights = std::vector<std::pair<std::uint32_t, double>>;
+
+template <class T>
+bool parse_whole(std::string_view text, T& value) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+Result<std::uint32_t> tenant_named(std::string_view name, const std::vector<std::string>& tenants) {
+  const std::string field = kTenantWeights.flag_name();
+  std::uint32_t number = 0;
+  if (tenants.empty()) {
+    if (parse_whole(name, number)) return number;
+    return make_error(ErrorCode::kInvalidArgument, field, "{} names the tenant '{}': expected a number from 0 to {}",
+                      field, name, std::numeric_limits<std::uint32_t>::max());
+  }
+  const auto found = std::ranges::find(tenants, name);
+  if (found != tenants.end()) return static_cast<std::uint32_t>(found - tenants.begin());
+  return make_error(ErrorCode::kInvalidArgument, field, "{} names the tenant '{}': expected one of {}", field, name,
+                    fmt::join(tenants, ", "));
+}
+
+// Of "name=weight,...".
+Result<TenantWeights> weights_of(const PolicyOptions& options) {
+  const std::string text = options.values.text(kTenantWeights), field = kTenantWeights.flag_name();
+  TenantWeights weights;
+  for (std::size_t at = 0; !text.empty() && at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view part = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    const std::size_t mark = part.rfind('=');
+    double weight = 0.0;
+    if (mark == std::string_view::npos || !parse_whole(part.substr(mark + 1), weight)) {
+      return make_error(ErrorCode::kInvalidArgument, field, "{} has '{}': expected name=weight", field, part);
+    }
+    const auto tenant = tenant_named(part.substr(0, mark), options.tenants);
+    if (!tenant) return tenant.error();
+    if (!(weight >= kMinWeight && weight <= kMaxWeight)) {
+      return make_error(ErrorCode::kInvalidArgument, field, "{} has '{}': the weight must be between {} and {}", field,
+                        part, kMinWeight, kMaxWeight);
+    }
+    if (std::ranges::find(weights, *tenant, &TenantWeights::value_type::first) != weights.end()) {
+      return make_error(ErrorCode::kInvalidArgument, field, "{} has '{}': each tenant may be named once", field, part);
+    }
+    weights.emplace_back(*tenant, weight);
+  }
+  return weights;
+}
 
 struct Tenant {
   std::uint32_t id = 0;
@@ -22,7 +87,7 @@ struct Tenant {
 // gave costs nothing.
 class Fair final : public SchedulePolicy {
  public:
-  explicit Fair(const PolicyOptions& options) : weights_(options.tenant_weights) {}
+  explicit Fair(TenantWeights weights) : weights_(std::move(weights)) {}
 
   Rank rank(const Sequence& sequence, const PolicyView&) const override {
     return {.key = tenants_[sequence.policy_slot].counter};
@@ -97,12 +162,12 @@ class Fair final : public SchedulePolicy {
   }
   double weight(std::uint32_t id) const {
     for (const auto& [tenant, weight] : weights_) {
-      if (tenant == id) return std::max(weight, 1e-6);
+      if (tenant == id) return weight;
     }
     return 1.0;
   }
 
-  std::vector<std::pair<std::uint32_t, double>> weights_;
+  TenantWeights weights_;
   std::vector<Tenant> tenants_;      // by slot
   std::vector<std::uint32_t> free_;  // slots of forgotten ones
   std::size_t idle_ = 0;             // tenants without a sequence
@@ -112,9 +177,18 @@ class Fair final : public SchedulePolicy {
 }  // namespace
 
 PolicyKind fair() {
-  return {"fair", "the tenant that was served the fewest tokens first, by weight", [](const PolicyOptions& options) {
-            return std::unique_ptr<SchedulePolicy>(std::make_unique<Fair>(options));
-          }};
+  return {.name = "fair",
+          .description = "the tenant that was served the fewest tokens first, by weight",
+          .make =
+              [](const PolicyOptions& options) {
+                return std::unique_ptr<SchedulePolicy>(std::make_unique<Fair>(weights_of(options).or_throw()));
+              },
+          .options = {kTenantWeights},
+          .check =
+              [](const PolicyOptions& options) {
+                const auto weights = weights_of(options);
+                return weights ? Result<void>() : weights.error();
+              }};
 }
 
 }  // namespace millrace::sched::policies

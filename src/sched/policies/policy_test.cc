@@ -191,10 +191,36 @@ TEST(Policies, FairSharesByTenantWhateverTheirNumberOfRequests) {
 }
 
 TEST(Policies, FairGivesATenantOfTwiceTheWeightTwiceAsMuch) {
-  World world({.scheduling = {.max_sequences = 1}, .policy = "fair", .options = {.tenant_weights = {{1, 2.0}}}});
+  World world({.scheduling = {.max_sequences = 1},
+               .policy = "fair",
+               .options = {.values = OptionValues().set("tenant_weights", "b=2"), .tenants = {"a", "b"}}});
   for (SequenceId id = 1; id <= 6; ++id) world.submit({.id = id, .tenant = 1});
   for (SequenceId id = 7; id <= 9; ++id) world.submit({.id = id, .tenant = 2});
   EXPECT_EQ(order_of_admission(world), (Ids{1, 7, 2, 3, 8, 4, 5, 9, 6}));
+}
+
+TEST(Policies, FairNamesWhatIsWrongWithTenantWeights) {
+  const std::vector<std::string> tenants = {"default", "alice"};
+  const auto error = [](std::string weights, std::vector<std::string> names) {
+    const auto made = make_policy(
+        "fair", {.values = OptionValues().set("tenant_weights", std::move(weights)), .tenants = std::move(names)});
+    return made ? std::string() : made.error().message;
+  };
+  for (const char* fine : {"", "alice=2", "default=0.001,alice=1000"}) EXPECT_EQ(error(fine, tenants), "") << fine;
+  EXPECT_EQ(error("0=2,4294967295=3", {}), "");
+  EXPECT_EQ(error("bob=2", tenants), "tenant-weights names the tenant 'bob': expected one of default, alice");
+  EXPECT_EQ(error("bob=2", {}), "tenant-weights names the tenant 'bob': expected a number from 0 to 4294967295");
+  EXPECT_EQ(error("4294967296=2", {}),
+            "tenant-weights names the tenant '4294967296': expected a number from 0 to 4294967295");
+  for (const char* part : {"alice=0", "alice=-1", "alice=1001", "alice=nan"}) {
+    EXPECT_EQ(error(part, tenants),
+              fmt::format("tenant-weights has '{}': the weight must be between 0.001 and 1000", part));
+  }
+  for (const char* part : {"alice", "alice=", "alice=2x"}) {
+    EXPECT_EQ(error(part, tenants), fmt::format("tenant-weights has '{}': expected name=weight", part));
+  }
+  EXPECT_EQ(error("alice=2,", tenants), "tenant-weights has '': expected name=weight");
+  EXPECT_EQ(error("alice=2,alice=3", tenants), "tenant-weights has 'alice=3': each tenant may be named once");
 }
 
 TEST(Policies, FairLetsNobodySaveUpServiceByBeingIdle) {

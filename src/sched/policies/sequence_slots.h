@@ -5,8 +5,8 @@
 
 namespace millrace::sched::policies {
 
-// What a policy remembers of each sequence it was told of, found by Sequence::policy_slot. As large as there ever were
-// sequences at once.
+// One value of a policy for each sequence in the scheduler, at the index Sequence::policy_slot. It grows to the highest
+// number of sequences that were there at once, and does not shrink.
 template <typename T>
 class SequenceSlots {
  public:

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ struct WorldConfig {
   Config scheduling;
   std::string policy = "decode-first";
   PolicyOptions options;
+  std::span<const AdmissionResourceKind> resources = all_resources();
   std::int64_t block_tokens = 16;
   std::int32_t pages = 64;
   bool swap = false;
@@ -58,7 +60,8 @@ class World {
                 .pages = config.pages,
                 .swap_bytes = config.swap ? std::size_t{1} << 16 : 0},
                device_, nullptr),
-        scheduler_(config.scheduling, make_policy(config.policy, config.options).or_throw(), cache_) {}
+        scheduler_(config.scheduling, make_policy(config.policy, config.options).or_throw(), cache_, config.resources) {
+  }
 
   PolicyView view() const { return {.now = now_, .cost = config_.cost}; }
   Scheduler& scheduler() { return scheduler_; }

@@ -15,29 +15,29 @@
 namespace millrace::text {
 
 struct BpeOptions {
-  bool byte_level = false;     // symbols begin as bytes; otherwise as characters
-  bool fuse_unk = false;       // neighbouring unknown characters make one unknown token
-  bool ignore_merges = false;  // a word that is a token stays whole, whatever the merges say
-  TokenId unk = -1;            // -1: unknown characters vanish
-  // 256 ids, -1 = none: a character without a token becomes the tokens of its bytes, if there are all. Empty: it is
+  bool byte_level = false;     // symbols start as bytes; if false, as characters
+  bool fuse_unk = false;       // adjacent unknown characters become one unknown token
+  bool ignore_merges = false;  // a word that is a token stays whole, whatever the merges
+  TokenId unk = -1;            // -1: unknown characters are dropped
+  // 256 ids, -1 = none. A character without a token becomes the tokens of its bytes if all of them exist. Empty: it is
   // unknown.
   std::vector<TokenId> fallback_bytes;
-  std::string continuing_prefix = "";  // spelled in front of every symbol but a word's first
-  std::string word_suffix = "";        // spelled behind a word's last symbol
-  std::vector<TokenId> indivisible;    // wherever the text has one of these, it is one symbol from the start
-  // Allows cutting before every run of this (U+2581 spelled in UTF-8) when no token reaches over such a border: ranked
-  // results of the two sides cannot meet, so the ids stay the same. OPTIMIZATION: SentencePiece text comes as one word
-  // of megabytes.
+  std::string continuing_prefix = "";  // precedes every symbol but a word's first
+  std::string word_suffix = "";        // follows a word's last symbol
+  std::vector<TokenId> indivisible;    // tokens that are one symbol from the start wherever they occur in the text
+  // Allows cutting a word before every run of this string (U+2581 in UTF-8) if no token spans such a border: the two
+  // sides cannot merge, so the ids are the same. OPTIMIZATION: SentencePiece text is a single word, possibly of
+  // megabytes.
   std::string cut_before = "";
 };
 
-// Byte-pair encoding (arXiv:1508.07909) of single words: the pair of lowest rank merges first, the leftmost among
-// equals.
+// Byte-pair encoding (arXiv:1508.07909) of single words: the pair of lowest rank merges first, of equal ones the
+// leftmost.
 class BpeModel final : public WordModel {
  public:
-  // forms[id]: what the token looks like inside text: raw bytes (byte-level) or characters; empty = never produced by
-  // encoding, but by byte fallback. Merges may lead through a token without a form: where one of a word's last symbols
-  // is such, it is spelled with others.
+  // forms[id] is the token within text: raw bytes (byte-level) or characters. Empty = encoding never produces it,
+  // except by byte fallback. Merges may pass through a token without a form; if it is one of a word's final symbols, it
+  // is replaced by other tokens.
   BpeModel(BpeOptions options, StringTable forms, MergeTable merges);
 
   void encode(std::string_view word, ModelScratch& scratch, std::vector<TokenId>& out,

@@ -7,8 +7,8 @@
 
 namespace millrace::text {
 
-// The merges of a vocabulary that comes without any: every way to cut a token into two tokens is one. `find` gives the
-// token of a text, or -1; `rank` that of a token's merges. A token that `find` does not give has none.
+// The merges of a vocabulary without a list of them: every division of a token into two tokens is one. `find` returns
+// the token of a text, or -1; `rank` the rank of a token's merges. A token that `find` does not return has none.
 template <class Find, class Rank>
 MergeTable merges_of_cuts(const StringTable& texts, Find find, Rank rank) {
   MergeTable out;

@@ -8,17 +8,17 @@
 
 namespace millrace::text {
 
-// The tokens that merges lead to though no text may become them: special ones that a trainer found in its text, or that
-// got a role later. "hey" may be merged from "he", and stays whole; "he" alone is spelled with the other tokens.
-// Immutable and thread-safe.
+// Tokens that merges produce although encoding must not: special tokens that a trainer found in its text, or that
+// became special later. "hey" may be merged from "he" and stays; "he" alone is replaced by other tokens. Immutable and
+// thread-safe.
 class HiddenMerges {
  public:
   HiddenMerges() = default;
-  // A token is hidden if its form is empty. Linear in the merges.
+  // Tokens with an empty form are hidden. Linear in the merges.
   HiddenMerges(const MergeTable& merges, const StringTable& forms);
 
   bool empty() const noexcept { return spellings_.empty(); }
-  // Puts the other tokens in the place of each hidden one. Linear in the symbols.
+  // Replaces each hidden token by others. Linear in the symbols.
   void spell(std::vector<TokenId>& symbols) const;
 
  private:

@@ -8,7 +8,8 @@
 
 namespace millrace::text {
 
-// (left, right) -> the token they merge into and its rank; lower ranks merge first. Open addressing, 16 bytes a slot.
+// Maps a pair (left, right) to the merged token and its rank; lower ranks merge first. Open addressing, 16 bytes per
+// slot.
 class MergeTable {
  public:
   static constexpr std::uint32_t kNoMerge = UINT32_MAX;
@@ -19,7 +20,7 @@ class MergeTable {
   void reserve(std::size_t merges);
   void insert(TokenId left, TokenId right, Merge merge);  // replaces an earlier one of the same pair
   Merge find(TokenId left, TokenId right) const noexcept;
-  // visit(left, right, merge) for each, in no order.
+  // Calls visit(left, right, merge) for each, in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const Slot& slot : slots_) {
@@ -41,7 +42,7 @@ class MergeTable {
 };
 
 struct ModelScratch;
-// Applies the merges to scratch.symbols in place: the pair of lowest rank first, the leftmost among equals.
+// Applies the merges to scratch.symbols in place: the pair of lowest rank first, of equal ones the leftmost.
 void merge_symbols(const MergeTable& merges, ModelScratch& scratch);
 
 }  // namespace millrace::text

@@ -7,15 +7,16 @@
 
 namespace millrace::text {
 
-// The merges of a file that spells their two sides, the one of lowest rank first.
+// Builds the merges of a file that lists their two sides as text, the merge of lowest rank first.
 class NamedMerges {
  public:
-  // `before` and `after` a merge's place in the list name it in errors.
+  // Errors name a merge as `before`, its index in the list, `after`.
   NamedMerges(const TokenizerParts& parts, std::string before, std::string after, std::size_t count)
       : parts_(parts), before_(std::move(before)), after_(std::move(after)) {
     merges_.reserve(count);
   }
-  // left + right, less the `prefix` of the latter, is a token. Throws LoadError where one of the three is none.
+  // Adds a merge whose result is left + right, without the `prefix` of right. Throws LoadError if one of the three is
+  // not a token.
   void add(std::string_view left, std::string_view right, std::string_view prefix = "");
   std::size_t size() const noexcept { return rank_; }
   MergeTable take() { return std::move(merges_); }

@@ -7,9 +7,10 @@
 
 namespace millrace::text {
 
-// The merges of a SentencePiece BPE vocabulary, which has scores instead: it merges any two neighbours whose
-// concatenation is a piece, the highest score first. So every way to cut a piece in two is a merge, ranked by the score
-// of the whole. `mergeable` by id: ordinary pieces, not control tokens and bytes. Every score is finite.
+// The merges of a SentencePiece BPE vocabulary, which has scores instead: any two adjacent symbols whose concatenation
+// is a piece merge, the highest score first. So every division of a piece into two is a merge, ranked by the score of
+// the whole. `mergeable` is true by id for ordinary pieces, not for control tokens and bytes. All scores must be
+// finite.
 MergeTable merges_from_scores(const TokenizerParts& parts, std::span<const float> scores,
                               const std::vector<bool>& mergeable);
 

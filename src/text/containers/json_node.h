@@ -17,12 +17,12 @@ class array;
 
 namespace millrace::text {
 
-// A value of a parsed file together with its place there; every reader throws LoadError naming file, JSON pointer
-// (RFC 6901), what was expected and what was found. A missing member is a null node. Who calls object() or array()
-// includes <simdjson.h>, which is dear and therefore not included here.
+// A value of a parsed JSON file with its place there. Readers throw LoadError naming file, JSON pointer (RFC 6901),
+// expected and found value. A missing member is a null node. Callers of object() and array() must include <simdjson.h>,
+// which is not included here because it is slow to compile.
 class JsonNode {
  public:
-  // The whole of a file. `file` names it and lives as long as every node of it.
+  // The root of a file. `file` is its name, and must outlive all nodes.
   JsonNode(simdjson::dom::element element, std::string_view file);
 
   const std::string& pointer() const noexcept { return pointer_; }  // "/model/vocab"
@@ -38,15 +38,15 @@ class JsonNode {
   bool boolean_or(bool absent) const;
   std::int64_t integer() const;
   double number() const;
-  std::vector<JsonNode> items() const;  // of an array; none when null
+  std::vector<JsonNode> items() const;  // of an array; empty when null
   simdjson::dom::object object() const;
   simdjson::dom::array array() const;
 
-  // "`where` is `found`; ..." for values this build does not do.
+  // Throws "`where` is `found`; ..." for values that this build does not support.
   [[noreturn]] void unsupported(std::string_view found, std::string_view expected) const;
-  // "`where` must be `expected`, not ...".
+  // Throws "`where` must be `expected`, not ...".
   [[noreturn]] void wrong(std::string_view expected) const;
-  // "`where`: `text`".
+  // Throws "`where`: `text`".
   [[noreturn]] void reject(ErrorCode code, std::string_view text) const;
 
  private:

@@ -6,19 +6,19 @@
 
 namespace millrace::text {
 
-// Walks the fields of one protobuf message (protobuf.dev/programming-guides/encoding). Throws LoadError naming the
-// message and the field's number where the bytes are none, or a value has another type than asked for.
+// Reads the fields of one protobuf message (protobuf.dev/programming-guides/encoding). Throws LoadError naming the
+// message and the field's number for malformed bytes, or a value of another type than requested.
 class ProtobufReader {
  public:
   ProtobufReader(std::string_view bytes, std::string name) : rest_(bytes), name_(std::move(name)) {}
 
-  bool next();  // to the next field; false at the end
+  bool next();  // moves to the next field; false at the end
   std::uint32_t field() const noexcept { return field_; }
 
   std::uint64_t varint() const;
   bool boolean() const { return varint() != 0; }
   float number() const;
-  std::string_view bytes() const;  // also a string or a message
+  std::string_view bytes() const;  // also for a string or a message
 
  private:
   enum WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };

@@ -7,8 +7,8 @@
 
 namespace millrace::text {
 
-// SentencePiece's way from pieces to text: U+2581 is a space, except those it put in front; bytes are characters where
-// they can be.
+// SentencePiece's conversion of pieces to text. U+2581 becomes a space, unless it was added in front; bytes become
+// characters where they are valid.
 std::unique_ptr<const Decoder> make_sentencepiece_decoder(const SentencePieceModel& model);
 
 }  // namespace millrace::text

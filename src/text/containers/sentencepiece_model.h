@@ -10,8 +10,8 @@
 
 namespace millrace::text {
 
-// A SentencePiece vocabulary with its rules: what a tokenizer.model holds (sentencepiece_model.proto), or a GGUF file
-// made from one.
+// A SentencePiece vocabulary with its rules, from a tokenizer.model (sentencepiece_model.proto) or a GGUF file made
+// from one.
 struct SentencePieceModel {
   enum class Kind { kUnigram, kBpe };
   enum PieceType : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
@@ -25,12 +25,12 @@ struct SentencePieceModel {
   std::vector<Piece> pieces;
   std::optional<TokenId> unk;  // the piece of type kUnknown
   bool byte_fallback = false;
-  std::string unk_surface = " \xe2\x81\x87 ";  // what the unknown piece becomes: U+2047 between spaces
+  std::string unk_surface = " \xe2\x81\x87 ";  // text of the unknown piece: U+2047 between spaces
   std::string bos_piece = "<s>", eos_piece = "</s>";
 
   std::string charsmap;  // empty: no rules
   bool add_dummy_prefix = true;
-  bool prefixes_every_segment = true;  // also text behind an added token; false: only the start of the whole text
+  bool prefixes_every_segment = true;  // also text after an added token; false: only the start of the whole text
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;  // to U+2581
   bool whitespace_as_suffix = false;
@@ -38,11 +38,12 @@ struct SentencePieceModel {
   std::optional<TokenId> find_control(std::string_view text) const;
 };
 
-// Throws LoadError naming the field; a kind of model or normalization that this build does not do is kUnsupported.
+// Parses a tokenizer.model. Throws LoadError naming the field; kUnsupported for a kind of model or normalization that
+// this build does not support.
 SentencePieceModel parse_sentencepiece_model(std::string_view file);
 
-// All but prefix, suffix and end_of_generation. `added`: more tokens to be looked for, beyond the pieces (whose ids
-// follow on) or in place of a piece of the same text.
+// The parts of a tokenizer, without prefix, suffix and end_of_generation. `added` are further tokens to search for,
+// with ids after those of the pieces, or in place of a piece of the same text.
 TokenizerParts sentencepiece_parts(const SentencePieceModel& model, std::vector<AddedToken> added);
 
 }  // namespace millrace::text

@@ -14,19 +14,20 @@ class parser;
 
 namespace millrace::text {
 
-// What this engine takes from tokenizer_config.json. Unset = absent or null.
+// The fields of tokenizer_config.json that this engine uses. Unset = absent or null.
 struct TokenizerConfig {
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token;
-  // The rest is for vocabularies that are no tokenizer.json: beside one, Transformers (5.x) ignores it too.
+  // The fields below are for vocabularies other than tokenizer.json: besides one, Transformers (5.x) ignores them too.
   std::vector<AddedToken> added;                     // added_tokens_decoder
-  std::optional<bool> add_bos_token, add_eos_token;  // around the text
-  std::optional<bool> legacy;                        // SentencePiece: a space in front also behind special tokens
+  std::optional<bool> add_bos_token, add_eos_token;  // whether they surround a text
+  std::optional<bool> legacy;                        // SentencePiece: special tokens are also followed by a space
 };
 
 TokenizerConfig read_tokenizer_config(const JsonNode& file);
-// The same from the file's contents, which may be empty. Throws LoadError.
+// Reads the file's contents, which may be empty. Throws LoadError.
 TokenizerConfig parse_tokenizer_config(std::string_view json);
-// `json`, named `file` in errors, of at most `limit` bytes. The element lives as long as the parser.
+// Parses `json` of at most `limit` bytes; `file` names it in errors. The element lives as long as the parser. Throws
+// LoadError.
 simdjson::dom::element parse_json(simdjson::dom::parser& parser, std::string_view json, std::string_view file,
                                   std::size_t limit);
 

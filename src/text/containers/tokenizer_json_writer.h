@@ -7,13 +7,13 @@
 
 namespace millrace::text {
 
-// The files of a Hugging Face directory that say the same as a GGUF vocabulary.
+// The tokenizer files of a Hugging Face directory that are equivalent to a GGUF vocabulary.
 struct TokenizerFiles {
   std::string tokenizer_json, tokenizer_config_json;
 };
 
-// Byte-level BPE ("gpt2") only; kUnsupported names another model or an unknown pre-tokenizer. `chat_template` may be
-// empty.
+// Makes the files for byte-level BPE ("gpt2"). kUnsupported names another model or an unknown pre-tokenizer.
+// `chat_template` may be empty.
 Result<TokenizerFiles> tokenizer_files(const GgufVocabulary& vocabulary, const std::string& chat_template);
 
 }  // namespace millrace::text

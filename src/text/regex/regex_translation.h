@@ -6,9 +6,9 @@
 
 namespace millrace::text {
 
-// A regular expression of tokenizer.json, written for Oniguruma, as one for PCRE2 (with UTF and UCP) that matches the
-// same: classes within classes and && are worked out, properties have the code points that Oniguruma's Unicode knows,
-// \s, \w and \h mean its sets. None, and the reason in `why`, when that cannot be done.
+// Translates a regular expression of tokenizer.json, written for Oniguruma, to one for PCRE2 (with UTF and UCP) with
+// the same matches: nested classes and && are evaluated, properties have the code points of Oniguruma's Unicode
+// version, and \s, \w and \h are its sets. Nothing, with the reason in `why`, if that is not possible.
 std::optional<std::string> translate_regex(std::string_view regex, std::string& why);
 
 }  // namespace millrace::text

@@ -8,7 +8,7 @@
 
 namespace millrace::text {
 
-// Kinds of characters as the scanners see them: one bit of a CategorySet; white space has its own instead of its
+// Kinds of characters for scanners: one bit of a CategorySet. White space has a bit of its own instead of its
 // category's.
 inline constexpr unicode::CategorySet kWhite = 1u << 31;
 inline constexpr unicode::CategorySet kLettersNumbersWhite = unicode::kLetters | unicode::kNumbers | kWhite;
@@ -33,7 +33,7 @@ inline constexpr std::array<unicode::CategorySet, 128> kAsciiKinds = [] {
 
 inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
-// One pass over the visible text: nothing at or after `end` exists.
+// Reads a text that ends at `end`; later text is invisible.
 class Scanner {
  public:
   Scanner(std::string_view text, std::size_t end) : text_(text), end_(end) {}
@@ -55,7 +55,7 @@ class Scanner {
   bool ends(std::size_t i) const { return i >= end_; }
   char32_t code_point(std::size_t i) const { return unicode::code_point_at(text_, i).value; }
 
-  // The end of the run of characters of `set` from i on.
+  // The end of the run of characters in `set` from i on.
   std::size_t run(std::size_t i, unicode::CategorySet set) const {
     for (;;) {
       while (i < end_ && static_cast<unsigned char>(text_[i]) < 0x80) {
@@ -68,7 +68,7 @@ class Scanner {
     }
   }
 
-  // \s+(?!\S)|\s+ : a run of white space, less its last character when text follows.
+  // \s+(?!\S)|\s+ : a run of white space, without its last character if text follows.
   std::size_t spaces(std::size_t i) const {
     const std::size_t run_end = run(i, kWhite);
     if (run_end == end_) return run_end;
@@ -84,7 +84,7 @@ class Scanner {
     return spaces(i);
   }
 
-  // 's 't 're 've 'm 'll 'd, after the apostrophe at i: bytes in all, 0 if none.
+  // 's 't 're 've 'm 'll 'd with the apostrophe at i: its size in bytes, 0 if there is none.
   std::size_t contraction(std::size_t i, bool any_case) const {
     char first = byte(i + 1), second = byte(i + 2);
     if (any_case) {
@@ -109,8 +109,8 @@ class Scanner {
   std::size_t end_;
 };
 
-// A splitter from a function that gives the end of the match that begins at `at`, or `at` when none does; stretches
-// without a match are words too.
+// A splitter made of a function that returns the end of the match that begins at `at`, or `at` if there is none. Text
+// between matches forms words too.
 template <std::size_t (*kMatch)(const Scanner&, std::size_t)>
 class ScannerSplitter final : public WordSplitter {
  public:

@@ -1,0 +1,100 @@
+#include "sched/page_shortage.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace millrace::sched {
+namespace {
+
+// The last in the policy's order; before it those whose readers are slow, and after it, only where there is no other,
+// those that were preempted too often already.
+std::optional<std::size_t> page_victim(const PlanDraft& draft) {
+  for (const bool spared : {true, false}) {
+    for (const bool paused : {true, false}) {
+      for (std::size_t i = draft.members.size(); i-- > 0;) {
+        const Sequence& sequence = *draft.members[i].place.sequence;
+        if (sequence.paused != paused || (spared && sequence.preemptions >= draft.config.max_preemptions)) continue;
+        if (draft.may_be_victim(draft.members[i]) && draft.gain(draft.members[i]) > 0) return i;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Sessions forked from one lease the same pages, of which none would free any alone.
+bool take_pages_leased_together(PlanDraft& draft) {
+  const kv::PagedCache& cache = draft.cache;
+  auto& taken = draft.plan->preempted;
+  std::vector<Sequence*> leases;
+  for (Sequence* sequence : draft.input->waiting.by_arrival()) {
+    if (std::find(taken.begin(), taken.end(), sequence) == taken.end()) leases.push_back(sequence);
+  }
+  std::vector<std::int32_t> held(static_cast<std::size_t>(cache.total_pages()));  // by page: leases that hold it
+  const auto count_held = [&] {
+    std::fill(held.begin(), held.end(), 0);
+    for (const Sequence* sequence : leases) {
+      for (const kv::BlockId page : sequence->blocks.blocks()) ++held[static_cast<std::size_t>(page)];
+    }
+  };
+  const auto only_theirs = [&](kv::BlockId page) {
+    return held[static_cast<std::size_t>(page)] > 0 && cache.holders(page) == held[static_cast<std::size_t>(page)];
+  };
+  count_held();
+  for (std::size_t i = leases.size(); i-- > 0;) {
+    const auto pages = leases[i]->blocks.blocks();
+    const auto page = std::find_if(pages.begin(), pages.end(), only_theirs);
+    if (page == pages.end()) continue;
+    std::erase_if(leases, [wanted = *page](const Sequence* one) {
+      const auto all = one->blocks.blocks();
+      return std::find(all.begin(), all.end(), wanted) == all.end();
+    });
+    count_held();
+    for (kv::BlockId one = 0; one < cache.total_pages(); ++one) draft.pages.available += only_theirs(one) ? 1 : 0;
+    taken.insert(taken.end(), leases.rbegin(), leases.rend());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// A session's pages may be computed again; the last to arrive loses them first.
+bool take_leased_pages(PlanDraft& draft) {
+  const auto waiting = draft.input->waiting.by_arrival();
+  for (std::size_t i = waiting.size(); i-- > 0;) {
+    Sequence* sequence = waiting[i];
+    const std::int32_t pages = draft.cache.releasable(sequence->blocks);
+    auto& taken = draft.plan->preempted;
+    if (pages == 0 || std::find(taken.begin(), taken.end(), sequence) != taken.end()) continue;
+    draft.pages.available += pages;
+    taken.push_back(sequence);
+    return true;
+  }
+  return take_pages_leased_together(draft);
+}
+
+void find_pages(PlanDraft& draft) {
+  PageAccount& pages = draft.pages;
+  while (pages.required > pages.available) {
+    draft.pages_short = true;
+    const auto victim = page_victim(draft);
+    if (!victim) {
+      if (!take_leased_pages(draft)) break;
+      continue;
+    }
+    draft.take_out(draft.members[*victim]);
+    draft.plan->preempted.push_back(draft.members[*victim].place.sequence);
+  }
+  // No other can be preempted now: the last ones have to wait for steps in flight; the oldest comes last of all.
+  for (const bool all : {false, true}) {
+    for (std::size_t i = draft.members.size(); i-- > 0 && pages.required > pages.available;) {
+      PlanMember& member = draft.members[i];
+      if (!member.takes_part || member.first_page == 0 || (!all && member.place.sequence == draft.oldest)) continue;
+      member.takes_part = false;
+      pages.required -= member.first_page;
+    }
+  }
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include "sched/admission_resource.h"
+
+namespace millrace::sched::resources {
+namespace {
+
+// Pages of the KV cache now: a sequence needs those of its next chunk and one token more; one that runs alone those of
+// all it has to compute. Pages in use are the draft's account.
+class Pages final : public AdmissionResource {
+ public:
+  explicit Pages(const kv::PagedCache& cache) : cache_(cache) {}
+
+  std::optional<Error> never_fits(const Sequence& sequence) const override {
+    const std::int64_t limit = cache_.total_pages() * cache_.block_tokens();
+    if (sequence.max_total <= limit) return std::nullopt;
+    return make_error(ErrorCode::kResourceExhausted, "max_tokens",
+                      "prompt and answer may need {} tokens of the KV cache, which holds {}", sequence.max_total,
+                      limit);
+  }
+  bool begin(const PlanDraft&) override {
+    reserved_ = 0;
+    return true;
+  }
+  bool fits(const PlanDraft& draft, const JoiningSequence& joining) override {
+    const PlanMember& member = joining.member;
+    const Sequence& sequence = *member.place.sequence;
+    const std::int64_t next = draft.nobody_runs() ? sequence.length() - member.start : member.chunk;
+    const std::int64_t tokens = std::min(next + 1, sequence.max_total - member.start);
+    const std::int32_t free = draft.pages.available - draft.pages.required - reserved_;
+    return member.first_page + draft.extra_pages(member, tokens) <= free;
+  }
+  void commit(const PlanDraft& draft, const JoiningSequence& joining) override {
+    reserved_ += draft.extra_pages(joining.member, joining.member.chunk + 1);
+  }
+  bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence&) const override {
+    return draft.gain(member) > 0;
+  }
+
+ private:
+  const kv::PagedCache& cache_;
+  std::int32_t reserved_ = 0;  // that those admitted in this step need for their next chunk besides their first page
+};
+
+}  // namespace
+
+AdmissionResourceKind pages() {
+  return {.name = "pages", .order = 300, .make = [](const ResourceContext& context) {
+            return std::unique_ptr<AdmissionResource>(std::make_unique<Pages>(context.cache));
+          }};
+}
+
+}  // namespace millrace::sched::resources
