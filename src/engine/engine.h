@@ -12,6 +12,7 @@
 #include "engine/active_sequence.h"
 #include "engine/beam_run.h"
 #include "engine/executor.h"
+#include "engine/kv_extents.h"
 #include "engine/request.h"
 #include "engine/sessions.h"
 #include "engine/speculation.h"
@@ -51,13 +52,6 @@ struct EngineCounters {
   std::int64_t preemptions = 0, swaps = 0, rejections = 0, numerical_errors = 0, failed_steps = 0;
   std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // of speculation: rows with drafted tokens, those
   std::int64_t accepted_branch_tokens = 0;                           // of the accepted, those of branches
-};
-
-// How the pages of running sequences lie, as decode attention profits from.
-struct KvExtents {
-  std::int64_t tokens = 0;
-  std::int64_t contiguous_tokens = 0;   // whose page is the neighbour of the one before it, or the first
-  std::int64_t long_extent_tokens = 0;  // in runs of at least kv::kLongExtentTokens, or one run in all
 };
 
 // The step loop: any number of requests advance together, each as if it were alone (law 3). One thread calls it; see

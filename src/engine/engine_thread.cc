@@ -25,10 +25,19 @@ Output failed(Error error) {
   return output;
 }
 
+EngineFigures figures_of(const Engine& engine) {
+  return {.max_length = engine.max_length(),
+          .vocab_size = engine.vocab_size(),
+          .kv_capacity_tokens = engine.kv_capacity_tokens(),
+          .kv_bytes = engine.kv_bytes()};
+}
+
 }  // namespace
 
 EngineThread::EngineThread(std::unique_ptr<Engine> engine, Env& env, const ThreadConfig& config)
-    : engine_(std::move(engine)), env_(env), config_(config), thread_([this] { run(); }) {}
+    : engine_(std::move(engine)), env_(env), config_(config), figures_(figures_of(*engine_)), thread_([this] {
+        run();
+      }) {}
 
 EngineThread::~EngineThread() {
   {
@@ -73,6 +82,29 @@ void EngineThread::cancel(const std::shared_ptr<TokenStream>& stream) {
     const auto it = by_stream_.find(stream.get());
     if (it != by_stream_.end()) engine.cancel(it->second);
   });
+}
+
+Result<SessionId> EngineThread::open_session() {
+  return call([](Engine& engine) { return engine.open_session(); });
+}
+
+Result<void> EngineThread::close_session(SessionId session) {
+  return call([session](Engine& engine) -> Result<void> {
+    engine.close_session(session);
+    return {};
+  });
+}
+
+Result<SessionId> EngineThread::fork_session(SessionId session) {
+  return call([session](Engine& engine) { return engine.fork_session(session); });
+}
+
+Result<void> EngineThread::rollback_session(SessionId session, std::int64_t tokens) {
+  return call([session, tokens](Engine& engine) { return engine.rollback_session(session, tokens); });
+}
+
+Result<PageUse> EngineThread::page_use() {
+  return call([](const Engine& engine) { return PageUse{engine.cache().use(), engine.kv_extents()}; });
 }
 
 void EngineThread::drain(double limit_ms) {

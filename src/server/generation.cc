@@ -17,7 +17,7 @@ void submit(const std::shared_ptr<Job>& job) {
   GenerationTask& task = job->task;
   task.sampling = {task.requests[0].sampling};
   for (engine::Request& request : task.requests) {
-    job->streams.push_back(job->model->engine.submit(std::move(request), job->wake));
+    job->streams.push_back(job->model->engine->submit(std::move(request), job->wake));
   }
   job->finish();
   if (job->abandoned) job->cancel_all();

@@ -46,7 +46,7 @@ struct Job {
     finish();
   }
   void cancel_all() {
-    for (const auto& stream : streams) model->engine.cancel(stream);
+    for (const auto& stream : streams) model->engine->cancel(stream);
   }
 };
 

@@ -32,7 +32,7 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
   return {};
 }
 
-HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
+HostedModel::HostedModel(std::string model_name, ModelParts parts)
     : ModelProfile{.name = std::move(model_name),
                    .tokenizer = parts.tokenizer,
                    .chat = parts.chat,
@@ -40,8 +40,8 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
                    .reasoning_format = parts.reasoning_format,
                    .generation = parts.generation,
                    .peaks = parts.peaks,
-                   .max_length = parts.engine->max_length(),
-                   .vocab_size = parts.engine->vocab_size(),
+                   .max_length = parts.engine->figures().max_length,
+                   .vocab_size = parts.engine->figures().vocab_size,
                    .hidden_size = parts.hidden_size,
                    .grammars = grammar::GrammarCache(parts.tokenizer),
                    .breakers = decode::BreakerCache(parts.tokenizer)},
@@ -50,11 +50,11 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
       weight_bytes(parts.weight_bytes),
       weight_bytes_per_step(parts.weight_bytes_per_step),
       trained_length(parts.trained_length),
-      kv_bytes(static_cast<std::int64_t>(parts.engine->kv_bytes())),
+      kv_bytes(static_cast<std::int64_t>(parts.engine->figures().kv_bytes)),
       drafting_bytes(parts.drafting_bytes),
-      kv_capacity(parts.engine->kv_capacity_tokens()),
+      kv_capacity(parts.engine->figures().kv_capacity_tokens),
       created(unix_time()),
       resources_(std::move(parts.resources)),
-      engine(std::move(parts.engine), env) {}
+      engine(std::move(parts.engine)) {}
 
 }  // namespace millrace::server

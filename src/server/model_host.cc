@@ -159,7 +159,7 @@ void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
       const std::lock_guard guard(mutex_);
       slot.progress = share;
     };
-    loaded = std::make_shared<HostedModel>(slot.entry.name, slot.entry.load(progress), env_);
+    loaded = std::make_shared<HostedModel>(slot.entry.name, slot.entry.load(progress));
   } catch (const LoadError& failure) {
     loaded = failure.error();
   } catch (const std::bad_alloc&) {
@@ -223,7 +223,7 @@ void ModelHost::drain(double limit_ms) {
     }
   }
   std::vector<std::thread> drains;
-  for (const auto& model : models) drains.emplace_back([&model, limit_ms] { model->engine.drain(limit_ms); });
+  for (const auto& model : models) drains.emplace_back([&model, limit_ms] { model->engine->drain(limit_ms); });
   for (std::thread& thread : drains) thread.join();
 }
 

@@ -308,7 +308,7 @@ std::string Service::metrics_text(std::int64_t connections) {
   observe::Snapshot snapshot{.connections = connections};
   for (const ModelStatus& status : models_.list()) {
     if (status.model == nullptr) continue;
-    const engine::Heartbeat beat = status.model->engine.heartbeat();
+    const engine::Heartbeat beat = status.model->engine->heartbeat();
     observe::EngineSnapshot now{.model = status.name,
                                 .alive = beat.alive,
                                 .last_step_age_seconds = beat.last_step_age_ms / 1000.0,
@@ -316,10 +316,10 @@ std::string Service::metrics_text(std::int64_t connections) {
                                 .waiting = beat.waiting,
                                 .paused = beat.paused};
     if (beat.alive && beat.last_step_age_ms < kSlowStepMs) {
-      now.pages = status.model->engine.call([&](const engine::Engine& e) {
-        now.kv_extents = e.kv_extents();
-        return e.cache().use();
-      });
+      if (const auto use = status.model->engine->page_use()) {
+        now.pages = use->pages;
+        now.kv_extents = use->extents;
+      }
     }
     snapshot.engines.push_back(std::move(now));
   }
@@ -361,7 +361,7 @@ void Service::drain(double limit_ms) {
 bool Service::engine_failed() {
   for (const ModelStatus& status : models_.list()) {
     if (status.model == nullptr) continue;
-    const engine::Heartbeat beat = status.model->engine.heartbeat();
+    const engine::Heartbeat beat = status.model->engine->heartbeat();
     if (!beat.alive || beat.last_step_age_ms > config_.step_seconds * 1e3) return true;
   }
   return false;

@@ -9,6 +9,7 @@
 #include <future>
 #include <mutex>
 
+#include "engine/engine_thread.h"
 #include "simulator/fake_executor.h"
 #include "simulator/letter_tokenizer.h"
 
@@ -67,11 +68,12 @@ class ServiceTest : public testing::Test {
       std::this_thread::sleep_for(step);
       return {};
     };
-    parts.engine =
+    auto engine =
         engine::Engine::create(std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{}, compute),
                                parts.tokenizer, Env::system(), {})
             .or_throw();
-    observers_.attach(*parts.engine, {.name = "letters", .block_tokens = 16, .pages = 256});
+    engine->observe(observers_.watch({.name = "letters", .block_tokens = 16, .pages = 256}));
+    parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), Env::system());
     return parts;
   }
 
@@ -106,7 +108,7 @@ class ServiceTest : public testing::Test {
     return fmt::format(R"({{"prompt":[1,2,3],"max_tokens":{},"ignore_eos":true,"temperature":0,"stream":{}}})", tokens,
                        stream);
   }
-  std::int64_t running() { return service_->models().ready("letters")->engine.heartbeat().requests; }
+  std::int64_t running() { return service_->models().ready("letters")->engine->heartbeat().requests; }
   bool becomes_idle() {
     const auto end = Clock::now() + kPatience;
     while (running() > 0 && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -265,7 +267,7 @@ TEST_F(ServiceTest, AReaderWhoStopsPausesItsRequestAndHoldsBackNobody) {
   Bell bell;
   const auto responder = service_->handle(request("POST", "/v1/completions", completion(300)), bell.rope());
   const auto end = Clock::now() + kPatience;
-  const auto paused = [&] { return service_->models().ready("letters")->engine.heartbeat().paused; };
+  const auto paused = [&] { return service_->models().ready("letters")->engine->heartbeat().paused; };
   while (paused() == 0 && Clock::now() < end) std::this_thread::yield();
   EXPECT_EQ(paused(), 1);
   EXPECT_EQ(ask(request("POST", "/v1/completions", completion(100))).status, 200);
@@ -318,7 +320,7 @@ TEST_F(ServiceTest, IdleModelsGoWhereOthersWouldNotFitBesideThem) {
         return parts;
       };
     }
-    const std::uint64_t kv = load({}).engine->kv_bytes();
+    const std::uint64_t kv = load({}).engine->figures().kv_bytes;
     ModelHost host(std::move(entries), {.memory_cap = kv + 2200, .load_at_start = false}, Env::system());
     const auto get = [&](const char* name) {
       std::promise<void> ready;

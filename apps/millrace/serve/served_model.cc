@@ -8,6 +8,7 @@
 #include "base/readable_bytes.h"
 #include "chat/conversation.h"
 #include "cli.h"
+#include "engine/engine_thread.h"
 #include "engine/turn_arbiter.h"
 #include "model/memory_plan.h"
 #include "step_meter.h"
@@ -113,8 +114,8 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   server::ModelParts parts;
   parts.peaks = measured_peaks(loaded);
   made.engine->measure(step_meter(loaded, *made.engine));
-  observers.attach(*made.engine, observed(name, loaded, engine_flags, made, parts.peaks));
-  parts.engine = std::move(made.engine);
+  made.engine->observe(observers.watch(observed(name, loaded, engine_flags, made, parts.peaks)));
+  parts.engine = std::make_unique<engine::EngineThread>(std::move(made.engine), Env::system());
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/env.h"
-#include "engine/engine.h"
+#include "engine/kv_extents.h"
 #include "engine/step_report.h"
 #include "engine/utilization.h"
 #include "http/message.h"

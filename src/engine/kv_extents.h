@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::engine {
+
+// How the pages of running sequences lie, as decode attention profits from.
+struct KvExtents {
+  std::int64_t tokens = 0;
+  std::int64_t contiguous_tokens = 0;   // whose page is the neighbour of the one before it, or the first
+  std::int64_t long_extent_tokens = 0;  // in runs of at least kv::kLongExtentTokens, or one run in all
+};
+
+}  // namespace millrace::engine
