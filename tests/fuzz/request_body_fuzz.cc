@@ -114,9 +114,7 @@ void check_answer(const GenerationRoute& route, const GenerationTask& task) {
 }
 
 void read(const Route& route, std::string_view text, std::uint8_t choice) {
-  const GenerationRoute* generation = route.generation == nullptr ? nullptr : &route.generation();
-  const PromptRoute* prompt = generation == nullptr ? &route.prompt() : nullptr;
-  const TaskReader& reader = generation != nullptr ? static_cast<const TaskReader&>(*generation) : *prompt;
+  const TaskReader& reader = route.reader();
   const auto body = parse_json(text);
   if (!body) return check_rejection(ApiError(body.error()));
   GenerationTask task;
@@ -126,13 +124,13 @@ void read(const Route& route, std::string_view text, std::uint8_t choice) {
   task.request_id = "r";
   if (auto prepared = reader.prepare(task); !prepared) return check_rejection(ApiError(prepared.error()));
   CHECK(!task.prompts.empty());
-  if (prompt != nullptr) {
+  if (const auto* prompt = dynamic_cast<const PromptRoute*>(&reader)) {
     CHECK(prompt->answer(task).is_object());
     return;
   }
   const std::atomic<bool> cancelled = false;
   if (const auto rejected = add_grammar(task, cancelled)) return check_rejection(*rejected);
-  check_answer(*generation, task);
+  check_answer(dynamic_cast<const GenerationRoute&>(reader), task);
 }
 
 }  // namespace
