@@ -42,7 +42,7 @@ Result<void> Engine::validate_beams(const Request& request) const {
 std::unique_ptr<BeamRun> Engine::make_beam_run(const Request& request, const ActiveSequence& first) const {
   decode::BeamOptions options = *request.beams;
   options.end_tokens = request.sampling.stop_token_ids;
-  if (!request.sampling.ignore_eos || request.grammar) {  // with a grammar that is over, nothing else is left
+  if (!request.sampling.ignore_eos || first.pipeline.grammar()) {  // with a grammar that is over, nothing else is left
     std::ranges::copy(tokenizer_->end_of_generation(), std::back_inserter(options.end_tokens));
   }
   options.max_tokens = first.max_total - first.prompt_tokens;

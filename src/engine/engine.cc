@@ -197,11 +197,11 @@ std::unique_ptr<ActiveSequence> Engine::make_running(RequestId request, int choi
 
 sched::PolicyView Engine::view() const { return {.now = env_.now(), .cost = cost_.cost()}; }
 
-Result<RequestId> Engine::submit(Request request) {
+Result<RequestId> Engine::submit(Request request, std::shared_ptr<grammar::CompiledGrammar> compiled) {
   if (auto valid = validate(request); !valid) return valid.error();
   const RequestId id = next_id_;
   std::optional<grammar::Matcher> grammar;
-  if (request.grammar) grammar.emplace(request.grammar);
+  if (compiled != nullptr) grammar.emplace(std::move(compiled));
   if (grammar && !speculation_ && config_.jump_forward && executor_->depth() == 1) {
     speculate(std::make_unique<Speculation>(nullptr, SpeculationConfig{}));
   }

@@ -17,6 +17,7 @@
 #include "engine/sessions.h"
 #include "engine/speculation.h"
 #include "engine/step_report.h"
+#include "grammar/matcher.h"
 #include "kv/paged_cache.h"
 #include "sched/length_predictor.h"
 #include "sched/scheduler.h"
@@ -72,8 +73,9 @@ class Engine {
   // Drafts and verifies tokens from now on; null: no more.
   void speculate(std::unique_ptr<Speculation> speculation);
 
-  // Accepts the request or says what is wrong with it; nothing changes then. A session has one request at a time.
-  Result<RequestId> submit(Request request);
+  // Accepts the request or says what is wrong with it; nothing changes then. A session has one request at a time. Each
+  // answer fits `grammar` (null: anything), which is what request.grammar was compiled to, and of this engine alone.
+  Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar = nullptr);
   // Ends the request in the next step, wherever it is.
   void cancel(RequestId id);
   // A paused request keeps its pages and takes part in no step.

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/kv_extents.h"
@@ -45,6 +48,15 @@ class EngineClient {
   virtual std::shared_ptr<TokenStream> submit(Request request, std::function<void()> on_ready = {}) = 0;
   // Ends the request within a step; the stream still gets its last output. Nothing for one that has ended.
   virtual void cancel(const std::shared_ptr<TokenStream>& stream) = 0;
+
+  // Compiles what answers are to fit, so that requests with it wait no more (submit() does it for those that come
+  // without). Takes up to grammar::WorkLimits of the calling thread, or of where the engine is. Which places of its
+  // schemas were left out, where it asks for that. kResourceExhausted: it takes more; kInvalidArgument, kUnsupported:
+  // it is none, or cannot be expressed; kCancelled once `cancelled` is true. Nothing is kept of those.
+  virtual Result<std::vector<std::string>> compile_grammar(const chat::AnswerGrammar& source, std::uint32_t tenant,
+                                                           const std::atomic<bool>& cancelled) = 0;
+  // What the first grammar would have to wait for: a fraction of a second of the calling thread.
+  virtual void prepare_grammars() = 0;
 
   // Sessions. They wait for the engine, up to a step; not from on_ready. kNotFound for one that is not open
   // (to close it is no error), kInvalidArgument for one that has a request in flight, or was never so long.

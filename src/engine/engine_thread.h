@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/engine_client.h"
 #include "engine/token_stream.h"
+#include "grammar/grammar_cache.h"
 
 namespace millrace::engine {
 
@@ -24,13 +25,18 @@ struct ThreadConfig {
 // One thread owns the engine and all that belongs to it.
 class EngineThread final : public EngineClient {
  public:
-  EngineThread(std::unique_ptr<Engine> engine, Env& env, const ThreadConfig& config = {});
+  // The tokenizer is the engine's: grammars are compiled for it.
+  EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
+               const ThreadConfig& config = {});
   ~EngineThread() override;  // cancels what runs
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
   std::shared_ptr<TokenStream> submit(Request request, std::function<void()> on_ready = {}) override;
   void cancel(const std::shared_ptr<TokenStream>& stream) override;
+  Result<std::vector<std::string>> compile_grammar(const chat::AnswerGrammar& source, std::uint32_t tenant,
+                                                   const std::atomic<bool>& cancelled) override;
+  void prepare_grammars() override { grammars_.prepare(); }
   Result<SessionId> open_session() override;
   Result<void> close_session(SessionId session) override;
   Result<SessionId> fork_session(SessionId session) override;
@@ -61,12 +67,14 @@ class EngineThread final : public EngineClient {
   void deliver(std::vector<Output> outputs);
   void look_after_paused();
   void fail(const std::string& what);
-  void accept(Request request, const std::shared_ptr<TokenStream>& stream);
+  void accept(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar,
+              const std::shared_ptr<TokenStream>& stream);
 
   std::unique_ptr<Engine> engine_;
   Env& env_;
   ThreadConfig config_;
   const EngineFigures figures_;
+  grammar::GrammarCache grammars_;  // any thread's; the grammars are the engine thread's
 
   std::mutex mutex_;  // of inbox_ and wake_
   std::condition_variable wake_;

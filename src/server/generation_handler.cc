@@ -33,7 +33,12 @@ void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model
   task.request_id = job->request_id;
   task.created = unix_time();
   if (auto prepared = job->route.prepare(task); !prepared) return job->fail(prepared.error());
-  if (const auto rejected = add_grammar(task, job->abandoned)) return job->fail(*rejected);
+  if (const auto grammar = asked_grammar(task)) {
+    auto left_out = job->model->engine->compile_grammar(*grammar, task.caller.tenant_number, job->abandoned);
+    if (!left_out) return job->fail(grammar_rejection(left_out.error(), task));
+    task.left_out = *std::move(left_out);
+    for (engine::Request& request : task.requests) request.grammar = grammar;
+  }
   if (task.session) {
     if (task.requests.size() > 1) {
       return job->fail(make_error(ErrorCode::kInvalidArgument, "prompt", "a session goes on with one prompt"));

@@ -43,7 +43,6 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts)
                    .max_length = parts.engine->figures().max_length,
                    .vocab_size = parts.engine->figures().vocab_size,
                    .hidden_size = parts.hidden_size,
-                   .grammars = grammar::GrammarCache(parts.tokenizer),
                    .breakers = decode::BreakerCache(parts.tokenizer)},
       path(parts.path),
       parameters(parts.parameters),

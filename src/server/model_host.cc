@@ -178,7 +178,7 @@ void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
     // What is wrong with a file is the operator's business: it is in the log.
     loaded ? then(*loaded) : then(Error{ErrorCode::kInternal, "model", "the model could not be loaded"});
   }
-  if (loaded) (*loaded)->grammars.prepare();
+  if (loaded) (*loaded)->engine->prepare_grammars();
   lock.lock();
 }
 

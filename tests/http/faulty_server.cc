@@ -47,7 +47,7 @@ server::ModelEntry entry(const std::string& name, const Flags& flags, server::Ob
         std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{.pages = 1024}, faults(flags));
     auto engine = engine::Engine::create(std::move(executor), parts.tokenizer, Env::system(), {}).or_throw();
     engine->observe(observers.watch({.name = name}));
-    parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), Env::system());
+    parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), parts.tokenizer, Env::system());
     return parts;
   };
   return entry;

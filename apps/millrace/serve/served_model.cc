@@ -115,7 +115,8 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.peaks = measured_peaks(loaded);
   made.engine->measure(step_meter(loaded, *made.engine));
   made.engine->observe(observers.watch(observed(name, loaded, engine_flags, made, parts.peaks)));
-  parts.engine = std::make_unique<engine::EngineThread>(std::move(made.engine), Env::system());
+  parts.engine =
+      std::make_unique<engine::EngineThread>(std::move(made.engine), loaded.checkpoint->tokenizer, Env::system());
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
