@@ -16,8 +16,6 @@ SUFFIXES = {".h", ".cc", ".inc"}
 ACCEPTED = [
     # A regular language is trimmed as it is made, and an NFA is made into one: one algebra in three files.
     {"grammar/char_automaton", "grammar/char_automaton_trimming", "grammar/char_nfa"},
-    # An active sequence holds what its drafts were worth, and speculation looks at active sequences.
-    {"engine/active_sequence", "engine/speculation"},
 ]
 
 

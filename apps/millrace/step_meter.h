@@ -9,7 +9,7 @@ namespace millrace::app {
 // For Engine::measure() of an engine that runs this model.
 inline engine::load::StepMeter step_meter(const LoadedModel& loaded, const engine::Engine& engine) {
   return {loaded.transformer->spec(), static_cast<double>(loaded.transformer->weight_bytes_per_token()),
-          static_cast<double>(engine.kv_bytes_per_token())};
+          static_cast<double>(engine.limits().kv_bytes_per_token)};
 }
 
 }  // namespace millrace::app

@@ -352,7 +352,7 @@ TEST_F(BranchesTest, KeepASessionsPagesRight) {
   std::vector<std::vector<std::int32_t>> answers[2];
   for (int i = 0; i < 2; ++i) {
     Engine& one = i == 0 ? *plain : *engine;
-    const SessionId session = one.open_session();
+    const SessionId session = one.sessions().open();
     for (unsigned round = 0; round < 6; ++round) {
       Request r = request(round == 0 ? 40 : 6, round, 30);
       r.session = session;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/engine_limits.h"
 #include "engine/kv_extents.h"
 #include "engine/request.h"
 #include "engine/token_stream.h"
@@ -21,14 +22,6 @@ struct Heartbeat {
   bool busy = true;               // false: it has nothing to do, and sleeps until it has
   double last_step_age_ms = 0.0;  // since the engine last came round; 0 while it has nothing to do
   std::int64_t requests = 0, waiting = 0, running = 0, paused = 0;
-};
-
-// What does not change as long as an engine lives.
-struct EngineFigures {
-  std::int64_t max_length = 0;  // tokens of a sequence, by model and pages
-  std::int64_t vocab_size = 0;
-  std::int64_t kv_capacity_tokens = 0;  // that kv_bytes hold
-  std::uint64_t kv_bytes = 0;
 };
 
 // What the pages hold now.
@@ -68,7 +61,7 @@ class EngineClient {
   // Takes no more requests, lets those that are in finish, cancels what is left at the end of the time. Returns then.
   virtual void drain(double limit_ms) = 0;
   virtual Heartbeat heartbeat() const = 0;  // at once
-  virtual EngineFigures figures() const = 0;
+  virtual EngineLimits limits() const = 0;  // at once; they never change
   // Waits for the engine, up to a step; not from on_ready.
   virtual Result<PageUse> page_use() = 0;
 };

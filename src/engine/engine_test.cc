@@ -49,13 +49,13 @@ TEST_F(EngineTest, ARequestGetsTheSameTokensAloneAndAmongOthersUnderAnyBudget) {
       ASSERT_FALSE(got.empty());
       EXPECT_TRUE(std::equal(got.rbegin(), got.rend(), alone[i].rbegin())) << "budget " << budget << " request " << i;
     }
-    EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+    EXPECT_EQ(engine->cache().use().used, 0);
   }
 }
 
 TEST_F(EngineTest, ASessionComputesOnlyNewTokensAndAnswersTheSame) {
   auto engine = make();
-  const SessionId session = engine->open_session();
+  const SessionId session = engine->sessions().open();
   Request first = request(100, 2);
   first.session = session;
   const RequestId first_id = *engine->submit(first);
@@ -81,8 +81,8 @@ TEST_F(EngineTest, ASessionComputesOnlyNewTokensAndAnswersTheSame) {
   third.session = session;
   const RequestId third_id = *engine->submit(third);
   EXPECT_EQ(drain(*engine)[third_id].last.stats.cached_tokens, 59);
-  engine->close_session(session);
-  EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+  engine->sessions().close(session);
+  EXPECT_EQ(engine->cache().use().used, 0);
 }
 
 TEST_F(EngineTest, CancellingOneLeavesTheOthersAloneAndFreesItsPages) {
@@ -97,7 +97,7 @@ TEST_F(EngineTest, CancellingOneLeavesTheOthersAloneAndFreesItsPages) {
   auto results = drain(*engine);
   EXPECT_EQ(results[cancelled].last.finish, FinishReason::kCancelled);
   EXPECT_TRUE(std::equal(results[kept].tokens.rbegin(), results[kept].tokens.rend(), expected.rbegin()));
-  EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+  EXPECT_EQ(engine->cache().use().used, 0);
 }
 
 TEST_F(EngineTest, RequestsThatCannotFitTogetherWaitForEachOther) {
@@ -124,7 +124,7 @@ TEST_F(EngineTest, BadRequestsNameTheirFieldAndChangeNothing) {
   r.session = 77;
   EXPECT_EQ(engine->submit(r).error().code, ErrorCode::kNotFound);
   EXPECT_TRUE(engine->idle());
-  EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+  EXPECT_EQ(engine->cache().use().used, 0);
 }
 
 TEST_F(EngineTest, AnAnswerEndsAtTheLengthTheContextAllows) {

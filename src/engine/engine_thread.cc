@@ -26,13 +26,6 @@ Output failed(Error error) {
   return output;
 }
 
-EngineFigures figures_of(const Engine& engine) {
-  return {.max_length = engine.max_length(),
-          .vocab_size = engine.vocab_size(),
-          .kv_capacity_tokens = engine.kv_capacity_tokens(),
-          .kv_bytes = engine.kv_bytes()};
-}
-
 }  // namespace
 
 EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
@@ -40,7 +33,7 @@ EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const
     : engine_(std::move(engine)),
       env_(env),
       config_(config),
-      figures_(figures_of(*engine_)),
+      limits_(engine_->limits()),
       grammars_(std::move(tokenizer)),
       thread_([this] { run(); }) {}
 
@@ -109,26 +102,26 @@ void EngineThread::cancel(const std::shared_ptr<TokenStream>& stream) {
 }
 
 Result<SessionId> EngineThread::open_session() {
-  return call([](Engine& engine) { return engine.open_session(); });
+  return call([](Engine& engine) { return engine.sessions().open(); });
 }
 
 Result<void> EngineThread::close_session(SessionId session) {
   return call([session](Engine& engine) -> Result<void> {
-    engine.close_session(session);
+    engine.sessions().close(session);
     return {};
   });
 }
 
 Result<SessionId> EngineThread::fork_session(SessionId session) {
-  return call([session](Engine& engine) { return engine.fork_session(session); });
+  return call([session](Engine& engine) { return engine.sessions().fork(session); });
 }
 
 Result<void> EngineThread::rollback_session(SessionId session, std::int64_t tokens) {
-  return call([session, tokens](Engine& engine) { return engine.rollback_session(session, tokens); });
+  return call([session, tokens](Engine& engine) { return engine.sessions().rollback(session, tokens); });
 }
 
 Result<PageUse> EngineThread::page_use() {
-  return call([](const Engine& engine) { return PageUse{engine.cache().use(), engine.kv_extents()}; });
+  return call([](const Engine& engine) { return PageUse{engine.cache().use(), kv_extents(engine.scheduler())}; });
 }
 
 void EngineThread::drain(double limit_ms) {
@@ -166,7 +159,7 @@ void EngineThread::run() {
         std::vector<Output> outputs = engine_->step();
         const TimePoint stepped = env_.now();
         deliver(std::move(outputs));
-        engine_->note_delivery(milliseconds_between(stepped, env_.now()));
+        engine_->reporter().note_delivery(milliseconds_between(stepped, env_.now()));
         look_after_paused();
       } catch (const std::exception& error) {
         fail(error.what());
@@ -204,7 +197,7 @@ void EngineThread::take_messages() {
 void EngineThread::wait_for_work() {
   const bool nothing = clients_.empty() || !alive_;
   if (!nothing && !engine_->stalled()) return;
-  if (alive_ && engine_->needs_compaction()) return;
+  if (const auto next = engine_->next_event(); alive_ && next && *next <= env_.now()) return;
   std::unique_lock lock(mutex_);
   const auto ready = [this] { return !inbox_.empty() || stopping_; };
   busy_ = !nothing;

@@ -43,7 +43,7 @@ class EngineThread final : public EngineClient {
   Result<void> rollback_session(SessionId session, std::int64_t tokens) override;
   void drain(double limit_ms) override;
   Heartbeat heartbeat() const override;
-  EngineFigures figures() const override { return figures_; }
+  EngineLimits limits() const override { return limits_; }
   Result<PageUse> page_use() override;
 
   // Runs `work` on the engine thread between two steps and waits for it: for who knows the engine. Not from on_ready.
@@ -73,7 +73,7 @@ class EngineThread final : public EngineClient {
   std::unique_ptr<Engine> engine_;
   Env& env_;
   ThreadConfig config_;
-  const EngineFigures figures_;
+  const EngineLimits limits_;
   grammar::GrammarCache grammars_;  // any thread's; the grammars are the engine thread's
 
   std::mutex mutex_;  // of inbox_ and wake_

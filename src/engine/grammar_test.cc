@@ -113,7 +113,7 @@ TEST_F(GrammarTest, AnAnswerThatCannotGoOnFailsAlone) {
 TEST_F(GrammarTest, EveryRoundOfASessionHasItsOwn) {
   const Compiled grammar = compiled(record());
   const auto engine = make();
-  const SessionId session = engine->open_session();
+  const SessionId session = engine->sessions().open();
   for (unsigned round = 0; round < 3; ++round) {
     Request r = asking(round);
     r.session = session;

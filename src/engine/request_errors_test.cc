@@ -35,11 +35,11 @@ TEST_F(RequestErrors, NameTheField) {
   EXPECT_EQ(param([](Request& r) { r.embed = true, r.tokens[0] = 64; }), "prompt");
   EXPECT_EQ(param([](Request& r) { r.embed = true, r.tokens.assign(513, 1); }), "prompt");
   Request r = request(10, 0);
-  r.session = engine->open_session();
+  r.session = engine->sessions().open();
   r.prompt_logprobs = 0;
   EXPECT_EQ(engine->submit(r).error().param, "session");
   EXPECT_TRUE(engine->idle());
-  engine->close_session(*r.session);
+  engine->sessions().close(*r.session);
 }
 
 // As a wrong request, and alone.

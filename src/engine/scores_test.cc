@@ -60,7 +60,7 @@ class ScoresTest : public EngineTest {
       }
     }
     engine.check_integrity();
-    EXPECT_EQ(engine.kv_free_tokens(), engine.kv_capacity_tokens());
+    EXPECT_EQ(engine.cache().use().used, 0);
     return answers;
   }
   static Answer run(Engine& engine, Request request) {

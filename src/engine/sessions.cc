@@ -7,8 +7,10 @@
 namespace millrace::engine {
 
 // The scope is its own and of those forked from it, until a request brings another.
-void Sessions::open(SessionId id) {
+SessionId Sessions::open() {
+  const SessionId id = next_id_++;
   sessions_.emplace(id, Session{{}, 0, cache_.make_table(), {0, "session " + std::to_string(id)}, false, ++clock_});
+  return id;
 }
 
 void Sessions::close(SessionId id) { sessions_.erase(id); }
@@ -32,13 +34,13 @@ Result<Sessions::Session*> Sessions::idle(SessionId id) {
   return find(id);
 }
 
-Result<void> Sessions::fork(SessionId from, SessionId to) {
+Result<SessionId> Sessions::fork(SessionId from) {
   auto source = idle(from);
   if (!source) return source.error();
   Session copy{(*source)->tokens, (*source)->computed, cache_.make_table(), (*source)->scope, false, ++clock_};
   copy.blocks.share((*source)->blocks.blocks());
-  sessions_.insert_or_assign(to, std::move(copy));
-  return {};
+  sessions_.emplace(next_id_, std::move(copy));
+  return next_id_++;
 }
 
 Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {

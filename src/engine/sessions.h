@@ -26,10 +26,11 @@ class Sessions {
   // Idle sessions hold at most `max_pages`.
   Sessions(kv::PagedCache& cache, std::int32_t max_pages) : cache_(cache), max_pages_(max_pages) {}
 
-  void open(SessionId id);
+  SessionId open();
   void close(SessionId id);  // one with a request in flight forgets it
-  // The new session begins with all that `from` has; pages are shared. kNotFound, or kInvalidArgument for a busy one.
-  Result<void> fork(SessionId from, SessionId to);
+  // A new session that begins with all that `from` has; pages are shared. kNotFound, or kInvalidArgument for a busy
+  // one.
+  Result<SessionId> fork(SessionId from);
   // Forgets all but the first `tokens` tokens.
   Result<void> rollback(SessionId id, std::int64_t tokens);
   // The session, idle; or the error that says why not.
@@ -54,6 +55,7 @@ class Sessions {
   kv::PagedCache& cache_;
   std::int32_t max_pages_;
   std::map<SessionId, Session> sessions_;
+  SessionId next_id_ = 1;
   std::uint64_t clock_ = 0;
 };
 

@@ -21,7 +21,7 @@ TEST_F(EngineTest, AnswersToOnePromptAreThoseOfTheirSeedsAndShareItsPages) {
   ASSERT_EQ(together.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(together.at(static_cast<int>(i)).tokens, alone[i]) << i;
   EXPECT_EQ(engine->counters().computed_tokens, 75 + 4 * 19);  // the prompt once; an answer's last token never
-  EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+  EXPECT_EQ(engine->cache().use().used, 0);
 }
 
 TEST_F(EngineTest, ASecondRequestComputesOnlyWhatTheFirstDidNot) {
@@ -73,10 +73,10 @@ TEST_F(EngineTest, ASessionIsAppendedToForkedAndRolledBack) {
     return r;
   };
   auto engine = make();
-  const SessionId session = engine->open_session();
+  const SessionId session = engine->sessions().open();
   const auto prompt = random_prompt(50, 1), question = random_prompt(20, 2), other = random_prompt(20, 3);
   const auto first = drain(*engine, *engine->submit(next(prompt, session)))[0];
-  const SessionId fork = *engine->fork_session(session);
+  const SessionId fork = *engine->sessions().fork(session);
   const auto left = drain(*engine, *engine->submit(next(question, session)))[0];
   const auto right = drain(*engine, *engine->submit(next(other, fork)))[0];
   EXPECT_EQ(left.last.stats.prompt_tokens, 80);
@@ -92,19 +92,19 @@ TEST_F(EngineTest, ASessionIsAppendedToForkedAndRolledBack) {
   auto alone = make();
   EXPECT_EQ(drain(*alone, *alone->submit(fresh))[0].tokens, right.tokens);
 
-  ASSERT_TRUE(engine->rollback_session(session, 60));
+  ASSERT_TRUE(engine->sessions().rollback(session, 60));
   EXPECT_EQ(drain(*engine, *engine->submit(next(other, session)))[0].tokens, right.tokens);
-  EXPECT_EQ(engine->rollback_session(session, 1000).error().param, "tokens");
-  EXPECT_EQ(engine->fork_session(999).error().code, ErrorCode::kNotFound);
-  engine->close_session(session);
-  engine->close_session(fork);
-  EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+  EXPECT_EQ(engine->sessions().rollback(session, 1000).error().param, "tokens");
+  EXPECT_EQ(engine->sessions().fork(999).error().code, ErrorCode::kNotFound);
+  engine->sessions().close(session);
+  engine->sessions().close(fork);
+  EXPECT_EQ(engine->cache().use().used, 0);
   engine->check_integrity();
 }
 
 TEST_F(EngineTest, SessionsGiveUpTheirPagesToRequestsAndStillAnswerTheSame) {
   auto engine = make(512, 256);
-  const SessionId session = engine->open_session();
+  const SessionId session = engine->sessions().open();
   Request first = request(150, 2);
   first.session = session;
   const auto answer = drain(*engine, *engine->submit(first))[0].tokens;

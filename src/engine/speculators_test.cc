@@ -98,7 +98,7 @@ TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {
   for (const Method& method : methods_) {
     SCOPED_TRACE(method.heads);
     const auto engine = engine_with(method, 64, 4096);
-    const SessionId session = engine->open_session();
+    const SessionId session = engine->sessions().open();
     for (unsigned round = 0; round < 3; ++round) {
       Request one = request(round == 0 ? 45 : 6, round, 30);
       one.session = session;
@@ -106,7 +106,7 @@ TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {
       run(*engine, {one});
     }
     Request other = request(5, 7, 30);
-    other.session = engine->fork_session(session).or_throw();
+    other.session = engine->sessions().fork(session).or_throw();
     other.append_to_session = true;
     run(*engine, {other});
     expect_all_right(*engine, 70, "session");

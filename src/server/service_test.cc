@@ -81,7 +81,7 @@ class ServiceTest : public testing::TestWithParam<Place> {
         engine::Engine::create(std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{}, compute),
                                parts.tokenizer, Env::system(), {})
             .or_throw();
-    engine->observe(std::move(observer));
+    engine->reporter().observe(std::move(observer));
     parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), parts.tokenizer, Env::system());
     return parts;
   }
@@ -371,7 +371,7 @@ TEST_P(ServiceTest, IdleModelsGoWhereOthersWouldNotFitBesideThem) {
         return parts;
       };
     }
-    const std::uint64_t kv = load({}).engine->figures().kv_bytes;
+    const std::uint64_t kv = load({}).engine->limits().kv_bytes;
     ModelHost host(std::move(entries), {.memory_cap = kv + 2200, .load_at_start = false}, Env::system());
     const auto get = [&](const char* name) {
       std::promise<void> ready;

@@ -198,7 +198,7 @@ TEST_F(EngineThreadTest, BringsPagesTogetherBeforeItSleeps) {
   const auto engine = start();
   read(*engine->submit(request(1, 40)));
   while (engine->heartbeat().busy) std::this_thread::yield();
-  EXPECT_FALSE(engine->call([](Engine& e) { return e.needs_compaction(); }));
+  EXPECT_FALSE(engine->call([](Engine& e) { return e.next_event().has_value(); }));
 }
 
 // A clock that the test moves; whoever asks it for the time has a look at the engine first.

@@ -86,7 +86,7 @@ class FakeEngine : public testing::TestWithParam<int> {
         if (output.token) tokens.push_back(*output.token);
         if (output.finish == FinishReason::kNone) continue;
         ++ended;
-        const auto expected = alone(requests.at(output.request), output.choice, engine_->max_length());
+        const auto expected = alone(requests.at(output.request), output.choice, engine_->limits().max_length);
         if (output.finish == FinishReason::kCancelled) {
           ASSERT_TRUE(std::equal(tokens.begin(), tokens.end(), expected.begin()));
         } else {
@@ -97,7 +97,7 @@ class FakeEngine : public testing::TestWithParam<int> {
       ASSERT_LT(++steps, 20000u) << "no progress";
     }
     EXPECT_GE(ended, 40u);
-    EXPECT_EQ(engine_->kv_free_tokens(), engine_->kv_capacity_tokens());
+    EXPECT_EQ(engine_->cache().use().used, 0);
   }
 
   Case setup_;
@@ -152,7 +152,7 @@ class FakeEngineFixed : public FakeEngine {
 
 TEST_P(FakeEngineFixed, ASessionMayGoOnUnderAnotherSalt) {
   start({});
-  const auto session = engine_->open_session();
+  const auto session = engine_->sessions().open();
   for (const char* salt : {"a", "b"}) {
     Request r = plain(40, 10);
     r.session = session;
@@ -195,7 +195,7 @@ TEST_P(FakeEngineFixed, ARunningRequestGetsThePagesOfIdleSessions) {
   c.engine.prefix_caching = false;
   start(c);
   Request held = plain(80, 2);
-  held.session = engine_->open_session();
+  held.session = engine_->sessions().open();
   engine_->submit(held).or_throw();
   until_idle();
   engine_->submit(plain(30, 100)).or_throw();
@@ -245,26 +245,26 @@ TEST_P(FakeEngineFixed, IdleSessionsAreBroughtTogetherAndGoOnAsIfTheyHadNotBeen)
     }
   };
   for (int i = 0; i < kSessions; ++i) {
-    sessions.push_back(engine_->open_session());
+    sessions.push_back(engine_->sessions().open());
     ask(i, 16);
   }
   hear();
-  for (int i = 0; i < kSessions; i += 2) engine_->close_session(sessions[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < kSessions; i += 2) engine_->sessions().close(sessions[static_cast<std::size_t>(i)]);
   int calls = 0;
-  for (; engine_->needs_compaction() && calls < 100; ++calls) {
+  for (; engine_->next_event() && calls < 100; ++calls) {
     EXPECT_TRUE(engine_->step().empty());
     engine_->check_integrity();
   }
   EXPECT_LT(calls, 100);
   EXPECT_GT(engine_->cache().counters().moved_pages, 0);
   EXPECT_TRUE(engine_->step().empty());
-  EXPECT_FALSE(engine_->needs_compaction());
+  EXPECT_FALSE(engine_->next_event());
   for (int i = 1; i < kSessions; i += 2) {
     ask(i, 5);
     Request whole = plain(1, 30);
     whole.tokens = said[static_cast<std::size_t>(i)];
     hear();
-    const auto expected = alone(whole, 0, engine_->max_length());
+    const auto expected = alone(whole, 0, engine_->limits().max_length);
     const auto& heard = said[static_cast<std::size_t>(i)];
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), heard.end() - 30, heard.end())) << i;
   }
@@ -288,7 +288,7 @@ TEST_P(FakeEngineFixed, NobodyFindsWhatARowOfNoNumbersWroteForACancelledRequest)
   engine_->submit(again).or_throw();
   std::vector<std::int32_t> tokens;
   for (const Output& output : until_idle()) tokens.push_back(output.token.value());
-  EXPECT_EQ(tokens, alone(again, 0, engine_->max_length()));
+  EXPECT_EQ(tokens, alone(again, 0, engine_->limits().max_length));
 }
 
 // One that joins goes on with the pages of one that is preempted for a third, which was counted on having them (8975).
@@ -327,7 +327,7 @@ TEST_P(FakeEngineFixed, ASequenceWhosePagesCannotComeBackFromSwapSpaceIsComputed
   EXPECT_EQ(engine_->cache().counters().swapped_in_pages, 0);
   EXPECT_EQ(engine_->scheduler().running().size(), 3u);  // it is one of them
   while (!engine_->idle()) step();
-  for (const auto& [id, request] : asked) EXPECT_EQ(heard[id], alone(request, 0, engine_->max_length())) << id;
+  for (const auto& [id, request] : asked) EXPECT_EQ(heard[id], alone(request, 0, engine_->limits().max_length)) << id;
 }
 
 TEST_P(FakeEngineFixed, ARefusedRequestLeavesWhatOthersHavePublished) {
@@ -361,7 +361,7 @@ TEST_P(FakeEngineFixed, ASwappedSequenceThatFillsItsPagesGetsAnIdleSessionsPage)
   for (int i = 0; i < 14; ++i) static_cast<void>(engine_->step());  // 64 tokens: four pages
   engine_->pause(slow, true);
   Request held = plain(80, 2);
-  held.session = engine_->open_session();
+  held.session = engine_->sessions().open();
   engine_->submit(held).or_throw();
   for (int i = 0; i < 3; ++i) static_cast<void>(engine_->step());
   ASSERT_EQ(engine_->counters().swaps, 1);

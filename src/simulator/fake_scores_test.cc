@@ -126,7 +126,7 @@ TEST_P(FakeScores, EveryPromptIsReadWholeAndOnce) {
     served->check_integrity();
   }
   EXPECT_EQ(ended, 40u);
-  EXPECT_EQ(served->kv_free_tokens(), served->kv_capacity_tokens());
+  EXPECT_EQ(served->cache().use().used, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FakeScores, testing::Range(0, 40));

@@ -33,7 +33,7 @@ std::optional<RequestId> RequestDriver::ask(engine::Request request, std::size_t
     asked.from_session = std::ranges::mismatch(session->tokens, asked.prompt).in2 - asked.prompt.begin();
   }
   const bool fits =
-      !asked.prompt.empty() && static_cast<std::int64_t>(asked.prompt.size()) < engine_->max_length() &&
+      !asked.prompt.empty() && static_cast<std::int64_t>(asked.prompt.size()) < engine_->limits().max_length &&
       std::max(request.n, request.beams ? request.beams->width : 0) <= scenario_.engine.scheduling.max_sequences;
   const bool full = static_cast<std::int64_t>(engine_->scheduler().waiting().size()) >= scenario_.engine.max_waiting;
   const auto id = engine_->submit(request);
@@ -54,8 +54,8 @@ std::optional<RequestId> RequestDriver::ask(engine::Request request, std::size_t
     asked.deadline = env_.time + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double, std::milli>(*request.timeout_ms));
   }
-  const std::int64_t longest =
-      std::min(static_cast<std::int64_t>(asked.prompt.size()) + request.sampling.max_tokens, engine_->max_length());
+  const std::int64_t longest = std::min(static_cast<std::int64_t>(asked.prompt.size()) + request.sampling.max_tokens,
+                                        engine_->limits().max_length);
   asked.request = std::move(request);
   book_.open(std::move(asked), longest);
   return *id;
@@ -142,7 +142,7 @@ void RequestDriver::deliver(const std::vector<engine::Output>& outputs, bool fau
 }
 
 SessionId RequestDriver::open_session() {
-  const SessionId id = engine_->open_session();
+  const SessionId id = engine_->sessions().open();
   sessions_.emplace(id, Session{});
   return id;
 }
@@ -150,7 +150,7 @@ SessionId RequestDriver::open_session() {
 std::optional<SessionId> RequestDriver::fork_session(SessionId id) {
   const auto it = sessions_.find(id);
   const bool possible = it != sessions_.end() && !it->second.busy;
-  const auto forked = engine_->fork_session(id);
+  const auto forked = engine_->sessions().fork(id);
   if (!possible) {
     expect_rejection(!forked, "a fork of a session that is busy or closed");
     coverage_.count(Event::kSessionUsedBusy);
@@ -170,7 +170,7 @@ void RequestDriver::roll_back(SessionId id, std::int64_t tokens) {
   const auto it = sessions_.find(id);
   const bool possible = it != sessions_.end() && !it->second.busy && tokens >= 0 &&
                         tokens <= static_cast<std::int64_t>(it->second.tokens.size());
-  const auto done = engine_->rollback_session(id, tokens);
+  const auto done = engine_->sessions().rollback(id, tokens);
   if (done.ok() != possible) {
     verdict_.fail("Q1", 0, "a rollback to {} tokens was {}", tokens,
                   done ? "done" : "refused: " + done.error().message);
@@ -184,7 +184,7 @@ void RequestDriver::close_session(SessionId id) {
   const auto it = sessions_.find(id);
   if (it == sessions_.end()) return;
   if (it->second.busy) coverage_.count(Event::kSessionClosedBusy);
-  engine_->close_session(id);
+  engine_->sessions().close(id);
   sessions_.erase(it);
 }
 

@@ -67,12 +67,13 @@ ServiceRun run_service(engine::Engine& engine, Env& env, std::span<const Arrival
       }
     }
     const double share =
-        1.0 - static_cast<double>(engine.kv_free_tokens()) / static_cast<double>(engine.kv_capacity_tokens());
+        static_cast<double>(engine.cache().use().used) / static_cast<double>(engine.cache().total_pages());
     use += share;
     run.kv_use_peak = std::max(run.kv_use_peak, share);
     ++run.steps;
     if (!engine.stalled()) continue;
     std::optional<TimePoint> until = engine.next_event();
+    if (until && *until <= env.now()) until.reset();  // only pages that might lie closer
     if (next < arrivals.size() && (!until || time_of(arrivals[next]) < *until)) until = time_of(arrivals[next]);
     if (until && *until > env.now()) wait(*until);
   }

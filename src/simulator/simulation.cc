@@ -175,7 +175,9 @@ class Simulation {
                     desk_.book().output_tokens() - tokens_before_);
     }
     if (executor_->in_flight() > 0) coverage_.count(Event::kTwoStepsInFlight);
-    if (engine_->stalled() && outputs.empty()) engine_->needs_compaction() ? void(env_.time += kTick) : wait();
+    if (!engine_->stalled() || !outputs.empty()) return;
+    const auto next = engine_->next_event();
+    next && *next <= env_.time ? void(env_.time += kTick) : wait();
   }
 
   // Nothing to compute: until a client wakes or the engine wants to be called.

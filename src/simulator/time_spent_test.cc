@@ -44,7 +44,7 @@ class TimeSpentTest : public testing::Test {
                            advance),
                        text::blank_tokenizer(16), env_, config)
             .or_throw();
-    engine_->observe([this](const StepReport& report) {
+    engine_->reporter().observe([this](const StepReport& report) {
       ++reports_;
       prefill_ += report.prefill_tokens;
       decode_ += report.decode_tokens;
@@ -112,11 +112,11 @@ TEST_F(TimeSpentTest, CountsWhatItsStepsHadToDo) {
     double decode_read_bytes = 0.0, prefill_operations = 0.0, decode_ms = 0.0;
   };
   std::map<engine::RequestId, Sums> sums;
-  engine_->measure([](const StepReport& report) {
+  engine_->reporter().measure([](const StepReport& report) {
     return engine::StepWorkload{.read_bytes = 1000.0 + static_cast<double>(report.kv_tokens_read),
                                 .operations = static_cast<double>(report.prefill_tokens + report.decode_tokens)};
   });
-  engine_->observe([&](const StepReport& report) {
+  engine_->reporter().observe([&](const StepReport& report) {
     for (const engine::RowReport& row : report.rows) {
       Sums& sum = sums[row.request];
       if (row.decode) sum.decode_read_bytes += report.workload.read_bytes;

@@ -18,7 +18,7 @@ def pointing(member):
 
 
 @pytest.mark.parametrize("header,struct", [("engine/request.h", "Request"), ("engine/request.h", "Output"), ("engine/request.h", "RequestStats"),
-                                           ("engine/time_spent.h", "TimeSpent"), ("engine/engine_client.h", "EngineFigures"),
+                                           ("engine/time_spent.h", "TimeSpent"), ("engine/engine_limits.h", "EngineLimits"),
                                            ("engine/engine_client.h", "Heartbeat"), ("engine/engine_client.h", "PageUse"),
                                            ("chat/answer_grammar.h", "AnswerGrammar"), ("decode/sampling_params.h", "SamplingParams"),
                                            ("decode/beam_search.h", "BeamOptions")])

@@ -46,7 +46,7 @@ server::ModelEntry entry(const std::string& name, const Flags& flags, server::Ob
     auto executor =
         std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{.pages = 1024}, faults(flags));
     auto engine = engine::Engine::create(std::move(executor), parts.tokenizer, Env::system(), {}).or_throw();
-    engine->observe(observers.watch({.name = name}));
+    engine->reporter().observe(observers.watch({.name = name}));
     parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), parts.tokenizer, Env::system());
     return parts;
   };

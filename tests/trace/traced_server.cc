@@ -25,7 +25,7 @@ server::ModelParts load(server::Observers& observers) {
   auto engine = engine::Engine::create(std::make_unique<simulator::FakeExecutor>(config, compute), parts.tokenizer,
                                        Env::system(), {})
                     .or_throw();
-  engine->observe(observers.watch({.name = "m"}));
+  engine->reporter().observe(observers.watch({.name = "m"}));
   parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), parts.tokenizer, Env::system());
   return parts;
 }

@@ -65,7 +65,7 @@ Json ModelRun::new_report(std::string_view command) const {
 Json ModelRun::memory(const engine::Engine& engine) const {
   return {{"resident_bytes", resident_bytes()},
           {"packed_weight_bytes", transformer().weight_bytes()},
-          {"kv_pool_bytes", engine.kv_bytes()}};
+          {"kv_pool_bytes", engine.limits().kv_bytes}};
 }
 
 std::string ModelRun::description() const {

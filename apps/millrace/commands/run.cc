@@ -108,7 +108,7 @@ class Runner {
     const engine::Config config;
     auto engine =
         engine::Engine::create(std::move(executor), loaded_.checkpoint->tokenizer, Env::system(), config).or_throw();
-    engine->measure(app::step_meter(loaded_, *engine));
+    engine->reporter().measure(app::step_meter(loaded_, *engine));
     flags.speculation.apply(*engine, place, flags.speculation.prepare(loaded_, flags.model, config.scheduling));
     return engine;
   }

@@ -44,7 +44,7 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
           .block_tokens = engine.cache().block_tokens(),
           .pages = engine.cache().total_pages(),
           .weight_bytes = loaded.transformer->weight_bytes(),
-          .kv_bytes = engine.kv_bytes(),
+          .kv_bytes = engine.limits().kv_bytes,
           .drafting_bytes = made.drafting.total(),
           .batches = flags.batching != "continuous",
           .peaks = peaks};
@@ -53,10 +53,10 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
 // What the server holds for a model, beside what the machine has left before pages are filled.
 void log_memory(const std::string& name, const LoadedModel& loaded, const ServingEngine& made) {
   const auto readable = [](std::size_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
-  const std::size_t kv = made.engine->kv_bytes(), drafting = made.drafting.total();
+  const std::size_t kv = made.engine->limits().kv_bytes, drafting = made.drafting.total();
   const auto available = static_cast<std::size_t>(cpu_info().memory_available_bytes);
   log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting; {} available", name,
-            readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->kv_capacity_tokens(),
+            readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->limits().kv_capacity_tokens,
             readable(drafting), readable(available));
   if (available > 0 && kv + made.drafting.pages > available) {
     log::warn("{}: pages of {} do not fit into that: lower --kv-cache-memory-bytes", name,
@@ -113,8 +113,8 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   resources->disk = std::move(made.disk);
   server::ModelParts parts;
   parts.peaks = measured_peaks(loaded);
-  made.engine->measure(step_meter(loaded, *made.engine));
-  made.engine->observe(observers.watch(observed(name, loaded, engine_flags, made, parts.peaks)));
+  made.engine->reporter().measure(step_meter(loaded, *made.engine));
+  made.engine->reporter().observe(observers.watch(observed(name, loaded, engine_flags, made, parts.peaks)));
   parts.engine =
       std::make_unique<engine::EngineThread>(std::move(made.engine), loaded.checkpoint->tokenizer, Env::system());
   parts.tokenizer = loaded.checkpoint->tokenizer;

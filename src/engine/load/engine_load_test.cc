@@ -53,7 +53,7 @@ TEST_F(EngineLoad, LatencyIsPrefillAndOneStepForEachFurtherToken) {
     if (batch == 1) {
       EXPECT_DOUBLE_EQ(sample.ttft_ms, sample.prefill_ms);
     }
-    EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());  // nothing stays behind
+    EXPECT_EQ(engine->cache().use().used, 0);  // nothing stays behind
   }
 }
 
@@ -61,7 +61,7 @@ TEST_F(EngineLoad, WhatTheModelCannotHoldIsRefusedAndLeavesNothingBehind) {
   const auto engine = make(4096);
   EXPECT_THROW(run_latency(*engine, *backend_, vocabulary(), {.batch = 1, .prompt_tokens = 300, .output_tokens = 2}),
                LoadError);
-  EXPECT_EQ(engine->kv_free_tokens(), engine->kv_capacity_tokens());
+  EXPECT_EQ(engine->cache().use().used, 0);
   EXPECT_TRUE(engine->idle());
 }
 

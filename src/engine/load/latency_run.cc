@@ -37,10 +37,10 @@ std::int64_t run_to_end(Engine& engine, std::vector<engine::Request> requests, c
 class Sessions {
  public:
   Sessions(Engine& engine, std::int64_t n) : engine_(engine) {
-    for (std::int64_t i = 0; i < n; ++i) ids_.push_back(engine.open_session());
+    for (std::int64_t i = 0; i < n; ++i) ids_.push_back(engine.sessions().open());
   }
   ~Sessions() {
-    for (const engine::SessionId id : ids_) engine_.close_session(id);
+    for (const engine::SessionId id : ids_) engine_.sessions().close(id);
   }
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;

@@ -36,7 +36,7 @@ struct SlotUse {
 
   void add(const engine::Engine& engine) {
     if (engine.scheduler().waiting().empty()) return;
-    const auto capacity = static_cast<double>(engine.kv_capacity_tokens());
+    const auto capacity = static_cast<double>(engine.limits().kv_capacity_tokens);
     std::int64_t tokens = 0;
     for (const sched::Sequence* sequence : engine.scheduler().running()) tokens += sequence->computed;
     live += static_cast<double>(tokens) / capacity;

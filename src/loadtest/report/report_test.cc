@@ -217,7 +217,7 @@ Client on A | B, 2026-01-02T03:04:05Z.
 | Gap between tokens | - | - | - | - | - |
 | Whole request | - | - | - | - | - |
 
-| Slo | Share | req/s | tok/s |
+| SLO | Share | req/s | tok/s |
 |---|---:|---:|---:|
 | ttft 200 ms, tpot 50 ms | 0.9 [0.5, 0.98] | 3.6 | - |
 
@@ -244,7 +244,7 @@ TEST(Markdown, OfSweepAndCompareIsTables) {
 
 Knee of a: 1.5. It bends.
 
-| Series | Slo | Share wanted | Highest rate (req/s) |
+| Series | SLO | Share wanted | Highest rate (req/s) |
 |---|---:|---:|---:|
 | a | e2el 1000 ms | 0.9 | - |
 

@@ -104,7 +104,7 @@ TEST(AccessLog, SaysOfEachRequestWhatItTookAndSumsUpTraffic) {
     LogWriter writer({.format = LogFormat::kJson, .fd = pipe.writer()});
     AccessLog access(writer, std::chrono::hours(1));
     ObservedRun run;
-    run.engine->observe([&](const engine::StepReport& report) { access.step("tiny", report); });
+    run.engine->reporter().observe([&](const engine::StepReport& report) { access.step("tiny", report); });
     run.on_end = [&](const RequestRecord& ended) { access.request(ended); };
     run.submit(20, 5);
     run.submit(30, 5, 2);

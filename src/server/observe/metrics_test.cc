@@ -56,7 +56,7 @@ class MetricsTest : public testing::Test {
                       .compat = {"sglang", "llamacpp"}},
         run.env);
     metrics_->add_model(tiny_model());
-    run.engine->observe([this](const engine::StepReport& report) { metrics_->step("tiny", report); });
+    run.engine->reporter().observe([this](const engine::StepReport& report) { metrics_->step("tiny", report); });
     run.on_end = [this](const RequestRecord& record) { metrics_->request(record); };
   }
   metrics::MetricsReading read(const Snapshot& snapshot = {}) {
@@ -128,8 +128,8 @@ TEST_F(MetricsTest, UtilizationIsWorkOverThePeakOfTheStepsTime) {
   observe(run);
   run.submit(1, 4);
   double bytes = 0.0, operations = 0.0, seconds = 0.0;
-  run.engine->measure(engine::load::StepMeter(tiny_spec(), 1e6, 256.0));
-  run.engine->observe([&](const engine::StepReport& report) {
+  run.engine->reporter().measure(engine::load::StepMeter(tiny_spec(), 1e6, 256.0));
+  run.engine->reporter().observe([&](const engine::StepReport& report) {
     metrics_->step("tiny", report);
     bytes += report.workload.read_bytes;
     operations += report.workload.operations;

@@ -16,7 +16,7 @@ class StepTraceTest : public testing::Test {
   void serve(const StepTrace::Config& config, int requests = 4) {
     run_.env.time = TimePoint(std::chrono::hours(1));
     auto trace = StepTrace::create(files_, "trace.json", config).or_throw();
-    run_.engine->observe([&](const engine::StepReport& report) { trace->step("ti\"ny", report); });
+    run_.engine->reporter().observe([&](const engine::StepReport& report) { trace->step("ti\"ny", report); });
     run_.on_end = [&](const RequestRecord& record) {
       RequestRecord named = record;
       named.model = "ti\"ny";
@@ -25,7 +25,7 @@ class StepTraceTest : public testing::Test {
     for (int i = 0; i < requests; ++i) run_.submit(50 + i, 6, i % 15);
     run_.run();
     dropped_ = trace->dropped();
-    run_.engine->observe({});
+    run_.engine->reporter().observe({});
     trace.reset();
   }
   ObservedRun run_{64, 2};

@@ -81,8 +81,8 @@ class RemoteEngine final : public engine::EngineClient {
     beat.busy = beat.requests > 0;
     return beat;
   }
-  engine::EngineFigures figures() const override {
-    return {.max_length = 8192, .vocab_size = simulator::kLetters, .kv_capacity_tokens = 8192, .kv_bytes = 1 << 20};
+  engine::EngineLimits limits() const override {
+    return {.vocab_size = simulator::kLetters, .max_length = 8192, .kv_capacity_tokens = 8192, .kv_bytes = 1 << 20};
   }
   Result<engine::PageUse> page_use() override {
     engine::PageUse use;

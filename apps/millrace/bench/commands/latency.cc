@@ -168,7 +168,7 @@ int latency(const LatencyFlags& flags) {
           model.probe().around([&] { run.sample = run_latency(*engine, model.timed(), model.vocabulary(), load); });
       runs.push_back(run);
     }
-    const Work work = work_of(model, load, static_cast<double>(engine->kv_bytes_per_token()));
+    const Work work = work_of(model, load, static_cast<double>(engine->limits().kv_bytes_per_token));
     const LatencyMetrics metrics = metrics_of(model, load, work, runs);
     const Json memory = model.memory(*engine);
     memory_line =

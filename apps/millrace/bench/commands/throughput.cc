@@ -125,7 +125,7 @@ int throughput(const ThroughputFlags& flags) {
     fmt::print("{}\n", describe(model.probe().measured()));
   }
   Json report = model.new_report("throughput");
-  report["options"] = options_of(flags, load, engine->kv_capacity_tokens());
+  report["options"] = options_of(flags, load, engine->limits().kv_capacity_tokens);
   report["results"] = {{"seconds", run.seconds},
                        {"requests", run.requests.size()},
                        {"input_tokens", run.input_tokens},

@@ -1,19 +1,18 @@
-// Beam search over sequences that share pages.
+#include "engine/beam_groups.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "decode/token_hash.h"
-#include "engine/engine.h"
 
 namespace millrace::engine {
 namespace {
 
 // Of the answer so far.
-std::uint64_t hash_of(const ActiveSequence& running) {
+std::uint64_t hash_of(const ActiveSequence& beam) {
   std::uint64_t hash = 0;
-  for (const std::int32_t token : std::span(running.tokens).subspan(static_cast<std::size_t>(running.prompt_tokens))) {
+  for (const std::int32_t token : std::span(beam.tokens).subspan(static_cast<std::size_t>(beam.prompt_tokens))) {
     hash = decode::hash_with(hash, token);
   }
   return hash;
@@ -21,37 +20,20 @@ std::uint64_t hash_of(const ActiveSequence& running) {
 
 }  // namespace
 
-Result<void> Engine::validate_beams(const Request& request) const {
-  constexpr ErrorCode kWrong = ErrorCode::kInvalidArgument;
-  const decode::BeamOptions& beams = *request.beams;
-  if (auto valid = beams.validate(); !valid) return valid;
-  if (request.embed || request.sampling.max_tokens == 0) {
-    return make_error(kWrong, "use_beam_search", "use_beam_search needs an answer: max_tokens is 0");
-  }
-  if (request.session) return make_error(kWrong, "session", "a session goes on with one answer, not with beams");
-  if (beams.width < request.n) {
-    return make_error(kWrong, "n", "n is {}: a search with {} beams finds no more answers", request.n, beams.width);
-  }
-  if (beams.width > config_.scheduling.max_sequences) {
-    return make_error(kWrong, "num_beams", "num_beams is {}: at most {} sequences run at once", beams.width,
-                      config_.scheduling.max_sequences);
-  }
-  return {};
-}
-
-std::unique_ptr<BeamRun> Engine::make_beam_run(const Request& request, const ActiveSequence& first) const {
+std::unique_ptr<BeamRun> make_beam_run(const Request& request, const ActiveSequence& first,
+                                       std::span<const std::int32_t> ends) {
   decode::BeamOptions options = *request.beams;
   options.end_tokens = request.sampling.stop_token_ids;
   if (!request.sampling.ignore_eos || first.pipeline.grammar()) {  // with a grammar that is over, nothing else is left
-    std::ranges::copy(tokenizer_->end_of_generation(), std::back_inserter(options.end_tokens));
+    std::ranges::copy(ends, std::back_inserter(options.end_tokens));
   }
   options.max_tokens = first.max_total - first.prompt_tokens;
   return std::make_unique<BeamRun>(options, request.n);
 }
 
-// What may follow the beam: kept until its siblings have as much.
-void Engine::score_beam(ActiveSequence& beam, std::span<const float> logits) {
-  BeamRun& run = *requests_.at(beam.request).beams;
+// Kept until its siblings have as much.
+void BeamGroups::score(ActiveSequence& beam, std::span<const float> logits) {
+  BeamRun& run = *state_.requests.at(beam.request).beams;
   if (beam.reading) {
     run.prompt_scores = beam.reading->take_scores();
     beam.reading.reset();
@@ -61,7 +43,7 @@ void Engine::score_beam(ActiveSequence& beam, std::span<const float> logits) {
   } else if (const auto row = beam.pipeline.scores(logits, beam.length(), run.search.row_width()); row) {
     beam.beam_row.assign(row->begin(), row->end());
   } else {
-    failed_beams_.emplace_back(beam.request, row.error());
+    fail(beam, row.error());
     return;
   }
   beam.blocked = true;
@@ -73,64 +55,65 @@ void Engine::score_beam(ActiveSequence& beam, std::span<const float> logits) {
       }
     }
   }
-  if (scored_beams_.empty() || scored_beams_.back() != beam.request) scored_beams_.push_back(beam.request);
+  if (scored_.empty() || scored_.back() != beam.request) scored_.push_back(beam.request);
 }
 
-// After a step: searches go on whose beams all have their scores.
-void Engine::advance_beams(std::vector<Output>& outputs) {
-  for (auto& [id, error] : std::exchange(failed_beams_, {})) {
-    if (error.code == ErrorCode::kInternal) ++counters_.numerical_errors;
-    end_request(id, FinishReason::kError, outputs, &error);
+void BeamGroups::advance(std::vector<Output>& outputs) {
+  for (auto& [id, error] : std::exchange(failed_, {})) {
+    if (error.code == ErrorCode::kInternal) ++state_.counters.numerical_errors;
+    endings_.end_request(id, FinishReason::kError, outputs, &error);
   }
-  for (const RequestId id : std::exchange(scored_beams_, {})) {
-    const auto it = requests_.find(id);
-    if (it == requests_.end()) continue;
+  for (const RequestId id : std::exchange(scored_, {})) {
+    RequestState* request = state_.requests.find(id);
+    if (request == nullptr) continue;
     const auto waits = [](const std::unique_ptr<ActiveSequence>& beam) {
       return beam == nullptr || beam->beam_row.empty() || beam->in_flight > 0 || beam->ending != FinishReason::kNone;
     };
-    if (std::ranges::none_of(it->second.answers, waits)) advance(id, it->second, outputs);
+    if (std::ranges::none_of(request->answers, waits)) advance(id, *request, outputs);
   }
 }
 
-void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& outputs) {
-  BeamRun& run = *flight.beams;
-  std::vector<std::unique_ptr<ActiveSequence>> before = std::move(flight.answers);
-  std::vector<ActiveSequence*> parents;
-  for (const auto& beam : before) parents.push_back(beam.get());
-  const bool first = before[0]->output_tokens() == 0;
+void BeamGroups::advance(RequestId id, RequestState& request, std::vector<Output>& outputs) {
+  BeamRun& run = *request.beams;
+  const auto& beams = request.answers;
+  const bool first = beams[0]->output_tokens() == 0;
   std::vector<std::span<const decode::ScoredToken>> rows;
-  for (std::size_t i = 0; i < run.search.live().size(); ++i) rows.emplace_back(parents[first ? 0 : i]->beam_row);
-  note_token(*parents[0]);
-  for (ActiveSequence* beam : parents) count_sampled(*beam);
+  for (std::size_t i = 0; i < run.search.live().size(); ++i) rows.emplace_back(beams[first ? 0 : i]->beam_row);
+  reporter_.note_token(*beams[0]);
+  for (const auto& beam : beams) beam->count_token(state_.step_end);
   run.search.step(rows);
-  if (run.search.done()) {
-    flight.answers = std::move(before);
-    emit_beams(id, flight, outputs);
-    return;
-  }
-  const auto live = run.search.live();
+  run.search.done() ? emit(id, request, outputs) : replace_beams(id, request);
+}
+
+// The beams that live on take the places of those before.
+void BeamGroups::replace_beams(RequestId id, RequestState& request) {
+  std::vector<std::unique_ptr<ActiveSequence>> before = std::move(request.answers);
+  std::vector<const ActiveSequence*> parents;
+  for (const auto& beam : before) parents.push_back(beam.get());
+  const bool first = parents[0]->output_tokens() == 0;
+  const auto live = request.beams->search.live();
   std::vector<std::unique_ptr<ActiveSequence>> after(live.size());
   for (std::size_t i = 0; i < live.size(); ++i) {  // a parent's first child goes on in its place
     auto& place = before[first ? 0 : static_cast<std::size_t>(live[i].parent)];
     if (place != nullptr) after[i] = std::move(place);
   }
-  std::erase(before, nullptr);  // beams without children lease theirs
+  std::erase(before, nullptr);  // beams without children lend theirs
   std::vector<ActiveSequence*> added;
   for (std::size_t i = 0; i < live.size(); ++i) {
     if (after[i] != nullptr) continue;
     const ActiveSequence& parent = *parents[first ? 0 : static_cast<std::size_t>(live[i].parent)];
     if (before.empty()) {
-      after[i] = make_running(id, 0, parent.sampling, std::nullopt);
+      after[i] = state_.make_sequence(id, 0, parent.sampling, std::nullopt);
       after[i]->is_beam = true;
       added.push_back(after[i].get());
     } else {
       after[i] = std::move(before.back());
       before.pop_back();
     }
-    fork_beam(*after[i], parent);
+    fork(*after[i], parent);
   }
   for (const auto& beam : before) {
-    if (!beam->descheduled) scheduler_.remove(*beam);
+    if (!beam->descheduled) state_.scheduler.remove(*beam);
   }
   for (std::size_t i = 0; i < live.size(); ++i) {
     ActiveSequence& beam = *after[i];
@@ -141,16 +124,14 @@ void Engine::advance(RequestId id, InFlight& flight, std::vector<Output>& output
     beam.blocked = false;
     if (std::exchange(beam.descheduled, false)) added.push_back(&beam);
   }
-  for (ActiveSequence* beam : added) scheduler_.add(*beam, view());
-  flight.live = static_cast<int>(after.size());
-  flight.answers = std::move(after);
+  for (ActiveSequence* beam : added) state_.scheduler.add(*beam, state_.view());
+  request.live = static_cast<int>(after.size());
+  request.answers = std::move(after);
 }
 
-// Beams that have their scores make room for siblings that have no place yet: they leave the scheduler with their
-// pages.
-void Engine::park_beams() {
-  for (const RequestId id : searches_) {
-    const auto& beams = requests_.at(id).answers;
+void BeamGroups::park_scored() {
+  for (const RequestId id : state_.requests.searches()) {
+    const auto& beams = state_.requests.at(id).answers;
     const auto waits = [](const auto& beam) {
       return beam != nullptr && !beam->blocked && beam->state == sched::SequenceState::kWaiting;
     };
@@ -161,22 +142,20 @@ void Engine::park_beams() {
   }
 }
 
-void Engine::park(ActiveSequence& beam) {
+void BeamGroups::park(ActiveSequence& beam) {
   if (beam.descheduled || beam.ending != FinishReason::kNone) return;
-  settle(beam, env_.now());
-  scheduler_.remove(beam);
+  accounting_.settle(beam, state_.env.now());
+  state_.scheduler.remove(beam);
   beam.descheduled = true;
 }
 
-// A beam that has no place gives up its pages: they can be computed again, and a sibling need not copy those that it
-// shares with it. False where there is none.
-bool Engine::reclaim_beams() {
-  for (const RequestId id : searches_) {
-    const auto& beams = requests_.at(id).answers;
+bool BeamGroups::reclaim() {
+  for (const RequestId id : state_.requests.searches()) {
+    const auto& beams = state_.requests.at(id).answers;
     for (auto it = beams.rbegin(); it != beams.rend(); ++it) {
       if (*it == nullptr || (*it)->blocks.blocks().empty()) continue;
       if (!(*it)->descheduled && (*it)->state != sched::SequenceState::kWaiting) continue;
-      publish(**it, true);
+      state_.publish(**it, true);
       (*it)->blocks.truncate(0);
       (*it)->scheduled = (*it)->computed = 0;
       return true;
@@ -186,7 +165,7 @@ bool Engine::reclaim_beams() {
 }
 
 // `beam` goes on where `parent` is: over the same pages, as far as that has any.
-void Engine::fork_beam(ActiveSequence& beam, const ActiveSequence& parent) {
+void BeamGroups::fork(ActiveSequence& beam, const ActiveSequence& parent) {
   beam.copy_request(parent);
   beam.pipeline = parent.pipeline;
   beam.first_token = parent.first_token;
@@ -201,33 +180,30 @@ void Engine::fork_beam(ActiveSequence& beam, const ActiveSequence& parent) {
   beam.scheduled = beam.computed = has_pages ? parent.computed : 0;
 }
 
-// The search is over: its best answers are told token by token, as if they had been sampled now.
-void Engine::emit_beams(RequestId id, InFlight& flight, std::vector<Output>& outputs) {
-  BeamRun& run = *flight.beams;
+// The search is over: its best answers are emitted token by token, as if they had been sampled now.
+void BeamGroups::emit(RequestId id, RequestState& request, std::vector<Output>& outputs) {
+  BeamRun& run = *request.beams;
   const auto found = run.search.finished();
-  const ActiveSequence& first = *flight.answers[0];
-  publish(*flight.answers[0], true);
+  const ActiveSequence& first = *request.answers[0];
+  state_.publish(*request.answers[0], true);
   for (int choice = 0; choice < run.answers; ++choice) {
     const auto index = static_cast<std::size_t>(choice);
     emit_hypothesis(run, first, index < found.size() ? found[index].tokens : std::vector<std::int32_t>(), choice,
                     outputs);
-    ++counters_.answers;
+    ++state_.counters.answers;
   }
   outputs.back().last = true;
-  for (const auto& beam : flight.answers) {
-    if (!beam->descheduled) scheduler_.remove(*beam);
+  for (const auto& beam : request.answers) {
+    if (!beam->descheduled) state_.scheduler.remove(*beam);
   }
-  searches_.erase(id);
-  if (flight.deadline) deadlines_.erase({*flight.deadline, id});
-  requests_.erase(id);
+  state_.requests.erase(id);
 }
 
-void Engine::emit_hypothesis(BeamRun& run, const ActiveSequence& first, std::span<const std::int32_t> tokens,
-                             int choice, std::vector<Output>& outputs) {
+void BeamGroups::emit_hypothesis(BeamRun& run, const ActiveSequence& first, std::span<const std::int32_t> tokens,
+                                 int choice, std::vector<Output>& outputs) {
   const decode::SamplingParams& sampling = first.sampling;
-  text::Detokenizer detokenizer(tokenizer_, sampling.skip_special_tokens, sampling.shown_special_tokens);
-  decode::StopMatcher stops(sampling.stop, sampling.include_stop_str_in_output ? decode::StopMatcher::Shown::kIncluded
-                                                                               : decode::StopMatcher::Shown::kBefore);
+  text::Detokenizer detokenizer = OutputWriter::make_detokenizer(state_.tokenizer, sampling);
+  decode::StopMatcher stops = OutputWriter::make_stops(sampling);
   Output output;
   output.request = first.request;
   output.choice = choice;
@@ -245,16 +221,16 @@ void Engine::emit_hypothesis(BeamRun& run, const ActiveSequence& first, std::spa
       output.stats.cumulative_logprob += static_cast<double>(score->second.chosen.logprob);
     }
     ++output.stats.output_tokens;
-    ++counters_.output_tokens;
-    output.finish = emit(token, output.stats.output_tokens, sampling, detokenizer, stops, output);
+    ++state_.counters.output_tokens;
+    output.finish = writer_.write(token, output.stats.output_tokens, sampling, detokenizer, stops, output);
     if (i + 1 == tokens.size() || output.finish != FinishReason::kNone) break;
     outputs.push_back(std::exchange(output, {.request = first.request, .choice = choice, .stats = output.stats}));
   }
   if (output.finish == FinishReason::kNone) output.finish = FinishReason::kLength;
-  if (output.finish == FinishReason::kStop) predictor_->observe(first.tenant, output.stats.output_tokens);
-  emit_rest(detokenizer, stops, output);
+  if (output.finish == FinishReason::kStop) state_.predictor->observe(first.tenant, output.stats.output_tokens);
+  OutputWriter::flush(detokenizer, stops, output);
   TimeSpent spent = first.account.spent;
-  spent.finished = step_end_;
+  spent.finished = state_.step_end;
   output.spent = std::make_shared<const TimeSpent>(spent);
   outputs.push_back(std::move(output));
 }

@@ -165,7 +165,7 @@ TEST_F(BeamsTest, RejectWhatTheyCannotDo) {
   EXPECT_EQ(rejection(beam_request(5, 1, 2, 3)), "n is 3: a search with 2 beams finds no more answers");
   EXPECT_EQ(rejection(beam_request(5, 1, 17, 1)), "num_beams is 17: at most 16 sequences run at once");
   Request r = beam_request(5, 1, 2, 1);
-  r.session = engine->open_session();
+  r.session = engine->sessions().open();
   EXPECT_EQ(rejection(r), "a session goes on with one answer, not with beams");
 }
 

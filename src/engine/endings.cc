@@ -1,0 +1,106 @@
+#include "engine/endings.h"
+
+#include <utility>
+
+#include "engine/output_writer.h"
+
+namespace millrace::engine {
+
+void Endings::end_overdue(std::vector<Output>& outputs) {
+  for (const RequestId id : state_.requests.take_cancelled()) end_request(id, FinishReason::kCancelled, outputs);
+  if (!state_.requests.next_deadline()) return;
+  const TimePoint now = state_.env.now();
+  while (const auto id = state_.requests.take_overdue(now)) end_request(*id, FinishReason::kTimeout, outputs);
+}
+
+void Endings::end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error) {
+  const RequestState* request = state_.requests.find(id);
+  if (request == nullptr) return;
+  std::vector<ActiveSequence*> live;  // the last one to end takes the request with it
+  for (const auto& answer : request->answers) {
+    if (answer != nullptr) live.push_back(answer.get());
+  }
+  for (ActiveSequence* sequence : live) {
+    Output output;
+    if (error != nullptr) output.error = *error;
+    end(*sequence, reason, std::move(output), outputs);
+  }
+}
+
+// A launched step still writes its pages.
+void Endings::retire(ActiveSequence& sequence, FinishReason reason, Output output) {
+  if (sequence.ending != FinishReason::kNone) return;
+  sequence.ending = reason;
+  sequence.failure = std::move(output.error);
+  sequence.paused = true;  // no further step begins with it
+  retiring_.push_back(&sequence);
+}
+
+void Endings::end(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs) {
+  if (sequence.in_flight > 0) return retire(sequence, reason, std::move(output));
+  const bool rejected = reason == FinishReason::kError && sequence.state == sched::SequenceState::kWaiting;
+  if (reason != FinishReason::kStop && reason != FinishReason::kLength) accounting_.settle(sequence, state_.env.now());
+  if (!sequence.descheduled) state_.scheduler.remove(sequence);
+  RequestState& request = state_.requests.at(sequence.request);
+  OutputWriter::flush(sequence.detokenizer, sequence.stops, output);
+  output.request = sequence.request;
+  output.choice = sequence.choice;
+  output.finish = reason;
+  output.stats = sequence.stats;
+  accounting_.close(sequence.account);
+  sequence.account.spent.finished = sequence.account.mark;
+  output.spent = std::make_shared<const TimeSpent>(sequence.account.spent);
+  if (state_.speculation) state_.speculation->ended(sequence);
+  if (reason == FinishReason::kStop) state_.predictor->observe(sequence.tenant, sequence.stats.output_tokens);
+  give_back_pages(sequence, request, reason != FinishReason::kError || rejected);
+  output.last = --request.live == 0;
+  const bool sampled = request.beams == nullptr;
+  const bool emits = sampled || output.last;  // a search that ends early has told nothing yet: it ends as one answer
+  if (output.last) {
+    state_.requests.erase(sequence.request);
+  } else {
+    request.answers[static_cast<std::size_t>(sequence.choice)].reset();
+  }
+  if (!emits) return;
+  ++state_.counters.answers;
+  if (!sampled) {
+    output.choice = 0;
+    output.stats.output_tokens = 0;
+  }
+  outputs.push_back(std::move(output));
+}
+
+// What a failed step wrote is not kept.
+void Endings::give_back_pages(ActiveSequence& sequence, const RequestState& request, bool trusted) {
+  if (!trusted) state_.cache.forget(sequence.scope, sequence.tokens, 0);
+  Sessions::Session* session = request.session ? state_.sessions.find(*request.session) : nullptr;
+  if (session != nullptr) {
+    const std::int64_t kept = trusted && !sequence.swapped ? sequence.computed : 0;
+    state_.sessions.return_lease(*session, std::move(sequence.tokens), kept, std::move(sequence.blocks));
+  } else if (trusted && state_.config.prefix_caching && !sequence.swapped) {
+    state_.publish(sequence, true);
+  }
+}
+
+void Endings::fail(ActiveSequence& sequence, Error error, std::vector<Output>& outputs) {
+  if (error.code == ErrorCode::kInternal) ++state_.counters.numerical_errors;
+  Output output;
+  output.error = std::move(error);
+  end(sequence, FinishReason::kError, std::move(output), outputs);
+}
+
+void Endings::end_retired(std::vector<Output>& outputs) {
+  for (std::size_t i = 0; i < retiring_.size();) {
+    ActiveSequence& sequence = *retiring_[i];
+    if (sequence.in_flight > 0) {
+      ++i;
+      continue;
+    }
+    retiring_.erase(retiring_.begin() + static_cast<std::ptrdiff_t>(i));
+    Output output;
+    output.error = std::move(sequence.failure);
+    end(sequence, sequence.ending, std::move(output), outputs);
+  }
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::engine {
+
+// What an engine did since its start.
+struct EngineCounters {
+  std::int64_t steps = 0, requests = 0, answers = 0;
+  std::int64_t prompt_tokens = 0, output_tokens = 0, computed_tokens = 0;
+  std::int64_t queried_tokens = 0, cached_tokens = 0;  // of prompts admitted: all, and found in pages
+  std::int64_t preemptions = 0, swaps = 0, rejections = 0, numerical_errors = 0, failed_steps = 0;
+  std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // of speculation: rows with drafted tokens, those
+  std::int64_t accepted_branch_tokens = 0;                           // of the accepted, those of branches
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,48 @@
+#include "engine/engine_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::engine {
+
+EngineState::EngineState(std::unique_ptr<Executor> executor_of_all,
+                         std::shared_ptr<const text::Tokenizer> tokenizer_of_all, Env& env_of_all,
+                         const Config& config_of_all, std::unique_ptr<sched::SchedulePolicy> policy, kv::DiskTier* disk)
+    : executor(std::move(executor_of_all)),
+      tokenizer(std::move(tokenizer_of_all)),
+      env(env_of_all),
+      config(config_of_all),
+      cache({.block_tokens = executor->block_tokens(), .pages = executor->pages(), .swap_bytes = config.swap_bytes},
+            executor->device(), disk),
+      scheduler(config.scheduling, std::move(policy), cache),
+      predictor(sched::make_quantile_predictor()),
+      cost(config.step_cost),
+      sessions(cache, static_cast<std::int32_t>(config.session_share * executor->pages())) {}
+
+std::int64_t EngineState::max_length() const noexcept { return std::min(executor->max_length(), capacity_tokens()); }
+
+std::unique_ptr<ActiveSequence> EngineState::make_sequence(RequestId request, int choice,
+                                                           const decode::SamplingParams& sampling,
+                                                           std::optional<grammar::Matcher> grammar) {
+  auto sequence = std::make_unique<ActiveSequence>(cache.make_table(), sampling, executor->vocab_size(), tokenizer,
+                                                   std::move(grammar));
+  sequence->id = next_id++;
+  sequence->request = request;
+  sequence->choice = choice;
+  return sequence;
+}
+
+void EngineState::publish(ActiveSequence& sequence, bool partial) {
+  cache.publish(sequence.scope, sequence.blocks,
+                std::span(sequence.tokens).first(static_cast<std::size_t>(sequence.computed)), partial,
+                sequence.retention, env.now());
+}
+
+void EngineState::check_integrity(std::vector<const kv::BlockTable*> tables) const {
+  requests.for_each_answer([&](const ActiveSequence& answer) { tables.push_back(&answer.blocks); });
+  sessions.collect(tables);
+  cache.check_integrity(tables);
+  scheduler.check_integrity();
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+
+#include "base/env.h"
+#include "engine/config.h"
+#include "engine/engine_counters.h"
+#include "engine/executor.h"
+#include "engine/request_table.h"
+#include "engine/sessions.h"
+#include "engine/speculation.h"
+#include "kv/paged_cache.h"
+#include "sched/length_predictor.h"
+#include "sched/scheduler.h"
+#include "sched/step_cost_estimator.h"
+
+namespace millrace::engine {
+
+// What the parts of an engine share: the executor and what is known of its pages, the queues, the requests. The
+// engine's thread.
+struct EngineState {
+  EngineState(std::unique_ptr<Executor> executor_of_all, std::shared_ptr<const text::Tokenizer> tokenizer_of_all,
+              Env& env_of_all, const Config& config_of_all, std::unique_ptr<sched::SchedulePolicy> policy,
+              kv::DiskTier* disk);
+
+  std::unique_ptr<Executor> executor;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  Env& env;
+  const Config config;
+  kv::PagedCache cache;
+  sched::Scheduler scheduler;
+  std::unique_ptr<sched::LengthPredictor> predictor;
+  sched::StepCostEstimator cost;
+  std::unique_ptr<Speculation> speculation;  // null: none
+  Sessions sessions;
+  RequestTable requests;
+  EngineCounters counters;
+  TimePoint step_end{};  // of the step being committed: its tokens came then
+  std::uint64_t next_id = 1;
+
+  sched::PolicyView view() const { return {.now = env.now(), .cost = cost.cost()}; }
+  std::int64_t capacity_tokens() const noexcept { return cache.total_pages() * cache.block_tokens(); }
+  std::int64_t max_length() const noexcept;  // tokens of a sequence, by model and pages
+  std::unique_ptr<ActiveSequence> make_sequence(RequestId request, int choice, const decode::SamplingParams& sampling,
+                                                std::optional<grammar::Matcher> grammar);
+  // Lets other requests find the pages of what is computed of the sequence: whole ones, and with `partial` the last.
+  void publish(ActiveSequence& sequence, bool partial);
+  void check_integrity(std::vector<const kv::BlockTable*> further_tables) const;  // walks everything
+};
+
+}  // namespace millrace::engine

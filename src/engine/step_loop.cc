@@ -1,0 +1,237 @@
+#include "engine/step_loop.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/batch_builder.h"
+
+namespace millrace::engine {
+namespace {
+
+constexpr std::int64_t kStepsBeforeTrust = 16;  // measured ones, until what they say of time is acted on
+
+}  // namespace
+
+StepLoop::StepLoop(EngineState& state) : state_(state) {}
+
+StepLoop::~StepLoop() {
+  for (; !launched_.empty(); launched_.pop_front()) (void)state_.executor->wait();
+}
+
+bool StepLoop::step(std::vector<Output>& outputs) {
+  endings_.end_overdue(outputs);
+  while (static_cast<int>(launched_.size()) < state_.executor->depth() && launch(outputs)) {
+  }
+  after_pause_ = launched_.empty();
+  if (after_pause_) return false;
+  LaunchedStep step = std::move(launched_.front());
+  launched_.pop_front();
+  if (reporter_.observed()) reporter_.note_wait();
+  const Result<TensorView> logits = state_.executor->wait();
+  commit(std::move(step), logits, outputs);
+  endings_.end_retired(outputs);
+  return true;
+}
+
+void StepLoop::collect(std::vector<const kv::BlockTable*>& tables) const {
+  for (const LaunchedStep& step : launched_) {
+    for (const BranchRows& branch : step.branches) tables.push_back(&branch.blocks);
+  }
+}
+
+bool StepLoop::starves(const sched::Sequence& s) const {
+  const std::int64_t length = std::min(s.length() + 1, s.max_total);  // as admission has it
+  return !s.paused && state_.cache.needed(s.blocks, s.computed, length) > state_.cache.available();
+}
+
+// The plan; idle sessions give up their pages, the one used longest ago first, before anybody is preempted or kept
+// waiting for pages.
+sched::StepPlan StepLoop::plan_with_capacity(const sched::PolicyView& view) {
+  for (;;) {
+    sched::StepPlan plan = state_.scheduler.plan(view);
+    const auto waiting = state_.scheduler.waiting(), running = state_.scheduler.running();
+    const auto starving = [&](const sched::Sequence* s) { return starves(*s); };
+    // Passed too often, and passed again only because an idle engine serves whom it can.
+    const auto overdue = [&](const sched::Sequence* s) {
+      return s->bypassed >= state_.config.scheduling.max_bypassed &&
+             std::ranges::find(plan.admitted, s, &sched::Admission::sequence) == plan.admitted.end();
+    };
+    const bool head_starves =
+        plan.admitted.empty()
+            ? !waiting.empty() && starves(*waiting.front())
+            : std::ranges::any_of(waiting, [&](const sched::Sequence* s) { return overdue(s) && starves(*s); });
+    const bool all_starve =
+        plan.rows.empty() && (std::ranges::any_of(waiting, starving) || std::ranges::any_of(running, starving));
+    if (plan.preempted.empty() && !head_starves && !all_starve) return plan;
+    if (state_.sessions.reclaim() || beams_.reclaim()) continue;
+    // Slow readers share pages among themselves, so that none of them alone would free what is needed.
+    if (all_starve && plan.preempted.empty() && launched_.empty()) {
+      std::ranges::copy_if(running, std::back_inserter(plan.preempted), &sched::Sequence::paused);
+    }
+    return plan;
+  }
+}
+
+// Rows that get no pages are left out.
+void StepLoop::take_pages(sched::StepPlan& plan) {
+  for (sched::Sequence* sequence : plan.preempted) preemptor_.preempt(static_cast<ActiveSequence&>(*sequence));
+  for (const sched::Admission& admission : plan.admitted) preemptor_.admit(admission);
+  std::erase_if(plan.rows, [&](sched::StepRow& row) {
+    sched::Sequence& s = *row.sequence;
+    row.first = s.scheduled;  // earlier than planned where pages are gone that the plan counted on
+    row.n_tokens = std::min(row.n_tokens, s.remaining() + std::ssize(s.drafts));
+    return !state_.cache.reserve(s.blocks, s.scheduled, s.scheduled + row.n_tokens);
+  });
+}
+
+bool StepLoop::launch(std::vector<Output>& outputs) {
+  const sched::PolicyView now = state_.view();
+  beams_.park_scored();
+  double drafting_ms = 0.0;
+  if (state_.speculation) {
+    draft(now);
+    drafting_ms = milliseconds_between(now.now, state_.env.now());
+  }
+  sched::StepPlan plan = plan_with_capacity(now);
+  take_pages(plan);
+  const TimePoint scheduled = reporter_.observed() ? state_.env.now() : now.now;
+  model::BatchInput input;
+  LaunchedStep step = build_batch(std::move(plan), state_.cache, scorer_, input);
+  step.start = now.now;
+  step.scheduled = scheduled;
+  step.drafting_ms = drafting_ms;
+  step.after_pause = after_pause_;
+  state_.scheduler.launched(step.plan, now);
+  for (sched::Sequence* sequence : step.plan.preempted) {
+    if (sequence->blocked) beams_.park(static_cast<ActiveSequence&>(*sequence));
+  }
+  reject(step.plan, outputs);
+  if (step.plan.rows.empty()) return false;
+  state_.executor->launch(std::move(input));
+  if (reporter_.observed()) step.prepared = state_.env.now();
+  launched_.push_back(std::move(step));
+  return true;
+}
+
+void StepLoop::reject(const sched::StepPlan& plan, std::vector<Output>& outputs) {
+  for (const sched::Rejection& rejection : plan.rejected) {
+    ++state_.counters.rejections;
+    Output output;
+    output.error = rejection.error;
+    endings_.end(static_cast<ActiveSequence&>(*rejection.sequence), FinishReason::kError, std::move(output), outputs);
+  }
+}
+
+// Drafts what the running sequences may go on with.
+void StepLoop::draft(const sched::PolicyView& view) {
+  std::vector<ActiveSequence*> decoding;
+  sched::StepWork work;
+  for (sched::Sequence* sequence : state_.scheduler.running()) {
+    if (sequence->paused || sequence->remaining() <= 0) continue;
+    if (sequence->decoding()) {
+      work.add(1, sequence->scheduled);
+      ++work.samples;
+      auto* active = static_cast<ActiveSequence*>(sequence);
+      if (state_.speculation->computes() && !reserve_for_drafts(*active)) continue;
+      decoding.push_back(active);
+    } else {
+      // None where those that decode are more than a step takes.
+      const std::int64_t capacity =
+          std::max<std::int64_t>(0, state_.config.scheduling.max_batched_tokens - work.tokens);
+      work.add(std::min(sequence->remaining(), capacity), sequence->scheduled);
+    }
+  }
+  if (!decoding.empty()) state_.speculation->draft(decoding, work, view.cost, *state_.executor, state_.env);
+}
+
+// Only out of pages that no request waits for.
+bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
+  kv::PagedCache& cache = state_.cache;
+  const std::int64_t tokens = sequence.length() + state_.speculation->most(sequence);
+  const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : cache.use().free;
+  if (cache.needed(sequence.blocks, sequence.scheduled, tokens) > pages) return false;
+  return cache.reserve(sequence.blocks, sequence.scheduled, tokens);
+}
+
+void StepLoop::commit(LaunchedStep step, const Result<TensorView>& logits, std::vector<Output>& outputs) {
+  ++state_.counters.steps;
+  state_.counters.computed_tokens += step.work.tokens;
+  const TimePoint last_end = std::exchange(state_.step_end, state_.env.now());
+  outputs.reserve(outputs.size() + step.plan.rows.size());
+  if (logits) learn_cost(step);
+  const StepWorkload workload = reporter_.note_rows(step);
+  const StepTime time = accounting_.begin_step(step, last_end, workload);
+  state_.scheduler.committed(step.plan, state_.view());
+  if (logits) {
+    sampler_.sample_side_by_side(step, *logits);
+  } else {
+    ++state_.counters.failed_steps;
+  }
+  Place place{.branches = step.branches};
+  for (const sched::StepRow& row : step.plan.rows) {
+    accounting_.account(row, time);
+    if (logits) {
+      commit_row(step, row, *logits, place, outputs);
+    } else {
+      fail_row(static_cast<ActiveSequence&>(*row.sequence), logits.error(), outputs);
+    }
+  }
+  step.branches.clear();
+  beams_.advance(outputs);
+  reporter_.report(step, !logits);
+}
+
+void StepLoop::learn_cost(const LaunchedStep& step) {
+  state_.cost.observe(step.work, milliseconds_between(step.start, state_.step_end) - step.drafting_ms);
+  if (state_.cost.observations() < kStepsBeforeTrust) return;
+  state_.cache.set_recompute_ms_per_page(state_.cost.cost().token_ms *
+                                         static_cast<double>(state_.cache.block_tokens()));
+}
+
+void StepLoop::fail_row(ActiveSequence& sequence, const Error& error, std::vector<Output>& outputs) {
+  if (sequence.ending != FinishReason::kNone) {  // ends with end_retired()
+    sequence.ending = FinishReason::kError;
+    sequence.failure = error;
+  } else if (sequence.is_beam) {
+    beams_.fail(sequence, error);
+  } else {
+    Output output;
+    output.error = error;
+    endings_.end(sequence, FinishReason::kError, std::move(output), outputs);
+  }
+}
+
+void StepLoop::commit_row(const LaunchedStep& step, const sched::StepRow& row, const TensorView& logits, Place& place,
+                          std::vector<Output>& outputs) {
+  auto& sequence = static_cast<ActiveSequence&>(*row.sequence);
+  const bool whole = row.samples();
+  const std::int64_t drafted = row.drafted(), first_logits = place.logit_row;
+  const std::span<BranchRows> branches = place.branches.first(row.branches);
+  place.branches = place.branches.subspan(row.branches);
+  if (whole && sequence.draws) place.logit_row += 1 + drafted;
+  if (sequence.ending != FinishReason::kNone) {  // it was not checked whether these are numbers: not kept
+    sequence.computed -= row.n_tokens;
+    sequence.scheduled -= row.n_tokens;
+    return;
+  }
+  if (sequence.reading && row.first < sequence.prompt_tokens) {
+    if (auto read = step.prompt_rows->deliver(*sequence.reading); !read) {
+      return endings_.fail(sequence, read.error(), outputs);
+    }
+    sequence.shareable_tokens = sequence.reading->shareable_tokens(sequence.prompt_tokens);
+  }
+  sequence.computed -= drafted;  // those that are right come back one by one
+  sequence.scheduled -= drafted;
+  const std::int64_t block = state_.cache.block_tokens();
+  if (state_.config.prefix_caching && sequence.computed / block > sequence.blocks.cursor().tokens / block)
+    state_.publish(sequence, false);
+  if (!whole) return;
+  if (sequence.draws) {
+    sampler_.sample_row(sequence, logits, first_logits, drafted, branches, outputs);
+  } else {
+    sampler_.finish_reading(sequence, outputs);
+  }
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "engine/beam_groups.h"
+#include "engine/endings.h"
+#include "engine/engine_state.h"
+#include "engine/launched_step.h"
+#include "engine/preemptor.h"
+#include "engine/row_sampler.h"
+#include "engine/step_reporter.h"
+#include "engine/time_accounting.h"
+
+namespace millrace::engine {
+
+// Steps of all requests together: planned, launched, waited for, committed. The engine's thread.
+class StepLoop {
+ public:
+  explicit StepLoop(EngineState& state);
+  ~StepLoop();  // waits for what is launched
+
+  // Launches as many steps as the executor holds, waits for the oldest and commits it. False: nothing was computed, as
+  // no request is there, or all wait for something (a full batch, a paused reader).
+  bool step(std::vector<Output>& outputs);
+  bool idle() const noexcept { return launched_.empty(); }  // no step is launched
+  StepReporter& reporter() noexcept { return reporter_; }
+  TimeAccounting& accounting() noexcept { return accounting_; }
+  void collect(std::vector<const kv::BlockTable*>& tables) const;  // of branches, while they are computed
+
+ private:
+  // Where the next row's logits begin, and its branches.
+  struct Place {
+    std::int64_t logit_row = 0;
+    std::span<BranchRows> branches;
+  };
+
+  bool launch(std::vector<Output>& outputs);
+  sched::StepPlan plan_with_capacity(const sched::PolicyView& view);
+  bool starves(const sched::Sequence& sequence) const;
+  void take_pages(sched::StepPlan& plan);
+  void reject(const sched::StepPlan& plan, std::vector<Output>& outputs);
+  void draft(const sched::PolicyView& view);
+  bool reserve_for_drafts(ActiveSequence& sequence);
+
+  void commit(LaunchedStep step, const Result<TensorView>& logits, std::vector<Output>& outputs);
+  void learn_cost(const LaunchedStep& step);
+  void commit_row(const LaunchedStep& step, const sched::StepRow& row, const TensorView& logits, Place& place,
+                  std::vector<Output>& outputs);
+  void fail_row(ActiveSequence& sequence, const Error& error, std::vector<Output>& outputs);
+
+  EngineState& state_;
+  StepReporter reporter_{state_};
+  TimeAccounting accounting_{state_};
+  Endings endings_{state_, accounting_};
+  BeamGroups beams_{state_, accounting_, reporter_, endings_};
+  RowSampler sampler_{state_, reporter_, endings_, beams_};
+  Preemptor preemptor_{state_, accounting_};
+  decode::TokenScorer scorer_;  // of prompts
+  std::deque<LaunchedStep> launched_;
+  bool after_pause_ = true;  // the last step() computed nothing
+};
+
+}  // namespace millrace::engine
