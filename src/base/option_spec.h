@@ -51,8 +51,11 @@ class OptionValues {
   // kInvalidArgument naming the flag, the value and the limit of the first that is out of range.
   Result<void> check(std::span<const OptionSpec> options) const;
 
+  using Map = std::map<std::string, std::variant<double, std::string>, std::less<>>;
+  Map& values() noexcept { return values_; }  // to be written and read as a whole
+
  private:
-  std::map<std::string, std::variant<double, std::string>, std::less<>> values_;
+  Map values_;
 };
 
 }  // namespace millrace

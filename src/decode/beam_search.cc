@@ -34,9 +34,22 @@ Result<void> BeamOptions::validate() const {
   return {};
 }
 
-BeamSearch::BeamSearch(BeamOptions options)
-    : options_(std::move(options)), groups_(static_cast<std::size_t>(options_.groups)) {
-  for (int group = 0; group < options_.groups; ++group) live_.push_back({.group = group});
+BeamSearch::BeamSearch(BeamOptions options) : options_(std::move(options)) {
+  state_.groups.resize(static_cast<std::size_t>(options_.groups));
+  for (int group = 0; group < options_.groups; ++group) state_.live.push_back({.group = group});
+}
+
+Result<void> BeamSearch::restore(State state) {
+  const auto fits = [&](const Beam& beam) {
+    return beam.group >= 0 && beam.group < options_.groups && std::ssize(beam.tokens) == state.length;
+  };
+  if (std::ssize(state.groups) != options_.groups || std::ssize(state.live) > options_.width ||
+      !std::ranges::all_of(state.live, fits)) {
+    return make_error(ErrorCode::kInvalidArgument, "beams", "the beams are {} in {} groups: the search has {} in {}",
+                      state.live.size(), state.groups.size(), options_.width, options_.groups);
+  }
+  state_ = std::move(state);
+  return {};
 }
 
 // So many that, if all that end are among them, a group still has its beams (transformers: beams_to_keep).
@@ -59,12 +72,12 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates_of(int group,
                                                              std::span<const std::span<const ScoredToken>> rows,
                                                              std::span<const std::int32_t> taken) const {
   std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < live_.size(); ++i) {
-    if (live_[i].group != group) continue;
+  for (std::size_t i = 0; i < state_.live.size(); ++i) {
+    if (state_.live[i].group != group) continue;
     for (const ScoredToken& next : rows[i].first(std::min(rows[i].size(), row_width()))) {
       const double times = static_cast<double>(std::ranges::count(taken, next.token));
-      candidates.push_back(
-          {live_[i].score + (next.logprob - options_.diversity_penalty * times), static_cast<int>(i), next.token});
+      candidates.push_back({state_.live[i].score + (next.logprob - options_.diversity_penalty * times),
+                            static_cast<int>(i), next.token});
     }
   }
   const auto better = [](const Candidate& a, const Candidate& b) {
@@ -77,9 +90,9 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates_of(int group,
 }
 
 void BeamSearch::finish(Group& group, const Candidate& candidate) {
-  Hypothesis answer{.score = penalised(candidate.score, length_),
+  Hypothesis answer{.score = penalised(candidate.score, state_.length),
                     .logprob = candidate.score,
-                    .tokens = live_[static_cast<std::size_t>(candidate.parent)].tokens};
+                    .tokens = state_.live[static_cast<std::size_t>(candidate.parent)].tokens};
   answer.tokens.push_back(candidate.token);
   const auto place =
       std::ranges::find_if(group.finished, [&](const Hypothesis& other) { return other.score < answer.score; });
@@ -91,15 +104,15 @@ bool BeamSearch::may_improve(const Group& group, double best_live) const {
   if (group.finished.size() < group_width()) return true;
   if (options_.early_stopping == EarlyStopping::kFull) return false;
   const bool longest = options_.early_stopping == EarlyStopping::kNever && options_.length_penalty > 0.0;
-  return penalised(best_live, longest ? options_.max_tokens : length_) > group.finished.back().score;
+  return penalised(best_live, longest ? options_.max_tokens : state_.length) > group.finished.back().score;
 }
 
 // The beams that go on. Of the candidates that end, those among the first `width` are answers and the others nothing.
 // `taken` gets the tokens of the beams, of the last ones too, which go on no more.
 std::vector<BeamSearch::Beam> BeamSearch::step_group(int index, const std::vector<Candidate>& candidates,
                                                      std::vector<std::int32_t>& taken) {
-  Group& group = groups_[static_cast<std::size_t>(index)];
-  const bool longest = length_ >= options_.max_tokens;
+  Group& group = state_.groups[static_cast<std::size_t>(index)];
+  const bool longest = state_.length >= options_.max_tokens;
   std::vector<Beam> live;
   std::size_t beams = 0;
   for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
@@ -114,7 +127,7 @@ std::vector<BeamSearch::Beam> BeamSearch::step_group(int index, const std::vecto
                     .token = c.token,
                     .score = c.score,
                     .group = index,
-                    .tokens = live_[static_cast<std::size_t>(c.parent)].tokens});
+                    .tokens = state_.live[static_cast<std::size_t>(c.parent)].tokens});
     live.back().tokens.push_back(c.token);
   }
   group.done = live.empty() || !may_improve(group, live.front().score);
@@ -122,23 +135,23 @@ std::vector<BeamSearch::Beam> BeamSearch::step_group(int index, const std::vecto
 }
 
 void BeamSearch::step(std::span<const std::span<const ScoredToken>> rows) {
-  CHECK_EQ(rows.size(), live_.size());
-  ++length_;
+  CHECK_EQ(rows.size(), state_.live.size());
+  ++state_.length;
   std::vector<Beam> survivors;
   std::vector<std::int32_t> taken;
   for (int index = 0; index < options_.groups; ++index) {
-    const Group& group = groups_[static_cast<std::size_t>(index)];
+    const Group& group = state_.groups[static_cast<std::size_t>(index)];
     if (group.done) continue;
     const std::vector<Candidate> candidates = candidates_of(index, rows, taken);
     std::vector<Beam> live = step_group(index, candidates, taken);
     if (!group.done) std::ranges::move(live, std::back_inserter(survivors));
   }
-  live_ = std::move(survivors);
+  state_.live = std::move(survivors);
 }
 
 std::vector<BeamSearch::Hypothesis> BeamSearch::finished() const {
   std::vector<Hypothesis> all;
-  for (const Group& group : groups_) all.insert(all.end(), group.finished.begin(), group.finished.end());
+  for (const Group& group : state_.groups) all.insert(all.end(), group.finished.begin(), group.finished.end());
   std::ranges::stable_sort(all, std::ranges::greater(), &Hypothesis::score);
   return all;
 }

@@ -54,8 +54,8 @@ class BeamSearch {
 
   // Before the first step one beam a group, each of the prompt alone; parent and token mean nothing then. None once
   // the search is done.
-  std::span<const Beam> live() const noexcept { return live_; }
-  bool done() const noexcept { return live_.empty(); }
+  std::span<const Beam> live() const noexcept { return state_.live; }
+  bool done() const noexcept { return state_.live.empty(); }
   // How many of the likeliest tokens step() wants of each live beam; fewer only where there are no more.
   std::size_t row_width() const noexcept;
 
@@ -67,17 +67,26 @@ class BeamSearch {
   // Finished answers of all groups, the best first, at most `width`. Final once done.
   std::vector<Hypothesis> finished() const;
 
+  // How far the search is: all that it has besides its options.
+  struct Group {
+    std::vector<Hypothesis> finished;  // the best first, at most as many as it has beams
+    bool done = false;
+  };
+  struct State {
+    std::int64_t length = 0;  // tokens of each live beam
+    std::vector<Beam> live;
+    std::vector<Group> groups;  // [options.groups]
+  };
+  const State& state() const noexcept { return state_; }
+  // Of a search with the same options. kInvalidArgument where it cannot be: other numbers of groups or beams.
+  Result<void> restore(State state);
+
  private:
   struct Candidate {
     double score;
     int parent;
     std::int32_t token;
   };
-  struct Group {
-    std::vector<Hypothesis> finished;  // the best first, at most as many as it has beams
-    bool done = false;
-  };
-
   std::size_t group_width() const noexcept { return static_cast<std::size_t>(options_.width / options_.groups); }
   std::size_t candidates_kept() const noexcept;
   std::vector<Candidate> candidates_of(int group, std::span<const std::span<const ScoredToken>> rows,
@@ -88,9 +97,7 @@ class BeamSearch {
   double penalised(double logprob, std::int64_t length) const;
 
   BeamOptions options_;
-  std::int64_t length_ = 0;  // tokens of each live beam
-  std::vector<Beam> live_;
-  std::vector<Group> groups_;
+  State state_;
 };
 
 }  // namespace millrace::decode

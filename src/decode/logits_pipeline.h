@@ -68,6 +68,11 @@ class LogitsPipeline {
 
   const SamplingParams& params() const noexcept;
 
+  // The surprise in bits that mirostat allows now. All else that a pipeline remembers follows from observe and accept
+  // of the same tokens: a pipeline is rebuilt by these, and then this.
+  double mirostat_mu() const noexcept { return mirostat_mu_; }
+  void set_mirostat_mu(double mu) noexcept { mirostat_mu_ = mu; }
+
  private:
   struct Plan;
   // What copies need not have.

@@ -6,7 +6,7 @@
 namespace millrace::decode {
 
 SequenceBreakers::SequenceBreakers(std::span<const std::string> strings, const Vocabulary& vocabulary)
-    : alone_(static_cast<std::size_t>(vocabulary.size), false) {
+    : strings_(strings.begin(), strings.end()), alone_(static_cast<std::size_t>(vocabulary.size), false) {
   for (std::int32_t token = 0; token < vocabulary.size; ++token) {
     const std::string bytes = vocabulary.bytes(token);
     const auto has = [&](const std::string& text) { return bytes.find(text) != std::string::npos; };

@@ -23,6 +23,11 @@ class SequenceBreakers {
   // A token that has a string in it breaks alone; one that ends with a string's beginning does if the tokens of the
   // rest follow. Reads the whole vocabulary: a few milliseconds.
   SequenceBreakers(std::span<const std::string> strings, const Vocabulary& vocabulary);
+  // The strings alone, for find_sequence_breakers() in another process: of these no token breaks.
+  explicit SequenceBreakers(std::vector<std::string> strings) : strings_(std::move(strings)) {}
+
+  const std::vector<std::string>& strings() const noexcept { return strings_; }
+  bool found() const noexcept { return !alone_.empty(); }  // the tokens; else it has the strings alone
 
   bool breaks_alone(std::int32_t token) const noexcept {
     return static_cast<std::size_t>(token) < alone_.size() && alone_[static_cast<std::size_t>(token)];
@@ -38,6 +43,7 @@ class SequenceBreakers {
   };
   void add_overlaps(const std::string& text, const Vocabulary& vocabulary);
 
+  std::vector<std::string> strings_;
   std::vector<bool> alone_;
   std::vector<Sequence> sequences_;  // ascending by head
 };

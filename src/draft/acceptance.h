@@ -15,11 +15,14 @@ class Acceptance {
   // `weight` tokens.
   double rate(float confidence, double expected, double weight) const noexcept;
 
- private:
   static constexpr std::size_t kBins = 20;  // of equal width
   struct Bin {
     double tried = 0.0, right = 0.0;
   };
+  // What was observed: one made with the same memory goes on with it.
+  std::array<Bin, kBins>& bins() noexcept { return bins_; }
+
+ private:
   static std::size_t bin_of(float confidence) noexcept;
 
   double memory_;  // tokens a bin remembers

@@ -28,6 +28,10 @@ struct Config {
   // than a millisecond, and stay in its caches.
   std::int64_t side_by_side_logits = 1 << 21;
   sched::StepCost step_cost = {};  // of the first steps, until enough were measured
+  // What keys and values are computed by: weights, precision, kernels, form of the pages. Sequences move between
+  // engines of equal keys alone.
+  std::uint64_t model_key = 0;
+  std::uint64_t first_id = 1;  // of requests and sessions: engines between which they move have ids apart
 };
 
 }  // namespace millrace::engine

@@ -14,10 +14,10 @@ void Endings::end_overdue(std::vector<Output>& outputs) {
 }
 
 void Endings::end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error) {
-  const RequestState* request = state_.requests.find(id);
-  if (request == nullptr) return;
+  const RequestState* flight = state_.requests.find(id);
+  if (flight == nullptr) return;
   std::vector<ActiveSequence*> live;  // the last one to end takes the request with it
-  for (const auto& answer : request->answers) {
+  for (const auto& answer : flight->answers) {
     if (answer != nullptr) live.push_back(answer.get());
   }
   for (ActiveSequence* sequence : live) {
@@ -41,7 +41,7 @@ void Endings::end(ActiveSequence& sequence, FinishReason reason, Output output, 
   const bool rejected = reason == FinishReason::kError && sequence.state == sched::SequenceState::kWaiting;
   if (reason != FinishReason::kStop && reason != FinishReason::kLength) accounting_.settle(sequence, state_.env.now());
   if (!sequence.descheduled) state_.scheduler.remove(sequence);
-  RequestState& request = state_.requests.at(sequence.request);
+  RequestState& flight = state_.requests.at(sequence.request);
   OutputWriter::flush(sequence.detokenizer, sequence.stops, output);
   output.request = sequence.request;
   output.choice = sequence.choice;
@@ -52,14 +52,14 @@ void Endings::end(ActiveSequence& sequence, FinishReason reason, Output output, 
   output.spent = std::make_shared<const TimeSpent>(sequence.account.spent);
   if (state_.speculation) state_.speculation->ended(sequence);
   if (reason == FinishReason::kStop) state_.predictor->observe(sequence.tenant, sequence.stats.output_tokens);
-  give_back_pages(sequence, request, reason != FinishReason::kError || rejected);
-  output.last = --request.live == 0;
-  const bool sampled = request.beams == nullptr;
+  give_back_pages(sequence, flight, reason != FinishReason::kError || rejected);
+  output.last = --flight.live == 0;
+  const bool sampled = flight.beams == nullptr;
   const bool emits = sampled || output.last;  // a search that ends early has told nothing yet: it ends as one answer
   if (output.last) {
     state_.requests.erase(sequence.request);
   } else {
-    request.answers[static_cast<std::size_t>(sequence.choice)].reset();
+    flight.answers[static_cast<std::size_t>(sequence.choice)].reset();
   }
   if (!emits) return;
   ++state_.counters.answers;
@@ -71,12 +71,13 @@ void Endings::end(ActiveSequence& sequence, FinishReason reason, Output output, 
 }
 
 // What a failed step wrote is not kept.
-void Endings::give_back_pages(ActiveSequence& sequence, const RequestState& request, bool trusted) {
+void Endings::give_back_pages(ActiveSequence& sequence, const RequestState& flight, bool trusted) {
   if (!trusted) state_.cache.forget(sequence.scope, sequence.tokens, 0);
-  Sessions::Session* session = request.session ? state_.sessions.find(*request.session) : nullptr;
+  Sessions::Session* session = flight.request.session ? state_.sessions.find(*flight.request.session) : nullptr;
   if (session != nullptr) {
-    const std::int64_t kept = trusted && !sequence.swapped ? sequence.computed : 0;
-    state_.sessions.return_lease(*session, std::move(sequence.tokens), kept, std::move(sequence.blocks));
+    if (!trusted) sequence.swapped.reset();
+    state_.sessions.return_lease(*session, std::move(sequence.tokens), trusted ? sequence.computed : 0,
+                                 std::move(sequence.blocks), std::exchange(sequence.swapped, std::nullopt));
   } else if (trusted && state_.config.prefix_caching && !sequence.swapped) {
     state_.publish(sequence, true);
   }

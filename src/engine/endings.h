@@ -25,7 +25,7 @@ class Endings {
 
  private:
   void retire(ActiveSequence& sequence, FinishReason reason, Output output);
-  void give_back_pages(ActiveSequence& sequence, const RequestState& request, bool trusted);
+  void give_back_pages(ActiveSequence& sequence, const RequestState& flight, bool trusted);
 
   EngineState& state_;
   TimeAccounting& accounting_;

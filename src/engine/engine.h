@@ -13,13 +13,14 @@
 #include "engine/intake.h"
 #include "engine/page_compactor.h"
 #include "engine/request.h"
+#include "engine/sequence_transfer.h"
 #include "engine/step_loop.h"
 
 namespace millrace::engine {
 
 // Any number of requests advance together, each as if it were alone (law 3). One thread calls it; see EngineThread for
 // the door that many may use. The parts, each a file: Intake (requests come in), StepLoop (steps), RowSampler (logits
-// to tokens), BeamGroups, Preemptor, Endings, TimeAccounting, StepReporter, over one EngineState.
+// to tokens), BeamGroups, Preemptor, Endings, SequenceTransfer, TimeAccounting, StepReporter, over one EngineState.
 class Engine {
  public:
   // Tokenizer, env and disk tier (null: none) must outlive it. kInvalidArgument for an unknown policy.
@@ -46,6 +47,7 @@ class Engine {
   void pause(RequestId id, bool paused);
   // Interactive sessions: opened, forked, rolled back and closed between steps.
   Sessions& sessions() noexcept { return state_.sessions; }
+  const Sessions& sessions() const noexcept { return state_.sessions; }
 
   // Launches as many steps as the executor holds, waits for the oldest and says what it did; empty when idle, or when
   // all requests wait for something (a full batch, a paused reader).
@@ -56,6 +58,9 @@ class Engine {
   // When step() has something to do again without anybody calling, as far as is known: a batch's waiting ends, a
   // request times out. The past where it would bring pages together meanwhile.
   std::optional<TimePoint> next_event() const;
+
+  // Requests and sessions that leave for another engine, or come from one.
+  SequenceTransfer& transfers() noexcept { return transfers_; }
 
   StepReporter& reporter() noexcept { return loop_.reporter(); }
   const kv::PagedCache& cache() const noexcept { return state_.cache; }
@@ -73,6 +78,7 @@ class Engine {
   EngineState state_;
   Intake intake_{state_};
   StepLoop loop_{state_};
+  SequenceTransfer transfers_{state_, loop_};
   PageCompactor compactor_{state_};
   bool stalled_ = true;
 };

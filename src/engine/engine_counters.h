@@ -12,6 +12,7 @@ struct EngineCounters {
   std::int64_t preemptions = 0, swaps = 0, rejections = 0, numerical_errors = 0, failed_steps = 0;
   std::int64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // of speculation: rows with drafted tokens, those
   std::int64_t accepted_branch_tokens = 0;                           // of the accepted, those of branches
+  std::int64_t exports = 0, imports = 0;                             // of requests, from and to other engines
 };
 
 }  // namespace millrace::engine

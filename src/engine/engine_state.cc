@@ -1,6 +1,7 @@
 #include "engine/engine_state.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace millrace::engine {
@@ -17,7 +18,9 @@ EngineState::EngineState(std::unique_ptr<Executor> executor_of_all,
       scheduler(config.scheduling, std::move(policy), cache),
       predictor(sched::make_quantile_predictor()),
       cost(config.step_cost),
-      sessions(cache, static_cast<std::int32_t>(config.session_share * executor->pages())) {}
+      sessions(cache, static_cast<std::int32_t>(config.session_share * executor->pages()),
+               config.swap_bytes > 0 && config.preemption != Preemption::kRecompute, config.first_id),
+      next_id(config.first_id) {}
 
 std::int64_t EngineState::max_length() const noexcept { return std::min(executor->max_length(), capacity_tokens()); }
 
@@ -30,6 +33,20 @@ std::unique_ptr<ActiveSequence> EngineState::make_sequence(RequestId request, in
   sequence->request = request;
   sequence->choice = choice;
   return sequence;
+}
+
+kv::PrefixScope EngineState::scope_of(const Request& request, RequestId id, const Sessions::Session* session) const {
+  if (config.prefix_caching) return {.adapter = 0, .salt = "tenant " + request.cache_salt};
+  return {.adapter = 0, .salt = session != nullptr ? session->scope.salt : "request " + std::to_string(id)};
+}
+
+void EngineState::jump_forward() {
+  if (speculation || !config.jump_forward || executor->depth() > 1) return;
+  speculation = std::make_unique<Speculation>(nullptr, SpeculationConfig{});
+}
+
+kv::PageOrigin EngineState::origin() const {
+  return {.model_key = config.model_key, .page_bytes = cache.page_bytes(), .block_tokens = cache.block_tokens()};
 }
 
 void EngineState::publish(ActiveSequence& sequence, bool partial) {

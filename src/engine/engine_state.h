@@ -9,6 +9,7 @@
 #include "engine/request_table.h"
 #include "engine/sessions.h"
 #include "engine/speculation.h"
+#include "kv/page_key.h"
 #include "kv/paged_cache.h"
 #include "sched/length_predictor.h"
 #include "sched/scheduler.h"
@@ -36,13 +37,18 @@ struct EngineState {
   RequestTable requests;
   EngineCounters counters;
   TimePoint step_end{};  // of the step being committed: its tokens came then
-  std::uint64_t next_id = 1;
+  std::uint64_t next_id;
 
   sched::PolicyView view() const { return {.now = env.now(), .cost = cost.cost()}; }
   std::int64_t capacity_tokens() const noexcept { return cache.total_pages() * cache.block_tokens(); }
   std::int64_t max_length() const noexcept;  // tokens of a sequence, by model and pages
   std::unique_ptr<ActiveSequence> make_sequence(RequestId request, int choice, const decode::SamplingParams& sampling,
                                                 std::optional<grammar::Matcher> grammar);
+  // A request that shares with no other still shares with itself: other answers, the next round of its session.
+  kv::PrefixScope scope_of(const Request& request, RequestId id, const Sessions::Session* session) const;
+  // What its grammar leaves no choice about is drafted, where nothing else is.
+  void jump_forward();
+  kv::PageOrigin origin() const;  // of its pages
   // Lets other requests find the pages of what is computed of the sequence: whole ones, and with `partial` the last.
   void publish(ActiveSequence& sequence, bool partial);
   void check_integrity(std::vector<const kv::BlockTable*> further_tables) const;  // walks everything

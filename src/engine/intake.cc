@@ -2,12 +2,24 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
 #include <utility>
 
 #include "engine/request_check.h"
 
 namespace millrace::engine {
+
+void set_scheduling(ActiveSequence& sequence, const Request& request, int executor_depth) {
+  sequence.retention = request.retention;
+  sequence.record.most = request.beams ? 0 : request.draft_tokens.value_or(draft::kMaxTokens);
+  // With steps in flight behind, pages of branches would be short in the next plan.
+  sequence.record.max_branches = executor_depth > 1 ? 1 : request.draft_branches.value_or(draft::kMaxBranches);
+  sequence.is_beam = request.beams.has_value();
+  sequence.priority = request.priority;
+  sequence.tenant = request.tenant;
+  sequence.ttft_target_ms = request.ttft_target_ms;
+  sequence.tpot_target_ms = request.tpot_target_ms;
+  sequence.draws = !request.embed && request.sampling.max_tokens > 0;
+}
 
 void Intake::set_prompt(ActiveSequence& first, Request& request, const Sessions::Session* session) {
   first.tokens = std::move(request.tokens);
@@ -16,31 +28,15 @@ void Intake::set_prompt(ActiveSequence& first, Request& request, const Sessions:
   }
   first.prompt_tokens = first.stats.prompt_tokens = first.length();
   first.reading = PromptReading::of(request);
-  first.draws = !request.embed && request.sampling.max_tokens > 0;
   if (first.reading) first.shareable_tokens = first.reading->shareable_tokens(first.prompt_tokens);
   first.max_total =
       std::min(first.prompt_tokens + (first.draws ? request.sampling.max_tokens : 0), state_.max_length());
   first.pipeline.observe(first.tokens);
-}
-
-void Intake::set_scheduling(ActiveSequence& first, const Request& request) const {
-  first.arrival = first.stats.arrival = first.account.mark = state_.env.now();
-  first.retention = request.retention;
-  first.record.most = request.draft_tokens.value_or(draft::kMaxTokens);
-  // With steps in flight behind, pages of branches would be short in the next plan.
-  first.record.max_branches = state_.executor->depth() > 1 ? 1 : request.draft_branches.value_or(draft::kMaxBranches);
-  first.priority = request.priority;
-  first.tenant = request.tenant;
-  first.ttft_target_ms = request.ttft_target_ms;
-  first.tpot_target_ms = request.tpot_target_ms;
   first.predicted_output = 1;
   if (first.draws) {
     first.predicted_output = state_.predictor->predict(request.tenant, first.prompt_tokens, 0,
                                                        first.max_total - first.prompt_tokens, request.expected_tokens);
   }
-  if (!request.timeout_ms) return;
-  first.deadline = first.arrival + std::chrono::duration_cast<Clock::duration>(
-                                       std::chrono::duration<double, std::milli>(*request.timeout_ms));
 }
 
 Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::CompiledGrammar> compiled) {
@@ -48,30 +44,27 @@ Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::Compi
   const RequestId id = state_.next_id;
   std::optional<grammar::Matcher> grammar;
   if (compiled != nullptr) grammar.emplace(std::move(compiled));
-  if (grammar && !state_.speculation && state_.config.jump_forward && state_.executor->depth() == 1) {
-    state_.speculation = std::make_unique<Speculation>(nullptr, SpeculationConfig{});
-  }
+  if (grammar) state_.jump_forward();
   auto sequence = state_.make_sequence(id, 0, request.sampling, std::move(grammar));
   ActiveSequence& first = *sequence;
   Sessions::Session* session = request.session ? state_.sessions.find(*request.session) : nullptr;
+  set_scheduling(first, request, state_.executor->depth());
   set_prompt(first, request, session);
-  set_scheduling(first, request);
-  // A request that shares with no other still shares with itself: other answers, the next round of its session.
-  first.scope.adapter = 0;
-  first.scope.salt = state_.config.prefix_caching ? "tenant " + request.cache_salt
-                     : session != nullptr         ? session->scope.salt
-                                                  : "request " + std::to_string(id);
+  first.arrival = first.stats.arrival = first.account.mark = state_.env.now();
+  if (request.timeout_ms) {
+    first.deadline = first.arrival + std::chrono::duration_cast<Clock::duration>(
+                                         std::chrono::duration<double, std::milli>(*request.timeout_ms));
+  }
+  first.scope = state_.scope_of(request, id, session);
   if (session != nullptr) {
-    first.scheduled = first.computed = state_.sessions.lease(*session, first.tokens, first.scope, first.blocks);
+    first.scheduled = first.computed =
+        state_.sessions.lease(*session, first.tokens, first.scope, first.blocks, first.swapped);
   }
-  RequestState flight{.session = request.session, .live = 1, .n = request.n, .deadline = first.deadline};
-  if (request.beams) {
-    first.is_beam = true;
-    first.record.most = 0;
-    flight.beams = make_beam_run(request, first, state_.tokenizer->end_of_generation());
-  }
+  RequestState flight{.live = 1, .deadline = first.deadline};
+  if (request.beams) flight.beams = make_beam_run(request, first, state_.tokenizer->end_of_generation());
   flight.answers.resize(flight.beams ? 1 : static_cast<std::size_t>(request.n));
   flight.answers[0] = std::move(sequence);
+  flight.request = std::move(request);
   state_.requests.add(id, std::move(flight));
   state_.scheduler.add(first, state_.view());
   ++state_.counters.requests;

@@ -5,6 +5,9 @@
 
 namespace millrace::engine {
 
+// What the scheduler, the sampler and speculation go by of a sequence that answers the request, but its times.
+void set_scheduling(ActiveSequence& sequence, const Request& request, int executor_depth);
+
 // Where requests come in: checked, made into sequences, queued. The engine's thread.
 class Intake {
  public:
@@ -15,7 +18,6 @@ class Intake {
 
  private:
   void set_prompt(ActiveSequence& first, Request& request, const Sessions::Session* session);
-  void set_scheduling(ActiveSequence& first, const Request& request) const;
 
   EngineState& state_;
 };

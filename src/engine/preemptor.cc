@@ -26,7 +26,9 @@ bool Preemptor::swap_out(ActiveSequence& sequence) {
                     (config.preemption == Preemption::kAuto && 2.0 * pages * swap_ms_per_page_ < recompute_ms);
   if (!swap || config.swap_bytes == 0 || sequence.computed == 0 || sequence.is_beam) return false;
   const TimePoint start = state_.env.now();
-  sequence.swapped = state_.cache.swap_out(sequence.blocks, sequence.computed);
+  do {  // idle sessions give way
+    sequence.swapped = state_.cache.swap_out(sequence.blocks, sequence.computed);
+  } while (!sequence.swapped && state_.sessions.reclaim_swap_space());
   if (!sequence.swapped) return false;
   ++state_.counters.swaps;
   swap_ms_per_page_ += 0.2 * (milliseconds_between(start, state_.env.now()) / pages - swap_ms_per_page_);
@@ -40,6 +42,7 @@ void Preemptor::admit(const sched::Admission& admission) {
   if (sequence.swapped) {
     // Where others took the pages since the plan was made, what was computed is computed again.
     if (!state_.cache.swap_in(*sequence.swapped, sequence.blocks)) sequence.scheduled = sequence.computed = 0;
+    sequence.blocks.truncate(sequence.computed);  // of a session more pages may come back than its prompt shares
     sequence.swapped.reset();
   } else if (sequence.blocks.blocks().empty()) {
     const std::int64_t held = state_.cache.attach(sequence.blocks, admission.match, state_.env.now());

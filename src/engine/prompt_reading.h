@@ -26,6 +26,17 @@ class PromptReading {
   std::vector<TokenScore> take_scores() { return std::move(scores_); }
   // [E], of length 1. Once.
   std::vector<float> take_embedding();
+  // How far it is, of `prompt_tokens` tokens and states of `hidden_size` numbers, could be true.
+  bool plausible(std::int64_t prompt_tokens) const noexcept {
+    return std::ssize(scores_) < std::max<std::int64_t>(prompt_tokens, 1) && state_rows_ >= 0 &&
+           state_rows_ <= prompt_tokens && (state_rows_ == 0) == state_sum_.empty();
+  }
+
+  template <typename Archive>
+  friend void visit_fields(Archive& archive, PromptReading& reading) {
+    archive(reading.logprobs_, reading.embed_, reading.pooling_, reading.scores_, reading.state_sum_,
+            reading.state_rows_);
+  }
 
  private:
   friend class PromptRows;

@@ -14,10 +14,9 @@ namespace millrace::engine {
 
 // A request in flight and its answers.
 struct RequestState {
+  Request request;                                       // as it came, but the tokens, which its sequences have
   std::vector<std::unique_ptr<ActiveSequence>> answers;  // [n]; null once ended, or before the prompt is computed
-  std::optional<SessionId> session;
   int live = 0;
-  int n = 1;
   bool cancelled = false;
   std::optional<TimePoint> deadline;
   std::unique_ptr<BeamRun> beams;  // null: sampled; else one of `answers` for each live beam

@@ -35,18 +35,18 @@ bool are_numbers(const TensorView& logits, std::int64_t first, std::int64_t last
 // The prompt is computed: the other answers begin with its pages and their own first token.
 void RowSampler::fork_answers(ActiveSequence& first, std::span<const float> logits, std::vector<Output>& outputs) {
   if (first.choice != 0 || first.output_tokens() > 0) return;
-  RequestState& request = state_.requests.at(first.request);
-  if (request.n == 1) return;
+  RequestState& flight = state_.requests.at(first.request);
+  if (flight.request.n == 1) return;
   state_.publish(first, true);
-  for (int choice = 1; choice < request.n; ++choice) {
+  for (int choice = 1; choice < flight.request.n; ++choice) {
     decode::SamplingParams sampling = first.sampling;
     sampling.seed += static_cast<std::uint64_t>(choice);
     auto made = state_.make_sequence(first.request, choice, sampling, first.pipeline.grammar());
     ActiveSequence& other = *made;
     other.copy_request(first);
     other.pipeline.observe(other.tokens);
-    request.answers[static_cast<std::size_t>(choice)] = std::move(made);
-    ++request.live;
+    flight.answers[static_cast<std::size_t>(choice)] = std::move(made);
+    ++flight.live;
     state_.scheduler.add(other, state_.view());
     sample(other, logits, outputs);
   }

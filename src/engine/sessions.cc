@@ -9,7 +9,9 @@ namespace millrace::engine {
 // The scope is its own and of those forked from it, until a request brings another.
 SessionId Sessions::open() {
   const SessionId id = next_id_++;
-  sessions_.emplace(id, Session{{}, 0, cache_.make_table(), {0, "session " + std::to_string(id)}, false, ++clock_});
+  sessions_.emplace(id, Session{.blocks = cache_.make_table(),
+                                .scope = {.adapter = 0, .salt = "session " + std::to_string(id)},
+                                .last_use = ++clock_});
   return id;
 }
 
@@ -37,7 +39,11 @@ Result<Sessions::Session*> Sessions::idle(SessionId id) {
 Result<SessionId> Sessions::fork(SessionId from) {
   auto source = idle(from);
   if (!source) return source.error();
-  Session copy{(*source)->tokens, (*source)->computed, cache_.make_table(), (*source)->scope, false, ++clock_};
+  Session copy{.tokens = (*source)->tokens,
+               .computed = (*source)->swapped ? 0 : (*source)->computed,  // what is in host memory is not shared
+               .blocks = cache_.make_table(),
+               .scope = (*source)->scope,
+               .last_use = ++clock_};
   copy.blocks.share((*source)->blocks.blocks());
   sessions_.emplace(next_id_, std::move(copy));
   return next_id_++;
@@ -53,13 +59,15 @@ Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
   session.tokens.resize(static_cast<std::size_t>(tokens));
   session.computed = std::min(session.computed, tokens);
   session.blocks.truncate(session.computed);
+  if (session.computed == 0) session.swapped.reset();
   return {};
 }
 
 std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
-                             kv::BlockTable& table) {
+                             kv::BlockTable& table, std::optional<kv::SwapTicket>& swapped) {
   if (session.scope != scope) {
     session.blocks.truncate(0);
+    session.swapped.reset();
     session.computed = 0;
     session.scope = scope;
   }
@@ -69,6 +77,8 @@ std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& 
       std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1);
   session.blocks.truncate(kept);
   table = std::exchange(session.blocks, cache_.make_table());
+  if (kept > 0) swapped = std::move(session.swapped);
+  session.swapped.reset();
   session.busy = true;
   session.computed = 0;
   session.last_use = ++clock_;
@@ -76,12 +86,13 @@ std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& 
 }
 
 void Sessions::return_lease(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed,
-                            kv::BlockTable table) {
+                            kv::BlockTable table, std::optional<kv::SwapTicket> swapped) {
   session.busy = false;
   session.tokens = std::move(tokens);
   session.computed = computed;
   session.blocks = std::move(table);
   session.blocks.truncate(computed);
+  session.swapped = std::move(swapped);
   session.last_use = ++clock_;
   limit();
 }
@@ -93,9 +104,29 @@ bool Sessions::reclaim() {
     if (oldest == nullptr || session.last_use < oldest->last_use) oldest = &session;
   }
   if (oldest == nullptr) return false;
+  if (swap_) oldest->swapped = cache_.swap_out(oldest->blocks, oldest->computed);
+  if (oldest->swapped) return true;
   oldest->blocks.truncate(0);
   oldest->computed = 0;
   return true;
+}
+
+bool Sessions::reclaim_swap_space() {
+  Session* oldest = nullptr;
+  for (auto& [id, session] : sessions_) {
+    if (!session.swapped) continue;
+    if (oldest == nullptr || session.last_use < oldest->last_use) oldest = &session;
+  }
+  if (oldest == nullptr) return false;
+  oldest->swapped.reset();
+  oldest->computed = 0;
+  return true;
+}
+
+std::int64_t Sessions::swap_space_pages() const noexcept {
+  std::int64_t pages = 0;
+  for (const auto& [id, session] : sessions_) pages += session.swapped ? session.swapped->space_pages() : 0;
+  return pages;
 }
 
 void Sessions::collect(std::vector<const kv::BlockTable*>& tables) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -18,13 +19,16 @@ class Sessions {
     std::vector<std::int32_t> tokens;  // prompt and answer of all rounds
     std::int64_t computed = 0;         // of them, those whose keys and values are in blocks
     kv::BlockTable blocks;
-    kv::PrefixScope scope;  // that blocks were published under; other scopes do not find them
+    std::optional<kv::SwapTicket> swapped;  // has the pages of `computed` tokens instead, in host memory
+    kv::PrefixScope scope;                  // that blocks were published under; other scopes do not find them
     bool busy = false;
     std::uint64_t last_use = 0;
   };
 
-  // Idle sessions hold at most `max_pages`.
-  Sessions(kv::PagedCache& cache, std::int32_t max_pages) : cache_(cache), max_pages_(max_pages) {}
+  // Idle sessions hold at most `max_pages` of the device. With `swap`, what they lose of these goes to swap space while
+  // there is some, else it is given up.
+  Sessions(kv::PagedCache& cache, std::int32_t max_pages, bool swap, SessionId first_id = 1)
+      : cache_(cache), max_pages_(max_pages), swap_(swap), next_id_(first_id) {}
 
   SessionId open();
   void close(SessionId id);  // one with a request in flight forgets it
@@ -40,13 +44,17 @@ class Sessions {
 
   // Takes the pages for a request whose prompt is `prompt`: those of the tokens that both begin with, at least one
   // token less than the prompt has; none if the request may not share with the one before. Returns their number of
-  // tokens.
+  // tokens. Where they are in host memory, `swapped` gets them and the table stays empty.
   std::int64_t lease(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
-                     kv::BlockTable& table);
-  void return_lease(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed, kv::BlockTable table);
+                     kv::BlockTable& table, std::optional<kv::SwapTicket>& swapped);
+  void return_lease(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed, kv::BlockTable table,
+                    std::optional<kv::SwapTicket> swapped);
 
-  // Gives up the pages of the idle session used longest ago; false if none has any.
+  // Takes the pages of the idle session used longest ago from the device; false if none has any.
   bool reclaim();
+  // And the swap space of the one that was longest unused; false if none has any.
+  bool reclaim_swap_space();
+  std::int64_t swap_space_pages() const noexcept;  // that sessions hold
   void collect(std::vector<const kv::BlockTable*>& tables) const;
   void collect(std::vector<kv::BlockTable*>& tables);
 
@@ -54,8 +62,9 @@ class Sessions {
   void limit();
   kv::PagedCache& cache_;
   std::int32_t max_pages_;
+  bool swap_;
   std::map<SessionId, Session> sessions_;
-  SessionId next_id_ = 1;
+  SessionId next_id_;
   std::uint64_t clock_ = 0;
 };
 

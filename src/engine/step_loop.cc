@@ -25,13 +25,21 @@ bool StepLoop::step(std::vector<Output>& outputs) {
   }
   after_pause_ = launched_.empty();
   if (after_pause_) return false;
+  finish_oldest(outputs);
+  return true;
+}
+
+void StepLoop::finish_launched(std::vector<Output>& outputs) {
+  while (!launched_.empty()) finish_oldest(outputs);
+}
+
+void StepLoop::finish_oldest(std::vector<Output>& outputs) {
   LaunchedStep step = std::move(launched_.front());
   launched_.pop_front();
   if (reporter_.observed()) reporter_.note_wait();
   const Result<TensorView> logits = state_.executor->wait();
   commit(std::move(step), logits, outputs);
   endings_.end_retired(outputs);
-  return true;
 }
 
 void StepLoop::collect(std::vector<const kv::BlockTable*>& tables) const {

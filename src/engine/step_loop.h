@@ -24,6 +24,8 @@ class StepLoop {
   // Launches as many steps as the executor holds, waits for the oldest and commits it. False: nothing was computed, as
   // no request is there, or all wait for something (a full batch, a paused reader).
   bool step(std::vector<Output>& outputs);
+  // Waits for all that is launched and commits it, and launches nothing.
+  void finish_launched(std::vector<Output>& outputs);
   bool idle() const noexcept { return launched_.empty(); }  // no step is launched
   StepReporter& reporter() noexcept { return reporter_; }
   TimeAccounting& accounting() noexcept { return accounting_; }
@@ -37,6 +39,7 @@ class StepLoop {
   };
 
   bool launch(std::vector<Output>& outputs);
+  void finish_oldest(std::vector<Output>& outputs);
   sched::StepPlan plan_with_capacity(const sched::PolicyView& view);
   bool starves(const sched::Sequence& sequence) const;
   void take_pages(sched::StepPlan& plan);

@@ -18,6 +18,7 @@ struct PageOrigin {
   std::uint64_t model_key = 0;  // of the weights' content, the precision, the type and layout of pages
   std::size_t page_bytes = 0;
   std::int64_t block_tokens = 0;
+  bool operator==(const PageOrigin&) const = default;
 };
 
 // Makes keys, page after page. One thread.

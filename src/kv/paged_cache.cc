@@ -155,6 +155,18 @@ bool PagedCache::swap_in(SwapTicket& ticket, BlockTable& table) {
   return true;
 }
 
+std::vector<std::byte> PagedCache::export_pages(const BlockTable& table, std::int64_t tokens) const {
+  const std::size_t bytes = page_bytes();
+  const auto pages = table.blocks().first(pages_for(tokens));
+  std::vector<std::byte> out(pages.size() * bytes);
+  for (std::size_t i = 0; i < pages.size(); ++i) device_.read(pages[i], std::span(out).subspan(i * bytes, bytes));
+  return out;
+}
+
+std::vector<std::byte> PagedCache::export_pages(const SwapTicket& ticket, std::int64_t tokens) const {
+  return swap_.contents(ticket, pages_for(tokens));
+}
+
 CacheUse PagedCache::use() const {
   return {.total = pool_.total(),
           .free = pool_.free(),

@@ -93,6 +93,15 @@ class PagedCache {
   // Brings swapped pages back into an empty table; false, and no change, where pages are short.
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
+  // The contents of the pages of so many tokens, side by side: of a table, or of what was swapped out. Import is
+  // swap_in() of a SwapTicket made of them. Changes nothing; reads page_bytes() a page from the device.
+  std::vector<std::byte> export_pages(const BlockTable& table, std::int64_t tokens) const;
+  std::vector<std::byte> export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
+  std::size_t page_bytes() const noexcept { return device_.page_bytes(); }
+  std::size_t pages_for(std::int64_t tokens) const noexcept {
+    return static_cast<std::size_t>((tokens + config_.block_tokens - 1) / config_.block_tokens);
+  }
+
   // While nothing is launched: moves pages so that sequences lie in long runs; at most `most` copies. Returns those
   // made: 0 where no more can be done until changes() is another. Pages of several tables stay where they are.
   std::int32_t compact(std::span<BlockTable* const> tables, std::int32_t most);

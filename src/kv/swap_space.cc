@@ -6,15 +6,23 @@
 
 namespace millrace::kv {
 
-SwapTicket::SwapTicket(SwapTicket&& other) noexcept : space_(other.space_), slots_(std::exchange(other.slots_, {})) {}
+SwapTicket::SwapTicket(SwapTicket&& other) noexcept
+    : space_(other.space_),
+      slots_(std::exchange(other.slots_, {})),
+      contents_(std::exchange(other.contents_, {})),
+      own_pages_(std::exchange(other.own_pages_, 0)) {}
 
 SwapTicket& SwapTicket::operator=(SwapTicket&& other) noexcept {
   std::swap(space_, other.space_);
   std::swap(slots_, other.slots_);
+  std::swap(contents_, other.contents_);
+  std::swap(own_pages_, other.own_pages_);
   return *this;
 }
 
-SwapTicket::~SwapTicket() { space_->free_.insert(space_->free_.end(), slots_.rbegin(), slots_.rend()); }
+SwapTicket::~SwapTicket() {
+  if (space_ != nullptr) space_->free_.insert(space_->free_.end(), slots_.rbegin(), slots_.rend());
+}
 
 SwapSpace::SwapSpace(std::size_t bytes, PageDevice& device)
     : device_(device), page_bytes_(device.page_bytes()), total_(static_cast<std::int64_t>(bytes / page_bytes_)) {
@@ -36,10 +44,23 @@ std::optional<SwapTicket> SwapSpace::store(std::span<const BlockId> pages) {
   return SwapTicket(*this, std::move(taken));
 }
 
+std::span<const std::byte> SwapSpace::page(const SwapTicket& ticket, std::size_t index) const {
+  if (ticket.space_ == nullptr) return std::span(ticket.contents_).subspan(index * page_bytes_, page_bytes_);
+  return slots_[static_cast<std::size_t>(ticket.slots_[index])];
+}
+
 void SwapSpace::load(const SwapTicket& ticket, std::span<const BlockId> pages) const {
-  for (std::size_t i = 0; i < pages.size(); ++i) {
-    device_.write(pages[i], slots_[static_cast<std::size_t>(ticket.slots_[i])]);
+  for (std::size_t i = 0; i < pages.size(); ++i) device_.write(pages[i], page(ticket, i));
+}
+
+std::vector<std::byte> SwapSpace::contents(const SwapTicket& ticket, std::size_t pages) const {
+  std::vector<std::byte> out;
+  out.reserve(pages * page_bytes_);
+  for (std::size_t i = 0; i < pages; ++i) {
+    const auto bytes = page(ticket, i);
+    out.insert(out.end(), bytes.begin(), bytes.end());
   }
+  return out;
 }
 
 }  // namespace millrace::kv

@@ -44,6 +44,11 @@ void Client::restart() {
   sessions_.clear();
 }
 
+void Client::renamed(const RequestDriver::Renamed& renamed) {
+  if (renamed.request) std::ranges::replace(open_, renamed.request->first, renamed.request->second);
+  if (renamed.session) std::ranges::replace(sessions_, renamed.session->first, renamed.session->second);
+}
+
 void Client::ended(const Asked& asked) { std::erase(open_, asked.id); }
 
 void Client::act(RequestDriver& desk, TimePoint now, bool may_ask) {

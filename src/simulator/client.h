@@ -34,7 +34,8 @@ class Client {
   // A round: `may_ask` while the run has requests left.
   void act(RequestDriver& desk, TimePoint now, bool may_ask);
   void ended(const Asked& asked);
-  void restart();  // the server died with everything it had
+  void restart();
+  void renamed(const RequestDriver::Renamed& renamed);  // the server died with everything it had
   TimePoint wakes() const noexcept { return wakes_; }
 
  private:

@@ -47,7 +47,17 @@ constexpr std::array<std::string_view, kEvents> kNames = {"answered",
                                                           "restarted",
                                                           "crashed",
                                                           "disk_hit_after_restart",
-                                                          "disk_page_damaged"};
+                                                          "disk_page_damaged",
+                                                          "moved_waiting",
+                                                          "moved_prefilling",
+                                                          "moved_decoding",
+                                                          "moved_swapped",
+                                                          "moved_beams",
+                                                          "moved_with_session",
+                                                          "moved_several_answers",
+                                                          "session_moved",
+                                                          "move_rejected_full",
+                                                          "bad_snapshot_rejected"};
 
 }  // namespace
 

@@ -54,6 +54,16 @@ enum class Event : std::size_t {
   kCrashed,
   kDiskHitAfterRestart,
   kDiskPageDamaged,
+  kMovedWaiting,
+  kMovedPrefilling,
+  kMovedDecoding,
+  kMovedSwapped,
+  kMovedBeams,
+  kMovedWithSession,
+  kMovedSeveralAnswers,
+  kSessionMoved,
+  kMoveRejectedFull,
+  kBadSnapshotRejected,
   kCount
 };
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);

@@ -62,21 +62,21 @@ void Invariants::check_queues(const engine::Engine& engine, const RequestDriver&
       verdict_.fail("Q2", request_of(*sequence), "served although its reader is slow");
     }
   }
-  if (seen.size() - beams != desk.book().answers_in_flight()) {
+  if (seen.size() - beams != desk.book().answers_in_flight(place_)) {
     verdict_.fail("Q1", 0, "{} answers are in the queues, {} are owed", seen.size() - beams,
-                  desk.book().answers_in_flight());
+                  desk.book().answers_in_flight(place_));
   }
   if (static_cast<std::int64_t>(running.size()) > scenario_.engine.scheduling.max_sequences) {
     verdict_.fail("Q2", 0, "{} sequences run, the limit is {}", running.size(),
                   scenario_.engine.scheduling.max_sequences);
   }
   const kv::CacheUse use = engine.cache().use();
-  std::int64_t swapped = 0;
-  for (const sched::Sequence* sequence : waiting) swapped += sequence->swapped ? sequence->swapped->pages() : 0;
+  std::int64_t swapped = engine.sessions().swap_space_pages();
+  for (const sched::Sequence* sequence : waiting) swapped += sequence->swapped ? sequence->swapped->space_pages() : 0;
   if (use.swap_used_pages != swapped) {
     verdict_.fail("B3", 0, "{} pages of swap space are taken, the tickets hold {}", use.swap_used_pages, swapped);
   }
-  if (engine.counters().output_tokens < 0 || engine.counters().cached_tokens > engine.counters().prompt_tokens) {
+  if (engine.counters().output_tokens < 0 || engine.counters().cached_tokens > engine.counters().queried_tokens) {
     verdict_.fail("S2", 0, "the counters do not add up");
   }
 }
@@ -146,7 +146,7 @@ void Invariants::check_progress(const engine::Engine& engine, const RequestDrive
     idle_rounds_ = 0;
     return;
   }
-  if (engine.idle() != desk.book().live().empty()) {
+  if (engine.idle() == desk.book().any_live(place_)) {
     verdict_.fail("Q1", 0, "the engine says it is {}, {} requests are owed", engine.idle() ? "idle" : "busy",
                   desk.book().live().size());
   }

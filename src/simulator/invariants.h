@@ -15,7 +15,9 @@ namespace millrace::simulator {
 // CHECKs the caller traps), the others here.
 class Invariants {
  public:
-  Invariants(const Scenario& scenario, Verdict& verdict) : scenario_(scenario), verdict_(verdict) {}
+  // `place`: which of the scenario's engines they are of.
+  Invariants(const Scenario& scenario, Verdict& verdict, std::size_t place)
+      : scenario_(scenario), verdict_(verdict), place_(place) {}
 
   void before_step(const engine::Engine& engine);
   void after_step(const engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
@@ -34,6 +36,7 @@ class Invariants {
 
   const Scenario& scenario_;
   Verdict& verdict_;
+  std::size_t place_;
   std::uint64_t oldest_ = 0;                       // sequence that ran and was the oldest before the step; 0 = none
   std::map<std::uint64_t, std::int64_t> paused_;   // sequences that ran and were paused; what was scheduled of them
   std::map<std::uint64_t, std::int32_t> excused_;  // sequences: times they were bypassed for a good reason

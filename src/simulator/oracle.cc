@@ -40,10 +40,24 @@ void Oracle::open(Asked asked, std::int64_t longest) {
   if (!live_.emplace(id, std::move(asked)).second) verdict_.fail("Q1", id, "the id was given twice");
 }
 
-std::size_t Oracle::answers_in_flight() const {
+bool Oracle::any_live(std::size_t engine) const {
+  return std::ranges::any_of(live_, [&](const auto& entry) { return entry.second.engine == engine; });
+}
+
+void Oracle::rename(engine::RequestId from, engine::RequestId to) {
+  auto node = live_.extract(from);
+  node.key() = node.mapped().id = to;
+  for (int choice = 0; choice < node.mapped().request.n; ++choice) {
+    text_of_[{to, choice}] = text_of_.at({from, choice});
+    text_of_.erase({from, choice});
+  }
+  if (!live_.insert(std::move(node)).inserted) verdict_.fail("Q1", to, "the id was given twice");
+}
+
+std::size_t Oracle::answers_in_flight(std::size_t engine) const {
   std::size_t n = 0;
   for (const auto& [id, asked] : live_) {
-    if (asked.request.beams) continue;
+    if (asked.request.beams || asked.engine != engine) continue;
     n += static_cast<std::size_t>((asked.forked ? asked.request.n : 1) - asked.ended);
   }
   return n;
@@ -180,7 +194,7 @@ void Oracle::check_end(Asked& asked, const Output& output, const Circumstances& 
 
 void Oracle::check_overdue(std::int64_t step) {
   for (const auto& [id, asked] : live_) {
-    if (asked.must_end_by >= 0 && step > asked.must_end_by) {
+    if (asked.engine != kInTransit && asked.must_end_by >= 0 && step > asked.must_end_by) {
       verdict_.fail("P3", id, "cancelled or out of time, and still there {} steps later", step - asked.must_end_by);
     }
   }

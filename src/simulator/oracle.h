@@ -15,7 +15,9 @@
 
 namespace millrace::simulator {
 
-// A request that the engine has accepted, and what of its answers has come.
+inline constexpr std::size_t kInTransit = static_cast<std::size_t>(-1);
+
+// A request that an engine has accepted, and what of its answers has come.
 struct Asked {
   struct Choice {
     std::unique_ptr<Reference> reference;
@@ -29,6 +31,7 @@ struct Asked {
   std::vector<std::int32_t> prompt;  // with what its session holds
   std::int64_t from_session = 0;     // of them
   std::size_t client = 0;
+  std::size_t engine = 0;  // that has it; kInTransit between two
   TimePoint arrival{};
   std::optional<TimePoint> deadline;
   std::vector<Choice> choices;
@@ -63,7 +66,10 @@ class Oracle {
   Asked* find(engine::RequestId id);
   const std::map<engine::RequestId, Asked>& live() const noexcept { return live_; }
   std::map<engine::RequestId, Asked>& live() noexcept { return live_; }
-  std::size_t answers_in_flight() const;
+  std::size_t answers_in_flight(std::size_t engine) const;
+  bool any_live(std::size_t engine) const;
+  // The request goes on under another id.
+  void rename(engine::RequestId from, engine::RequestId to);
   // The tokens of prompt and first answer, without one that only ends it; also of a request that has just ended.
   const std::vector<std::int32_t>& text_of(engine::RequestId id) const { return texts_[text_of_.at({id, 0})].tokens; }
   std::int64_t output_tokens() const noexcept { return output_tokens_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/counter_rng.h"
 
@@ -20,6 +21,10 @@ class Random {
   template <typename T, std::size_t N>
   const T& of(const T (&choices)[N]) noexcept {
     return choices[static_cast<std::size_t>(in(0, static_cast<std::int64_t>(N) - 1))];
+  }
+  template <typename T>
+  const T& of(const std::vector<T>& choices) noexcept {  // not empty
+    return choices[static_cast<std::size_t>(in(0, static_cast<std::int64_t>(choices.size()) - 1))];
   }
 
  private:

@@ -12,31 +12,44 @@ using engine::Engine;
 using engine::RequestId;
 using engine::SessionId;
 
-void RequestDriver::serve_with(Engine& engine) {
-  engine_ = &engine;
+void RequestDriver::serve_with(std::vector<Engine*> engines) {
+  engines_ = std::move(engines);
   book_.forget_all();
   sessions_.clear();
+  transit_.clear();
+}
+
+Engine& RequestDriver::engine_of(const Asked* asked) const {
+  return *engines_[asked == nullptr || asked->engine == kInTransit ? 0 : asked->engine];
+}
+
+Engine& RequestDriver::engine_of_session(SessionId id) const {
+  const auto it = sessions_.find(id);
+  return *engines_[it == sessions_.end() || it->second.engine == kInTransit ? 0 : it->second.engine];
 }
 
 std::optional<RequestId> RequestDriver::ask(engine::Request request, std::size_t client) {
   Asked asked;
   asked.prompt = request.tokens;
+  asked.engine = static_cast<std::size_t>(asked_) % engines_.size();
   Session* session = nullptr;
   if (request.session) {
     const auto it = sessions_.find(*request.session);
     if (it == sessions_.end() || it->second.busy) return std::nullopt;
     session = &it->second;
+    asked.engine = session->engine;
     if (request.append_to_session) {
       asked.prompt.insert(asked.prompt.begin(), session->tokens.begin(), session->tokens.end());
       coverage_.count(Event::kSessionAppended);
     }
     asked.from_session = std::ranges::mismatch(session->tokens, asked.prompt).in2 - asked.prompt.begin();
   }
+  Engine& engine = *engines_[asked.engine];
   const bool fits =
-      !asked.prompt.empty() && static_cast<std::int64_t>(asked.prompt.size()) < engine_->limits().max_length &&
+      !asked.prompt.empty() && static_cast<std::int64_t>(asked.prompt.size()) < engine.limits().max_length &&
       std::max(request.n, request.beams ? request.beams->width : 0) <= scenario_.engine.scheduling.max_sequences;
-  const bool full = static_cast<std::int64_t>(engine_->scheduler().waiting().size()) >= scenario_.engine.max_waiting;
-  const auto id = engine_->submit(request);
+  const bool full = static_cast<std::int64_t>(engine.scheduler().waiting().size()) >= scenario_.engine.max_waiting;
+  const auto id = engine.submit(request);
   if (id.ok() != (fits && !full)) {
     verdict_.fail("Q1", id ? *id : 0, "a request that {} was {}", fits && !full ? "fits" : "does not fit",
                   id ? "accepted" : "refused: " + id.error().message);
@@ -55,16 +68,17 @@ std::optional<RequestId> RequestDriver::ask(engine::Request request, std::size_t
                                      std::chrono::duration<double, std::milli>(*request.timeout_ms));
   }
   const std::int64_t longest = std::min(static_cast<std::int64_t>(asked.prompt.size()) + request.sampling.max_tokens,
-                                        engine_->limits().max_length);
+                                        engine.limits().max_length);
   asked.request = std::move(request);
   book_.open(std::move(asked), longest);
   return *id;
 }
 
 void RequestDriver::ask_wrongly(engine::Request request) {
-  const auto before = engine_->counters().requests;
-  expect_rejection(!engine_->submit(std::move(request)), "a wrong request");
-  if (engine_->counters().requests != before) verdict_.fail("Q1", 0, "a refused request was counted");
+  Engine& engine = *engines_[0];
+  const auto before = engine.counters().requests;
+  expect_rejection(!engine.submit(std::move(request)), "a wrong request");
+  if (engine.counters().requests != before) verdict_.fail("Q1", 0, "a refused request was counted");
   coverage_.count(Event::kInvalidRejected);
 }
 
@@ -73,9 +87,11 @@ void RequestDriver::expect_rejection(bool rejected, const char* what) {
 }
 
 void RequestDriver::cancel(RequestId id) {
-  engine_->cancel(id);
   Asked* asked = book_.find(id);
+  Engine& engine = engine_of(asked);
+  engine.cancel(id);
   if (asked == nullptr) return;
+  for (Transit& transit : transit_) transit.cancelled = transit.cancelled || transit.id == id;
   const std::int64_t by = step_ + scenario_.executor.depth;
   if (asked->must_end_by >= 0) coverage_.count(Event::kCancelledTwice);
   asked->must_end_by = asked->must_end_by < 0 ? by : std::min(asked->must_end_by, by);
@@ -86,13 +102,13 @@ void RequestDriver::cancel(RequestId id) {
                     : sequence->output_tokens() > 0 ? Event::kCancelledDecoding
                                                     : Event::kCancelledPrefilling);
   };
-  for (const sched::Sequence* sequence : engine_->scheduler().waiting()) count(sequence, true);
-  for (const sched::Sequence* sequence : engine_->scheduler().running()) count(sequence, false);
+  for (const sched::Sequence* sequence : engine.scheduler().waiting()) count(sequence, true);
+  for (const sched::Sequence* sequence : engine.scheduler().running()) count(sequence, false);
 }
 
 void RequestDriver::pause(Asked& asked, bool paused) {
   if (asked.paused == paused) return;
-  engine_->pause(asked.id, paused);
+  engine_of(&asked).pause(asked.id, paused);
   asked.paused = paused;
   asked.paused_since = env_.time;
   coverage_.count(paused ? Event::kPaused : Event::kResumed);
@@ -107,6 +123,7 @@ void RequestDriver::read(RequestId id) {
 
 void RequestDriver::look_after() {
   for (auto& [id, asked] : book_.live()) {
+    if (asked.engine == kInTransit) continue;
     if (asked.deadline && env_.time >= *asked.deadline) {
       const std::int64_t by = step_ + scenario_.executor.depth;
       asked.must_end_by = asked.must_end_by < 0 ? by : std::min(asked.must_end_by, by);
@@ -142,15 +159,16 @@ void RequestDriver::deliver(const std::vector<engine::Output>& outputs, bool fau
 }
 
 SessionId RequestDriver::open_session() {
-  const SessionId id = engine_->sessions().open();
-  sessions_.emplace(id, Session{});
+  const std::size_t place = sessions_.size() % engines_.size();
+  const SessionId id = engines_[place]->sessions().open();
+  sessions_.emplace(id, Session{.tokens = {}, .engine = place});
   return id;
 }
 
 std::optional<SessionId> RequestDriver::fork_session(SessionId id) {
   const auto it = sessions_.find(id);
   const bool possible = it != sessions_.end() && !it->second.busy;
-  const auto forked = engine_->sessions().fork(id);
+  const auto forked = engine_of_session(id).sessions().fork(id);
   if (!possible) {
     expect_rejection(!forked, "a fork of a session that is busy or closed");
     coverage_.count(Event::kSessionUsedBusy);
@@ -162,7 +180,7 @@ std::optional<SessionId> RequestDriver::fork_session(SessionId id) {
   }
   const bool amid = static_cast<std::int64_t>(it->second.tokens.size()) % scenario_.executor.block_tokens != 0;
   coverage_.count(amid ? Event::kSessionForkedAmidPage : Event::kSessionForked);
-  sessions_.emplace(*forked, Session{it->second.tokens, false});
+  sessions_.emplace(*forked, Session{it->second.tokens, false, it->second.engine});
   return *forked;
 }
 
@@ -170,7 +188,7 @@ void RequestDriver::roll_back(SessionId id, std::int64_t tokens) {
   const auto it = sessions_.find(id);
   const bool possible = it != sessions_.end() && !it->second.busy && tokens >= 0 &&
                         tokens <= static_cast<std::int64_t>(it->second.tokens.size());
-  const auto done = engine_->sessions().rollback(id, tokens);
+  const auto done = engine_of_session(id).sessions().rollback(id, tokens);
   if (done.ok() != possible) {
     verdict_.fail("Q1", 0, "a rollback to {} tokens was {}", tokens,
                   done ? "done" : "refused: " + done.error().message);
@@ -184,7 +202,7 @@ void RequestDriver::close_session(SessionId id) {
   const auto it = sessions_.find(id);
   if (it == sessions_.end()) return;
   if (it->second.busy) coverage_.count(Event::kSessionClosedBusy);
-  engine_->sessions().close(id);
+  engine_of_session(id).sessions().close(id);
   sessions_.erase(it);
 }
 

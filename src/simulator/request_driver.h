@@ -7,6 +7,7 @@
 
 #include "base/memory_env.h"
 #include "engine/engine.h"
+#include "engine/snapshot_bytes.h"
 #include "simulator/oracle.h"
 #include "simulator/scenario.h"
 
@@ -16,11 +17,17 @@ namespace millrace::simulator {
 // not read, as the server does.
 class RequestDriver {
  public:
+  struct Session {
+    std::vector<std::int32_t> tokens;
+    bool busy = false;
+    std::size_t engine = 0;
+  };
+
   RequestDriver(const Scenario& scenario, const MemoryEnv& env, Verdict& verdict, Coverage& coverage)
       : scenario_(scenario), env_(env), verdict_(verdict), coverage_(coverage), book_(verdict, coverage) {}
 
-  // A new process: the old one's requests and sessions are gone.
-  void serve_with(engine::Engine& engine);
+  // New processes: the old ones' requests and sessions are gone.
+  void serve_with(std::vector<engine::Engine*> engines);
   void at_step(std::int64_t step) noexcept { step_ = step; }
 
   // Nothing where the queue is full, or the session is busy or holds too much.
@@ -42,6 +49,20 @@ class RequestDriver {
   std::size_t sessions() const noexcept { return sessions_.size(); }
   void close_all_sessions();
 
+  // Takes the request out of its engine; it is in transit then, unless it has just ended. `outputs` gets what steps had
+  // computed until then, of all requests: to be delivered before anything else.
+  void take_out(engine::RequestId id, std::vector<engine::Output>& outputs);
+  // What is in transit goes on in the other engine, or where that is full in the one that it came from. What changed
+  // its id with that.
+  struct Renamed {
+    std::optional<std::pair<engine::RequestId, engine::RequestId>> request;  // from, to
+    std::optional<std::pair<engine::SessionId, engine::SessionId>> session;
+  };
+  std::vector<Renamed> arrive();
+  // An idle session goes to the other engine; nothing where it is busy.
+  std::optional<Renamed> move_session(engine::SessionId id);
+  const std::map<engine::SessionId, Session>& all_sessions() const noexcept { return sessions_; }
+
   // The outputs of a step. `faulty`: something went wrong that a request may fail of.
   void deliver(const std::vector<engine::Output>& outputs, bool faulty, std::vector<Asked>& ended);
   // Deadlines and slow readers, before a step.
@@ -52,10 +73,20 @@ class RequestDriver {
   std::int64_t asked() const noexcept { return asked_; }
 
  private:
-  struct Session {
-    std::vector<std::int32_t> tokens;
-    bool busy = false;
+  struct Transit {
+    std::vector<std::byte> bytes;
+    engine::RequestId id;
+    std::size_t from;
+    TimePoint begin;
+    bool cancelled = false;
   };
+  // That has it; the first one where none has.
+  engine::Engine& engine_of(const Asked* asked) const;
+  engine::Engine& engine_of_session(engine::SessionId id) const;
+  void count_departure(const Asked& asked, const engine::Engine& engine);
+  std::optional<engine::ImportedSequence> import(const Transit& transit, std::size_t place);
+  Renamed settle_in(const Transit& transit, const engine::ImportedSequence& imported, std::size_t place);
+  void expect_bad_ones_rejected(const std::vector<std::byte>& bytes, engine::Engine& engine);
   void expect_rejection(bool rejected, const char* what);
 
   const Scenario& scenario_;
@@ -63,7 +94,8 @@ class RequestDriver {
   Verdict& verdict_;
   Coverage& coverage_;
   Oracle book_;
-  engine::Engine* engine_ = nullptr;
+  std::vector<engine::Engine*> engines_;
+  std::vector<Transit> transit_;
   std::map<engine::SessionId, Session> sessions_;
   std::int64_t step_ = 0, asked_ = 0;
 };

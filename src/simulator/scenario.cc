@@ -85,6 +85,11 @@ Scenario make_scenario(std::uint64_t seed) {
   s.longest_answer = random.in(2, 60);
   s.reader_room = random.in(2, 24);
   s.slow_reader_ms = static_cast<double>(random.in(200, 30'000));
+  s.engine.model_key = 7;
+  if (random.chance(35)) {
+    s.engines = 2;
+    s.moves = static_cast<int>(random.in(1, 12));
+  }
   return s;
 }
 
@@ -98,11 +103,11 @@ std::string Scenario::text() const {
   return fmt::format(
       "{}, {}, pages of {} tokens, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {} bytes, "
       "preemption "
-      "{}, archive {}, {} drafted tokens in {} chains, {} requests",
+      "{}, archive {}, {} drafted tokens in {} chains, {} requests, {} engines, a move in {} rounds",
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
       executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
-      disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests);
+      disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests, engines, moves);
 }
 
 }  // namespace millrace::simulator

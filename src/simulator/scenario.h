@@ -36,6 +36,8 @@ struct Scenario {
   std::int64_t longest_prompt = 0, longest_answer = 0;
   std::int64_t reader_room = 0;  // outputs that wait for a slow reader before it is paused
   double slow_reader_ms = 0.0;   // that it may stay so
+  int engines = 1;               // requests and sessions move between them
+  int moves = 0;                 // one request in flight, and one session, in so many rounds; 0 = never
 
   bool rejects_late() const;
   std::string text() const;  // one line, for people

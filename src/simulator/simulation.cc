@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kMaxRounds = 20'000;       // with faults; requests may be hard to place
 constexpr std::int64_t kMaxQuietRounds = 60'000;  // until everything must have ended
 constexpr TimePoint kBeginning{std::chrono::hours(1)};
+constexpr std::uint64_t kSecondEngine = 1'000'000'000;  // its ids begin there
 constexpr auto kTick = std::chrono::microseconds(500);
 constexpr auto kLongestWait = std::chrono::milliseconds(50);  // while a client may read or give up
 
@@ -26,8 +27,10 @@ class Simulation {
       : scenario_(make_scenario(seed)),
         faults_(scenario_, env_, coverage_),
         desk_(scenario_, env_, verdict_, coverage_),
-        invariants_(scenario_, verdict_),
         clients_(make_clients(scenario_)) {
+    for (int i = 0; i < scenario_.engines; ++i) {
+      places_.push_back({.invariants = Invariants(scenario_, verdict_, static_cast<std::size_t>(i))});
+    }
     env_.time = kBeginning;  // the engine takes the clock's zero for never
   }
 
@@ -42,9 +45,9 @@ class Simulation {
     } catch (const std::exception& escaped) {
       verdict_.fail("exception", 0, "{}", escaped.what());
     }
-    if (engine_ != nullptr) count_engine();
-    if (verdict_.failed()) {  // it may not even be fit to be destroyed
-      (void)engine_.release();
+    count_engines();
+    if (verdict_.failed()) {  // they may not even be fit to be destroyed
+      for (Place& place : places_) (void)place.engine.release();
       (void)disk_.release();
     }
     return {.seed = scenario_.seed,
@@ -59,28 +62,44 @@ class Simulation {
   }
 
  private:
+  struct Place {
+    Invariants invariants;
+    std::unique_ptr<engine::Engine> engine = nullptr;
+    FakeExecutor* executor = nullptr;  // the engine's
+  };
+
   void start() {
     if (scenario_.disk) {
       auto disk = kv::DiskTier::open(env_, scenario_.disk_tier_config);
       if (disk) disk_ = std::move(*disk);
     }
+    std::vector<engine::Engine*> engines;
+    for (Place& place : places_) {
+      const bool first = engines.empty();  // has the disk tier
+      start_engine(place, first ? 1 : kSecondEngine, first ? disk_.get() : nullptr);
+      engines.push_back(place.engine.get());
+    }
+    desk_.serve_with(std::move(engines));
+    tokens_before_ = desk_.book().output_tokens();
+  }
+
+  void start_engine(Place& place, std::uint64_t first_id, kv::DiskTier* disk) {
     auto executor = std::make_unique<FakeExecutor>(
         scenario_.executor,
         [this](const model::BatchInput& input, std::span<float> logits) { return on_step(input, logits); });
-    executor_ = executor.get();
-    executor_->device().fail_host_memory([this] { return faults_.host_memory_short(); });
-    engine_ =
-        engine::Engine::create(std::move(executor), letter_tokenizer(), env_, scenario_.engine, disk_.get()).or_throw();
+    place.executor = executor.get();
+    place.executor->device().fail_host_memory([this] { return faults_.host_memory_short(); });
+    engine::Config config = scenario_.engine;
+    config.first_id = first_id;
+    place.engine = engine::Engine::create(std::move(executor), letter_tokenizer(), env_, config, disk).or_throw();
     if (scenario_.drafting.tokens > 0) {
-      engine_->speculate(std::make_unique<engine::Speculation>(
-          std::make_unique<FakeDrafter>(scenario_.drafting, *executor_, scenario_.seed),
+      place.engine->speculate(std::make_unique<engine::Speculation>(
+          std::make_unique<FakeDrafter>(scenario_.drafting, *place.executor, scenario_.seed),
           engine::SpeculationConfig{.tokens = scenario_.drafting.tokens,
                                     .adaptive = scenario_.drafting.adaptive,
                                     .max_branches = scenario_.drafting.max_branches}));
     }
-    desk_.serve_with(*engine_);
-    invariants_.restart();
-    tokens_before_ = desk_.book().output_tokens();
+    place.invariants.restart();
   }
 
   Result<void> on_step(const model::BatchInput& input, std::span<float> logits) {
@@ -93,9 +112,9 @@ class Simulation {
 
   void restart(bool crash) {
     coverage_.count(crash ? Event::kCrashed : Event::kRestarted);
-    count_engine();
+    count_engines();
     env_.dead = crash;
-    engine_.reset();
+    for (Place& place : places_) place.engine.reset();
     disk_.reset();
     env_.dead = false;
     if (crash) faults_.crash();
@@ -106,18 +125,22 @@ class Simulation {
     start();
   }
 
-  // What only the engine has counted, before it goes.
-  void count_engine() {
-    const kv::CacheCounters& cache = engine_->cache().counters();
-    coverage_.count(Event::kPreempted, engine_->counters().preemptions);
-    coverage_.count(Event::kSwappedOut, engine_->counters().swaps);
-    coverage_.count(Event::kDraftAccepted, engine_->counters().accepted_tokens);
-    coverage_.count(Event::kDraftRejected, engine_->counters().drafted_tokens - engine_->counters().accepted_tokens);
-    coverage_.count(Event::kBranchAccepted, engine_->counters().accepted_branch_tokens);
-    coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
-    coverage_.count(Event::kEvicted, cache.evicted_pages);
-    coverage_.count(Event::kPagesMoved, cache.moved_pages);
-    if (restarted_) coverage_.count(Event::kDiskHitAfterRestart, cache.loaded_pages);
+  // What only the engines have counted, before they go.
+  void count_engines() {
+    for (const Place& place : places_) {
+      if (place.engine == nullptr) continue;
+      const kv::CacheCounters& cache = place.engine->cache().counters();
+      const engine::EngineCounters& counters = place.engine->counters();
+      coverage_.count(Event::kPreempted, counters.preemptions);
+      coverage_.count(Event::kSwappedOut, counters.swaps);
+      coverage_.count(Event::kDraftAccepted, counters.accepted_tokens);
+      coverage_.count(Event::kDraftRejected, counters.drafted_tokens - counters.accepted_tokens);
+      coverage_.count(Event::kBranchAccepted, counters.accepted_branch_tokens);
+      coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
+      coverage_.count(Event::kEvicted, cache.evicted_pages);
+      coverage_.count(Event::kPagesMoved, cache.moved_pages);
+      if (restarted_) coverage_.count(Event::kDiskHitAfterRestart, cache.loaded_pages);
+    }
     if (disk_ != nullptr) coverage_.count(Event::kDiskPageDamaged, disk_->use().damaged);
   }
 
@@ -126,9 +149,31 @@ class Simulation {
       const auto restarts = faults_.run_exclusive();
       if (restarts != FaultPlan::Restart::kNone) restart(restarts == FaultPlan::Restart::kCrash);
       for (Client& client : clients_) client.act(desk_, env_.time, desk_.asked() < scenario_.requests);
+      if (scenario_.moves > 0 && moves_.one_in(scenario_.moves)) move_something();
       step();
       if (verdict_.failed()) return;
     }
+  }
+
+  // A request in flight, whatever it is doing, and an idle session.
+  void move_something() {
+    std::vector<engine::RequestId> movable;
+    for (const auto& [id, asked] : desk_.book().live()) {
+      if (asked.engine != kInTransit && asked.must_end_by < 0) movable.push_back(id);
+    }
+    if (!movable.empty()) {
+      std::vector<engine::Output> outputs;
+      desk_.take_out(moves_.of(movable), outputs);
+      deliver(outputs);
+    }
+    std::vector<engine::SessionId> sessions;
+    for (const auto& [id, session] : desk_.all_sessions()) sessions.push_back(id);
+    if (sessions.empty() || verdict_.failed()) return;
+    if (const auto renamed = desk_.move_session(moves_.of(sessions))) tell(*renamed);
+  }
+
+  void tell(const RequestDriver::Renamed& renamed) {
+    for (Client& client : clients_) client.renamed(renamed);
   }
 
   // No faults, no new requests, everybody reads: all must end, and all pages come back.
@@ -147,47 +192,62 @@ class Simulation {
     }
     step();
     desk_.close_all_sessions();
-    engine_->check_integrity();
-    const kv::CacheUse use = engine_->cache().use();
-    if (use.used != 0 || use.free + use.cached != use.total || use.swap_used_pages != 0) {
-      verdict_.fail("B1", 0, "at the end {} of {} pages are used, {} of swap space", use.used, use.total,
-                    use.swap_used_pages);
+    for (const Place& place : places_) {
+      place.engine->check_integrity();
+      const kv::CacheUse use = place.engine->cache().use();
+      if (use.used != 0 || use.free + use.cached != use.total || use.swap_used_pages != 0) {
+        verdict_.fail("B1", 0, "at the end {} of {} pages are used, {} of swap space", use.used, use.total,
+                      use.swap_used_pages);
+      }
+      if (!place.engine->idle()) verdict_.fail("Q1", 0, "at the end the engine is not idle");
     }
-    if (!engine_->idle()) verdict_.fail("Q1", 0, "at the end the engine is not idle");
+  }
+
+  void deliver(const std::vector<engine::Output>& outputs) {
+    if (faults_.take_failures()) faulty_until_ = step_ + scenario_.executor.depth;
+    std::vector<Asked> ended;
+    desk_.deliver(outputs, step_ <= faulty_until_, ended);
+    for (const Asked& asked : ended) clients_[asked.client].ended(asked);
   }
 
   void step() {
     ++step_;
     verdict_.at_step(step_);
     desk_.at_step(step_);
+    for (const RequestDriver::Renamed& renamed : desk_.arrive()) tell(renamed);
     desk_.look_after();
-    invariants_.before_step(*engine_);
-    const auto outputs = engine_->step();
-    if (faults_.take_failures()) faulty_until_ = step_ + scenario_.executor.depth;
-    std::vector<Asked> ended;
-    desk_.deliver(outputs, step_ <= faulty_until_, ended);
-    for (const Asked& asked : ended) clients_[asked.client].ended(asked);
-    if (verdict_.failed()) return;
-    invariants_.after_step(*engine_, desk_, env_.time, !outputs.empty());
+    bool nothing_came = true, all_stalled = true;
+    std::int64_t tokens = 0;
+    for (Place& place : places_) {
+      if (verdict_.failed()) return;
+      place.invariants.before_step(*place.engine);
+      const auto outputs = place.engine->step();
+      deliver(outputs);
+      if (verdict_.failed()) return;
+      place.invariants.after_step(*place.engine, desk_, env_.time, !outputs.empty());
+      nothing_came = nothing_came && outputs.empty();
+      all_stalled = all_stalled && place.engine->stalled();
+      tokens += place.engine->counters().output_tokens;
+      if (place.executor->in_flight() > 0) coverage_.count(Event::kTwoStepsInFlight);
+    }
     desk_.book().check_overdue(step_);
-    if (engine_->counters().output_tokens != desk_.book().output_tokens() - tokens_before_) {
-      verdict_.fail("S2", 0, "the engine counts {} tokens, {} came", engine_->counters().output_tokens,
+    if (tokens != desk_.book().output_tokens() - tokens_before_) {
+      verdict_.fail("S2", 0, "the engines count {} tokens, {} came", tokens,
                     desk_.book().output_tokens() - tokens_before_);
     }
-    if (executor_->in_flight() > 0) coverage_.count(Event::kTwoStepsInFlight);
-    if (!engine_->stalled() || !outputs.empty()) return;
-    const auto next = engine_->next_event();
-    next && *next <= env_.time ? void(env_.time += kTick) : wait();
+    if (all_stalled && nothing_came) wait();
   }
 
-  // Nothing to compute: until a client wakes or the engine wants to be called.
+  // Nothing to compute: until a client wakes or an engine wants to be called.
   void wait() {
     TimePoint next = TimePoint::max();
     for (const Client& client : clients_) {
       if (client.wakes() > env_.time) next = std::min(next, client.wakes());
     }
-    if (engine_->scheduler().next_change()) coverage_.count(Event::kBatchWaited);
-    if (const auto event = engine_->next_event()) next = std::min(next, *event);
+    for (const Place& place : places_) {
+      if (place.engine->scheduler().next_change()) coverage_.count(Event::kBatchWaited);
+      if (const auto event = place.engine->next_event()) next = std::min(next, *event);
+    }
     if (!desk_.book().live().empty()) next = std::min(next, env_.time + kLongestWait);
     env_.time = std::max(env_.time + kTick, next == TimePoint::max() ? env_.time : next);
   }
@@ -198,11 +258,10 @@ class Simulation {
   Verdict verdict_;
   FaultPlan faults_;
   RequestDriver desk_;
-  Invariants invariants_;
   std::vector<Client> clients_;
   std::unique_ptr<kv::DiskTier> disk_;
-  std::unique_ptr<engine::Engine> engine_;
-  FakeExecutor* executor_ = nullptr;
+  std::vector<Place> places_;  // [scenario.engines]
+  Random moves_{rng::mix(scenario_.seed ^ 0x307e5)};
   std::int64_t step_ = 0, faulty_until_ = -1, tokens_before_ = 0;
   bool restarted_ = false;
 };

@@ -1,0 +1,163 @@
+#pragma once
+
+// The fields of snapshots for ByteWriter and ByteReader (base/byte_archive.h): each list is of all members that matter
+// in another process. A member that is added belongs here, and kSnapshotVersion goes up.
+
+#include <chrono>
+
+#include "base/byte_archive.h"
+#include "decode/sequence_breakers.h"
+#include "engine/sequence_snapshot.h"
+
+namespace millrace {
+
+template <typename Archive>
+void visit_fields(Archive& a, OptionValues& v) {
+  a(v.values());
+}
+
+}  // namespace millrace
+
+namespace millrace::decode {
+
+template <typename Archive>
+void visit_fields(Archive& a, TokenBias& v) {
+  a(v.token, v.bias);
+}
+template <typename Archive>
+void visit_fields(Archive& a, ThinkingBudget& v) {
+  a(v.tokens, v.open, v.close);
+}
+template <typename Archive>
+void visit_fields(Archive& a, TokenLogprob& v) {
+  a(v.token, v.logprob);
+}
+template <typename Archive>
+void visit_fields(Archive& a, TokenScore& v) {
+  a(v.chosen, v.rank, v.top);
+}
+template <typename Archive>
+void visit_fields(Archive& a, ScoredToken& v) {
+  a(v.token, v.logprob);
+}
+template <typename Archive>
+void visit_fields(Archive& a, SamplingParams& v) {
+  a(v.temperature, v.dynatemp_range, v.dynatemp_exponent, v.top_k, v.top_p, v.min_p, v.typical_p, v.top_n_sigma,
+    v.xtc_probability, v.xtc_threshold, v.mirostat_mode, v.mirostat_tau, v.mirostat_eta, v.repetition_penalty,
+    v.presence_penalty, v.frequency_penalty, v.repeat_last_n, v.dry_multiplier, v.dry_base, v.dry_allowed_length,
+    v.dry_penalty_last_n, v.no_repeat_ngram_size, v.thinking_budget, v.logit_bias, v.allowed_token_ids, v.bad_words,
+    v.samplers, v.seed, v.max_tokens, v.min_tokens, v.stop, v.stop_token_ids, v.include_stop_str_in_output,
+    v.ignore_eos, v.skip_special_tokens, v.shown_special_tokens, v.options, v.logprobs);
+  // Of sequence breakers the strings go; who imports finds the tokens.
+  std::optional<std::vector<std::string>> breakers;
+  if (v.dry_sequence_breakers) breakers = v.dry_sequence_breakers->strings();
+  a(breakers);
+  if constexpr (kReads<Archive>) {
+    if (breakers) v.dry_sequence_breakers = std::make_shared<const SequenceBreakers>(*std::move(breakers));
+  }
+}
+template <typename Archive>
+void visit_fields(Archive& a, BeamOptions& v) {
+  a(v.width, v.length_penalty, v.early_stopping, v.groups, v.diversity_penalty, v.end_tokens, v.max_tokens);
+}
+template <typename Archive>
+void visit_fields(Archive& a, BeamSearch::Beam& v) {
+  a(v.parent, v.token, v.score, v.group, v.tokens);
+}
+template <typename Archive>
+void visit_fields(Archive& a, BeamSearch::Hypothesis& v) {
+  a(v.score, v.logprob, v.tokens);
+}
+template <typename Archive>
+void visit_fields(Archive& a, BeamSearch::Group& v) {
+  a(v.finished, v.done);
+}
+template <typename Archive>
+void visit_fields(Archive& a, BeamSearch::State& v) {
+  a(v.length, v.live, v.groups);
+}
+
+}  // namespace millrace::decode
+
+namespace millrace::draft {
+
+template <typename Archive>
+void visit_fields(Archive& a, Acceptance::Bin& v) {
+  a(v.tried, v.right);
+}
+template <typename Archive>
+void visit_fields(Archive& a, Acceptance& v) {
+  a(v.bins());
+}
+
+}  // namespace millrace::draft
+
+namespace millrace::kv {
+
+template <typename Archive>
+void visit_fields(Archive& a, PageOrigin& v) {
+  a(v.model_key, v.page_bytes, v.block_tokens);
+}
+template <typename Archive>
+void visit_fields(Archive& a, PrefixScope& v) {
+  a(v.adapter, v.salt);
+}
+template <typename Archive>
+void visit_fields(Archive& a, Retention& v) {
+  std::optional<std::int64_t> milliseconds;
+  if (v.time_to_live) milliseconds = v.time_to_live->count();
+  a(v.priority, milliseconds);
+  if constexpr (kReads<Archive>) {
+    v.time_to_live.reset();
+    if (milliseconds) v.time_to_live = std::chrono::milliseconds(*milliseconds);
+  }
+}
+
+}  // namespace millrace::kv
+
+namespace millrace::engine {
+
+template <typename Archive>
+void visit_fields(Archive& a, Request& v) {
+  a(v.tokens, v.sampling, v.n, v.beams, v.prompt_logprobs, v.embed, v.pooling, v.draft_tokens, v.draft_branches,
+    v.priority, v.tenant, v.cache_salt, v.retention, v.timeout_ms, v.ttft_target_ms, v.tpot_target_ms,
+    v.expected_tokens);
+}
+template <typename Archive>
+void visit_fields(Archive& a, RequestStats& v) {
+  a(v.prompt_tokens, v.cached_tokens, v.output_tokens, v.preemptions, v.drafted_tokens, v.accepted_tokens,
+    v.cumulative_logprob, v.arrival, v.admitted, v.first_token, v.last_token);
+}
+template <typename Archive>
+void visit_fields(Archive& a, TimeSpent& v) {
+  a(v.queue_ms, v.prefill_ms, v.prefill_shared_ms, v.stalled_ms, v.decode_ms, v.decode_batch_ms, v.decode_prefill_ms,
+    v.preempted_ms, v.recompute_ms, v.paused_ms, v.steps, v.recomputed_tokens, v.decode_read_bytes,
+    v.prefill_operations);
+}
+template <typename Archive>
+void visit_fields(Archive& a, TimeAccount& v) {  // closed: it has no streak
+  a(v.mark, v.spent, v.lost, v.preempted);
+}
+template <typename Archive>
+void visit_fields(Archive& a, DraftRecord& v) {
+  a(v.most, v.max_branches, v.acceptance, v.forking, v.mean, v.skipped);
+}
+template <typename Archive>
+void visit_fields(Archive& a, AnswerSnapshot& v) {
+  a(v.choice, v.tokens, v.computed, v.pages, v.mirostat_mu, v.max_total, v.predicted_output, v.preemptions, v.stats,
+    v.account, v.record, v.reading, v.beam_row);
+}
+template <typename Archive>
+void visit_fields(Archive& a, BeamSnapshot& v) {
+  a(v.search, v.prompt_scores, v.scores);
+}
+template <typename Archive>
+void visit_fields(Archive& a, SequenceSnapshot& v) {
+  a(v.origin, v.exported, v.request, v.in_session, v.deadline, v.answers, v.beams);
+}
+template <typename Archive>
+void visit_fields(Archive& a, SessionSnapshot& v) {
+  a(v.origin, v.tokens, v.computed, v.pages, v.scope);
+}
+
+}  // namespace millrace::engine
