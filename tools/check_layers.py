@@ -15,6 +15,8 @@ ORDER = re.search(r"set\(MILLRACE_FOLDERS\s+([^)]*)\)", (ROOT / "src/CMakeLists.
 FORBIDDEN = {"sched": {"backend", "model", "checkpoint", "text"}}
 # The load tester measures any server and could be a program of its own.
 ALLOWED = {"loadtest": {"base", "unicode", "metrics", "http"}}
+# The server knows an engine by its client alone, wherever that runs, and by plain data.
+ENGINE_OF_SERVER = {"engine_client.h", "engine_limits.h", "kv_extents.h", "request.h", "step_report.h", "token_stream.h", "utilization.h"}
 
 errors = []
 folders = sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir())
@@ -35,6 +37,8 @@ def check(path: pathlib.Path) -> None:
         target, place = match.group(1), f"{path.relative_to(ROOT)}:{number}"
         if "testing/" in match.group(2) and not is_test:
             errors.append(f"{place}: only tests include {target}/{match.group(2)}")
+        if folder == "server" and target == "engine" and not is_test and match.group(2) not in ENGINE_OF_SERVER:
+            errors.append(f"{place}: server must not include engine/{match.group(2)}, but {', '.join(sorted(ENGINE_OF_SERVER))}")
         if target == folder:
             continue
         if target not in ORDER:
@@ -44,6 +48,18 @@ def check(path: pathlib.Path) -> None:
             errors.append(f"{place}: {folder} must not include {target}")
 
 
+def headers_of(header: str, found: set[str]) -> set[str]:
+    """A header of src/ and all that it includes, over any number of others."""
+    if header not in found and (ROOT / "src" / header).is_file():
+        found.add(header)
+        for included in re.findall(r'^#include "([^"]+)"', (ROOT / "src" / header).read_text(), re.M):
+            headers_of(included, found)
+    return found
+
+
+for seen in sorted(ENGINE_OF_SERVER):
+    if "engine/engine.h" in headers_of(f"engine/{seen}", set()):
+        errors.append(f"src/engine/{seen}: the server sees it, so it must not reach engine/engine.h")
 for source in sorted((ROOT / "src").rglob("*")):
     if source.suffix in {".h", ".cc", ".inc"}:
         check(source)

@@ -16,12 +16,6 @@ SUFFIXES = {".h", ".cc", ".inc"}
 ACCEPTED = [
     # A regular language is trimmed as it is made, and an NFA is made into one: one algebra in three files.
     {"grammar/char_automaton", "grammar/char_automaton_trimming", "grammar/char_nfa"},
-    # An active sequence holds what its drafts were worth, and speculation looks at active sequences.
-    {"engine/active_sequence", "engine/speculation"},
-    # The service makes the jobs that call it back.
-    {"server/answer_grammar", "server/collector", "server/generation", "server/generation_job", "server/service"},
-    # The metrics of one model are members of those of all, and share their plain data.
-    {"server/observe/metrics", "server/observe/model_metrics"},
 ]
 
 

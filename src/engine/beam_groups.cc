@@ -24,7 +24,7 @@ std::unique_ptr<BeamRun> make_beam_run(const Request& request, const ActiveSeque
                                        std::span<const std::int32_t> ends) {
   decode::BeamOptions options = *request.beams;
   options.end_tokens = request.sampling.stop_token_ids;
-  if (!request.sampling.ignore_eos || request.grammar) {  // with a grammar that is over, nothing else is left
+  if (!request.sampling.ignore_eos || first.pipeline.grammar()) {  // with a grammar that is over, nothing else is left
     std::ranges::copy(ends, std::back_inserter(options.end_tokens));
   }
   options.max_tokens = first.max_total - first.prompt_tokens;

@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "engine/config.h"
+#include "engine/engine_limits.h"
 #include "engine/engine_state.h"
 #include "engine/executor.h"
 #include "engine/intake.h"
@@ -16,14 +17,6 @@
 #include "engine/step_loop.h"
 
 namespace millrace::engine {
-
-// What an engine can hold.
-struct EngineLimits {
-  std::int64_t vocab_size = 0;
-  std::int64_t max_length = 0;  // tokens of a sequence, by model and pages
-  std::int64_t kv_capacity_tokens = 0;
-  std::size_t kv_bytes = 0, kv_bytes_per_token = 0;
-};
 
 // Any number of requests advance together, each as if it were alone (law 3). One thread calls it; see EngineThread for
 // the door that many may use. The parts, each a file: Intake (requests come in), StepLoop (steps), RowSampler (logits
@@ -43,8 +36,11 @@ class Engine {
   void speculate(std::unique_ptr<Speculation> speculation) { state_.speculation = std::move(speculation); }
 
   // Accepts the request or says what is wrong with it (check_request()); nothing changes then. A session has one
-  // request at a time.
-  Result<RequestId> submit(Request request) { return intake_.submit(std::move(request)); }
+  // request at a time. Each answer fits `grammar` (null: anything), which is what request.grammar was compiled to, and
+  // of this engine alone.
+  Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar = nullptr) {
+    return intake_.submit(std::move(request), std::move(grammar));
+  }
   // Ends the request in the next step, wherever it is.
   void cancel(RequestId id) { state_.requests.cancel(id); }
   // A paused request keeps its pages and takes part in no step.

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread_name.h"
+#include "chat/answer_grammar.h"
 
 namespace millrace::engine {
 namespace {
@@ -27,8 +28,14 @@ Output failed(Error error) {
 
 }  // namespace
 
-EngineThread::EngineThread(std::unique_ptr<Engine> engine, Env& env, const ThreadConfig& config)
-    : engine_(std::move(engine)), env_(env), config_(config), thread_([this] { run(); }) {}
+EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
+                           const ThreadConfig& config)
+    : engine_(std::move(engine)),
+      env_(env),
+      config_(config),
+      limits_(engine_->limits()),
+      grammars_(std::move(tokenizer)),
+      thread_([this] { run(); }) {}
 
 EngineThread::~EngineThread() {
   {
@@ -49,17 +56,36 @@ void EngineThread::post(std::function<void(Engine&)> message) {
 
 std::shared_ptr<TokenStream> EngineThread::submit(Request request, std::function<void()> on_ready) {
   auto stream = std::make_shared<TokenStream>(std::clamp(request.n, 1, kMaxChoices), std::move(on_ready));
-  post([this, stream, request = std::move(request)](Engine&) mutable { accept(std::move(request), stream); });
+  std::shared_ptr<grammar::CompiledGrammar> grammar;
+  if (request.grammar != nullptr) {
+    auto compiled = chat::compiled_grammar(grammars_, *request.grammar, request.tenant);
+    if (!compiled) {
+      post([stream, error = compiled.error()](Engine&) { stream->push(failed(error)); });
+      return stream;
+    }
+    grammar = *std::move(compiled);
+  }
+  post([this, stream, request = std::move(request), grammar = std::move(grammar)](Engine&) mutable {
+    accept(std::move(request), std::move(grammar), stream);
+  });
   return stream;
 }
 
-void EngineThread::accept(Request request, const std::shared_ptr<TokenStream>& stream) {
+Result<std::vector<std::string>> EngineThread::compile_grammar(const chat::AnswerGrammar& source, std::uint32_t tenant,
+                                                               const std::atomic<bool>& cancelled) {
+  const auto compiled = chat::compiled_grammar(grammars_, source, tenant, &cancelled);
+  if (!compiled) return compiled.error();
+  return (*compiled)->ignored();
+}
+
+void EngineThread::accept(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar,
+                          const std::shared_ptr<TokenStream>& stream) {
   if (!alive_ || draining_) {
     stream->push(failed(alive_ ? Error{ErrorCode::kUnavailable, "", "the engine is shutting down"}
                                : Error{ErrorCode::kInternal, "", "the engine has failed"}));
     return;
   }
-  const auto id = engine_->submit(std::move(request));
+  const auto id = engine_->submit(std::move(request), std::move(grammar));
   if (!id) {
     stream->push(failed(id.error()));
     return;
@@ -73,6 +99,29 @@ void EngineThread::cancel(const std::shared_ptr<TokenStream>& stream) {
     const auto it = by_stream_.find(stream.get());
     if (it != by_stream_.end()) engine.cancel(it->second);
   });
+}
+
+Result<SessionId> EngineThread::open_session() {
+  return call([](Engine& engine) { return engine.sessions().open(); });
+}
+
+Result<void> EngineThread::close_session(SessionId session) {
+  return call([session](Engine& engine) -> Result<void> {
+    engine.sessions().close(session);
+    return {};
+  });
+}
+
+Result<SessionId> EngineThread::fork_session(SessionId session) {
+  return call([session](Engine& engine) { return engine.sessions().fork(session); });
+}
+
+Result<void> EngineThread::rollback_session(SessionId session, std::int64_t tokens) {
+  return call([session, tokens](Engine& engine) { return engine.sessions().rollback(session, tokens); });
+}
+
+Result<PageUse> EngineThread::page_use() {
+  return call([](const Engine& engine) { return PageUse{engine.cache().use(), kv_extents(engine.scheduler())}; });
 }
 
 void EngineThread::drain(double limit_ms) {

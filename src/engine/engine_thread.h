@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/engine_client.h"
 #include "engine/token_stream.h"
+#include "grammar/grammar_cache.h"
 
 namespace millrace::engine {
 
@@ -19,28 +21,32 @@ struct ThreadConfig {
   double slow_reader_ms = 30'000.0;  // a stream that is not read from is cancelled after this
 };
 
-// What a watchdog needs to know, and the queue lengths; read from any thread.
-struct Heartbeat {
-  bool alive = true;              // false: the engine failed and ended every stream with an error
-  bool busy = true;               // false: it has nothing to do, and sleeps until it has
-  double last_step_age_ms = 0.0;  // since the engine thread last came round; 0 while it has nothing to do
-  std::int64_t requests = 0, waiting = 0, running = 0, paused = 0;
-};
-
 // The door to an engine for any number of threads: requests go in as messages, outputs come out through a ring each.
 // One thread owns the engine and all that belongs to it.
-class EngineThread {
+class EngineThread final : public EngineClient {
  public:
-  EngineThread(std::unique_ptr<Engine> engine, Env& env, const ThreadConfig& config = {});
-  ~EngineThread();  // cancels what runs
+  // The tokenizer is the engine's: grammars are compiled for it.
+  EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
+               const ThreadConfig& config = {});
+  ~EngineThread() override;  // cancels what runs
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
-  // Never fails: a request that is wrong, or comes during a drain, gets its error as the stream's only output.
-  std::shared_ptr<TokenStream> submit(Request request, std::function<void()> on_ready = {});
-  // Ends the request within a step; the stream still gets its last output. Nothing for one that has ended.
-  void cancel(const std::shared_ptr<TokenStream>& stream);
-  // Runs `work` on the engine thread between two steps and waits for it: sessions, counters. Not from on_ready.
+  std::shared_ptr<TokenStream> submit(Request request, std::function<void()> on_ready = {}) override;
+  void cancel(const std::shared_ptr<TokenStream>& stream) override;
+  Result<std::vector<std::string>> compile_grammar(const chat::AnswerGrammar& source, std::uint32_t tenant,
+                                                   const std::atomic<bool>& cancelled) override;
+  void prepare_grammars() override { grammars_.prepare(); }
+  Result<SessionId> open_session() override;
+  Result<void> close_session(SessionId session) override;
+  Result<SessionId> fork_session(SessionId session) override;
+  Result<void> rollback_session(SessionId session, std::int64_t tokens) override;
+  void drain(double limit_ms) override;
+  Heartbeat heartbeat() const override;
+  EngineLimits limits() const override { return limits_; }
+  Result<PageUse> page_use() override;
+
+  // Runs `work` on the engine thread between two steps and waits for it: for who knows the engine. Not from on_ready.
   template <typename Work>
   auto call(Work work) {
     std::promise<decltype(work(std::declval<Engine&>()))> done;
@@ -48,10 +54,6 @@ class EngineThread {
     post([&](Engine& engine) { done.set_value(work(engine)); });
     return result.get();
   }
-
-  // Takes no more requests, lets those that are in finish, cancels what is left at the end of the time. Returns then.
-  void drain(double limit_ms);
-  Heartbeat heartbeat() const;
 
  private:
   struct Client {
@@ -65,11 +67,14 @@ class EngineThread {
   void deliver(std::vector<Output> outputs);
   void look_after_paused();
   void fail(const std::string& what);
-  void accept(Request request, const std::shared_ptr<TokenStream>& stream);
+  void accept(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar,
+              const std::shared_ptr<TokenStream>& stream);
 
   std::unique_ptr<Engine> engine_;
   Env& env_;
   ThreadConfig config_;
+  const EngineLimits limits_;
+  grammar::GrammarCache grammars_;  // any thread's; the grammars are the engine thread's
 
   std::mutex mutex_;  // of inbox_ and wake_
   std::condition_variable wake_;

@@ -25,11 +25,7 @@ class GrammarTest : public EngineTest {
         {g.bytes("<(1)> = "), number, g.bytes("; <(2)> = "), number, g.bytes("; <(3)> = "), number, g.bytes("!\n")}));
     return g;
   }
-  Request asking(const Compiled& grammar, unsigned seed) {
-    Request r = request(20 + 3 * seed, seed, 100);
-    r.grammar = grammar;
-    return r;
-  }
+  Request asking(unsigned seed) { return request(20 + 3 * seed, seed, 100); }
   std::unique_ptr<Engine> with_jumps(bool jump_forward) {
     Config config;
     config.jump_forward = jump_forward;
@@ -44,10 +40,10 @@ TEST_F(GrammarTest, AnswersEndWhereTheirGrammarDoes) {
   for (const bool ignore_eos : {true, false}) {
     const auto engine = make();
     for (unsigned seed = 0; seed < 6; ++seed) {
-      Request r = asking(grammar, seed);
+      Request r = asking(seed);
       r.sampling.ignore_eos = ignore_eos;
       r.sampling.min_tokens = 90;  // longer than the grammar allows
-      engine->submit(r).or_throw();
+      engine->submit(r, grammar).or_throw();
     }
     for (const auto& [id, answer] : drain(*engine)) {
       grammar::Matcher matcher(grammar);
@@ -62,12 +58,11 @@ TEST_F(GrammarTest, BeamsEndWhereTheirGrammarDoes) {
   Grammar g;
   g.set_root(g.choice({g.bytes("<12>"), g.bytes("<34>"), g.bytes("()"), g.bytes("")}));
   Request r = request(20, 1, 30);
-  r.grammar = compiled(g);
   r.n = 3;
   r.beams.emplace();
   r.beams->width = 4;
   const auto engine = make();
-  const RequestId id = engine->submit(r).or_throw();
+  const RequestId id = engine->submit(r, compiled(g)).or_throw();
   std::set<std::string> texts;
   for (const auto& [choice, answer] : drain(*engine, id)) {
     EXPECT_NE(answer.last.finish, FinishReason::kError) << answer.last.error->message;
@@ -82,7 +77,7 @@ TEST_F(GrammarTest, JumpingOverWhatIsForcedChangesNothingButTheSteps) {
   std::int64_t steps[2] = {};
   for (const bool jump : {false, true}) {
     const auto engine = with_jumps(jump);
-    for (unsigned seed = 0; seed < 5; ++seed) engine->submit(asking(grammar, seed)).or_throw();
+    for (unsigned seed = 0; seed < 5; ++seed) engine->submit(asking(seed), grammar).or_throw();
     engine->submit(request(30, 9, 40)).or_throw();  // without one
     for (const auto& [id, answer] : drain(*engine)) answers[jump].push_back(answer.tokens);
     steps[jump] = engine->counters().steps;
@@ -96,7 +91,7 @@ TEST_F(GrammarTest, AnswerWithoutOneIsNotTouched) {
   const auto plain = make(), mixed = make();
   const RequestId alone = plain->submit(request(33, 4, 40)).or_throw();
   const auto expected = drain(*plain, alone);
-  mixed->submit(asking(compiled(record()), 3)).or_throw();
+  mixed->submit(asking(3), compiled(record())).or_throw();
   const RequestId beside = mixed->submit(request(33, 4, 40)).or_throw();
   EXPECT_EQ(drain(*mixed, beside).at(0).tokens, expected.at(0).tokens);
 }
@@ -106,10 +101,8 @@ TEST_F(GrammarTest, AnAnswerThatCannotGoOnFailsAlone) {
   Grammar g;
   g.set_root(g.bytes("12z"));
   const auto engine = make();
-  Request r = request(10, 0);
-  r.grammar = compiled(g);
-  const RequestId bad = engine->submit(r).or_throw();
-  const RequestId good = engine->submit(asking(compiled(record()), 2)).or_throw();
+  const RequestId bad = engine->submit(request(10, 0), compiled(g)).or_throw();
+  const RequestId good = engine->submit(asking(2), compiled(record())).or_throw();
   const auto results = drain(*engine);
   EXPECT_EQ(results.at(bad).last.finish, FinishReason::kError);
   EXPECT_EQ(results.at(bad).last.error->param, "grammar");
@@ -122,10 +115,10 @@ TEST_F(GrammarTest, EveryRoundOfASessionHasItsOwn) {
   const auto engine = make();
   const SessionId session = engine->sessions().open();
   for (unsigned round = 0; round < 3; ++round) {
-    Request r = asking(round == 1 ? nullptr : grammar, round);
+    Request r = asking(round);
     r.session = session;
     r.append_to_session = round > 0;
-    engine->submit(r).or_throw();
+    engine->submit(r, round == 1 ? nullptr : grammar).or_throw();
     const auto answer = drain(*engine).begin()->second;
     EXPECT_EQ(answer.last.finish, round == 1 ? FinishReason::kLength : FinishReason::kStop);
   }

@@ -39,11 +39,11 @@ void Intake::set_prompt(ActiveSequence& first, Request& request, const Sessions:
   }
 }
 
-Result<RequestId> Intake::submit(Request request) {
+Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::CompiledGrammar> compiled) {
   if (auto valid = check_request(request, state_); !valid) return valid.error();
   const RequestId id = state_.next_id;
   std::optional<grammar::Matcher> grammar;
-  if (request.grammar) grammar.emplace(request.grammar);
+  if (compiled != nullptr) grammar.emplace(std::move(compiled));
   if (grammar) state_.jump_forward();
   auto sequence = state_.make_sequence(id, 0, request.sampling, std::move(grammar));
   ActiveSequence& first = *sequence;

@@ -14,7 +14,7 @@ class Intake {
   explicit Intake(EngineState& state) : state_(state) {}
 
   // Accepts the request or says what is wrong with it (check_request()); nothing changes then.
-  Result<RequestId> submit(Request request);
+  Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar);
 
  private:
   void set_prompt(ActiveSequence& first, Request& request, const Sessions::Session* session);

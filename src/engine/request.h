@@ -14,8 +14,11 @@
 #include "decode/sampling_params.h"
 #include "decode/token_score.h"
 #include "engine/time_spent.h"
-#include "grammar/matcher.h"
 #include "kv/prefix_scope.h"
+
+namespace millrace::chat {
+struct AnswerGrammar;  // chat/answer_grammar.h
+}  // namespace millrace::chat
 
 namespace millrace::engine {
 
@@ -29,10 +32,12 @@ inline constexpr int kMaxChoices = 16;
 // Which hidden state of the last layer an embedding is: of the last token, or the mean over all.
 enum class Pooling { kLast, kMean };
 
+// Plain data: a copy of its members is the same request, in another thread or process. What it points to is immutable
+// and shared by the requests that one call became, as it may be large.
 struct Request {
   std::vector<std::int32_t> tokens;  // the prompt, or with append_to_session what comes after the session's tokens
   decode::SamplingParams sampling;
-  std::shared_ptr<grammar::CompiledGrammar> grammar;  // that each answer fits; null: anything. Of this engine alone.
+  std::shared_ptr<const chat::AnswerGrammar> grammar;  // that each answer fits, as source; null: anything
   int n = 1;  // answers to the same prompt, [1, kMaxChoices]; answer i is sampled with seed + i
 
   // Search for the n likeliest answers instead of sampling n. Ends and length are those of `sampling`, as are bans,
@@ -86,7 +91,7 @@ struct RequestStats {
 // stop_token_ids.
 using StopReason = std::variant<std::monostate, std::string, std::int32_t>;
 
-// What a step did for one answer.
+// What a step did for one answer. Plain data, as Request is.
 struct Output {
   RequestId request = 0;
   int choice = 0;                     // [0, n)

@@ -213,11 +213,10 @@ void SequenceTransfer::remove(RequestId id, RequestState& flight) {
 
 Result<std::unique_ptr<ActiveSequence>> SequenceTransfer::restore(const SequenceSnapshot& snapshot,
                                                                   const AnswerSnapshot& answer, RequestId id,
-                                                                  const decode::SamplingParams& asked) {
+                                                                  const decode::SamplingParams& asked,
+                                                                  std::optional<grammar::Matcher> grammar) {
   decode::SamplingParams sampling = asked;
   if (!snapshot.beams) sampling.seed += static_cast<std::uint64_t>(answer.choice);
-  std::optional<grammar::Matcher> grammar;
-  if (snapshot.request.grammar) grammar.emplace(snapshot.request.grammar);
   auto made = state_.make_sequence(id, answer.choice, sampling, std::move(grammar));
   ActiveSequence& sequence = *made;
   set_scheduling(sequence, snapshot.request, state_.executor->depth());
@@ -247,8 +246,12 @@ Result<std::unique_ptr<ActiveSequence>> SequenceTransfer::restore(const Sequence
   return made;
 }
 
-Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapshot& snapshot) {
+Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapshot& snapshot,
+                                                           const std::shared_ptr<grammar::CompiledGrammar>& grammar) {
   if (auto valid = check(snapshot, state_); !valid) return valid.error();
+  if (snapshot.request.grammar != nullptr && grammar == nullptr) {
+    return contradiction("the snapshot's request has a grammar, and none was compiled for this engine");
+  }
   RequestState flight{.request = snapshot.request, .live = static_cast<int>(snapshot.answers.size())};
   flight.request.tokens.clear();
   decode::SamplingParams& sampling = flight.request.sampling;
@@ -260,7 +263,9 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
   std::vector<ActiveSequence*> made;
   flight.answers.resize(snapshot.beams ? snapshot.answers.size() : static_cast<std::size_t>(snapshot.request.n));
   for (const AnswerSnapshot& answer : snapshot.answers) {
-    auto sequence = restore(snapshot, answer, out.request, sampling);
+    std::optional<grammar::Matcher> fits;
+    if (grammar != nullptr) fits.emplace(grammar);
+    auto sequence = restore(snapshot, answer, out.request, sampling, std::move(fits));
     if (!sequence) return sequence.error();
     made.push_back(sequence->get());
     flight.answers[static_cast<std::size_t>(answer.choice)] = *std::move(sequence);
@@ -283,7 +288,7 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
     std::optional<kv::SwapTicket> none;
     state_.sessions.lease(*session, made[0]->tokens, scope, made[0]->blocks, none);
   }
-  if (snapshot.request.grammar) state_.jump_forward();
+  if (grammar != nullptr) state_.jump_forward();
   state_.requests.add(out.request, std::move(flight));
   for (ActiveSequence* sequence : made) {
     sequence->scope = scope;

@@ -20,8 +20,10 @@ class SequenceTransfer {
   Result<SequenceSnapshot> export_sequence(RequestId id, std::vector<Output>& outputs);
   // kInvalidArgument, param "snapshot": of another model or form of pages, or it contradicts itself; kContextLength:
   // longer than this engine's sequences; kResourceExhausted: too many requests wait. Nothing changes then, and the
-  // snapshot may be imported elsewhere. O(tokens) and a copy of its pages.
-  Result<ImportedSequence> import_sequence(const SequenceSnapshot& snapshot);
+  // snapshot may be imported elsewhere. O(tokens) and a copy of its pages. `grammar` is what that of the snapshot's
+  // request was compiled to for this engine; null where there is none.
+  Result<ImportedSequence> import_sequence(const SequenceSnapshot& snapshot,
+                                           const std::shared_ptr<grammar::CompiledGrammar>& grammar = nullptr);
 
   // The same for a session without a request in flight; kNotFound, or kInvalidArgument for one that has.
   Result<SessionSnapshot> export_session(SessionId id);
@@ -31,7 +33,8 @@ class SequenceTransfer {
   AnswerSnapshot snapshot_of(ActiveSequence& sequence);
   std::vector<std::byte> pages_of(const ActiveSequence& sequence) const;
   Result<std::unique_ptr<ActiveSequence>> restore(const SequenceSnapshot& snapshot, const AnswerSnapshot& answer,
-                                                  RequestId id, const decode::SamplingParams& sampling);
+                                                  RequestId id, const decode::SamplingParams& sampling,
+                                                  std::optional<grammar::Matcher> grammar);
   void remove(RequestId id, RequestState& flight);
 
   EngineState& state_;

@@ -1,9 +1,9 @@
 // Requests that move between two engines, at any step, give the bits of those that stay.
 
+#include "chat/answer_grammar.h"
 #include "decode/sequence_breakers.h"
 #include "engine/snapshot_bytes.h"
 #include "engine/testing/engine_fixture.h"
-#include "grammar/compile.h"
 
 namespace millrace::engine {
 namespace {
@@ -38,17 +38,18 @@ class TransferTest : public EngineTest {
   }
 
   // Through bytes, as to another process.
-  static RequestId move(Engine& from, Engine& to, RequestId id, Answers& answers) {
+  RequestId move(Engine& from, Engine& to, RequestId id, Answers& answers) {
     std::vector<Output> outputs;
     const auto snapshot = from.transfers().export_sequence(id, outputs).or_throw();
     collect(outputs, answers);
     const auto read = sequence_from_bytes(to_bytes(snapshot)).or_throw();
-    return to.transfers().import_sequence(with_grammar(read, snapshot.request)).or_throw().request;
+    return to.transfers().import_sequence(read, compiled(read.request)).or_throw().request;
   }
-  // Until grammars travel as their source.
-  static SequenceSnapshot with_grammar(SequenceSnapshot snapshot, const Request& request) {
-    snapshot.request.grammar = request.grammar;
-    return snapshot;
+
+  // What the request's grammar is compiled to, where it has one.
+  std::shared_ptr<grammar::CompiledGrammar> compiled(const Request& request) {
+    if (!request.grammar) return nullptr;
+    return chat::compiled_grammar(grammars_, *request.grammar, 0).or_throw();
   }
 
   // Moves after every `stride` steps.
@@ -62,7 +63,7 @@ class TransferTest : public EngineTest {
     }
     Answers answers;
     std::size_t at = 0;
-    RequestId id = engines[0]->submit(request).or_throw();
+    RequestId id = engines[0]->submit(request, compiled(request)).or_throw();
     for (int step = 1; !engines[at]->idle(); ++step) {
       collect(engines[at]->step(), answers);
       if (stride == 0 || step % stride != 0 || engines[at]->idle()) continue;
@@ -76,6 +77,8 @@ class TransferTest : public EngineTest {
     for (auto& engine : engines) EXPECT_EQ(engine->cache().use().used, 0);
     return answers;
   }
+
+  grammar::GrammarCache grammars_{tokenizer_};
 
   void expect_same(const Request& request, bool speculated = false) {
     const Answers stayed = run(request, 0, false);
@@ -145,6 +148,18 @@ TEST_F(TransferTest, PromptsThatAreReadGoOnBeingRead) {
 TEST_F(TransferTest, SpeculatedOnesAreTheSame) {
   Request r = request(60, 10, 40);
   expect_same(r, true);
+}
+
+TEST_F(TransferTest, AnswersGoOnInTheirGrammar) {
+  chat::AnswerGrammar grammar;
+  grammar.constraint = {.language = "regex", .text = "(<[0-9]{2,4}>; ){3,6}!"};
+  for (const unsigned seed : {2u, 3u}) {
+    Request r = request(30, seed, 60);
+    r.grammar = std::make_shared<const chat::AnswerGrammar>(grammar);
+    expect_same(r);
+    r.n = 2;
+    expect_same(r);
+  }
 }
 
 TEST_F(TransferTest, StopStringsThatBeganStop) {

@@ -6,6 +6,8 @@
 #include <chrono>
 
 #include "base/byte_archive.h"
+#include "base/json.h"
+#include "chat/answer_grammar.h"
 #include "decode/sequence_breakers.h"
 #include "engine/sequence_snapshot.h"
 
@@ -115,10 +117,51 @@ void visit_fields(Archive& a, Retention& v) {
 
 }  // namespace millrace::kv
 
+namespace millrace::grammar {
+
+template <typename Archive>
+void visit_fields(Archive& a, GrammarSource& v) {
+  a(v.language, v.text, v.white_space, v.ignore_unsupported);
+}
+
+}  // namespace millrace::grammar
+
+namespace millrace::chat {
+namespace tools {
+
+template <typename Archive>
+void visit_fields(Archive& a, Tool& v) {
+  std::string parameters = dumped(v.parameters);
+  a(v.name, parameters, v.strict);
+  if constexpr (kReads<Archive>) {
+    auto read = parse_json(parameters);
+    v.parameters = read ? *std::move(read) : Json();  // what dumped() writes is read
+  }
+}
+template <typename Archive>
+void visit_fields(Archive& a, ToolUse& v) {
+  a(v.choice, v.named, v.parallel, v.tools);
+}
+
+}  // namespace tools
+
+template <typename Archive>
+void visit_fields(Archive& a, AnswerGrammar& v) {
+  a(v.constraint, v.tool_use, v.tool_format, v.reasoning_format, v.reasoning_begun);
+}
+
+}  // namespace millrace::chat
+
 namespace millrace::engine {
 
 template <typename Archive>
 void visit_fields(Archive& a, Request& v) {
+  std::optional<chat::AnswerGrammar> grammar;
+  if (v.grammar) grammar = *v.grammar;
+  a(grammar);
+  if constexpr (kReads<Archive>) {
+    if (grammar) v.grammar = std::make_shared<const chat::AnswerGrammar>(*std::move(grammar));
+  }
   a(v.tokens, v.sampling, v.n, v.beams, v.prompt_logprobs, v.embed, v.pooling, v.draft_tokens, v.draft_branches,
     v.priority, v.tenant, v.cache_salt, v.retention, v.timeout_ms, v.ttft_target_ms, v.tpot_target_ms,
     v.expected_tokens);

@@ -72,7 +72,8 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
 ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
                           const EngineSurroundings& surroundings) {
   config.validate().or_throw();
-  const engine::Config engine = config.config();
+  engine::Config engine = config.config();
+  engine.model_key = origin_key(loaded);
   draft::DrafterOptions drafter = config.speculation.prepare(loaded, engine.scheduling);
   const std::int64_t tokens =
       cache_tokens(loaded, config, config.speculation.page_bytes(drafter), surroundings.kv_cache_tokens);

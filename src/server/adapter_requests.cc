@@ -32,7 +32,7 @@ const Schema<AdapterFields>& unload_adapter_schema() {
   return made;
 }
 
-Result<Json> reject_adapter(Service&, const Call&, const AdapterFields&) {
+Result<Json> reject_adapter(ServerContext&, const Call&, const AdapterFields&) {
   return make_error(ErrorCode::kUnsupported, "lora_name", "this server has no adapters: they are not yet supported");
 }
 

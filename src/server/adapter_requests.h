@@ -14,6 +14,6 @@ struct AdapterFields {
 const Schema<AdapterFields>& load_adapter_schema();
 const Schema<AdapterFields>& unload_adapter_schema();
 // There are no adapters yet: a request that is right is refused all the same.
-Result<Json> reject_adapter(Service& service, const Call& call, const AdapterFields& fields);
+Result<Json> reject_adapter(ServerContext& server, const Call& call, const AdapterFields& fields);
 
 }  // namespace millrace::server

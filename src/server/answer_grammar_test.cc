@@ -22,7 +22,6 @@ std::shared_ptr<ModelProfile> profile() {
                                                         .tokenizer = tokenizer,
                                                         .chat = nullptr,
                                                         .generation = {},
-                                                        .grammars = grammar::GrammarCache(tokenizer),
                                                         .breakers = decode::BreakerCache(tokenizer)});
 }
 
@@ -40,14 +39,12 @@ class Answers {
          .parameters = Json::parse(R"({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
                                        "additionalProperties": false})")},
         {.name = "now", .parameters = nullptr}};
-    task_.requests.resize(1);
-    const std::atomic<bool> cancelled = false;
-    const auto rejected = add_grammar(task_, cancelled);
-    EXPECT_FALSE(rejected.has_value()) << rejected->message;
+    grammar::GrammarCache cache(task_.model->tokenizer);
+    grammar_ = chat::compiled_grammar(cache, *asked_grammar(task_), 0).or_throw();
   }
 
   bool fit(const std::string& text) const {
-    grammar::Matcher matcher(task_.requests[0].grammar);
+    grammar::Matcher matcher(grammar_);
     return matcher.accept_bytes(text) && matcher.may_end();
   }
   std::size_t calls_in(const std::string& text) const {
@@ -62,6 +59,7 @@ class Answers {
 
  private:
   GenerationTask task_;
+  std::shared_ptr<grammar::CompiledGrammar> grammar_;
 };
 
 struct Said {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace millrace::server {
 namespace {
 
@@ -28,6 +30,19 @@ std::size_t billing_header_bytes(std::string_view system) {
     at = mark + 1;
   }
   return std::min(end + 1, system.size());
+}
+
+void BillingHeaders::settle(std::string_view header, std::string& system) {
+  if (header.empty()) return;
+  if (keep_) {
+    system.insert(0, header);
+    return;
+  }
+  std::call_once(said_, [] {
+    log::info(
+        "x-anthropic-billing-header is kept out of system prompts: it changes with each turn, and nothing after it "
+        "would be found in the cache (--keep-billing-header leaves it in)");
+  });
 }
 
 }  // namespace millrace::server

@@ -40,7 +40,7 @@ Collector::Collector(std::shared_ptr<Job> job) : job_(std::move(job)) {
 Collector::~Collector() {
   if (open_ > 0) job_->cancel_all();
   for (const Answer& answer : answers_) job_->tokens_used += answer.stats.prompt_tokens + answer.stats.output_tokens;
-  job_->service.finished(job_->task, answers_, error_);
+  job_->server.journal.finished(job_->task, answers_, error_);
 }
 
 void Collector::read_parts(Answer& answer, Piece& piece, const engine::Output& output) {

@@ -32,7 +32,7 @@ class Collector {
         take(p, *std::move(output), step);
       }
     }
-    if (!error_ && open_ > 0 && job_->service.failure().raised()) error_ = engine_failure();
+    if (!error_ && open_ > 0 && job_->server.failure.raised()) error_ = engine_failure();
     if (error_ && open_ > 0) {
       job_->cancel_all();
       open_ = 0;

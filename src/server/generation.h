@@ -8,16 +8,13 @@
 #include "chat/answer_parts.h"
 #include "chat/answer_reader.h"
 #include "engine/request.h"
-#include "http/message.h"
 #include "server/api_error.h"
 #include "server/caller.h"
 #include "server/generation_fields.h"
 #include "server/model_profile.h"
-#include "server/route.h"
+#include "server/schema.h"
 
 namespace millrace::server {
-
-class Service;
 
 // A request ready for the engine: what was asked for, in the model's terms.
 struct GenerationTask {
@@ -99,19 +96,6 @@ class PromptRoute : public TaskReader {
  public:
   virtual Json answer(const GenerationTask& task) const = 0;
 };
-
-// Prepares off the IO thread, waits for the model, submits, and answers whole or as a stream.
-std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, Call call);
-
-// The same for a prompt alone, whose model must be there.
-std::unique_ptr<http::Responder> answer_prompt(Service& service, const PromptRoute& route, Call call);
-
-// For Route::generation and Route::prompt.
-template <typename Base, typename RouteKind>
-const Base& the_route() {
-  static const RouteKind route;
-  return route;
-}
 
 // What routes have in common: one engine request per prompt of `task`, from its fields. `default_max_tokens` where
 // none was named. kContextLength where a prompt leaves no room.

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "server/generation.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server {
 
 // What outlives the connection: the preparing threads and the one that loads models hold it too.
 struct Job {
-  Service& service;
+  ServerContext& server;
   const GenerationRoute& route;
   http::Request request;
   Caller caller;
@@ -31,9 +31,9 @@ struct Job {
   std::vector<std::shared_ptr<engine::TokenStream>> streams;  // [task.requests]
   std::atomic<bool> done = false;
 
-  Job(Service& s, const GenerationRoute& r, http::Request req, const Caller& c, http::Wake w)
-      : service(s), route(r), request(std::move(req)), caller(c), wake(std::move(w)), listed(s.failure(), wake) {}
-  ~Job() { service.access().end_request(caller, tokens_used, Env::system().now()); }
+  Job(ServerContext& s, const GenerationRoute& r, http::Request req, const Caller& c, http::Wake w)
+      : server(s), route(r), request(std::move(req)), caller(c), wake(std::move(w)), listed(s.failure, wake) {}
+  ~Job() { server.access.end_request(caller, tokens_used, Env::system().now()); }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -46,7 +46,7 @@ struct Job {
     finish();
   }
   void cancel_all() {
-    for (const auto& stream : streams) model->engine.cancel(stream);
+    for (const auto& stream : streams) model->engine->cancel(stream);
   }
 };
 

@@ -32,7 +32,7 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
   return {};
 }
 
-HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
+HostedModel::HostedModel(std::string model_name, ModelParts parts)
     : ModelProfile{.name = std::move(model_name),
                    .tokenizer = parts.tokenizer,
                    .chat = parts.chat,
@@ -43,7 +43,6 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
                    .max_length = parts.engine->limits().max_length,
                    .vocab_size = parts.engine->limits().vocab_size,
                    .hidden_size = parts.hidden_size,
-                   .grammars = grammar::GrammarCache(parts.tokenizer),
                    .breakers = decode::BreakerCache(parts.tokenizer)},
       path(parts.path),
       parameters(parts.parameters),
@@ -55,6 +54,6 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts, Env& env)
       kv_capacity(parts.engine->limits().kv_capacity_tokens),
       created(unix_time()),
       resources_(std::move(parts.resources)),
-      engine(std::move(parts.engine), env) {}
+      engine(std::move(parts.engine)) {}
 
 }  // namespace millrace::server

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "checkpoint/generation_config.h"
-#include "engine/engine_thread.h"
+#include "engine/engine_client.h"
 #include "server/model_profile.h"
 
 namespace millrace::server {
@@ -13,7 +13,7 @@ namespace millrace::server {
 // A model as the application loads it, before requests come.
 struct ModelParts {
   std::shared_ptr<void> resources;  // what the engine stands on: weights, backend, disk tier
-  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<engine::EngineClient> engine;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const chat::ChatFormat> chat;          // null: the model has no template
   const chat::tools::ToolFormat* tool_format = nullptr;  // this and the next: choose_formats()
@@ -31,7 +31,7 @@ Result<void> choose_formats(const std::string& tool_parser, const std::string& r
 // A model that answers. Its holders keep it alive.
 class HostedModel final : public ModelProfile {
  public:
-  HostedModel(std::string model_name, ModelParts model_parts, Env& env);
+  HostedModel(std::string model_name, ModelParts model_parts);
 
   const std::string path;
   const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes, drafting_bytes;
@@ -44,7 +44,7 @@ class HostedModel final : public ModelProfile {
   std::shared_ptr<void> resources_;
 
  public:
-  engine::EngineThread engine;  // last: it stands on all the rest
+  const std::unique_ptr<engine::EngineClient> engine;  // last: it stands on all the rest
 };
 
 std::int64_t unix_time();

@@ -58,36 +58,21 @@ ModelHost::Slot* ModelHost::find(std::string_view name) {
   return nullptr;
 }
 
-void ModelHost::acquire(std::string_view name, Then then) {
-  std::unique_lock lock(mutex_);
+std::optional<Result<std::shared_ptr<HostedModel>>> ModelHost::acquire(std::string_view name, Then then) {
+  const std::lock_guard lock(mutex_);
   Slot* slot = find(name);
-  if (slot == nullptr) {
-    lock.unlock();
-    then(unknown_model());
-    return;
-  }
-  if (draining_ || stopping_) {
-    lock.unlock();
-    then(Error{ErrorCode::kUnavailable, "", "the server is shutting down"});
-    return;
-  }
+  if (slot == nullptr) return unknown_model();
+  if (draining_ || stopping_) return Error{ErrorCode::kUnavailable, "", "the server is shutting down"};
   slot->last_use = env_.now();
-  if (slot->state == ModelState::kReady) {
-    auto model = slot->model;
-    lock.unlock();
-    then(std::move(model));
-    return;
-  }
+  if (slot->state == ModelState::kReady) return slot->model;
   if (slot->state == ModelState::kLoading && slot->at_start) {
-    const Error wait = make_error(ErrorCode::kUnavailable, "model", "the model is loading: {:.0f} % of it is there",
-                                  100.0 * slot->progress);
-    lock.unlock();
-    then(wait);
-    return;
+    return make_error(ErrorCode::kUnavailable, "model", "the model is loading: {:.0f} % of it is there",
+                      100.0 * slot->progress);
   }
   slot->waiting.push_back(std::move(then));
   slot->state = ModelState::kLoading;  // one that failed is tried again: the disk may have come back
   wake_.notify_all();
+  return std::nullopt;
 }
 
 std::shared_ptr<HostedModel> ModelHost::ready(std::string_view name) {
@@ -116,6 +101,14 @@ ModelStatus ModelHost::first() const {
   if (slots_.empty()) return {};
   const Slot& slot = slots_.front();
   return {slot.entry.name, slot.state, slot.progress, slot.error, slot.model};
+}
+
+bool ModelHost::engine_failed(double step_ms) const {
+  return std::ranges::any_of(list(), [&](const ModelStatus& status) {
+    if (status.model == nullptr) return false;
+    const engine::Heartbeat beat = status.model->engine->heartbeat();
+    return !beat.alive || beat.last_step_age_ms > step_ms;
+  });
 }
 
 // Models to let go, the one used longest ago first: those idle for too long, and as many as `needed` bytes take under
@@ -159,7 +152,7 @@ void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
       const std::lock_guard guard(mutex_);
       slot.progress = share;
     };
-    loaded = std::make_shared<HostedModel>(slot.entry.name, slot.entry.load(progress), env_);
+    loaded = std::make_shared<HostedModel>(slot.entry.name, slot.entry.load(progress));
   } catch (const LoadError& failure) {
     loaded = failure.error();
   } catch (const std::bad_alloc&) {
@@ -185,7 +178,7 @@ void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
     // What is wrong with a file is the operator's business: it is in the log.
     loaded ? then(*loaded) : then(Error{ErrorCode::kInternal, "model", "the model could not be loaded"});
   }
-  if (loaded) (*loaded)->grammars.prepare();
+  if (loaded) (*loaded)->engine->prepare_grammars();
   lock.lock();
 }
 
@@ -223,7 +216,7 @@ void ModelHost::drain(double limit_ms) {
     }
   }
   std::vector<std::thread> drains;
-  for (const auto& model : models) drains.emplace_back([&model, limit_ms] { model->engine.drain(limit_ms); });
+  for (const auto& model : models) drains.emplace_back([&model, limit_ms] { model->engine->drain(limit_ms); });
   for (std::thread& thread : drains) thread.join();
 }
 

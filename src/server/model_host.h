@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,9 +49,9 @@ class ModelHost {
   ~ModelHost();
 
   using Then = std::function<void(Result<std::shared_ptr<HostedModel>>)>;
-  // The model of that name; "" = the first. `then` is called at once where it is ready or unknown, else by the loading
-  // thread; it must not block.
-  void acquire(std::string_view name, Then then);
+  // The model of that name, "" = the first, or why it cannot be had; nothing where it is yet to be loaded: then the
+  // loading thread calls `then`, which must not block.
+  std::optional<Result<std::shared_ptr<HostedModel>>> acquire(std::string_view name, Then then);
   // Without waiting or loading; null unless ready.
   std::shared_ptr<HostedModel> ready(std::string_view name);
   // Why there is none: unknown, or not loaded.
@@ -58,11 +59,13 @@ class ModelHost {
   std::vector<ModelStatus> list() const;
   // The first entry's.
   ModelStatus first() const;
+  // An engine has failed, or a step of it takes longer than that.
+  bool engine_failed(double step_ms) const;
 
   // No more requests; returns when all have ended, at the latest after the time.
   void drain(double limit_ms);
   // Loads nothing more; who waits for a model is told so. Returns when the loading thread has ended: from then on no
-  // `then` is called but by acquire() itself.
+  // `then` is called.
   void stop();
 
  private:

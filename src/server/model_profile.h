@@ -10,7 +10,6 @@
 #include "checkpoint/generation_config.h"
 #include "decode/breaker_cache.h"
 #include "engine/utilization.h"
-#include "grammar/grammar_cache.h"
 #include "text/tokenizer.h"
 
 namespace millrace::server {
@@ -26,7 +25,6 @@ struct ModelProfile {
   const checkpoint::GenerationDefaults generation;
   const engine::MachinePeaks peaks;
   const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;  // tokens, tokens, numbers of an embedding
-  grammar::GrammarCache grammars;                                      // for its requests alone
   decode::BreakerCache breakers;
 };
 

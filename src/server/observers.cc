@@ -16,13 +16,14 @@ Observers::Observers(const ObserverConfig& config, Env& env)
   }
 }
 
-void Observers::attach(engine::Engine& engine, observe::ServedModel model) {
-  engine.reporter().observe([this, name = model.name](const engine::StepReport& report) {
+engine::StepObserver Observers::watch(observe::ServedModel model) {
+  const std::string name = model.name;
+  metrics_.add_model(std::move(model));
+  return [this, name](const engine::StepReport& report) {
     metrics_.step(name, report);
     access_log_.step(name, report);
     if (trace_ != nullptr) trace_->step(name, report);
-  });
-  metrics_.add_model(std::move(model));
+  };
 }
 
 void Observers::request(const observe::RequestRecord& record) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/step_report.h"
 #include "server/observe/access_log.h"
 #include "server/observe/log_writer.h"
 #include "server/observe/metrics.h"
@@ -28,8 +28,8 @@ class Observers {
   // Throws LoadError where the trace file or the endpoint is wrong.
   Observers(const ObserverConfig& config, Env& env);
 
-  // Before the engine goes into its thread.
-  void attach(engine::Engine& engine, observe::ServedModel model);
+  // Watches a model from now on: what its engine is to call at the end of each step, and before its first request.
+  [[nodiscard]] engine::StepObserver watch(observe::ServedModel model);
   void request(const observe::RequestRecord& record);
   // One that no model ever saw.
   void rejection(const observe::RequestRecord& record);

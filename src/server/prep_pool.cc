@@ -4,14 +4,6 @@
 #include "base/thread_name.h"
 
 namespace millrace::server {
-namespace {
-
-thread_local bool in_pool = false;
-
-}  // namespace
-
-bool PrepPool::inside() noexcept { return in_pool; }
-
 PrepPool::PrepPool(int threads, std::size_t max_queued) : max_queued_(max_queued) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
@@ -37,7 +29,6 @@ bool PrepPool::run(std::function<void()> work) {
 
 void PrepPool::work() {
   name_thread("prepare");
-  in_pool = true;
   for (;;) {
     std::function<void()> next;
     {

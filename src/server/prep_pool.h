@@ -17,7 +17,6 @@ class PrepPool {
   ~PrepPool();  // what is queued is not run
   // False: too much is queued.
   bool run(std::function<void()> work);
-  static bool inside() noexcept;  // the calling thread is one of a pool's
 
  private:
   void work();

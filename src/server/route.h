@@ -11,9 +11,8 @@
 
 namespace millrace::server {
 
-class GenerationRoute;  // generation.h
-class PromptRoute;
-class Service;
+struct ServerContext;  // server_context.h
+class TaskReader;      // generation.h
 
 // What a handler gets.
 struct Call {
@@ -28,10 +27,10 @@ struct Route {
   std::string_view method, path;  // "/v1/models/{}": the last part is a parameter
   Scope scope = Scope::kInfer;
   std::string_view summary;
-  // One of these answers.
-  std::unique_ptr<http::Responder> (*handle)(Service& service, Call call) = nullptr;
-  const GenerationRoute& (*generation)() = nullptr;
-  const PromptRoute& (*prompt)() = nullptr;
+  // Begins to answer, on a connection's thread: must not block.
+  std::unique_ptr<http::Responder> (*handle)(ServerContext& server, Call call) = nullptr;
+  // What its bodies become tasks with, for tests; null: they become none.
+  const TaskReader& (*reader)() = nullptr;
   // The JSON Schema of the body; null: there is none.
   Json (*body_schema)() = nullptr;
   bool body_optional = false;

@@ -1,4 +1,4 @@
-// Who may do what and which route answers, on an engine without a model and without sockets.
+// Who may do what and which route answers, on engines without a model and without sockets.
 
 #include "server/service.h"
 
@@ -9,6 +9,8 @@
 #include <future>
 #include <mutex>
 
+#include "engine/engine_thread.h"
+#include "server/testing/remote_engine.h"
 #include "simulator/fake_executor.h"
 #include "simulator/letter_tokenizer.h"
 
@@ -43,7 +45,10 @@ class Bell {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-class ServiceTest : public testing::Test {
+enum class Place { kHere, kFar };
+
+// Every test runs on an engine in this process and on one that is somewhere else: a server cannot tell which.
+class ServiceTest : public testing::TestWithParam<Place> {
  protected:
   // `step`: how long the model takes to compute one.
   void start(const std::string& keys = {}, ServiceConfig config = {}, std::chrono::milliseconds step = {}) {
@@ -63,15 +68,21 @@ class ServiceTest : public testing::Test {
   ModelParts load(std::chrono::milliseconds step) {
     ModelParts parts;
     parts.tokenizer = simulator::letter_tokenizer();
+    engine::StepObserver observer = observers_.watch({.name = "letters", .block_tokens = 16, .pages = 256});
+    if (GetParam() == Place::kFar) {
+      parts.engine = std::make_unique<RemoteEngine>(step);
+      return parts;
+    }
     const auto compute = [step](const engine::StepInput&, std::span<float>) -> Result<void> {
       std::this_thread::sleep_for(step);
       return {};
     };
-    parts.engine =
+    auto engine =
         engine::Engine::create(std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{}, compute),
                                parts.tokenizer, Env::system(), {})
             .or_throw();
-    observers_.attach(*parts.engine, {.name = "letters", .block_tokens = 16, .pages = 256});
+    engine->reporter().observe(std::move(observer));
+    parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), parts.tokenizer, Env::system());
     return parts;
   }
 
@@ -106,7 +117,7 @@ class ServiceTest : public testing::Test {
     return fmt::format(R"({{"prompt":[1,2,3],"max_tokens":{},"ignore_eos":true,"temperature":0,"stream":{}}})", tokens,
                        stream);
   }
-  std::int64_t running() { return service_->models().ready("letters")->engine.heartbeat().requests; }
+  std::int64_t running() { return service_->models().ready("letters")->engine->heartbeat().requests; }
   bool becomes_idle() {
     const auto end = Clock::now() + kPatience;
     while (running() > 0 && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -117,7 +128,7 @@ class ServiceTest : public testing::Test {
   std::unique_ptr<Service> service_;
 };
 
-TEST_F(ServiceTest, AnswersACompletionWholeAndAsAStreamWithTheSameText) {
+TEST_P(ServiceTest, AnswersACompletionWholeAndAsAStreamWithTheSameText) {
   start();
   const http::Reply whole = ask(request("POST", "/v1/completions", completion(5)));
   ASSERT_EQ(whole.status, 200) << whole.body;
@@ -139,7 +150,7 @@ TEST_F(ServiceTest, AnswersACompletionWholeAndAsAStreamWithTheSameText) {
   EXPECT_EQ(text, answer["choices"][0]["text"].get<std::string>());
 }
 
-TEST_F(ServiceTest, FindsRoutesByPathAndMethod) {
+TEST_P(ServiceTest, FindsRoutesByPathAndMethod) {
   start();
   EXPECT_EQ(ask(request("GET", "/v1/models")).status, 200);
   EXPECT_EQ(ask(request("HEAD", "/v1/models")).status, 200);
@@ -156,7 +167,7 @@ TEST_F(ServiceTest, FindsRoutesByPathAndMethod) {
             200);
 }
 
-TEST_F(ServiceTest, RefusesBodiesThatAreNoJsonByTheirHead) {
+TEST_P(ServiceTest, RefusesBodiesThatAreNoJsonByTheirHead) {
   start();
   http::Request text{.method = "POST", .path = "/v1/completions", .peer = "10.0.0.1"};
   text.headers.add("host", "localhost");
@@ -167,7 +178,7 @@ TEST_F(ServiceTest, RefusesBodiesThatAreNoJsonByTheirHead) {
   EXPECT_EQ(code_of(ask(request("POST", "/v1/completions", R"({"prompt":[1],"max_tokens":0})"))), "invalid_value");
 }
 
-TEST_F(ServiceTest, AsksForAKeyBeforeItSaysWhatThereIs) {
+TEST_P(ServiceTest, AsksForAKeyBeforeItSaysWhatThereIs) {
   start("inferring-key scopes=infer\nmeasuring-key scopes=metrics");
   EXPECT_EQ(ask(request("GET", "/health")).status, 200);
   EXPECT_EQ(ask(request("GET", "/ready")).status, 200);
@@ -178,7 +189,7 @@ TEST_F(ServiceTest, AsksForAKeyBeforeItSaysWhatThereIs) {
   EXPECT_EQ(ask(request("GET", "/v1/models", "", "inferring-key")).status, 200);
 }
 
-TEST_F(ServiceTest, OpensToAKeyWhatItsScopesName) {
+TEST_P(ServiceTest, OpensToAKeyWhatItsScopesName) {
   start("inferring-key scopes=infer\nmeasuring-key scopes=metrics");
   EXPECT_EQ(ask(request("GET", "/metrics", "", "measuring-key")).status, 200);
   EXPECT_EQ(code_of(ask(request("GET", "/metrics", "", "inferring-key"))), "scope_missing");
@@ -186,20 +197,20 @@ TEST_F(ServiceTest, OpensToAKeyWhatItsScopesName) {
   EXPECT_EQ(code_of(ask(request("POST", "/v1/completions", completion(1), "measuring-key"))), "scope_missing");
 }
 
-TEST_F(ServiceTest, OpensMetricsToEverybodyWhereToldSo) {
+TEST_P(ServiceTest, OpensMetricsToEverybodyWhereToldSo) {
   start("inferring-key", {.open_metrics = true});
   EXPECT_EQ(ask(request("GET", "/metrics")).status, 200);
   EXPECT_EQ(ask(request("GET", "/v1/models")).status, 401);
 }
 
-TEST_F(ServiceTest, WhoKeepsGuessingKeysHasToWait) {
+TEST_P(ServiceTest, WhoKeepsGuessingKeysHasToWait) {
   start("inferring-key");
   for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(request("GET", "/v1/models", "", "guess")).status, 401);
   EXPECT_EQ(code_of(ask(request("GET", "/v1/models", "", "guess"))), "too_many_failures");
   EXPECT_EQ(ask(request("GET", "/v1/models", "", "inferring-key")).status, 200);
 }
 
-TEST_F(ServiceTest, ATenantBeyondItsQuotaIsToldWhenToComeBack) {
+TEST_P(ServiceTest, ATenantBeyondItsQuotaIsToldWhenToComeBack) {
   start("first-key tenant=a rpm=2\nsecond-key tenant=b");
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(ask(request("POST", "/v1/completions", completion(1), "first-key")).status, 200);
@@ -211,7 +222,7 @@ TEST_F(ServiceTest, ATenantBeyondItsQuotaIsToldWhenToComeBack) {
   EXPECT_EQ(ask(request("POST", "/v1/completions", completion(1), "second-key")).status, 200);
 }
 
-TEST_F(ServiceTest, APlaceAmongATenantsRequestsComesBackWhenItsClientLeaves) {
+TEST_P(ServiceTest, APlaceAmongATenantsRequestsComesBackWhenItsClientLeaves) {
   start("first-key tenant=a concurrent=1", {}, std::chrono::milliseconds(2));
   Bell bell;
   auto streaming =
@@ -225,7 +236,7 @@ TEST_F(ServiceTest, APlaceAmongATenantsRequestsComesBackWhenItsClientLeaves) {
   EXPECT_EQ(ask(request("POST", "/v1/completions", completion(1), "first-key")).status, 200);
 }
 
-TEST_F(ServiceTest, HostsAndOriginsThatNobodyAllowedAreTurnedAway) {
+TEST_P(ServiceTest, HostsAndOriginsThatNobodyAllowedAreTurnedAway) {
   start("", {.allowed_hosts = {"localhost"}, .allowed_origins = {"https://app.example"}});
   http::Request foreign{.method = "GET", .path = "/health", .peer = "127.0.0.1"};
   foreign.headers.add("host", "evil.example");
@@ -240,7 +251,7 @@ TEST_F(ServiceTest, HostsAndOriginsThatNobodyAllowedAreTurnedAway) {
   EXPECT_EQ(allowed.headers.get("access-control-allow-origin"), "https://app.example");
 }
 
-TEST_F(ServiceTest, ErrorsOfAnthropicsRoutesAreSpelledAsTheirClientsReadThem) {
+TEST_P(ServiceTest, ErrorsOfAnthropicsRoutesAreSpelledAsTheirClientsReadThem) {
   start("inferring-key");
   const http::Reply rejected = ask(request("POST", "/v1/messages", "{}"));
   EXPECT_EQ(rejected.status, 401);
@@ -250,7 +261,7 @@ TEST_F(ServiceTest, ErrorsOfAnthropicsRoutesAreSpelledAsTheirClientsReadThem) {
   EXPECT_FALSE(rejected.headers.get("request-id").empty());
 }
 
-TEST_F(ServiceTest, KeepsTheClientsRequestIdWhereItIsOne) {
+TEST_P(ServiceTest, KeepsTheClientsRequestIdWhereItIsOne) {
   start();
   http::Request named = request("GET", "/v1/models");
   named.headers.add("x-request-id", "mine-1.2_3");
@@ -260,12 +271,12 @@ TEST_F(ServiceTest, KeepsTheClientsRequestIdWhereItIsOne) {
   EXPECT_EQ(ask(std::move(odd)).headers.get("x-request-id").size(), 16u);
 }
 
-TEST_F(ServiceTest, AReaderWhoStopsPausesItsRequestAndHoldsBackNobody) {
+TEST_P(ServiceTest, AReaderWhoStopsPausesItsRequestAndHoldsBackNobody) {
   start();
   Bell bell;
   const auto responder = service_->handle(request("POST", "/v1/completions", completion(300)), bell.rope());
   const auto end = Clock::now() + kPatience;
-  const auto paused = [&] { return service_->models().ready("letters")->engine.heartbeat().paused; };
+  const auto paused = [&] { return service_->models().ready("letters")->engine->heartbeat().paused; };
   while (paused() == 0 && Clock::now() < end) std::this_thread::yield();
   EXPECT_EQ(paused(), 1);
   EXPECT_EQ(ask(request("POST", "/v1/completions", completion(100))).status, 200);
@@ -274,7 +285,7 @@ TEST_F(ServiceTest, AReaderWhoStopsPausesItsRequestAndHoldsBackNobody) {
   EXPECT_EQ(Json::parse(reply->body)["usage"]["completion_tokens"], 300);
 }
 
-TEST_F(ServiceTest, DrainsLettingWhatRunsFinishAndTakingNothingNew) {
+TEST_P(ServiceTest, DrainsLettingWhatRunsFinishAndTakingNothingNew) {
   start("", {}, std::chrono::milliseconds(1));
   Bell bell;
   const auto responder = service_->handle(request("POST", "/v1/completions", completion(200)), bell.rope());
@@ -292,7 +303,7 @@ TEST_F(ServiceTest, DrainsLettingWhatRunsFinishAndTakingNothingNew) {
   EXPECT_EQ(Json::parse(reply->body)["usage"]["completion_tokens"], 200);
 }
 
-TEST_F(ServiceTest, WhatStillRunsAtTheEndOfADrainIsToldSo) {
+TEST_P(ServiceTest, WhatStillRunsAtTheEndOfADrainIsToldSo) {
   start("", {}, std::chrono::milliseconds(2));
   Bell bell;
   const auto responder = service_->handle(request("POST", "/v1/completions", completion(4000)), bell.rope());
@@ -304,8 +315,50 @@ TEST_F(ServiceTest, WhatStillRunsAtTheEndOfADrainIsToldSo) {
   EXPECT_FALSE(reply->headers.get("retry-after").empty());
 }
 
+TEST_P(ServiceTest, OpensForksRollsBackAndClosesSessions) {
+  start();
+  const auto opened = ask(request("POST", "/v1/sessions"));
+  ASSERT_EQ(opened.status, 200) << opened.body;
+  const std::string session = Json::parse(opened.body)["id"], path = "/v1/sessions/" + session;
+  const std::string body =
+      fmt::format(R"({{"prompt":[1,2,3],"max_tokens":5,"ignore_eos":true,"session_id":"{}"}})", session);
+  EXPECT_EQ(ask(request("POST", "/v1/completions", body)).status, 200);
+  const auto forked = ask(request("POST", path + "/fork"));
+  ASSERT_EQ(forked.status, 200) << forked.body;
+  const std::string other = "/v1/sessions/" + Json::parse(forked.body)["id"].get<std::string>();
+  EXPECT_EQ(ask(request("POST", other + "/rollback", R"({"tokens":4})")).status, 200);
+  const auto beyond = ask(request("POST", other + "/rollback", R"({"tokens":5})"));
+  EXPECT_EQ(beyond.status, 400);
+  EXPECT_EQ(Json::parse(beyond.body)["error"]["param"], "tokens");
+  EXPECT_EQ(ask(request("POST", path + "/rollback", R"({"tokens":5})")).status, 200);
+  EXPECT_EQ(ask(request("DELETE", other)).status, 200);
+  EXPECT_EQ(ask(request("DELETE", other)).status, 404);
+}
+
+// The source goes to the engine, which says what is wrong with it before the request does.
+TEST_P(ServiceTest, AGrammarThatIsNoneIsAnErrorThatNamesItsField) {
+  start();
+  const auto asking = [](const std::string& regex) {
+    return fmt::format(R"({{"prompt":[1],"max_tokens":2,"structured_outputs":{{"regex":"{}"}}}})", regex);
+  };
+  EXPECT_EQ(ask(request("POST", "/v1/completions", asking("[a-z]+"))).status, 200);
+  const auto wrong = ask(request("POST", "/v1/completions", asking("[a-z")));
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(code_of(wrong), "grammar_invalid");
+  EXPECT_EQ(Json::parse(wrong.body)["error"]["param"], "structured_outputs.regex");
+}
+
+TEST_P(ServiceTest, MetricsSayHowManyPagesThereAre) {
+  start();
+  const auto metrics = ask(request("GET", "/metrics"));
+  EXPECT_EQ(metrics.status, 200);
+  EXPECT_NE(metrics.body.find("millrace:engine_up{engine=\"0\",model_name=\"letters\"} 1"), std::string::npos)
+      << metrics.body;
+  EXPECT_NE(metrics.body.find("state=\"free\"} 256"), std::string::npos);
+}
+
 // What a draft model or heads take counts.
-TEST_F(ServiceTest, IdleModelsGoWhereOthersWouldNotFitBesideThem) {
+TEST_P(ServiceTest, IdleModelsGoWhereOthersWouldNotFitBesideThem) {
   for (const std::int64_t drafting : {0, 500}) {
     std::vector<ModelEntry> entries(2);
     for (std::size_t i = 0; i < 2; ++i) {
@@ -334,6 +387,9 @@ TEST_F(ServiceTest, IdleModelsGoWhereOthersWouldNotFitBesideThem) {
     EXPECT_NE(host.ready("second"), nullptr);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Engines, ServiceTest, testing::Values(Place::kHere, Place::kFar),
+                         [](const auto& tested) { return tested.param == Place::kHere ? "Here" : "Far"; });
 
 }  // namespace
 }  // namespace millrace::server

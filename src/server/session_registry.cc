@@ -6,8 +6,9 @@ namespace millrace::server {
 
 Result<std::string> SessionRegistry::open(const std::shared_ptr<HostedModel>& model, const Caller& caller) {
   forget_idle();
-  const engine::SessionId session = model->engine.call([](engine::Engine& engine) { return engine.sessions().open(); });
-  return add({model, session, caller.tenant, env_.now()});
+  const auto session = model->engine->open_session();
+  if (!session) return session.error();
+  return add({model, *session, caller.tenant, env_.now()});
 }
 
 // Takes the session over: where there is no room it is closed again.
@@ -22,10 +23,7 @@ Result<std::string> SessionRegistry::add(Entry entry) {
       return id;
     }
   }
-  entry.model->engine.call([&](engine::Engine& engine) {
-    engine.sessions().close(entry.session);
-    return true;
-  });
+  static_cast<void>(entry.model->engine->close_session(entry.session));
   return make_error(ErrorCode::kResourceExhausted, "", "{} sessions are open: that is the limit", limits_.of_a_tenant);
 }
 
@@ -42,8 +40,7 @@ Result<SessionRegistry::Entry> SessionRegistry::find(const std::string& id, cons
 Result<std::string> SessionRegistry::fork(const std::string& id, const Caller& caller) {
   auto entry = find(id, caller);
   if (!entry) return entry.error();
-  auto forked =
-      entry->model->engine.call([&](engine::Engine& engine) { return engine.sessions().fork(entry->session); });
+  auto forked = entry->model->engine->fork_session(entry->session);
   if (!forked) return forked.error();
   entry->session = *forked;
   return add(*std::move(entry));
@@ -52,8 +49,7 @@ Result<std::string> SessionRegistry::fork(const std::string& id, const Caller& c
 Result<void> SessionRegistry::rollback(const std::string& id, const Caller& caller, std::int64_t tokens) {
   auto entry = find(id, caller);
   if (!entry) return entry.error();
-  return entry->model->engine.call(
-      [&](engine::Engine& engine) { return engine.sessions().rollback(entry->session, tokens); });
+  return entry->model->engine->rollback_session(entry->session, tokens);
 }
 
 Result<void> SessionRegistry::close(const std::string& id, const Caller& caller) {
@@ -63,11 +59,7 @@ Result<void> SessionRegistry::close(const std::string& id, const Caller& caller)
     const std::lock_guard lock(mutex_);
     entries_.erase(id);
   }
-  entry->model->engine.call([&](engine::Engine& engine) {
-    engine.sessions().close(entry->session);
-    return true;
-  });
-  return {};
+  return entry->model->engine->close_session(entry->session);
 }
 
 void SessionRegistry::forget_idle() {
@@ -81,10 +73,7 @@ void SessionRegistry::forget_idle() {
     });
   }
   for (const Entry& entry : old) {
-    entry.model->engine.call([&](engine::Engine& engine) {
-      engine.sessions().close(entry.session);
-      return true;
-    });
+    static_cast<void>(entry.model->engine->close_session(entry.session));
   }
 }
 

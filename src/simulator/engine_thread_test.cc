@@ -4,6 +4,9 @@
 
 #include <stdexcept>
 
+#include "chat/answer_grammar.h"
+#include "decode/sequence_breakers.h"
+#include "engine/testing/plain_copy.h"
 #include "simulator/fake_executor.h"
 #include "text/blank_tokenizer.h"
 
@@ -22,8 +25,9 @@ class EngineThreadTest : public testing::Test {
                                                   });
     Config settings;
     settings.scheduling.max_sequences = 32;
-    auto engine = Engine::create(std::move(executor), text::blank_tokenizer(61), Env::system(), settings).or_throw();
-    return std::make_unique<EngineThread>(std::move(engine), env, config);
+    const auto tokenizer = text::blank_tokenizer(61);
+    auto engine = Engine::create(std::move(executor), tokenizer, Env::system(), settings).or_throw();
+    return std::make_unique<EngineThread>(std::move(engine), tokenizer, env, config);
   }
 
   static Request request(std::int32_t first, std::int64_t answer) {
@@ -68,6 +72,49 @@ TEST_F(EngineThreadTest, ServesManyThreadsAndEachGetsItsOwnAnswer) {
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(used_pages(*engine), 0);
   EXPECT_EQ(engine->heartbeat().requests, 0);
+}
+
+// What another process would get of it is the same request.
+TEST_F(EngineThreadTest, ACopyOfARequestIsAnsweredAlike) {
+  const auto engine = start();
+  Request asked = request(4, 20);
+  chat::AnswerGrammar grammar;
+  grammar.constraint = {.language = "regex", .text = "(a|b|c)*"};
+  asked.grammar = std::make_shared<const chat::AnswerGrammar>(grammar);
+  asked.sampling.dry_multiplier = 0.5;
+  const std::string newline = "\n";
+  asked.sampling.dry_sequence_breakers = decode::find_sequence_breakers({&newline, 1}, *text::blank_tokenizer(61));
+  const Request copy = plain_copy(asked);
+  EXPECT_NE(copy.grammar, asked.grammar);
+  EXPECT_EQ(copy.grammar->key(), asked.grammar->key());
+  const auto theirs = engine->submit(copy), ours = engine->submit(asked);
+  for (;;) {
+    const Output one = ours->pop(), other = plain_copy(theirs->pop());
+    EXPECT_EQ(one.token, other.token);
+    EXPECT_EQ(one.text, other.text);
+    EXPECT_EQ(one.finish, other.finish);
+    EXPECT_EQ(one.stats.output_tokens, other.stats.output_tokens);
+    ASSERT_EQ(one.last, other.last);
+    if (one.last) break;
+  }
+}
+
+TEST_F(EngineThreadTest, AGrammarIsCompiledBeforeItsRequestIsSubmittedOrThen) {
+  const auto engine = start();
+  chat::AnswerGrammar wrong, right;
+  wrong.constraint = {.language = "regex", .text = "("};
+  right.constraint = {.language = "json_schema", .text = R"({"type": "string"})"};
+  std::atomic<bool> cancelled = false;
+  EXPECT_EQ(engine->compile_grammar(wrong, 0, cancelled).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(engine->compile_grammar(right, 0, cancelled));
+  Request asked = request(4, 20);
+  asked.grammar = std::make_shared<const chat::AnswerGrammar>(wrong);
+  const Output only = engine->submit(asked)->pop();
+  EXPECT_TRUE(only.last);
+  EXPECT_EQ(only.error->code, ErrorCode::kInvalidArgument);
+  cancelled = true;  // the client has gone
+  right.constraint->text = R"({"type": "array", "items": {"type": "integer"}, "maxItems": 3})";
+  EXPECT_EQ(engine->compile_grammar(right, 0, cancelled).error().code, ErrorCode::kCancelled);
 }
 
 TEST_F(EngineThreadTest, AReaderWhoStopsReadingHoldsBackNobodyAndLosesNothing) {

@@ -159,11 +159,12 @@ void Invariants::check_progress(const engine::Engine& engine, const RequestDrive
   } else if (++idle_rounds_ > kMaxIdleRounds) {
     const auto& all = std::ranges::any_of(running, able) ? running : waiting;
     const sched::Sequence& s = **std::ranges::find_if(all, able);
-    verdict_.fail("P1", request_of(s),
-                  "{} wait and {} run, and nothing is computed; this one has {} of {} tokens scheduled, {} pages, {} "
-                  "pages are available",
-                  waiting.size(), running.size(), s.scheduled, s.length(), s.blocks.blocks().size(),
-                  engine.cache().available());
+    verdict_.fail(
+        "P1", request_of(s),
+        "{} wait and {} run, and nothing is computed; this one has {} of {} tokens scheduled, {} pages and {} "
+        "swapped out, {} pages are available",
+        waiting.size(), running.size(), s.scheduled, s.length(), s.blocks.blocks().size(),
+        s.swapped ? s.swapped->pages() : 0, engine.cache().available());
   }
 }
 

@@ -28,8 +28,9 @@ class SharedProcessors : public testing::Test {
                                                           });
     auto executor = std::make_unique<TurnExecutor>(std::move(fake), turn_);
     Model model{&executor->turns(), nullptr};
-    auto engine = Engine::create(std::move(executor), text::blank_tokenizer(61), Env::system(), {}).or_throw();
-    model.engine = std::make_unique<EngineThread>(std::move(engine), Env::system());
+    const auto tokenizer = text::blank_tokenizer(61);
+    auto engine = Engine::create(std::move(executor), tokenizer, Env::system(), {}).or_throw();
+    model.engine = std::make_unique<EngineThread>(std::move(engine), tokenizer, Env::system());
     return model;
   }
   static std::shared_ptr<TokenStream> ask(const Model& model, std::int64_t tokens) {

@@ -2,7 +2,6 @@
 // keeps to the limits of the API and of the model. The first byte chooses the route, the second the model.
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -63,7 +62,6 @@ std::shared_ptr<ModelProfile> model(std::string_view chat, std::string_view tool
     format = chat::ChatFormat::load({{{"default", std::string(chat)}}}, {.bos_token = "<|s|>", .eos_token = "<|e|>"})
                  .or_throw();
   }
-  // A millisecond of a sanitized build is not what the limits of a server mean.
   return std::shared_ptr<ModelProfile>(new ModelProfile{
       .name = "m",
       .tokenizer = tokenizer,
@@ -74,7 +72,6 @@ std::shared_ptr<ModelProfile> model(std::string_view chat, std::string_view tool
       .max_length = kMaxLength,
       .vocab_size = tokenizer->vocab_size(),
       .hidden_size = 8,
-      .grammars = grammar::GrammarCache(tokenizer, {.states = 5'000, .milliseconds = 500}, std::size_t{4} << 20),
       .breakers = decode::BreakerCache(tokenizer)});
 }
 
@@ -113,10 +110,14 @@ void check_answer(const GenerationRoute& route, const GenerationTask& task) {
   format->fail(ApiError(), out);
 }
 
+// All models here have one tokenizer. A millisecond of a sanitized build is not what the limits of a server mean.
+grammar::GrammarCache& grammars_of(const ModelProfile& model) {
+  static grammar::GrammarCache cache(model.tokenizer, {.states = 5'000, .milliseconds = 500}, std::size_t{4} << 20);
+  return cache;
+}
+
 void read(const Route& route, std::string_view text, std::uint8_t choice) {
-  const GenerationRoute* generation = route.generation == nullptr ? nullptr : &route.generation();
-  const PromptRoute* prompt = generation == nullptr ? &route.prompt() : nullptr;
-  const TaskReader& reader = generation != nullptr ? static_cast<const TaskReader&>(*generation) : *prompt;
+  const TaskReader& reader = route.reader();
   const auto body = parse_json(text);
   if (!body) return check_rejection(ApiError(body.error()));
   GenerationTask task;
@@ -126,13 +127,15 @@ void read(const Route& route, std::string_view text, std::uint8_t choice) {
   task.request_id = "r";
   if (auto prepared = reader.prepare(task); !prepared) return check_rejection(ApiError(prepared.error()));
   CHECK(!task.prompts.empty());
-  if (prompt != nullptr) {
+  if (const auto* prompt = dynamic_cast<const PromptRoute*>(&reader)) {
     CHECK(prompt->answer(task).is_object());
     return;
   }
-  const std::atomic<bool> cancelled = false;
-  if (const auto rejected = add_grammar(task, cancelled)) return check_rejection(*rejected);
-  check_answer(*generation, task);
+  if (const auto grammar = asked_grammar(task)) {
+    const auto compiled = chat::compiled_grammar(grammars_of(*task.model), *grammar, 0);
+    if (!compiled) return check_rejection(grammar_rejection(compiled.error(), task));
+  }
+  check_answer(dynamic_cast<const GenerationRoute&>(reader), task);
 }
 
 }  // namespace

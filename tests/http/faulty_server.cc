@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "engine/engine_thread.h"
 #include "serve/lifecycle.h"
 #include "simulator/fake_executor.h"
 #include "simulator/letter_tokenizer.h"
@@ -44,8 +45,9 @@ server::ModelEntry entry(const std::string& name, const Flags& flags, server::Ob
     parts.tokenizer = simulator::letter_tokenizer();
     auto executor =
         std::make_unique<simulator::FakeExecutor>(simulator::FakeExecutor::Config{.pages = 1024}, faults(flags));
-    parts.engine = engine::Engine::create(std::move(executor), parts.tokenizer, Env::system(), {}).or_throw();
-    observers.attach(*parts.engine, {.name = name});
+    auto engine = engine::Engine::create(std::move(executor), parts.tokenizer, Env::system(), {}).or_throw();
+    engine->reporter().observe(observers.watch({.name = name}));
+    parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), parts.tokenizer, Env::system());
     return parts;
   };
   return entry;

@@ -6,8 +6,7 @@ Result<Answer> ChatSession::answer(const std::function<void(const std::string&)>
                                    const std::function<bool()>& interrupted) {
   auto prompt = conversation_.prompt();
   if (!prompt) return prompt.error();
-  const auto id =
-      engine_.submit({.tokens = *std::move(prompt), .sampling = sampling_, .grammar = grammar_, .session = session_});
+  const auto id = engine_.submit({.tokens = *std::move(prompt), .sampling = sampling_, .session = session_}, grammar_);
   if (!id) return id.error();
   Answer answer;
   while (!engine_.idle()) {

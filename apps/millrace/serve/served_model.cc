@@ -1,6 +1,7 @@
 #include "serve/served_model.h"
 
 #include "cli.h"
+#include "engine/engine_thread.h"
 #include "engine/turn_arbiter.h"
 #include "runtime/chat_prompt.h"
 #include "runtime/serving_memory.h"
@@ -50,8 +51,9 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   resources->disk = std::move(made.disk);
   server::ModelParts parts;
   parts.peaks = runtime::measured_peaks(loaded, kProbeSeconds);
-  observers.attach(*made.engine, observed(name, loaded, engine_flags, made, parts.peaks));
-  parts.engine = std::move(made.engine);
+  made.engine->reporter().observe(observers.watch(observed(name, loaded, engine_flags, made, parts.peaks)));
+  parts.engine =
+      std::make_unique<engine::EngineThread>(std::move(made.engine), loaded.checkpoint->tokenizer, Env::system());
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = runtime::load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();

@@ -1,23 +1,8 @@
-#include "grammar/language.h"
+#include "chat/answer_grammar.h"
 #include "runtime/api/config_reading.h"
 #include "runtime/api/engine_impl.h"
 #include "runtime/api/public_result.h"
 #include "runtime/api/request_reading.h"
-
-namespace millrace::runtime {
-namespace {
-
-// Null where none is asked for.
-Result<std::shared_ptr<grammar::CompiledGrammar>> compiled(const std::optional<api::Grammar>& asked,
-                                                           grammar::GrammarCache& cache) {
-  if (!asked) return std::shared_ptr<grammar::CompiledGrammar>();
-  const grammar::GrammarSource source{.language = asked->language, .text = asked->text};
-  return cache.get(asked->language + "\n" + asked->text, 0,
-                   [&](grammar::WorkMeter& meter) { return grammar::read_grammar(source, meter); });
-}
-
-}  // namespace
-}  // namespace millrace::runtime
 
 namespace millrace::api {
 
@@ -38,12 +23,17 @@ Result<Engine> Engine::create(const Model& model, const EngineConfig& config) no
 
 Result<Stream> Engine::submit(const Request& request) noexcept {
   return runtime::guarded([&]() -> Result<Stream> {
-    Model::Impl& model = *impl_->hold->model;
+    const Model::Impl& model = *impl_->hold->model;
     auto read = runtime::read_request(request, model.loaded, model.chat.get(), impl_->max_length);
     if (!read) return runtime::public_error(read.error());
-    auto grammar = runtime::compiled(request.grammar, model.grammars);
-    if (!grammar) return runtime::public_error(grammar.error());
-    read->grammar = *std::move(grammar);
+    if (request.grammar) {
+      chat::AnswerGrammar grammar;
+      grammar.constraint = {.language = request.grammar->language, .text = request.grammar->text};
+      const std::atomic<bool> cancelled = false;
+      const auto compiled = impl_->thread.compile_grammar(grammar, 0, cancelled);
+      if (!compiled) return runtime::public_error(compiled.error());
+      read->grammar = std::make_shared<const chat::AnswerGrammar>(std::move(grammar));
+    }
     return Stream(std::make_unique<Stream::Impl>(impl_, impl_->thread.submit(*std::move(read))));
   });
 }

@@ -31,7 +31,7 @@ struct Engine::Impl {
         disk(std::move(made.disk)),
         max_length(made.engine->limits().max_length),
         kv_capacity_tokens(made.engine->limits().kv_capacity_tokens),
-        thread(std::move(made.engine), Env::system(), config) {}
+        thread(std::move(made.engine), hold->model->loaded.checkpoint->tokenizer, Env::system(), config) {}
 };
 
 struct Stream::Impl {

@@ -36,9 +36,7 @@ LoadedModel load_at_path(const ModelConfig& config, const std::function<void(dou
 namespace millrace::api {
 
 Model::Impl::Impl(runtime::LoadedModel model)
-    : loaded(std::move(model)),
-      chat(runtime::load_chat_format(*loaded.checkpoint)),
-      grammars(loaded.checkpoint->tokenizer) {}
+    : loaded(std::move(model)), chat(runtime::load_chat_format(*loaded.checkpoint)) {}
 
 Result<Model> Model::load(const ModelConfig& config, const std::function<void(double)>& progress) noexcept {
   return runtime::guarded([&]() -> Result<Model> {

@@ -5,16 +5,14 @@
 #include <memory>
 
 #include "chat/chat_format.h"
-#include "grammar/grammar_cache.h"
 #include "runtime/loaded_model.h"
 
 namespace millrace::api {
 
-// What a Model's handles share. Immutable after loading but for `taken` and the cache, which are thread-safe.
+// What a Model's handles share. Immutable after loading but for `taken`, which is atomic.
 struct Model::Impl {
   runtime::LoadedModel loaded;
   std::shared_ptr<const chat::ChatFormat> chat;  // null: the model has no template
-  grammar::GrammarCache grammars;                // of the engine on it
   std::atomic<bool> taken = false;               // there is an engine on it
 
   explicit Impl(runtime::LoadedModel model);

@@ -27,17 +27,6 @@ std::string status_label(int status) { return status >= 100 && status <= 599 ? s
 
 }  // namespace
 
-std::string label_of(const Slo& objective) {
-  std::string label;
-  const auto add = [&](std::string_view name, double ms) {
-    if (ms > 0.0) label += fmt::format("{}{}<={:g}ms", label.empty() ? "" : ",", name, ms);
-  };
-  add("ttft", objective.ttft_ms);
-  add("tpot", objective.tpot_ms);
-  add("e2el", objective.latency_ms);
-  return label;
-}
-
 Metrics::Metrics(const MetricsConfig& config, Env& env)
     : config_(config),
       env_(env),

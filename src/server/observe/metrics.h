@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "base/env.h"
-#include "engine/engine_counters.h"
-#include "engine/kv_extents.h"
 #include "engine/step_report.h"
-#include "engine/utilization.h"
 #include "http/message.h"
 #include "metrics/slo.h"
 #include "server/observe/request_record.h"
+#include "server/observe/snapshot.h"
 
 namespace millrace::server::observe {
 
@@ -24,37 +22,11 @@ class LabelValues;
 class MetricFamilies;
 class ModelMetrics;
 
-using metrics::Slo;  // of several answers, each must keep it
-
 struct MetricsConfig {
   std::string version;
-  std::vector<std::string> tenants;  // at the start: those of a later key file get labels too while there is room
-  std::vector<Slo> objectives;
-  std::vector<std::string> compat;  // servers whose names to use too (metric_aliases.h)
-};
-
-// A model that is being served, when it has been loaded.
-struct ServedModel {
-  std::string name;
-  std::int64_t block_tokens = 0, pages = 0;
-  std::size_t weight_bytes = 0, kv_bytes = 0, drafting_bytes = 0;
-  bool batches = false;        // requests join when a batch begins, not at any step
-  engine::MachinePeaks peaks;  // as `doctor` measures them
-};
-
-// The state of one engine at the moment of a scrape.
-struct EngineSnapshot {
-  std::string model;
-  bool alive = true;
-  double last_step_age_seconds = 0.0;
-  std::int64_t running = 0, waiting = 0, paused = 0;
-  engine::KvExtents kv_extents = {};
-  std::optional<kv::CacheUse> pages = {};  // nothing: as of the last step
-};
-struct Snapshot {
-  std::vector<EngineSnapshot> engines;
-  std::int64_t connections = 0;
-  std::int64_t dropped_log_lines = 0, dropped_spans = 0, dropped_trace_events = 0;  // since the start
+  std::vector<std::string> tenants;      // at the start: those of a later key file get labels too while there is room
+  std::vector<metrics::Slo> objectives;  // of several answers, each must keep them
+  std::vector<std::string> compat;       // servers whose names to use too (metric_aliases.h)
 };
 
 // Counts all that happens and writes it as Prometheus' text format 0.0.4. Names as vLLM's where it has one
@@ -87,8 +59,5 @@ class Metrics {
   std::vector<std::unique_ptr<ModelMetrics>> models_;
   std::mutex scrape_mutex_;  // one at a time: counters follow totals
 };
-
-// "ttft<=500ms,tpot<=50ms": an objective as its label.
-std::string label_of(const Slo& objective);
 
 }  // namespace millrace::server::observe

@@ -1,5 +1,7 @@
 #include "server/observe/model_metrics.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -22,6 +24,18 @@ std::string_view finished_reason(FinishReason reason) {
 
 std::string_view phase_of(const engine::RequestStats& stats) {
   return !happened(stats.admitted) ? "queue" : !happened(stats.first_token) ? "prefill" : "decode";
+}
+
+// "ttft<=500ms,tpot<=50ms": an objective as its label.
+std::string label_of(const Slo& objective) {
+  std::string label;
+  const auto add = [&](std::string_view name, double ms) {
+    if (ms > 0.0) label += fmt::format("{}{}<={:g}ms", label.empty() ? "" : ",", name, ms);
+  };
+  add("ttft", objective.ttft_ms);
+  add("tpot", objective.tpot_ms);
+  add("e2el", objective.latency_ms);
+  return label;
 }
 
 double seconds_between(TimePoint start, TimePoint end) { return milliseconds_between(start, end) / 1e3; }

@@ -3,15 +3,21 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "engine/step_report.h"
+#include "metrics/slo.h"
 #include "server/observe/label_values.h"
 #include "server/observe/metric_families.h"
-#include "server/observe/metrics.h"
 #include "server/observe/recent_work.h"
+#include "server/observe/request_record.h"
+#include "server/observe/snapshot.h"
 
 namespace millrace::server::observe {
+
+using metrics::Slo;  // of several answers, each must keep it
 
 // The metrics that one model labels. step() on its engine's thread, the rest on any.
 class ModelMetrics {

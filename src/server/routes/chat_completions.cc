@@ -1,6 +1,6 @@
 #include "server/constraint_fields.h"
 #include "server/formats/chat_format.h"
-#include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
@@ -69,7 +69,8 @@ Route chat_completions() {
   return {.method = "POST",
           .path = "/v1/chat/completions",
           .summary = "Generate the next message of a conversation (OpenAI Chat Completions)",
-          .generation = the_route<GenerationRoute, ChatCompletions>,
+          .handle = generation_route<ChatCompletions>,
+          .reader = task_reader<ChatCompletions>,
           .body_schema = [] { return chat_completions_schema().json(); },
           .streams = true};
 }

@@ -1,6 +1,6 @@
 #include "server/constraint_fields.h"
 #include "server/formats/completion_format.h"
-#include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
@@ -79,7 +79,8 @@ Route completions() {
   return {.method = "POST",
           .path = "/v1/completions",
           .summary = "Continue a text",
-          .generation = the_route<GenerationRoute, Completions>,
+          .handle = generation_route<Completions>,
+          .reader = task_reader<Completions>,
           .body_schema = [] { return completions_schema().json(); },
           .streams = true};
 }

@@ -1,7 +1,7 @@
 #include "server/generation_fields.h"
 #include "server/limits.h"
+#include "server/pooled_reply.h"
 #include "server/route.h"
-#include "server/service.h"
 
 namespace millrace::server::routes {
 namespace {
@@ -31,9 +31,9 @@ const Schema<DetokenizeFields>& detokenize_schema() {
   return made;
 }
 
-Result<Json> detokenized(Service& service, const Call&, const DetokenizeFields& fields) {
-  const auto model = service.models().ready(fields.model);
-  if (model == nullptr) return service.models().absence(fields.model);
+Result<Json> detokenized(ServerContext& server, const Call&, const DetokenizeFields& fields) {
+  const auto model = server.models.ready(fields.model);
+  if (model == nullptr) return server.models.absence(fields.model);
   for (const std::int32_t id : fields.tokens) {
     if (id < model->vocab_size) continue;
     return make_error(ErrorCode::kInvalidArgument, "tokens", "token id {} is outside the vocabulary of {}", id,
@@ -49,8 +49,8 @@ Route detokenize() {
   return {.method = "POST",
           .path = "/detokenize",
           .summary = "Tokens as text",
-          .handle = [](Service& service,
-                       Call call) { return answer_fields(service, std::move(call), detokenize_schema(), detokenized); },
+          .handle = [](ServerContext& server,
+                       Call call) { return answer_fields(server, std::move(call), detokenize_schema(), detokenized); },
           .body_schema = [] { return detokenize_schema().json(); }};
 }
 

@@ -1,5 +1,5 @@
 #include "server/formats/embedding_format.h"
-#include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
@@ -74,7 +74,8 @@ Route embeddings() {
   return {.method = "POST",
           .path = "/v1/embeddings",
           .summary = "Texts as vectors of length 1",
-          .generation = the_route<GenerationRoute, Embeddings>,
+          .handle = generation_route<Embeddings>,
+          .reader = task_reader<Embeddings>,
           .body_schema = [] { return embeddings_schema().json(); }};
 }
 

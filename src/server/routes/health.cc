@@ -1,5 +1,5 @@
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -10,8 +10,8 @@ Route health() {
           .path = "/health",
           .scope = Scope::kNone,
           .summary = "Whether the server works",
-          .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
-            const bool failed = service.engine_failed();
+          .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
+            const bool failed = server.engine_failed();
             return std::make_unique<http::ReadyReply>(http::Reply{
                 .status = failed ? 503 : 200, .body = failed ? R"({"status":"failed"})" : R"({"status":"ok"})"});
           }};

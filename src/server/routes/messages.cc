@@ -1,6 +1,6 @@
 #include "server/anthropic_fields.h"
 #include "server/formats/messages_format.h"
-#include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
@@ -30,7 +30,8 @@ Route messages() {
   return {.method = "POST",
           .path = "/v1/messages",
           .summary = "Generate the next message of a conversation (Anthropic Messages)",
-          .generation = the_route<GenerationRoute, Messages>,
+          .handle = generation_route<Messages>,
+          .reader = task_reader<Messages>,
           .body_schema = [] { return anthropic_schema(false).json(); },
           .streams = true,
           .anthropic_errors = true};

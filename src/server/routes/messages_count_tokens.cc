@@ -1,5 +1,5 @@
 #include "server/anthropic_fields.h"
-#include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
 
@@ -21,7 +21,8 @@ Route messages_count_tokens() {
   return {.method = "POST",
           .path = "/v1/messages/count_tokens",
           .summary = "The tokens of a conversation, as Anthropic's API counts them",
-          .prompt = the_route<PromptRoute, CountTokens>,
+          .handle = prompt_route<CountTokens>,
+          .reader = task_reader<CountTokens>,
           .body_schema = [] { return anthropic_schema(true).json(); },
           .anthropic_errors = true};
 }

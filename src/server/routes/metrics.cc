@@ -1,12 +1,38 @@
+#include "server/pooled_reply.h"
 #include "server/route.h"
-#include "server/service.h"
 
 namespace millrace::server::routes {
 namespace {
 
-std::unique_ptr<http::Responder> text(Service& service, Call call) {
-  return answer_in_pool(service, std::move(call), [connections = service.connections()](Service& s, const Call&) {
-    return http::Reply{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = s.metrics_text(connections)};
+constexpr double kSlowStepMs = 2'000.0;  // a reader of metrics does not wait for such an engine
+
+std::vector<observe::EngineSnapshot> engines_now(const ModelHost& models) {
+  std::vector<observe::EngineSnapshot> engines;
+  for (const ModelStatus& status : models.list()) {
+    if (status.model == nullptr) continue;
+    const engine::Heartbeat beat = status.model->engine->heartbeat();
+    observe::EngineSnapshot now{.model = status.name,
+                                .alive = beat.alive,
+                                .last_step_age_seconds = beat.last_step_age_ms / 1000.0,
+                                .running = beat.running,
+                                .waiting = beat.waiting,
+                                .paused = beat.paused};
+    if (beat.alive && beat.last_step_age_ms < kSlowStepMs) {
+      if (const auto use = status.model->engine->page_use()) {
+        now.pages = use->pages;
+        now.kv_extents = use->extents;
+      }
+    }
+    engines.push_back(std::move(now));
+  }
+  return engines;
+}
+
+std::unique_ptr<http::Responder> text(ServerContext& server, Call call) {
+  const std::int64_t connections = server.connections ? server.connections() : 0;
+  return answer_in_pool(server, std::move(call), [connections](ServerContext& s, const Call&) {
+    return http::Reply{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                       .body = s.journal.metrics_text({.engines = engines_now(s.models), .connections = connections})};
   });
 }
 

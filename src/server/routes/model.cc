@@ -1,6 +1,6 @@
 #include "server/model_card.h"
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -9,8 +9,8 @@ Route model() {
           .path = "/v1/models/{}",
           .scope = Scope::kNone,
           .summary = "Describe one of the models served",
-          .handle = [](Service& service, Call call) -> std::unique_ptr<http::Responder> {
-            for (const ModelStatus& status : service.models().list()) {
+          .handle = [](ServerContext& server, Call call) -> std::unique_ptr<http::Responder> {
+            for (const ModelStatus& status : server.models.list()) {
               if (status.name != call.parameter) continue;
               return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(model_card(status))});
             }

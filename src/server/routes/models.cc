@@ -1,6 +1,6 @@
 #include "server/model_card.h"
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -9,9 +9,9 @@ Route models() {
           .path = "/v1/models",
           .scope = Scope::kNone,
           .summary = "The models served",
-          .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
+          .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
             Json data = Json::array();
-            for (const ModelStatus& status : service.models().list()) data.push_back(model_card(status));
+            for (const ModelStatus& status : server.models.list()) data.push_back(model_card(status));
             const Json list = {{"object", "list"}, {"data", std::move(data)}};
             return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(list)});
           }};

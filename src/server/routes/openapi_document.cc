@@ -1,6 +1,6 @@
 #include "server/openapi.h"
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -9,8 +9,8 @@ Route openapi_document() {
           .path = "/openapi.json",
           .scope = Scope::kNone,
           .summary = "This document",
-          .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
-            static const std::string text = dumped(openapi(service.config().version, service.access().has_keys()));
+          .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
+            static const std::string text = dumped(openapi(server.config.version, server.access.has_keys()));
             return std::make_unique<http::ReadyReply>(http::Reply{.body = text});
           }};
 }

@@ -1,5 +1,5 @@
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -9,11 +9,11 @@ Route ready() {
           .path = "/ready",
           .scope = Scope::kNone,
           .summary = "Whether requests are answered now",
-          .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
-            const ModelStatus first = service.models().first();
-            const bool serves = !service.draining() && !service.engine_failed();
+          .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
+            const ModelStatus first = server.models.first();
+            const bool serves = !server.draining && !server.engine_failed();
             const bool ready = serves && first.state != ModelState::kLoading && first.state != ModelState::kFailed;
-            const char* word = service.draining() ? "draining" : serves ? to_string(first.state).data() : "failed";
+            const char* word = server.draining ? "draining" : serves ? to_string(first.state).data() : "failed";
             Json body = {{"status", ready ? "ready" : word}};
             if (first.state == ModelState::kLoading) body["progress"] = first.progress;
             http::Reply reply{.status = ready ? 200 : 503, .body = dumped(body)};

@@ -2,7 +2,7 @@
 #include "chat/chat_request.h"
 #include "server/constraint_fields.h"
 #include "server/formats/responses_format.h"
-#include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/reasoning_fields.h"
@@ -243,7 +243,8 @@ Route responses() {
   return {.method = "POST",
           .path = "/v1/responses",
           .summary = "Generate the next message of a conversation (OpenAI Responses)",
-          .generation = the_route<GenerationRoute, Responses>,
+          .handle = generation_route<Responses>,
+          .reader = task_reader<Responses>,
           .body_schema = [] { return responses_schema().json(); },
           .streams = true};
 }

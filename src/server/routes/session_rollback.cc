@@ -1,7 +1,7 @@
 #include "server/limits.h"
+#include "server/pooled_reply.h"
 #include "server/route.h"
 #include "server/schema.h"
-#include "server/service.h"
 
 namespace millrace::server::routes {
 namespace {
@@ -22,8 +22,8 @@ const Schema<SessionRollbackFields>& session_rollback_schema() {
   return made;
 }
 
-Result<Json> roll_back(Service& service, const Call& call, const SessionRollbackFields& fields) {
-  if (auto done = service.sessions().rollback(call.parameter, call.caller, fields.tokens); !done) return done.error();
+Result<Json> roll_back(ServerContext& server, const Call& call, const SessionRollbackFields& fields) {
+  if (auto done = server.sessions.rollback(call.parameter, call.caller, fields.tokens); !done) return done.error();
   return Json{{"id", call.parameter}, {"object", "session"}, {"tokens", fields.tokens}};
 }
 
@@ -34,8 +34,8 @@ Route session_rollback() {
       .method = "POST",
       .path = "/v1/sessions/{}/rollback",
       .summary = "Forget all but the first tokens of a session",
-      .handle = [](Service& service,
-                   Call call) { return answer_fields(service, std::move(call), session_rollback_schema(), roll_back); },
+      .handle = [](ServerContext& server,
+                   Call call) { return answer_fields(server, std::move(call), session_rollback_schema(), roll_back); },
       .body_schema = [] { return session_rollback_schema().json(); }};
 }
 

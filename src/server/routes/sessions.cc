@@ -1,7 +1,7 @@
 #include "server/generation_fields.h"
 #include "server/limits.h"
+#include "server/pooled_reply.h"
 #include "server/route.h"
-#include "server/service.h"
 
 namespace millrace::server::routes {
 namespace {
@@ -21,10 +21,10 @@ const Schema<SessionsFields>& sessions_schema() {
   return made;
 }
 
-Result<Json> open(Service& service, const Call& call, const SessionsFields& fields) {
-  const auto model = service.models().ready(fields.model);
-  if (model == nullptr) return service.models().absence(fields.model);
-  const auto id = service.sessions().open(model, call.caller);
+Result<Json> open(ServerContext& server, const Call& call, const SessionsFields& fields) {
+  const auto model = server.models.ready(fields.model);
+  if (model == nullptr) return server.models.absence(fields.model);
+  const auto id = server.sessions.open(model, call.caller);
   if (!id) return id.error();
   return Json{{"id", *id}, {"object", "session"}, {"model", model->name}};
 }
@@ -37,8 +37,8 @@ Route sessions() {
           .path = "/v1/sessions",
           .summary = "Open an interactive session",
           .handle =
-              [](Service& service, Call call) {
-                return answer_fields(service, std::move(call), sessions_schema(), open, Body::kOptional);
+              [](ServerContext& server, Call call) {
+                return answer_fields(server, std::move(call), sessions_schema(), open, Body::kOptional);
               },
           .body_schema = [] { return sessions_schema().json(); },
           .body_optional = true};

@@ -1,4 +1,4 @@
-#include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/limits.h"
 #include "server/prompt_reading.h"
 #include "server/route.h"
@@ -68,7 +68,8 @@ Route tokenize() {
   return {.method = "POST",
           .path = "/tokenize",
           .summary = "A text, or a conversation, as tokens",
-          .prompt = the_route<PromptRoute, Tokenize>,
+          .handle = prompt_route<Tokenize>,
+          .reader = task_reader<Tokenize>,
           .body_schema = [] { return tokenize_schema().json(); }};
 }
 

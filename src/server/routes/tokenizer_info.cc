@@ -1,5 +1,5 @@
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -8,10 +8,10 @@ Route tokenizer_info() {
   return {.method = "GET",
           .path = "/tokenizer_info",
           .summary = "Special tokens and kind of the tokenizer",
-          .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
-            const auto model = service.models().ready("");
+          .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
+            const auto model = server.models.ready("");
             if (model == nullptr) {
-              return std::make_unique<http::ReadyReply>(ApiError(service.models().absence("")).reply(Dialect::kOpenAi));
+              return std::make_unique<http::ReadyReply>(ApiError(server.models.absence("")).reply(Dialect::kOpenAi));
             }
             const text::Tokenizer& tokenizer = *model->tokenizer;
             const auto special = [&](std::optional<text::TokenId> id) {

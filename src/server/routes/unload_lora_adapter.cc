@@ -1,5 +1,5 @@
 #include "server/adapter_requests.h"
-#include "server/service.h"
+#include "server/pooled_reply.h"
 
 namespace millrace::server::routes {
 Route unload_lora_adapter() {
@@ -8,8 +8,8 @@ Route unload_lora_adapter() {
           .scope = Scope::kAdmin,
           .summary = "Unload a LoRA adapter: not supported yet, rejected",
           .handle =
-              [](Service& service, Call call) {
-                return answer_fields(service, std::move(call), unload_adapter_schema(), reject_adapter);
+              [](ServerContext& server, Call call) {
+                return answer_fields(server, std::move(call), unload_adapter_schema(), reject_adapter);
               },
           .body_schema = [] { return unload_adapter_schema().json(); }};
 }

@@ -1,5 +1,5 @@
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -8,8 +8,8 @@ Route version() {
           .path = "/version",
           .scope = Scope::kNone,
           .summary = "This server's version",
-          .handle = [](Service& service, Call) -> std::unique_ptr<http::Responder> {
-            const Json body = {{"version", service.config().version}};
+          .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
+            const Json body = {{"version", server.config.version}};
             return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(body)});
           }};
 }

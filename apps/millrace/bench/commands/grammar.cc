@@ -65,8 +65,7 @@ Timing run(engine::Engine& engine, const Load& load, const Compiled& grammar) {
     request.sampling.seed = static_cast<std::uint64_t>(user);
     request.sampling.max_tokens = load.output_tokens;
     request.sampling.ignore_eos = load.to_the_end;
-    request.grammar = grammar;
-    ids.push_back(engine.submit(std::move(request)).or_throw());
+    ids.push_back(engine.submit(std::move(request), grammar).or_throw());
   }
   Timing timing;
   while (!engine.idle()) {

@@ -1,5 +1,5 @@
 #include "server/route.h"
-#include "server/service.h"
+#include "server/server_context.h"
 
 namespace millrace::server::routes {
 
@@ -8,7 +8,7 @@ Route motto() {
           .path = "/motto",
           .scope = Scope::kNone,
           .summary = "What this server lives by",
-          .handle = [](Service&, Call) -> std::unique_ptr<http::Responder> {
+          .handle = [](ServerContext&, Call) -> std::unique_ptr<http::Responder> {
             return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(Json{{"motto", "one file each"}})});
           }};
 }

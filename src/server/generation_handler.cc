@@ -1,4 +1,4 @@
-#include "server/generation.h"
+#include "server/generation_handler.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,17 +7,19 @@
 #include "server/answer_grammar.h"
 #include "server/collector.h"
 #include "server/generation_job.h"
-#include "server/service.h"
+#include "server/pooled_reply.h"
 
 namespace millrace::server {
 namespace {
+
+ApiError queue_full() { return {429, "queue_full", "", "too many requests are waiting"}; }
 
 void submit(const std::shared_ptr<Job>& job) {
   if (job->abandoned) return;
   GenerationTask& task = job->task;
   task.sampling = {task.requests[0].sampling};
   for (engine::Request& request : task.requests) {
-    job->streams.push_back(job->model->engine.submit(std::move(request), job->wake));
+    job->streams.push_back(job->model->engine->submit(std::move(request), job->wake));
   }
   job->finish();
   if (job->abandoned) job->cancel_all();
@@ -31,7 +33,12 @@ void prepare(const std::shared_ptr<Job>& job, std::shared_ptr<HostedModel> model
   task.request_id = job->request_id;
   task.created = unix_time();
   if (auto prepared = job->route.prepare(task); !prepared) return job->fail(prepared.error());
-  if (const auto rejected = add_grammar(task, job->abandoned)) return job->fail(*rejected);
+  if (const auto grammar = asked_grammar(task)) {
+    auto left_out = job->model->engine->compile_grammar(*grammar, task.caller.tenant_number, job->abandoned);
+    if (!left_out) return job->fail(grammar_rejection(left_out.error(), task));
+    task.left_out = *std::move(left_out);
+    for (engine::Request& request : task.requests) request.grammar = grammar;
+  }
   if (task.session) {
     if (task.requests.size() > 1) {
       return job->fail(make_error(ErrorCode::kInvalidArgument, "prompt", "a session goes on with one prompt"));
@@ -63,22 +70,26 @@ void read(const std::shared_ptr<Job>& job) {
   if (!body) return job->fail(body.error());
   job->request.body = {};
   if (auto fine = job->route.read(*body, job->task.fields, job->notes); !fine) return job->fail(fine.error());
-  if (const auto rejected = job->service.reject_unknown(job->notes)) return job->fail(*rejected);
-  job->service.settle_billing_header(job->task.fields);
-  if (!job->task.fields.session_id.empty()) {
-    auto session = job->service.sessions().find(job->task.fields.session_id, job->caller);
+  ServerContext& server = job->server;
+  GenerationFields& fields = job->task.fields;
+  if (const auto rejected = reject_unknown(server.config, job->notes)) return job->fail(*rejected);
+  server.billing_headers.settle(fields.billing_header, fields.system);
+  if (!fields.session_id.empty()) {
+    auto session = server.sessions.find(fields.session_id, job->caller);
     if (!session) return job->fail(session.error());
     job->task.session = session->session;
     return prepare(job, std::move(session->model));
   }
-  job->service.models().acquire(job->task.fields.model, [job](Result<std::shared_ptr<HostedModel>> model) {
+  // On the loading thread, which has other things to do.
+  const auto loaded = [job](Result<std::shared_ptr<HostedModel>> model) {
     if (!model) return job->fail(model.error());
-    // On the thread that called acquire(), one of the pool, or on the loading one, which has other things to do.
     const auto work = [job, model = *model] { guarded(job, [&] { prepare(job, model); }); };
-    if (PrepPool::inside()) return work();
-    if (!job->service.prep_pool().run(work))
-      job->fail(ApiError(429, "queue_full", "", "too many requests are waiting"));
-  });
+    if (!job->server.prep_pool.run(work)) job->fail(queue_full());
+  };
+  auto known = server.models.acquire(fields.model, loaded);
+  if (!known) return;
+  if (!*known) return job->fail(known->error());
+  prepare(job, **std::move(known));
 }
 
 class GenerationStream final : public http::StreamBody {
@@ -116,7 +127,7 @@ class Generation final : public http::Responder {
 
   std::optional<http::Reply> poll() override {
     if (!job_->done.load(std::memory_order_acquire)) {
-      if (!job_->service.failure().raised()) return std::nullopt;
+      if (!job_->server.failure.raised()) return std::nullopt;
       job_->abandoned = true;
       answered_ = true;
       http::Reply reply = engine_failure().reply(job_->route.dialect());
@@ -185,32 +196,32 @@ class Generation final : public http::Responder {
 
 }  // namespace
 
-std::unique_ptr<http::Responder> generate(Service& service, const GenerationRoute& route, Call call) {
-  if (service.failure().raised()) return std::make_unique<http::ReadyReply>(engine_failure().reply(route.dialect()));
-  if (const auto rejected = service.access().begin_request(call.caller, Env::system().now())) {
+std::unique_ptr<http::Responder> generate(ServerContext& server, const GenerationRoute& route, Call call) {
+  if (server.failure.raised()) return std::make_unique<http::ReadyReply>(engine_failure().reply(route.dialect()));
+  if (const auto rejected = server.access.begin_request(call.caller, Env::system().now())) {
     return std::make_unique<http::ReadyReply>(rejected->reply(route.dialect()));
   }
-  auto job = std::make_shared<Job>(service, route, std::move(call.request), call.caller, std::move(call.wake));
-  job->request_id = service.request_id(job->request);
+  auto job = std::make_shared<Job>(server, route, std::move(call.request), call.caller, std::move(call.wake));
+  job->request_id = server.request_ids.of(job->request);
   job->task.route = job->request.path;
   job->task.trace_parent = job->request.headers.get("traceparent");
   job->task.received = job->request.received;
-  if (!service.prep_pool().run([job] { guarded(job, [&] { read(job); }); })) {
-    job->error = ApiError(429, "queue_full", "", "too many requests are waiting");
+  if (!server.prep_pool.run([job] { guarded(job, [&] { read(job); }); })) {
+    job->error = queue_full();
     job->done = true;
   }
   return std::make_unique<Generation>(std::move(job));
 }
 
-std::unique_ptr<http::Responder> answer_prompt(Service& service, const PromptRoute& route, Call call) {
-  return answer_in_pool(service, std::move(call), [&route](Service& s, const Call& c) {
+std::unique_ptr<http::Responder> answer_prompt(ServerContext& server, const PromptRoute& route, Call call) {
+  return answer_in_pool(server, std::move(call), [&route](ServerContext& s, const Call& c) {
     GenerationTask task;
     FieldNotes notes;
     const auto read = [&](const Json& body) { return route.read(body, task.fields, notes); };
     return body_reply(s, c, notes, read, [&]() -> Result<Json> {
-      s.settle_billing_header(task.fields);
-      task.model = s.models().ready(task.fields.model);
-      if (task.model == nullptr) return s.models().absence(task.fields.model);
+      s.billing_headers.settle(task.fields.billing_header, task.fields.system);
+      task.model = s.models.ready(task.fields.model);
+      if (task.model == nullptr) return s.models.absence(task.fields.model);
       task.created = unix_time();
       if (auto prepared = route.prepare(task); !prepared) return prepared.error();
       return route.answer(task);
