@@ -13,10 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUFFIXES = {".h", ".cc", ".inc"}
 # Each with its reason. No other circle may appear, and none of these may grow.
-ACCEPTED = [
-    # A regular language is trimmed as it is made, and an NFA is made into one: one algebra in three files.
-    {"grammar/char_automaton", "grammar/char_automaton_trimming", "grammar/char_nfa"},
-]
+ACCEPTED: list[set[str]] = []
 
 
 def read_units(root: pathlib.Path) -> dict[str, set[str]]:
@@ -64,5 +61,5 @@ def problems(units: dict[str, set[str]], accepted: list[set[str]]) -> list[str]:
 
 if __name__ == "__main__":
     found_problems = problems(read_units(ROOT / "src"), ACCEPTED)
-    print("\n".join(found_problems) or f"no circles of units but {len(ACCEPTED)} accepted ones")
+    print("\n".join(found_problems) or "no circles of units" + (f" but {len(ACCEPTED)} accepted ones" if ACCEPTED else ""))
     sys.exit(bool(found_problems))

@@ -70,18 +70,20 @@ class BeamSearch {
   // The best finished answers of all groups, the best first, at most `width`. Final when done().
   std::vector<Hypothesis> finished() const;
 
-  // How far the search is: all that it has besides its options.
+  // One group's part of a search.
   struct Group {
     std::vector<Hypothesis> finished;  // the best first, at most as many as it has beams
     bool done = false;
   };
+  // How far a search is: all that it has besides its options.
   struct State {
     std::int64_t length = 0;  // tokens of each live beam
     std::vector<Beam> live;
     std::vector<Group> groups;  // [options.groups]
   };
   const State& state() const noexcept { return state_; }
-  // Of a search with the same options. kInvalidArgument where it cannot be: other numbers of groups or beams.
+  // Goes on from the state of a search with the same options. kInvalidArgument, naming the numbers, where groups or
+  // beams are others than the options allow.
   Result<void> restore(State state);
 
  private:

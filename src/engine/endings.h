@@ -13,14 +13,15 @@ class Endings {
  public:
   Endings(EngineState& state, TimeAccounting& accounting) : state_(state), accounting_(accounting) {}
 
-  // Requests that were cancelled or whose time is up.
+  // Ends the requests that were cancelled and those whose deadline has passed.
   void end_overdue(std::vector<Output>& outputs);
-  // All answers of the request that have not ended; nothing for one that has.
+  // Ends all answers of the request that are in flight; does nothing for a request that has ended.
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error = nullptr);
-  // `output` may hold its last token. At once, or when no launched step holds the sequence any more: see end_retired().
+  // Ends the answer, now or as soon as no launched step holds its sequence: see end_retired(). `output` may hold its
+  // last token. The sequence is gone afterwards, unless its end was put off.
   void end(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs);
   void fail(ActiveSequence& sequence, Error error, std::vector<Output>& outputs);
-  // Those that a launched step held, as far as none does now.
+  // Ends the answers whose end was put off because a launched step held their sequence, as far as none holds it now.
   void end_retired(std::vector<Output>& outputs);
 
  private:

@@ -32,12 +32,12 @@ class RequestTable {
   RequestState& at(RequestId id) { return requests_.at(id); }
   void erase(RequestId id);  // and its sequences
 
-  void cancel(RequestId id);  // nothing for one that has ended
+  void cancel(RequestId id);  // does nothing for a request that has ended
   std::vector<RequestId> take_cancelled() { return std::exchange(cancelled_, {}); }
-  // One whose deadline has passed, each once.
+  // A request whose deadline is `now` or earlier; each is given once.
   std::optional<RequestId> take_overdue(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
-  // Those that are answered by beam search, ascending.
+  // The requests that are answered by beam search, ascending by id.
   const std::set<RequestId>& searches() const noexcept { return searches_; }
 
   // visit(sequence) for every answer in flight.

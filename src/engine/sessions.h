@@ -52,9 +52,9 @@ class Sessions {
 
   // Takes the pages of the idle session used longest ago from the device; false if none has any.
   bool reclaim();
-  // And the swap space of the one that was longest unused; false if none has any.
+  // Gives up the swap space of the session used longest ago, which then computes anew; false if no session has any.
   bool reclaim_swap_space();
-  std::int64_t swap_space_pages() const noexcept;  // that sessions hold
+  std::int64_t swap_space_pages() const noexcept;  // pages of swap space that sessions hold
   void collect(std::vector<const kv::BlockTable*>& tables) const;
   void collect(std::vector<kv::BlockTable*>& tables);
 

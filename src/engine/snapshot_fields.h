@@ -50,7 +50,7 @@ void visit_fields(Archive& a, SamplingParams& v) {
     v.dry_penalty_last_n, v.no_repeat_ngram_size, v.thinking_budget, v.logit_bias, v.allowed_token_ids, v.bad_words,
     v.samplers, v.seed, v.max_tokens, v.min_tokens, v.stop, v.stop_token_ids, v.include_stop_str_in_output,
     v.ignore_eos, v.skip_special_tokens, v.shown_special_tokens, v.options, v.logprobs);
-  // Of sequence breakers the strings go; who imports finds the tokens.
+  // Sequence breakers travel as their strings; import_sequence() finds the tokens.
   std::optional<std::vector<std::string>> breakers;
   if (v.dry_sequence_breakers) breakers = v.dry_sequence_breakers->strings();
   a(breakers);

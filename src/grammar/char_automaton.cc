@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "grammar/char_automaton_trimming.h"
-#include "grammar/char_nfa.h"
 
 namespace millrace::grammar {
 namespace {
@@ -221,30 +220,6 @@ Result<CharAutomaton> CharAutomaton::minus(const CharAutomaton& other, WorkMeter
 
 Result<CharAutomaton> CharAutomaton::unite(const CharAutomaton& other, WorkMeter& meter) const {
   return product(*this, other, meter, [](bool a, bool b) { return a || b; });
-}
-
-Result<CharAutomaton> CharAutomaton::followed_by(const CharAutomaton& other, WorkMeter& meter) const {
-  CharNfa nfa;
-  const auto copy = [&](const CharAutomaton& from) {
-    std::vector<StateId> ids;
-    for (std::size_t i = 0; i < from.states_.size(); ++i) ids.push_back(nfa.add_state());
-    for (std::size_t i = 0; i < from.states_.size(); ++i) {
-      for (const Edge& edge : from.states_[i].edges) {
-        nfa.add_edge(ids[i], edge.first, edge.last, ids[static_cast<std::size_t>(edge.target)]);
-      }
-    }
-    return ids;
-  };
-  const std::vector<StateId> first = copy(*this), second = copy(other);
-  const StateId end = nfa.add_state();
-  const auto join = [&](const CharAutomaton& from, const std::vector<StateId>& ids, StateId to) {
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (from.states_[i].accepts) nfa.add_free_edge(ids[i], to);
-    }
-  };
-  join(*this, first, second[0]);
-  join(other, second, end);
-  return nfa.determinised(first[0], end, meter);
 }
 
 }  // namespace millrace::grammar

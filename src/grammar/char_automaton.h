@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "grammar/char_states.h"
 #include "grammar/work_limits.h"
 
 namespace millrace::grammar {
-
-inline constexpr char32_t kLastCodePoint = 0x10FFFF, kFirstSurrogate = 0xD800, kLastSurrogate = 0xDFFF;
 
 // A regular language over code points as a deterministic automaton. State 0 is the start; a character without an edge
 // does not fit. Every state but the start is reachable and can reach an accepting state. States with the same
@@ -19,16 +18,8 @@ inline constexpr char32_t kLastCodePoint = 0x10FFFF, kFirstSurrogate = 0xD800, k
 class CharAutomaton {
  public:
   static constexpr std::int64_t kEdgesOfAState = 16;  // edges that count as one state in limits of work
-  struct Edge {
-    char32_t first, last;  // 0 .. kLastCodePoint
-    std::int32_t target;
-    bool operator==(const Edge&) const = default;
-  };
-  struct State {
-    bool accepts = false;
-    std::vector<Edge> edges;  // ascending; edges with the same target do not touch
-    bool operator==(const State&) const = default;
-  };
+  using Edge = CharEdge;
+  using State = CharState;  // its edges ascend; those with the same target do not touch
 
   CharAutomaton() : states_(1) {}  // the empty language
   // Trims the automaton. The edges of a state may be in any order, but must not overlap.
@@ -50,11 +41,11 @@ class CharAutomaton {
   bool matches(std::u32string_view text) const;
   bool empty() const;  // whether no string fits
 
-  // Set operations and concatenation. Work and states are limited: kResourceExhausted (see work_limits.h).
+  // Set operations; concatenate() of char_nfa.h joins two. Work and states are limited: kResourceExhausted (see
+  // work_limits.h).
   Result<CharAutomaton> intersect(const CharAutomaton& other, WorkMeter& meter) const;
   Result<CharAutomaton> minus(const CharAutomaton& other, WorkMeter& meter) const;
   Result<CharAutomaton> unite(const CharAutomaton& other, WorkMeter& meter) const;
-  Result<CharAutomaton> followed_by(const CharAutomaton& other, WorkMeter& meter) const;
 
  private:
   std::vector<State> states_;

@@ -133,7 +133,7 @@ TEST(CharAutomaton, OperationsAreThoseOfSets) {
     expect_language(*less, [&](const auto& text) { return a.matches(text) && !b.matches(text); });
     expect_language(*either, [&](const auto& text) { return a.matches(text) || b.matches(text); });
     for (const auto* one : {&*both, &*less, &*either}) expect_normalised(*one);
-    const auto chain = a.followed_by(b, meter);
+    const auto chain = concatenate(a, b, meter);
     ASSERT_TRUE(chain.ok());
     expect_normalised(*chain);
     expect_language(*chain, [&](const std::u32string& text) {

@@ -9,8 +9,8 @@
 namespace millrace::grammar {
 namespace {
 
-using State = CharAutomaton::State;
-using Edge = CharAutomaton::Edge;
+using State = CharState;
+using Edge = CharEdge;
 using StateId = std::int32_t;
 
 constexpr StateId kNone = -1, kItself = -2;

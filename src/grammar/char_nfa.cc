@@ -161,4 +161,28 @@ Result<CharAutomaton> CharNfa::determinised(StateId start, StateId end, WorkMete
   return SubsetConstruction(*this, end, meter).run(start);
 }
 
+Result<CharAutomaton> concatenate(const CharAutomaton& a, const CharAutomaton& b, WorkMeter& meter) {
+  CharNfa nfa;
+  const auto copy = [&](const CharAutomaton& from) {
+    std::vector<StateId> ids;
+    for (std::size_t i = 0; i < from.states().size(); ++i) ids.push_back(nfa.add_state());
+    for (std::size_t i = 0; i < from.states().size(); ++i) {
+      for (const CharEdge& edge : from.states()[i].edges) {
+        nfa.add_edge(ids[i], edge.first, edge.last, ids[static_cast<std::size_t>(edge.target)]);
+      }
+    }
+    return ids;
+  };
+  const std::vector<StateId> first = copy(a), second = copy(b);
+  const StateId end = nfa.add_state();
+  const auto join = [&](const CharAutomaton& from, const std::vector<StateId>& ids, StateId to) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (from.states()[i].accepts) nfa.add_free_edge(ids[i], to);
+    }
+  };
+  join(a, first, second[0]);
+  join(b, second, end);
+  return nfa.determinised(first[0], end, meter);
+}
+
 }  // namespace millrace::grammar

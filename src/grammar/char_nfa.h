@@ -36,4 +36,7 @@ class CharNfa {
   std::vector<State> states_;
 };
 
+// The texts of `a`, each followed by one of `b`. Work and states are limited: kResourceExhausted (see work_limits.h).
+Result<CharAutomaton> concatenate(const CharAutomaton& a, const CharAutomaton& b, WorkMeter& meter);
+
 }  // namespace millrace::grammar

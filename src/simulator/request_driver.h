@@ -80,7 +80,7 @@ class RequestDriver {
     TimePoint begin;
     bool cancelled = false;
   };
-  // That has it; the first one where none has.
+  // The engine that has the request or the session; the first engine if none has.
   engine::Engine& engine_of(const Asked* asked) const;
   engine::Engine& engine_of_session(engine::SessionId id) const;
   void count_departure(const Asked& asked, const engine::Engine& engine);

@@ -1,5 +1,6 @@
 #include "grammar/structural_tag/free_text.h"
 
+#include "grammar/char_nfa.h"
 #include "grammar/regex/character_classes.h"
 
 namespace millrace::grammar {
@@ -12,7 +13,7 @@ Result<void> spend_search(const Words& words, WorkMeter& meter) {
 }
 
 Result<CharAutomaton> ending_with(const std::u32string& word, WorkMeter& meter) {
-  return CharAutomaton::any().followed_by(CharAutomaton::words({word}), meter);
+  return concatenate(CharAutomaton::any(), CharAutomaton::words({word}), meter);
 }
 
 }  // namespace
