@@ -80,11 +80,10 @@ class BranchesTest : public SpeculationTest {
   }
 
   // Guesses of which so many in a hundred are right, each with a branch that is where they are not.
-  std::unique_ptr<Speculation> two_ways(const Oracle::Answers& known, unsigned right, std::int64_t tokens) {
+  static void speculate_two_ways(Engine& engine, const Oracle::Answers& known, unsigned right, std::int64_t tokens) {
     auto oracle = std::make_unique<Oracle>(known, right);
     oracle->branch_where_wrong();
-    return std::make_unique<Speculation>(std::move(oracle),
-                                         SpeculationConfig{.tokens = tokens, .adaptive = false, .max_branches = 2});
+    engine.speculate(std::move(oracle), SpeculationConfig{.tokens = tokens, .adaptive = false, .max_branches = 2});
   }
 };
 
@@ -96,7 +95,7 @@ TEST_F(BranchesTest, AreTakenWhereTheDraftIsWrongFromItsFirstTokenOn) {
       mix.requests.push_back(request(29, seed, 61));
       const auto known = answers_to(mix);
       const auto engine = engine_for(mix);
-      engine->speculate(two_ways(known, 0, 1));
+      speculate_two_ways(*engine, known, 0, 1);
       const auto answers = run(*engine, mix);
       EXPECT_EQ(answers.begin()->second.tokens, known.begin()->second) << block;
       // The prompt samples one token; each further step samples two, the first of which only the branch has.
@@ -113,9 +112,8 @@ TEST_F(BranchesTest, AreTakenWhereverTheDraftBeginsToBeWrong) {
     for (unsigned i = 0; i < 6; ++i) mix.requests.push_back(request(7 + 23 * i, i, 60));
     const auto known = answers_to(mix);
     const auto engine = engine_for(mix), without = engine_for(mix);
-    engine->speculate(two_ways(known, right, 6));
-    without->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, right),
-                                                     SpeculationConfig{.tokens = 6, .adaptive = false}));
+    speculate_two_ways(*engine, known, right, 6);
+    without->speculate(std::make_unique<Oracle>(known, right), SpeculationConfig{.tokens = 6, .adaptive = false});
     for (const auto& [key, answer] : run(*engine, mix)) {
       EXPECT_EQ(answer.tokens, known.at(mix.requests[known_index(key.first)].tokens)) << right;
     }
@@ -159,8 +157,8 @@ TEST_F(BranchesTest, ComputeTheSameBitsAsTheDraftAsFarAsTheyAreAlike) {
   for (const auto& [layout, block] : {std::pair{"token", 1}, {"vector16", 16}, {"paged32", 32}}) {
     const auto pages = backend::cpu::choose_pages(DType::kBF16, layout, block).or_throw();
     const auto [engine, watched] = watched_engine(pages);
-    engine->speculate(std::make_unique<Speculation>(
-        std::make_unique<Oracle>(known, 50), SpeculationConfig{.tokens = 6, .adaptive = false, .max_branches = 4}));
+    engine->speculate(std::make_unique<Oracle>(known, 50),
+                      SpeculationConfig{.tokens = 6, .adaptive = false, .max_branches = 4});
     run(*engine, mix);
     EXPECT_GT(watched->compared(), 100);
   }
@@ -171,7 +169,7 @@ TEST_F(BranchesTest, GiveTheirPagesBackWhereTheRequestIsCancelled) {
   for (unsigned i = 0; i < 4; ++i) mix.requests.push_back(request(20 + i, i, 60));
   const auto known = answers_to(mix);
   const auto engine = engine_for(mix);
-  engine->speculate(two_ways(known, 50, 6));
+  speculate_two_ways(*engine, known, 50, 6);
   std::vector<RequestId> ids;
   for (const Request& request : mix.requests) ids.push_back(engine->submit(request).or_throw());
   for (int step = 0; !engine->idle(); ++step) {
@@ -190,7 +188,7 @@ TEST_F(BranchesTest, GiveTheirPagesBackWhereTheDeviceFailsAndNothingOfThemIsFoun
   mix.requests.push_back(request(20, 2, 60));
   const auto known = answers_to(mix);
   const auto [engine, watched] = watched_engine({});
-  engine->speculate(two_ways(known, 50, 6));
+  speculate_two_ways(*engine, known, 50, 6);
   engine->submit(mix.requests[0]).or_throw();
   while (watched->sequences() < 2) engine->step();  // the next one has a branch as well
   watched->fail_next();
@@ -209,7 +207,7 @@ TEST_F(BranchesTest, AreNotFollowedWhereARowOfTheirsIsNoNumbers) {
   mix.requests.push_back(request(20, 2, 60));
   const auto known = answers_to(mix);
   const auto [engine, watched] = watched_engine({});
-  engine->speculate(two_ways(known, 50, 6));
+  speculate_two_ways(*engine, known, 50, 6);
   watched->break_branches();
   EXPECT_EQ(run(*engine, mix).begin()->second.tokens, known.begin()->second);
   EXPECT_EQ(engine->counters().accepted_branch_tokens, 0);
@@ -222,7 +220,7 @@ TEST_F(BranchesTest, AreNoneWhereARequestWantsNoneAndForRulesThatDrawOtherwise) 
   const auto known = answers_to(mix);
   mix.requests[0].draft_branches = 1;
   const auto engine = engine_for(mix);
-  engine->speculate(two_ways(known, 0, 4));
+  speculate_two_ways(*engine, known, 0, 4);
   run(*engine, mix);
   EXPECT_EQ(engine->counters().accepted_branch_tokens, 0);
   mix.requests[0].draft_branches = 5;
@@ -233,10 +231,10 @@ TEST_F(BranchesTest, AreNoneWhereARequestWantsNoneAndForRulesThatDrawOtherwise) 
     const auto other = engine_for(mix);
     auto oracle = std::make_unique<Oracle>(known, 0);
     oracle->branch_where_wrong();
-    other->speculate(std::make_unique<Speculation>(
+    other->speculate(
         std::move(oracle),
         SpeculationConfig{
-            .tokens = 4, .adaptive = false, .rule = decode::find_verification_rule(rule), .max_branches = 4}));
+            .tokens = 4, .adaptive = false, .rule = decode::find_verification_rule(rule), .max_branches = 4});
     EXPECT_EQ(run(*other, mix).begin()->second.tokens, known.begin()->second) << rule;
     EXPECT_EQ(other->counters().accepted_branch_tokens, 0) << rule;
   }
@@ -301,8 +299,8 @@ TEST_F(SecondBestTest, BranchesAreRightAtTheRootAndWithinTheDraft) {
     options.model = noisy;
     auto drafter = drafter_of("draft-model", options);
     if (at_root) drafter = std::make_unique<SomeBranches>(std::move(drafter), *at_root);
-    engine->speculate(std::make_unique<Speculation>(
-        std::move(drafter), SpeculationConfig{.tokens = 6, .adaptive = adaptive, .max_branches = max_branches}));
+    engine->speculate(std::move(drafter),
+                      SpeculationConfig{.tokens = 6, .adaptive = adaptive, .max_branches = max_branches});
     for (const auto& [key, answer] : run(*engine, mix)) EXPECT_EQ(answer.tokens, expected.at(key).tokens);
     EXPECT_EQ(engine->cache().use().used, 0);
     const EngineCounters& counters = engine->counters();
@@ -334,8 +332,8 @@ TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
   for (const char* method : {"ngram", "suffix", "early-exit", "draft-model", "medusa", "eagle"}) {
     const auto engine = engine_for(mix);
     const std::string directory = heads.contains(method) ? heads.at(method) : "";
-    engine->speculate(std::make_unique<Speculation>(
-        drafter(method, mix.pages, directory), SpeculationConfig{.tokens = 6, .adaptive = false, .max_branches = 4}));
+    engine->speculate(drafter(method, mix.pages, directory),
+                      SpeculationConfig{.tokens = 6, .adaptive = false, .max_branches = 4});
     const auto answers = run(*engine, mix);
     for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
     EXPECT_EQ(engine->cache().use().used, 0);
@@ -346,9 +344,8 @@ TEST_F(BranchesTest, OfEveryDrafterChangeNothingAndAreSometimesRight) {
 
 TEST_F(BranchesTest, KeepASessionsPagesRight) {
   const auto plain = make(), engine = make();
-  engine->speculate(std::make_unique<Speculation>(
-      draft::make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw(),
-      SpeculationConfig{.tokens = 8, .adaptive = false, .max_branches = 4}));
+  engine->speculate(draft::make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw(),
+                    SpeculationConfig{.tokens = 8, .adaptive = false, .max_branches = 4});
   std::vector<std::vector<std::int32_t>> answers[2];
   for (int i = 0; i < 2; ++i) {
     Engine& one = i == 0 ? *plain : *engine;

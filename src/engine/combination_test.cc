@@ -193,9 +193,9 @@ class CombinationTest : public EngineTest {
     const std::string& heads = speculation == "medusa" ? medusa_ : eagle_;
     auto made = tree ? draft::make_drafter("ngram", {.values = OptionValues().set("ngram_min", 1.0)}).or_throw()
                      : drafter(speculation, pages_, heads);
-    engine->speculate(std::make_unique<Speculation>(
+    engine->speculate(
         std::move(made),
-        SpeculationConfig{.tokens = 5, .adaptive = false, .max_branches = tree ? draft::kMaxBranches : 1}));
+        SpeculationConfig{.tokens = 5, .adaptive = false, .max_branches = tree ? draft::kMaxBranches : 1});
     return engine;
   }
 

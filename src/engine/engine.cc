@@ -43,6 +43,12 @@ Result<void> Engine::warm_up() {
   return {};
 }
 
+void Engine::speculate(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config) {
+  state_.speculation.reset();
+  state_.executor->set_drafter(std::move(drafter));
+  state_.speculation = std::make_unique<Speculation>(*state_.executor, config);
+}
+
 void Engine::pause(RequestId id, bool paused) {
   const RequestState* request = state_.requests.find(id);
   if (request == nullptr) return;

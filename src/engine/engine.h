@@ -32,8 +32,9 @@ class Engine {
   // (pages of memory, of code) is over then, and how long computing a page takes is known, against which loading one
   // from the disk tier is weighed. A few dozen tokens' time.
   Result<void> warm_up();
-  // Drafts and verifies tokens from now on; null: no more.
-  void speculate(std::unique_ptr<Speculation> speculation) { state_.speculation = std::move(speculation); }
+  // Drafts and verifies tokens from now on; the drafter becomes the executor's. Between steps; null: drafts of grammars
+  // alone.
+  void speculate(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
 
   // Accepts the request or says what is wrong with it (check_request()); nothing changes then. A session has one
   // request at a time. Each answer fits `grammar` (null: anything), which is what request.grammar was compiled to, and

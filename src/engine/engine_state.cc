@@ -42,7 +42,7 @@ kv::PrefixScope EngineState::scope_of(const Request& request, RequestId id, cons
 
 void EngineState::jump_forward() {
   if (speculation || !config.jump_forward || executor->depth() > 1) return;
-  speculation = std::make_unique<Speculation>(nullptr, SpeculationConfig{});
+  speculation = std::make_unique<Speculation>(*executor, SpeculationConfig{});
 }
 
 kv::PageOrigin EngineState::origin() const {

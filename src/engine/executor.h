@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "base/result.h"
+#include "draft/drafter.h"
 #include "engine/step_input.h"
 #include "kv/page_device.h"
 
@@ -20,6 +23,11 @@ class Executor {
   virtual std::int32_t pages() const noexcept = 0;
   virtual kv::PageDevice& device() noexcept = 0;
 
+  // What proposes tokens beside this executor's model, with what it keeps beside its pages and sees of its states; the
+  // executor owns it. Between steps; null, and at first: none.
+  virtual void set_drafter(std::unique_ptr<draft::Drafter> drafter) { drafter_ = std::move(drafter); }
+  virtual draft::Drafter* drafter() noexcept { return drafter_.get(); }
+
   // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for.
   virtual int depth() const noexcept { return 1; }
   virtual void launch(StepInput input) = 0;
@@ -32,6 +40,9 @@ class Executor {
   }
   // What came of the oldest launch, or why the device failed: then nothing of what the step wrote can be trusted.
   virtual Result<StepResult> wait() = 0;
+
+ private:
+  std::unique_ptr<draft::Drafter> drafter_;
 };
 
 }  // namespace millrace::engine

@@ -18,6 +18,8 @@ class ForwardingExecutor : public Executor {
   std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
   std::int32_t pages() const noexcept override { return inner_->pages(); }
   kv::PageDevice& device() noexcept override { return inner_->device(); }
+  void set_drafter(std::unique_ptr<draft::Drafter> drafter) override { inner_->set_drafter(std::move(drafter)); }
+  draft::Drafter* drafter() noexcept override { return inner_->drafter(); }
   int depth() const noexcept override { return inner_->depth(); }
   void launch(StepInput input) override { inner_->launch(std::move(input)); }
   void run_exclusive(const std::function<void()>& work) override { inner_->run_exclusive(work); }

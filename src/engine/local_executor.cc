@@ -26,7 +26,8 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
 Result<StepResult> LocalExecutor::wait() try {
   StepResult result;
   ScoreRows sink(launched_, result);
-  model::BatchInput input{.tokens = launched_.tokens, .logit_rows = launched_.logit_rows, .hook = hook_};
+  model::BatchInput input{.tokens = launched_.tokens, .logit_rows = launched_.logit_rows};
+  if (drafter() != nullptr) input.hook = drafter()->hook();
   for (const StepInput::Rows& rows : launched_.sequences) {
     input.sequences.push_back({.first_row = rows.first_row,
                                .n_rows = rows.n_rows,
@@ -41,6 +42,11 @@ Result<StepResult> LocalExecutor::wait() try {
 } catch (const LoadError& failure) {
   backend_.synchronize();  // of what was recorded nothing stays behind for the next step
   return failure.error();
+}
+
+void LocalExecutor::set_drafter(std::unique_ptr<draft::Drafter> drafter) {
+  followed_.follow(drafter == nullptr ? nullptr : drafter->listener());
+  Executor::set_drafter(std::move(drafter));
 }
 
 void LocalExecutor::populate() {

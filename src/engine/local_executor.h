@@ -29,12 +29,8 @@ class LocalExecutor final : public Executor {
   std::int32_t pages() const noexcept override { return pages_; }
   kv::PageDevice& device() noexcept override { return followed_; }
   const kv::KvStore& store() const noexcept { return store_; }
-  // Null: none. The listener must stay until the pages' owner has gone.
-  void add_page_listener(kv::PageListener* listener) {
-    if (listener != nullptr) followed_.follow(listener);
-  }
-  // The hook that sees the states of the steps launched from now on; null: none. Outlives them.
-  void set_hidden_state_hook(model::HiddenStateHook* hook) { hook_ = hook; }
+  // The drafter hears of the pages, and sees the states of the steps launched from now on.
+  void set_drafter(std::unique_ptr<draft::Drafter> drafter) override;
   void launch(StepInput input) override { launched_ = std::move(input); }
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {
     backend_.for_each(items, item);
@@ -51,7 +47,6 @@ class LocalExecutor final : public Executor {
   kv::KvStore store_;
   kv::MirroredPages followed_{store_};
   std::int32_t pages_;
-  model::HiddenStateHook* hook_ = nullptr;
   StepInput launched_;
   std::jthread populating_;  // ends before the pages do
 };

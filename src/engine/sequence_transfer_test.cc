@@ -57,8 +57,7 @@ class TransferTest : public EngineTest {
     std::unique_ptr<Engine> engines[] = {make(config(), 4096), second()};
     if (speculated) {
       for (auto& engine : engines) {
-        engine->speculate(std::make_unique<Speculation>(draft::make_drafter("ngram").or_throw(),
-                                                        SpeculationConfig{.tokens = 4, .adaptive = false}));
+        engine->speculate(draft::make_drafter("ngram").or_throw(), SpeculationConfig{.tokens = 4, .adaptive = false});
       }
     }
     Answers answers;

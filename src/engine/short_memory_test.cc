@@ -70,7 +70,7 @@ TEST_F(ShortMemoryTest, StepsThatDraftAllocateNothing) {
     SpeculationConfig config{4, false};
     config.max_branches = draft::kMaxBranches;
     const auto engine = make(40, 4096, pages_);
-    engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
+    engine->speculate(drafter(method.name, pages_, method.heads), config);
     memory_.left = 0;
     EXPECT_EQ(run(*engine, requests()), plain) << method.name;
     EXPECT_EQ(std::exchange(memory_.rejected, 0), 0) << method.name;
@@ -102,7 +102,7 @@ TEST_F(ShortMemoryTest, OfAStepLongerThanWasSaidNoStatesAreKept) {
     const auto engine = make(64, 4096, pages_);
     draft::DrafterOptions options = drafter_options(pages_, method.heads);
     options.place.step_tokens = 30;
-    engine->speculate(std::make_unique<Speculation>(drafter_of(method.name, options), SpeculationConfig{4, false}));
+    engine->speculate(drafter_of(method.name, options), SpeculationConfig{4, false});
     EXPECT_EQ(run(*engine, requests()), plain) << method.name;
     // Round's heads say what is right wherever they have a state.
     if (!method.heads.empty()) {
@@ -140,6 +140,9 @@ class Greedy final : public draft::Drafter {
     if (++calls_ % 2 == 0) throw_load_error(ErrorCode::kResourceExhausted, "memory", "no memory");
   }
 
+  kv::PageListener* listener() noexcept override { return inner_->listener(); }
+  model::HiddenStateHook* hook() noexcept override { return inner_->hook(); }
+
  private:
   std::unique_ptr<draft::Drafter> inner_;
   int calls_ = 0;
@@ -150,7 +153,7 @@ TEST_F(ShortMemoryTest, WhereADrafterHasNoneTheStepGoesOnWithoutGuesses) {
   for (const Method& method : methods_) {
     const auto engine = make(40, 4096, pages_);
     auto greedy = std::make_unique<Greedy>(drafter(method.name, pages_, method.heads));
-    engine->speculate(std::make_unique<Speculation>(std::move(greedy), SpeculationConfig{4, false}));
+    engine->speculate(std::move(greedy), SpeculationConfig{4, false});
     EXPECT_EQ(run(*engine, requests()), plain) << method.name;
     EXPECT_GT(engine->counters().accepted_tokens, 6 * 10) << method.name;
     EXPECT_EQ(engine->counters().failed_steps, 0);

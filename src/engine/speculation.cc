@@ -21,8 +21,8 @@ constexpr float kNoConfidence = 0.5f;  // `mean` does not tell confidences apart
 
 }  // namespace
 
-Speculation::Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config)
-    : drafter_(std::move(drafter)), config_(config) {
+Speculation::Speculation(Executor& executor, const SpeculationConfig& config)
+    : executor_(executor), drafter_(executor.drafter()), config_(config) {
   if (config_.rule == nullptr) config_.rule = decode::find_verification_rule("coupled");
 }
 
@@ -106,9 +106,9 @@ void Speculation::probe(double step_ms) {
 }
 
 void Speculation::draft(std::span<ActiveSequence* const> decoding, const sched::StepWork& work,
-                        const sched::StepCost& cost, Executor& executor, Env& env) {
+                        const sched::StepCost& cost, Env& env) {
   ask(decoding, work, cost);
-  if (!asked_.empty()) consult(executor, env);
+  if (!asked_.empty()) consult(env);
   asked_.insert(asked_.end(), forced_.begin(), forced_.end());
   if (!asked_.empty()) choose(work, cost);
 }
@@ -140,14 +140,14 @@ void Speculation::ask_drafter() {
   }
 }
 
-void Speculation::consult(Executor& executor, Env& env) {
+void Speculation::consult(Env& env) {
   double spent_ms = 0.0;  // not waiting for its turn
   const auto work = [&] {
     const TimePoint start = env.now();
     ask_drafter();
     spent_ms = milliseconds_between(start, env.now());
   };
-  drafter_->computes() ? executor.run_exclusive(work) : work();
+  drafter_->computes() ? executor_.run_exclusive(work) : work();
   std::int64_t rounds = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     rounds = std::max<std::int64_t>(rounds, std::ssize(tasks_[i].drafts));

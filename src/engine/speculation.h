@@ -41,8 +41,9 @@ struct SpeculationConfig {
 // The engine's thread.
 class Speculation {
  public:
-  // Without a drafter (null) there are the drafts of grammars alone.
-  Speculation(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
+  // With the executor's drafter; where that has none there are the drafts of grammars alone. The executor must outlive
+  // it.
+  Speculation(Executor& executor, const SpeculationConfig& config);
 
   // Tokens that may be drafted for it now.
   std::int64_t most(const ActiveSequence& running) const noexcept;
@@ -51,7 +52,7 @@ class Speculation {
   // Sets Sequence::drafts and branches of all that may have some. `work` is what the step computes without drafts. A
   // model drafts between the executor's steps; where it has no memory for that, nothing is drafted.
   void draft(std::span<ActiveSequence* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
-             Executor& executor, Env& env);
+             Env& env);
   // The sequence's next token, the `index`-th of this step; `drafted` tells whether the draft was right so far and one
   // of it was computed for this place. Errors as LogitsPipeline::sample.
   Result<decode::Verdict> next(ActiveSequence& running, std::span<const float> logits, std::size_t index, bool drafted);
@@ -59,7 +60,7 @@ class Speculation {
 
  private:
   bool force(ActiveSequence& running, std::size_t most) const;
-  void consult(Executor& executor, Env& env);
+  void consult(Env& env);
   void ask_drafter();
   void probe(double step_ms);
   void ask(std::span<ActiveSequence* const> decoding, const sched::StepWork& work, const sched::StepCost& cost);
@@ -70,7 +71,8 @@ class Speculation {
   double forking_rate(const DraftRecord& record, float confidence) const noexcept;
   void observe(ActiveSequence& running, std::size_t index, std::int32_t token);
 
-  std::unique_ptr<draft::Drafter> drafter_;
+  Executor& executor_;
+  draft::Drafter* drafter_;  // the executor's; null: none
   SpeculationConfig config_;
   draft::Acceptance acceptance_{512.0}, forking_{512.0}, mean_{512.0};  // over all answers
   double round_ms_ = 0.0;                                               // of a drafting model, for each token

@@ -40,8 +40,7 @@ class SpeculationDistributionTest : public EngineTest {
 
   std::unique_ptr<Engine> engine_with(const decode::VerificationRule& rule, const char* method) {
     auto engine = make();
-    engine->speculate(std::make_unique<Speculation>(drafter(method, {}),
-                                                    SpeculationConfig{.tokens = 3, .adaptive = false, .rule = &rule}));
+    engine->speculate(drafter(method, {}), SpeculationConfig{.tokens = 3, .adaptive = false, .rule = &rule});
     return engine;
   }
 

@@ -110,7 +110,7 @@ TEST_F(SpeculationTest, ComputesNoDraftsWhereTheyAreAlwaysWrong) {
   const auto engine = engine_for(mix);
   Oracle::Answers known;
   for (const Request& request : mix.requests) known[request.tokens] = {};
-  engine->speculate(std::make_unique<Speculation>(std::make_unique<Oracle>(known, 0), SpeculationConfig{8, true}));
+  engine->speculate(std::make_unique<Oracle>(known, 0), SpeculationConfig{8, true});
   run(*engine, mix);
   EXPECT_LT(engine->counters().drafted_tokens, 1600);  // of 6,400; how many are worth trying is the machine's
 }
@@ -120,8 +120,7 @@ TEST_F(SpeculationTest, AsksAModelThatFailsAgainOnlyWhereThatIsCheap) {
     TickingClock clock;
     std::int64_t asked_last = 0;
     const auto engine = make({}, 4096, {}, nullptr, clock);
-    engine->speculate(std::make_unique<Speculation>(std::make_unique<CostlyFool>(clock, cheap ? 1 : 1000, asked_last),
-                                                    SpeculationConfig{8, true}));
+    engine->speculate(std::make_unique<CostlyFool>(clock, cheap ? 1 : 1000, asked_last), SpeculationConfig{8, true});
     Mix mix;
     for (unsigned i = 0; i < 4; ++i) mix.requests.push_back(request(12 + i, i, 300));
     run(*engine, mix);
@@ -143,7 +142,7 @@ TEST_F(SpeculationTest, WithTheModelItselfAsDraftModelEveryGuessIsRight) {
     const auto plain = engine_for(mix);
     const auto expected = run(*plain, mix);
     const auto engine = engine_for(mix);
-    engine->speculate(std::make_unique<Speculation>(drafter("draft-model", mix.pages), SpeculationConfig{6, false}));
+    engine->speculate(drafter("draft-model", mix.pages), SpeculationConfig{6, false});
     const auto answers = run(*engine, mix);
     for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens);
     EXPECT_GT(engine->counters().accepted_tokens, 150);
@@ -160,7 +159,7 @@ TEST_F(SpeculationTest, WithItsOwnFirstLayersDraftsAndChangesNothing) {
   const auto expected = run(*plain, mix);
   for (const char* method : {"early-exit", "draft-model"}) {
     const auto engine = engine_for(mix);
-    engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages), SpeculationConfig{6, false}));
+    engine->speculate(drafter(method, mix.pages), SpeculationConfig{6, false});
     const auto answers = run(*engine, mix);
     for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
     EXPECT_GT(engine->counters().drafted_tokens, 50) << method;
@@ -176,7 +175,7 @@ TEST_F(SpeculationTest, GivesTheSameGreedyTokensByEveryRule) {
     const auto expected = run(*engine_for(mix), mix);
     for (const char* method : {"ngram", "early-exit", "draft-model"}) {
       const auto engine = engine_for(mix);
-      engine->speculate(std::make_unique<Speculation>(drafter(method, mix.pages), SpeculationConfig{6, false, &rule}));
+      engine->speculate(drafter(method, mix.pages), SpeculationConfig{6, false, &rule});
       const auto answers = run(*engine, mix);
       for (const auto& [key, answer] : expected) EXPECT_EQ(answers.at(key).tokens, answer.tokens) << method;
     }
@@ -191,8 +190,7 @@ TEST_F(SpeculationTest, TakesEveryGuessOfTheSameModelByEveryRule) {
       mix.requests.back().sampling.temperature = 1.0;
     }
     const auto engine = engine_for(mix);
-    engine->speculate(
-        std::make_unique<Speculation>(drafter("draft-model", mix.pages), SpeculationConfig{6, false, &rule}));
+    engine->speculate(drafter("draft-model", mix.pages), SpeculationConfig{6, false, &rule});
     run(*engine, mix);
     EXPECT_GT(engine->counters().drafted_tokens, 120) << rule.name;
     EXPECT_EQ(engine->counters().accepted_tokens, engine->counters().drafted_tokens) << rule.name;
@@ -201,8 +199,7 @@ TEST_F(SpeculationTest, TakesEveryGuessOfTheSameModelByEveryRule) {
 
 TEST_F(SpeculationTest, KeepsASessionsPagesRight) {
   const auto plain = make(), engine = make();
-  engine->speculate(
-      std::make_unique<Speculation>(draft::make_drafter("ngram").or_throw(), SpeculationConfig{8, false}));
+  engine->speculate(draft::make_drafter("ngram").or_throw(), SpeculationConfig{8, false});
   std::vector<std::vector<std::int32_t>> answers[2];
   for (int i = 0; i < 2; ++i) {
     Engine& one = i == 0 ? *plain : *engine;

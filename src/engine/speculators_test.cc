@@ -39,7 +39,7 @@ class RoundTest : public EngineTest {
   std::unique_ptr<Engine> engine_with(const Method& method, std::int64_t budget, std::int64_t kv_tokens,
                                       SpeculationConfig config = {4, false}) {
     auto engine = make(budget, kv_tokens, pages_);
-    engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
+    engine->speculate(drafter(method.name, pages_, method.heads), config);
     return engine;
   }
   std::vector<Request> requests(std::size_t n, std::int64_t answer) {
@@ -150,18 +150,33 @@ class Late final : public model::HiddenStateHook {
   std::map<std::int64_t, std::vector<float>> rows_;  // of the last step, behind the row before
 };
 
+// A drafter that sees each state a row too late.
+class Misled final : public draft::Drafter {
+ public:
+  Misled(std::unique_ptr<draft::Drafter> inner, backend::Backend& backend)
+      : inner_(std::move(inner)), late_(*inner_->hook(), backend) {}
+  void draft(std::span<draft::Task> tasks) override { inner_->draft(tasks); }
+  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
+    inner_->ended(sequence, scope, tokens);
+  }
+  bool computes() const noexcept override { return inner_->computes(); }
+  kv::PageListener* listener() noexcept override { return inner_->listener(); }
+  model::HiddenStateHook* hook() noexcept override { return &late_; }
+
+ private:
+  std::unique_ptr<draft::Drafter> inner_;
+  Late late_;
+};
+
 TEST_F(RoundTest, GuessesFromTheStateBeforeAreNeverRight) {
   for (const Method& method : methods_) {
     SCOPED_TRACE(method.heads);
     const auto engine = make(512, 4096, pages_);
-    auto made = drafter(method.name, pages_, method.heads);
-    Late late(*made->hook(), *backend_);
-    executor_->set_hidden_state_hook(&late);
-    engine->speculate(std::make_unique<Speculation>(std::move(made), SpeculationConfig{1, false}));
+    engine->speculate(std::make_unique<Misled>(drafter(method.name, pages_, method.heads), *backend_),
+                      SpeculationConfig{1, false});
     run(*engine, {request(20, 2, 30)});
     EXPECT_GT(engine->counters().drafted_tokens, 20);
     EXPECT_EQ(engine->counters().accepted_tokens, 0);
-    executor_->set_hidden_state_hook(nullptr);
   }
 }
 
@@ -184,6 +199,8 @@ class Remembering final : public draft::Drafter {
     inner_->ended(sequence, scope, tokens);
   }
   bool computes() const noexcept override { return inner_->computes(); }
+  kv::PageListener* listener() noexcept override { return inner_->listener(); }
+  model::HiddenStateHook* hook() noexcept override { return inner_->hook(); }
 
  private:
   std::unique_ptr<draft::Drafter> inner_;
@@ -206,7 +223,7 @@ class RandomSpeculatorsTest : public EngineTest {
     Remembering::DraftTokens draft_tokens;
     const auto engine = make(budget, kv_tokens, pages_);
     auto made = std::make_unique<Remembering>(drafter(method.name, pages_, method.heads), draft_tokens);
-    engine->speculate(std::make_unique<Speculation>(std::move(made), SpeculationConfig{3, false}));
+    engine->speculate(std::move(made), SpeculationConfig{3, false});
     for (const std::vector<Request>& requests : rounds) answers.merge(run(*engine, requests));
     preemptions_ += engine->counters().preemptions;
     return draft_tokens;
@@ -231,7 +248,7 @@ TEST_F(RandomSpeculatorsTest, ChangeNoTokenInChainsOrTrees) {
       SpeculationConfig config{3, false};
       config.max_branches = max_branches;
       const auto engine = make(33, 352, pages_);
-      engine->speculate(std::make_unique<Speculation>(drafter(method.name, pages_, method.heads), config));
+      engine->speculate(drafter(method.name, pages_, method.heads), config);
       EXPECT_EQ(run(*engine, requests), plain) << method.heads << " " << max_branches;
       EXPECT_GT(engine->counters().drafted_tokens, 100) << method.heads;
     }
@@ -310,7 +327,7 @@ TEST_F(WindowedTest, AHeadThatIsTheModelsLayerIsRightAboutEveryTokenAlsoSampled)
   const Answers plain = run(*make(40, 4096, pages), requests);
   for (const std::int64_t kv_tokens : {4096, 384}) {
     const auto engine = make(40, kv_tokens, pages);
-    engine->speculate(std::make_unique<Speculation>(drafter("mtp", pages), SpeculationConfig{4, false}));
+    engine->speculate(drafter("mtp", pages), SpeculationConfig{4, false});
     const Answers answers = run(*engine, requests);
     EXPECT_EQ(answers, plain);
     EXPECT_GT(engine->counters().drafted_tokens, 8 * 35);

@@ -150,7 +150,7 @@ void StepLoop::draft(const sched::PolicyView& view) {
       work.add(std::min(sequence->remaining(), capacity), sequence->scheduled);
     }
   }
-  if (!decoding.empty()) state_.speculation->draft(decoding, work, view.cost, *state_.executor, state_.env);
+  if (!decoding.empty()) state_.speculation->draft(decoding, work, view.cost, state_.env);
 }
 
 // Only out of pages that no request waits for.

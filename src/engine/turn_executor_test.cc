@@ -49,8 +49,8 @@ class TurnExecutorTest : public EngineTest {
     auto turns = std::make_unique<TurnExecutor>(std::move(computing), turn_);
     const TurnArbiter::Member& member = turns->turns();
     engine_ = Engine::create(std::move(turns), tokenizer_, env_, Config()).or_throw();
-    engine_->speculate(std::make_unique<Speculation>(std::make_unique<SlowDrafter>(env_, computes, calls_),
-                                                     SpeculationConfig{.tokens = 1, .adaptive = false}));
+    engine_->speculate(std::make_unique<SlowDrafter>(env_, computes, calls_),
+                       SpeculationConfig{.tokens = 1, .adaptive = false});
     engine_->submit(request(9, 2, 20)).or_throw();
     while (!engine_->idle()) engine_->step();
     return member;

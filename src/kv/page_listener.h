@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "kv/page_device.h"
 
 namespace millrace::kv {
@@ -14,29 +12,29 @@ class PageListener {
   virtual void rewritten(BlockId page) = 0;  // swapped in, or loaded from disk
 };
 
-// A device that forwards every call, and calls its listeners for copies and writes. Device and listeners must outlive
-// it.
+// A device that forwards every call, and calls its listener for copies and writes. The device must outlive it.
 class MirroredPages final : public PageDevice {
  public:
   explicit MirroredPages(PageDevice& device) : device_(device) {}
-  void follow(PageListener* listener) { listeners_.push_back(listener); }
+  // The listener from now on, which must outlive the pages or another call; null: none.
+  void follow(PageListener* listener) noexcept { listener_ = listener; }
 
   std::size_t page_bytes() const noexcept override { return device_.page_bytes(); }
   void copy(BlockId from, BlockId to) override {
     device_.copy(from, to);
-    for (PageListener* listener : listeners_) listener->copied(from, to);
+    if (listener_ != nullptr) listener_->copied(from, to);
   }
   void read(BlockId page, std::span<std::byte> out) const override { device_.read(page, out); }
   void write(BlockId page, std::span<const std::byte> in) override {
     device_.write(page, in);
-    for (PageListener* listener : listeners_) listener->rewritten(page);
+    if (listener_ != nullptr) listener_->rewritten(page);
   }
   void freed(BlockId page) override { device_.freed(page); }
   std::pmr::memory_resource& host_memory() noexcept override { return device_.host_memory(); }
 
  private:
   PageDevice& device_;
-  std::vector<PageListener*> listeners_;
+  PageListener* listener_ = nullptr;
 };
 
 }  // namespace millrace::kv

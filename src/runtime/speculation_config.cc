@@ -86,9 +86,7 @@ draft::DraftMemory SpeculationConfig::apply(engine::Engine& engine, engine::Loca
   if (method == "none") return {};
   auto drafter = make_drafter(executor, std::move(prepared));
   const draft::DraftMemory memory = drafter->memory();
-  executor.add_page_listener(drafter->listener());
-  executor.set_hidden_state_hook(drafter->hook());
-  engine.speculate(std::make_unique<engine::Speculation>(std::move(drafter), config()));
+  engine.speculate(std::move(drafter), config());
   return memory;
 }
 

@@ -9,25 +9,33 @@ namespace {
 using Fields = GenerationFields;
 using L = RequestLimits;
 
+// Both spellings of an option may come, as some clients send them, if they say the same.
+Result<void> give(Fields& f, const OptionSpec& option, const std::string& name, double value) {
+  if (const auto given = f.given.find(option.name); given && *given != value) {
+    return make_error(ErrorCode::kInvalidArgument, name, "{} is {} and {} is {}: they are one option", option.name,
+                      *given, option.alias, value);
+  }
+  f.given.set(option.name, value);
+  return {};
+}
+
 void add_field(GenerationSchema& schema, const OptionSpec& option, const std::string& name, std::string about) {
   if (option.kind == OptionSpec::Kind::kWhole) {
     const auto low = static_cast<std::int64_t>(option.low), high = static_cast<std::int64_t>(option.high);
     schema.field(name, std::move(about), GenerationSchema::integer_shape(low, high),
-                 [key = option.name, name, low, high](Fields& f, const Json& value) -> Result<void> {
+                 [option, name, low, high](Fields& f, const Json& value) -> Result<void> {
                    const auto x = GenerationSchema::read_integer(name, value, low, high);
                    if (!x) return x.error();
-                   f.given.set(key, static_cast<double>(*x));
-                   return {};
+                   return give(f, option, name, static_cast<double>(*x));
                  });
     return;
   }
   const Range range{option.low, option.high, option.above_low};
   schema.field(name, std::move(about), GenerationSchema::number_shape(range),
-               [key = option.name, name, range](Fields& f, const Json& value) -> Result<void> {
+               [option, name, range](Fields& f, const Json& value) -> Result<void> {
                  const auto x = GenerationSchema::read_number(name, value, range);
                  if (!x) return x.error();
-                 f.given.set(key, *x);
-                 return {};
+                 return give(f, option, name, *x);
                });
 }
 

@@ -93,11 +93,10 @@ class Simulation {
     config.first_id = first_id;
     place.engine = engine::Engine::create(std::move(executor), letter_tokenizer(), env_, config, disk).or_throw();
     if (scenario_.drafting.tokens > 0) {
-      place.engine->speculate(std::make_unique<engine::Speculation>(
-          std::make_unique<FakeDrafter>(scenario_.drafting, *place.executor, scenario_.seed),
-          engine::SpeculationConfig{.tokens = scenario_.drafting.tokens,
-                                    .adaptive = scenario_.drafting.adaptive,
-                                    .max_branches = scenario_.drafting.max_branches}));
+      place.engine->speculate(std::make_unique<FakeDrafter>(scenario_.drafting, *place.executor, scenario_.seed),
+                              engine::SpeculationConfig{.tokens = scenario_.drafting.tokens,
+                                                        .adaptive = scenario_.drafting.adaptive,
+                                                        .max_branches = scenario_.drafting.max_branches});
     }
     place.invariants.restart();
   }

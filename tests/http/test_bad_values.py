@@ -142,6 +142,14 @@ def test_a_bad_value_is_refused_by_name(server, path):
     assert not wrong, "\n".join(map(str, wrong))
 
 
+def test_two_spellings_of_an_option_must_agree(server):
+    body = GOOD[TEXT] | {"max_tokens": 1, "repetition_penalty": 1.25}
+    assert server.post(TEXT, body | {"repeat_penalty": 1.25}).status == 200
+    reply = server.post(TEXT, body | {"repeat_penalty": 1.5})
+    assert (reply.status, reply.error["param"]) == (400, "repeat_penalty")
+    assert reply.error["message"] == "repetition_penalty is 1.25 and repeat_penalty is 1.5: they are one option"
+
+
 NOT_JSON = {
     "nothing": b"",
     "half": b'{"prompt": "a"',

@@ -84,8 +84,6 @@ class EngineTest : public testing::Test {
   }
   std::unique_ptr<draft::Drafter> drafter_of(std::string_view method, const draft::DrafterOptions& options) {
     auto made = draft::make_drafter(method, options).or_throw();
-    executor_->add_page_listener(made->listener());
-    executor_->set_hidden_state_hook(made->hook());
     return made;
   }
   std::unique_ptr<draft::Drafter> drafter(std::string_view method, const backend::KvFormat& pages,

@@ -103,9 +103,8 @@ class SpeculationTest : public EngineTest {
       if (key.second == 0) known[mix.requests[known_index(key.first)].tokens] = answer.tokens;
     }
     const auto engine = engine_for(mix);
-    engine->speculate(std::make_unique<Speculation>(
-        std::make_unique<Oracle>(known, right),
-        SpeculationConfig{.tokens = 8, .adaptive = adaptive, .max_branches = max_branches}));
+    engine->speculate(std::make_unique<Oracle>(known, right),
+                      SpeculationConfig{.tokens = 8, .adaptive = adaptive, .max_branches = max_branches});
     const auto answers = run(*engine, mix);
     accepted_branch_tokens_ = engine->counters().accepted_branch_tokens;
     EXPECT_EQ(answers.size(), expected.size());

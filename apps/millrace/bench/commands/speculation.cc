@@ -165,10 +165,7 @@ Json curve(const ModelRun& model, const SpeculationFlags& flags, Table& table) {
       auto drafter =
           speculation.make_drafter(*made.executor, speculation.prepare(model.loaded(), serving.config().scheduling));
       auto rigged = std::make_unique<RiggedDrafter>(std::move(drafter), truth.tokens, acceptance);
-      made.executor->add_page_listener(rigged->listener());
-      made.executor->set_hidden_state_hook(rigged->hook());
-      made.engine->speculate(std::make_unique<engine::Speculation>(
-          std::move(rigged), engine::SpeculationConfig{.tokens = n, .adaptive = false}));
+      made.engine->speculate(std::move(rigged), engine::SpeculationConfig{.tokens = n, .adaptive = false});
       std::vector<double> ratios;
       Answer answer;
       double with = 0.0;
