@@ -5,6 +5,7 @@
 
 #include "grammar/json_schema/json_values.h"
 #include "grammar/json_schema/number_automaton.h"
+#include "grammar/json_schema/object_plan.h"
 #include "grammar/json_schema/schema_reader.h"
 #include "unicode/code_points.h"
 
@@ -21,6 +22,106 @@ std::int64_t length(std::string_view text) {
 
 bool outside(std::int64_t count, std::int64_t least, std::int64_t most) {
   return count < least || (most != kUnlimited && count > most);
+}
+
+Result<bool> possible_array(SchemaReader& reader, const ArrayFacts& facts) {
+  std::int64_t least = facts.least;
+  for (const auto& contains : facts.contains) least = std::max(least, contains.least);
+  if (outside(least, 0, facts.most)) return false;
+  // Items beyond the prefix are alike.
+  const std::size_t looked_at = std::min(static_cast<std::size_t>(least), facts.prefix.size() + 1);
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    const auto some = reader.possible(facts.item(i));
+    if (!some || !*some) return some;
+  }
+  for (const auto& contains : facts.contains) {
+    if (contains.least == 0) continue;
+    bool found = false;
+    for (std::size_t i = contains.from; i <= std::max(facts.prefix.size(), contains.from) && !found; ++i) {
+      if (outside(static_cast<std::int64_t>(i) + 1, 0, facts.most)) break;
+      const auto some = reader.possible(both(facts.item(i), contains.goal));
+      if (!some) return some;
+      found = *some;
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+Result<bool> possible_object(SchemaReader& reader, const ObjectFacts& facts) {
+  for (const std::string& name : facts.required) {  // most that is impossible is so here: schemas with tags
+    const auto goal = named_goal(reader, facts, name);
+    if (!goal) return goal.error();
+    const auto some = reader.possible(*goal);
+    if (!some || !*some) return some;
+  }
+  const auto made = reader.plan(facts);
+  if (!made) return made.error();
+  if (outside(facts.least, 0, facts.most)) return false;
+  if (!made->possible || outside(static_cast<std::int64_t>(facts.required.size()), 0, facts.most)) return false;
+  if (made->others.empty() && outside(static_cast<std::int64_t>(made->declared.size()), facts.least, kUnlimited)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < facts.somewhere.size(); ++i) {
+    bool found = false;
+    const auto look = [&](const auto& places) -> Result<void> {
+      for (const auto& place : places) {
+        if (found || !place.marks[i]) continue;
+        const auto some = reader.possible(both(place.goal, facts.somewhere[i].goal));
+        if (!some) return some.error();
+        found = *some;
+      }
+      return {};
+    };
+    if (auto done = look(made->declared); !done) return done.error();
+    if (auto done = look(made->others); !done) return done.error();
+    if (!found) return false;
+  }
+  return true;
+}
+
+Result<bool> array_fits(SchemaReader& reader, const Json& value, const ArrayFacts& facts) {
+  if (outside(static_cast<std::int64_t>(value.size()), facts.least, facts.most)) return false;
+  std::vector<std::int64_t> counts(facts.contains.size());
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const auto fit = reader.fits(value[i], facts.item(i));
+    if (!fit || !*fit) return fit;
+    if (facts.unique != nullptr && !seen.insert(canonical(value[i])).second) return false;
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      if (i < facts.contains[k].from) continue;
+      const auto contained = reader.fits(value[i], facts.contains[k].goal);
+      if (!contained) return contained;
+      counts[k] += *contained ? 1 : 0;
+    }
+  }
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    if (outside(counts[k], facts.contains[k].least, facts.contains[k].most)) return false;
+  }
+  return true;
+}
+
+Result<bool> object_fits(SchemaReader& reader, const Json& value, const ObjectFacts& facts) {
+  if (outside(static_cast<std::int64_t>(value.size()), facts.least, facts.most)) return false;
+  for (const std::string& name : facts.required) {
+    if (!value.contains(name)) return false;
+  }
+  std::vector<bool> found(facts.somewhere.size());
+  for (const auto& [name, member] : value.items()) {
+    const auto goal = named_goal(reader, facts, name);
+    if (!goal) return goal.error();
+    const auto fit = reader.fits(member, *goal);
+    if (!fit || !*fit) return fit;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto place = is_outside(reader, facts.somewhere[i], name);
+      if (!place) return place;
+      if (!*place || found[i]) continue;
+      const auto there = reader.fits(member, facts.somewhere[i].goal);
+      if (!there) return there;
+      found[i] = *there;
+    }
+  }
+  return std::all_of(found.begin(), found.end(), [](bool one) { return one; });
 }
 
 }  // namespace
@@ -86,67 +187,11 @@ Result<bool> SchemaReader::possible(const Facts& facts) {
     }
   }
   if ((facts.types & kArray) != 0) {
-    const auto some = possible_array(facts.array);
+    const auto some = possible_array(*this, facts.array);
     if (!some || *some) return some;
   }
   if ((facts.types & kObject) == 0) return false;
-  return possible_object(facts.object);
-}
-
-Result<bool> SchemaReader::possible_array(const ArrayFacts& facts) {
-  std::int64_t least = facts.least;
-  for (const auto& contains : facts.contains) least = std::max(least, contains.least);
-  if (outside(least, 0, facts.most)) return false;
-  // Items beyond the prefix are alike.
-  const std::size_t looked_at = std::min(static_cast<std::size_t>(least), facts.prefix.size() + 1);
-  for (std::size_t i = 0; i < looked_at; ++i) {
-    const auto some = possible(facts.item(i));
-    if (!some || !*some) return some;
-  }
-  for (const auto& contains : facts.contains) {
-    if (contains.least == 0) continue;
-    bool found = false;
-    for (std::size_t i = contains.from; i <= std::max(facts.prefix.size(), contains.from) && !found; ++i) {
-      if (outside(static_cast<std::int64_t>(i) + 1, 0, facts.most)) break;
-      const auto some = possible(both(facts.item(i), contains.goal));
-      if (!some) return some;
-      found = *some;
-    }
-    if (!found) return false;
-  }
-  return true;
-}
-
-Result<bool> SchemaReader::possible_object(const ObjectFacts& facts) {
-  for (const std::string& name : facts.required) {  // most that is impossible is so here: schemas with tags
-    const auto goal = named_goal(facts, name);
-    if (!goal) return goal.error();
-    const auto some = possible(*goal);
-    if (!some || !*some) return some;
-  }
-  const auto made = plan(facts);
-  if (!made) return made.error();
-  if (outside(facts.least, 0, facts.most)) return false;
-  if (!made->possible || outside(static_cast<std::int64_t>(facts.required.size()), 0, facts.most)) return false;
-  if (made->others.empty() && outside(static_cast<std::int64_t>(made->declared.size()), facts.least, kUnlimited)) {
-    return false;
-  }
-  for (std::size_t i = 0; i < facts.somewhere.size(); ++i) {
-    bool found = false;
-    const auto look = [&](const auto& places) -> Result<void> {
-      for (const auto& place : places) {
-        if (found || !place.marks[i]) continue;
-        const auto some = possible(both(place.goal, facts.somewhere[i].goal));
-        if (!some) return some.error();
-        found = *some;
-      }
-      return {};
-    };
-    if (auto done = look(made->declared); !done) return done.error();
-    if (auto done = look(made->others); !done) return done.error();
-    if (!found) return false;
-  }
-  return true;
+  return possible_object(*this, facts.object);
 }
 
 Result<bool> SchemaReader::fits(const Json& value, const Goal& goal) {
@@ -174,62 +219,18 @@ Result<bool> SchemaReader::listed_fits(const Json& value, const Facts& facts) {
   const Types type = type_of(value);
   if ((facts.types & type) == 0) return false;
   if ((type & kNumber) != 0) return facts.number == NumberFacts{} || number_fits(facts.number, Decimal::of(value));
-  if (type == kArray) return array_fits(value, facts.array);
-  if (type == kObject) return object_fits(value, facts.object);
+  if (type == kArray) return array_fits(*this, value, facts.array);
+  if (type == kObject) return object_fits(*this, value, facts.object);
   if (type != kString) return true;
   const std::string& text = value.get_ref<const std::string&>();
   if (outside(length(text), facts.string.least, facts.string.most)) return false;
   for (const auto& pattern : facts.string.patterns) {
-    const auto found = matches(pattern.regex, text);
+    const auto found = pattern_matches(*this, pattern.regex, text);
     if (!found) return found;
     if (*found != pattern.holds) return false;
   }
   const auto& excluded = facts.string.excluded;
   return std::find(excluded.begin(), excluded.end(), text) == excluded.end();
-}
-
-Result<bool> SchemaReader::array_fits(const Json& value, const ArrayFacts& facts) {
-  if (outside(static_cast<std::int64_t>(value.size()), facts.least, facts.most)) return false;
-  std::vector<std::int64_t> counts(facts.contains.size());
-  std::set<std::string> seen;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const auto fit = fits(value[i], facts.item(i));
-    if (!fit || !*fit) return fit;
-    if (facts.unique != nullptr && !seen.insert(canonical(value[i])).second) return false;
-    for (std::size_t k = 0; k < counts.size(); ++k) {
-      if (i < facts.contains[k].from) continue;
-      const auto contained = fits(value[i], facts.contains[k].goal);
-      if (!contained) return contained;
-      counts[k] += *contained ? 1 : 0;
-    }
-  }
-  for (std::size_t k = 0; k < counts.size(); ++k) {
-    if (outside(counts[k], facts.contains[k].least, facts.contains[k].most)) return false;
-  }
-  return true;
-}
-
-Result<bool> SchemaReader::object_fits(const Json& value, const ObjectFacts& facts) {
-  if (outside(static_cast<std::int64_t>(value.size()), facts.least, facts.most)) return false;
-  for (const std::string& name : facts.required) {
-    if (!value.contains(name)) return false;
-  }
-  std::vector<bool> found(facts.somewhere.size());
-  for (const auto& [name, member] : value.items()) {
-    const auto goal = named_goal(facts, name);
-    if (!goal) return goal.error();
-    const auto fit = fits(member, *goal);
-    if (!fit || !*fit) return fit;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const auto place = is_outside(facts.somewhere[i], name);
-      if (!place) return place;
-      if (!*place || found[i]) continue;
-      const auto there = fits(member, facts.somewhere[i].goal);
-      if (!there) return there;
-      found[i] = *there;
-    }
-  }
-  return std::all_of(found.begin(), found.end(), [](bool one) { return one; });
 }
 
 Result<std::optional<std::vector<const Json*>>> SchemaReader::finite(const Goal& goal) {

@@ -3,20 +3,10 @@
 #include <algorithm>
 
 #include "grammar/json_schema/json_values.h"
-#include "unicode/code_points.h"
+#include "grammar/regex/character_classes.h"
 
 namespace millrace::grammar::json_schema {
 namespace {
-
-std::u32string code_points(std::string_view text) {
-  std::u32string made;
-  for (std::size_t at = 0; at < text.size();) {
-    const unicode::CodePoint point = unicode::code_point_at(text, at);
-    made.push_back(point.value);
-    at += point.size;
-  }
-  return made;
-}
 
 constexpr std::size_t kMaxCompared = 256;  // alternatives, of which each is compared with each
 
@@ -98,14 +88,8 @@ Result<CharAutomaton> SchemaReader::strings(const StringFacts& facts) {
   }
   if (!made || facts.excluded.empty()) return made;
   std::vector<std::u32string> words;
-  for (const std::string& word : facts.excluded) words.push_back(code_points(word));
+  for (const std::string& word : facts.excluded) words.push_back(characters_of(word));
   return made->minus(CharAutomaton::words(words), meter_);
-}
-
-Result<bool> SchemaReader::matches(const std::string& regex, const std::string& name) {
-  const auto pattern = patterns_.find(regex);
-  if (!pattern) return pattern.error();
-  return (*pattern)->matches(code_points(name));
 }
 
 }  // namespace millrace::grammar::json_schema

@@ -87,18 +87,6 @@ class SchemaReader {
   // unevaluated.cc
   Result<void> add_unevaluated(const Json& schema, Alternatives& made);
 
-  // possibility.cc
-  Result<bool> possible_array(const ArrayFacts& facts);
-  Result<bool> possible_object(const ObjectFacts& facts);
-  Result<bool> array_fits(const Json& value, const ArrayFacts& facts);
-  Result<bool> object_fits(const Json& value, const ObjectFacts& facts);
-  // object_plan.cc
-  Result<std::vector<ObjectPlan::Names>> other_names(const ObjectFacts& facts, const std::set<std::string>& declared);
-  Result<CharAutomaton> allowed_names(const ObjectFacts& facts, const std::set<std::string>& declared);
-  Result<Goal> named_goal(const ObjectFacts& facts, const std::string& name);
-  Result<bool> matches(const std::string& regex, const std::string& name);
-  Result<bool> is_outside(const ObjectFacts::Somewhere& somewhere, const std::string& name);
-
   const Document& document_;
   const bool ignore_unsupported_;
   WorkMeter& meter_;

@@ -15,26 +15,34 @@ StructuralTagReader::StructuralTagReader(Grammar& to, const GrammarSource& sourc
 
 const std::vector<StructuralTagReader::Kind>& StructuralTagReader::kinds() {
   using Self = StructuralTagReader;
+  // Formats that are one call of the grammar stand here whole.
   static const std::vector<Kind> all = {
-      {"const_string", &Self::const_string},
-      {"json_schema", &Self::json_schema},
-      {"grammar", &Self::grammar},
-      {"regex", &Self::regex},
-      {"any_text", &Self::any_text},
-      {"sequence", &Self::sequence},
-      {"or", &Self::choice},
-      {"optional", &Self::optional},
-      {"plus", &Self::plus},
-      {"star", &Self::star},
-      {"repeat", &Self::repeat},
-      {"tag", &Self::tag},
-      {"triggered_tags", &Self::triggered_tags},
-      {"tags_with_separator", &Self::tags_with_separator},
-      {"dispatch", &Self::dispatch},
-      {"token", &Self::token},
-      {"any_tokens", &Self::any_tokens},
-      {"token_triggered_tags", &Self::token_triggered_tags},
-      {"token_dispatch", &Self::token_dispatch},
+      {"const_string", [](Self& self, FormatFields& f, const Words&) { return self.to_.bytes(f.string("value")); }},
+      {"grammar", [](Self& self, FormatFields& f,
+                     const Words&) { return self.source("ebnf", f.string("grammar"), f.at("grammar")); }},
+      {"regex", [](Self& self, FormatFields& f,
+                   const Words&) { return self.source("regex", f.string("pattern"), f.at("pattern")); }},
+      {"optional",
+       [](Self& self, FormatFields& f, const Words& stops) { return self.to_.optional(self.content(f, stops)); }},
+      {"plus", [](Self& self, FormatFields& f,
+                  const Words& stops) { return self.to_.repeat(self.content(f, stops), 1, kUnlimited); }},
+      {"star", [](Self& self, FormatFields& f,
+                  const Words& stops) { return self.to_.repeat(self.content(f, stops), 0, kUnlimited); }},
+      {"json_schema", [](Self& self, FormatFields& f, const Words& stops) { return self.json_schema(f, stops); }},
+      {"any_text", [](Self& self, FormatFields& f, const Words& stops) { return self.any_text(f, stops); }},
+      {"sequence", [](Self& self, FormatFields& f, const Words& stops) { return self.sequence(f, stops); }},
+      {"or", [](Self& self, FormatFields& f, const Words& stops) { return self.choice(f, stops); }},
+      {"repeat", [](Self& self, FormatFields& f, const Words& stops) { return self.repeat(f, stops); }},
+      {"tag", [](Self& self, FormatFields& f, const Words& stops) { return self.tag(f, stops); }},
+      {"triggered_tags", [](Self& self, FormatFields& f, const Words& stops) { return self.triggered_tags(f, stops); }},
+      {"tags_with_separator",
+       [](Self& self, FormatFields& f, const Words& stops) { return self.tags_with_separator(f, stops); }},
+      {"dispatch", [](Self& self, FormatFields& f, const Words& stops) { return self.dispatch(f, stops); }},
+      {"token", [](Self& self, FormatFields& f, const Words& stops) { return self.token(f, stops); }},
+      {"any_tokens", [](Self& self, FormatFields& f, const Words& stops) { return self.any_tokens(f, stops); }},
+      {"token_triggered_tags",
+       [](Self& self, FormatFields& f, const Words& stops) { return self.token_triggered_tags(f, stops); }},
+      {"token_dispatch", [](Self& self, FormatFields& f, const Words& stops) { return self.token_dispatch(f, stops); }},
   };
   return all;
 }
@@ -71,7 +79,7 @@ ExpressionId StructuralTagReader::format(const Json& value, const std::string& p
     if (known == kinds().end()) {
       errors_.unsupported(fields.at("type"), fmt::format("the format \"{}\"", type));
     } else {
-      made = (this->*known->read)(fields, stops);
+      made = known->read(*this, fields, stops);
       fields.close();
     }
   }
@@ -98,24 +106,12 @@ ExpressionId StructuralTagReader::automaton(Result<CharAutomaton> made, const st
   return 0;
 }
 
-ExpressionId StructuralTagReader::const_string(FormatFields& fields, const Words& /*stops*/) {
-  return to_.bytes(fields.string("value"));
-}
-
 ExpressionId StructuralTagReader::json_schema(FormatFields& fields, const Words& /*stops*/) {
   const Json* schema = fields.require("json_schema");
   const Json* style = fields.optional("style");
   if (style != nullptr && *style != "json") errors_.unsupported(fields.at("style"), "a style that is not \"json\"");
   if (fields.boolean("any_order")) errors_.unsupported(fields.at("any_order"), "any order of properties");
   return schema == nullptr ? 0 : source("json_schema", schema->dump(), fields.at("json_schema"));
-}
-
-ExpressionId StructuralTagReader::grammar(FormatFields& fields, const Words& /*stops*/) {
-  return source("ebnf", fields.string("grammar"), fields.at("grammar"));
-}
-
-ExpressionId StructuralTagReader::regex(FormatFields& fields, const Words& /*stops*/) {
-  return source("regex", fields.string("pattern"), fields.at("pattern"));
 }
 
 ExpressionId StructuralTagReader::any_text(FormatFields& fields, const Words& stops) {
@@ -151,18 +147,6 @@ ExpressionId StructuralTagReader::choice(FormatFields& fields, const Words& stop
 ExpressionId StructuralTagReader::content(FormatFields& fields, const Words& stops) {
   const Json* inside = fields.require("content");
   return inside == nullptr ? 0 : format(*inside, fields.at("content"), stops);
-}
-
-ExpressionId StructuralTagReader::optional(FormatFields& fields, const Words& stops) {
-  return to_.optional(content(fields, stops));
-}
-
-ExpressionId StructuralTagReader::plus(FormatFields& fields, const Words& stops) {
-  return to_.repeat(content(fields, stops), 1, kUnlimited);
-}
-
-ExpressionId StructuralTagReader::star(FormatFields& fields, const Words& stops) {
-  return to_.repeat(content(fields, stops), 0, kUnlimited);
 }
 
 ExpressionId StructuralTagReader::repeat(FormatFields& fields, const Words& stops) {

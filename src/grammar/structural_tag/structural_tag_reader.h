@@ -30,7 +30,7 @@ class StructuralTagReader {
     std::string word, pointer;
     ExpressionId then;
   };
-  using Reader = ExpressionId (StructuralTagReader::*)(FormatFields&, const Words& stops);
+  using Reader = ExpressionId (*)(StructuralTagReader&, FormatFields&, const Words& stops);
   struct Kind {
     std::string_view name;
     Reader read;
@@ -39,16 +39,10 @@ class StructuralTagReader {
 
   // `stops`: the ends of the tag around.
   ExpressionId format(const Json& value, const std::string& pointer, const Words& stops);
-  ExpressionId const_string(FormatFields& fields, const Words& stops);
   ExpressionId json_schema(FormatFields& fields, const Words& stops);
-  ExpressionId grammar(FormatFields& fields, const Words& stops);
-  ExpressionId regex(FormatFields& fields, const Words& stops);
   ExpressionId any_text(FormatFields& fields, const Words& stops);
   ExpressionId sequence(FormatFields& fields, const Words& stops);
   ExpressionId choice(FormatFields& fields, const Words& stops);
-  ExpressionId optional(FormatFields& fields, const Words& stops);
-  ExpressionId plus(FormatFields& fields, const Words& stops);
-  ExpressionId star(FormatFields& fields, const Words& stops);
   ExpressionId repeat(FormatFields& fields, const Words& stops);
   ExpressionId tag(FormatFields& fields, const Words& stops);
   ExpressionId triggered_tags(FormatFields& fields, const Words& stops);

@@ -57,15 +57,58 @@ class ModelMetrics {
   std::vector<double> token_gaps_;  // scratch of step(): counts by bucket
 
   LabelValues priorities_{16};
-  Gauge &running_, &waiting_, &waiting_for_place_, &waiting_for_batch_, &kv_usage_;
-  Gauge &mbu_, &mfu_, &busy_, &oldest_wait_, &step_age_, &up_, &paused_, &contiguous_, &long_extents_;
-  Counter &prompt_tokens_, &generation_tokens_, &cached_tokens_, &queries_, &hits_, &preemptions_, &drafts_,
-      &draft_tokens_, &accepted_tokens_, &accepted_branch_tokens_, &corrupted_;
-  Counter &operations_, &read_bytes_, &write_bytes_;
-  Counter &evicted_, &swapped_, &rejected_, &failed_steps_, &prefill_tokens_, &decode_tokens_, &recomputed_;
-  Histogram &ttft_, &itl_, &tpot_, &latency_, &queue_, &inference_, &prefill_, &decode_;
-  Histogram &request_prompt_, &request_generation_, &request_longest_, &request_n_, &request_max_tokens_,
-      &request_computed_, &request_preemptions_, &step_size_, &step_sequences_;
+  Gauge& running_ = gauge("vllm:num_requests_running");
+  Gauge& waiting_ = gauge("vllm:num_requests_waiting");
+  Gauge& waiting_for_place_ = families_.gauge("vllm:num_requests_waiting_by_reason", labels({{"reason", "capacity"}}));
+  Gauge& waiting_for_batch_ = families_.gauge("vllm:num_requests_waiting_by_reason", labels({{"reason", "deferred"}}));
+  Gauge& kv_usage_ = gauge("vllm:kv_cache_usage_perc");
+  Gauge& mbu_ = gauge("millrace:memory_bandwidth_utilization");
+  Gauge& mfu_ = gauge("millrace:compute_utilization");
+  Gauge& busy_ = gauge("millrace:busy_ratio");
+  Gauge& oldest_wait_ = gauge("millrace:oldest_wait_seconds");
+  Gauge& step_age_ = gauge("millrace:last_step_age_seconds");
+  Gauge& up_ = gauge("millrace:engine_up");
+  Gauge& paused_ = gauge("millrace:paused_streams");
+  Gauge& contiguous_ = gauge("millrace:kv_contiguous_ratio");
+  Gauge& long_extents_ = gauge("millrace:kv_long_extent_ratio");
+  Counter& prompt_tokens_ = counter("vllm:prompt_tokens_total");
+  Counter& generation_tokens_ = counter("vllm:generation_tokens_total");
+  Counter& cached_tokens_ = counter("vllm:prompt_tokens_cached_total");
+  Counter& queries_ = counter("vllm:prefix_cache_queries_total");
+  Counter& hits_ = counter("vllm:prefix_cache_hits_total");
+  Counter& preemptions_ = counter("vllm:num_preemptions_total");
+  Counter& drafts_ = counter("vllm:spec_decode_num_drafts_total");
+  Counter& draft_tokens_ = counter("vllm:spec_decode_num_draft_tokens_total");
+  Counter& accepted_tokens_ = counter("vllm:spec_decode_num_accepted_tokens_total");
+  Counter& accepted_branch_tokens_ = counter("millrace:spec_decode_accepted_branch_tokens_total");
+  Counter& corrupted_ = counter("vllm:corrupted_requests_total");
+  Counter& operations_ = counter("vllm:estimated_flops_per_gpu_total");
+  Counter& read_bytes_ = counter("vllm:estimated_read_bytes_per_gpu_total");
+  Counter& write_bytes_ = counter("vllm:estimated_write_bytes_per_gpu_total");
+  Counter& evicted_ = counter("millrace:kv_evicted_pages_total");
+  Counter& swapped_ = counter("millrace:swapped_total");
+  Counter& rejected_ = counter("millrace:rejected_total");
+  Counter& failed_steps_ = counter("millrace:failed_steps_total");
+  Counter& prefill_tokens_ = families_.counter("millrace:step_tokens_total", labels({{"kind", "prefill"}}));
+  Counter& decode_tokens_ = families_.counter("millrace:step_tokens_total", labels({{"kind", "decode"}}));
+  Counter& recomputed_ = counter("millrace:recomputed_tokens_total");
+  Histogram& ttft_ = histogram("vllm:time_to_first_token_seconds");
+  Histogram& itl_ = histogram("vllm:inter_token_latency_seconds");
+  Histogram& tpot_ = histogram("vllm:request_time_per_output_token_seconds");
+  Histogram& latency_ = histogram("vllm:e2e_request_latency_seconds");
+  Histogram& queue_ = histogram("vllm:request_queue_time_seconds");
+  Histogram& inference_ = histogram("vllm:request_inference_time_seconds");
+  Histogram& prefill_ = histogram("vllm:request_prefill_time_seconds");
+  Histogram& decode_ = histogram("vllm:request_decode_time_seconds");
+  Histogram& request_prompt_ = histogram("vllm:request_prompt_tokens");
+  Histogram& request_generation_ = histogram("vllm:request_generation_tokens");
+  Histogram& request_longest_ = histogram("vllm:request_max_num_generation_tokens");
+  Histogram& request_n_ = histogram("vllm:request_params_n");
+  Histogram& request_max_tokens_ = histogram("vllm:request_params_max_tokens");
+  Histogram& request_computed_ = histogram("vllm:request_prefill_kv_computed_tokens");
+  Histogram& request_preemptions_ = histogram("vllm:request_num_preemptions");
+  Histogram& step_size_ = histogram("vllm:iteration_tokens_total");
+  Histogram& step_sequences_ = histogram("millrace:step_sequences");
   std::array<Histogram*, 5> phases_;  // schedule, prepare, forward, commit, send
   std::array<Gauge*, 3> pages_;       // used, cached, free
   std::vector<Counter*> causes_;      // as cause_names()
