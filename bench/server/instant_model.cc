@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../no_device.h"
+#include "engine/engine_thread.h"
 #include "simulator/letter_tokenizer.h"
 
 namespace millrace::bench {
@@ -47,12 +48,12 @@ server::ModelEntry instant_model(const InstantConfig& config, server::Observers&
     settings.max_waiting = 2 * config.max_sequences;
     server::ModelParts parts;
     parts.tokenizer = simulator::letter_tokenizer();
-    parts.engine =
+    auto engine =
         engine::Engine::create(std::make_unique<InstantExecutor>(config.step), parts.tokenizer, Env::system(), settings)
             .or_throw();
-    observers.attach(*parts.engine, {.name = "instant",
-                                     .block_tokens = parts.engine->cache().block_tokens(),
-                                     .pages = parts.engine->cache().total_pages()});
+    engine->reporter().observe(observers.watch(
+        {.name = "instant", .block_tokens = engine->cache().block_tokens(), .pages = engine->cache().total_pages()}));
+    parts.engine = std::make_unique<engine::EngineThread>(std::move(engine), parts.tokenizer, Env::system());
     return parts;
   };
   return entry;

@@ -107,6 +107,7 @@ class ByteReader {
     (get(values), ...);
   }
   bool ok() const noexcept { return ok_; }
+  void fail() noexcept { ok_ = false; }  // for visit_fields() that finds a contradiction
   std::size_t left() const noexcept { return bytes_.size(); }
 
  private:

@@ -32,7 +32,7 @@ void add_row(const sched::StepRow& row, LaunchedStep& step, StepInput& input) {
   input.sequences.push_back({.first_row = first_row,
                              .n_rows = row.n_tokens,
                              .first_position = sequence.scheduled,
-                             .pages = {sequence.blocks.blocks().begin(), sequence.blocks.blocks().end()}});
+                             .pages = sequence.blocks.blocks()});
   const std::int64_t drafted = row.drafted();
   const auto begin = sequence.tokens.begin() + sequence.scheduled;
   input.tokens.insert(input.tokens.end(), begin, begin + (row.n_tokens - drafted));
@@ -61,10 +61,8 @@ void add_branches(LaunchedStep& step, StepInput& input) {
       input.tokens.insert(input.tokens.end(), sequence.branches[i].begin(), sequence.branches[i].end());
       const std::int64_t n = static_cast<std::int64_t>(input.tokens.size()) - first;
       for (std::int64_t j = 0; j < n; ++j) input.logit_rows.push_back(first + j);
-      input.sequences.push_back({.first_row = first,
-                                 .n_rows = n,
-                                 .first_position = sequence.length() - 1,
-                                 .pages = {branch.blocks.blocks().begin(), branch.blocks.blocks().end()}});
+      input.sequences.push_back(
+          {.first_row = first, .n_rows = n, .first_position = sequence.length() - 1, .pages = branch.blocks.blocks()});
     }
   }
 }

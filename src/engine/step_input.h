@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "base/byte_archive.h"
 #include "decode/token_score.h"
 #include "kv/page_device.h"
 #include "tensor/view.h"
@@ -11,13 +14,15 @@
 namespace millrace::engine {
 
 // What one step computes, as a value: T tokens of any mix of sequences, prefill chunks and decode tokens alike. It can
-// be sent to an executor in another process, byte for byte.
+// be sent to an executor in another process (visit_fields()). As the engine makes it, pages are views of its block
+// tables, which stay as they are until the step is waited for: copying hundreds of page numbers for each sequence would
+// cost a step of many sequences more than its scheduling. A copy owns its pages, and so does what was read from bytes.
 struct StepInput {
   // Consecutive rows of one sequence; together they cover [0, T).
   struct Rows {
     std::int64_t first_row = 0, n_rows = 0;
     std::int64_t first_position = 0;
-    std::vector<kv::BlockId> pages;  // of all its positions
+    std::span<const kv::BlockId> pages;  // of all its positions
   };
   // A row whose logits score a token and the likeliest few beside it.
   struct Scored {
@@ -31,6 +36,35 @@ struct StepInput {
   std::vector<std::int64_t> logit_rows;   // rows whose logits are wanted, ascending
   std::vector<Scored> scored_rows;        // ascending by row
   std::vector<std::int64_t> hidden_rows;  // rows whose final hidden states are wanted, ascending
+
+  StepInput() = default;
+  StepInput(StepInput&&) = default;
+  StepInput& operator=(StepInput&&) = default;
+  StepInput(const StepInput& other)
+      : tokens(other.tokens),
+        sequences(other.sequences),
+        logit_rows(other.logit_rows),
+        scored_rows(other.scored_rows),
+        hidden_rows(other.hidden_rows) {
+    std::vector<kv::BlockId> pages;
+    for (const Rows& rows : sequences) pages.insert(pages.end(), rows.pages.begin(), rows.pages.end());
+    own(std::move(pages));
+  }
+  StepInput& operator=(const StepInput& other) { return *this = StepInput(other); }
+
+  // The sequences' pages become those of the list, one sequence after the other, each as many as it has now.
+  void own(std::vector<kv::BlockId> pages) {
+    own_pages_ = std::move(pages);
+    std::size_t at = 0;
+    for (Rows& rows : sequences) {
+      const std::size_t n = rows.pages.size();
+      rows.pages = std::span(own_pages_).subspan(at, n);
+      at += n;
+    }
+  }
+
+ private:
+  std::vector<kv::BlockId> own_pages_;
 };
 
 // What came of it. [T, V] logits are never kept: of scored rows the scores alone are.
@@ -40,9 +74,10 @@ struct StepResult {
   std::vector<float> hidden;                              // [hidden_rows, E], outputs of the final norm
 };
 
+// Without its pages, which visit_fields() of the whole has.
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Rows& rows) {
-  archive(rows.first_row, rows.n_rows, rows.first_position, rows.pages);
+  archive(rows.first_row, rows.n_rows, rows.first_position);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Scored& scored) {
@@ -50,7 +85,18 @@ void visit_fields(Archive& archive, StepInput::Scored& scored) {
 }
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput& input) {
-  archive(input.tokens, input.sequences, input.logit_rows, input.scored_rows, input.hidden_rows);
+  std::vector<std::vector<kv::BlockId>> pages;
+  for (const StepInput::Rows& rows : input.sequences) pages.emplace_back(rows.pages.begin(), rows.pages.end());
+  archive(input.tokens, input.sequences, pages, input.logit_rows, input.scored_rows, input.hidden_rows);
+  if constexpr (kReads<Archive>) {
+    if (pages.size() != input.sequences.size()) return archive.fail();
+    std::vector<kv::BlockId> all;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      input.sequences[i].pages = pages[i];  // as many as these, until own() has them
+      all.insert(all.end(), pages[i].begin(), pages[i].end());
+    }
+    input.own(std::move(all));
+  }
 }
 
 }  // namespace millrace::engine

@@ -91,7 +91,7 @@ FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
 void FakeExecutor::launch(engine::StepInput input) {
   CHECK_LT(static_cast<int>(launched_.size()), config_.depth);
   check_written_by_one(input);
-  launched_.push_back(std::move(input));
+  launched_.push_back(input);  // a copy, with pages as they are now
 }
 
 // No sequence reads a page in the step that another one writes in.
