@@ -122,7 +122,9 @@ class SubsetConstruction {
     for (std::size_t i = 0; i < events_.size();) {
       const char32_t first = events_[i].at;
       for (; i < events_.size() && events_[i].at == first; ++i) {
-        if ((counts[events_[i].target] += events_[i].step) == 0) counts.erase(events_[i].target);
+        int& open = counts[events_[i].target];
+        open += events_[i].step;
+        if (open == 0) counts.erase(events_[i].target);
       }
       if (counts.empty()) continue;
       Subset targets;

@@ -47,8 +47,10 @@ class Simulation {
     }
     count_engines();
     if (verdict_.failed()) {  // they may not even be fit to be destroyed
-      for (Place& place : places_) (void)place.engine.release();
-      (void)disk_.release();
+      for (Place& place : places_) {
+        [[maybe_unused]] const auto* engine = place.engine.release();
+      }
+      [[maybe_unused]] const auto* disk = disk_.release();
     }
     return {.seed = scenario_.seed,
             .scenario = scenario_.text(),

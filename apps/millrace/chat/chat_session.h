@@ -21,7 +21,10 @@ struct Answer {
 class ChatSession {
  public:
   ChatSession(Conversation& conversation, engine::Engine& engine, decode::SamplingParams sampling)
-      : conversation_(conversation), engine_(engine), sampling_(std::move(sampling)), session_(engine.sessions().open()) {}
+      : conversation_(conversation),
+        engine_(engine),
+        sampling_(std::move(sampling)),
+        session_(engine.sessions().open()) {}
   ~ChatSession() { engine_.sessions().close(session_); }
   ChatSession(const ChatSession&) = delete;
   ChatSession& operator=(const ChatSession&) = delete;
