@@ -53,6 +53,7 @@ void write(std::FILE* file) {
 
 }  // namespace millrace::trace
 
+// NOLINTBEGIN(bugprone-reserved-identifier): the compiler's names
 extern "C" {
 void __cyg_profile_func_enter(void* function, void*);
 void __cyg_profile_func_exit(void*, void*);
@@ -62,3 +63,4 @@ void __cyg_profile_func_enter(void* function, void*) {
 }
 void __cyg_profile_func_exit(void*, void*) { millrace::trace::events().push_back(0); }
 }
+// NOLINTEND(bugprone-reserved-identifier)

@@ -60,16 +60,12 @@ std::vector<int> thread_counts(int most) {
 }
 
 void find_default_model(Findings& findings) {
-  try {
-    const std::string path = app::model_path("default");
-    std::error_code failure;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
-    if (failure) return;
-    findings.model = path;
-    findings.model_bytes = bytes;
-  } catch (const LoadError&) {
-    // It is not there: nothing to say about it.
-  }
+  const std::string path = app::default_model_path();
+  std::error_code absent;  // then there is nothing to say about it
+  const std::uintmax_t bytes = std::filesystem::file_size(path, absent);
+  if (absent) return;
+  findings.model = path;
+  findings.model_bytes = bytes;
 }
 
 std::vector<Warning> warnings_about(const Findings& f) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -89,7 +90,7 @@ nlohmann::ordered_json json_of(const ModelView& view) {
 
 std::string bar(double share) {
   constexpr int kWidth = 20;
-  const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kWidth + 0.5);
+  const int full = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kWidth));
   return fmt::format("[{}{}] {:5.1f} %", std::string(static_cast<std::size_t>(full), '#'),
                      std::string(static_cast<std::size_t>(kWidth - full), '.'), share * 100.0);
 }
