@@ -13,10 +13,19 @@
 #include "base/check.h"
 #include "server/answer_grammar.h"
 #include "server/generation.h"
+#include "server/generation_handler.h"
 #include "server/limits.h"
 #include "server/model_profile.h"
 #include "server/route.h"
 #include "text/testing/vocabularies.h"
+
+namespace millrace::server {
+
+// Routes name these as their handlers. The real ones bring the whole engine with them; here bodies are only read.
+std::unique_ptr<http::Responder> generate(ServerContext&, const GenerationRoute&, Call) { return nullptr; }
+std::unique_ptr<http::Responder> answer_prompt(ServerContext&, const PromptRoute&, Call) { return nullptr; }
+
+}  // namespace millrace::server
 
 namespace millrace::server::routes {
 
