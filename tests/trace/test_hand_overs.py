@@ -56,9 +56,9 @@ class Trace:
 
     @staticmethod
     def unit(file):
-        """'' for what is not millrace's."""
-        path = os.path.normpath(file)
-        return path.split(f"{ROOT}/src/")[-1].rsplit(".", 1)[0] if f"{ROOT}/src/" in path else ""
+        """'' for what is not millrace's. A compiler cache may give the object of another checkout, with that one's path in it."""
+        below = os.path.normpath(file).rpartition("/src/")[2]
+        return below.rsplit(".", 1)[0] if (ROOT / "src" / below).is_file() else ""
 
     def stack_at(self, unit, function):
         """Where it is first entered: its thread's frames of millrace, outermost first, each function once."""
