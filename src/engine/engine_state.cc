@@ -6,13 +6,13 @@
 
 namespace millrace::engine {
 
-EngineState::EngineState(std::unique_ptr<Executor> executor_of_all,
-                         std::shared_ptr<const text::Tokenizer> tokenizer_of_all, Env& env_of_all,
-                         const Config& config_of_all, std::unique_ptr<sched::SchedulePolicy> policy, kv::DiskTier* disk)
-    : executor(std::move(executor_of_all)),
-      tokenizer(std::move(tokenizer_of_all)),
-      env(env_of_all),
-      config(config_of_all),
+EngineState::EngineState(std::unique_ptr<Executor> step_executor,
+                         std::shared_ptr<const text::Tokenizer> model_tokenizer, Env& environment,
+                         const Config& settings, std::unique_ptr<sched::SchedulePolicy> policy, kv::DiskTier* disk)
+    : executor(std::move(step_executor)),
+      tokenizer(std::move(model_tokenizer)),
+      env(environment),
+      config(settings),
       cache({.block_tokens = executor->block_tokens(), .pages = executor->pages(), .swap_bytes = config.swap_bytes},
             executor->device(), disk),
       scheduler(config.scheduling, std::move(policy), cache),

@@ -20,8 +20,8 @@ namespace millrace::engine {
 // What the parts of an engine share: the executor and what is known of its pages, the queues, the requests. The
 // engine's thread.
 struct EngineState {
-  EngineState(std::unique_ptr<Executor> executor_of_all, std::shared_ptr<const text::Tokenizer> tokenizer_of_all,
-              Env& env_of_all, const Config& config_of_all, std::unique_ptr<sched::SchedulePolicy> policy,
+  EngineState(std::unique_ptr<Executor> step_executor, std::shared_ptr<const text::Tokenizer> model_tokenizer,
+              Env& environment, const Config& settings, std::unique_ptr<sched::SchedulePolicy> policy,
               kv::DiskTier* disk);
 
   std::unique_ptr<Executor> executor;

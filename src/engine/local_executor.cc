@@ -26,7 +26,7 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
 Result<StepResult> LocalExecutor::wait() try {
   StepResult result;
   ScoreRows sink(launched_, result);
-  model::BatchInput input{.tokens = launched_.tokens, .logit_rows = launched_.logit_rows};
+  model::BatchInput input{.tokens = std::move(launched_.tokens), .logit_rows = std::move(launched_.logit_rows)};
   if (drafter() != nullptr) input.hook = drafter()->hook();
   for (const StepInput::Rows& rows : launched_.sequences) {
     input.sequences.push_back({.first_row = rows.first_row,
@@ -35,7 +35,7 @@ Result<StepResult> LocalExecutor::wait() try {
                                .pages = rows.pages});
   }
   for (const StepInput::Scored& scored : launched_.scored_rows) input.scored_rows.push_back(scored.row);
-  input.hidden_rows = launched_.hidden_rows;
+  input.hidden_rows = std::move(launched_.hidden_rows);
   if (!input.scored_rows.empty() || !input.hidden_rows.empty()) input.sink = &sink;
   result.logits = model_.forward(input, store_);
   return result;

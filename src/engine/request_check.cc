@@ -5,15 +5,6 @@ namespace {
 
 constexpr ErrorCode kWrong = ErrorCode::kInvalidArgument;
 
-Result<void> check_tokens(const Request& request, std::int64_t vocabulary) {
-  for (const std::int32_t token : request.tokens) {
-    if (token < 0 || token >= vocabulary) {
-      return make_error(kWrong, "prompt", "token id {} is outside the vocabulary of {}", token, vocabulary);
-    }
-  }
-  return {};
-}
-
 // What is asked of the prompt itself.
 Result<void> check_reading(const Request& request) {
   const int scores = request.prompt_logprobs.value_or(0);
@@ -109,11 +100,20 @@ Result<std::int64_t> prompt_length(const Request& request, const EngineState& st
 
 }  // namespace
 
+Result<void> check_tokens(std::span<const std::int32_t> tokens, std::int64_t vocabulary, const char* param) {
+  for (const std::int32_t token : tokens) {
+    if (token < 0 || token >= vocabulary) {
+      return make_error(kWrong, param, "token id {} is outside the vocabulary of {}", token, vocabulary);
+    }
+  }
+  return {};
+}
+
 Result<void> check_request(const Request& request, const EngineState& state) {
   const std::int64_t vocabulary = state.executor->vocab_size(), max_sequences = state.config.scheduling.max_sequences;
   if (auto valid = request.sampling.validate(vocabulary); !valid && !request.embed) return valid;
   if (auto valid = check_reading(request); !valid) return valid;
-  if (auto valid = check_tokens(request, vocabulary); !valid) return valid;
+  if (auto valid = check_tokens(request.tokens, vocabulary, "prompt"); !valid) return valid;
   if (auto valid = check_beams(request, max_sequences); !valid) return valid;
   if (auto valid = check_choices(request, max_sequences); !valid) return valid;
   if (auto valid = check_ranges(request); !valid) return valid;

@@ -44,13 +44,13 @@ Result<void> check_pages(std::int64_t computed, std::int64_t length, std::size_t
 
 Result<void> check_answer(const SequenceSnapshot& snapshot, const AnswerSnapshot& answer, const EngineState& state) {
   const std::int64_t prompt = std::ssize(snapshot.request.tokens), length = prompt + std::ssize(answer.tokens);
-  const std::int64_t vocabulary = state.executor->vocab_size();
   if (answer.choice < 0 || (!snapshot.beams && answer.choice >= snapshot.request.n)) {
     return contradiction("the snapshot has an answer {}: the request asks for {}", answer.choice, snapshot.request.n);
   }
-  const auto unknown = [&](std::int32_t token) { return token < 0 || token >= vocabulary; };
-  if (const auto bad = std::ranges::find_if(answer.tokens, unknown); bad != answer.tokens.end()) {
-    return contradiction("the snapshot has the token {}: the vocabulary has {}", *bad, vocabulary);
+  if (auto known = check_tokens(answer.tokens, state.executor->vocab_size(), "snapshot"); !known) return known;
+  if (!snapshot.beams && answer.stats.output_tokens != std::ssize(answer.tokens)) {
+    return contradiction("the snapshot has an answer of {} tokens and counts {}", answer.tokens.size(),
+                         answer.stats.output_tokens);
   }
   if (answer.max_total < length || answer.predicted_output < 1) {
     return contradiction("the snapshot has {} tokens, may grow to {} and expects {}", length, answer.max_total,
@@ -92,6 +92,10 @@ Result<void> check_beams(const SequenceSnapshot& snapshot) {
 
 Result<void> check(const SequenceSnapshot& snapshot, const EngineState& state) {
   if (auto same = check_origin(snapshot.origin, state.origin()); !same) return same;
+  if (snapshot.request.session) {
+    return contradiction("the snapshot's request names session {}, which is another engine's",
+                         *snapshot.request.session);
+  }
   if (auto valid = check_request(snapshot.request, state); !valid) return valid;
   if (snapshot.answers.empty()) return contradiction("the snapshot has no answers");
   std::set<int> choices;
@@ -125,6 +129,12 @@ Result<void> replay(const AnswerSnapshot& answer, const OutputWriter& writer, Ac
   return {};
 }
 
+// The contents of the pages of so many tokens, wherever they are.
+std::vector<std::byte> pages_of(const kv::PagedCache& cache, const kv::BlockTable& blocks,
+                                const std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) {
+  return swapped ? cache.export_pages(*swapped, tokens) : cache.export_pages(blocks, tokens);
+}
+
 void restore_times(const AnswerSnapshot& answer, Clock::duration shift, ActiveSequence& sequence) {
   sequence.stats = answer.stats;
   for (TimePoint* time :
@@ -144,19 +154,14 @@ void restore_times(const AnswerSnapshot& answer, Clock::duration shift, ActiveSe
 
 }  // namespace
 
-std::vector<std::byte> SequenceTransfer::pages_of(const ActiveSequence& sequence) const {
-  if (sequence.computed == 0 || sequence.is_beam) return {};
-  if (sequence.swapped) return state_.cache.export_pages(*sequence.swapped, sequence.computed);
-  return state_.cache.export_pages(sequence.blocks, sequence.computed);
-}
-
 AnswerSnapshot SequenceTransfer::snapshot_of(ActiveSequence& sequence) {
   accounting_.settle(sequence, state_.env.now());
   const auto answer = std::span(sequence.tokens).subspan(static_cast<std::size_t>(sequence.prompt_tokens));
+  const std::int64_t computed = sequence.is_beam ? 0 : sequence.computed;  // beams share theirs, and compute them again
   AnswerSnapshot out{.choice = sequence.choice,
                      .tokens = {answer.begin(), answer.end()},
-                     .computed = sequence.is_beam ? 0 : sequence.computed,
-                     .pages = pages_of(sequence),
+                     .computed = computed,
+                     .pages = pages_of(state_.cache, sequence.blocks, sequence.swapped, computed),
                      .mirostat_mu = sequence.pipeline.mirostat_mu(),
                      .max_total = sequence.max_total,
                      .predicted_output = sequence.predicted_output,
@@ -306,8 +311,7 @@ Result<SessionSnapshot> SequenceTransfer::export_session(SessionId id) {
   SessionSnapshot out{.origin = state_.origin(),
                       .tokens = session.tokens,
                       .computed = session.computed,
-                      .pages = session.swapped ? state_.cache.export_pages(*session.swapped, session.computed)
-                                               : state_.cache.export_pages(session.blocks, session.computed),
+                      .pages = pages_of(state_.cache, session.blocks, session.swapped, session.computed),
                       .scope = session.scope};
   state_.sessions.close(id);
   return out;
@@ -315,9 +319,8 @@ Result<SessionSnapshot> SequenceTransfer::export_session(SessionId id) {
 
 Result<SessionId> SequenceTransfer::import_session(const SessionSnapshot& snapshot) {
   if (auto same = check_origin(snapshot.origin, state_.origin()); !same) return same.error();
-  const auto unknown = [&](std::int32_t token) { return token < 0 || token >= state_.executor->vocab_size(); };
-  if (const auto bad = std::ranges::find_if(snapshot.tokens, unknown); bad != snapshot.tokens.end()) {
-    return contradiction("the snapshot has the token {}: the vocabulary has {}", *bad, state_.executor->vocab_size());
+  if (auto known = check_tokens(snapshot.tokens, state_.executor->vocab_size(), "snapshot"); !known) {
+    return known.error();
   }
   const auto length = std::ssize(snapshot.tokens);
   if (auto valid = check_pages(snapshot.computed, length, snapshot.pages.size(), state_); !valid) return valid.error();

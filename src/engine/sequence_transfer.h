@@ -31,7 +31,6 @@ class SequenceTransfer {
 
  private:
   AnswerSnapshot snapshot_of(ActiveSequence& sequence);
-  std::vector<std::byte> pages_of(const ActiveSequence& sequence) const;
   Result<std::unique_ptr<ActiveSequence>> restore(const SequenceSnapshot& snapshot, const AnswerSnapshot& answer,
                                                   RequestId id, const decode::SamplingParams& sampling,
                                                   std::optional<grammar::Matcher> grammar);

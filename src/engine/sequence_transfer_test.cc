@@ -261,8 +261,10 @@ TEST_F(BadSnapshotTest, WhatDoesNotFitSaysSoAndNothingIsHalfDone) {
   EXPECT_EQ(with([](auto& s) { s.origin.model_key = 8; }),
             "the snapshot is of model 0000000000000008: this engine computes 0000000000000007");
   EXPECT_TRUE(with([](auto& s) { s.origin.block_tokens = 16; }).starts_with("the snapshot has pages of 16 tokens"));
-  EXPECT_EQ(with([](auto& s) { s.answers[0].tokens[2] = 99999; }),
-            "the snapshot has the token 99999: the vocabulary has 64");
+  EXPECT_EQ(with([](auto& s) { s.answers[0].tokens[2] = 99999; }), "token id 99999 is outside the vocabulary of 64");
+  EXPECT_TRUE(with([](auto& s) { ++s.answers[0].stats.output_tokens; }).starts_with("the snapshot has an answer of "));
+  EXPECT_EQ(with([](auto& s) { s.request.session = 3; }),
+            "the snapshot's request names session 3, which is another engine's");
   EXPECT_TRUE(with([](auto& s) { s.answers[0].pages.pop_back(); }).starts_with("the snapshot has"));
   EXPECT_TRUE(with([](auto& s) { s.answers[0].computed = 1000; }).ends_with("says that 1000 are computed"));
   EXPECT_EQ(with([](auto& s) { s.answers.clear(); }), "the snapshot has no answers");

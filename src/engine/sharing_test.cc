@@ -115,6 +115,32 @@ TEST_F(EngineTest, SessionsGiveUpTheirPagesToRequestsAndStillAnswerTheSame) {
   EXPECT_LT(again.last.stats.cached_tokens, 149);
 }
 
+// Without prefix caching nothing else has them.
+TEST_F(EngineTest, PagesThatASessionGaveUpComeBackFromSwapSpace) {
+  for (const bool swaps : {true, false}) {
+    Config config;
+    config.prefix_caching = false;
+    config.swap_bytes = swaps ? 16 << 20 : 0;
+    config.preemption = Preemption::kSwap;
+    auto engine = make(config, 256);
+    const SessionId session = engine->sessions().open();
+    Request first = request(150, 2);
+    first.session = session;
+    drain(*engine, *engine->submit(first));
+    EXPECT_EQ(drain(*engine, *engine->submit(request(200, 4)))[0].tokens.size(), 20u);
+    EXPECT_EQ(engine->cache().counters().swapped_out_pages > 0, swaps);
+    Request next = request(10, 6);
+    next.session = session;
+    next.append_to_session = true;
+    const auto answer = drain(*engine, *engine->submit(next))[0];
+    EXPECT_EQ(answer.last.stats.cached_tokens, swaps ? 169 : 0);  // all but the last token, which was never computed
+    EXPECT_EQ(answer.tokens.size(), 20u);
+    engine->sessions().close(session);
+    EXPECT_EQ(engine->cache().use().swap_used_pages, 0);
+    engine->check_integrity();
+  }
+}
+
 TEST_F(EngineTest, ARequestPastItsTimeEndsAndTheOthersDoNot) {
   auto engine = make();
   Request hurried = request(100, 1, 300);

@@ -93,7 +93,7 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
           .or_throw();
   if (made.disk != nullptr) made.engine->warm_up().or_throw();
   made.drafting = config.speculation.apply(*made.engine, *made.executor, std::move(drafter));
-  made.executor->populate();
+  if (surroundings.populate) made.executor->populate();
   return made;
 }
 

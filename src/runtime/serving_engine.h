@@ -34,10 +34,11 @@ struct EngineSurroundings {
   // length.
   std::int64_t kv_cache_tokens = 0;
   std::shared_ptr<engine::TurnArbiter> turn = nullptr;  // shared with the other engines of the process; null: none
+  bool populate = true;  // back all pages with memory in the background; false: each as it is first written
 };
 
-// Loads the draft model, takes the memory of the cache and lets it be backed in the background. Throws LoadError for
-// what validate() refuses and for what does not fit.
+// Loads the draft model and takes the memory of the cache. Throws LoadError for what validate() refuses and for what
+// does not fit.
 ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
                           const EngineSurroundings& surroundings = {});
 

@@ -15,10 +15,10 @@
 #include "chat/terminal.h"
 #include "cli.h"
 #include "command.h"
-#include "engine/local_executor.h"
 #include "model_flags.h"
 #include "printable.h"
 #include "runtime/cache_directory.h"
+#include "runtime/serving_engine.h"
 #include "runtime/step_meter.h"
 #include "speculation_flags.h"
 
@@ -102,16 +102,12 @@ class Runner {
   }
 
  private:
+  // A cache of one sequence, whose pages take memory as the chat grows.
   std::unique_ptr<engine::Engine> make_engine(const RunFlags& flags) {
-    auto executor =
-        engine::LocalExecutor::create(*loaded_.transformer, *loaded_.backend, flags.model.kv_pages(), 0).or_throw();
-    engine::LocalExecutor& place = *executor;
-    const engine::Config config;
-    auto engine =
-        engine::Engine::create(std::move(executor), loaded_.checkpoint->tokenizer, Env::system(), config).or_throw();
+    runtime::EngineConfig config;
+    config.speculation = app::resolved_speculation(flags.speculation, flags.model.hub);
+    auto engine = runtime::make_engine(loaded_, config, {.populate = false}).engine;
     engine->reporter().measure(runtime::step_meter(loaded_, *engine));
-    const auto speculation = app::resolved_speculation(flags.speculation, flags.model.hub);
-    speculation.apply(*engine, place, speculation.prepare(loaded_, config.scheduling));
     return engine;
   }
   std::string description() const {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "runtime/field_checks.h"
+#include "sched/admission_resource.h"
 
 namespace millrace::runtime {
 namespace {
@@ -43,12 +44,17 @@ Result<void> read_option(const std::string& name, const PublicValue& value, Engi
   for (const sched::PolicyKind& kind : sched::all_policies()) {
     if (auto fine = offer(kind.options, out.policy_values); !fine) return fine;
   }
+  for (const sched::AdmissionResourceKind& kind : sched::all_resources()) {
+    if (auto fine = offer(kind.options, out.resource_values); !fine) return fine;
+  }
   for (const draft::DrafterKind& kind : draft::all_drafters()) {
     if (auto fine = offer(kind.options, out.speculation.options.values); !fine) return fine;
   }
   if (known) return {};
   return make_error(ErrorCode::kInvalidArgument, "options",
-                    "options has '{}': no scheduling policy and no way of drafting has an option of that name", name);
+                    "options has '{}': no scheduling policy, no resource of admission and no way of drafting has an "
+                    "option of that name",
+                    name);
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ TEST(ConfigReading, OptionsReachThePolicyOrDrafterThatHasThem) {
 TEST(ConfigReading, NamesTheOptionThatIsWrong) {
   const auto message = [](const api::EngineConfig& config) { return read_config(config).error().message; };
   EXPECT_EQ(message(with_option("pixie_dust", 1.0)),
-            "options has 'pixie_dust': no scheduling policy and no way of drafting has an option of that name");
+            "options has 'pixie_dust': no scheduling policy, no resource of admission and no way of drafting has an "
+            "option of that name");
   EXPECT_EQ(message(with_option("ngram_min", std::string("three"))), "ngram_min must be a number");
   EXPECT_TRUE(message(with_option("ngram_min", 65.0)).starts_with("ngram_min is 65: must be "));
   EXPECT_EQ(message({.slow_reader_ms = 0.0}), "slow_reader_ms is 0: must be above 0 and at most 1000000000");
