@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decode/logits_pipeline.h"
+#include "decode/row_sampling.h"
 #include "engine/draft_record.h"
 #include "engine/output_writer.h"
 #include "engine/prompt_reading.h"
@@ -22,6 +23,7 @@ struct ActiveSequence : sched::Sequence {
       : Sequence(std::move(table)),
         vocab_size(vocabulary),
         sampling(params),
+        row_sampling(grammar || params.logprobs ? std::nullopt : decode::row_sampling(params)),
         pipeline(params, vocabulary, tokenizer->end_of_generation(), std::move(grammar)),
         detokenizer(OutputWriter::make_detokenizer(std::move(tokenizer), params)),
         stops(OutputWriter::make_stops(params)) {}
@@ -30,6 +32,7 @@ struct ActiveSequence : sched::Sequence {
   int choice = 0;
   std::int64_t vocab_size;  // of the model, which may be smaller than the tokenizer's
   decode::SamplingParams sampling;
+  std::optional<decode::RowSampling> row_sampling;  // all that its tokens take besides logits; nothing: they take more
   decode::LogitsPipeline pipeline;
   text::Detokenizer detokenizer;
   decode::StopMatcher stops;
@@ -38,13 +41,18 @@ struct ActiveSequence : sched::Sequence {
   RequestStats stats;
   TimeAccount account;
   DraftRecord record;
+  // Where the last of its unseen tokens is sampled: in which launch, and which of its sampled rows.
+  struct Unseen {
+    std::uint64_t launch = 0;
+    std::int32_t sampled = 0;
+  } last_unseen;
   // What RowSampler took from the row of the step being committed before its turn came.
   std::optional<Result<std::int32_t>> sampled;
   bool is_beam = false;
   bool descheduled = false;                   // blocked, and not the scheduler's: lets others run
   std::vector<decode::ScoredToken> beam_row;  // what may follow it; empty until computed
   FinishReason ending = FinishReason::kNone;  // ends with this once no step holds it any more
-  std::optional<Error> failure;               // and this
+  std::unique_ptr<Output> last_output;        // and this
 
   // One more token of it, sampled at that time.
   void count_token(TimePoint at) noexcept {

@@ -26,19 +26,37 @@ std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cac
   return branches;
 }
 
-void add_row(const sched::StepRow& row, LaunchedStep& step, StepInput& input) {
+// The row's tokens that are known, and drafts; or the one that an earlier launch samples.
+void add_tokens(const sched::StepRow& row, std::uint64_t launch, StepInput& input) {
   const auto& sequence = static_cast<const ActiveSequence&>(*row.sequence);
+  if (row.first >= sequence.length()) {
+    input.fed_rows.push_back({.row = std::ssize(input.tokens),
+                              .steps_back = static_cast<std::int32_t>(launch - sequence.last_unseen.launch),
+                              .sampled = sequence.last_unseen.sampled});
+    input.tokens.push_back(0);
+    return;
+  }
+  const std::int64_t drafted = row.drafted();
+  const auto begin = sequence.tokens.begin() + row.first;
+  input.tokens.insert(input.tokens.end(), begin, begin + (row.n_tokens - drafted));
+  input.tokens.insert(input.tokens.end(), sequence.drafts.begin(), sequence.drafts.begin() + drafted);
+}
+
+void add_row(const sched::StepRow& row, std::uint64_t launch, LaunchedStep& step, StepInput& input) {
+  auto& sequence = static_cast<ActiveSequence&>(*row.sequence);
   const auto first_row = static_cast<std::int64_t>(input.tokens.size());
   input.sequences.push_back({.first_row = first_row,
                              .n_rows = row.n_tokens,
                              .first_position = sequence.scheduled,
                              .pages = sequence.blocks.blocks()});
-  const std::int64_t drafted = row.drafted();
-  const auto begin = sequence.tokens.begin() + sequence.scheduled;
-  input.tokens.insert(input.tokens.end(), begin, begin + (row.n_tokens - drafted));
-  input.tokens.insert(input.tokens.end(), sequence.drafts.begin(), sequence.drafts.begin() + drafted);
-  if (row.samples() && sequence.draws) {
-    for (std::int64_t behind = drafted; behind >= 0; --behind) {
+  add_tokens(row, launch, input);
+  if (row.samples() && row.feeds) {
+    sequence.last_unseen = {.launch = launch, .sampled = static_cast<std::int32_t>(input.sampled_rows.size())};
+    input.sampled_rows.push_back({.row = std::ssize(input.tokens) - 1,
+                                  .position = row.first + row.n_tokens,
+                                  .sampling = *sequence.row_sampling});
+  } else if (row.samples() && sequence.draws) {
+    for (std::int64_t behind = row.drafted(); behind >= 0; --behind) {
       input.logit_rows.push_back(static_cast<std::int64_t>(input.tokens.size()) - 1 - behind);
     }
   }
@@ -69,11 +87,11 @@ void add_branches(LaunchedStep& step, StepInput& input) {
 
 }  // namespace
 
-LaunchedStep build_batch(sched::StepPlan plan, kv::PagedCache& cache, StepInput& input) {
+LaunchedStep build_batch(sched::StepPlan plan, std::uint64_t launch, kv::PagedCache& cache, StepInput& input) {
   LaunchedStep step;
   step.branches = make_branches(plan, cache);
   step.work = sched::work_of(plan);
-  for (const sched::StepRow& row : plan.rows) add_row(row, step, input);
+  for (const sched::StepRow& row : plan.rows) add_row(row, launch, step, input);
   step.work.samples += static_cast<std::int64_t>(input.scored_rows.size());
   step.plan = std::move(plan);
   add_branches(step, input);

@@ -112,7 +112,7 @@ grammar::Grammar sums() {
 const std::vector<std::string> kGrammars = {"any text", "grammar"};
 const std::vector<std::string> kSpeculations = {"no speculation", "ngram", "suffix", "draft-model", "early-exit",
                                                 "medusa",         "eagle", "mtp",    "tree"};
-const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted"};
+const std::vector<std::string> kSituations = {"alone", "in a batch", "prefix hit", "preempted", "steps in flight"};
 
 // Which two features were seen together.
 class Seen {
@@ -209,6 +209,7 @@ class CombinationTest : public EngineTest {
   Answers in_situation(const std::string& situation, const std::string& speculation, const Request& request,
                        const Compiled& grammar = nullptr) {
     const bool tight = situation == "preempted";
+    depth_ = situation == "steps in flight" ? 3 : 1;
     const auto engine = engine_with(speculation, tight ? 288 : 4096);
     std::vector<Request> requests = {request};
     if (situation == "prefix hit") {

@@ -31,7 +31,7 @@ void Endings::end_request(RequestId id, FinishReason reason, std::vector<Output>
 void Endings::retire(ActiveSequence& sequence, FinishReason reason, Output output) {
   if (sequence.ending != FinishReason::kNone) return;
   sequence.ending = reason;
-  sequence.failure = std::move(output.error);
+  sequence.last_output = std::make_unique<Output>(std::move(output));
   sequence.paused = true;  // no further step begins with it
   retiring_.push_back(&sequence);
 }
@@ -98,9 +98,7 @@ void Endings::end_retired(std::vector<Output>& outputs) {
       continue;
     }
     retiring_.erase(retiring_.begin() + static_cast<std::ptrdiff_t>(i));
-    Output output;
-    output.error = std::move(sequence.failure);
-    end(sequence, sequence.ending, std::move(output), outputs);
+    end(sequence, sequence.ending, std::move(*sequence.last_output), outputs);
   }
 }
 

@@ -28,7 +28,9 @@ class Executor {
   virtual void set_drafter(std::unique_ptr<draft::Drafter> drafter) { drafter_ = std::move(drafter); }
   virtual draft::Drafter* drafter() noexcept { return drafter_.get(); }
 
-  // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for.
+  // Launches that may be outstanding. The pages of a launched step stay as they are until it is waited for. Where it is
+  // more than 1, the executor samples rows and feeds the tokens to later steps (StepInput::Sampled, Fed), so that an
+  // answer can have a token in each.
   virtual int depth() const noexcept { return 1; }
   virtual void launch(StepInput input) = 0;
   // Does work now that takes the processors of steps but is none: a drafting model's passes.

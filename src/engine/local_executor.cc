@@ -3,13 +3,13 @@
 #include <limits>
 
 #include "base/thread_name.h"
-#include "engine/score_rows.h"
+#include "engine/step_sink.h"
 
 namespace millrace::engine {
 
 Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer& model, backend::Backend& backend,
                                                              const backend::KvFormat& kv_pages,
-                                                             std::int64_t kv_cache_tokens) {
+                                                             std::int64_t kv_cache_tokens, int depth) {
   const kv::KvGroups groups = model.kv_groups(kv_pages);
   if (auto checked = backend.check_kv_format(kv_pages); !checked) return checked.error();
   const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
@@ -20,28 +20,41 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
   auto store = kv::KvStore::create(backend, groups, static_cast<std::int32_t>(pages));
   if (!store) return store.error();
   return std::unique_ptr<LocalExecutor>(
-      new LocalExecutor(model, backend, std::move(*store), static_cast<std::int32_t>(pages)));
+      new LocalExecutor(model, backend, std::move(*store), static_cast<std::int32_t>(pages), depth));
 }
 
-Result<StepResult> LocalExecutor::wait() try {
+Result<StepResult> LocalExecutor::wait() {
+  StepInput input = std::move(launched_.front());
+  launched_.pop_front();
+  fed_.fill(input);
+  const std::size_t sampled = input.sampled_rows.size();
+  try {
+    StepResult result = run(std::move(input));
+    fed_.keep(result.sampled);
+    return result;
+  } catch (const LoadError& failure) {
+    backend_.synchronize();  // of what was recorded nothing stays behind for the next step
+    fed_.keep(std::vector<std::optional<std::int32_t>>(sampled));
+    return failure.error();
+  }
+}
+
+StepResult LocalExecutor::run(StepInput step) {
   StepResult result;
-  ScoreRows sink(launched_, result);
-  model::BatchInput input{.tokens = std::move(launched_.tokens), .logit_rows = std::move(launched_.logit_rows)};
+  StepSink sink(step, result);
+  model::BatchInput input{.tokens = std::move(step.tokens), .logit_rows = std::move(step.logit_rows)};
   if (drafter() != nullptr) input.hook = drafter()->hook();
-  for (const StepInput::Rows& rows : launched_.sequences) {
+  for (const StepInput::Rows& rows : step.sequences) {
     input.sequences.push_back({.first_row = rows.first_row,
                                .n_rows = rows.n_rows,
                                .first_position = rows.first_position,
                                .pages = rows.pages});
   }
-  for (const StepInput::Scored& scored : launched_.scored_rows) input.scored_rows.push_back(scored.row);
-  input.hidden_rows = std::move(launched_.hidden_rows);
+  input.scored_rows = sink.logit_rows();
+  input.hidden_rows = std::move(step.hidden_rows);
   if (!input.scored_rows.empty() || !input.hidden_rows.empty()) input.sink = &sink;
   result.logits = model_.forward(input, store_);
   return result;
-} catch (const LoadError& failure) {
-  backend_.synchronize();  // of what was recorded nothing stays behind for the next step
-  return failure.error();
 }
 
 void LocalExecutor::set_drafter(std::unique_ptr<draft::Drafter> drafter) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <thread>
 
 #include "engine/executor.h"
+#include "engine/fed_tokens.h"
 #include "kv/kv_store.h"
 #include "kv/page_listener.h"
 #include "model/transformer.h"
@@ -14,9 +16,11 @@ namespace millrace::engine {
 class LocalExecutor final : public Executor {
  public:
   // Pages for `kv_cache_tokens` tokens, 0 = one sequence of the model's greatest length. Model and backend must outlive
-  // it. kResourceExhausted if the pages do not fit.
+  // it. kResourceExhausted if the pages do not fit. It computes in wait(), on the processors that the engine's thread
+  // needs too, so that more steps in flight than `depth` 1 gain nothing (docs/adr/025); they give the same bits.
   static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
-                                                       const backend::KvFormat& kv_pages, std::int64_t kv_cache_tokens);
+                                                       const backend::KvFormat& kv_pages, std::int64_t kv_cache_tokens,
+                                                       int depth = 1);
 
   // Backs all pages with memory in the background, so that no step waits for it. For servers: the memory is taken
   // whether requests come or not.
@@ -31,7 +35,8 @@ class LocalExecutor final : public Executor {
   const kv::KvStore& store() const noexcept { return store_; }
   // The drafter hears of the pages, and sees the states of the steps launched from now on.
   void set_drafter(std::unique_ptr<draft::Drafter> drafter) override;
-  void launch(StepInput input) override { launched_ = std::move(input); }
+  int depth() const noexcept override { return depth_; }
+  void launch(StepInput input) override { launched_.push_back(depth_ > 1 ? StepInput(input) : std::move(input)); }
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override {
     backend_.for_each(items, item);
   }
@@ -39,15 +44,18 @@ class LocalExecutor final : public Executor {
   Result<StepResult> wait() override;
 
  private:
-  LocalExecutor(model::Transformer& model, backend::Backend& backend, kv::KvStore store, std::int32_t pages)
-      : model_(model), backend_(backend), store_(std::move(store)), pages_(pages) {}
+  LocalExecutor(model::Transformer& model, backend::Backend& backend, kv::KvStore store, std::int32_t pages, int depth)
+      : model_(model), backend_(backend), store_(std::move(store)), pages_(pages), depth_(depth), fed_(depth) {}
+  StepResult run(StepInput step);
 
   model::Transformer& model_;
   backend::Backend& backend_;
   kv::KvStore store_;
   kv::MirroredPages followed_{store_};
   std::int32_t pages_;
-  StepInput launched_;
+  int depth_;
+  std::deque<StepInput> launched_;
+  FedTokens fed_;
   std::jthread populating_;  // ends before the pages do
 };
 

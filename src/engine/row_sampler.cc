@@ -130,7 +130,7 @@ void RowSampler::sample_side_by_side(const LaunchedStep& step, const TensorView&
   for (const sched::StepRow& planned : step.plan.rows) {
     auto& sequence = static_cast<ActiveSequence&>(*planned.sequence);
     sequence.sampled.reset();
-    if (!planned.samples() || !sequence.draws) continue;
+    if (!planned.samples() || !sequence.draws || planned.feeds) continue;
     const std::int64_t row = logit_row;
     logit_row += 1 + planned.drafted();
     if (sequence.ending != FinishReason::kNone || sequence.is_beam || sequence.pipeline.constrained()) continue;
@@ -199,6 +199,14 @@ bool RowSampler::take(ActiveSequence& sequence, std::int32_t token, Output outpu
   output.stats = sequence.stats;
   outputs.push_back(std::move(output));
   return true;
+}
+
+void RowSampler::take_fed(ActiveSequence& sequence, std::optional<std::int32_t> token, std::vector<Output>& outputs) {
+  if (token) {
+    take_sampled(sequence, *token, {}, outputs);
+  } else {
+    endings_.fail(sequence, decode::broken_logits(sequence.length()), outputs);
+  }
 }
 
 void RowSampler::finish_reading(ActiveSequence& sequence, std::vector<Output>& outputs) {

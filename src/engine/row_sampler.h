@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +30,8 @@ class RowSampler {
   // of logits begin at `logit_row`; `drafted` of the sequence's draft tokens were computed, and these branches.
   void sample_row(ActiveSequence& sequence, const TensorView& logits, std::int64_t logit_row, std::int64_t drafted,
                   std::span<BranchRows> branches, std::vector<Output>& outputs);
+  // The token that the executor sampled of the sequence's row; nothing where its logits were no numbers.
+  void take_fed(ActiveSequence& sequence, std::optional<std::int32_t> token, std::vector<Output>& outputs);
   // The whole prompt is computed, and nothing else was asked for.
   void finish_reading(ActiveSequence& sequence, std::vector<Output>& outputs);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/byte_archive.h"
+#include "decode/row_sampling.h"
 #include "decode/token_score.h"
 #include "kv/page_device.h"
 #include "tensor/view.h"
@@ -15,8 +16,9 @@ namespace millrace::engine {
 
 // What one step computes, as a value: T tokens of any mix of sequences, prefill chunks and decode tokens alike. It can
 // be sent to an executor in another process (visit_fields()). As the engine makes it, pages are views of its block
-// tables, which stay as they are until the step is waited for: copying hundreds of page numbers for each sequence would
-// cost a step of many sequences more than its scheduling. A copy owns its pages, and so does what was read from bytes.
+// tables, valid until the next launch or wait: copying hundreds of page numbers for each sequence would cost a step of
+// many sequences more than its scheduling. A copy owns its pages, and so does what was read from bytes: an executor
+// with several steps in flight keeps copies.
 struct StepInput {
   // Consecutive rows of one sequence; together they cover [0, T).
   struct Rows {
@@ -30,11 +32,26 @@ struct StepInput {
     std::int32_t token = 0;
     int top = 0;  // [0, decode::kMaxLogprobs]
   };
+  // A row from whose logits the executor samples a token, so that steps launched after this one may go on from it
+  // before this one is waited for.
+  struct Sampled {
+    std::int64_t row = 0;
+    std::int64_t position = 0;  // of the token
+    decode::RowSampling sampling;
+  };
+  // A row whose token an earlier step samples: its entry in `tokens` is 0 until then.
+  struct Fed {
+    std::int64_t row = 0;
+    std::int32_t steps_back = 1;  // launches ago; [1, depth of the executor)
+    std::int32_t sampled = 0;     // index in that step's sampled_rows
+  };
 
   std::vector<std::int32_t> tokens;       // [T], ids below vocab_size
   std::vector<Rows> sequences;            // in the order of their rows
   std::vector<std::int64_t> logit_rows;   // rows whose logits are wanted, ascending
   std::vector<Scored> scored_rows;        // ascending by row
+  std::vector<Sampled> sampled_rows;      // ascending by row; neither logit nor scored rows
+  std::vector<Fed> fed_rows;              // ascending by row; empty where the executor's depth is 1
   std::vector<std::int64_t> hidden_rows;  // rows whose final hidden states are wanted, ascending
 
   StepInput() = default;
@@ -45,6 +62,8 @@ struct StepInput {
         sequences(other.sequences),
         logit_rows(other.logit_rows),
         scored_rows(other.scored_rows),
+        sampled_rows(other.sampled_rows),
+        fed_rows(other.fed_rows),
         hidden_rows(other.hidden_rows) {
     std::vector<kv::BlockId> pages;
     for (const Rows& rows : sequences) pages.insert(pages.end(), rows.pages.begin(), rows.pages.end());
@@ -71,6 +90,7 @@ struct StepInput {
 struct StepResult {
   TensorView logits;                                      // [logit_rows, V] f32, valid until the next launch
   std::vector<std::optional<decode::TokenScore>> scores;  // [scored_rows]; nothing where the logits are no numbers
+  std::vector<std::optional<std::int32_t>> sampled;       // [sampled_rows]; nothing likewise
   std::vector<float> hidden;                              // [hidden_rows, E], outputs of the final norm
 };
 
@@ -84,10 +104,19 @@ void visit_fields(Archive& archive, StepInput::Scored& scored) {
   archive(scored.row, scored.token, scored.top);
 }
 template <typename Archive>
+void visit_fields(Archive& archive, StepInput::Sampled& sampled) {
+  archive(sampled.row, sampled.position, sampled.sampling);
+}
+template <typename Archive>
+void visit_fields(Archive& archive, StepInput::Fed& fed) {
+  archive(fed.row, fed.steps_back, fed.sampled);
+}
+template <typename Archive>
 void visit_fields(Archive& archive, StepInput& input) {
   std::vector<std::vector<kv::BlockId>> pages;
   for (const StepInput::Rows& rows : input.sequences) pages.emplace_back(rows.pages.begin(), rows.pages.end());
-  archive(input.tokens, input.sequences, pages, input.logit_rows, input.scored_rows, input.hidden_rows);
+  archive(input.tokens, input.sequences, pages, input.logit_rows, input.scored_rows, input.sampled_rows, input.fed_rows,
+          input.hidden_rows);
   if constexpr (kReads<Archive>) {
     if (pages.size() != input.sequences.size()) return archive.fail();
     std::vector<kv::BlockId> all;

@@ -49,7 +49,7 @@ void StepLoop::collect(std::vector<const kv::BlockTable*>& tables) const {
 }
 
 bool StepLoop::starves(const sched::Sequence& s) const {
-  const std::int64_t length = std::min(s.length() + 1, s.max_total);  // as admission has it
+  const std::int64_t length = std::min(s.planned_length() + 1, s.max_total);  // as admission has it
   return !s.paused && state_.cache.needed(s.blocks, s.computed, length) > state_.cache.available();
 }
 
@@ -81,14 +81,25 @@ sched::StepPlan StepLoop::plan_with_capacity(const sched::PolicyView& view) {
   }
 }
 
+// Whether the executor can sample the sequence's next token, so that the steps after this one go on from it. Not where
+// more than its row decides on the token, or more than the token is taken from the row.
+bool StepLoop::feeds(const ActiveSequence& sequence) const {
+  if (!sequence.row_sampling || !sequence.draws) return false;
+  if (state_.speculation || sequence.is_beam || sequence.reading) return false;
+  const bool forks = sequence.choice == 0 && sequence.planned_length() == sequence.prompt_tokens;
+  return !forks || state_.requests.at(sequence.request).request.n == 1;
+}
+
 // Rows that get no pages are left out.
 void StepLoop::take_pages(sched::StepPlan& plan) {
   for (sched::Sequence* sequence : plan.preempted) preemptor_.preempt(static_cast<ActiveSequence&>(*sequence));
   for (const sched::Admission& admission : plan.admitted) preemptor_.admit(admission);
+  const bool several_in_flight = state_.executor->depth() > 1;
   std::erase_if(plan.rows, [&](sched::StepRow& row) {
     sched::Sequence& s = *row.sequence;
     row.first = s.scheduled;  // earlier than planned where pages are gone that the plan counted on
     row.n_tokens = std::min(row.n_tokens, s.remaining() + std::ssize(s.drafts));
+    row.feeds = several_in_flight && feeds(static_cast<ActiveSequence&>(s));
     return !state_.cache.reserve(s.blocks, s.scheduled, s.scheduled + row.n_tokens);
   });
 }
@@ -105,7 +116,7 @@ bool StepLoop::launch(std::vector<Output>& outputs) {
   take_pages(plan);
   const TimePoint scheduled = reporter_.observed() ? state_.env.now() : now.now;
   StepInput input;
-  LaunchedStep step = build_batch(std::move(plan), state_.cache, input);
+  LaunchedStep step = build_batch(std::move(plan), launches_, state_.cache, input);
   step.start = now.now;
   step.scheduled = scheduled;
   step.drafting_ms = drafting_ms;
@@ -117,6 +128,7 @@ bool StepLoop::launch(std::vector<Output>& outputs) {
   reject(step.plan, outputs);
   if (step.plan.rows.empty()) return false;
   state_.executor->launch(std::move(input));
+  ++launches_;
   if (reporter_.observed()) step.prepared = state_.env.now();
   launched_.push_back(std::move(step));
   return true;
@@ -182,7 +194,7 @@ void StepLoop::commit(LaunchedStep step, const Result<StepResult>& result, std::
     if (result) {
       commit_row(step, row, *result, place, outputs);
     } else {
-      fail_row(static_cast<ActiveSequence&>(*row.sequence), result.error(), outputs);
+      fail_row(row, result.error(), outputs);
     }
   }
   step.branches.clear();
@@ -197,10 +209,20 @@ void StepLoop::learn_cost(const LaunchedStep& step) {
                                          static_cast<double>(state_.cache.block_tokens()));
 }
 
-void StepLoop::fail_row(ActiveSequence& sequence, const Error& error, std::vector<Output>& outputs) {
+// Nothing that the row computed is kept.
+void StepLoop::uncount(const sched::StepRow& row) {
+  row.sequence->computed -= row.n_tokens;
+  row.sequence->scheduled -= row.n_tokens;
+}
+
+void StepLoop::fail_row(const sched::StepRow& row, const Error& error, std::vector<Output>& outputs) {
+  auto& sequence = static_cast<ActiveSequence&>(*row.sequence);
   if (sequence.ending != FinishReason::kNone) {  // ends with end_retired()
+    uncount(row);
+    if (sequence.ending == FinishReason::kStop || sequence.ending == FinishReason::kLength)
+      return;  // had its end before
     sequence.ending = FinishReason::kError;
-    sequence.failure = error;
+    sequence.last_output->error = error;
   } else if (sequence.is_beam) {
     beams_.fail(sequence, error);
   } else {
@@ -217,12 +239,15 @@ void StepLoop::commit_row(const LaunchedStep& step, const sched::StepRow& row, c
   const std::int64_t drafted = row.drafted(), first_logits = place.logit_row;
   const std::span<BranchRows> branches = place.branches.first(row.branches);
   place.branches = place.branches.subspan(row.branches);
-  if (whole && sequence.draws) place.logit_row += 1 + drafted;
-  if (sequence.ending != FinishReason::kNone) {  // it was not checked whether these are numbers: not kept
-    sequence.computed -= row.n_tokens;
-    sequence.scheduled -= row.n_tokens;
-    return;
+  const bool fed = whole && row.feeds;
+  const std::size_t sampled_row = place.sampled;
+  if (fed) {
+    ++place.sampled;
+  } else if (whole && sequence.draws) {
+    place.logit_row += 1 + drafted;
   }
+  // It was not checked whether these are numbers: not kept.
+  if (sequence.ending != FinishReason::kNone) return uncount(row);
   if (sequence.reading && row.first < sequence.prompt_tokens) {
     if (auto read = step.prompt_rows->deliver(*sequence.reading, result); !read) {
       return endings_.fail(sequence, read.error(), outputs);
@@ -235,7 +260,9 @@ void StepLoop::commit_row(const LaunchedStep& step, const sched::StepRow& row, c
   if (state_.config.prefix_caching && sequence.computed / block > sequence.blocks.cursor().tokens / block)
     state_.publish(sequence, false);
   if (!whole) return;
-  if (sequence.draws) {
+  if (fed) {
+    sampler_.take_fed(sequence, result.sampled[sampled_row], outputs);
+  } else if (sequence.draws) {
     sampler_.sample_row(sequence, result.logits, first_logits, drafted, branches, outputs);
   } else {
     sampler_.finish_reading(sequence, outputs);

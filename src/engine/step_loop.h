@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <span>
 #include <vector>
@@ -32,9 +33,10 @@ class StepLoop {
   void collect(std::vector<const kv::BlockTable*>& tables) const;  // of branches, while they are computed
 
  private:
-  // Where the next row's logits begin, and its branches.
+  // Where the next row's logits begin, its token, and its branches.
   struct Place {
     std::int64_t logit_row = 0;
+    std::size_t sampled = 0;  // of the rows that the executor sampled
     std::span<BranchRows> branches;
   };
 
@@ -43,6 +45,7 @@ class StepLoop {
   sched::StepPlan plan_with_capacity(const sched::PolicyView& view);
   bool starves(const sched::Sequence& sequence) const;
   void take_pages(sched::StepPlan& plan);
+  bool feeds(const ActiveSequence& sequence) const;
   void reject(const sched::StepPlan& plan, std::vector<Output>& outputs);
   void draft(const sched::PolicyView& view);
   bool reserve_for_drafts(ActiveSequence& sequence);
@@ -51,7 +54,8 @@ class StepLoop {
   void learn_cost(const LaunchedStep& step);
   void commit_row(const LaunchedStep& step, const sched::StepRow& row, const StepResult& result, Place& place,
                   std::vector<Output>& outputs);
-  void fail_row(ActiveSequence& sequence, const Error& error, std::vector<Output>& outputs);
+  void fail_row(const sched::StepRow& row, const Error& error, std::vector<Output>& outputs);
+  static void uncount(const sched::StepRow& row);
 
   EngineState& state_;
   StepReporter reporter_{state_};
@@ -61,7 +65,8 @@ class StepLoop {
   RowSampler sampler_{state_, reporter_, endings_, beams_};
   Preemptor preemptor_{state_, accounting_};
   std::deque<LaunchedStep> launched_;
-  bool after_pause_ = true;  // the last step() computed nothing
+  std::uint64_t launches_ = 0;  // so far
+  bool after_pause_ = true;     // the last step() computed nothing
 };
 
 }  // namespace millrace::engine

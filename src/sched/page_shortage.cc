@@ -9,13 +9,15 @@ namespace {
 
 // The last in the policy's order; before it those whose readers are slow, and after it, only where there is no other,
 // those that were preempted too often already.
-std::optional<std::size_t> page_victim(const PlanDraft& draft) {
+std::optional<std::size_t> page_victim(const PlanDraft& draft, PlanDraft::Victims victims) {
   for (const bool spared : {true, false}) {
     for (const bool paused : {true, false}) {
       for (std::size_t i = draft.members.size(); i-- > 0;) {
-        const Sequence& sequence = *draft.members[i].place.sequence;
+        const PlanMember& member = draft.members[i];
+        const Sequence& sequence = *member.place.sequence;
+        if (victims == PlanDraft::Victims::kAfterStepsInFlight && !member.takes_part) continue;
         if (sequence.paused != paused || (spared && sequence.preemptions >= draft.config.max_preemptions)) continue;
-        if (draft.may_be_victim(draft.members[i]) && draft.gain(draft.members[i]) > 0) return i;
+        if (draft.may_be_victim(member, victims) && draft.gain(member) > 0) return i;
       }
     }
   }
@@ -78,7 +80,7 @@ void find_pages(PlanDraft& draft) {
   PageAccount& pages = draft.pages;
   while (pages.required > pages.available) {
     draft.pages_short = true;
-    const auto victim = page_victim(draft);
+    const auto victim = page_victim(draft, PlanDraft::Victims::kNow);
     if (!victim) {
       if (!take_leased_pages(draft)) break;
       continue;
@@ -86,13 +88,22 @@ void find_pages(PlanDraft& draft) {
     draft.take_out(draft.members[*victim]);
     draft.plan->preempted.push_back(draft.members[*victim].place.sequence);
   }
-  // No other can be preempted now: the last ones have to wait for steps in flight; the oldest comes last of all.
+  // No other can be preempted now. Sequences that feed are always in flight: some stay out of this step, so that the
+  // next plan may preempt them.
+  std::int32_t coming = 0;
+  while (pages.required > pages.available + coming) {
+    const auto victim = page_victim(draft, PlanDraft::Victims::kAfterStepsInFlight);
+    if (!victim) break;
+    PlanMember& member = draft.members[*victim];
+    draft.hold_back(member);
+    coming += draft.cache.releasable(member.place.sequence->blocks);
+  }
+  // The last ones have to wait for steps in flight; the oldest comes last of all.
   for (const bool all : {false, true}) {
     for (std::size_t i = draft.members.size(); i-- > 0 && pages.required > pages.available;) {
       PlanMember& member = draft.members[i];
       if (!member.takes_part || member.first_page == 0 || (!all && member.place.sequence == draft.oldest)) continue;
-      member.takes_part = false;
-      pages.required -= member.first_page;
+      draft.hold_back(member);
     }
   }
 }

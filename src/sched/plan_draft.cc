@@ -10,7 +10,7 @@ void PlanDraft::start(const StepInput& step_input, StepPlan& step_plan) {
   plan->clear();
   members.clear();
   oldest = nullptr;
-  any_paused = pages_short = false;
+  any_paused = any_in_flight = pages_short = false;
   pages = {.available = cache.available(), .required = 0};
   bool in_order = true;
   for (Sequence* sequence : input->running) {
@@ -18,6 +18,7 @@ void PlanDraft::start(const StepInput& step_input, StepPlan& step_plan) {
     member.place = place_of(*sequence, policy.rank(*sequence, input->view));
     member.start = sequence->scheduled;
     member.held = static_cast<std::int32_t>(sequence->blocks.blocks().size());
+    any_in_flight = any_in_flight || sequence->in_flight > 0;
     if (sequence->paused) {
       any_paused = true;
     } else {
@@ -73,6 +74,11 @@ void PlanDraft::put_back(PlanMember& member) {
   member.takes_part = member.chunk > 0;
   if (member.takes_part) pages.required += member.first_page;
   pages.available -= cache.releasable(member.place.sequence->blocks);
+}
+
+void PlanDraft::hold_back(PlanMember& member) {
+  if (member.takes_part) pages.required -= member.first_page;
+  member.takes_part = false;
 }
 
 void PlanDraft::join(const PlanMember& member, kv::PrefixMatch match) {

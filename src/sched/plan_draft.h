@@ -69,9 +69,12 @@ struct PlanDraft {
   }
   // Whether a waiting sequence could take the place of a running one.
   bool may_preempt() const noexcept { return any_paused || policy.preempts(); }
-  // Whether the member may be preempted now: it has no step in flight and is not the oldest that can compute something.
-  bool may_be_victim(const PlanMember& member) const noexcept {
-    return member.stays && member.place.sequence->in_flight == 0 && member.place.sequence != oldest;
+  // Which members may be preempted: never the oldest that can compute something. One with a step in flight keeps its
+  // pages until that is committed; held back from further steps, it may be preempted by the next plan.
+  enum class Victims { kNow, kAfterStepsInFlight };
+  bool may_be_victim(const PlanMember& member, Victims victims = Victims::kNow) const noexcept {
+    const bool in_flight = member.place.sequence->in_flight > 0;
+    return member.stays && member.place.sequence != oldest && (!in_flight || victims == Victims::kAfterStepsInFlight);
   }
   // Pages that preempting the member makes available.
   std::int32_t gain(const PlanMember& member) const {
@@ -82,6 +85,8 @@ struct PlanDraft {
   void take_out(PlanMember& member);
   // Undoes take_out() of a member whose pages were not short.
   void put_back(PlanMember& member);
+  // Leaves the member out of this step, and lets it keep its pages.
+  void hold_back(PlanMember& member);
   // Adds an admitted sequence to the members and to plan->admitted.
   void join(const PlanMember& member, kv::PrefixMatch match);
   void sort_members();  // in the policy's order
@@ -95,8 +100,9 @@ struct PlanDraft {
   std::vector<PlanMember> members;   // in the policy's order; those admitted are last until sort_members()
   const Sequence* oldest = nullptr;  // the running sequence that arrived first and is neither paused nor blocked
   PageAccount pages;
-  bool any_paused = false;   // a running sequence's reader is slow
-  bool pages_short = false;  // the running sequences alone need more pages than are available
+  bool any_paused = false;     // a running sequence's reader is slow
+  bool any_in_flight = false;  // a running sequence takes part in a step that is not committed
+  bool pages_short = false;    // the running sequences alone need more pages than are available
 };
 
 }  // namespace millrace::sched

@@ -97,6 +97,7 @@ void Scheduler::launched(const StepPlan& plan, const PolicyView& view) {
     row.sequence->scheduled += row.n_tokens;
     ++row.sequence->in_flight;
     row.sequence->starved_steps = 0;
+    if (row.feeds && row.samples()) ++row.sequence->unseen;
   }
   if (policy_->uses_cached_hint()) refresh_hints();
 }
@@ -120,6 +121,7 @@ void Scheduler::committed(const StepPlan& plan, const PolicyView& view) {
     Sequence& sequence = *row.sequence;
     sequence.computed += row.n_tokens;
     --sequence.in_flight;
+    if (row.feeds && row.samples()) --sequence.unseen;
     policy_->served(sequence, row.n_tokens - row.drafted(), row.samples(), whole);
   }
 }
@@ -149,8 +151,10 @@ void Scheduler::check_integrity() const {
     CHECK_LE(sequence.computed, sequence.scheduled);
     CHECK_EQ(sequence.computed == sequence.scheduled, sequence.in_flight == 0);
     const std::int64_t drafts = sequence.in_flight > 0 ? static_cast<std::int64_t>(sequence.drafts.size()) : 0;
-    CHECK_LE(sequence.scheduled, sequence.length() + drafts);
-    CHECK_LE(sequence.length(), sequence.max_total);
+    CHECK_LE(sequence.scheduled, sequence.planned_length() + drafts);
+    CHECK_LE(sequence.planned_length(), sequence.max_total);
+    CHECK_LE(0, sequence.unseen);
+    CHECK(sequence.unseen == 0 || sequence.in_flight > 0);
     CHECK_LE(sequence.scheduled, sequence.blocks.capacity_tokens());
     CHECK(!sequence.swapped);
   }

@@ -55,6 +55,7 @@ TestRequest random_request(Random& random, SequenceId id) {
   request.predicted = random.chance(50) ? random.in(1, 40) : request.answer;
   request.max_answer = request.answer + (random.chance(50) ? random.in(0, 40) : 0);
   request.priority = static_cast<int>(random.in(0, 3));
+  request.feeds = random.chance(30);
   request.tenant = static_cast<std::uint32_t>(random.in(0, 3));
   request.ttft_target_ms = random.chance(50) ? static_cast<double>(random.in(1, 300)) : 0.0;
   request.tpot_target_ms = random.chance(50) ? static_cast<double>(random.in(1, 20)) : 0.0;
@@ -112,7 +113,7 @@ class Invariants {
       ASSERT_TRUE(sequence.state == SequenceState::kRunning || admitted.count(&sequence) > 0) << "Q2";
       ASSERT_FALSE(sequence.paused) << "Q2";
       ASSERT_LE(1, row.n_tokens) << "Q2";
-      ASSERT_LE(row.first + row.n_tokens, sequence.length()) << "Q2";
+      ASSERT_LE(row.first + row.n_tokens, sequence.planned_length()) << "Q2";
       ASSERT_TRUE(limits_.long_prefill_tokens == 0 || row.n_tokens <= limits_.long_prefill_tokens);
       tokens += row.n_tokens;
     }

@@ -65,6 +65,52 @@ TEST(Scheduler, TwoStepsInFlightContinueAPromptAndLeaveOutWhoseTokenIsNotDrawn) 
   EXPECT_EQ(to_text(world.launch()), "1:1");
 }
 
+TEST(Scheduler, ASequenceThatFeedsHasARowInEachStepInFlightUntilItsGreatestLength) {
+  World world({});
+  world.submit({.id = 1, .prompt = 3, .answer = 3, .feeds = true});
+  EXPECT_EQ(to_text(world.launch()), "1:3 +1");
+  EXPECT_EQ(to_text(world.launch()), "1:1");
+  EXPECT_EQ(world.at(1).unseen, 2);
+  EXPECT_EQ(to_text(world.launch()), "1:1");
+  EXPECT_EQ(to_text(world.launch()), "") << "the last token is not computed";
+  world.scheduler().check_integrity();
+  for (const std::int64_t tokens : {1, 2}) {
+    world.commit();
+    EXPECT_EQ(world.at(1).output_tokens(), tokens);
+    EXPECT_EQ(world.at(1).unseen, 3 - tokens);
+  }
+  world.commit();
+  EXPECT_EQ(world.finished, std::vector<SequenceId>{1});
+}
+
+// Sequences that feed are always in flight: who is to be preempted for another is left out of a step first.
+TEST(Scheduler, AnUrgentOneTakesThePlaceOfOneThatFeeds) {
+  World world({.scheduling = {.max_sequences = 2}, .policy = "priority"});
+  for (SequenceId id : {1u, 2u}) {
+    world.submit({.id = id, .prompt = 3, .answer = 60, .priority = 1, .feeds = true});
+  }
+  world.launch();
+  world.launch();
+  world.submit({.id = 3, .prompt = 3, .priority = 0});
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1") << "2 is held back";
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "3:3 1:1 +3 -2");
+}
+
+TEST(Scheduler, TheOldestGetsPagesOfOneThatFeedsAfterTheStepsInFlight) {
+  World world({.block_tokens = 1, .pages = 9});
+  world.submit({.id = 1, .prompt = 3, .answer = 6, .predicted = 1, .feeds = true});
+  world.submit({.id = 2, .prompt = 3, .answer = 6, .predicted = 1, .feeds = true});
+  EXPECT_EQ(to_text(world.launch()), "1:3 2:3 +1 +2");
+  EXPECT_EQ(to_text(world.launch()), "1:1 2:1");
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1") << "one page is left: the oldest takes it, and 2 is held back";
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1 -2");
+  while (world.live() > 0) world.step();
+}
+
 TEST(Scheduler, PausedSequencesKeepTheirPagesAndTakeNoPart) {
   World world({});
   world.submit({.id = 1});

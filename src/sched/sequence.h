@@ -68,6 +68,9 @@ struct Sequence {
   bool blocked = false;
   int in_flight = 0;           // steps that it takes part in and that are launched but not committed
   std::int64_t scheduled = 0;  // tokens computed or being computed; == computed when in_flight == 0
+  // Tokens after `tokens` that launched steps sample, and that further steps may go on from before they are known here
+  // (StepRow::feeds); 0 when in_flight == 0.
+  std::int64_t unseen = 0;
   std::int32_t preemptions = 0;
   std::int32_t bypassed = 0;        // times that a sequence that arrived later was admitted earlier
   std::int32_t attached_pages = 0;  // pages that were published when it was admitted
@@ -76,11 +79,14 @@ struct Sequence {
   std::uint32_t policy_slot = 0;    // index of the policy's state of this sequence; set by SchedulePolicy::arrived()
 
   std::int64_t length() const noexcept { return static_cast<std::int64_t>(tokens.size()); }
+  std::int64_t planned_length() const noexcept { return length() + unseen; }
+  // Tokens to compute before the next one is sampled. The last token of max_total is not computed.
   std::int64_t remaining() const noexcept {
-    return length() - scheduled;
-  }  // tokens to compute before the next one is sampled
+    const bool last_sampled = unseen > 0 && planned_length() == max_total;
+    return planned_length() - scheduled - (last_sampled ? 1 : 0);
+  }
   std::int64_t output_tokens() const noexcept { return length() - prompt_tokens; }
-  bool decoding() const noexcept { return output_tokens() > 0 && remaining() == 1; }
+  bool decoding() const noexcept { return planned_length() > prompt_tokens && remaining() == 1; }
   // Limit of draft tokens: verification samples one token more than it accepts, and the total stays within max_total.
   std::int64_t max_drafts() const noexcept { return std::max<std::int64_t>(0, max_total - length() - 1); }
 };

@@ -112,10 +112,28 @@ bool StepAdmission::try_to_admit(PlanDraft& draft, const Place& place) {
   return true;
 }
 
-// Preempts those whose readers are slow, then, where the policy preempts, the last of those in higher groups, until the
-// one that joins lacks nothing; none if that cannot be reached.
+// Preempts so that the one that joins lacks nothing; none if that cannot be reached. Where it could be reached but for
+// steps in flight, those that take part in them are held back, and the next plan preempts them.
 bool StepAdmission::make_room(PlanDraft& draft, const JoiningSequence& joining, const AdmissionResource* lacks) {
   if (!draft.may_preempt()) return false;
+  if (find_victims(draft, joining, lacks, PlanDraft::Victims::kNow)) {
+    for (const std::size_t index : victims_) draft.plan->preempted.push_back(draft.members[index].place.sequence);
+    return true;
+  }
+  put_back_victims(draft);
+  if (!draft.any_in_flight) return false;
+  const bool found = find_victims(draft, joining, lacks, PlanDraft::Victims::kAfterStepsInFlight);
+  put_back_victims(draft);
+  for (const std::size_t index : victims_) {
+    if (found && draft.members[index].place.sequence->in_flight > 0) draft.hold_back(draft.members[index]);
+  }
+  return false;
+}
+
+// Takes out those whose readers are slow, then, where the policy preempts, the last of those in higher groups, until
+// the one that joins lacks nothing, or no more may be taken: false.
+bool StepAdmission::find_victims(PlanDraft& draft, const JoiningSequence& joining, const AdmissionResource* lacks,
+                                 PlanDraft::Victims allowed) {
   // Where only slow readers run they lose their places however often they did: no other would be served before they
   // read.
   const bool all_paused =
@@ -131,19 +149,17 @@ bool StepAdmission::make_room(PlanDraft& draft, const JoiningSequence& joining, 
       PlanMember& victim = draft.members[i];
       const Sequence& sequence = *victim.place.sequence;
       if (sequence.paused != paused || sequence.state != SequenceState::kRunning) continue;
-      if (!draft.may_be_victim(victim) || (spared && sequence.preemptions >= draft.config.max_preemptions)) continue;
+      if (!draft.may_be_victim(victim, allowed) || (spared && sequence.preemptions >= draft.config.max_preemptions))
+        continue;
       if (!paused && victim.place.rank.group <= joining.member.place.rank.group) break;
       if (!lacks->relieved_by(draft, victim, joining)) continue;
       draft.take_out(victim);
       for (const auto& resource : resources_) resource->release(draft, victim);
       victims_.push_back(i);
       lacks = lacking(draft, joining);
-      if (lacks != nullptr) continue;
-      for (const std::size_t index : victims_) draft.plan->preempted.push_back(draft.members[index].place.sequence);
-      return true;
+      if (lacks == nullptr) return true;
     }
   }
-  put_back_victims(draft);
   return false;
 }
 

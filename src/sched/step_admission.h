@@ -32,6 +32,8 @@ class StepAdmission {
   void admit_anyone(PlanDraft& draft);
   bool try_to_admit(PlanDraft& draft, const Place& place);
   bool make_room(PlanDraft& draft, const JoiningSequence& joining, const AdmissionResource* lacks);
+  bool find_victims(PlanDraft& draft, const JoiningSequence& joining, const AdmissionResource* lacks,
+                    PlanDraft::Victims allowed);
   void put_back_victims(PlanDraft& draft);
 
   std::vector<std::unique_ptr<AdmissionResource>> resources_;  // in the order in which they are asked

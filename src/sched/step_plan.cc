@@ -22,7 +22,7 @@ void StepRow::add_to(StepWork& work) const noexcept {
   work.samples += samples() ? 1 + drafted() : 0;
   for (std::size_t i = 0; i < branches; ++i) {
     const std::int64_t rows = 1 + std::ssize(sequence->branches[i]);
-    work.add(rows, sequence->length() - 1);
+    work.add(rows, length - 1);
     work.samples += rows;
   }
 }

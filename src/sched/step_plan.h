@@ -11,17 +11,21 @@
 namespace millrace::sched {
 
 // One row of a step: the next n_tokens >= 1 tokens of a sequence. A prefill chunk, a decode token and draft tokens to
-// verify differ only in n_tokens. The member functions are valid from the plan until the sampled token is appended.
+// verify differ only in n_tokens.
 struct StepRow {
   Sequence* sequence = nullptr;
   std::int64_t n_tokens = 0;
   std::int64_t first = 0;  // position of the row's first token
   // The number of the sequence's branches that are computed, each with the last token again.
   std::size_t branches = 0;
+  std::int64_t length = 0;  // of the sequence when the step was planned, drafts not included: its planned_length()
+  // Where the row samples, the executor does so itself, and steps launched after this one may go on from the token. Set
+  // by the engine, before Scheduler::launched().
+  bool feeds = false;
   // Whether the token after its last one is sampled.
-  bool samples() const noexcept { return first + n_tokens >= sequence->length(); }
+  bool samples() const noexcept { return first + n_tokens >= length; }
   // The number of draft tokens in the row. Each gets logits.
-  std::int64_t drafted() const noexcept { return std::max<std::int64_t>(0, first + n_tokens - sequence->length()); }
+  std::int64_t drafted() const noexcept { return std::max<std::int64_t>(0, first + n_tokens - length); }
   std::int64_t branch_tokens() const noexcept;  // tokens that the branches compute
   void add_to(StepWork& work) const noexcept;
 };
@@ -49,7 +53,7 @@ struct StepPlan {
   void clear() noexcept;
 };
 
-// The plan's work as StepCost counts it. Call it before sampled tokens are appended.
+// The plan's work as StepCost counts it.
 StepWork work_of(const StepPlan& plan) noexcept;
 
 }  // namespace millrace::sched

@@ -136,8 +136,13 @@ void share_budget(PlanDraft& draft) {
   budget.give_drafts();
   budget.give_branches();
   for (const PlanMember& member : draft.members) {
-    if (member.n_tokens > 0)
-      draft.plan->rows.push_back({member.place.sequence, member.n_tokens, member.start, member.branches});
+    if (member.n_tokens == 0) continue;
+    Sequence* sequence = member.place.sequence;
+    draft.plan->rows.push_back({.sequence = sequence,
+                                .n_tokens = member.n_tokens,
+                                .first = member.start,
+                                .branches = member.branches,
+                                .length = sequence->planned_length()});
   }
 }
 

@@ -57,6 +57,7 @@ void WaitingQueue::check_integrity() const {
     CHECK(i == 0 || arrived_before(*by_arrival_[i - 1], sequence));
     CHECK(sequence.state == SequenceState::kWaiting);
     CHECK_EQ(sequence.in_flight, 0);
+    CHECK_EQ(sequence.unseen, 0);
     CHECK_EQ(sequence.scheduled, sequence.computed);
     CHECK_LT(sequence.scheduled, sequence.length());
     tokens += sequence.queued_tokens;

@@ -42,6 +42,7 @@ enum class Event : std::size_t {
   kSessionUsedBusy,
   kBatchWaited,
   kTwoStepsInFlight,
+  kTokenFed,
   kDraftAccepted,
   kDraftRejected,
   kBranchAccepted,

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/counter_rng.h"
-#include "engine/score_rows.h"
+#include "engine/step_sink.h"
 
 namespace millrace::simulator {
 namespace {
@@ -81,12 +81,12 @@ std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_
 sched::StepWork work_of(const engine::StepInput& input) noexcept {
   sched::StepWork work;
   for (const engine::StepInput::Rows& rows : input.sequences) work.add(rows.n_rows, rows.first_position);
-  work.samples = static_cast<std::int64_t>(input.logit_rows.size());
+  work.samples = std::ssize(input.logit_rows) + std::ssize(input.sampled_rows);
   return work;
 }
 
 FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
-    : config_(config), on_step_(std::move(on_step)), device_(config.pages, config.block_tokens) {}
+    : config_(config), on_step_(std::move(on_step)), device_(config.pages, config.block_tokens), fed_(config.depth) {}
 
 void FakeExecutor::launch(engine::StepInput input) {
   CHECK_LT(static_cast<int>(launched_.size()), config_.depth);
@@ -138,49 +138,75 @@ void FakeExecutor::hash_rows(const engine::StepInput& input, std::span<const std
   }
 }
 
-void FakeExecutor::feed(const engine::StepInput& input, engine::StepResult& result) {
-  engine::ScoreRows sink(input, result);
-  const auto rows_of = [&](const std::vector<std::int64_t>& rows, std::int64_t columns) {
+void FakeExecutor::feed(const engine::StepInput& input, std::span<const float> sampled, engine::StepResult& result) {
+  engine::StepSink sink(input, result);
+  const std::vector<std::int64_t> wanted = sink.logit_rows();
+  const auto vocabulary = static_cast<std::size_t>(config_.vocab_size);
+  const auto rows_of = [&](std::span<const std::int64_t> rows, std::int64_t columns) {
     sunk_.assign(rows.size() * static_cast<std::size_t>(columns), 0.0f);
     hash_rows(input, rows, static_cast<std::size_t>(columns), sunk_);
     return TensorView(sunk_.data(), DType::kF32, {static_cast<std::int64_t>(rows.size()), columns});
   };
-  std::vector<std::int64_t> scored;
-  for (const engine::StepInput::Scored& wanted : input.scored_rows) scored.push_back(wanted.row);
-  if (!scored.empty()) sink.take_logits(0, rows_of(scored, config_.vocab_size));
+  if (!wanted.empty()) {
+    const TensorView logits = rows_of(wanted, config_.vocab_size);
+    std::size_t next = 0;  // of the sampled rows, whose logits may have been spoiled since
+    for (std::size_t i = 0; i < wanted.size() && next < input.sampled_rows.size(); ++i) {
+      if (input.sampled_rows[next].row != wanted[i]) continue;
+      std::ranges::copy(sampled.subspan(next++ * vocabulary, vocabulary), logits.row(static_cast<std::int64_t>(i)));
+    }
+    sink.take_logits(0, logits);
+  }
   if (!input.hidden_rows.empty()) sink.take_hidden(0, rows_of(input.hidden_rows, kStateSize));
 }
 
-Result<engine::StepResult> FakeExecutor::wait() {
-  CHECK(!launched_.empty());
-  const engine::StepInput input = std::move(launched_.front());
-  launched_.pop_front();
-  const auto vocabulary = static_cast<std::size_t>(config_.vocab_size);
-  logits_.assign(input.logit_rows.size() * vocabulary, 0.0f);
-  for (std::size_t s = 0; s < input.sequences.size(); ++s) {
-    const engine::StepInput::Rows& rows = input.sequences[s];
+void FakeExecutor::write_stamps(const engine::StepInput& input) {
+  for (const engine::StepInput::Rows& rows : input.sequences) {
     for (std::int64_t i = 0; i < rows.n_rows; ++i) {
       const std::int32_t token = input.tokens[static_cast<std::size_t>(rows.first_row + i)];
       device_.at(rows.pages, rows.first_position + i) = stamp_of(token, rows.first_position + i);
     }
   }
-  hash_rows(input, input.logit_rows, vocabulary, logits_);
-  if (auto ran = on_step_(input, logits_); !ran) {
-    for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(input, s, 0);
-    return ran.error();
-  }
-  engine::StepResult result;
-  feed(input, result);
-  std::size_t out = 0;
+}
+
+// `rows` ascend.
+void FakeExecutor::spoil_broken_rows(const engine::StepInput& input, std::span<const std::int64_t> rows,
+                                     std::span<const float> logits) {
+  const auto vocabulary = static_cast<std::size_t>(config_.vocab_size);
+  std::size_t at = 0;
   for (std::size_t s = 0; s < input.sequences.size(); ++s) {
-    const engine::StepInput::Rows& rows = input.sequences[s];
+    const engine::StepInput::Rows& of = input.sequences[s];
     bool drafted = false;  // a draft token, which may be wrong: then what came of it harms nothing before it
-    for (; out < input.logit_rows.size() && input.logit_rows[out] < rows.first_row + rows.n_rows; ++out) {
-      const std::int64_t row = input.logit_rows[out] - rows.first_row;
-      if (std::isnan(logits_[out * vocabulary])) spoil(input, s, drafted ? row : 0);
+    for (; at < rows.size() && rows[at] < of.first_row + of.n_rows; ++at) {
+      if (std::isnan(logits[at * vocabulary])) spoil(input, s, drafted ? rows[at] - of.first_row : 0);
       drafted = true;
     }
   }
+}
+
+Result<engine::StepResult> FakeExecutor::wait() {
+  CHECK(!launched_.empty());
+  engine::StepInput input = std::move(launched_.front());
+  launched_.pop_front();
+  fed_.fill(input);
+  std::vector<std::int64_t> sampled_rows;
+  for (const engine::StepInput::Sampled& sampled : input.sampled_rows) sampled_rows.push_back(sampled.row);
+  const auto vocabulary = static_cast<std::size_t>(config_.vocab_size);
+  logits_.assign((input.logit_rows.size() + sampled_rows.size()) * vocabulary, 0.0f);
+  const std::span logits = std::span(logits_).first(input.logit_rows.size() * vocabulary);
+  const std::span sampled = std::span(logits_).subspan(logits.size());
+  write_stamps(input);
+  hash_rows(input, input.logit_rows, vocabulary, logits);
+  hash_rows(input, sampled_rows, vocabulary, sampled);
+  if (auto ran = on_step_(input, logits_); !ran) {
+    for (std::size_t s = 0; s < input.sequences.size(); ++s) spoil(input, s, 0);
+    fed_.keep(std::vector<std::optional<std::int32_t>>(sampled_rows.size()));
+    return ran.error();
+  }
+  engine::StepResult result;
+  feed(input, sampled, result);
+  fed_.keep(result.sampled);
+  spoil_broken_rows(input, input.logit_rows, logits);
+  spoil_broken_rows(input, sampled_rows, sampled);
   result.logits =
       TensorView(logits_.data(), DType::kF32, {static_cast<std::int64_t>(input.logit_rows.size()), config_.vocab_size});
   return result;

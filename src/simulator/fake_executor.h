@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/executor.h"
+#include "engine/fed_tokens.h"
 #include "sched/step_cost.h"
 
 namespace millrace::simulator {
@@ -72,7 +73,8 @@ class FakeExecutor final : public engine::Executor {
     std::int32_t pages = 256;
     int depth = 1;
   };
-  // Called when a step is waited for: advances the clock, and may fail the device or spoil logits [rows, V]. What a
+  // Called when a step is waited for: advances the clock, and may fail the device or spoil logits [rows, V], which are
+  // those of logit_rows and then those of sampled_rows. What a
   // failed step wrote, and what a row of no numbers wrote, is wrong in the pages too.
   using OnStep = std::function<Result<void>(const engine::StepInput& input, std::span<float> logits)>;
 
@@ -93,12 +95,16 @@ class FakeExecutor final : public engine::Executor {
   void spoil(const engine::StepInput& input, std::size_t sequence, std::int64_t first);
   void hash_rows(const engine::StepInput& input, std::span<const std::int64_t> chosen, std::size_t columns,
                  std::span<float> values);
-  void feed(const engine::StepInput& input, engine::StepResult& result);
+  void write_stamps(const engine::StepInput& input);
+  void spoil_broken_rows(const engine::StepInput& input, std::span<const std::int64_t> rows,
+                         std::span<const float> logits);
+  void feed(const engine::StepInput& input, std::span<const float> sampled, engine::StepResult& result);
 
   Config config_;
   OnStep on_step_;
   FakeDevice device_;
   std::deque<engine::StepInput> launched_;
+  engine::FedTokens fed_;
   std::vector<float> logits_, sunk_;
   std::vector<std::int32_t> writer_;  // by page; scratch
 };

@@ -16,10 +16,10 @@ Result<void> FaultPlan::on_step(const engine::StepInput& input, std::span<float>
     coverage_.count(Event::kStepFailed);
     return make_error(ErrorCode::kInternal, "", "the device failed");
   }
-  if (!input.logit_rows.empty() && happens(scenario_.faults.nan_row)) {
+  const std::int64_t rows = std::ssize(input.logit_rows) + std::ssize(input.sampled_rows);
+  if (rows > 0 && happens(scenario_.faults.nan_row)) {
     failures_ = true;
     coverage_.count(Event::kNanRow);
-    const auto rows = static_cast<std::int64_t>(input.logit_rows.size());
     const auto row = logits.subspan(static_cast<std::size_t>(random_.in(0, rows - 1) * scenario_.executor.vocab_size),
                                     static_cast<std::size_t>(scenario_.executor.vocab_size));
     std::ranges::fill(row, std::numeric_limits<float>::quiet_NaN());

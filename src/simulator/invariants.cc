@@ -84,13 +84,15 @@ void Invariants::check_queues(const engine::Engine& engine, const RequestDriver&
 void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
   const std::uint64_t request = request_of(s);
   const std::int64_t drafts = s.in_flight > 0 ? std::ssize(s.drafts) : 0;
-  if (s.computed < 0 || s.computed > s.scheduled || s.scheduled > s.length() + drafts || s.length() > s.max_total) {
-    verdict_.fail("B5", request, "computed {}, scheduled {}, length {}, at most {}", s.computed, s.scheduled,
-                  s.length(), s.max_total);
+  if (s.computed < 0 || s.computed > s.scheduled || s.scheduled > s.planned_length() + drafts ||
+      s.planned_length() > s.max_total) {
+    verdict_.fail("B5", request, "computed {}, scheduled {}, length {} and {} unseen, at most {}", s.computed,
+                  s.scheduled, s.length(), s.unseen, s.max_total);
   }
   const auto pages = static_cast<std::int64_t>(s.blocks.blocks().size());
   const std::int64_t ahead = scenario_.drafting.computes ? scenario_.drafting.tokens : drafts;
-  const auto most = static_cast<std::int64_t>(s.blocks.pages_for(s.length() + ahead));
+  const std::int64_t past_end = s.paused ? s.in_flight + scenario_.executor.depth : 0;  // of one that has ended
+  const auto most = static_cast<std::int64_t>(s.blocks.pages_for(s.planned_length() + ahead + past_end));
   const auto least = s.swapped ? 0 : static_cast<std::int64_t>(s.blocks.pages_for(s.scheduled));
   if (pages < least || pages > most) {
     verdict_.fail("B5", request, "{} pages for {} tokens, of which {} are scheduled; expected {} to {}", pages,

@@ -53,7 +53,7 @@ Scenario make_scenario(std::uint64_t seed) {
   s.executor.block_tokens = random.of(kBlocks);
   const std::int64_t tokens = random.chance(60) ? random.in(100, 400) : random.in(400, 1500);
   s.executor.pages = static_cast<std::int32_t>(tokens / s.executor.block_tokens + random.in(2, 6));
-  s.executor.depth = random.chance(40) ? 2 : 1;
+  s.executor.depth = random.chance(40) ? static_cast<int>(random.chance(60) ? 2 : random.in(3, 5)) : 1;
   s.executor.vocab_size = kLetters;
   s.executor.max_length = random.chance(30) ? random.in(60, 300) : 4096;
   s.engine.scheduling = random_scheduling(random);

@@ -109,6 +109,16 @@ BUGS = {
     "a moved sequence is a token behind its pages": ("src/engine/sequence_transfer.cc",
         "    sequence.scheduled = sequence.computed = answer.computed;",
         "    sequence.scheduled = sequence.computed = answer.computed + (answer.computed + 1 < sequence.length() ? 1 : 0);"),
+    "a token is fed from the step before, whichever sampled it": ("src/engine/batch_builder.cc",
+        "launch - sequence.last_unseen.launch)", "1)"),
+    "a token is fed to another answer": ("src/engine/batch_builder.cc",
+        "static_cast<std::int32_t>(input.sampled_rows.size())}", "0}"),
+    "the row after an answer's end is kept": ("src/engine/step_loop.cc",
+        "  if (sequence.ending != FinishReason::kNone) return uncount(row);", "  if (sequence.ending != FinishReason::kNone) return;"),
+    "an answer that ends in flight loses its last token": ("src/engine/endings.cc",
+        "std::make_unique<Output>(std::move(output));", "std::make_unique<Output>();"),
+    "a token of no numbers is taken for the first one": ("src/engine/row_sampler.cc",
+        "  if (token) {\n    take_sampled(sequence, *token, {}, outputs);", "  if (token || !token) {\n    take_sampled(sequence, token.value_or(0), {}, outputs);"),
 }
 
 

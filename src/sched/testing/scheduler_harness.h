@@ -38,6 +38,7 @@ struct TestRequest {
   std::uint32_t tenant = 0;
   double ttft_target_ms = 0.0, tpot_target_ms = 0.0;
   std::optional<double> deadline_ms;  // from now
+  bool feeds = false;
 };
 
 struct WorldConfig {
@@ -87,6 +88,7 @@ class World {
     sequence->tpot_target_ms = request.tpot_target_ms;
     if (request.deadline_ms)
       sequence->deadline = now_ + std::chrono::milliseconds(static_cast<int>(*request.deadline_ms));
+    feeds_[request.id] = request.feeds;
     sequence->predicted_output = request.predicted > 0 ? request.predicted : request.answer;
     Sequence& result = *sequence;
     answers_[request.id] = request.answer;
@@ -110,12 +112,14 @@ class World {
     apply(plan);
     return plan;
   }
-  void apply(const StepPlan& plan) {
+  void apply(StepPlan plan) {
     for (Sequence* sequence : plan.preempted) give_up_pages(*sequence);
     for (const Admission& admission : plan.admitted) take_pages(admission);
-    for (const StepRow& row : plan.rows) {
+    for (StepRow& row : plan.rows) {
       Sequence& sequence = *row.sequence;
+      row.feeds = feeds_.at(sequence.id);
       ASSERT_EQ(row.first, sequence.scheduled);
+      ASSERT_LE(row.first + row.n_tokens, sequence.planned_length());
       ASSERT_TRUE(cache_.reserve(sequence.blocks, sequence.scheduled, sequence.scheduled + row.n_tokens))
           << "the plan has rows without pages";
     }
@@ -124,7 +128,7 @@ class World {
       rejected.emplace_back(rejection.sequence->id, rejection.error.message);
       finish(*rejection.sequence);
     }
-    if (!plan.empty()) flights_.push_back(plan);
+    if (!plan.empty()) flights_.push_back(std::move(plan));
   }
   // The oldest step in flight ends.
   void commit() {
@@ -134,7 +138,8 @@ class World {
     scheduler_.committed(plan, view());
     for (const StepRow& row : plan.rows) {
       Sequence& sequence = *row.sequence;
-      if (row.samples()) sample(sequence);
+      const bool ended = sequence.output_tokens() >= answers_.at(sequence.id);  // before the last steps that it is in
+      if (row.samples() && !ended) sample(sequence);
       if (retiring_.count(sequence.id) > 0 && sequence.in_flight == 0) finish(sequence);
     }
     std::vector<Sequence*> ended;
@@ -218,6 +223,7 @@ class World {
   std::map<SequenceId, std::unique_ptr<Sequence>> live_;
   std::vector<std::unique_ptr<Sequence>> gone_;  // plans already returned point to them
   std::map<SequenceId, std::int64_t> answers_;
+  std::map<SequenceId, bool> feeds_;
   std::set<SequenceId> retiring_;
   std::deque<StepPlan> flights_;
 };
