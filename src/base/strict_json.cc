@@ -48,11 +48,11 @@ NumberParts split(std::string_view token) {
 }
 
 bool fits_64_bits(std::string_view integer) {
-  const char* end = integer.data() + integer.size();
+  const char* begin = integer.data();
+  const char* end = begin + integer.size();
   std::int64_t narrow = 0;
   std::uint64_t wide = 0;
-  return std::from_chars(integer.data(), end, narrow).ec == std::errc() ||
-         std::from_chars(integer.data(), end, wide).ec == std::errc();
+  return std::from_chars(begin, end, narrow).ec == std::errc() || std::from_chars(begin, end, wide).ec == std::errc();
 }
 
 std::string named_float(std::string_view name) {

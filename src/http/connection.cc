@@ -94,7 +94,8 @@ asio::awaitable<void> Connection<Stream>::run() {
   if (ended.status != 0 && !wire_->gone()) {
     try {
       co_await send_error(ended.status, ended.what);
-    } catch (...) {  // it is closed all the same
+    } catch (...) {
+      wire_->close();  // nothing more can be sent
     }
   }
   if (!wire_->gone()) co_await wire_->linger();
@@ -225,7 +226,8 @@ asio::awaitable<bool> Connection<Stream>::answer(Request request) {
   await_ping();
   while (!(reply = responder->poll())) {
     if (std::chrono::steady_clock::now() >= ping_at_) {
-      if ((reply = responder->promise())) break;
+      reply = responder->promise();
+      if (reply) break;
       await_ping();
       wire_->allow_probe();
     }

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 namespace millrace::http {
 namespace {
+
+using namespace std::string_view_literals;
 
 int status_of(std::string_view head) { return check_head(head, Limits{}).status; }
 
@@ -20,7 +25,7 @@ TEST(RequestHead, RefusesLinesThatParsersReadDifferently) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n"), 400);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n"), 400);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost : a\r\n\r\n"), 400);
-  EXPECT_EQ(status_of(std::string_view("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n", 30)), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"sv), 400);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n"), 400);
 }
 

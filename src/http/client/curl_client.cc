@@ -109,7 +109,7 @@ class CurlClient final : public HttpClient {
     for (const auto& [name, value] : request.headers) {
       curl_slist* longer = curl_slist_append(headers.get(), (name + ": " + value).c_str());
       if (longer == nullptr) return HttpFailure{HttpFailure::Kind::kProtocol, "libcurl: out of memory"};
-      headers.release();
+      [[maybe_unused]] const curl_slist* shorter = headers.release();  // a part of `longer` now
       headers.reset(longer);
     }
     configure(handle.get(), request, state, headers.get(), message.data());

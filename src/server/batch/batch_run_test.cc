@@ -79,13 +79,19 @@ struct Outcome {
   std::vector<Json> lines;
 };
 
+// An open file that holds `text`, at its beginning.
+std::FILE* file_of(const std::string& text) {
+  std::FILE* file = std::tmpfile();
+  EXPECT_EQ(std::fwrite(text.data(), 1, text.size(), file), text.size());
+  EXPECT_EQ(std::fseek(file, 0, SEEK_SET), 0);
+  return file;
+}
+
 Outcome run(http::Application& application, const std::string& input, const BatchConfig& config) {
-  std::FILE* in = std::tmpfile();
+  std::FILE* in = file_of(input);
   std::FILE* out = std::tmpfile();
-  std::fwrite(input.data(), 1, input.size(), in);
-  std::rewind(in);
   Outcome outcome{BatchRun(application, "b_", config).run(::fileno(in), ::fileno(out)), {}};
-  std::rewind(out);
+  EXPECT_EQ(std::fseek(out, 0, SEEK_SET), 0);
   std::string text;
   for (int c; (c = std::fgetc(out)) != EOF;) text.push_back(static_cast<char>(c));
   std::istringstream lines(text);
@@ -204,10 +210,7 @@ TEST(BatchRun, EndsWhereTheEngineHasFailed) {
 
 TEST(BatchRun, EndsWhereTheOutputTakesNoMore) {
   Backwards api(1, 1);
-  std::FILE* in = std::tmpfile();
-  const std::string input = lines(3);
-  std::fwrite(input.data(), 1, input.size(), in);
-  std::rewind(in);
+  std::FILE* in = file_of(lines(3));
   const auto counts = BatchRun(api, "b_", {}).run(::fileno(in), 10'000);  // no such descriptor
   ASSERT_FALSE(counts);
   EXPECT_EQ(counts.error().code, ErrorCode::kResourceExhausted);
