@@ -183,7 +183,7 @@ asio::awaitable<bool> Connection<Stream>::serve_one() {
   http10_ = false;
   const std::string head = co_await read_head();
   received_ = std::chrono::steady_clock::now();
-  if (const SpeculatorProblem problem = check_head(head, s_.limits); problem.status != 0) {
+  if (const HeadProblem problem = check_head(head, s_.limits); problem.status != 0) {
     throw Ended{problem.status, problem.what};
   }
   Parser parser;

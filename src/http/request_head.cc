@@ -66,7 +66,7 @@ bool is_port(std::string_view text) {
 }
 
 // "GET /path HTTP/1.1"
-SpeculatorProblem check_request_line(std::string_view line, bool& old) {
+HeadProblem check_request_line(std::string_view line, bool& old) {
   const std::size_t first = line.find(' '), last = line.rfind(' ');
   if (first == std::string_view::npos || first == last || !is_token(line.substr(0, first))) {
     return {400, "the request line is malformed"};
@@ -88,7 +88,7 @@ struct Framing {
   bool empty_host = false;
 };
 
-SpeculatorProblem check_field(std::string_view line, Framing& framing) {
+HeadProblem check_field(std::string_view line, Framing& framing) {
   if (line.front() == ' ' || line.front() == '\t') return {400, "folded header lines are not accepted"};
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return {400, "a header is malformed"};
@@ -122,7 +122,7 @@ bool is_authority(std::string_view host) {
   return (literal ? is_literal(name) : is_name(name)) && is_port(port);
 }
 
-SpeculatorProblem check_head(std::string_view head, const Limits& limits) {
+HeadProblem check_head(std::string_view head, const Limits& limits) {
   bool old = false;
   Framing framing;
   std::size_t fields = 0;
@@ -140,7 +140,7 @@ SpeculatorProblem check_head(std::string_view head, const Limits& limits) {
       break;
     }
     if (!first && ++fields > limits.headers) return {431, "too many headers"};
-    const SpeculatorProblem problem = first ? check_request_line(line, old) : check_field(line, framing);
+    const HeadProblem problem = first ? check_request_line(line, old) : check_field(line, framing);
     if (problem.status != 0) return problem;
   }
   if (framing.lengths > 1) return {400, "content-length came more than once"};
