@@ -12,29 +12,28 @@
 
 namespace millrace::engine {
 
-// The search that answers the request, whose first sequence that is; `ends`: the model's ends of generation.
+// The beam search of a request. `first` is its first sequence; `ends` are the model's ends of generation.
 std::unique_ptr<BeamRun> make_beam_run(const Request& request, const ActiveSequence& first,
                                        std::span<const std::int32_t> ends);
 
-// Beam search over sequences that share pages: the beams of a request wait until all of them have the scores of what
-// may follow, then take a step of the search together. The engine's thread.
+// Beam search over sequences that share pages. The beams of a request wait until all of them have scores for their next
+// tokens, then take a step of the search together. Engine thread only.
 class BeamGroups {
  public:
   BeamGroups(EngineState& state, TimeAccounting& accounting, StepReporter& reporter, Endings& endings)
       : state_(state), accounting_(accounting), reporter_(reporter), endings_(endings), writer_(state.tokenizer) {}
 
-  // What may follow the beam, from its row of logits [V].
+  // Scores the beam's next tokens from its row of logits [V].
   void score(ActiveSequence& beam, std::span<const float> logits);
-  // The step that computed the beam failed: so does its search.
+  // Ends the beam's search with the error of the step that computed it, at the next advance().
   void fail(const ActiveSequence& beam, Error error) { failed_.emplace_back(beam.request, std::move(error)); }
-  // After a step's rows: searches go on whose beams all have their scores.
+  // Advances the searches whose beams all have their scores. Call it after the rows of a step.
   void advance(std::vector<Output>& outputs);
-  // Beams that have their scores make room for siblings that have no place yet: they leave the scheduler with their
-  // pages.
+  // Where beams with scores wait for siblings that are not admitted yet, takes them out of the scheduler, so that their
+  // slots are free. They keep their pages. park() does so for one beam.
   void park_scored();
   void park(ActiveSequence& beam);
-  // A beam that has no place gives up its pages: they can be computed again, and a sibling need not copy those that it
-  // shares with it. False where there is none.
+  // Frees the pages of one parked beam, which are computed again later. False if no parked beam has any.
   bool reclaim();
 
  private:

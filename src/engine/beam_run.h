@@ -10,16 +10,16 @@
 
 namespace millrace::engine {
 
-// A request that is answered by beam search. Its beams are sequences like any others, each with its own pages, shared
-// as far as their tokens are; they wait for each other, and together take a step of the search.
+// The state of one beam search. Each live beam is a sequence with a block table of its own; beams share the pages of
+// the tokens that they have in common. All beams of a search take a step of it together. Engine thread only.
 struct BeamRun {
   BeamRun(const decode::BeamOptions& options, int wanted) : search(options), answers(wanted) {}
 
   decode::BeamSearch search;
-  int answers = 1;  // the best so many are told
+  int answers = 1;  // how many of the best hypotheses become outputs, [1, kMaxChoices]
   std::vector<TokenScore> prompt_scores;
-  // Scores of each token that some beam could have gone on with, by the hash of the answer up to it; where logprobs are
-  // wanted.
+  // Scores of the tokens that beams continued with, by the hash of the answer up to and including the token. Kept only
+  // if the request asks for logprobs.
   std::unordered_map<std::uint64_t, TokenScore> scores;
 };
 

@@ -7,8 +7,8 @@
 
 namespace millrace::engine {
 
-// How answers end: with a last output, their pages given back, published or leased back to their session. The engine's
-// thread.
+// Ends answers: writes the final output, then publishes the pages, returns them to the session, or frees them. Engine
+// thread only.
 class Endings {
  public:
   Endings(EngineState& state, TimeAccounting& accounting) : state_(state), accounting_(accounting) {}
@@ -17,11 +17,12 @@ class Endings {
   void end_overdue(std::vector<Output>& outputs);
   // Ends all answers of the request that are in flight; does nothing for a request that has ended.
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error = nullptr);
-  // Ends the answer, now or as soon as no launched step holds its sequence: see end_retired(). `output` may hold its
-  // last token. The sequence is gone afterwards, unless its end was put off.
+  // Ends the answer. `output` may hold its last token. Destroys the sequence; while a launched step holds it, the end
+  // and `output` are kept until end_retired().
   void end(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs);
+  // end() with kError. Counts errors of kind kInternal as numerical errors.
   void fail(ActiveSequence& sequence, Error error, std::vector<Output>& outputs);
-  // Ends the answers whose end was put off because a launched step held their sequence, as far as none holds it now.
+  // Ends the answers whose end was kept back and whose sequence no launched step holds any more.
   void end_retired(std::vector<Output>& outputs);
 
  private:

@@ -18,9 +18,9 @@
 
 namespace millrace::engine {
 
-// Any number of requests advance together, each as if it were alone (law 3). One thread calls it; see EngineThread for
-// the door that many may use. The parts, each a file: Intake (requests come in), StepLoop (steps), RowSampler (logits
-// to tokens), BeamGroups, Preemptor, Endings, SequenceTransfer, TimeAccounting, StepReporter, over one EngineState.
+// Serves any number of requests in common steps; each gets the tokens that it would get alone (law 3). One thread calls
+// it; EngineThread is for many. A facade: Intake takes requests in, StepLoop runs steps, RowSampler turns logits into
+// tokens; BeamGroups, Preemptor, Endings, SequenceTransfer, TimeAccounting and StepReporter have a file each.
 class Engine {
  public:
   // Tokenizer, env and disk tier (null: none) must outlive it. kInvalidArgument for an unknown policy.
@@ -28,39 +28,37 @@ class Engine {
                                                 std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
                                                 const Config& config, kv::DiskTier* disk = nullptr);
 
-  // Computes a few tokens for no request, twice, before the first request: what comes with the first step of a process
-  // (pages of memory, of code) is over then, and how long computing a page takes is known, against which loading one
-  // from the disk tier is weighed. A few dozen tokens' time.
+  // Runs two steps of a few dozen tokens that belong to no request; call it before the first request. It takes the
+  // one-time costs of a process's first step, and measures how long computing a page takes, which decides whether
+  // loading a page from the disk tier is faster.
   Result<void> warm_up();
-  // Drafts and verifies tokens from now on; the drafter becomes the executor's. Between steps; null: drafts of grammars
-  // alone.
+  // Turns speculation on. The executor becomes the owner of `drafter`; null: only grammars give drafts. Between steps.
   void speculate(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
 
-  // Accepts the request or says what is wrong with it (check_request()); nothing changes then. A session has one
-  // request at a time. Each answer fits `grammar` (null: anything), which is what request.grammar was compiled to, and
-  // of this engine alone.
+  // Accepts the request, or returns the error of check_request() and changes nothing. A session has one request at a
+  // time. `grammar` is request.grammar compiled for this engine alone; null: none.
   Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar = nullptr) {
     return intake_.submit(std::move(request), std::move(grammar));
   }
-  // Ends the request in the next step, wherever it is.
+  // Ends the request at the next step(). Does nothing for one that has ended.
   void cancel(RequestId id) { state_.requests.cancel(id); }
-  // A paused request keeps its pages and takes part in no step.
+  // A paused request keeps its pages and takes part in no step. It is the first to be preempted.
   void pause(RequestId id, bool paused);
-  // Interactive sessions: opened, forked, rolled back and closed between steps.
+  // Interactive sessions. Open, fork, roll back and close them between steps.
   Sessions& sessions() noexcept { return state_.sessions; }
   const Sessions& sessions() const noexcept { return state_.sessions; }
 
-  // Launches as many steps as the executor holds, waits for the oldest and says what it did; empty when idle, or when
-  // all requests wait for something (a full batch, a paused reader).
+  // Launches up to Executor::depth() steps, waits for the oldest and returns its outputs. Empty when idle, or when all
+  // requests wait for something (a full batch, a paused reader).
   std::vector<Output> step();
   bool idle() const noexcept { return state_.requests.empty(); }
   // The last step() found nothing to compute: idle, or all requests wait for something.
   bool stalled() const noexcept { return stalled_; }
-  // When step() has something to do again without anybody calling, as far as is known: a batch's waiting ends, a
-  // request times out. The past where it would bring pages together meanwhile.
+  // The next time at which step() has something to do without further calls: a batch's waiting time ends, or a request
+  // times out. In the past if step() would compact pages meanwhile. Nothing if no such time is known.
   std::optional<TimePoint> next_event() const;
 
-  // Requests and sessions that leave for another engine, or come from one.
+  // Moves requests and sessions to other engines, and takes them in.
   SequenceTransfer& transfers() noexcept { return transfers_; }
 
   StepReporter& reporter() noexcept { return loop_.reporter(); }
@@ -69,7 +67,7 @@ class Engine {
   const sched::Scheduler& scheduler() const noexcept { return state_.scheduler; }
   const sched::StepCost& step_cost() const noexcept { return state_.cost.cost(); }  // as measured so far
   EngineLimits limits() const noexcept;
-  void check_integrity() const;  // walks everything
+  void check_integrity() const;  // CHECKs the invariants of queues, tables, references and the prefix tree; for tests
 
  private:
   Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,

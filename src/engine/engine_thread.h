@@ -18,17 +18,18 @@
 namespace millrace::engine {
 
 struct ThreadConfig {
-  double slow_reader_ms = 30'000.0;  // a stream that is not read from is cancelled after this
+  double slow_reader_ms = 30'000.0;  // a request is cancelled after its stream was full this long
 };
 
-// The door to an engine for any number of threads: requests go in as messages, outputs come out through a ring each.
-// One thread owns the engine and all that belongs to it.
+// An engine on a thread of its own, for callers on any threads. Requests go in as messages; outputs come out through
+// one TokenStream for each request.
 class EngineThread final : public EngineClient {
  public:
-  // The tokenizer is the engine's: grammars are compiled for it.
+  // `tokenizer` is the one that the engine was created with: grammars are compiled for it. `env` must outlive this
+  // object.
   EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
                const ThreadConfig& config = {});
-  ~EngineThread() override;  // cancels what runs
+  ~EngineThread() override;  // cancels all requests
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
@@ -46,7 +47,7 @@ class EngineThread final : public EngineClient {
   EngineLimits limits() const override { return limits_; }
   Result<PageUse> page_use() override;
 
-  // Runs `work` on the engine thread between two steps and waits for it: for who knows the engine. Not from on_ready.
+  // Runs work(Engine&) on the engine thread between two steps, and waits for its result. Do not call it from on_ready.
   template <typename Work>
   auto call(Work work) {
     std::promise<decltype(work(std::declval<Engine&>()))> done;
@@ -74,15 +75,15 @@ class EngineThread final : public EngineClient {
   Env& env_;
   ThreadConfig config_;
   const EngineLimits limits_;
-  grammar::GrammarCache grammars_;  // any thread's; the grammars are the engine thread's
+  grammar::GrammarCache grammars_;  // used by any thread; the engine thread alone matches with its grammars
 
-  std::mutex mutex_;  // of inbox_ and wake_
+  std::mutex mutex_;  // guards inbox_ and wake_
   std::condition_variable wake_;
   std::vector<std::function<void(Engine&)>> inbox_;
   std::atomic<bool> stopping_ = false, draining_ = false, alive_ = true, busy_ = false;
   std::atomic<std::int64_t> last_round_ns_ = 0, requests_ = 0, waiting_ = 0, running_ = 0, paused_count_ = 0;
 
-  // The engine thread's own.
+  // Used by the engine thread alone.
   std::unordered_map<RequestId, Client> clients_;
   std::unordered_map<const TokenStream*, RequestId> by_stream_;
   std::vector<RequestId> paused_;

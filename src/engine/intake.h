@@ -5,15 +5,17 @@
 
 namespace millrace::engine {
 
-// What the scheduler, the sampler and speculation go by of a sequence that answers the request, but its times.
+// Copies from the request to one of its sequences all that scheduler, sampler and speculation read, except times.
+// `executor_depth` is Executor::depth().
 void set_scheduling(ActiveSequence& sequence, const Request& request, int executor_depth);
 
-// Where requests come in: checked, made into sequences, queued. The engine's thread.
+// Checks new requests, makes their first sequence and queues it. Engine thread only.
 class Intake {
  public:
   explicit Intake(EngineState& state) : state_(state) {}
 
-  // Accepts the request or says what is wrong with it (check_request()); nothing changes then.
+  // Accepts the request, or returns the error of check_request() and changes nothing. `grammar` is what request.grammar
+  // was compiled to, null without one.
   Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar);
 
  private:

@@ -6,12 +6,14 @@
 
 namespace millrace::engine {
 
-// How the pages of running sequences lie in memory: decode attention reads long extents faster.
+// How the pages of running sequences lie in memory, counted in tokens. Decode attention reads long extents faster.
 struct KvExtents {
   std::int64_t tokens = 0;
-  std::int64_t contiguous_tokens = 0;   // whose page is the neighbour of the one before it, or the first
-  std::int64_t long_extent_tokens = 0;  // in runs of at least kv::kLongExtentTokens, or one run in all
+  std::int64_t contiguous_tokens = 0;  // in pages that follow in memory on the sequence's page before, or are its first
+  // In extents of at least kv::kLongExtentTokens tokens, or of sequences that are one extent.
+  std::int64_t long_extent_tokens = 0;
 };
+// O(pages of running sequences). Engine thread only.
 KvExtents kv_extents(const sched::Scheduler& scheduler);
 
 }  // namespace millrace::engine

@@ -4,15 +4,15 @@
 
 namespace millrace::engine {
 
-// Brings pages together while nothing is launched and nothing can be: what waits, and idle sessions, will be read
-// faster when they go on. The engine's thread.
+// Moves the pages of paused and waiting requests and of idle sessions into long extents while the engine has nothing to
+// compute, because decode attention reads those faster. Engine thread only, while no step is launched.
 class PageCompactor {
  public:
   explicit PageCompactor(EngineState& state) : state_(state) {}
 
-  // Pages may lie apart that compact() would bring together.
+  // Whether compact() may have something to move.
   bool needed() const noexcept { return compacted_ != state_.cache.changes(); }
-  void compact();  // less than a millisecond's worth of copies
+  void compact();  // moves pages for about half a millisecond
 
  private:
   EngineState& state_;

@@ -5,14 +5,16 @@
 
 namespace millrace::engine {
 
-// How sequences lose their place and their pages, and get both (back). The engine's thread.
+// Takes pages from preempted sequences, and gives admitted ones their pages. Engine thread only.
 class Preemptor {
  public:
   Preemptor(EngineState& state, TimeAccounting& accounting) : state_(state), accounting_(accounting) {}
 
-  // Its pages are published and given up, or moved to host memory where that is expected to take less time.
+  // Publishes and frees the sequence's pages, or moves them to host memory where Config::preemption says so or the
+  // measured times say that this is faster.
   void preempt(ActiveSequence& sequence);
-  // What the plan admits gets the pages that are there of it already: those it was preempted with, or published ones.
+  // Gives the admitted sequence its pages from host memory if it was swapped out, else those that its prefix match
+  // found. `computed` and `scheduled` are set accordingly.
   void admit(const sched::Admission& admission);
 
  private:

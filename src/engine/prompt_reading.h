@@ -12,20 +12,21 @@
 
 namespace millrace::engine {
 
-// What a request asks of its prompt besides a successor: scores of its tokens, or an embedding. Grows with the prompt's
-// rows, in order; where every row counts, none may be found published instead of computed.
+// Collects what a request wants of its prompt: logprobs of its tokens, or an embedding. Rows of the prompt are
+// delivered in order. If every row is needed, the prefix cache may not replace computing them: shareable_tokens().
+// Engine thread.
 class PromptReading {
  public:
-  // Null where the request asks for nothing of the kind.
+  // Null if the request wants neither.
   static std::unique_ptr<PromptReading> of(const Request& request);
 
   bool embeds() const noexcept { return embed_; }
-  // Tokens of the prompt that need not be computed (again).
+  // How many of the first prompt tokens the prefix cache may supply.
   std::int64_t shareable_tokens(std::int64_t prompt_tokens) const noexcept;
   std::vector<TokenScore> take_scores() { return std::move(scores_); }
-  // [E], of length 1. Once.
+  // The embedding [E], normalised to length 1. Call it once, after the whole prompt.
   std::vector<float> take_embedding();
-  // How far it is, of `prompt_tokens` tokens and states of `hidden_size` numbers, could be true.
+  // Whether a state read from a snapshot is possible for a prompt of `prompt_tokens` tokens.
   bool plausible(std::int64_t prompt_tokens) const noexcept {
     return std::ssize(scores_) < std::max<std::int64_t>(prompt_tokens, 1) && state_rows_ >= 0 &&
            state_rows_ <= prompt_tokens && (state_rows_ == 0) == state_sum_.empty();
@@ -47,13 +48,13 @@ class PromptReading {
   std::int64_t state_rows_ = 0;
 };
 
-// The rows of one step that prompts are read from: which of its scores and hidden states are whose.
+// Which of a step's scored and hidden rows belong to which PromptReading. One object for each step.
 class PromptRows {
  public:
-  // Asks the step for what `reading` needs of the plan's row, which is rows from `first_row` on of the input. Not
-  // before the row's tokens are in it.
+  // Adds to `input` the scored and hidden rows that `reading` needs of the plan's row. The row's tokens must be in
+  // `input` already, from row `first_row` on.
   void add(const PromptReading& reading, const sched::StepRow& row, std::int64_t first_row, StepInput& input);
-  // Gives `reading` what came of it, once the step is done. kInternal where that is no numbers: then its request fails.
+  // Passes the step's results to `reading`. kInternal if a score or state is not a number.
   Result<void> deliver(PromptReading& reading, const StepResult& result) const;
 
  private:

@@ -7,8 +7,9 @@
 
 namespace millrace::engine {
 
-// What is wrong with a request for this engine now: kInvalidArgument or kContextLength naming the field, the value and
-// the limit, kNotFound for a session that is not there, kResourceExhausted where too many requests wait. O(prompt).
+// Checks a request against this engine's limits and state. Errors name the field, the value and the limit:
+// kInvalidArgument, kContextLength, kNotFound for a session that is not open, kResourceExhausted if too many requests
+// wait. O(prompt). Engine thread only.
 Result<void> check_request(const Request& request, const EngineState& state);
 
 // kInvalidArgument, naming `param`, the first token that is outside the vocabulary, and its size. O(tokens).

@@ -14,33 +14,33 @@ namespace millrace::engine {
 
 // A request in flight and its answers.
 struct RequestState {
-  Request request;                                       // as it came, but the tokens, which its sequences have
+  Request request;                                       // as submitted, without `tokens`: the sequences have them
   std::vector<std::unique_ptr<ActiveSequence>> answers;  // [n]; null once ended, or before the prompt is computed
-  int live = 0;
+  int live = 0;                                          // entries of `answers` that are not null
   bool cancelled = false;
   std::optional<TimePoint> deadline;
-  std::unique_ptr<BeamRun> beams;  // null: sampled; else one of `answers` for each live beam
+  std::unique_ptr<BeamRun> beams;  // null without beam search; with it, `answers` are the live beams
 };
 
-// The requests in flight by id, and what is to end them: cancellations and deadlines. Owns their sequences. The
-// engine's thread.
+// The requests in flight by id, with their cancellations and deadlines. Owns their sequences. Engine thread only.
 class RequestTable {
  public:
   bool empty() const noexcept { return requests_.empty(); }
   RequestState& add(RequestId id, RequestState state);
-  RequestState* find(RequestId id) noexcept;  // null: has ended, or never was
+  RequestState* find(RequestId id) noexcept;  // null if it has ended or never existed
   RequestState& at(RequestId id) { return requests_.at(id); }
-  void erase(RequestId id);  // and its sequences
+  void erase(RequestId id);  // destroys its sequences
 
   void cancel(RequestId id);  // does nothing for a request that has ended
+  // The requests cancelled since the last call.
   std::vector<RequestId> take_cancelled() { return std::exchange(cancelled_, {}); }
-  // A request whose deadline is `now` or earlier; each is given once.
+  // A request whose deadline is `now` or earlier; returns each request once.
   std::optional<RequestId> take_overdue(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
-  // The requests that are answered by beam search, ascending by id.
+  // The requests with beam search, ascending by id.
   const std::set<RequestId>& searches() const noexcept { return searches_; }
 
-  // visit(sequence) for every answer in flight.
+  // Calls visit(ActiveSequence&) for every answer in flight, in no particular order.
   template <typename Visit>
   void for_each_answer(Visit visit) const {
     for (const auto& [id, state] : requests_) {

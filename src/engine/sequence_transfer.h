@@ -7,25 +7,27 @@
 
 namespace millrace::engine {
 
-// Takes requests and sessions out of an engine and lets them go on in another one. An imported sequence comes as one
-// that was preempted with its pages in host memory: admission brings them back. The engine's thread, between steps.
+// Exports requests and sessions from an engine, and imports them into another one. An imported sequence waits as if it
+// had been preempted with its pages in host memory; its admission copies them to the device. Engine thread only,
+// between steps.
 class SequenceTransfer {
  public:
   SequenceTransfer(EngineState& state, StepLoop& loop) : state_(state), loop_(loop), accounting_(loop.accounting()) {}
 
-  // Waits for the steps that are launched, whose outputs, of all requests, are appended to `outputs`. Then the request
-  // is not the engine's any more; what it computed is published as if it had ended, and its session, if any, is closed
-  // and goes with it. kNotFound: no such request, or it has ended or is being cancelled. Reads the pages of all its
+  // Waits for all launched steps and appends their outputs, of all requests, to `outputs`. Then removes the request
+  // from the engine. Its pages are published as if it had ended; its session is closed and becomes part of the
+  // snapshot. kNotFound if there is no such request, or it has ended or is being cancelled. Copies the pages of all its
   // answers from the device.
   Result<SequenceSnapshot> export_sequence(RequestId id, std::vector<Output>& outputs);
   // kInvalidArgument, param "snapshot": of another model or form of pages, or it contradicts itself; kContextLength:
-  // longer than this engine's sequences; kResourceExhausted: too many requests wait. Nothing changes then, and the
-  // snapshot may be imported elsewhere. O(tokens) and a copy of its pages. `grammar` is what that of the snapshot's
-  // request was compiled to for this engine; null where there is none.
+  // longer than this engine's sequences; kResourceExhausted: too many requests wait. After an error nothing has
+  // changed, and the snapshot may be imported elsewhere. `grammar` is snapshot.request.grammar compiled for this
+  // engine, null without one. O(tokens), and a copy of the pages.
   Result<ImportedSequence> import_sequence(const SequenceSnapshot& snapshot,
                                            const std::shared_ptr<grammar::CompiledGrammar>& grammar = nullptr);
 
-  // The same for a session without a request in flight; kNotFound, or kInvalidArgument for one that has.
+  // The same for an idle session. export_session(): kNotFound if it is not open, kInvalidArgument if it has a request
+  // in flight.
   Result<SessionSnapshot> export_session(SessionId id);
   Result<SessionId> import_session(const SessionSnapshot& snapshot);
 

@@ -11,50 +11,52 @@
 
 namespace millrace::engine {
 
-// Interactive sessions: what was said so far, and the pages of it, which stay between requests while there is room.
-// Those of the session used longest ago go first; then its next request computes them anew. Engine thread only.
+// Interactive sessions: the tokens of a conversation, and their pages, which stay between requests while there is room.
+// The least recently used session loses its pages first; its next request computes them again. Engine thread only.
 class Sessions {
  public:
   struct Session {
     std::vector<std::int32_t> tokens;  // prompt and answer of all rounds
-    std::int64_t computed = 0;         // of them, those whose keys and values are in blocks
+    std::int64_t computed = 0;         // the first so many of `tokens` have their keys and values in the pages
     kv::BlockTable blocks;
-    std::optional<kv::SwapTicket> swapped;  // has the pages of `computed` tokens instead, in host memory
-    kv::PrefixScope scope;                  // that blocks were published under; other scopes do not find them
-    bool busy = false;
-    std::uint64_t last_use = 0;
+    std::optional<kv::SwapTicket> swapped;  // the pages in host memory; `blocks` is empty then
+    kv::PrefixScope scope;                  // prefix cache scope that the pages were published under
+    bool busy = false;                      // a request of the session is in flight and has its pages
+    std::uint64_t last_use = 0;             // grows with each use of any session
   };
 
-  // Idle sessions hold at most `max_pages` of the device. With `swap`, what they lose of these goes to swap space while
-  // there is some, else it is given up.
+  // Idle sessions together hold at most `max_pages` pages of the device. With `swap`, pages beyond that move to swap
+  // space while it has room; otherwise they are freed.
   Sessions(kv::PagedCache& cache, std::int32_t max_pages, bool swap, SessionId first_id = 1)
       : cache_(cache), max_pages_(max_pages), swap_(swap), next_id_(first_id) {}
 
   SessionId open();
-  void close(SessionId id);  // one with a request in flight forgets it
-  // A new session that begins with all that `from` has; pages are shared. kNotFound, or kInvalidArgument for a busy
-  // one.
+  void close(SessionId id);  // does nothing for an unknown id; a request in flight goes on without the session
+  // Opens a session with the tokens of `from`; both share the pages. kNotFound if `from` is not open, kInvalidArgument
+  // if it is busy.
   Result<SessionId> fork(SessionId from);
-  // Forgets all but the first `tokens` tokens.
+  // Keeps the first `tokens` tokens alone. kInvalidArgument if the session is busy or has fewer.
   Result<void> rollback(SessionId id, std::int64_t tokens);
-  // The session, idle; or the error that says why not.
+  // The session. kNotFound if it is not open, kInvalidArgument if it is busy.
   Result<Session*> idle(SessionId id);
   Result<const Session*> idle(SessionId id) const;
   Session* find(SessionId id) noexcept;
 
-  // Takes the pages for a request whose prompt is `prompt`: those of the tokens that both begin with, at least one
-  // token less than the prompt has; none if the request may not share with the one before. Returns their number of
-  // tokens. Where they are in host memory, `swapped` gets them and the table stays empty.
+  // Lends the session's pages to a request and marks the session busy. The request gets those of the common beginning
+  // of `prompt` and the session's tokens, without the prompt's last token; none if `scope` differs. Returns the number
+  // of tokens. Pages in host memory go to `swapped`, and `table` stays empty.
   std::int64_t lease(Session& session, const std::vector<std::int32_t>& prompt, const kv::PrefixScope& scope,
                      kv::BlockTable& table, std::optional<kv::SwapTicket>& swapped);
+  // Ends the lease. `tokens` are prompt and answer; the first `computed` have their keys and values in the pages.
   void return_lease(Session& session, std::vector<std::int32_t> tokens, std::int64_t computed, kv::BlockTable table,
                     std::optional<kv::SwapTicket> swapped);
 
-  // Takes the pages of the idle session used longest ago from the device; false if none has any.
+  // Takes the pages of the least recently used idle session from the device; false if no idle session has any.
   bool reclaim();
-  // Gives up the swap space of the session used longest ago, which then computes anew; false if no session has any.
+  // Frees the swap space of the least recently used session that has any; false if none has.
   bool reclaim_swap_space();
   std::int64_t swap_space_pages() const noexcept;  // pages of swap space that sessions hold
+  // Appends the block tables of all sessions.
   void collect(std::vector<const kv::BlockTable*>& tables) const;
   void collect(std::vector<kv::BlockTable*>& tables);
 

@@ -20,42 +20,42 @@ class Executor;
 struct ActiveSequence;
 
 struct SpeculationConfig {
-  std::int64_t tokens = 16;  // drafted for a sequence at most, [1, draft::kMaxTokens]
-  bool adaptive = true;      // fewer where that is faster, none in a full batch; else always as many as there are
-  // How draft tokens become tokens. Null: "coupled", which alone gives the tokens that there would be without them;
-  // with the others they are distributed alike, and depend on what was drafted.
+  std::int64_t tokens = 16;  // limit of draft tokens of a sequence in a step, [1, draft::kMaxTokens]
+  bool adaptive = true;      // fewer draft tokens where that is faster; false: as many as the drafter has
+  // How draft tokens are verified. Null: "coupled", the only rule that gives the tokens of decoding without drafts.
+  // With the other rules tokens have the same distribution, but depend on the drafts.
   const decode::VerificationRule* rule = nullptr;
-  // Where a grammar leaves no choice, what must come is the draft, and the drafter is not asked.
+  // Where a grammar allows one continuation alone, that is the draft, and the drafter does not run.
   bool jump_forward = true;
-  // Branches of a sequence's draft tree, the main one included, [1, draft::kMaxBranches]; more than one only by rules
-  // that give the same tokens.
+  // Limit of branches of a sequence's draft tree, the main one included, [1, draft::kMaxBranches]. Rules other than
+  // "coupled" use one.
   int max_branches = 1;
 };
 
 // Drafts the next tokens of sequences that decode, so that a step can look at several of each at once
-// (arXiv:2211.17192, arXiv:2302.01318). How many is chosen for each step from how often such draft tokens were
-// accepted, of this answer and of all, and from what they cost as measured. Draft tokens not verified are compared with
-// what is sampled all the same, so that what is known of them stays true at no cost. Draft tokens that do not fit
-// an answer's grammar are dropped. What an answer may go on with is a tree where a drafter knows several branches:
-// sequences of tokens from the answer's end on, of which the main one is the draft and the others leave it somewhere.
-// The engine's thread.
+// (arXiv:2211.17192, arXiv:2302.01318). The number of draft tokens is chosen for each step by their acceptance, of this
+// answer and of all answers, and by their measured cost. Draft tokens that a step leaves out are still compared with
+// the sampled tokens, which keeps the measured acceptance current at no cost. Draft tokens that do not fit an answer's
+// grammar are dropped. A drafter may propose a tree: the main branch is the draft, and the other branches leave it at
+// some token. Engine thread only.
 class Speculation {
  public:
-  // With the executor's drafter; where that has none there are the drafts of grammars alone. The executor must outlive
-  // it.
+  // Uses the executor's drafter; without one, only grammars give drafts. The executor must outlive this object.
   Speculation(Executor& executor, const SpeculationConfig& config);
 
-  // Tokens that may be drafted for it now.
+  // Limit of draft tokens for the sequence in the next step.
   std::int64_t most(const ActiveSequence& running) const noexcept;
-  // Drafting writes keys and values at positions from the last token's on: pages for most() must be there.
+  // Whether drafting writes keys and values, from the last token's position on. Pages for most() tokens must be
+  // reserved then.
   bool computes() const noexcept { return drafter_ != nullptr && drafter_->computes(); }
-  // Sets Sequence::drafts and branches of all that may have some. `work` is what the step computes without drafts. A
-  // model drafts between the executor's steps; where it has no memory for that, nothing is drafted.
+  // Sets drafts and branches of the `decoding` sequences. `work` is what the step computes without drafts. A drafting
+  // model runs here, between the executor's steps. If it runs out of memory, nothing is drafted.
   void draft(std::span<ActiveSequence* const> decoding, const sched::StepWork& work, const sched::StepCost& cost,
              Env& env);
-  // The sequence's next token, the `index`-th of this step; `drafted` tells whether the draft was right so far and one
-  // of it was computed for this place. Errors as LogitsPipeline::sample.
+  // Verifies: the sequence's next token, the `index`-th of this step, from its row of logits [V]. `drafted`: all drafts
+  // before it were accepted, and the step computed a draft token for this place. Errors of LogitsPipeline::sample().
   Result<decode::Verdict> next(ActiveSequence& running, std::span<const float> logits, std::size_t index, bool drafted);
+  // Tells the drafter that the answer has ended: some learn from it, and all drop what they keep of its sequence.
   void ended(const ActiveSequence& running);
 
  private:
@@ -76,7 +76,7 @@ class Speculation {
   SpeculationConfig config_;
   draft::Acceptance acceptance_{512.0}, forking_{512.0}, mean_{512.0};  // over all answers
   double round_ms_ = 0.0;                                               // of a drafting model, for each token
-  bool failed_ = false;                                                 // the last time it was asked
+  bool failed_ = false;                                                 // the drafter's last run failed
   draft::ProbeAllowance allowance_;
   std::vector<ActiveSequence*> asked_, forced_;
   std::vector<draft::Task> tasks_;          // of those

@@ -8,25 +8,27 @@
 
 namespace millrace::engine {
 
-// Says what each step did, to at most one observer. The engine's thread.
+// Reports each committed step to at most one observer. Engine thread only.
 class StepReporter {
  public:
   explicit StepReporter(const EngineState& state) : state_(state) {}
 
-  // Called at the end of each committed step, on the engine's thread; must not block. One observer; empty: none.
+  // Sets the observer; an empty function removes it. It is called on the engine thread at the end of each committed
+  // step, and must not block.
   void observe(StepObserver observer) { observer_ = std::move(observer); }
-  // Asked after each step what it had to do, for reports and TimeSpent, on the engine's thread. Before the first step.
+  // Sets the function that computes a step's bytes and operations, for reports and TimeSpent. Call it before the first
+  // step. The function is called on the engine thread after each step.
   void measure(StepMeasure measure) { measure_ = std::move(measure); }
-  // How long the outputs of the last step took to hand on: for the next report.
+  // Milliseconds that it took to deliver the last step's outputs; part of the next report.
   void note_delivery(double ms) noexcept { delivery_ms_ = ms; }
 
-  // The rest is for the step loop.
+  // The functions below are for StepLoop.
   bool observed() const noexcept { return static_cast<bool>(observer_); }
   void note_wait() { wait_start_ = state_.env.now(); }
-  // Before the rows' sequences can end. Returns what the step had to do; zero where that is not measured.
+  // Call it before any sequence of the step ends. Returns the step's workload, zeros without a measure function.
   StepWorkload note_rows(const LaunchedStep& step);
-  void note_prompt(const ActiveSequence& sequence);  // it is computed
-  void note_token(const ActiveSequence& sequence);   // the next one was sampled, and is not counted yet
+  void note_prompt(const ActiveSequence& sequence);  // the whole prompt is computed
+  void note_token(const ActiveSequence& sequence);   // a token was sampled; call it before count_token()
   void report(const LaunchedStep& step, bool failed);
 
  private:
@@ -36,7 +38,7 @@ class StepReporter {
   const EngineState& state_;
   StepObserver observer_;
   StepMeasure measure_;
-  StepReport noted_;  // of the step being committed: rows, and what is counted of them
+  StepReport noted_;  // of the step being committed: rows, and the counts that follow from them
   EngineCounters reported_;
   std::int64_t reported_evictions_ = 0;
   std::vector<RowReport> row_reports_;

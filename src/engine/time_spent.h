@@ -6,25 +6,25 @@
 
 namespace millrace::engine {
 
-// Where the time of an answer went, in milliseconds. The parts add up to its time from arrival to its end: each moment
-// belongs to one of them. What a step would have taken for this answer alone is the step's cost model's word
-// (sched/step_cost.h), as a share of the time it took.
+// Where the time of an answer went, in milliseconds. Each moment from its arrival to its end belongs to exactly one
+// part, so the parts add up. The share of a step that the answer would have taken alone follows from the cost model
+// (sched/step_cost.h), scaled to the step's measured time.
 struct TimeSpent {
   double queue_ms = 0.0;           // waiting for a place
-  double prefill_ms = 0.0;         // computing the prompt, as long as that takes alone
-  double prefill_shared_ms = 0.0;  // what others' tokens added to those steps
-  double stalled_ms = 0.0;         // has a place, but the steps were others'
-  double decode_ms = 0.0;          // decoding, as long as that takes alone
-  double decode_batch_ms = 0.0;    // what others' decode tokens added
-  double decode_prefill_ms = 0.0;  // what others' prompts added
-  double preempted_ms = 0.0;       // gave up its place, until it came back
-  double recompute_ms = 0.0;       // steps that computed again what a preemption lost
-  double paused_ms = 0.0;          // its reader did not read
+  double prefill_ms = 0.0;         // computing the prompt: the time that it takes alone
+  double prefill_shared_ms = 0.0;  // time that other answers' tokens added to the steps of its prompt
+  double stalled_ms = 0.0;         // admitted, but without a row in the step that ran
+  double decode_ms = 0.0;          // decoding: the time that it takes alone
+  double decode_batch_ms = 0.0;    // time that other answers' decode tokens added to its decode steps
+  double decode_prefill_ms = 0.0;  // time that other requests' prompts added to its decode steps
+  double preempted_ms = 0.0;       // from each preemption to the next admission
+  double recompute_ms = 0.0;       // computing again what a preemption lost
+  double paused_ms = 0.0;          // paused because its reader was slow
   TimePoint finished{};
   std::int64_t steps = 0, recomputed_tokens = 0;
-  // What its steps had to do, all rows of them, as Engine::measure() counts it; 0: not counted.
-  double decode_read_bytes = 0.0;   // in decode_steps_ms()
-  double prefill_operations = 0.0;  // in prefill_steps_ms()
+  // Work of the steps that it took part in, with all their rows (StepReporter::measure()); 0 = not measured.
+  double decode_read_bytes = 0.0;   // bytes read within decode_steps_ms()
+  double prefill_operations = 0.0;  // operations within prefill_steps_ms()
 
   double decode_steps_ms() const noexcept { return decode_ms + decode_batch_ms + decode_prefill_ms; }
   double prefill_steps_ms() const noexcept { return prefill_ms + prefill_shared_ms + recompute_ms; }

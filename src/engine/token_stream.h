@@ -12,17 +12,17 @@
 
 namespace millrace::engine {
 
-// The outputs of one request on their way from the engine thread to its reader: a ring of one producer and one
-// consumer, without locks. The producer pauses the request long before the ring is full, so that a reader who stops
-// reading holds back no other stream.
+// The outputs of one request on their way from the engine thread to its reader: a lock-free ring for one producer and
+// one consumer. The producer pauses the request long before the ring is full, so a reader that stops reading delays no
+// other stream.
 class TokenStream {
  public:
-  // `n` answers: a step brings as many outputs. `on_ready` is called by the engine thread whenever something came into
-  // an empty ring; it must not block. It may be empty where the reader waits.
+  // `n`: answers of the request; a step adds up to n outputs. The engine thread calls `on_ready` after each output that
+  // enters an empty ring; it must not block. It may be empty if the reader waits in pop().
   TokenStream(int n, std::function<void()> on_ready)
       : slots_(std::bit_ceil(static_cast<std::size_t>(n) * kSlotsPerAnswer)), on_ready_(std::move(on_ready)) {}
 
-  // Reader. The next output, if there is one.
+  // For the reader: the next output, or nothing if the ring is empty.
   std::optional<Output> try_pop() {
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
     if (tail == head_.load(std::memory_order_seq_cst)) return std::nullopt;
@@ -30,7 +30,7 @@ class TokenStream {
     tail_.store(tail + 1, std::memory_order_seq_cst);
     return output;
   }
-  // Waits for it. The last output of the request has `last` set; nothing comes after it.
+  // For the reader: waits for the next output. Do not call it after an output with `last` set: none follows.
   Output pop() {
     for (;;) {
       if (auto output = try_pop()) return *std::move(output);
@@ -38,7 +38,7 @@ class TokenStream {
     }
   }
 
-  // Engine thread. False where the ring is full: cannot happen while crowded() streams are paused.
+  // Engine thread. False if the ring is full, which does not happen as long as crowded() streams are paused.
   bool push(Output output) {
     const std::uint32_t head = head_.load(std::memory_order_relaxed);
     if (head - tail_.load(std::memory_order_acquire) == slots_.size()) return false;
@@ -50,7 +50,7 @@ class TokenStream {
     if (on_ready_ && tail_.load(std::memory_order_seq_cst) == head) on_ready_();
     return true;
   }
-  // A quarter is left: enough for steps already launched, and for the last words of each answer.
+  // At least three quarters are in use. The rest suffices for launched steps and the final output of each answer.
   bool crowded() const noexcept { return queued() >= slots_.size() / 4 * 3; }
   bool relaxed() const noexcept { return queued() <= slots_.size() / 4; }
 

@@ -9,22 +9,22 @@
 
 namespace millrace::engine {
 
-// Lets engines that share processors compute one after the other, so that none waits for workers that another's keep
-// busy: the member that has had the least time goes first, as start-time fair queueing has it (Goyal, Vin and Cheng,
-// SIGCOMM 1996) with equal weights. Who was idle has not saved any time up. Thread-safe.
+// Lets engines that share processors compute one at a time, so that their worker threads do not compete. The member
+// with the least computing time goes first: start-time fair queueing with equal weights (Goyal, Vin and Cheng, SIGCOMM
+// 1996). Idle time earns no credit. Thread-safe.
 class TurnArbiter {
  public:
-  // The member that had a turn is about to want the next one, once its tokens are sampled: where it is owed time, the
-  // others wait for it so long.
+  // A member that has just computed usually wants the next turn as soon as its tokens are sampled. If it is owed time,
+  // the others wait for it this long.
   static constexpr std::chrono::milliseconds kPatience{2};
 
   explicit TurnArbiter(Env& env) : env_(env) {}
   TurnArbiter(const TurnArbiter&) = delete;
   TurnArbiter& operator=(const TurnArbiter&) = delete;
 
-  int waiting() const;  // how many want their turn now
+  int waiting() const;  // members in begin() that have no turn yet
 
-  // One of those that take turns. Calls of one come from one thread; ends before its TurnArbiter.
+  // One of the engines. One thread at a time uses it. It must not outlive its TurnArbiter.
   class Member {
    public:
     explicit Member(TurnArbiter& turn);
@@ -32,10 +32,10 @@ class TurnArbiter {
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
 
-    void begin();  // waits for its turn; costs a lock where no other wants one
+    void begin();  // waits for the turn; without competition the cost is one lock
     void end();
-    std::int64_t turns() const;   // since it was made
-    double milliseconds() const;  // of all of them
+    std::int64_t turns() const;   // number of turns so far
+    double milliseconds() const;  // total time of its turns
 
    private:
     friend class TurnArbiter;

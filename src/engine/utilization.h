@@ -6,18 +6,18 @@
 
 namespace millrace::engine {
 
-// What the machine can do, as measured; 0: not measured.
+// Measured peaks of the machine: memory reads in 1e9 bytes a second, 1e9 operations a second; 0 = not measured.
 struct MachinePeaks {
   double read_gb_s = 0.0, gop_s = 0.0;
 };
 
-// `work` (bytes, operations) of so many seconds, in 1e9 a second; nothing where there was no time or no work.
+// `work` (bytes or operations) over `seconds`, in 1e9 a second; nothing if either is 0.
 std::optional<double> giga_per_second(double work, double seconds);
-// The rate as a share of what the machine can do; nothing where that is not known.
+// rate / peak; nothing if the rate is nothing or the peak is 0.
 std::optional<double> share_of_peak(std::optional<double> giga_per_second, double peak);
 
-// What the steps of an answer made of the machine: of those that it decoded in, memory; of those that computed its
-// prompt, arithmetic. In a batch these are the whole steps', other answers' work too.
+// How well the steps of an answer used the machine: memory bandwidth (MBU) in its decode steps, arithmetic (MFU) in its
+// prefill steps. The steps count whole, with the work of other answers in the batch.
 struct Utilization {
   std::optional<double> read_gb_s, mbu, prefill_mfu;
 };
