@@ -4,8 +4,8 @@
 
 namespace millrace::runtime {
 
-// Where packed weights, outliers and KV pages are kept unless told otherwise: $XDG_CACHE_HOME/millrace, else
-// ~/.cache/millrace.
+// The default directory of packed weights, outliers and KV pages: $XDG_CACHE_HOME/millrace, else ~/.cache/millrace. It
+// need not exist.
 std::string cache_directory();
 
 }  // namespace millrace::runtime

@@ -9,11 +9,12 @@
 
 namespace millrace::runtime {
 
-// The model's chat templates, ready; null if it has none. Throws LoadError if one does not work.
+// Parses the model's chat templates; null if it has none. Throws LoadError for a template that cannot be parsed.
 std::shared_ptr<const chat::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
 
-// A request as ChatFormat::render() takes it, through the model's template as the server renders one: what the template
-// cannot say, definitions of tools and calls among it, is spelled out in its messages.
+// Renders a chat request (the JSON that ChatFormat::render() takes) through the model's template, as the server does.
+// Where the template knows no tools, their definitions and calls are written into the messages. Errors are those of
+// render().
 Result<std::vector<text::TextPiece>> render_chat(const chat::ChatFormat& format, nlohmann::ordered_json request);
 
 }  // namespace millrace::runtime

@@ -11,14 +11,14 @@
 
 namespace millrace::runtime {
 
-// kInvalidArgument where `value` is none of `names`.
+// kInvalidArgument if `value` is none of `names`; the message lists them.
 inline Result<void> one_of(std::string_view field, const std::string& value, const std::vector<std::string>& names) {
   if (std::ranges::find(names, value) != names.end()) return {};
   return make_error(ErrorCode::kInvalidArgument, std::string(field), "{} is '{}': expected one of {}", field, value,
                     fmt::join(names, ", "));
 }
 
-// kInvalidArgument where `value` is not from `low` to `high`, or no number.
+// kInvalidArgument if `value` is outside [low, high], or NaN.
 template <typename Number>
 Result<void> between(std::string_view field, Number value, Number low, Number high) {
   if (value >= low && value <= high) return {};
@@ -26,7 +26,7 @@ Result<void> between(std::string_view field, Number value, Number low, Number hi
                     value, low, high);
 }
 
-// The first that failed of several checks.
+// The error of the first check that failed; success if none did.
 inline Result<void> first_failure(std::initializer_list<Result<void>> checks) {
   for (const Result<void>& check : checks) {
     if (!check) return check;

@@ -11,21 +11,22 @@
 
 namespace millrace::runtime {
 
-// A model in memory, ready to run. Members in the order they depend on each other.
+// A model in memory, ready to run. Each member may refer to the members before it.
 struct LoadedModel {
-  ModelConfig config;  // that it was loaded by
+  ModelConfig config;  // the configuration it was loaded with
   std::unique_ptr<checkpoint::Checkpoint> checkpoint;
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
-  std::uint64_t content_key = 0;  // of the checkpoint
+  std::uint64_t content_key = 0;  // checkpoint::content_key() of the checkpoint
 };
 
-// Changes the backend before a model is loaded through it; may be empty.
+// Replaces the backend before weights are loaded, for example by a checking decorator. An empty function changes
+// nothing.
 using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::unique_ptr<backend::Backend>)>;
 
-// Reads the model at config.path and packs its weights: seconds for gigabytes, and as much memory. `progress`, if any,
-// is told the share of the weights that is packed, [0, 1], on the calling thread. Throws LoadError; what is wrong
-// with the configuration is said before any file is read.
+// Reads the model at config.path and packs its weights. Takes seconds for gigabytes, and about as much memory as the
+// file. `progress`, if not empty, is called on the calling thread with the packed share of the weights, [0, 1]. Throws
+// LoadError; errors of the configuration come before any file is read.
 LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress = {},
                        const BackendWrapper& wrap = {});
 

@@ -7,15 +7,15 @@
 
 namespace millrace::runtime {
 
-// Bytes that a model and an engine on it will take, before they are loaded, from the headers of their files. 0 where
-// files cannot be read or the configuration is wrong: loading says why. Milliseconds.
+// Estimates the bytes that a model and an engine on it will take, from the headers of the files alone. 0 if a file
+// cannot be read or the configuration is invalid; loading then reports why. Takes milliseconds.
 std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engine);
 
-// What this machine reads and computes at most, measured for `seconds` each on the threads of the model's backend,
-// which must not compute meanwhile.
+// Measures the machine's peaks of memory reads and of arithmetic, for `seconds` each, on the threads of the model's
+// backend. The backend must be idle.
 engine::MachinePeaks measured_peaks(const LoadedModel& loaded, double seconds);
 
-// Numbers that the model was trained to.
+// The number of the model's parameters.
 std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::runtime

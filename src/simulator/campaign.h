@@ -7,11 +7,11 @@
 
 namespace millrace::simulator {
 
-// Many runs added up.
+// Totals over many simulation runs.
 struct Campaign {
   std::int64_t runs = 0, steps = 0, requests = 0, output_tokens = 0;
   double virtual_hours = 0.0;
-  std::uint64_t digest = 0;  // of all runs in order
+  std::uint64_t digest = 0;  // hash of the digests of all runs, in their order
   Coverage coverage;
   std::vector<Outcome> violated;
 

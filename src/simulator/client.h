@@ -10,32 +10,33 @@
 
 namespace millrace::simulator {
 
-// What a kind of client does; percentages are of a round in which it is awake, or of a request.
+// The behaviour of one kind of client. Except for counts and times, numbers are percentages: chances in a round in
+// which the client is awake, or for a request.
 struct ClientProfile {
   std::string_view name;
-  int max_at_once;   // requests in flight
-  int burst;         // asked together
-  double think_ms;   // mean between two bursts
-  int reads;         // takes what waits for it; 100: at once
-  int abandons;      // cancels a request that runs
-  int many_answers;  // asks for n > 1
+  int max_at_once;   // count: limit of requests in flight
+  int burst;         // count: requests sent together
+  double think_ms;   // mean time between two bursts
+  int reads;         // reads the outputs that wait; 100 = reads at once
+  int abandons;      // cancels a running request
+  int many_answers;  // sets n > 1
   int hurries;       // sets a timeout
-  int talks;         // goes on in a session
+  int talks;         // uses a session
   int meddles;       // pauses, cancels and forks at random
-  int lies;          // asks for what cannot be
+  int lies;          // sends an invalid request
 };
 
-// One client: asks, reads, gives up. All it does follows from its random numbers.
+// One simulated client, which sends, reads and abandons requests. Its actions are a function of its seed.
 class Client {
  public:
   Client(std::size_t index, const ClientProfile& habits, const Scenario& scenario, std::uint64_t seed)
       : index_(index), profile_(habits), scenario_(scenario), random_(seed) {}
 
-  // A round: `may_ask` while the run has requests left.
+  // Acts for one round. `may_ask`: the run has requests left to send.
   void act(RequestDriver& desk, TimePoint now, bool may_ask);
   void ended(const Asked& asked);
-  void restart();
-  void renamed(const RequestDriver::Renamed& renamed);  // the server died with everything it had
+  void restart();                                       // the server process ended: all requests and sessions are gone
+  void renamed(const RequestDriver::Renamed& renamed);  // a request or session has a new id after a move
   TimePoint wakes() const noexcept { return wakes_; }
 
  private:
@@ -57,8 +58,8 @@ class Client {
   std::vector<engine::SessionId> sessions_;
 };
 
-// The clients of a run: a few of each kind, as its seed has it; one is always a canary, who does nothing out of the
-// ordinary and must be served as if it were alone.
+// The clients of a run: a few of each kind, chosen by the scenario's seed. One is always a canary, which sends plain
+// requests one at a time.
 std::vector<Client> make_clients(const Scenario& scenario);
 
 }  // namespace millrace::simulator

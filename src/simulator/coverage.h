@@ -7,7 +7,7 @@
 
 namespace millrace::simulator {
 
-// What must happen sometimes, or the runs do not test what they are for.
+// Events that a campaign must contain: if one never happens, the simulation does not test what it is for.
 enum class Event : std::size_t {
   kAnswered,
   kStopString,
@@ -70,7 +70,7 @@ enum class Event : std::size_t {
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);
 std::string_view to_string(Event event) noexcept;
 
-// How often each happened.
+// Counts of events.
 class Coverage {
  public:
   void count(Event event, std::int64_t n = 1) noexcept { counts_[static_cast<std::size_t>(event)] += n; }

@@ -8,15 +8,17 @@
 
 namespace millrace::simulator {
 
+// How a scenario speculates.
 struct Drafting {
   std::int64_t tokens = 0;  // 0 = no speculation
-  int right_percent = 0;    // of the draft tokens
-  bool computes = false;    // takes room in the sequences' pages, as a model does
+  int right_percent = 0;    // share of draft tokens that are correct, in percent
+  bool computes = false;    // needs pages for its draft tokens, as a drafting model does
   bool adaptive = true;
-  int max_branches = 1;  // of a sequence's draft tree
+  int max_branches = 1;  // limit of branches of a draft tree
 };
 
-// Knows what the fake model says next, and tells it as often as the scenario wants.
+// A drafter that knows the fake model's next tokens, and drafts them correctly as often as Drafting::right_percent
+// says.
 class FakeDrafter final : public draft::Drafter {
  public:
   FakeDrafter(const Drafting& drafting, const FakeExecutor& executor, std::uint64_t seed)

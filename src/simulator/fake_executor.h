@@ -13,8 +13,8 @@
 
 namespace millrace::simulator {
 
-// Pages without keys and values: a slot holds a stamp made of a token and its position. What was never written, or was
-// freed since, is not what a sequence expects to read.
+// Pages of stamps instead of keys and values: a slot holds a hash of its token and position. A slot that was never
+// written, or was freed since, holds another value than any sequence expects.
 class FakeDevice final : public kv::PageDevice {
  public:
   FakeDevice(std::int32_t pages, std::int64_t block_tokens);
@@ -22,9 +22,9 @@ class FakeDevice final : public kv::PageDevice {
   void copy(kv::BlockId from, kv::BlockId to) override;
   void read(kv::BlockId page, std::span<std::byte> out) const override;
   void write(kv::BlockId page, std::span<const std::byte> in) override;
-  void freed(kv::BlockId id) override;  // no token's stamps are left
+  void freed(kv::BlockId id) override;  // overwrites the page's stamps
   std::pmr::memory_resource& host_memory() noexcept override { return host_memory_; }
-  // Host memory is short whenever this says so.
+  // Allocations of host memory fail whenever `when` returns true.
   void fail_host_memory(std::function<bool()> when) { host_memory_.fails = std::move(when); }
 
   using Stamp = std::uint64_t;
@@ -46,8 +46,8 @@ class FakeDevice final : public kv::PageDevice {
   HostMemory host_memory_;
 };
 
-// What the fake model says of a text, token after token: the reference that every answer of a simulation is compared
-// with.
+// The fake model's logits of a text, computed token by token without pages: the reference for every answer of a
+// simulation.
 class FakeText {
  public:
   void append(std::int32_t token) noexcept;
@@ -59,12 +59,12 @@ class FakeText {
 };
 std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_t vocab_size);
 
-// What a step computes, as far as its time depends on it.
+// The work of a step that its simulated time depends on.
 sched::StepWork work_of(const engine::StepInput& input) noexcept;
 
-// No maths, for simulation: logits are a hash of all stamps that a row reads through its block table, so that any
-// wrong, stale or foreign page changes the tokens; final states are such a hash of kStateSize numbers. A step takes the
-// time that on_step says, on the simulation's clock.
+// An executor without a model: logits are a hash of all stamps that a row reads through its block table, so any wrong,
+// stale or foreign page changes the tokens. Final states are a hash of kStateSize numbers. Steps run in wait(); on_step
+// advances the simulation's clock by their time.
 class FakeExecutor final : public engine::Executor {
  public:
   static constexpr std::int64_t kStateSize = 8;
@@ -73,9 +73,8 @@ class FakeExecutor final : public engine::Executor {
     std::int32_t pages = 256;
     int depth = 1;
   };
-  // Called when a step is waited for: advances the clock, and may fail the device or spoil logits [rows, V], which are
-  // those of logit_rows and then those of sampled_rows. What a
-  // failed step wrote, and what a row of no numbers wrote, is wrong in the pages too.
+  // Called in wait(): advances the clock, and may fail the device or spoil logits [rows, V], which are those of
+  // logit_rows and then those of sampled_rows. The pages that a failed step or a row with NaN wrote are spoiled too.
   using OnStep = std::function<Result<void>(const engine::StepInput& input, std::span<float> logits)>;
 
   FakeExecutor(const Config& config, OnStep on_step);

@@ -13,7 +13,7 @@
 
 namespace millrace::simulator {
 
-// What goes wrong and when, from the seed; nothing any more once calm.
+// Decides by the seed which faults happen when. After calm() none happen.
 class FaultPlan {
  public:
   enum class Restart { kNone, kOrderly, kCrash };
@@ -21,19 +21,19 @@ class FaultPlan {
   FaultPlan(const Scenario& scenario, MemoryEnv& env, Coverage& coverage)
       : scenario_(scenario), env_(env), coverage_(coverage), random_(rng::mix(scenario.seed ^ 0xfa017)) {}
 
-  // The step takes its time, and may fail, or give rows that are no numbers.
+  // The FakeExecutor's on_step: advances the clock by the step's time, and may fail the step or put NaN into a row.
   Result<void> on_step(const engine::StepInput& input, std::span<float> logits);
   bool host_memory_short();
-  // Between steps: the clock jumps, the disk fails; whether the process ends.
+  // Faults between two steps: clock jumps and disk failures. Returns whether the process ends, and how.
   Restart run_exclusive();
-  // What the disk looks like to the next process.
+  // The state of the disk for the next process: after a crash, with damaged pages, working again.
   void crash();
   void damage_pages();
   void repair_disk();
   void calm() noexcept { calm_ = true; }
   Clock::duration jumped() const noexcept { return jumped_; }
 
-  // Requests may fail for reasons of their own making since the last call: of a failed step, of a NaN row.
+  // Whether a failed step or a NaN row has happened since the last call, of which requests may fail.
   bool take_failures() noexcept { return std::exchange(failures_, false); }
 
  private:

@@ -11,11 +11,11 @@
 
 namespace millrace::simulator {
 
-// What must hold after every step, whatever the seed. B and C by walking the pages (Engine::check_integrity, whose
-// CHECKs the caller traps), the others here.
+// Checks the promises of docs/simulator.md that must hold after every step of one engine. B and C are checked by
+// Engine::check_integrity(), whose CHECKs the caller traps; the others here.
 class Invariants {
  public:
-  // `place`: which of the scenario's engines they are of.
+  // `place`: index of the engine among the scenario's engines.
   Invariants(const Scenario& scenario, Verdict& verdict, std::size_t place)
       : scenario_(scenario), verdict_(verdict), place_(place) {}
 
@@ -37,11 +37,11 @@ class Invariants {
   const Scenario& scenario_;
   Verdict& verdict_;
   std::size_t place_;
-  std::uint64_t oldest_ = 0;                       // sequence that ran and was the oldest before the step; 0 = none
-  std::map<std::uint64_t, std::int64_t> paused_;   // sequences that ran and were paused; what was scheduled of them
-  std::map<std::uint64_t, std::int32_t> excused_;  // sequences: times they were bypassed for a good reason
-  std::set<std::uint64_t> ran_;                    // sequences that ran before the step
-  bool stayed_ = false;                            // one of them runs still
+  std::uint64_t oldest_ = 0;                       // id of the oldest running sequence before the step; 0 = none
+  std::map<std::uint64_t, std::int64_t> paused_;   // running, paused sequences before the step; their `scheduled`
+  std::map<std::uint64_t, std::int32_t> excused_;  // by sequence: `bypassed` when that was allowed to exceed the limit
+  std::set<std::uint64_t> ran_;                    // sequences that were running before the step
+  bool stayed_ = false;                            // one of `ran_` is still running
   bool leased_ = false;                            // a request waits with pages of its session
   int idle_rounds_ = 0;
 };

@@ -7,7 +7,7 @@
 
 namespace millrace::simulator {
 
-// SplitMix64 (doi:10.1145/2714064.2660195): the same numbers on every machine, which std:: distributions do not give.
+// SplitMix64 (doi:10.1145/2714064.2660195). Gives the same numbers on every machine, unlike std:: distributions.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(rng::mix(seed + 0x9e3779b97f4a7c15ull)) {}

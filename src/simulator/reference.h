@@ -12,27 +12,27 @@
 
 namespace millrace::simulator {
 
-// One answer as it must be: the fake model alone with the prompt, without pages, batches or chunks, token by token.
+// The correct answer to one request: computed token by token on the fake model, without pages, batches or chunks.
 class Reference {
  public:
-  // `limit`: tokens that prompt and answer may have together.
+  // `limit`: greatest length of prompt and answer together, in tokens.
   Reference(const std::vector<std::int32_t>& prompt, const decode::SamplingParams& sampling, std::int64_t limit);
 
-  // The answers that a beam search finds, each as if it were sampled.
+  // The hypotheses that a beam search finds, the best first.
   static std::vector<std::unique_ptr<Reference>> searched(const std::vector<std::int32_t>& prompt,
                                                           const engine::Request& request, std::int64_t limit);
 
   // The next token; nothing once the answer has ended.
   std::optional<std::int32_t> next();
-  // How it has ended: kNone before.
+  // How the answer ended; kNone before its end.
   engine::FinishReason finish() const noexcept { return finish_; }
-  // What may be shown of it: up to the stop string.
+  // Its text so far, without a stop string.
   const std::string& text() const noexcept { return text_; }
 
  private:
   void show(std::int32_t token);
 
-  std::optional<std::vector<std::int32_t>> found_;  // the answer's tokens, where they are not sampled
+  std::optional<std::vector<std::int32_t>> found_;  // the tokens of a beam search's hypothesis; nothing = sampled
 
   decode::SamplingParams sampling_;
   decode::LogitsPipeline pipeline_;

@@ -13,8 +13,8 @@
 
 namespace millrace::simulator {
 
-// Where clients meet the engine: keeps the book of what they asked, what their sessions hold, and pauses those who do
-// not read, as the server does.
+// Passes clients' calls to the engines. Records requests and sessions, moves them between engines, and pauses requests
+// whose clients do not read, as the server does.
 class RequestDriver {
  public:
   struct Session {
@@ -26,46 +26,47 @@ class RequestDriver {
   RequestDriver(const Scenario& scenario, const MemoryEnv& env, Verdict& verdict, Coverage& coverage)
       : scenario_(scenario), env_(env), verdict_(verdict), coverage_(coverage), book_(verdict, coverage) {}
 
-  // New processes: the old ones' requests and sessions are gone.
+  // Uses these engines from now on. Requests and sessions of earlier engines are forgotten.
   void serve_with(std::vector<engine::Engine*> engines);
   void at_step(std::int64_t step) noexcept { step_ = step; }
 
-  // Nothing where the queue is full, or the session is busy or holds too much.
+  // Submits a request. Returns nothing if the queue is full, or the session is busy or too long.
   std::optional<engine::RequestId> ask(engine::Request request, std::size_t client);
-  // A request that the engine must refuse, and that must change nothing.
+  // Submits an invalid request: the engine must reject it and change nothing.
   void ask_wrongly(engine::Request request);
   void cancel(engine::RequestId id);
   void pause(Asked& asked, bool paused);
-  // The client takes all outputs that wait for it.
+  // The client reads all outputs that wait for it.
   void read(engine::RequestId id);
 
   engine::SessionId open_session();
   std::optional<engine::SessionId> fork_session(engine::SessionId id);
   void roll_back(engine::SessionId id, std::int64_t tokens);
   void close_session(engine::SessionId id);
-  // -1: closed. Busy ones too.
+  // Tokens of the session, busy or not; -1 if it is closed.
   std::int64_t session_length(engine::SessionId id) const;
   bool session_busy(engine::SessionId id) const;
   std::size_t sessions() const noexcept { return sessions_.size(); }
   void close_all_sessions();
 
-  // Takes the request out of its engine; it is in transit then, unless it has just ended. `outputs` gets what steps had
-  // computed until then, of all requests: to be delivered before anything else.
+  // Exports the request from its engine. It is in transit then, unless it has just ended. `outputs` gets the outputs of
+  // the steps that were in flight, of all requests; deliver them first.
   void take_out(engine::RequestId id, std::vector<engine::Output>& outputs);
-  // What is in transit goes on in the other engine, or where that is full in the one that it came from. What changed
-  // its id with that.
+  // The new ids of a request and its session after a move.
   struct Renamed {
     std::optional<std::pair<engine::RequestId, engine::RequestId>> request;  // from, to
     std::optional<std::pair<engine::SessionId, engine::SessionId>> session;
   };
+  // Imports what is in transit into the other engine, or back into its own if the other one is full.
   std::vector<Renamed> arrive();
-  // An idle session goes to the other engine; nothing where it is busy.
+  // Moves an idle session to the other engine; nothing if it is busy.
   std::optional<Renamed> move_session(engine::SessionId id);
   const std::map<engine::SessionId, Session>& all_sessions() const noexcept { return sessions_; }
 
-  // The outputs of a step. `faulty`: something went wrong that a request may fail of.
+  // Checks the outputs of a step and appends the requests that ended to `ended`. `faulty`: requests may fail of a
+  // fault.
   void deliver(const std::vector<engine::Output>& outputs, bool faulty, std::vector<Asked>& ended);
-  // Deadlines and slow readers, before a step.
+  // Tracks deadlines, and pauses or resumes requests of slow readers. Call it before each step.
   void look_after();
 
   Oracle& book() noexcept { return book_; }

@@ -10,34 +10,34 @@
 
 namespace millrace::simulator {
 
-// How often what goes wrong; 0 = never.
+// How often each fault happens; 0 = never.
 struct FaultRates {
   int failed_step = 0;         // one in so many steps
   int nan_row = 0;             // one in so many steps
   int clock_jump = 0;          // one in so many rounds
   int restart = 0;             // one in so many rounds; half of them without warning (a crash)
-  int disk = 0;                // one in so many rounds the disk fails or is full from then on, until a restart
+  int disk = 0;                // one in so many rounds; then the disk fails or is full until a restart
   int host_memory = 0;         // one in so many allocations for swapped pages
   bool damaged_pages = false;  // a restart finds some bytes of the disk tier changed
 };
 
-// Everything that a seed decides before the first round.
+// Everything that the seed decides before the first round.
 struct Scenario {
   std::uint64_t seed = 0;
   FakeExecutor::Config executor;
   engine::Config engine;
   Drafting drafting;
-  sched::StepCost machine;  // what steps take in virtual time
-  double noise = 0.0;       // of it, as a share
+  sched::StepCost machine;  // the time of steps on the virtual clock
+  double noise = 0.0;       // random addition to a step's time, as a share of it
   FaultRates faults;
   bool disk = false;
   kv::DiskTierConfig disk_tier_config;
-  std::int64_t requests = 0;  // that clients make in all
+  std::int64_t requests = 0;  // total of all clients
   std::int64_t longest_prompt = 0, longest_answer = 0;
-  std::int64_t reader_room = 0;  // outputs that wait for a slow reader before it is paused
-  double slow_reader_ms = 0.0;   // that it may stay so
-  int engines = 1;               // requests and sessions move between them
-  int moves = 0;                 // one request in flight, and one session, in so many rounds; 0 = never
+  std::int64_t reader_room = 0;  // unread outputs at which a request is paused
+  double slow_reader_ms = 0.0;   // a request paused this long is cancelled
+  int engines = 1;               // number of engines
+  int moves = 0;  // one in so many rounds, a request in flight and a session move to another engine; 0 = never
 
   bool rejects_late() const;
   std::string text() const;  // one line, for people

@@ -9,20 +9,20 @@
 
 namespace millrace::simulator {
 
-// What a run did. The same for the same seed, on every machine.
+// The result of a run. It is a function of the seed alone, on every machine.
 struct Outcome {
   std::uint64_t seed = 0;
   std::string scenario;                // one line, for people
-  std::optional<Violation> violation;  // the first; nothing: every promise was kept
+  std::optional<Violation> violation;  // the first violation; nothing = every promise was kept
   std::int64_t steps = 0, requests = 0, output_tokens = 0;
-  double virtual_seconds = 0.0;  // of serving: without what the clock jumped
-  std::uint64_t digest = 0;      // of every output in order
+  double virtual_seconds = 0.0;  // virtual serving time, without clock jumps
+  std::uint64_t digest = 0;      // hash of every output in order
   Coverage coverage;
 };
 
-// The whole engine under clients and faults that the seed chooses, in this thread, on virtual time; every invariant
-// after every step, then, without faults, everything must come to its end. Never fails: what a run finds is in its
-// outcome. A violated run leaves its engine behind undestroyed.
+// Runs the whole engine with clients and faults chosen by the seed, on the calling thread and a virtual clock. Checks
+// every invariant after every step; at the end, without faults, every request must end. Never throws: violations are in
+// the outcome. After a violation the engine is leaked, because its destructor might fail.
 Outcome simulate(std::uint64_t seed);
 
 }  // namespace millrace::simulator

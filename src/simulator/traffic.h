@@ -8,9 +8,9 @@
 
 namespace millrace::simulator {
 
-// One request of an open load: it comes when it comes, however busy the engine is.
+// One request of an open-loop load: its arrival does not depend on how busy the engine is.
 struct Arrival {
-  double seconds = 0.0;  // since the beginning
+  double seconds = 0.0;  // since the start of the load
   std::int64_t prompt_tokens = 1, output_tokens = 1;
   std::uint32_t tenant = 0;
   std::int64_t prefix_group = -1;  // requests of a group begin with the same prefix_tokens tokens; -1 = alone
@@ -27,7 +27,7 @@ Result<std::vector<Arrival>> parse_workload(std::string_view spec);
 // prefix_tokens]]; without prefix_tokens half of the prompt. Sorted by arrival. kBadFile naming line and field.
 Result<std::vector<Arrival>> parse_trace(std::string_view text);
 
-// The same requests in the same order, coming `rate` a second.
+// Gives the requests, in their order, new arrival times: `rate` a second on average, Poisson distributed by `seed`.
 void set_rate(std::vector<Arrival>& arrivals, double rate, std::uint64_t seed);
 
 // The prompt of request `index` of this traffic.

@@ -8,8 +8,8 @@
 
 namespace millrace::runtime {
 
-// Public configurations as what they mean here, checked. kInvalidArgument names the first field that is wrong, its
-// value and the limit.
+// Converts public configurations to internal ones, and checks them. kInvalidArgument names the first field that is
+// wrong, its value and the limit.
 Result<ModelConfig> read_config(const api::ModelConfig& config);
 Result<EngineConfig> read_config(const api::EngineConfig& config);
 

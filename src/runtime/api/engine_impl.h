@@ -11,9 +11,9 @@
 
 namespace millrace::api {
 
-// What an Engine's handles and streams share. Members in the order they depend on each other: the thread ends first.
+// Shared by an Engine's handles and streams. Each member may refer to those before it; the thread is destroyed first.
 struct Engine::Impl {
-  // The model's only engine, as long as it lives.
+  // Marks the model as taken by an engine for the lifetime of this object.
   struct Hold {
     std::shared_ptr<Model::Impl> model;
     explicit Hold(std::shared_ptr<Model::Impl> taken) : model(std::move(taken)) {}

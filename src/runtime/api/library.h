@@ -2,7 +2,8 @@
 
 namespace millrace::runtime {
 
-// A library says only what is wrong: from the first model on, unless api::set_log() was called before. Thread-safe.
+// Sets the log level to warnings at the first call, unless api::set_log() was called before. Loading the first model
+// calls it, so that a library logs problems alone. Thread-safe.
 void quieten_once();
 
 }  // namespace millrace::runtime

@@ -9,11 +9,11 @@
 
 namespace millrace::api {
 
-// What a Model's handles share. Immutable after loading but for `taken`, which is atomic.
+// Shared by a Model's handles. Immutable after loading, except `taken`.
 struct Model::Impl {
   runtime::LoadedModel loaded;
   std::shared_ptr<const chat::ChatFormat> chat;  // null: the model has no template
-  std::atomic<bool> taken = false;               // there is an engine on it
+  std::atomic<bool> taken = false;               // an engine on the model exists
 
   explicit Impl(runtime::LoadedModel model);
 };

@@ -10,10 +10,11 @@
 
 namespace millrace::runtime {
 
-// An error as the public headers spell it: of a flag "spec-method" it says spec_method, in the message too.
+// Converts an internal error to a public one. Flag names become field names, in the message too: "spec-method" becomes
+// "spec_method".
 api::Error public_error(const Error& error);
 
-// What `work` returns, an api::Result; what it throws is the error. The border that no exception crosses.
+// Calls `work`, which returns an api::Result, and converts exceptions to errors: none leaves the public functions.
 template <typename Work>
 std::invoke_result_t<Work> guarded(Work work) noexcept {
   try {
