@@ -7,7 +7,7 @@
 namespace millrace::server {
 namespace {
 
-constexpr int kDraftTokens = 20;  // failures a minute of one address, before it has to wait
+constexpr int kMaxFailedAttempts = 20;  // a minute, of one address
 constexpr double kMinuteMs = 60'000.0;
 constexpr std::size_t kAddresses = 4096;  // whose failures are remembered
 constexpr unsigned kEverything = 7;
@@ -180,14 +180,14 @@ Result<Caller> Access::caller(std::span<const std::string_view> shown, const std
       found = key;
     }
   }
-  if (draft_tokens_.size() > kAddresses) draft_tokens_.clear();
-  const auto draft_token = draft_tokens_.find(peer);
-  if (draft_token != draft_tokens_.end() && milliseconds_between(draft_token->second.since, now) > kMinuteMs)
-    draft_tokens_.erase(draft_token);
+  if (failed_attempts_.size() > kAddresses) failed_attempts_.clear();
+  const auto attempts = failed_attempts_.find(peer);
+  if (attempts != failed_attempts_.end() && milliseconds_between(attempts->second.since, now) > kMinuteMs)
+    failed_attempts_.erase(attempts);
   if (found) return caller_of(found->tenant, found->scopes);
-  DraftTokens& mine = draft_tokens_[peer];
+  FailedAttempts& mine = failed_attempts_[peer];
   if (mine.failed++ == 0) mine.since = now;
-  rejection = mine.failed > kDraftTokens
+  rejection = mine.failed > kMaxFailedAttempts
                   ? ApiError(429, "too_many_failures", "", "too many requests without a valid API key")
               : shown.empty() ? ApiError(401, "missing_api_key", "", "an API key is needed: Authorization: Bearer KEY")
                               : ApiError(401, "invalid_api_key", "", "the API key is not valid");

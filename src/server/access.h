@@ -18,17 +18,17 @@
 namespace millrace::server {
 
 struct TenantQuota {
-  std::int64_t requests_per_minute = 0;  // 0 = any number
+  std::int64_t requests_per_minute = 0;  // 0 = no limit, as for the others
   std::int64_t tokens_per_minute = 0;    // prompt and answer together
-  std::int64_t concurrent = 0;           // requests at once
+  std::int64_t concurrent = 0;           // requests in flight
 };
 
-// Keys, who they belong to and what they open. Immutable but for quotas and throttling; thread-safe.
+// API keys, their tenants and scopes, and the tenants' quotas. Thread-safe.
 class Access {
  public:
   // Lines of a key file: `KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]`; # begins a
-  // comment. Without scopes a key may infer. `plain_keys` (of the environment or a flag) may do everything.
-  // kInvalidArgument naming the line, never the key.
+  // comment. A key without scopes has the scope infer. `plain_keys` come from a flag or the environment and have all
+  // scopes. `secret` makes the tenants' cache salts unpredictable. kInvalidArgument names the line, never the key.
   static Result<Access> load(std::string_view key_file, const std::vector<std::string>& plain_keys,
                              std::uint64_t secret);
   Access(Access&& other) noexcept
@@ -39,18 +39,20 @@ class Access {
         keys_(std::move(other.keys_)),
         tenants_(std::move(other.tenants_)) {}
 
-  // Takes the keys and quotas of another text of the key file from now on; what runs goes on, and tenants keep what
-  // they have used. kInvalidArgument, changing nothing, for lines that are wrong or where no key would be left.
+  // Replaces keys and quotas by those of a new text of the key file. Requests in flight go on, and tenants keep what
+  // they have used of their quotas. kInvalidArgument for an invalid line, or if no key would be left; nothing changes
+  // then.
   Result<void> reload(std::string_view key_file);
-  // Whether there were any at the start: a reload neither opens nor closes a server.
+  // Whether any keys were configured at the start. A reload does not change it.
   bool has_keys() const noexcept { return has_keys_; }
-  // The caller that shows these keys: each must be known, and all of one tenant; they open what each of them opens.
-  // Without any keys configured everybody may do everything. Compares in constant time over all keys; 401, or 429 for a
-  // peer that keeps trying keys.
+  // The caller with these keys. Each must be known and all must belong to one tenant; the scopes are the union. Without
+  // configured keys every caller has all scopes. Compares in constant time over all keys. `rejection` is 401, or 429
+  // for a peer with too many failed attempts.
   Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
                         ApiError& rejection) const;
 
-  // Counts a request against its tenant's quota, and gives its place back.
+  // Counts a request against its tenant's quota: an error with status 429 if it is used up. end_request() ends it, with
+  // the tokens of prompt and answer.
   std::optional<ApiError> begin_request(const Caller& caller, TimePoint now) const;
   void end_request(const Caller& caller, std::int64_t tokens, TimePoint now) const;
   std::vector<std::string> tenant_names() const;
@@ -64,12 +66,12 @@ class Access {
   struct Tenant {
     std::string name, salt;
     TenantQuota quota;
-    // A bucket each, refilled by the minute.
+    // Token buckets of the two rates, refilled continuously.
     double requests = 0.0, tokens = 0.0;
     std::int64_t running = 0;
     TimePoint filled{};
   };
-  struct DraftTokens {
+  struct FailedAttempts {
     int failed = 0;
     TimePoint since{};
   };
@@ -84,11 +86,11 @@ class Access {
   std::uint64_t secret_ = 0;
   bool has_keys_ = false;
   std::vector<std::string> plain_;
-  Caller open_;               // everybody, where there are no keys
-  mutable std::mutex mutex_;  // of what follows
+  Caller open_;               // every caller, if no keys are configured
+  mutable std::mutex mutex_;  // guards the members below
   std::vector<Key> keys_;
-  mutable std::vector<Tenant> tenants_;  // never fewer: callers know them by number
-  mutable std::unordered_map<std::string, DraftTokens> draft_tokens_;
+  mutable std::vector<Tenant> tenants_;  // grows only: callers hold indices
+  mutable std::unordered_map<std::string, FailedAttempts> failed_attempts_;
 };
 
 }  // namespace millrace::server

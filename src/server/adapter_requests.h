@@ -5,7 +5,7 @@
 
 namespace millrace::server {
 
-// What is said of an adapter, under vLLM's names.
+// The fields of requests that load or unload a LoRA adapter, under vLLM's names.
 struct AdapterFields {
   std::string name, path;
   bool in_place = false;
@@ -13,7 +13,7 @@ struct AdapterFields {
 
 const Schema<AdapterFields>& load_adapter_schema();
 const Schema<AdapterFields>& unload_adapter_schema();
-// There are no adapters yet: a request that is right is refused all the same.
+// The error for every valid request: adapters are not supported yet.
 Result<Json> reject_adapter(ServerContext& server, const Call& call, const AdapterFields& fields);
 
 }  // namespace millrace::server

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// What an answer's text must be, and which field of the request says so.
+// The grammar that a request asks for, and the request field that it comes from, for errors.
 struct AnswerConstraint {
   std::string field;
   grammar::GrammarSource source;

@@ -8,12 +8,12 @@
 
 namespace millrace::server {
 
-// What the answers of a task must fit, as its fields ask for it; null: anything.
+// The grammar that the task's answers must fit: constraint, tool calls and reasoning together. Null: none.
 std::shared_ptr<const chat::AnswerGrammar> asked_grammar(const GenerationTask& task);
 
-// Why an engine would not compile it, with the request's field as param:
-//   grammar_too_complex  400: it takes more than grammar::WorkLimits
-//   grammar_invalid      400: it is none, or cannot be expressed
+// Converts an error of EngineClient::compile_grammar(), with the request's field as param:
+//   grammar_too_complex  400: beyond grammar::WorkLimits
+//   grammar_invalid      400: not a grammar, or not expressible
 ApiError grammar_rejection(const Error& error, const GenerationTask& task);
 
 }  // namespace millrace::server

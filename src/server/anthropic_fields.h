@@ -4,8 +4,8 @@
 
 namespace millrace::server {
 
-// The body of /v1/messages and of its count_tokens, into the fields that all routes have: system, text and tool blocks
-// become messages as the OpenAI API spells them.
+// Reads bodies of /v1/messages, and with `counts_only` of its count_tokens, into GenerationFields. System, text and
+// tool blocks become messages in the form of OpenAI's API. Errors name the field.
 const GenerationSchema& anthropic_schema(bool counts_only);
 Result<void> read_anthropic(const Json& body, bool counts_only, GenerationFields& to, FieldNotes& notes);
 

@@ -8,17 +8,17 @@
 
 namespace millrace::server {
 
-// How an error is spelled on the wire.
+// The JSON form of errors: OpenAI's or Anthropic's.
 enum class Dialect { kOpenAi, kAnthropic };
 
-// An error as a client sees it. The message is ours: it never repeats what the client sent beyond names and numbers.
+// An error as clients see it. Its message repeats nothing that the client sent except names and numbers.
 struct ApiError {
   int status = 500;
   std::string type = "server_error", code = "internal_error", param, message = "internal error";
-  int retry_after = 0;  // seconds; 0 = nothing said
+  int retry_after = 0;  // seconds; 0 = no Retry-After header
 
   ApiError() = default;
-  // By the error's code: 400, 404, 429, 499 or 500.
+  // Status by the error's code: 400, 404, 429, 499 or 500.
   ApiError(const Error& error);
   ApiError(int status, std::string code, std::string param, std::string message);
 

@@ -9,16 +9,16 @@ namespace millrace::server {
 
 // Claude Code begins its system prompt with a line for Anthropic's accounts that changes with every turn,
 //   x-anthropic-billing-header: cc_version=2.1.76.b57; cc_entrypoint=cli; cch=e90a5;
-// so that nothing after it would be found in the cache. The bytes of that line at the beginning of `system`, its line
-// end too; 0 where it begins with anything else.
+// so the prefix cache would find nothing after it. Returns the length of that line in bytes, with its line end, or 0 if
+// `system` does not begin with it.
 std::size_t billing_header_bytes(std::string_view system);
 
-// What becomes of that line, once it is cut off. Thread-safe.
+// Drops or restores that line once it was cut off. Thread-safe.
 class BillingHeaders {
  public:
   explicit BillingHeaders(bool keep) : keep_(keep) {}
-  // Puts it back in front of `system` where it is to be kept, else says once in the log that it is not. "": no such
-  // line.
+  // Puts `header` back in front of `system` if headers are kept; otherwise logs once that they are dropped. Does
+  // nothing for an empty header.
   void settle(std::string_view header, std::string& system);
 
  private:

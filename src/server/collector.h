@@ -11,18 +11,19 @@
 
 namespace millrace::server {
 
-// The API's error for an output that ended its request badly.
+// The API error for an output whose finish is kError, kTimeout or kCancelled.
 ApiError error_of(const engine::Output& output);
-// What remains to be said where an engine says nothing any more.
+// The API error for requests whose engine has failed.
 ApiError engine_failure();
 
-// Takes what the engine made of a request's prompts and turns it into answers.
+// Collects the outputs of a request's streams into answers. IO thread of the connection.
 class Collector {
  public:
   explicit Collector(std::shared_ptr<Job> job);
   ~Collector();
 
-  // Calls `step(answer, piece)` for each answer that gained something. The first error ends everything.
+  // Takes all outputs that are there and calls step(answer, piece) for each answer that grew. The first error cancels
+  // all streams and ends the request.
   template <typename Step>
   void drain(Step step) {
     for (std::size_t p = 0; p < job_->streams.size(); ++p) {
@@ -42,7 +43,7 @@ class Collector {
   const std::optional<ApiError>& error() const noexcept { return error_; }
   AnswerFormat& format() noexcept { return *format_; }
 
-  // The answers that are returned: all, or with best_of the n likeliest of each prompt, by mean logarithm.
+  // The answers to return: all, or with best_of the n of each prompt with the highest mean logprob.
   std::vector<Answer> chosen() const;
   const std::vector<Answer>& answers() const noexcept { return answers_; }
 
@@ -87,8 +88,8 @@ class Collector {
   std::unique_ptr<AnswerFormat> format_;
   std::size_t made_ = 1, open_ = 0;
   std::vector<Answer> answers_;
-  std::vector<Piece> pieces_;               // [answers], not yet said
-  std::deque<chat::AnswerReader> readers_;  // [answers]; none where all text is content
+  std::vector<Piece> pieces_;               // [answers], not passed to `step` yet
+  std::deque<chat::AnswerReader> readers_;  // [answers]; empty if all text is content
   std::optional<ApiError> error_;
 };
 

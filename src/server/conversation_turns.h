@@ -6,10 +6,11 @@
 
 namespace millrace::server {
 
-// A conversation may be cut where a message of the user begins a turn: no result then stands without its call.
+// The number of turns of a conversation. A turn begins with a message of the user; cutting there keeps tool results
+// with their calls.
 std::size_t turns_of(const Json& messages);
-// The conversation without its first `turns`; what stood before the first of them, system messages, stays. `turns`:
-// less than turns_of().
+// The conversation without its first `turns` turns, turns < turns_of(). Messages before the first turn, such as system
+// messages, stay.
 Json without_first_turns(const Json& messages, std::size_t turns);
 
 }  // namespace millrace::server

@@ -10,11 +10,11 @@
 
 namespace millrace::server {
 
-// Raised once, when the server gives up as an engine has failed: all that wait for that engine are woken, as it may
-// never say a word again. Thread-safe.
+// Raised once, when the server gives up because an engine has failed. Wakes everything that waits for an engine, which
+// may never answer. Thread-safe.
 class FailureSignal {
  public:
-  // Is woken as long as it lives.
+  // Registers a wake function for the lifetime of this object.
   class Listed {
    public:
     Listed(FailureSignal& signal, http::Wake wake) : signal_(signal), number_(signal.add(std::move(wake))) {}
@@ -46,7 +46,7 @@ class FailureSignal {
   }
 
   std::atomic<bool> raised_ = false;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, http::Wake> wakes_;
 };

@@ -16,7 +16,7 @@
 
 namespace millrace::server {
 
-// A request ready for the engine: what was asked for, in the model's terms.
+// A request on its way to the engine: its fields, prompts as tokens, and the engine requests made of them.
 struct GenerationTask {
   std::shared_ptr<ModelProfile> model;
   std::string request_id;
@@ -26,46 +26,46 @@ struct GenerationTask {
   Caller caller;
   GenerationFields fields;
   std::vector<std::vector<std::int32_t>> prompts;
-  std::vector<std::string> prompt_texts;         // [prompts]; "" where ids were given
-  chat::AnswerReading reading;                   // how answers are taken apart
-  std::vector<engine::Request> requests;         // one a prompt; given away when submitted
-  std::vector<decode::SamplingParams> sampling;  // of the first of them, for logs and traces
+  std::vector<std::string> prompt_texts;         // [prompts]; "" for prompts given as ids
+  chat::AnswerReading reading;                   // how answers are split into content, reasoning and calls
+  std::vector<engine::Request> requests;         // [prompts]; moved out when submitted
+  std::vector<decode::SamplingParams> sampling;  // of the first request, for logs and traces
   std::optional<engine::SessionId> session;
-  std::vector<std::string> left_out;  // of schemas, where that was asked for: places of what no grammar can express
+  std::vector<std::string> left_out;  // places in schemas that no grammar can express, if the request allows that
 };
 
-// One answer as far as it has come.
+// One answer so far.
 struct Answer {
   std::size_t index = 0, prompt = 0;  // index = prompt * n + choice
   std::string text;
-  chat::AnswerParts parts;  // of the text, where the route asks for them
+  chat::AnswerParts parts;  // parts of `text`, if the route splits it
   std::vector<std::int32_t> tokens;
-  std::int64_t reasoning_tokens = 0;              // of these
-  std::vector<engine::TokenScore> scores;         // [tokens], where asked for
+  std::int64_t reasoning_tokens = 0;              // how many of `tokens` are reasoning
+  std::vector<engine::TokenScore> scores;         // [tokens]; empty without logprobs
   std::vector<engine::TokenScore> prompt_scores;  // see engine::Output
   std::vector<float> embedding;
   engine::FinishReason finish = engine::FinishReason::kNone;
   engine::StopReason stop_reason;
   engine::RequestStats stats;
-  engine::TimeSpent spent;  // once it has ended
+  engine::TimeSpent spent;  // valid after its end
   engine::RequestId engine_request = 0;
 };
 
-// What an answer gained in a step, or a few.
+// The part of an answer that one or a few steps added.
 struct Piece {
   std::string text;
-  std::vector<chat::PartEvent> events;  // what it says, where the route asks for parts
+  std::vector<chat::PartEvent> events;  // changes of the parts, if the route splits the text
   std::vector<std::int32_t> tokens;
   std::vector<engine::TokenScore> scores;
 };
 
-// How answers are spelled: an API's objects and events. One per request; its calls come in the order begin, add ...,
-// end, or begin, add ..., fail for a stream, and whole or nothing else otherwise.
+// Writes answers as an API's objects and events. One object for each request. A stream calls begin(), add() for each
+// piece, then end() or fail(). A request without stream calls whole() alone.
 class AnswerFormat {
  public:
   virtual ~AnswerFormat() = default;
   virtual void begin(std::string& out) = 0;
-  // `answer` has the piece already; its finish is set with its last one.
+  // `answer` contains the piece already. Its finish is set with its last piece.
   virtual void add(const Answer& answer, const Piece& piece, std::string& out) = 0;
   virtual void end(const std::vector<Answer>& answers, std::string& out) = 0;
   virtual void fail(const ApiError& error, std::string& out) = 0;
@@ -74,31 +74,31 @@ class AnswerFormat {
   virtual Json whole(const std::vector<Answer>& answers) = 0;
 };
 
-// How the bodies of a route become tasks. Stateless; any thread. Errors name the field.
+// Makes tasks from the bodies of a route. Stateless; any thread. Errors name the field.
 class TaskReader {
  public:
   virtual ~TaskReader() = default;
-  // Needs no model. What of the body is not done is added to `notes`.
+  // Reads the body into fields, without a model. Adds fields that have no effect to `notes`.
   virtual Result<void> read(const Json& body, GenerationFields& to, FieldNotes& notes) const = 0;
-  // Fills prompts, prompt_texts and requests of a task whose model and fields are there.
+  // Fills prompts, prompt_texts and requests of a task with model and fields.
   virtual Result<void> prepare(GenerationTask& task) const = 0;
 };
 
-// A route that makes text, and how its answers are spelled.
+// A route that generates text, with the format of its answers.
 class GenerationRoute : public TaskReader {
  public:
   virtual Dialect dialect() const noexcept { return Dialect::kOpenAi; }
   virtual std::unique_ptr<AnswerFormat> format(const GenerationTask& task) const = 0;
 };
 
-// A route that answers with what became of its prompt, and makes nothing: its tasks have no requests.
+// A route that answers with its prompt alone, such as tokenize. Its tasks have no requests.
 class PromptRoute : public TaskReader {
  public:
   virtual Json answer(const GenerationTask& task) const = 0;
 };
 
-// What routes have in common: one engine request per prompt of `task`, from its fields. `default_max_tokens` where
-// none was named. kContextLength where a prompt leaves no room.
+// Makes one engine request for each prompt of the task, from its fields. `default_max_tokens` applies if the request
+// names no limit. kContextLength if a prompt leaves no room for an answer.
 Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens);
 
 }  // namespace millrace::server

@@ -20,11 +20,11 @@
 
 namespace millrace::server {
 
-// What a client says of how answers are made, whatever the route; what it does not say is empty.
+// The fields of generating requests, of all routes. A field that the client did not send has its neutral value.
 struct GenerationFields {
   std::string model;
   // sampling
-  OptionValues given;  // options of logits processors, in range
+  OptionValues given;  // values of samplers' options, checked
   std::vector<std::string> samplers;
   std::optional<std::int64_t> seed;
   std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
@@ -56,29 +56,29 @@ struct GenerationFields {
   std::int64_t stream_interval = 1;
   // prompt
   Json prompt;                 // completions, embeddings: text, ids, or a list of either
-  std::string suffix;          // completions: fill in what comes between
-  std::string system;          // Anthropic, Responses: joins the messages
-  std::string billing_header;  // Anthropic: came before `system` (billing_header.h)
+  std::string suffix;          // completions: text after the gap that the model fills
+  std::string system;          // Anthropic, Responses: becomes the first message
+  std::string billing_header;  // Anthropic: cut off from `system` (billing_header.h)
   Json messages, tools, documents, chat_template_kwargs;
   bool add_generation_prompt = true, continue_final_message = false;
-  bool truncate_conversation = false;  // Responses: by turns, until it fits
+  bool truncate_conversation = false;  // Responses: drop turns until the prompt fits
   std::optional<bool> add_special_tokens;
   std::optional<std::int64_t> truncate_prompt_tokens;
   std::string text;  // tokenize
   bool return_token_strings = false, parse_special = true;
-  // what the answer may be
+  // constraints of the answer
   std::optional<AnswerConstraint> constraint;
   Json tool_choice;
-  Json text_format;  // Responses: as it came
+  Json text_format;  // Responses: the field as sent
   bool parallel_tool_calls = true;
-  chat::tools::ToolUse tool_use;  // read_tools(): the two and tools
+  chat::tools::ToolUse tool_use;  // resolve_tool_choice() makes it from tools, tool_choice and parallel_tool_calls
   // reasoning
-  std::string reasoning_effort;  // empty: the model's own
+  std::string reasoning_effort;  // empty = the model's default
   std::optional<std::int64_t> thinking_token_budget;
-  bool thinking_budget_is_wish = false;  // of no effect where the model's reasoning cannot be ended so
-  std::optional<bool> thinking;          // on or off, as far as the template has a switch
-  bool include_reasoning = true;         // in the answer
-  bool separate_reasoning = true;        // from its content
+  bool thinking_budget_is_wish = false;  // ignore the budget if the model has no token that ends reasoning
+  std::optional<bool> thinking;          // the template's switch of reasoning, if it has one
+  bool include_reasoning = true;         // the answer shows reasoning
+  bool separate_reasoning = true;        // reasoning is not part of the content
   // serving
   int priority = 0;
   std::string cache_salt, user, request_id, session_id;
@@ -88,29 +88,30 @@ struct GenerationFields {
   std::optional<std::int64_t> spec_tokens, spec_branches;
   bool timings = false, explain = false;
 
-  std::optional<decode::BeamOptions> beam_options() const;  // nothing: answers are drawn
-  // With the model's own defaults for what was not said. `room`: tokens of an answer that fit; `seed` where none was
-  // named. Bad words become sequences of tokens here; the texts that break DRY's sequences are left to the caller.
+  std::optional<decode::BeamOptions> beam_options() const;  // nothing without beam search
+  // Sampling parameters, with the model's defaults for what the client did not send. `room`: the longest answer that
+  // fits, in tokens. `random_seed` applies if the client sent no seed. Bad words become token sequences; the caller
+  // sets DRY's sequence breakers.
   decode::SamplingParams sampling(const checkpoint::GenerationDefaults& defaults, std::int64_t default_max_tokens,
                                   std::int64_t room, std::uint64_t random_seed, const text::Tokenizer& tokenizer) const;
 };
 
 using GenerationSchema = Schema<GenerationFields>;
 
-// Groups of fields that routes have in common.
+// Add groups of fields that routes have in common.
 void add_sampling_fields(GenerationSchema& schema);
-void add_sampler_fields(GenerationSchema& schema);  // part of the former: options of logits processors
-// One of them; the spec has a processor's option's name and may have a narrower range, or other words.
+void add_sampler_fields(GenerationSchema& schema);  // part of add_sampling_fields(): options of samplers
+// Adds one sampler option. `option` has the option's name, and may have a narrower range or another description.
 void add_sampler_field(GenerationSchema& schema, const OptionSpec& option);
 void add_ending_fields(GenerationSchema& schema);
 void add_beam_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);
 void add_serving_fields(GenerationSchema& schema);
 
-// What stands before the conversation, where it came in a field of its own, becomes its first message.
+// Makes `system` the first message of the conversation.
 void add_system_message(GenerationFields& fields);
 
-// A string or a list of strings.
+// Reads a string or a list of up to `most` strings, each of up to `longest` characters. Errors name the field.
 Result<std::vector<std::string>> read_strings(const std::string& name, const Json& value, std::size_t most,
                                               std::size_t longest);
 Result<std::vector<std::int32_t>> read_token_ids(const std::string& name, const Json& value, std::size_t most);

@@ -7,13 +7,14 @@
 
 namespace millrace::server {
 
-// Prepares off the IO thread, waits for the model, submits, and answers whole or as a stream.
+// Answers a generating request: prepares it on the prep pool, waits for its model, submits it, and replies whole or as
+// a stream. Does not block.
 std::unique_ptr<http::Responder> generate(ServerContext& server, const GenerationRoute& route, Call call);
 
-// The same for a prompt alone, whose model must be there.
+// Answers a request of a PromptRoute. Its model must be loaded.
 std::unique_ptr<http::Responder> answer_prompt(ServerContext& server, const PromptRoute& route, Call call);
 
-// The one of its kind, which has no state.
+// The only object of a stateless route.
 template <typename Kind>
 const Kind& the_one() {
   static const Kind one;
@@ -26,7 +27,7 @@ const TaskReader& task_reader() {
   return the_one<Kind>();
 }
 
-// For Route::handle: a route that makes text, and one that answers with its prompt.
+// For Route::handle of a GenerationRoute, and of a PromptRoute.
 template <typename Kind>
 std::unique_ptr<http::Responder> generation_route(ServerContext& server, Call call) {
   return generate(server, the_one<Kind>(), std::move(call));

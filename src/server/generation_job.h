@@ -11,23 +11,24 @@
 
 namespace millrace::server {
 
-// What outlives the connection: the preparing threads and the one that loads models hold it too.
+// The state of one generating request. Shared by the connection, the prep pool and the thread that loads models, so it
+// may outlive the connection.
 struct Job {
   ServerContext& server;
   const GenerationRoute& route;
   http::Request request;
   Caller caller;
   http::Wake wake;
-  const FailureSignal::Listed listed;  // when the server gives up
+  const FailureSignal::Listed listed;  // wakes the request when the server gives up
   std::string request_id;
   std::atomic<bool> abandoned = false;  // the client has left
   std::int64_t tokens_used = 0;
 
-  // Written before `done` is set, read after it.
+  // The members below are written before `done` is set, and read after it.
   FieldNotes notes;
   std::optional<ApiError> error;
   GenerationTask task;
-  std::shared_ptr<HostedModel> model;                         // the task's, once it is known: whose engine it is
+  std::shared_ptr<HostedModel> model;                         // the task's model; its engine serves the request
   std::vector<std::shared_ptr<engine::TokenStream>> streams;  // [task.requests]
   std::atomic<bool> done = false;
 
@@ -38,7 +39,7 @@ struct Job {
   Job& operator=(const Job&) = delete;
 
   void finish() {
-    done = true;  // in one order with `abandoned`: submit() or ~Generation() sees both, and cancels
+    done = true;  // sequentially consistent with `abandoned`: submit() or ~Generation() sees both, and cancels
     wake();
   }
   void fail(ApiError why) {

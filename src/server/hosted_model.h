@@ -10,25 +10,26 @@
 
 namespace millrace::server {
 
-// A model as the application loads it, before requests come.
+// A loaded model as the application hands it to the server.
 struct ModelParts {
-  std::shared_ptr<void> resources;  // what the engine stands on: weights, backend, disk tier
+  std::shared_ptr<void> resources;  // kept alive for the engine: weights, backend, disk tier
   std::unique_ptr<engine::EngineClient> engine;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const chat::ChatFormat> chat;          // null: the model has no template
-  const chat::tools::ToolFormat* tool_format = nullptr;  // this and the next: choose_formats()
+  const chat::tools::ToolFormat* tool_format = nullptr;  // see choose_formats()
   const chat::reasoning::ReasoningFormat* reasoning_format = nullptr;
   checkpoint::GenerationDefaults generation;
   std::string path;
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
-  std::int64_t drafting_bytes = 0;  // of a draft model or heads, with their pages
+  std::int64_t drafting_bytes = 0;  // of a draft model or speculator, with their pages
   engine::MachinePeaks peaks;
 };
 
-// Formats by name; "auto": what the chat template says, "none": none. kInvalidArgument for other names.
+// Sets the formats of tool calls and reasoning by name. "auto": detected from the chat template; "none": null.
+// kInvalidArgument for unknown names.
 Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts);
 
-// A model that answers. Its holders keep it alive.
+// A loaded model with its engine. Shared: it is unloaded with the last reference.
 class HostedModel final : public ModelProfile {
  public:
   HostedModel(std::string model_name, ModelParts model_parts);
@@ -44,7 +45,7 @@ class HostedModel final : public ModelProfile {
   std::shared_ptr<void> resources_;
 
  public:
-  const std::unique_ptr<engine::EngineClient> engine;  // last: it stands on all the rest
+  const std::unique_ptr<engine::EngineClient> engine;  // last: it uses all other members
 };
 
 std::int64_t unix_time();

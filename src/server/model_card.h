@@ -5,7 +5,7 @@
 
 namespace millrace::server {
 
-// A model as /v1/models shows it: OpenAI's and vLLM's keys, `meta` as llama-server has it, and what it is doing.
+// A model as /v1/models shows it: the keys of OpenAI and vLLM, llama-server's `meta`, and the state of loading.
 Json model_card(const ModelStatus& status);
 
 }  // namespace millrace::server

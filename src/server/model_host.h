@@ -15,19 +15,19 @@
 
 namespace millrace::server {
 
-// A model that can be served. `load` runs on the host's thread; it throws LoadError and may report its progress.
+// A model that can be served. `load` runs on the loading thread; it throws LoadError, and may report its progress.
 struct ModelEntry {
   std::string name;
   std::vector<std::string> aliases;  // further names that requests may use
   std::function<ModelParts(const std::function<void(double share)>& progress)> load;
-  // Bytes of memory that it will take, as far as known before loading; asked on the host's thread. Empty: unknown.
+  // Estimates the bytes of memory that the loaded model takes; called on the loading thread. Empty function: unknown.
   std::function<std::uint64_t()> expected_bytes;
 };
 
 struct HostConfig {
-  double idle_seconds = 0.0;     // unload what was not asked for so long; 0 = never
-  std::uint64_t memory_cap = 0;  // bytes of all models together; idle ones go to make room; 0 = no cap
-  bool load_at_start = true;     // the first entry
+  double idle_seconds = 0.0;     // models unused this long are unloaded; 0 = never
+  std::uint64_t memory_cap = 0;  // bytes of all models; idle ones are unloaded to stay below; 0 = no cap
+  bool load_at_start = true;     // load the first entry at once
 };
 
 enum class ModelState { kUnloaded, kLoading, kReady, kFailed };
@@ -37,42 +37,42 @@ struct ModelStatus {
   std::string name;
   ModelState state = ModelState::kUnloaded;
   double progress = 0.0;               // of loading, [0, 1]
-  Error error;                         // where failed
-  std::shared_ptr<HostedModel> model;  // where ready
+  Error error;                         // if kFailed
+  std::shared_ptr<HostedModel> model;  // if kReady
 };
 
-// The models of a server: loaded when first asked for, one after the other, unloaded when idle or when others need the
-// memory. Thread-safe.
+// The models of a server. Each is loaded at its first request, one at a time, and unloaded when idle or when another
+// needs the memory. Thread-safe.
 class ModelHost {
  public:
   ModelHost(std::vector<ModelEntry> entries, const HostConfig& config, Env& env);
   ~ModelHost();
 
   using Then = std::function<void(Result<std::shared_ptr<HostedModel>>)>;
-  // The model of that name, "" = the first, or why it cannot be had; nothing where it is yet to be loaded: then the
-  // loading thread calls `then`, which must not block.
+  // The model of that name or alias ("" = the first entry), or an error. Nothing if it must be loaded first: then the
+  // loading thread calls `then` with the result; `then` must not block.
   std::optional<Result<std::shared_ptr<HostedModel>>> acquire(std::string_view name, Then then);
-  // Without waiting or loading; null unless ready.
+  // The model if it is ready, else null. Does not load it.
   std::shared_ptr<HostedModel> ready(std::string_view name);
-  // Why there is none: unknown, or not loaded.
+  // The error for a model that ready() does not return: unknown, or not loaded.
   Error absence(std::string_view name);
   std::vector<ModelStatus> list() const;
-  // The first entry's.
+  // The status of the first entry.
   ModelStatus first() const;
-  // An engine has failed, or a step of it takes longer than that.
+  // Whether an engine has failed, or has been in one step for longer than step_ms.
   bool engine_failed(double step_ms) const;
 
-  // No more requests; returns when all have ended, at the latest after the time.
+  // Rejects new requests and drains all engines: returns when their requests have ended, after limit_ms at the latest.
   void drain(double limit_ms);
-  // Loads nothing more; who waits for a model is told so. Returns when the loading thread has ended: from then on no
-  // `then` is called.
+  // Stops loading; requests that wait for a model get an error. Returns when the loading thread has ended. No `then` is
+  // called afterwards.
   void stop();
 
  private:
   struct Slot {
     ModelEntry entry;
     ModelState state = ModelState::kUnloaded;
-    bool at_start = false;  // requests are told to come back, and do not wait, until it is loaded for the first time
+    bool at_start = false;  // until it is loaded for the first time, requests get an error instead of waiting
     double progress = 0.0;
     Error error;
     std::shared_ptr<HostedModel> model;

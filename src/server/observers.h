@@ -17,29 +17,29 @@ namespace millrace::server {
 struct ObserverConfig {
   observe::LogFormat log_format = observe::LogFormat::kText;
   bool log_requests = true;
-  std::string trace_file;     // of steps, for Perfetto; empty: none
-  std::string otlp_endpoint;  // for spans; empty: none
+  std::string trace_file;     // step trace for Perfetto; empty = none
+  std::string otlp_endpoint;  // OpenTelemetry collector; empty = none
   observe::MetricsConfig metrics;
 };
 
-// All that watches a server: log, metrics, step trace and spans, fed at one place. Thread-safe.
+// The observers of a server: access log, metrics, step trace and spans. Thread-safe.
 class Observers {
  public:
-  // Throws LoadError where the trace file or the endpoint is wrong.
+  // Throws LoadError for an invalid trace file or endpoint.
   Observers(const ObserverConfig& config, Env& env);
 
-  // Watches a model from now on: what its engine is to call at the end of each step, and before its first request.
+  // Adds a model. Returns the observer for its engine's StepReporter; set it before the first request.
   [[nodiscard]] engine::StepObserver watch(observe::ServedModel model);
   void request(const observe::RequestRecord& record);
-  // One that no model ever saw.
+  // A request that was rejected before a model was chosen.
   void rejection(const observe::RequestRecord& record);
   observe::Metrics& metrics() noexcept { return metrics_; }
-  // Metrics in Prometheus' text format; what was dropped is filled in.
+  // Metrics in Prometheus' text format. Fills in the snapshot's counts of dropped items.
   std::string text(observe::Snapshot snapshot);
 
  private:
   const bool log_requests_;
-  observe::LogWriter writer_;  // outlives the rest
+  observe::LogWriter writer_;  // first: the others write to it
   observe::AccessLog access_log_;
   observe::Metrics metrics_;
   std::unique_ptr<observe::StepTrace> trace_;

@@ -14,30 +14,30 @@
 
 namespace millrace::server {
 
-// A reply made by `work` on the prep pool: for what may take milliseconds, or asks the engine.
+// Makes a reply by calling `work` on the prep pool, for work that takes milliseconds or asks the engine.
 std::unique_ptr<http::Responder> answer_in_pool(ServerContext& server, Call call,
                                                 std::function<http::Reply(ServerContext&, const Call&)> work);
-// Errors are spelled as the route's API has it.
+// A JSON reply, or an error in the form of the route's API.
 http::Reply json_reply(const Call& call, const Result<Json>& out);
-// The same for a body: parsed, given to `read`, which fills `notes`, and answered by `work` unless it is refused.
+// Parses the body, passes it to `read`, which fills `notes`, and replies with the result of `work`, or with an error.
 http::Reply body_reply(const ServerContext& server, const Call& call, const FieldNotes& notes,
                        const std::function<Result<void>(const Json& body)>& read,
                        const std::function<Result<Json>()>& work);
-// --strict-params: a body with unknown fields is rejected. Those that are known and do no harm are not.
+// With --strict-params, the error for a body with unknown fields. Known fields without effect are no error.
 std::optional<ApiError> reject_unknown(const ServiceConfig& config, const FieldNotes& notes);
-// A header that lists those of the names that are letters, digits and `others`: the client chose them.
+// Adds a header that lists names which the client sent. Names with characters other than letters, digits and `others`
+// are left out.
 void add_name_list(http::Reply& reply, const char* header, const std::vector<std::string>& names,
                    std::string_view others);
 
-// json_reply() in the pool, for a function that makes the object.
+// A Route::handle that runs kWork on the prep pool and replies with its JSON.
 template <Result<Json> (*kWork)(ServerContext&, const Call&)>
 std::unique_ptr<http::Responder> answer_json(ServerContext& server, Call call) {
   return answer_in_pool(server, std::move(call),
                         [](ServerContext& s, const Call& c) { return json_reply(c, kWork(s, c)); });
 }
 
-// body_reply() in the pool, for one that makes it from the fields of a schema. An empty body: no fields, where they are
-// optional.
+// A reply made on the prep pool from the fields of a body. Body::kOptional allows an empty body, which sets no fields.
 enum class Body { kNeeded, kOptional };
 template <typename Fields>
 std::unique_ptr<http::Responder> answer_fields(ServerContext& server, Call call, const Schema<Fields>& schema,

@@ -9,13 +9,13 @@
 
 namespace millrace::server {
 
-// A few threads for what comes before the engine: JSON, templates, tokenizing. Work that is not waited for any more
-// should look and return at once.
+// A few threads for the work before the engine: JSON, templates, tokenizing. Work whose client has left should check
+// for that and return. Thread-safe.
 class PrepPool {
  public:
   explicit PrepPool(int threads, std::size_t max_queued = 4096);
-  ~PrepPool();  // what is queued is not run
-  // False: too much is queued.
+  ~PrepPool();  // waits for running work; queued work does not run
+  // Queues `work`. False if max_queued items wait already.
   bool run(std::function<void()> work);
 
  private:

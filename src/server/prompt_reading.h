@@ -4,19 +4,19 @@
 
 namespace millrace::server {
 
-// What becomes a prompt, and how.
+// Reads prompts: fields, and their conversion to tokens.
 
-// Text, ids, or a list of either.
+// Adds a field for prompts: a text, token ids, or a list of up to `most` of either.
 void add_prompt_field(GenerationSchema& schema, const std::string& name, std::size_t most);
-// fields.prompt -> task.prompts and prompt_texts. kInvalidArgument naming `field`.
+// Tokenizes fields.prompt into task.prompts and prompt_texts. kInvalidArgument names `field`.
 Result<void> read_prompts(GenerationTask& task, const std::string& field, std::size_t most);
-// With a suffix: each prompt becomes prefix, suffix and the token that asks for the middle. kUnsupported where the
-// vocabulary has none.
+// If there is a suffix, makes each prompt a fill-in-the-middle prompt: prefix, suffix, and the token for the middle.
+// kUnsupported if the vocabulary lacks these tokens.
 Result<void> fill_in_middle(GenerationTask& task);
 
-// messages, tools, documents and what the template takes.
+// Adds the fields messages, tools, documents and those of the chat template.
 void add_chat_prompt_fields(GenerationSchema& schema);
-// fields.messages -> the one prompt of the task. kUnsupported for a model without a template.
+// Renders fields.messages into the task's only prompt. kUnsupported for a model without a template.
 Result<void> render_chat(GenerationTask& task);
 
 }  // namespace millrace::server

@@ -5,11 +5,11 @@
 
 namespace millrace::server {
 
-// How much the model reasons before it answers, and whether the client sees it.
+// Adds the fields that say how much the model reasons, and whether the client sees it.
 void add_reasoning_fields(GenerationSchema& schema);
 Result<void> read_effort(GenerationFields& to, const std::string& name, const Json& value);
 
-// chat_template_kwargs, and what the template calls its switch of reasoning where a field of the request sets it.
+// chat_template_kwargs, and the template's own variable for reasoning if a field of the request sets it.
 Json template_variables(const GenerationFields& fields, const chat::TemplateCapabilities& capabilities);
 
 }  // namespace millrace::server

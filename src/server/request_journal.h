@@ -14,15 +14,15 @@ namespace millrace::server {
 struct Answer;          // generation.h
 struct GenerationTask;  // generation.h
 
-// What has ended, told to log, metrics and traces. Thread-safe.
+// Reports finished requests to log, metrics and traces. Thread-safe.
 class RequestJournal {
  public:
-  // The observers must outlive it.
+  // The observers must outlive this object.
   RequestJournal(Observers& observers, Env& env) : observers_(observers), env_(env) {}
 
-  // A request to the server, whatever became of it.
+  // Any finished HTTP request.
   void finished(const http::Exchange& exchange);
-  // A request to a model, one way or another.
+  // A finished request to a model, with its answers or its error.
   void finished(const GenerationTask& task, const std::vector<Answer>& answers, const std::optional<ApiError>& error);
   // Metrics in Prometheus' text format.
   std::string metrics_text(observe::Snapshot snapshot) { return observers_.text(std::move(snapshot)); }

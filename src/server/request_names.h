@@ -8,7 +8,7 @@
 
 namespace millrace::server {
 
-// What a request's headers say of whom it is for and who sends it, as far as names need reading.
+// Reads host names, origins and keys from request headers.
 
 // "LocalHost.:8000" -> "localhost", "[::1]:8000" -> "[::1]": without port and the dot that ends an absolute name.
 std::string host_name(std::string_view authority);
@@ -17,8 +17,8 @@ std::string_view after_scheme(std::string_view origin);
 // A name of this machine's loopback, as host_name() gives it.
 bool is_local(std::string_view host);
 
-// All keys of a request: X-Api-Key, and what follows the scheme Bearer, in any case and after any spaces (RFC 9110
-// §11.1, §11.4). They stand in `headers`.
+// All keys of a request: X-Api-Key, and the credentials of the scheme Bearer, in any case and after any spaces (RFC
+// 9110 §11.1, §11.4). The views point into `headers`.
 std::vector<std::string_view> shown_keys(const http::Headers& headers);
 
 }  // namespace millrace::server

@@ -8,15 +8,15 @@
 
 namespace millrace::server {
 
-// What a method and a path lead to.
+// The result of routing a method and a path.
 struct RouteMatch {
-  const Route* route = nullptr;  // null: nowhere
-  std::string parameter;         // what stands for {} in the path
-  std::string allowed;           // "GET, POST": the methods that the path takes; empty: there is no such path
+  const Route* route = nullptr;  // null = no route
+  std::string parameter;         // the part of the path that {} matched
+  std::string allowed;           // methods of the path, "GET, POST"; empty = unknown path
 };
 RouteMatch find_route(std::string_view method, std::string_view path);
 
-// How errors of this path are spelled, be there a route or not.
+// The form of errors for a path, whether it has a route or not.
 Dialect dialect_of(std::string_view path);
 
 }  // namespace millrace::server

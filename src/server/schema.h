@@ -16,35 +16,34 @@ namespace millrace::server {
 
 struct Range {
   double low, high;
-  bool above_low = false;  // low itself is outside
+  bool above_low = false;  // `low` itself is not allowed
 };
 
-// What of a body was taken and not done, for X-Ignored-Params: names as clients spell them, "text.verbosity".
+// Fields of a body that have no effect, for the header X-Ignored-Params, for example "text.verbosity".
 struct FieldNotes {
   std::vector<std::string> ignored;
-  std::size_t unknown = 0;  // of these, the unknown ones
+  std::size_t unknown = 0;  // how many of `ignored` are unknown fields
 
   void add(std::string name) {
     if (std::ranges::find(ignored, name) == ignored.end()) ignored.push_back(std::move(name));
   }
 };
 
-// Whether a value is one of these, whatever the order of its keys.
+// Whether a value equals one of `values`; the order of keys does not matter.
 bool is_one_of(const Json& value, const std::vector<Json>& values);
-// Whether a value has the shape's type and length, and is in its enum.
+// Whether a value has the type and length of the JSON Schema `shape`, and is in its enum.
 bool has_shape(const Json& value, const Json& shape);
 
-// The fields of a request's body: what reads them, what bounds them and what the OpenAPI document says of them is one
-// entry. null is the same as absent, as clients send it. A field is done; or refused, as far as it asks for anything;
-// or, where that does no harm, listed in X-Ignored-Params. "text.format" is a member of the object "text". Immutable
-// once built.
+// The fields of a request's body. One entry has a field's reader, its limits and its part of the OpenAPI document. null
+// counts as absent. A field is implemented, or rejected unless its value asks for nothing, or accepted and listed in
+// X-Ignored-Params. "text.format" is a member of the object "text". Immutable once built.
 template <typename T>
 class Schema {
  public:
   using Set = std::function<Result<void>(T&, const Json&, FieldNotes&)>;
 
-  // Any field: `shape` is its JSON Schema, `set(to, value)` or `set(to, value, notes)` reads a value that is not null
-  // and says what is wrong with it.
+  // A field of any kind. `shape` is its JSON Schema. `set(to, value)` or `set(to, value, notes)` reads a value that is
+  // not null, and returns what is wrong with it.
   template <typename Reader>
   Schema& field(std::string name, std::string about, Json shape, Reader set) {
     shape["description"] = std::move(about);
@@ -56,11 +55,11 @@ class Schema {
     }
     return *this;
   }
-  // An object whose members are fields of their own, declared besides.
+  // An object whose members are declared as fields of their own.
   Schema& object(std::string name, std::string about) {
     return field(std::move(name), std::move(about), {{"type", {"object", "null"}}}, Set());
   }
-  // Not done: null and what asks for nothing (`neutral`) are taken, else kUnsupported, and `why`.
+  // A field that is not implemented: null and `neutral` values are accepted, others are kUnsupported with `why`.
   Schema& rejected(const std::string& name, const std::string& why, std::vector<Json> neutral = {}) {
     Json shape = {{"enum", neutral}, {"x-not-done", "refused"}};
     shape["enum"].push_back(nullptr);
@@ -70,8 +69,8 @@ class Schema {
                    return make_error(ErrorCode::kUnsupported, name, "{} is not supported: {}", name, why);
                  });
   }
-  // Not done and harmless: a value of the shape is taken, and listed unless it is one of `neutral`. Others of an enum
-  // are kUnsupported. `keep`: for an answer that repeats it.
+  // A field without effect: a value of the shape is accepted, and listed unless it is one of `neutral`. Values outside
+  // an enum are kUnsupported. `keep` stores the value for an answer that repeats it.
   Schema& listed(const std::string& name, const std::string& about, Json shape, std::vector<Json> neutral = {},
                  std::function<void(T&, const Json&)> keep = {}) {
     shape["x-not-done"] = "listed";
@@ -88,7 +87,7 @@ class Schema {
                  });
   }
 
-  // `get` gives the double (or optional) of a T& to be set; and so on.
+  // Fields of simple types. get(T&) returns a reference to the member, which may be optional.
   template <typename Get>
   Schema& number(const std::string& name, Get get, Range range, std::string about) {
     return field(name, std::move(about), number_shape(range), [=](T& to, const Json& value) -> Result<void> {
@@ -137,7 +136,7 @@ class Schema {
     return *this;
   }
 
-  // Reads all fields; what is not done is added to `notes`.
+  // Reads all fields, and adds those without effect to `notes`. Errors name the field, the value and the limit.
   Result<void> read(const Json& body, T& to, FieldNotes& notes) const {
     if (!body.is_object()) return make_error(ErrorCode::kInvalidArgument, "body", "the body must be a JSON object");
     return read_members(body, "", to, notes);
@@ -185,7 +184,7 @@ class Schema {
   static Error wrong_type(const std::string& name, std::string_view expected) {
     return make_error(ErrorCode::kInvalidArgument, name, "{} must be {}", name, expected);
   }
-  // 3 and 3.0 alike, as JSON Schema has it; nothing for what is no integer of 64 bits.
+  // 3 and 3.0 are integers alike, as in JSON Schema. Nothing for other values, or beyond 64 bits.
   static std::optional<std::int64_t> whole(const Json& value) {
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62) return std::nullopt;
     if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -199,9 +198,9 @@ class Schema {
   struct Field {
     std::string name;
     Json shape;
-    Set set;  // empty: an object of fields
+    Set set;  // empty = an object of fields
   };
-  // `path`: of the object, with the dot behind it.
+  // `path`: the object's name with a dot behind it; empty for the body.
   Result<void> read_members(const Json& object, const std::string& path, T& to, FieldNotes& notes) const {
     for (const std::string& name : required_) {
       if (name.rfind('.') + 1 != path.size() || !name.starts_with(path)) continue;

@@ -16,9 +16,9 @@
 
 namespace millrace::server {
 
-// What routes work with: all of a server but its door, which is the Service. Every part is thread-safe.
+// The parts of a server that routes use. Every part is thread-safe.
 struct ServerContext {
-  // The observers must outlive it.
+  // The observers must outlive this object.
   ServerContext(ServiceConfig settings, Access keys, std::vector<ModelEntry> entries, const HostConfig& host,
                 Observers& observers, Env& env)
       : config(std::move(settings)),
@@ -29,12 +29,12 @@ struct ServerContext {
         models(std::move(entries), host, env),
         sessions({}, env),
         prep_pool(config.prep_threads) {}
-  // The loading thread hands requests to the pool, whose threads ask for models: it ends while both are there.
+  // Ends the loading thread first: it passes requests to the prep pool, whose threads ask for models.
   ~ServerContext() { models.stop(); }
   ServerContext(const ServerContext&) = delete;
   ServerContext& operator=(const ServerContext&) = delete;
 
-  // An engine failed, or has not come round for too long.
+  // Whether an engine has failed, or has been in one step for longer than step_seconds.
   bool engine_failed() const { return models.engine_failed(config.step_seconds * 1e3); }
 
   const ServiceConfig config;
@@ -42,12 +42,12 @@ struct ServerContext {
   RequestJournal journal;
   RequestIds request_ids;
   BillingHeaders billing_headers;
-  FailureSignal failure;               // the server has given up
-  std::atomic<bool> draining = false;  // nothing new from now on
-  std::function<int()> connections;    // how many there are; asked by connections' threads only. Empty: none
+  FailureSignal failure;               // raised when the server gives up
+  std::atomic<bool> draining = false;  // new requests are rejected
+  std::function<int()> connections;    // number of connections; called on IO threads alone; may be empty
   ModelHost models;
-  SessionRegistry sessions;  // whose models it holds
-  PrepPool prep_pool;        // last: its threads use the rest
+  SessionRegistry sessions;  // after `models`: it holds references to them
+  PrepPool prep_pool;        // last: its threads use the other members
 };
 
 }  // namespace millrace::server

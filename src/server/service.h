@@ -13,13 +13,13 @@
 
 namespace millrace::server {
 
-// The API's door: who may do what, and which route answers. Knows no sockets.
+// The HTTP API: checks who may do what, and passes requests to routes. Independent of sockets. Thread-safe.
 class Service final : public http::Application {
  public:
-  // The observers must outlive it.
+  // The observers must outlive this object.
   Service(const ServiceConfig& config, Access access, std::vector<ModelEntry> models, const HostConfig& host,
           Observers& observers, Env& env);
-  // How many connections there are, for /metrics. Before requests come.
+  // Sets the function that counts connections, for /metrics. Call it before the first request.
   void count_connections(std::function<int()> count) { server_.connections = std::move(count); }
 
   std::optional<http::Reply> reject(const http::Request& head) override;
@@ -28,15 +28,15 @@ class Service final : public http::Application {
   void finished(const http::Exchange& exchange) override { server_.journal.finished(exchange); }
 
   ModelHost& models() noexcept { return server_.models; }
-  // Another text of the key file; any thread. See Access::reload().
+  // Replaces the key file's text: Access::reload(). Any thread.
   Result<void> reload_keys(std::string_view key_file) { return server_.access.reload(key_file); }
 
-  void begin_drain() noexcept { server_.draining = true; }  // nothing new from now on
-  // Returns when all requests have ended, at the latest after the time.
+  void begin_drain() noexcept { server_.draining = true; }  // new requests are rejected
+  // Returns when all requests have ended, after limit_ms at the latest.
   void drain(double limit_ms);
-  // An engine failed, or has not come round for too long.
+  // Whether an engine has failed, or has been in one step for longer than step_seconds.
   bool engine_failed() const { return server_.engine_failed(); }
-  // Ends all requests with an error, those too whose engine never will; takes no more.
+  // Ends all requests with an error without waiting for their engines, and rejects new ones.
   void give_up() { server_.failure.raise(); }
 
  private:
@@ -45,7 +45,7 @@ class Service final : public http::Application {
   std::optional<http::Reply> find_rejection(const http::Request& head) const;
   std::unique_ptr<http::Responder> dispatch(http::Request request, http::Wake wake);
   http::Headers cors_headers(const http::Request& request) const;
-  // What every reply to this request says besides.
+  // The headers that every reply to this request has.
   http::Headers common_headers(const http::Request& request);
 
   Env& env_;

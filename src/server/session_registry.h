@@ -14,10 +14,10 @@ namespace millrace::server {
 
 struct SessionLimits {
   std::size_t of_a_tenant = 256;
-  double idle_seconds = 3600.0;  // forgotten then
+  double idle_seconds = 3600.0;  // unused sessions are closed after this
 };
 
-// Interactive sessions by the names that clients know. Thread-safe; calls wait for the engine, up to a step.
+// Interactive sessions by their public ids. Thread-safe; calls wait for the engine, up to a step.
 class SessionRegistry {
  public:
   struct Entry {
@@ -28,9 +28,9 @@ class SessionRegistry {
   };
   SessionRegistry(const SessionLimits& limits, Env& env) : limits_(limits), env_(env) {}
 
-  // kResourceExhausted where the tenant has as many as it may.
+  // Opens a session and returns its id. kResourceExhausted if the tenant has SessionLimits::of_a_tenant sessions.
   Result<std::string> open(const std::shared_ptr<HostedModel>& model, const Caller& caller);
-  // kNotFound for an unknown one, and for another tenant's alike.
+  // The functions below return kNotFound for an unknown id, and for a session of another tenant.
   Result<Entry> find(const std::string& id, const Caller& caller);
   Result<std::string> fork(const std::string& id, const Caller& caller);
   Result<void> rollback(const std::string& id, const Caller& caller, std::int64_t tokens);

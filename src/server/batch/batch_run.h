@@ -14,26 +14,26 @@
 namespace millrace::server::batch {
 
 struct BatchConfig {
-  std::size_t max_running = 128;     // requests at once
-  std::size_t max_held = 512;        // lines read and not yet written, so that order costs bounded memory
-  std::size_t line_bytes = 8 << 20;  // longer lines are errors
-  std::function<bool()> gave_up;     // asked a few times a second: nothing more will come of this; empty: never
+  std::size_t max_running = 128;     // limit of requests in flight
+  std::size_t max_held = 512;        // limit of lines read and not yet written, since results are written in order
+  std::size_t line_bytes = 8 << 20;  // longer lines get an error
+  std::function<bool()> gave_up;     // called a few times a second; true ends the run with kInternal; may be empty
   std::function<void(std::uint64_t bytes_read)> progress;  // may be empty
 };
 
 struct BatchCounts {
-  std::int64_t lines = 0, failed = 0;  // failed: answered with an error, or never asked
+  std::int64_t lines = 0, failed = 0;  // failed: answered with an error, or invalid lines
 };
 
-// Answers the requests of a batch file, many at a time and without sockets: reads a line where there is room, writes a
-// line each in the order of the input, and waits for neither side alone. One thread.
+// Answers the requests of a batch file, many at a time and without sockets. Reads lines while there is room, writes the
+// results in the order of the input, and never blocks on input or output alone. One thread.
 class BatchRun {
  public:
-  // `application` must outlive it. Ids of results begin with `id_prefix`.
+  // `application` must outlive this object. Ids of results begin with `id_prefix`.
   BatchRun(http::Application& application, std::string id_prefix, BatchConfig config);
   ~BatchRun();
-  // Until the input has ended and all is written. kResourceExhausted where the output takes no more, kInternal where
-  // the input cannot be read or the engine has failed; what was written until then stays.
+  // Runs until the input ends and all results are written. kResourceExhausted if the output cannot be written to,
+  // kInternal if the input cannot be read or the engine has failed. Results written before stay.
   Result<BatchCounts> run(int input_fd, int output_fd);
 
  private:
@@ -58,7 +58,7 @@ class BatchRun {
   std::int64_t first_ = 0;
   std::size_t running_ = 0;
   std::int64_t done_ = 0;
-  std::string pending_;  // lines on their way out
+  std::string pending_;  // finished lines that are not written yet
   bool output_ready_ = false;
   BatchCounts counts_;
 };

@@ -7,21 +7,21 @@
 
 namespace millrace::server::batch {
 
-// Lines of a file descriptor, in memory of bounded size: what is too long is skipped and said to have been. One thread.
+// Reads lines from a file descriptor in bounded memory: longer lines are skipped and reported. One thread.
 class LineReader {
  public:
   struct Line {
-    std::string text;       // without its end; empty where it was too long
+    std::string text;       // without the line end; empty if too long
     bool too_long = false;  // more than `max_bytes`
   };
   LineReader(int fd, std::size_t max_bytes) : fd_(fd), max_bytes_(max_bytes) {}
 
-  // The next line, if all of it was read. The last one needs no newline.
+  // The next line, if it was read completely. The last line needs no newline.
   std::optional<Line> next();
   bool ended() const noexcept { return ended_ && buffer_.empty() && !skipping_; }
-  // Bytes are to be read before next() can give more.
+  // Whether next() needs read_some() first.
   bool wants_bytes() const noexcept { return !ended_ && buffer_.find('\n', searched_) == std::string::npos; }
-  // Reads once: does not wait where the descriptor is readable. kInternal names the failure.
+  // Calls read() once, which does not block if the descriptor is readable. kInternal names the failure.
   Result<void> read_some();
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
@@ -29,10 +29,10 @@ class LineReader {
   const int fd_;
   const std::size_t max_bytes_;
   std::string buffer_;
-  std::size_t searched_ = 0;  // of buffer_, bytes that hold no newline
+  std::size_t searched_ = 0;  // the first so many bytes of buffer_ hold no newline
   std::uint64_t bytes_read_ = 0;
-  bool ended_ = false;     // the descriptor has
-  bool skipping_ = false;  // the rest of a line that is too long
+  bool ended_ = false;     // end of file was read
+  bool skipping_ = false;  // drops the rest of a line that is too long
 };
 
 }  // namespace millrace::server::batch

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// chat.completion and its chunks.
+// The format of /v1/chat/completions: chat.completion objects and chunks.
 std::unique_ptr<AnswerFormat> chat_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// text_completion, whole and as chunks.
+// The format of /v1/completions: text_completion objects, whole or as chunks.
 std::unique_ptr<AnswerFormat> completion_format(const GenerationTask& task);
 
 }  // namespace millrace::server

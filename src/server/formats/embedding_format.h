@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// A list of embeddings, as numbers or base64.
+// The format of /v1/embeddings: a list of vectors, as numbers or base64.
 std::unique_ptr<AnswerFormat> embedding_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// Anthropic's message and its events.
+// The format of Anthropic's /v1/messages: message objects and events.
 std::unique_ptr<AnswerFormat> messages_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -9,20 +9,20 @@
 
 namespace millrace::server {
 
-// The output of a response: items of type reasoning, message and function_call in the order in which the answer says
-// them, and the events that tell of them.
+// The output items of a response (Responses API): reasoning, message and function_call, in the order of the answer, and
+// the events that announce them.
 class ResponseItems {
  public:
   // Called with an event's type and its members.
   using Emit = std::function<void(const std::string& type, Json fields)>;
 
-  // Items are named after `id`.
+  // Ids of items are derived from `id`.
   ResponseItems(std::string id, bool shows_reasoning) : id_(std::move(id)), shows_reasoning_(shows_reasoning) {}
 
   void add(const chat::PartEvent& event, const Emit& emit);
-  // A message that may still be empty.
+  // Opens a message item, which may stay empty.
   void begin_message(const Emit& emit);
-  // The answer has ended; without a word there is an empty message. "completed" or "incomplete".
+  // Ends the answer. `status`: "completed" or "incomplete". An answer without output becomes an empty message.
   void end(const char* status, const Emit& emit);
   const Json& done() const noexcept { return done_; }  // [items]
 
@@ -37,9 +37,9 @@ class ResponseItems {
 
   const std::string id_;
   const bool shows_reasoning_;
-  std::optional<Kind> open_;           // what the last item is, while it is open; kCallBegin: a call
-  std::string item_id_, name_, call_;  // the open item's; name and id of a call
-  std::string text_;                   // of the open item, so far
+  std::optional<Kind> open_;           // kind of the open item, kCallBegin for a call; nothing = none is open
+  std::string item_id_, name_, call_;  // id of the open item; name and id of a call
+  std::string text_;                   // text of the open item so far
   Json done_ = Json::array();
 };
 

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// OpenAI's response object and its events.
+// The format of OpenAI's /v1/responses: response objects and events.
 std::unique_ptr<AnswerFormat> responses_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -13,8 +13,8 @@
 
 namespace millrace::server::observe {
 
-// One line for each finished request, and every ten seconds with traffic one for each model. Neither prompts nor
-// answers nor keys. Thread-safe; never waits.
+// Logs one line for each finished request, and one for each model every ten seconds with traffic. Lines contain no
+// prompts, answers or keys. Thread-safe; never blocks.
 class AccessLog {
  public:
   explicit AccessLog(LogWriter& writer, std::chrono::milliseconds period = std::chrono::seconds(10));
@@ -26,7 +26,7 @@ class AccessLog {
   void step(std::string_view model, const engine::StepReport& report);
 
  private:
-  // Traffic of one model, since the line before.
+  // Traffic of one model since its last line.
   struct Traffic {
     std::int64_t requests = 0, failed = 0, prompt_tokens = 0, cached_tokens = 0, output_tokens = 0, preemptions = 0;
     std::int64_t running = 0, waiting = 0;
@@ -38,7 +38,7 @@ class AccessLog {
 
   LogWriter& writer_;
   const std::chrono::milliseconds period_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::map<std::string, Traffic, std::less<>> traffic_;
   bool stopping_ = false;

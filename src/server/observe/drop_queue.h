@@ -11,14 +11,14 @@
 
 namespace millrace::server::observe {
 
-// From many threads to one, of bounded length: what comes while it is full is dropped and counted, so that no thread
-// that serves ever waits for the writer. Thread-safe.
+// A bounded queue from many threads to one. Items that come while it is full are dropped and counted, so that serving
+// threads never wait for the writer. Thread-safe.
 template <typename T>
 class DropQueue {
  public:
   explicit DropQueue(std::size_t most) : max_(most) {}
 
-  // False: dropped, as the queue is full or closed.
+  // False if the item was dropped because the queue is full or closed.
   bool push(T item) {
     {
       const std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ class DropQueue {
     wake_.notify_one();
     return true;
   }
-  // All there is, at once if there is anything, else after at most that time; nothing may have come.
+  // Takes all items; waits up to `wait` for the first one. May return none.
   std::vector<T> take(std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, wait, [&] { return closed_ || !items_.empty(); });

@@ -9,19 +9,19 @@
 
 namespace millrace::server::observe {
 
-// A part of an answer's time, by its cause.
+// A part of an answer's time with one cause.
 struct Cause {
   std::string_view name;  // one of cause_names()
   double milliseconds = 0.0;
-  double share = 0.0;    // of the whole
-  std::string sentence;  // why, for people
+  double share = 0.0;    // of the whole time
+  std::string sentence;  // explanation for people
 };
 
-// Why an answer took as long as it did: all causes that took time, the greatest first. Milliseconds add up to the time
-// from arrival to end, shares to 1.
+// Why an answer took its time: all causes with a share, the largest first. Milliseconds add up to the time from arrival
+// to end, shares to 1.
 std::vector<Cause> explain(const engine::RequestStats& stats, const engine::TimeSpent& spent);
 
-// The same without sentences, in the order of cause_names(): for sums over many answers.
+// Milliseconds of all causes in the order of cause_names(), for sums over many answers.
 std::span<const std::string_view> cause_names() noexcept;
 std::vector<double> milliseconds_by_cause(const engine::TimeSpent& spent);
 

@@ -7,8 +7,8 @@
 
 namespace millrace::server::observe {
 
-// The values of one label, of which there are never more than `most`: whatever comes after those is "other", so that no
-// client can fill the memory of the server or of a reader of its metrics. Thread-safe.
+// Limits the values of one metric label to `most`; further values become "other". Clients then cannot fill the memory
+// of the server or of a reader of its metrics. Thread-safe.
 class LabelValues {
  public:
   explicit LabelValues(std::size_t most) : max_(most) {}

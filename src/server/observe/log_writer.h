@@ -16,14 +16,15 @@ namespace millrace::server::observe {
 
 enum class LogFormat { kText, kJson };
 
-// What is said beside the message, in this order. Numbers are formatted already.
+// A field of a log line beside its message. Numbers are already formatted.
 struct LogField {
   std::string name, value;
   bool number = false;
 };
 
-// Writes log lines to a file descriptor on a thread of its own: a terminal that is stopped, a pipe that is not read
-// or a full disk cost lines, which are counted, and never time. Takes over all lines of base/log.h while it lives.
+// Writes log lines to a file descriptor on its own thread. If the descriptor blocks (a stopped terminal, an unread
+// pipe, a full disk), lines are dropped and counted, and no other thread waits. Receives all lines of base/log.h while
+// it lives.
 class LogWriter {
  public:
   struct Config {
@@ -34,11 +35,11 @@ class LogWriter {
     // Called by the writing thread at least that often; it may log.
     std::chrono::milliseconds tick{1000};
   };
-  // The wall's time of a line.
+  // The clock of lines' times.
   using WallClock = std::chrono::system_clock;
 
   explicit LogWriter(const Config& config);
-  ~LogWriter();  // writes what is queued, for at most a second if it is not read
+  ~LogWriter();  // writes the queued lines; gives up after a second without progress
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
@@ -60,8 +61,8 @@ class LogWriter {
   std::thread thread_;
 };
 
-// One line, ended. Control characters and what is not UTF-8 are escaped, so that no name of a model can forge
-// lines or move a terminal's cursor.
+// One log line with its line end. Control characters and invalid UTF-8 are escaped, so that no text can forge lines or
+// move a terminal's cursor.
 std::string format_line(LogFormat format, bool colour, log::Level level, LogWriter::WallClock::time_point time,
                         std::string_view message, std::span<const LogField> fields);
 // "\n" -> "\\n", ESC -> "\\x1b"; bytes that are not UTF-8 as "\\xff".

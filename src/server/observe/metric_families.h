@@ -13,8 +13,8 @@
 
 namespace millrace::server::observe {
 
-// The metrics of metric_table.h, ready to be counted. A CHECK fails for a name that the table lacks or has as another
-// kind. Thread-safe; what it returns lives as long as it does.
+// The metrics of metric_table.h as Prometheus objects. A CHECK fails for a name that the table lacks or has as another
+// kind. Thread-safe. The returned references are valid for the lifetime of this object.
 class MetricFamilies {
  public:
   MetricFamilies();
@@ -34,7 +34,7 @@ class MetricFamilies {
   std::map<std::string_view, HistogramFamily> histograms_;
 };
 
-// A counter that follows a total kept elsewhere. Not thread-safe.
+// Raises a counter to a total that is kept elsewhere. Not thread-safe.
 inline void raise_to(prometheus::Counter& counter, double total) {
   if (total > counter.Value()) counter.Increment(total - counter.Value());
 }

@@ -24,23 +24,23 @@ class ModelMetrics;
 
 struct MetricsConfig {
   std::string version;
-  std::vector<std::string> tenants;      // at the start: those of a later key file get labels too while there is room
-  std::vector<metrics::Slo> objectives;  // of several answers, each must keep them
-  std::vector<std::string> compat;       // servers whose names to use too (metric_aliases.h)
+  std::vector<std::string> tenants;      // known at the start; later tenants get labels while the limit allows
+  std::vector<metrics::Slo> objectives;  // SLOs; a request keeps one if each of its answers does
+  std::vector<std::string> compat;       // other servers whose metric names are added (metric_aliases.h)
 };
 
-// Counts all that happens and writes it as Prometheus' text format 0.0.4. Names as vLLM's where it has one
-// (metric_table.h). Thread-safe; step() takes a few locks that are never held for long.
+// Counts requests and steps, and writes them in Prometheus' text format 0.0.4. Metrics have vLLM's names where it has
+// them (metric_table.h). Thread-safe; step() takes a few locks that are held for microseconds.
 class Metrics {
  public:
   Metrics(const MetricsConfig& config, Env& env);
   ~Metrics();
 
-  // Before its first step and request; again after a reload: then counts go on.
+  // Adds a model; call it before the model's first step and request. After a reload, counts continue.
   void add_model(ServedModel model);
   void step(std::string_view model, const engine::StepReport& report);
   void request(const RequestRecord& record);
-  // `route`: as the router calls it ("/v1/models/{id}"), never the path as sent; empty: none answered.
+  // `route` is the route's pattern ("/v1/models/{id}"), never the path as sent; empty if no route answered.
   void http(const http::Exchange& exchange, std::string_view route);
   void rejected(std::string_view reason);
   void auth_failure();
@@ -55,9 +55,9 @@ class Metrics {
   Env& env_;
   std::unique_ptr<MetricFamilies> families_;
   std::unique_ptr<LabelValues> routes_, reasons_, tenants_;
-  std::mutex models_mutex_;  // of models_; a model stays where it is
+  std::mutex models_mutex_;  // guards models_; its elements never move
   std::vector<std::unique_ptr<ModelMetrics>> models_;
-  std::mutex scrape_mutex_;  // one at a time: counters follow totals
+  std::mutex scrape_mutex_;  // one scrape at a time: raise_to() is not thread-safe
 };
 
 }  // namespace millrace::server::observe

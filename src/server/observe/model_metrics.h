@@ -17,9 +17,9 @@
 
 namespace millrace::server::observe {
 
-using metrics::Slo;  // of several answers, each must keep it
+using metrics::Slo;  // a request keeps an SLO if each of its answers does
 
-// The metrics that one model labels. step() on its engine's thread, the rest on any.
+// The metrics with one model's label. step() is called on the engine thread, the other functions on any thread.
 class ModelMetrics {
  public:
   ModelMetrics(MetricFamilies& families, const std::string& name, std::span<const Slo> objectives);
@@ -50,8 +50,8 @@ class ModelMetrics {
   const std::string name_;
   const std::vector<Slo> slos_;
 
-  std::atomic<bool> batches_ = false;  // requests wait for a batch to begin
-  std::mutex mutex_;                   // of the two
+  std::atomic<bool> batches_ = false;  // batching is not continuous
+  std::mutex mutex_;                   // guards model_ and recent_
   ServedModel model_;
   RecentWork recent_;
   std::vector<double> token_gaps_;  // scratch of step(): counts by bucket
@@ -111,7 +111,7 @@ class ModelMetrics {
   Histogram& step_sequences_ = histogram("millrace:step_sequences");
   std::array<Histogram*, 5> phases_;  // schedule, prepare, forward, commit, send
   std::array<Gauge*, 3> pages_;       // used, cached, free
-  std::vector<Counter*> causes_;      // as cause_names()
+  std::vector<Counter*> causes_;      // in the order of cause_names()
 };
 
 }  // namespace millrace::server::observe

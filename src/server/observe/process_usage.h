@@ -4,7 +4,7 @@
 
 namespace millrace::server::observe {
 
-// What this process takes of the machine; zeros where the system does not say.
+// The resources that this process uses; 0 for what the system does not report.
 struct ProcessUsage {
   double cpu_seconds = 0.0, start_unix_seconds = 0.0;
   std::int64_t resident_bytes = 0, open_fds = 0, threads = 0;

@@ -7,7 +7,7 @@
 
 namespace millrace::server::observe {
 
-// What the steps of the last seconds did: sums over slots of one second. One thread at a time.
+// The work of the steps of the last kSeconds seconds, kept as sums over slots of one second. One thread at a time.
 class RecentWork {
  public:
   static constexpr std::int64_t kSeconds = 10;

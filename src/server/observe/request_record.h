@@ -15,16 +15,16 @@ struct AnswerRecord {
   engine::FinishReason finish = engine::FinishReason::kNone;
 };
 
-// One finished request to a model: what logs, metrics and traces are made of. Never what was asked or answered.
+// One finished request to a model, for logs, metrics and traces. Contains neither prompt nor answer.
 struct RequestRecord {
-  std::string model, route;           // as configured: these are labels; no model: refused before it got to one
-  std::string tenant;                 // a configured name; empty: none
-  std::string request_id;             // as the client knows it
-  std::string trace_parent;           // the W3C header as it came; may be empty or wrong
-  int status = 200;                   // 499: the client left
-  std::string error_code;             // of the error body; empty: none
-  std::uint64_t engine_request = 0;   // the engine's id of it; 0: it never got there
-  std::vector<AnswerRecord> answers;  // those that the engine ended; none if it never got there
+  std::string model, route;  // configured names, used as labels; empty model = rejected before a model was chosen
+  std::string tenant;        // a configured name; empty = none
+  std::string request_id;    // the id that the client sees
+  std::string trace_parent;  // the W3C header as sent; may be empty or invalid
+  int status = 200;          // 499: the client left
+  std::string error_code;    // of the error body; empty = no error
+  std::uint64_t engine_request = 0;   // the engine's id; 0 = never submitted
+  std::vector<AnswerRecord> answers;  // answers that the engine ended; empty if never submitted
   int n = 1, priority = 0;
   std::int64_t max_tokens = 0;
   double temperature = 1.0, top_p = 1.0;
@@ -39,7 +39,7 @@ struct RequestRecord {
   }
 };
 
-// What began and what never did, by the clock's zero.
+// False for the clock's zero, which means that something never happened.
 inline bool happened(TimePoint time) noexcept { return time != TimePoint{}; }
 
 }  // namespace millrace::server::observe

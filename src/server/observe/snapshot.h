@@ -12,25 +12,25 @@
 
 namespace millrace::server::observe {
 
-// What metrics are told of models and engines, beside the reports of their steps.
+// What Metrics needs of models and engines besides step reports.
 
-// A model that is being served, when it has been loaded.
+// A loaded model.
 struct ServedModel {
   std::string name;
   std::int64_t block_tokens = 0, pages = 0;
   std::size_t weight_bytes = 0, kv_bytes = 0, drafting_bytes = 0;
-  bool batches = false;        // requests join when a batch begins, not at any step
-  engine::MachinePeaks peaks;  // as `doctor` measures them
+  bool batches = false;        // batching is not continuous
+  engine::MachinePeaks peaks;  // as `millrace doctor` measures them
 };
 
-// The state of one engine at the moment of a scrape.
+// The state of one engine at a scrape.
 struct EngineSnapshot {
   std::string model;
   bool alive = true;
   double last_step_age_seconds = 0.0;
   std::int64_t running = 0, waiting = 0, paused = 0;
   engine::KvExtents kv_extents = {};
-  std::optional<kv::CacheUse> pages = {};  // nothing: as of the last step
+  std::optional<kv::CacheUse> pages = {};  // nothing = that of the last step
 };
 struct Snapshot {
   std::vector<EngineSnapshot> engines;

@@ -15,17 +15,17 @@
 
 namespace millrace::server::observe {
 
-// A time line of scheduler steps and requests as trace events of Chrome, which ui.perfetto.dev and chrome://tracing
-// open: an array that may end anywhere, so that what a killed process wrote is good too. Each model is a process: its
-// engine's steps with their phases, and a track for each request with its wait, its chunks of prompt and its decoding.
-// Thread-safe; never waits: a thread of its own writes.
+// Writes a time line of steps and requests as Chrome trace events, for ui.perfetto.dev and chrome://tracing. The JSON
+// array may end anywhere, so the file of a killed process is valid too. Each model is shown as a process, with a track
+// for its engine's steps and one for each request: waiting, prompt chunks, decoding. Thread-safe; never blocks: its own
+// thread writes.
 class StepTrace {
  public:
   struct Config {
-    std::uint64_t max_bytes = std::uint64_t{256} << 20;  // then it ends
-    std::size_t max_queued = 8192;                       // pieces of text, one a step or request
+    std::uint64_t max_bytes = std::uint64_t{256} << 20;  // the trace ends there
+    std::size_t max_queued = 8192;                       // events, one for each step or request
   };
-  // kInvalidArgument or kResourceExhausted naming the file.
+  // kInvalidArgument or kResourceExhausted, naming the file.
   static Result<std::unique_ptr<StepTrace>> create(Env& env, const std::string& path, const Config& config);
   ~StepTrace();
 
@@ -44,10 +44,10 @@ class StepTrace {
   std::unique_ptr<WritableFile> file_;
   DropQueue<std::string> queue_;
 
-  std::mutex mutex_;                               // of what follows
-  std::vector<std::string> models_;                // by process, from 1
-  std::set<std::pair<int, std::uint64_t>> begun_;  // process and request whose wait is written
-  bool full_ = false;                              // nothing is queued any more
+  std::mutex mutex_;                               // guards the members below
+  std::vector<std::string> models_;                // index + 1 is the process
+  std::set<std::pair<int, std::uint64_t>> begun_;  // process and request whose waiting time is written
+  bool full_ = false;                              // max_bytes is reached
 
   std::thread thread_;
 };

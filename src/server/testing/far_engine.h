@@ -1,7 +1,7 @@
 #pragma once
 
-// The far side of a RemoteEngine: plain requests go in by a number, plain outputs come out with it. It computes no
-// model: the tokens of an answer follow from its prompt alone, and no grammar is kept to.
+// The far side of a RemoteEngine. Requests go in with an id, outputs come out with it. There is no model: an answer's
+// tokens are a function of its prompt, and grammars are ignored. One thread.
 
 #include <algorithm>
 #include <map>
@@ -38,7 +38,7 @@ class FarEngine {
   }
   std::size_t size() const noexcept { return running_.size(); }
 
-  // A token for each answer that runs.
+  // Adds one token to each running answer.
   std::vector<engine::Output> step() {
     std::vector<engine::Output> outputs;
     for (auto it = running_.begin(); it != running_.end();) {
@@ -116,7 +116,7 @@ class FarEngine {
   }
 
   std::map<Id, Running> running_;
-  std::map<engine::SessionId, std::int64_t> sessions_;  // how many tokens each has
+  std::map<engine::SessionId, std::int64_t> sessions_;  // tokens by session
   engine::SessionId last_session_ = 0;
 };
 

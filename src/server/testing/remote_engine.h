@@ -1,7 +1,7 @@
 #pragma once
 
-// A client of an engine that is somewhere else, for tests of the server: what it sends and gets are plain copies, over
-// a queue, and another thread answers. It knows no Engine: EngineClient is all that a server needs.
+// A stand-in for the client of an engine in another process, for tests of the server. It exchanges plain copies over a
+// queue with another thread, and uses no Engine: EngineClient is all that a server needs. Thread-safe.
 
 #include <condition_variable>
 #include <functional>
@@ -19,7 +19,7 @@ namespace millrace::server {
 
 class RemoteEngine final : public engine::EngineClient {
  public:
-  // `step`: how long the far side takes for one.
+  // `step`: the duration of a step of the far side.
   explicit RemoteEngine(std::chrono::milliseconds step) : step_(step), thread_([this] { run(); }) {}
   ~RemoteEngine() override {
     send([this] { stopping_ = true; });
@@ -98,7 +98,7 @@ class RemoteEngine final : public engine::EngineClient {
     }
     wake_.notify_one();
   }
-  // Waits for the far side's word.
+  // Runs `work` on the far side and waits for its result.
   template <typename Work>
   std::invoke_result_t<Work> ask(Work work) {
     std::promise<std::invoke_result_t<Work>> done;
@@ -128,7 +128,7 @@ class RemoteEngine final : public engine::EngineClient {
     }
     for (const auto& [id, stream] : streams_) fail(*stream, {ErrorCode::kCancelled, "", "the engine was stopped"});
   }
-  // Waits for one where nothing runs.
+  // Runs the queued messages; waits for one if no request runs.
   void take_messages() {
     std::vector<std::function<void()>> messages;
     {
@@ -160,12 +160,12 @@ class RemoteEngine final : public engine::EngineClient {
   }
 
   const std::chrono::milliseconds step_;
-  std::mutex mutex_;  // of inbox_
+  std::mutex mutex_;  // guards inbox_
   std::condition_variable wake_;
   std::vector<std::function<void()>> inbox_;
   std::atomic<std::int64_t> requests_ = 0, paused_ = 0;
 
-  // The thread's own.
+  // The members below are used by the far side's thread alone.
   bool stopping_ = false;
   FarEngine far_;
   std::map<FarEngine::Id, std::shared_ptr<engine::TokenStream>> streams_;
