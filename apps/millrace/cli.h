@@ -1,6 +1,7 @@
 #pragma once
 
-// What declares flags includes this; headers only name CLI::App, as these take seconds to parse.
+// The command line parser. Include it in sources that declare flags; headers only forward-declare CLI::App, because
+// these headers take seconds to compile.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>

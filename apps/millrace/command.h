@@ -15,9 +15,9 @@ namespace millrace::app {
 struct Command {
   std::string_view name, summary;
   std::function<int()> (*configure)(CLI::App& app);
-  std::string_view log_level = "warn";  // unless --log-level says otherwise
+  std::string_view log_level = "warn";  // default of --log-level
 };
 std::span<const Command> all_commands();        // generated
-std::span<const Command> all_bench_commands();  // those of `bench`, in bench/commands/; generated
+std::span<const Command> all_bench_commands();  // subcommands of `bench`, in bench/commands/; generated
 
 }  // namespace millrace::app

@@ -6,13 +6,12 @@ class App;
 
 namespace millrace::app {
 
-// Gives a command --config and --print-config, and each of its options a variable MILLRACE_NAME. After all others are
-// declared.
+// Adds --config and --print-config to a command, and an environment variable MILLRACE_NAME to each of its options. Call
+// it after all other options are declared.
 void declare_configuration(CLI::App& command);
 
-// Sets what neither the command line nor a variable has set from the file that --config names; then the options' own
-// variables hold it. True: --print-config was given, and the settings are on stdout. Throws LoadError naming file and
-// option.
+// Sets options that neither the command line nor the environment has set from the file of --config. Returns true if
+// --print-config was given; the settings are on stdout then. Throws LoadError naming file and option.
 bool apply_configuration(CLI::App& command);
 
 }  // namespace millrace::app

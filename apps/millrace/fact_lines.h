@@ -5,10 +5,10 @@
 
 namespace millrace::app {
 
-// A value of a report as `inspect` and `show` print it: null is "-", control characters are escaped.
+// A report's value as `inspect` and `show` print it: "-" for null, with control characters escaped.
 std::string shown(const nlohmann::ordered_json& value);
 
-// A line of a listing on stdout: the label, padded, and the text.
+// Prints a line to stdout: the padded label and the text.
 void print_fact(const char* label, const std::string& text);
 
 }  // namespace millrace::app

@@ -8,7 +8,7 @@
 
 namespace millrace::app {
 
-// How long the steps of a model take on this machine: real steps of many sizes, and a line through their times.
+// The measured times of a model's steps on this machine: steps of many sizes, and a linear model fitted to them.
 struct ModelSpeed {
   sched::StepCost cost;
   std::int64_t steps = 0;
@@ -17,7 +17,7 @@ struct ModelSpeed {
 ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags);
 
 nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model);
-// The fields of StepCost; others are ignored. Throws LoadError naming file and field.
+// Reads the fields of StepCost and ignores others. Throws LoadError naming file and field.
 sched::StepCost read_model_speed(const std::string& path);
 
 }  // namespace millrace::app

@@ -6,14 +6,14 @@
 
 namespace millrace::app {
 
-// The arguments behind the program's name, with flags of before (base/old_names.h) under their names of now; also moves
-// the variables MILLRACE_OLD to MILLRACE_NOW. A line on stderr for each. What stands behind "--" stays as it is.
+// The arguments after the program's name, with renamed flags (base/old_names.h) under their current names. Also renames
+// environment variables. Warns on stderr for each. Arguments after "--" stay unchanged.
 std::vector<std::string> with_current_flags(int argc, const char* const* argv);
 
-// The key of a --config file under its name of now, with the same line on stderr.
+// The current name of a key of a --config file; warns on stderr if `key` is an old one.
 std::string with_current_key(const std::string& file, std::string key);
 
-// The line itself: what is called `old` is called `now`.
+// Prints the warning: `old` is now called `now`.
 void warn_old_name(std::string_view old, std::string_view now);
 
 }  // namespace millrace::app

@@ -11,8 +11,8 @@ class Option;
 
 namespace millrace::app {
 
-// Adds the flag of an option. What is given goes into `values`, which outlives the parser; what is not, has no value
-// there. Ranges are checked where the values are used (OptionValues::check), with the flag's name.
+// Declares an option's flag. A given value is stored in `values`, which must outlive the parser. OptionValues::check()
+// checks ranges later, and its errors name the flag.
 CLI::Option* declare_option(CLI::App& app, const OptionSpec& option, OptionValues& values);
 void declare_options(CLI::App& app, std::span<const OptionSpec> options, OptionValues& values);
 

@@ -8,19 +8,19 @@
 
 namespace millrace::app {
 
-// Progress of work counted in bytes, on stderr: on a terminal a bar with bytes, rate and time left, redrawn ten times a
-// second; else a line each 5 seconds. Silent when told so. One thread.
+// Shows the progress of work counted in bytes on stderr: on a terminal a bar with bytes, rate and time left, redrawn
+// ten times a second; otherwise a line every 5 seconds. One thread.
 class Progress {
  public:
   enum class Mode { kAuto, kSilent };
-  // `present_bytes` were there before: they count as done, not towards the rate.
+  // `present_bytes` were done before: they count as done, but not for the rate.
   Progress(std::string label, std::uint64_t total_bytes, Mode mode, std::uint64_t present_bytes = 0);
   ~Progress();  // ends the bar's line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void update(std::uint64_t done_bytes);
-  // A line of its own; the bar goes on below it. Also when silent.
+  // Prints a line above the bar, also with kSilent.
   void note(const std::string& text);
 
  private:

@@ -11,7 +11,8 @@ class App;
 
 namespace millrace::app {
 
-// `simulate` as a planning tool: what policies do with a load on a machine whose speed `doctor --model-speed` measured.
+// The flags of `simulate` as a planning tool: predicts how policies serve a load, with step times measured by `doctor
+// --model-speed`.
 struct ServicePlanFlags {
   std::string workload, trace, model_speed, against;
   std::vector<std::string> policies, goodput;
@@ -23,7 +24,7 @@ struct ServicePlanFlags {
   bool wanted() const noexcept { return !workload.empty() || !trace.empty(); }
 };
 
-// Prints a table, or one JSON object; the exit code. Throws LoadError.
+// Prints a table, or one JSON object, and returns the exit code. Throws LoadError.
 int plan_service(const ServicePlanFlags& flags, bool json);
 
 }  // namespace millrace::app

@@ -9,8 +9,8 @@ class ParseError;
 
 namespace millrace::app {
 
-// One line that says what is wrong with the command line on which `app` gave `error`: the first word it does not know,
-// with the name meant if one is near, else the parser's own message.
+// One line that explains a parser error: the first unknown word, with the closest known name, or else the parser's own
+// message.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace millrace::app

@@ -16,7 +16,7 @@
 
 namespace millrace::bench {
 
-// What `bench kernels` was asked to vary; each operation takes what concerns it.
+// The sizes that `bench kernels` varies. Each operation uses those that apply to it.
 struct KernelSizes {
   struct Matrix {
     std::int64_t n = 8192, k = 2048;  // outputs, inputs
@@ -39,24 +39,25 @@ struct KernelSizes {
 struct KernelContext {
   backend::Backend& backend;
   Isa isa;
-  std::size_t cycle_bytes;   // operands from memory are made in so many copies that a round over them has this size
-  std::size_t memory_bytes;  // that one case may take
+  std::size_t cycle_bytes;   // operands are copied until one round over all copies reads so many bytes
+  std::size_t memory_bytes;  // limit for one case
 };
 
-// One thing to time.
+// One case to time.
 struct KernelCase {
-  Json labels = Json::object();  // what distinguishes it, as the report names it
+  Json labels = Json::object();  // identify the case in the report
   std::string what;              // the same for the table: "q4_0 8192x2048"
   std::int64_t rows = 1;
-  double bytes = 0.0;  // read in a call: from memory (weights, keys and values), or else from wherever they are
+  double bytes = 0.0;  // read in a call: weights, keys and values from memory, or other operands
   bool from_memory = false;
-  double operations = 0.0;                        // of a call; 0 = not counted
-  std::optional<backend::Arithmetic> arithmetic;  // whose peak they are compared with
+  double operations = 0.0;                        // arithmetic operations in a call; 0 = not counted
+  std::optional<backend::Arithmetic> arithmetic;  // the arithmetic whose peak applies
   std::function<void()> run;                      // one call; the next call takes the next copy
 };
 
-// An operation of the backend and its cases: one file in ops/, found by CMake. `cases` makes one case at a time and
-// hands it to `visit`: the memory of the last is free again then. Throws LoadError for sizes it cannot have.
+// A backend operation to time. Each is a file in ops/, which CMake finds. `cases` makes one case at a time and passes
+// it to `visit`; its memory is freed before the next case. Throws LoadError for sizes that the operation does not
+// support.
 struct KernelOp {
   std::string_view name, summary;
   void (*cases)(const KernelSizes& sizes, const KernelContext& context, const std::function<void(KernelCase)>& visit);
@@ -69,8 +70,8 @@ backend::DeviceBuffer random_matrix(backend::Backend& backend, std::int64_t rows
                                     std::uint64_t seed);
 backend::DeviceView matrix_view(const backend::DeviceBuffer& buffer, std::int64_t rows, std::int64_t columns);
 
-// Copies of `bytes` each that a case needs so that none is in the cache when its turn comes: 2 at least. Throws
-// LoadError (kResourceExhausted, naming `what`) if they do not fit.
+// How many copies of `bytes` each a case needs so that none is in the CPU's cache when its turn comes; at least 2.
+// Throws LoadError (kResourceExhausted, naming `what`) if they do not fit.
 std::int64_t copies_of(const KernelContext& context, double bytes, std::string_view what);
 
 }  // namespace millrace::bench

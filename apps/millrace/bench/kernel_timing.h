@@ -7,16 +7,16 @@
 namespace millrace::bench {
 
 struct TimingOptions {
-  double min_seconds = 0.3;  // of calls for each case, all repeats together
-  int repeats = 3;           // times that a case alternates with a measurement of the limits
+  double min_seconds = 0.3;  // total time of calls for each case, over all repeats
+  int repeats = 3;           // how often a case and a measurement of the machine's limits alternate
 };
 
-// What a case took. Spreads are over the repeats, each the median of its passes and compared with the limits measured
-// around it.
+// The times of a case. Spreads are over repeats; each repeat is the median of its passes, and is compared with the
+// limits measured around it.
 struct KernelMetrics {
   metrics::Spread microseconds, gb_s, gop_s;
   metrics::Spread read_share, peak_share;  // of read bandwidth and peak arithmetic; 0 = not compared
-  double best_share = 0.0;                 // the fastest pass of all against the nearer of the two limits
+  double best_share = 0.0;                 // of the fastest pass, against the nearer of the two limits
 };
 
 KernelMetrics time_case(const KernelCase& kernel_case, backend::MachineProbe& probe, const TimingOptions& options);

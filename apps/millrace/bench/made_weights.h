@@ -6,7 +6,7 @@
 
 namespace millrace::bench {
 
-// A packed weight of made-up values. Throws LoadError naming --shape where rows are no whole blocks of the format.
+// A packed weight of random values. Throws LoadError naming --shape if a row is not a multiple of the format's blocks.
 std::unique_ptr<backend::Linear> made_weight(const KernelContext& context, const quant::QuantFormat& format,
                                              const KernelSizes::Matrix& shape, backend::MatmulPrecision precision);
 

@@ -12,12 +12,12 @@
 
 namespace millrace::bench {
 
-// A model loaded to be measured, with what its figures are compared with.
+// A loaded model to measure, and the measured limits of the machine.
 class ModelRun {
  public:
   ModelRun(const app::ModelFlags& flags, double probe_seconds);
 
-  // An engine as the flags say, with a cache of `kv_tokens` tokens where they name none.
+  // An engine by the flags. Its KV cache has `kv_tokens` tokens if the flags give no size.
   app::ServingEngine make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const;
   const model::Transformer& transformer() const noexcept { return *loaded_.transformer; }
   const app::LoadedModel& loaded() const noexcept { return loaded_; }
@@ -31,7 +31,7 @@ class ModelRun {
   double weight_bytes_per_token() const noexcept;
 
   Json new_report(std::string_view command) const;  // with "model" and "limits"
-  // Memory of the process beside what must be there: packed weights and the pages of `engine`.
+  // Bytes of the process beyond packed weights and the pages of `engine`.
   Json memory(const engine::Engine& engine) const;
   // "model.gguf: q4_0 (avx512_vnni int8), 98.4 MB of weights, 2 threads"
   std::string description() const;
@@ -46,7 +46,7 @@ class ModelRun {
   backend::MachineProbe probe_;
 };
 
-// The memory of this process that lies in RAM; 0 where the system does not say.
+// Resident bytes of this process; 0 if the system does not report them.
 std::int64_t resident_bytes();
 
 }  // namespace millrace::bench

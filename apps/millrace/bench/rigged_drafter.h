@@ -9,11 +9,11 @@
 
 namespace millrace::bench {
 
-// Lets another drafter work, then says what is right as often as told to: what speculation costs is real, what it
-// yields is chosen. For the curve of speed-up against acceptance.
+// Runs another drafter for its cost, then replaces its tokens so that a chosen share is correct. For the curve of
+// speed-up against acceptance.
 class RiggedDrafter final : public draft::Drafter {
  public:
-  // `answer` is what the one sequence will be given.
+  // `answer`: the tokens that the only sequence will get.
   RiggedDrafter(std::unique_ptr<draft::Drafter> drafter, std::vector<std::int32_t> answer, double acceptance)
       : drafter_(std::move(drafter)), answer_(std::move(answer)), acceptance_(acceptance) {}
 

@@ -8,11 +8,11 @@
 
 namespace millrace::bench {
 
-// What row kernels take of memory that the backend of the processor has made.
+// A pointer to memory of the CPU backend, as row kernels take it.
 inline float* floats(const backend::DeviceBuffer& buffer) noexcept { return backend::cpu::pointer(buffer.address()); }
 
-// Kernels that stand inside the backend's operations, one row a call, rows split over a team: timed without what they
-// are fused with.
+// Times kernels that backend operations contain, without what they are fused with: one row a call, rows split over a
+// team of threads.
 class RowKernels {
  public:
   explicit RowKernels(const KernelContext& context)

@@ -5,7 +5,7 @@
 
 namespace millrace::bench {
 
-// What one user asks: whether much of the answer is in the prompt already.
+// A prompt for speculation benchmarks, and whether it contains much of its answer.
 struct SpeculationPrompt {
   std::string_view name;
   bool copies = false;

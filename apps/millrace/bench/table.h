@@ -5,16 +5,16 @@
 
 namespace millrace::bench {
 
-// Rows under headers for people: texts to the left, figures to the right, columns as wide as their widest entry.
+// A table for people: texts left-aligned, numbers right-aligned, columns as wide as their widest entry.
 class Table {
  public:
   struct Column {
-    std::string header;  // with its unit
+    std::string header;  // includes the unit
     bool text = false;
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  void add(std::vector<std::string> row);  // one entry a column
+  void add(std::vector<std::string> row);  // one entry for each column
   std::string str() const;
 
  private:
@@ -22,7 +22,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Three significant digits and no exponent: "0.123", "12.3", "1234"; "-" for 0, which stands for "there is none".
+// Three significant digits and no exponent: "0.123", "12.3", "1234"; "-" for 0, which means "no value".
 std::string rounded(double value);
 
 }  // namespace millrace::bench

@@ -9,7 +9,7 @@
 
 namespace millrace::app {
 
-// One answer as it ended.
+// One finished answer.
 struct Answer {
   std::string text;
   engine::FinishReason finish = engine::FinishReason::kNone;
@@ -29,8 +29,8 @@ class ChatSession {
   ChatSession(const ChatSession&) = delete;
   ChatSession& operator=(const ChatSession&) = delete;
 
-  // Streams the answer to the conversation so far through `on_text` and appends it. `interrupted` is asked between
-  // steps.
+  // Generates the next answer, passes its text to `on_text` piece by piece, and appends it to the conversation.
+  // `interrupted` is called between steps; true cancels the answer.
   Result<Answer> answer(const std::function<void(const std::string&)>& on_text,
                         const std::function<bool()>& interrupted);
 
@@ -48,7 +48,7 @@ class ChatSession {
 };
 
 // "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 % of 40.0 GB/s".
-// Without MBU where the machine's read bandwidth is not known.
+// Without MBU if the machine's read bandwidth is not known.
 std::string describe(const Answer& answer, const engine::MachinePeaks& peaks);
 
 }  // namespace millrace::app

@@ -10,11 +10,11 @@
 
 namespace millrace::app {
 
-// The messages of a chat and how they become a prompt: through the model's chat template, or, for a model without one,
-// as plain text to continue.
+// The messages of a chat, and the prompt made of them: by the model's chat template, or as plain text for a model
+// without one.
 class Conversation {
  public:
-  // Throws LoadError if the model has no tokenizer or a template of it does not work.
+  // Throws LoadError if the model has no tokenizer, or an invalid template.
   explicit Conversation(const checkpoint::Checkpoint& checkpoint);
 
   void set_system(const std::string& text);  // replaces or removes (empty) the system message
@@ -22,11 +22,11 @@ class Conversation {
   void add_assistant(const std::string& text);
   bool pop_assistant();  // removes a trailing answer; false if there is none
   void pop_user();
-  void clear();  // all but the system message
+  void clear();  // keeps the system message alone
 
-  // The prompt that asks for the next answer.
+  // The prompt for the next answer.
   Result<std::vector<std::int32_t>> prompt() const;
-  // Messages as a JSON array, as the OpenAI API spells them.
+  // Messages as a JSON array in the form of OpenAI's API.
   const nlohmann::ordered_json& messages() const noexcept { return messages_; }
 
  private:

@@ -12,13 +12,13 @@ class App;
 
 namespace millrace::app {
 
-// What an answer must look like; names as llama-cli has them. At most one is given.
+// The flags of constrained answers, with llama-cli's names. At most one of them is given.
 struct GrammarFlags {
   std::string json_schema, json_schema_file, grammar, grammar_file, regex;
   bool json_object = false;
 
   void declare(CLI::App& app);
-  // Null where nothing is asked for. Throws LoadError naming the flag.
+  // Null if no flag is given. Throws LoadError naming the flag.
   std::shared_ptr<grammar::CompiledGrammar> compile(std::shared_ptr<const text::Tokenizer> tokenizer) const;
 };
 

@@ -7,13 +7,13 @@
 
 namespace millrace::app {
 
-// `millrace run X` with nothing beside X: X names a model, unless it can only be a prompt.
+// For `millrace run X` with the only argument X: X names a model, unless it can only be a prompt.
 
-// White space in it, and no file or directory of that name: names of models on the hub have none. Asks the file system.
+// Whether `argument` contains white space, which names on the hub do not, and is no existing file or directory.
 bool is_prompt(const std::string& argument);
 
-// `error`, met when `argument` was taken for a model's name. Where that may be a misunderstanding, the message goes on
-// with the other reading and the command for each; where `argument` is spelled as a path or is there, it does not.
+// `error` came when `argument` was used as a model's name. If it may have been meant as a prompt, adds the command for
+// each meaning to the message; not if `argument` looks like a path or exists.
 Error with_other_reading(Error error, const std::string& argument);
 
 }  // namespace millrace::app

@@ -8,15 +8,15 @@ namespace millrace::app {
 
 enum class SlashResult { kDone, kRegenerate, kQuit };
 
-// What the lines beginning with '/' act on.
+// The objects that slash commands act on.
 struct SlashContext {
   ChatSession& chat;
   std::string model_description;  // for /stats
   std::string last_stats;         // of the last answer
 };
 
-// Runs "/help", "/system TEXT", "/reset", "/stats", "/regenerate", "/save FILE" or "/quit"; prints to stderr, as all
-// that is not an answer. An unknown one prints the list.
+// Runs "/help", "/system TEXT", "/reset", "/stats", "/regenerate", "/save FILE" or "/quit". Prints to stderr; an
+// unknown command prints the list of commands.
 SlashResult run_slash_command(const std::string& line, SlashContext& context);
 
 }  // namespace millrace::app

@@ -5,7 +5,7 @@
 
 namespace millrace::app {
 
-// Line editing with history on a terminal, and Ctrl-C as a question instead of an end. One per process.
+// Line editing with history on a terminal. Ctrl-C sets a flag instead of ending the process. One object per process.
 class Terminal {
  public:
   explicit Terminal(std::string history_file);
@@ -13,8 +13,8 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // The next line without its newline; nothing at end of input (Ctrl-D). A line ending in a backslash goes on in the
-  // next one. Ctrl-C forgets what was typed: an empty line.
+  // Reads a line, without its newline; nothing at end of input (Ctrl-D). A line that ends with a backslash continues in
+  // the next one. Ctrl-C discards the typed text and returns an empty line.
   std::optional<std::string> read_line(const char* prompt);
 
   // True once for each Ctrl-C since the last call.

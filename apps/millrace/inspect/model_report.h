@@ -7,9 +7,9 @@
 
 namespace millrace::app {
 
-// What a model is and what it will take, from its headers; of weights only what memory_plan.h names is read. `millrace
-// inspect --json` prints it; with `tensors` it lists each. Throws LoadError where the configuration says too little,
-// and where the flags name no device; a model that no family reads has nulls and a warning.
+// The report of `millrace inspect --json`: what a model is and what it will take. Reads headers, and of the weights
+// only what memory_plan.h names. `tensors`: list every tensor. Throws LoadError for an incomplete configuration or an
+// unknown device. For a model of an unknown family, fields are null and there is a warning.
 nlohmann::ordered_json model_report(const checkpoint::Checkpoint& checkpoint, const ModelFlags& flags, bool tensors);
 
 }  // namespace millrace::app

@@ -4,7 +4,7 @@
 
 namespace millrace::app {
 
-// A model_report on stdout, for people.
+// Prints a model_report() to stdout, for people.
 void print_report(const nlohmann::ordered_json& report);
 
 }  // namespace millrace::app

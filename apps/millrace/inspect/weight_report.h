@@ -8,12 +8,12 @@
 
 namespace millrace::app {
 
-// What the tensors of a model come to, from its headers alone.
+// Sums over the tensors of a model, from its headers alone.
 
-// Each format with its tensors, values and bytes, the one with most bytes first.
+// Tensors, values and bytes by format, the largest first.
 nlohmann::ordered_json describe_formats(const checkpoint::Checkpoint& checkpoint);
-// Parameters and bytes of all; `spec` (or null: no family reads the model) says which is the embedding. Without a spec,
-// weights may be null.
+// Total parameters and bytes. `spec` tells which tensor is the embedding; null if no family reads the model. `weights`
+// may be null without a spec.
 nlohmann::ordered_json describe_parameters(const checkpoint::Checkpoint& checkpoint, const model::ModelSpec* spec,
                                            const model::CheckpointWeights* weights);
 // Every tensor with its place in the files.

@@ -7,12 +7,13 @@
 
 namespace millrace::app {
 
-// SIGTERM, SIGINT and SIGHUP wait for run_until_told(). Before the first thread starts, so that all inherit it.
+// Blocks SIGTERM, SIGINT and SIGHUP until run_until_told() takes them. Call it before the first thread starts, so that
+// all threads inherit the mask.
 void hold_signals();
 
-// Serves until told to stop, or until an engine fails; SIGHUP calls `reload`, which says in the log what went wrong.
-// Returns the exit code: 0 after a drain, 70 where an engine has failed, the model's where the first one could not be
-// loaded. A second signal ends the process at once. Tells systemd when it is ready and that it lives (sd_notify(3)).
+// Serves until a signal to stop, or until an engine fails. SIGHUP calls `reload`, which logs its errors. Returns the
+// exit code: 0 after a drain, 70 if an engine failed, the error's code if the first model could not be loaded. A second
+// signal ends the process at once. Notifies systemd of readiness and liveness (sd_notify(3)).
 int run_until_told(http::Server& server, server::Service& service, double shutdown_seconds,
                    const std::function<void()>& reload);
 

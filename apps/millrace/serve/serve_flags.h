@@ -13,7 +13,8 @@ class App;
 
 namespace millrace::app {
 
-// What `serve` takes besides the models' and the engines' flags. Names as vllm serve has them, llama-server's beside.
+// The flags of `serve` besides those of models and engines. Names are those of `vllm serve`; llama-server's names are
+// aliases.
 struct ServeFlags {
   std::string host = "127.0.0.1", uds;
   int port = 8000, io_threads = 1;
@@ -27,7 +28,7 @@ struct ServeFlags {
   std::uint64_t memory_cap = 0;
   std::string log_format = "text", trace_file, otlp_endpoint, metrics_compat = "vllm";
   bool log_requests = true;
-  std::vector<std::string> goodput;  // "ttft:500,tpot:50", several
+  std::vector<std::string> goodput;  // each is "ttft:500,tpot:50"
   http::Limits limits;
 
   void declare(CLI::App& app);
@@ -35,9 +36,9 @@ struct ServeFlags {
   server::ServiceConfig service() const;
   server::HostConfig host_config() const;
   server::ObserverConfig observers(std::vector<std::string> tenants) const;  // throws LoadError
-  // Reads keys; refuses to listen to the world without one. Throws LoadError.
+  // Reads the keys. Throws LoadError, also without a key if the server listens beyond loopback.
   server::Access access() const;
-  // What --api-key-file holds now.
+  // The current text of --api-key-file.
   Result<std::string> key_file() const;
 
  private:

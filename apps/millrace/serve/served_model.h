@@ -14,12 +14,12 @@ class App;
 
 namespace millrace::app {
 
-// Names of formats (docs/tools.md), "auto" or "none".
+// Formats of tool calls and reasoning: a name of docs/tools.md, "auto" or "none".
 struct AnswerParsers {
   std::string tools = "auto", reasoning = "auto";
 };
 
-// Which models a command serves, and how: flags of `serve` and `run-batch`.
+// The flags of `serve` and `run-batch` that choose models.
 struct ServedModelsFlags {
   ModelFlags model;
   EngineFlags engine;
@@ -28,8 +28,8 @@ struct ServedModelsFlags {
   AnswerParsers parsers;
 
   void declare(CLI::App& app);
-  // How the server gets them: loaded as all commands do, with an engine on each. Throws LoadError for names that are
-  // wrong. The observers must outlive what is loaded.
+  // The entries for the server's ModelHost, which load each model with an engine. Throws LoadError for invalid names.
+  // The observers must outlive the loaded models.
   std::vector<server::ModelEntry> entries(server::Observers& observers) const;
 };
 

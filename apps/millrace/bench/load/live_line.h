@@ -6,16 +6,16 @@
 
 namespace millrace::bench {
 
-// How a load goes, on stderr: on a terminal one line that is redrawn, else a line every 5 seconds. Holds Ctrl-C off
-// while it lives: the first asks the load to stop, so that the report is written; the second ends the process as ever.
+// Shows the progress of a load on stderr: one line that is redrawn on a terminal, else a line every 5 seconds. Handles
+// Ctrl-C: the first stops the load, so that the report is written; the second ends the process.
 class LiveLine {
  public:
-  explicit LiveLine(std::string label);  // "" = none is shown
+  explicit LiveLine(std::string label);  // "" = show nothing
   ~LiveLine();
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
-  void name(std::string label);  // from now on; keeps an empty one
+  void name(std::string label);  // replaces the label, unless that is empty
   loadtest::LoadHooks hooks();
   static bool interrupted() noexcept;
 

@@ -11,8 +11,8 @@
 #include "loadtest/workload.h"
 #include "metrics/slo.h"
 
-// The flags of a load on a server, which serve, sweep, compare and peers share. Names and meanings as `vllm bench
-// serve` has them, where it has them.
+// The flags of a load on a server, shared by `bench` serve, sweep, compare and peers. Names and meanings are those of
+// `vllm bench serve` where it has the flag.
 
 namespace CLI {
 class App;
@@ -22,14 +22,14 @@ namespace millrace::bench {
 
 struct LoadFlags {
   std::string backend = "openai";
-  std::string model;  // as the server calls it; "" = its first
+  std::string model;  // the server's name for it; "" = its first model
   std::string dataset = "random", dataset_path;
   std::string input = "128", output = "64";
   double range_ratio = 0.0;
   std::int64_t prefix = 0, prefixes = 1, turns = 1;
   double turn_pause = 0.0, trace_speed = 1.0;
   std::vector<std::string> adapters;
-  std::int64_t vocabulary = 0;  // 0 = as the server says
+  std::int64_t vocabulary = 0;  // 0 = the server's
 
   std::int64_t prompts = 100;
   std::string request_rate = "inf";
@@ -44,27 +44,27 @@ struct LoadFlags {
   std::vector<std::string> percentile_metrics{"ttft", "tpot", "itl", "e2el"};
   std::vector<double> metric_percentiles;
   double temperature = 0.0;
-  std::optional<bool> ignore_eos;  // none: where prompts mean nothing
+  std::optional<bool> ignore_eos;  // nothing = only for synthetic prompts
   std::string extra_body;
 
   void declare(CLI::App& app);
 
-  // All throw LoadError naming the flag.
+  // The functions below throw LoadError naming the flag.
   std::unique_ptr<loadtest::Workload> workload(std::int64_t server_vocabulary) const;
   loadtest::RequestStyle style(const std::string& served_model) const;
   std::vector<metrics::Slo> slos() const;
-  // How the sessions of `load` are sent. Times that a trace brings count where no rate is given.
+  // When the sessions of `load` are sent. The times of a trace apply if no rate is given.
   loadtest::LoadPlan plan(const loadtest::Workload& load) const;
   // "poisson", "gamma", "constant", "ramp", "trace" or "closed".
   std::string arrivals(const loadtest::Workload& load) const;
   bool unlimited_rate() const { return request_rate == "inf"; }
-  double rate() const;  // of --request-rate; throws where that is no number > 0
+  double rate() const;  // of --request-rate; throws unless it is a number > 0
 
  private:
   // In the order of the help.
   void declare_workload(CLI::App& app);
   void declare_arrivals(CLI::App& app);
-  void declare_requests(CLI::App& app);  // and what is reported of them
+  void declare_requests(CLI::App& app);  // and of what the report contains
 };
 
 }  // namespace millrace::bench

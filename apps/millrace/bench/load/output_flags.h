@@ -11,23 +11,23 @@ class App;
 
 namespace millrace::bench {
 
-// Where the report of a load goes: --output as JSON, --report as a page with SVG, CSV and Markdown beside it.
+// Where the report of a load is written: --output as JSON, --report as a page with SVG, CSV and Markdown files.
 struct OutputFlags {
   std::string output, report, label;
   std::vector<std::string> metadata;  // "name=value"
   bool save_result = false, quiet = false;
-  std::string result_dir, result_filename;  // vLLM's way to say --output
+  std::string result_dir, result_filename;  // vLLM's flags for --output
 
   void declare(CLI::App& app);
-  // Before an hour of work: throws LoadError where a file could not be written.
+  // Throws LoadError if a file cannot be written. Call it before measuring.
   void check_writable() const;
   bool table() const noexcept { return output != "-"; }
-  // The path of the JSON, "" = none.
+  // The path of the JSON file; "" = none.
   std::string json_path(std::string_view command) const;
 
-  // Adds what every report holds (docs/bench_reports.md, "All") in front.
+  // Puts the fields that every report has (docs/bench_reports.md, "All") in front.
   Json complete(std::string_view command, Json body) const;
-  // Writes all that is asked for, and says on stderr what lies where. Throws LoadError naming the file.
+  // Writes all requested files, and prints their paths to stderr. Throws LoadError naming the file.
   void write(std::string_view command, const Json& report) const;
 };
 

@@ -6,7 +6,7 @@
 
 namespace millrace::bench {
 
-// One run as docs/bench_reports.md has it under "serve".
+// The report of one run, in the format of docs/bench_reports.md, "serve".
 Json run_report(const LoadFlags& load, const MeasuredRun& measured);
 
 }  // namespace millrace::bench

@@ -4,10 +4,10 @@
 
 namespace millrace::bench {
 
-// A new folder among the system's temporary ones; goes with all that is in it when this does.
+// A new temporary folder, removed with its contents by the destructor.
 class ScratchFolder {
  public:
-  ScratchFolder();  // throws LoadError where none can be made
+  ScratchFolder();  // throws LoadError if it cannot be created
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;

@@ -18,22 +18,22 @@ struct SweepFlags {
   LoadFlags load;
   OutputFlags output;
   std::string axis = "request-rate";
-  std::vector<double> values;       // none = the axis's own
-  std::vector<std::string> series;  // none = one, with no arguments of its own
+  std::vector<double> values;       // none = the axis's defaults
+  std::vector<std::string> series;  // none = one series without further arguments
   int runs = 1;
   double point_seconds = 30.0;
   bool resume = false;
-  double max_goodput = 0.0;  // wanted share of good requests; 0 = none is searched
+  double max_goodput = 0.0;  // search the rate with this share of good requests; 0 = no search
   double max_rate = 1024.0;
 };
 
-// The points of a sweep, each a run of the load; what `bench sweep` writes (docs/bench_reports.md).
+// Runs the load at each point of a sweep and makes the report of `bench sweep` (docs/bench_reports.md).
 class SweepRun {
  public:
-  // Throws LoadError where a flag is wrong.
+  // Throws LoadError for an invalid flag.
   explicit SweepRun(const SweepFlags& flags);
 
-  // Measures what is not there yet, the series in turn for each of the `runs`. Ends early at Ctrl-C.
+  // Measures the points that are missing; in each of the `runs`, one series after the other. Ends early at Ctrl-C.
   void measure();
   Json report() const;
   bool stopped() const noexcept { return stopped_; }
@@ -41,12 +41,12 @@ class SweepRun {
  private:
   struct Point {
     double x = 0.0;
-    std::vector<Json> runs;  // reports as of `bench serve`, without lists of requests or moments
+    std::vector<Json> runs;  // reports of `bench serve`, without lists of requests and moments
   };
   struct Line {
     SweepSeries series;
     std::vector<Point> points;
-    Json max_goodput;  // a list, an entry an SLO
+    Json max_goodput;  // a list with an entry for each SLO
   };
   void measure_line(Line& line, int run);
   // Each run of a server asks other things, so that none finds its prompts in a cache; the n-th run of each line the
@@ -63,7 +63,7 @@ class SweepRun {
   SweepFlags flags_;
   const SweepAxis* axis_;
   std::vector<Line> lines_;
-  std::string key_;  // what points of another command have not
+  std::string key_;  // identifies the command that points belong to
   bool stopped_ = false;
 };
 

@@ -21,16 +21,16 @@ class App;
 
 namespace millrace::bench {
 
-// Which server is measured: one that runs, or one that is started for it.
+// Which server is measured: a running one, or one that is started for the measurement.
 struct SystemUnderTestFlags {
   std::string url;
-  std::string host = "127.0.0.1";  // of a server whose URL is not named
+  std::string host = "127.0.0.1";  // host of a running server, if no URL is given
   int port = 8000;
   std::string spawn;          // a model, for `millrace serve`; "" = none
   std::string spawn_command;  // any server's command line, with {port}
   std::string serve_args;     // more arguments of `millrace serve`
   std::string program;        // the millrace to start; "" = this one
-  bool steps = false;         // a started millrace writes the trace of its steps, and each run reads and tells them
+  bool steps = false;         // a started millrace writes its step trace, and each run's report contains it
   std::string server_trace;   // with `steps`: the trace file that the server writes on this machine
   std::string api_key;
   std::vector<std::string> headers;  // "Name: value"
@@ -38,14 +38,14 @@ struct SystemUnderTestFlags {
   double ready_seconds = 600.0;
 
   void declare(CLI::App& app);
-  void declare_shared(CLI::App& app);  // without whom to measure
+  void declare_shared(CLI::App& app);  // all flags except those that choose the server
   void declare_steps(CLI::App& app);
 };
 
 // The path of this program.
 std::string own_path();
 
-// All that is known of one run.
+// The results of one run.
 struct MeasuredRun {
   loadtest::LoadRun run;
   loadtest::RunMetrics metrics;
@@ -57,19 +57,19 @@ struct MeasuredRun {
   loadtest::Interference noise;
 };
 
-// The server under test. Runs of it come one after the other.
+// The server under test. One run at a time.
 class SystemUnderTest {
  public:
-  // Starts the server where the flags say so, and asks which model it serves. Throws LoadError.
+  // Starts the server if the flags say so, and asks it for its model. Throws LoadError.
   SystemUnderTest(const SystemUnderTestFlags& flags, const std::string& wanted_model,
                   const std::function<bool()>& stop);
 
-  // With `steps` it takes a second longer than the run, and as long as reading all of the trace so far.
+  // Runs the load. With `steps`, takes a second longer, plus the time to read the whole trace so far.
   MeasuredRun measure(const LoadFlags& load, const loadtest::LoadHooks& hooks);
 
   const loadtest::ServedModel& model() const noexcept { return model_; }
   const loadtest::Target& target() const noexcept { return target_; }
-  // The command it was started with; empty where it ran already.
+  // The command that started it; empty for a server that was already running.
   std::vector<std::string> command() const;
   bool local() const noexcept { return process_ > 0; }
 
@@ -83,7 +83,7 @@ class SystemUnderTest {
 
   SystemUnderTestFlags flags_;
   std::string trace_;
-  std::optional<ScratchFolder> scratch_;  // what a started server writes into until its end: outlives it
+  std::optional<ScratchFolder> scratch_;  // a started server writes into it, so it is destroyed after the server
   std::optional<loadtest::LaunchedServer> spawned_;
   loadtest::Target target_;
   pid_t process_ = 0;
