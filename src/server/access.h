@@ -17,20 +17,26 @@
 
 namespace millrace::server {
 
+// Limits of one tenant; 0 = no limit.
 struct TenantQuota {
-  std::int64_t requests_per_minute = 0;  // 0 = no limit, as for the others
-  std::int64_t tokens_per_minute = 0;    // prompt and answer together
-  std::int64_t concurrent = 0;           // requests in flight
+  std::int64_t requests_per_minute = 0;
+  std::int64_t tokens_per_minute = 0;  // prompt and answer together
+  std::int64_t concurrent = 0;         // requests at once
 };
 
-// API keys, their tenants and scopes, and the tenants' quotas. Thread-safe.
+// API keys with their tenants and scopes, quotas of tenants, and throttling of addresses that send wrong keys. Keys are
+// kept as SHA-256 only, except plain_keys. Thread-safe.
 class Access {
  public:
-  // Lines of a key file: `KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]`; # begins a
-  // comment. A key without scopes has the scope infer. `plain_keys` come from a flag or the environment and have all
-  // scopes. `secret` makes the tenants' cache salts unpredictable. kInvalidArgument names the line, never the key.
+  // `key_file` is the text of a key file, which has lines of
+  // `KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] [concurrent=N]`; # begins a comment. A key has at
+  // least 8 bytes; without scopes it may infer; without a tenant it belongs to "default". Limits of 0 change nothing;
+  // of several lines of a tenant the last limit counts. `plain_keys` (of the environment or a flag) may do everything.
+  // `secret` is what the salts of tenants are derived from. kInvalidArgument for api-key-file, naming the line, never
+  // the key.
   static Result<Access> load(std::string_view key_file, const std::vector<std::string>& plain_keys,
                              std::uint64_t secret);
+  // Not thread-safe: only before others use `other`. Failed keys are forgotten.
   Access(Access&& other) noexcept
       : secret_(other.secret_),
         has_keys_(other.has_keys_),
@@ -39,22 +45,27 @@ class Access {
         keys_(std::move(other.keys_)),
         tenants_(std::move(other.tenants_)) {}
 
-  // Replaces keys and quotas by those of a new text of the key file. Requests in flight go on, and tenants keep what
-  // they have used of their quotas. kInvalidArgument for an invalid line, or if no key would be left; nothing changes
-  // then.
+  // Replaces the keys and quotas by those of another text of the key file. Requests that run go on, and tenants keep
+  // their numbers and what they have used. kInvalidArgument for api-key-file, with nothing changed, for wrong lines,
+  // and for a text that would leave a server with keys without any or give keys to a server without them.
   Result<void> reload(std::string_view key_file);
-  // Whether any keys were configured at the start. A reload does not change it.
+  // Whether requests must show a key. A reload does not change this.
   bool has_keys() const noexcept { return has_keys_; }
-  // The caller with these keys. Each must be known and all must belong to one tenant; the scopes are the union. Without
-  // configured keys every caller has all scopes. Compares in constant time over all keys. `rejection` is 401, or 429
-  // for a peer with too many failed attempts.
+  // The caller that shows these keys. Each key must be known, and all must belong to one tenant; the caller has the
+  // scopes that all of them have. Where has_keys() is false, every caller has all scopes. On failure sets `rejection`,
+  // and the returned Error is empty: 401, or 429 where the address `peer` has failed more than 20 times within a
+  // minute. A right key is always admitted. Takes O(keys) comparisons, whose time does not depend on the keys'
+  // contents.
   Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
                         ApiError& rejection) const;
 
-  // Counts a request against its tenant's quota: an error with status 429 if it is used up. end_request() ends it, with
-  // the tokens of prompt and answer.
+  // Counts a request against its tenant's quota. 429 quota_exceeded with retry_after where the quota is used up; only
+  // without an error must end_request() follow, once.
   std::optional<ApiError> begin_request(const Caller& caller, TimePoint now) const;
+  // Counts the request's prompt and output tokens, and frees its place among the tenant's concurrent requests. The
+  // quota of tokens may go below zero; then begin_request() rejects until it has refilled.
   void end_request(const Caller& caller, std::int64_t tokens, TimePoint now) const;
+  // In the order of their numbers.
   std::vector<std::string> tenant_names() const;
 
  private:
@@ -66,11 +77,12 @@ class Access {
   struct Tenant {
     std::string name, salt;
     TenantQuota quota;
-    // Token buckets of the two rates, refilled continuously.
+    // Token buckets: what is left of requests and tokens. Each refills steadily, up to the quota of one minute.
     double requests = 0.0, tokens = 0.0;
     std::int64_t running = 0;
-    TimePoint filled{};
+    TimePoint filled{};  // time of the last refill
   };
+  // Requests of one address that showed no valid key, counted for a minute since the first of them.
   struct FailedAttempts {
     int failed = 0;
     TimePoint since{};
@@ -86,11 +98,11 @@ class Access {
   std::uint64_t secret_ = 0;
   bool has_keys_ = false;
   std::vector<std::string> plain_;
-  Caller open_;               // every caller, if no keys are configured
-  mutable std::mutex mutex_;  // guards the members below
+  Caller open_;               // every caller where there are no keys
+  mutable std::mutex mutex_;  // guards all members below
   std::vector<Key> keys_;
-  mutable std::vector<Tenant> tenants_;  // grows only: callers hold indices
-  mutable std::unordered_map<std::string, FailedAttempts> failed_attempts_;
+  mutable std::vector<Tenant> tenants_;  // by tenant number; never shrinks, as callers hold numbers
+  mutable std::unordered_map<std::string, FailedAttempts> failed_attempts_;  // by address, at most about 4096
 };
 
 }  // namespace millrace::server

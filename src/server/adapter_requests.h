@@ -5,7 +5,7 @@
 
 namespace millrace::server {
 
-// The fields of requests that load or unload a LoRA adapter, under vLLM's names.
+// The fields of requests about an adapter; clients spell them lora_name, lora_path and load_inplace as vLLM does.
 struct AdapterFields {
   std::string name, path;
   bool in_place = false;
@@ -13,7 +13,7 @@ struct AdapterFields {
 
 const Schema<AdapterFields>& load_adapter_schema();
 const Schema<AdapterFields>& unload_adapter_schema();
-// The error for every valid request: adapters are not supported yet.
+// Rejects every request about an adapter, however right it is: this server has no adapters.
 Result<Json> reject_adapter(ServerContext& server, const Call& call, const AdapterFields& fields);
 
 }  // namespace millrace::server

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// The grammar that a request asks for, and the request field that it comes from, for errors.
+// A grammar that the text of an answer must fit, and the field of the request that asks for it, as errors name it.
 struct AnswerConstraint {
   std::string field;
   grammar::GrammarSource source;

@@ -8,12 +8,16 @@
 
 namespace millrace::server {
 
-// The grammar that the task's answers must fit: constraint, tool calls and reasoning together. Null: none.
+// The grammar source for the answers of a task: its constraint, its tools, and the formats in which its model writes
+// calls and reasoning. Null where the task has neither a constraint nor tools that may be called. Reads task.fields and
+// task.reading, so TaskReader::prepare() must have filled the task.
 std::shared_ptr<const chat::AnswerGrammar> asked_grammar(const GenerationTask& task);
 
-// Converts an error of EngineClient::compile_grammar(), with the request's field as param:
-//   grammar_too_complex  400: beyond grammar::WorkLimits
-//   grammar_invalid      400: not a grammar, or not expressible
+// The client's error for `error`, with which an engine rejected the task's grammar. Its param is the field of the
+// constraint, or "tools".
+//   kResourceExhausted              400 grammar_too_complex: compiling takes more than grammar::WorkLimits
+//   kInvalidArgument, kUnsupported  400 grammar_invalid: the source is wrong, or no grammar can express it
+//   others                          as ApiError(error) has them, with the param of `error`
 ApiError grammar_rejection(const Error& error, const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -11,19 +11,21 @@
 
 namespace millrace::server {
 
-// The API error for an output whose finish is kError, kTimeout or kCancelled.
+// The client's error for an output that finished with kError, kTimeout or kCancelled.
 ApiError error_of(const engine::Output& output);
-// The API error for requests whose engine has failed.
+// The client's error for an engine that has failed and sends no more outputs: 500.
 ApiError engine_failure();
 
-// Collects the outputs of a request's streams into answers. IO thread of the connection.
+// Takes the outputs of a job's engine requests from their streams and collects them as answers. Used by the
+// connection's thread, after job.done is set without an error. The destructor cancels what has not ended, counts the
+// tokens for the tenant's quota and reports the request to the journal.
 class Collector {
  public:
   explicit Collector(std::shared_ptr<Job> job);
   ~Collector();
 
-  // Takes all outputs that are there and calls step(answer, piece) for each answer that grew. The first error cancels
-  // all streams and ends the request.
+  // Takes all outputs that are there, without waiting. Calls `step(answer, piece)` each time an answer has gained
+  // fields.stream_interval tokens or has ended. The first error cancels all requests, and ended() is true then.
   template <typename Step>
   void drain(Step step) {
     for (std::size_t p = 0; p < job_->streams.size(); ++p) {
@@ -39,12 +41,15 @@ class Collector {
       open_ = 0;
     }
   }
+  // Whether every request has ended, with answers or with error().
   bool ended() const noexcept { return open_ == 0; }
   const std::optional<ApiError>& error() const noexcept { return error_; }
   AnswerFormat& format() noexcept { return *format_; }
 
-  // The answers to return: all, or with best_of the n of each prompt with the highest mean logprob.
+  // The answers to return, once ended(): all of them, or with best_of the n of each prompt with the highest mean
+  // logprob per token.
   std::vector<Answer> chosen() const;
+  // All answers as far as they have come, [prompts][choices].
   const std::vector<Answer>& answers() const noexcept { return answers_; }
 
  private:
@@ -86,10 +91,10 @@ class Collector {
 
   std::shared_ptr<Job> job_;
   std::unique_ptr<AnswerFormat> format_;
-  std::size_t made_ = 1, open_ = 0;
+  std::size_t made_ = 1, open_ = 0;  // answers per prompt; streams that have not ended
   std::vector<Answer> answers_;
-  std::vector<Piece> pieces_;               // [answers], not passed to `step` yet
-  std::deque<chat::AnswerReader> readers_;  // [answers]; empty if all text is content
+  std::vector<Piece> pieces_;               // [answers]; what was not given to `step` yet
+  std::deque<chat::AnswerReader> readers_;  // [answers]; empty where all text is content
   std::optional<ApiError> error_;
 };
 

@@ -10,11 +10,11 @@
 
 namespace millrace::server {
 
-// Raised once, when the server gives up because an engine has failed. Wakes everything that waits for an engine, which
-// may never answer. Thread-safe.
+// Tells all open requests that the server gives up, as an engine has failed. A failed engine may never send another
+// output, so requests that wait for one are woken. Stays raised. Thread-safe.
 class FailureSignal {
  public:
-  // Registers a wake function for the lifetime of this object.
+  // A registration: raise() calls `wake` while this object exists. The signal must outlive it.
   class Listed {
    public:
     Listed(FailureSignal& signal, http::Wake wake) : signal_(signal), number_(signal.add(std::move(wake))) {}
@@ -28,6 +28,7 @@ class FailureSignal {
   };
 
   bool raised() const noexcept { return raised_; }
+  // Wakes every Listed. `wake` functions run under the signal's lock, so they must not add or remove a Listed.
   void raise() {
     raised_ = true;
     const std::lock_guard lock(mutex_);
@@ -46,7 +47,7 @@ class FailureSignal {
   }
 
   std::atomic<bool> raised_ = false;
-  std::mutex mutex_;  // guards the members below
+  std::mutex mutex_;  // guards last_ and wakes_
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, http::Wake> wakes_;
 };

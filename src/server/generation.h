@@ -16,61 +16,66 @@
 
 namespace millrace::server {
 
-// A request on its way to the engine: its fields, prompts as tokens, and the engine requests made of them.
+// A generation request, from its fields to what engines take. One thread at a time.
 struct GenerationTask {
   std::shared_ptr<ModelProfile> model;
   std::string request_id;
-  std::int64_t created = 0;  // Unix time
-  std::string route, trace_parent;
+  std::int64_t created = 0;         // Unix time in seconds
+  std::string route, trace_parent;  // the path; the header `traceparent` as it came, which may be empty or wrong
   TimePoint received{};
   Caller caller;
   GenerationFields fields;
-  std::vector<std::vector<std::int32_t>> prompts;
-  std::vector<std::string> prompt_texts;         // [prompts]; "" for prompts given as ids
-  chat::AnswerReading reading;                   // how answers are split into content, reasoning and calls
-  std::vector<engine::Request> requests;         // [prompts]; moved out when submitted
-  std::vector<decode::SamplingParams> sampling;  // of the first request, for logs and traces
+  std::vector<std::vector<std::int32_t>> prompts;  // tokens
+  std::vector<std::string> prompt_texts;           // [prompts]; "" for token ids and for rendered conversations
+  chat::AnswerReading reading;                     // how answers split into content, reasoning and calls
+  std::vector<engine::Request> requests;           // [prompts]; moved from when they are submitted
+  std::vector<decode::SamplingParams> sampling;    // that of requests[0], for logs and traces; empty until submitted
   std::optional<engine::SessionId> session;
-  std::vector<std::string> left_out;  // places in schemas that no grammar can express, if the request allows that
+  std::vector<std::string> left_out;  // places in schemas of keywords that the compiled grammar ignores
 };
 
-// One answer so far.
+// One answer: everything that has come of it so far.
 struct Answer {
-  std::size_t index = 0, prompt = 0;  // index = prompt * n + choice
+  // index = prompt * c + choice, with c choices for each prompt: in Collector::answers() those that the engine makes
+  // (max of n and best_of; n for beam search), in Collector::chosen() n.
+  std::size_t index = 0, prompt = 0;
   std::string text;
-  chat::AnswerParts parts;  // parts of `text`, if the route splits it
+  chat::AnswerParts parts;  // the text split into parts, where task.reading.parts; else empty
   std::vector<std::int32_t> tokens;
   std::int64_t reasoning_tokens = 0;              // how many of `tokens` are reasoning
-  std::vector<engine::TokenScore> scores;         // [tokens]; empty without logprobs
+  std::vector<engine::TokenScore> scores;         // [tokens], where logprobs were requested; else empty
   std::vector<engine::TokenScore> prompt_scores;  // see engine::Output
   std::vector<float> embedding;
   engine::FinishReason finish = engine::FinishReason::kNone;
   engine::StopReason stop_reason;
   engine::RequestStats stats;
-  engine::TimeSpent spent;  // valid after its end
-  engine::RequestId engine_request = 0;
+  engine::TimeSpent spent;               // set once the answer has ended
+  engine::RequestId engine_request = 0;  // 0: no output has come
 };
 
-// The part of an answer that one or a few steps added.
+// What one answer gained in one step, or in several where fields.stream_interval is above 1.
 struct Piece {
   std::string text;
-  std::vector<chat::PartEvent> events;  // changes of the parts, if the route splits the text
+  std::vector<chat::PartEvent> events;  // the text as events of parts, where task.reading.parts; else empty
   std::vector<std::int32_t> tokens;
   std::vector<engine::TokenScore> scores;
 };
 
-// Writes answers as an API's objects and events. One object for each request. A stream calls begin(), add() for each
-// piece, then end() or fail(). A request without stream calls whole() alone.
+// Spells answers as an API's objects and server-sent events. There is one per request, used by the connection's thread.
+// For a stream the calls are begin(), add() any number of times, and end() or fail(), each of which appends to `out`.
+// Otherwise whole() is the only call, or none comes at all.
 class AnswerFormat {
  public:
   virtual ~AnswerFormat() = default;
   virtual void begin(std::string& out) = 0;
-  // `answer` contains the piece already. Its finish is set with its last piece.
+  // `answer` contains `piece` already; its finish is not kNone with its last piece.
   virtual void add(const Answer& answer, const Piece& piece, std::string& out) = 0;
   virtual void end(const std::vector<Answer>& answers, std::string& out) = 0;
   virtual void fail(const ApiError& error, std::string& out) = 0;
+  // Bytes that a stream sends while no token comes, so that proxies keep it open.
   virtual std::string_view keep_alive() const noexcept { return ": keep-alive\n\n"; }
 
+  // The body of a reply that is not a stream; `answers` are those of Collector::chosen().
   virtual Json whole(const std::vector<Answer>& answers) = 0;
 };
 
@@ -78,27 +83,31 @@ class AnswerFormat {
 class TaskReader {
  public:
   virtual ~TaskReader() = default;
-  // Reads the body into fields, without a model. Adds fields that have no effect to `notes`.
+  // Reads the body into fields; needs no model. Adds to `notes` the names of fields that are taken and ignored.
   virtual Result<void> read(const Json& body, GenerationFields& to, FieldNotes& notes) const = 0;
-  // Fills prompts, prompt_texts and requests of a task with model and fields.
+  // Fills prompts, prompt_texts, reading and, except for a PromptRoute, requests of a task whose model and fields are
+  // set.
   virtual Result<void> prepare(GenerationTask& task) const = 0;
 };
 
-// A route that generates text, with the format of its answers.
+// A route that generates answers (text or embeddings), and the format of its answers.
 class GenerationRoute : public TaskReader {
  public:
   virtual Dialect dialect() const noexcept { return Dialect::kOpenAi; }
+  // A format for the task's answers. `task` outlives it.
   virtual std::unique_ptr<AnswerFormat> format(const GenerationTask& task) const = 0;
 };
 
-// A route that answers with its prompt alone, such as tokenize. Its tasks have no requests.
+// A route that answers with its prompt alone, for example with the number of its tokens. Its tasks have no requests.
 class PromptRoute : public TaskReader {
  public:
   virtual Json answer(const GenerationTask& task) const = 0;
 };
 
-// Makes one engine request for each prompt of the task, from its fields. `default_max_tokens` applies if the request
-// names no limit. kContextLength if a prompt leaves no room for an answer.
+// Appends to task.requests one engine request for each prompt, from the task's fields, and truncates the prompts as
+// truncate_prompt_tokens says. An answer may have default_max_tokens where the request names no maximum. kContextLength
+// naming prompt or max_tokens where prompt and answer do not fit in the model's max_length; kInvalidArgument naming the
+// field for a token id outside the vocabulary and for an empty prompt; kUnsupported naming thinking_token_budget.
 Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens);
 
 }  // namespace millrace::server

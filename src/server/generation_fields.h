@@ -20,11 +20,12 @@
 
 namespace millrace::server {
 
-// The fields of generating requests, of all routes. A field that the client did not send has its neutral value.
+// The fields of all routes that generate. A field that the client does not send, or that its route lacks, has its
+// default. Values are within the ranges of their schema; token ids are not checked against a vocabulary.
 struct GenerationFields {
   std::string model;
   // sampling
-  OptionValues given;  // values of samplers' options, checked
+  OptionValues given;  // options of logits processors, in range
   std::vector<std::string> samplers;
   std::optional<std::int64_t> seed;
   std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
@@ -41,9 +42,9 @@ struct GenerationFields {
   int n = 1;
   std::optional<int> best_of;
   bool use_beam_search = false;
-  decode::BeamOptions beams{.width = 0, .end_tokens = {}};  // width 0: best_of or n
-  std::optional<int> logprobs;                              // completions: how many; chat: top_logprobs
-  bool chat_logprobs = false;                               // chat: whether
+  decode::BeamOptions beams{.width = 0, .end_tokens = {}};  // width 0: the larger of n and best_of
+  std::optional<int> logprobs;                              // top tokens per position; chat's top_logprobs
+  bool chat_logprobs = false;                               // chat's `logprobs`
   std::optional<int> prompt_logprobs;
   bool echo = false;
   bool return_token_ids = false, return_tokens_as_token_ids = false;
@@ -55,65 +56,70 @@ struct GenerationFields {
   bool stream = false, include_usage = false, continuous_usage = false;
   std::int64_t stream_interval = 1;
   // prompt
-  Json prompt;                 // completions, embeddings: text, ids, or a list of either
-  std::string suffix;          // completions: text after the gap that the model fills
+  Json prompt;                 // completions, embeddings: text, token ids, or a list of either; unchecked
+  std::string suffix;          // completions: text after the answer; empty: none
   std::string system;          // Anthropic, Responses: becomes the first message
-  std::string billing_header;  // Anthropic: cut off from `system` (billing_header.h)
+  std::string billing_header;  // Anthropic: header cut off the beginning of `system` (billing_header.h)
   Json messages, tools, documents, chat_template_kwargs;
   bool add_generation_prompt = true, continue_final_message = false;
-  bool truncate_conversation = false;  // Responses: drop turns until the prompt fits
+  bool truncate_conversation = false;  // Responses: leave out oldest turns until the prompt fits
   std::optional<bool> add_special_tokens;
-  std::optional<std::int64_t> truncate_prompt_tokens;
-  std::string text;  // tokenize
+  std::optional<std::int64_t> truncate_prompt_tokens;  // keeps so many last tokens; -1: all that fit
+  std::string text;                                    // tokenize: the text
   bool return_token_strings = false, parse_special = true;
-  // constraints of the answer
+  // what the answer may be
   std::optional<AnswerConstraint> constraint;
   Json tool_choice;
-  Json text_format;  // Responses: the field as sent
+  Json text_format;  // Responses: the field as the client sent it
   bool parallel_tool_calls = true;
-  chat::tools::ToolUse tool_use;  // resolve_tool_choice() makes it from tools, tool_choice and parallel_tool_calls
+  chat::tools::ToolUse tool_use;  // set_tools() and resolve_tool_choice() fill it
   // reasoning
-  std::string reasoning_effort;  // empty = the model's default
+  std::string reasoning_effort;  // empty: the template's default
   std::optional<std::int64_t> thinking_token_budget;
-  bool thinking_budget_is_wish = false;  // ignore the budget if the model has no token that ends reasoning
-  std::optional<bool> thinking;          // the template's switch of reasoning, if it has one
-  bool include_reasoning = true;         // the answer shows reasoning
-  bool separate_reasoning = true;        // reasoning is not part of the content
+  // The budget is ignored, instead of an error, where the model has no token that ends its reasoning.
+  bool thinking_budget_is_wish = false;
+  std::optional<bool> thinking;    // reasoning on or off, where the template has a switch
+  bool include_reasoning = true;   // the answer shows its reasoning
+  bool separate_reasoning = true;  // reasoning is returned apart from the content
   // serving
   int priority = 0;
   std::string cache_salt, user, request_id, session_id;
   std::optional<double> timeout_seconds;
-  double ttft_target_ms = 0.0, tpot_target_ms = 0.0;
-  std::int64_t expected_tokens = 0;
+  double ttft_target_ms = 0.0, tpot_target_ms = 0.0;  // for scheduling; 0: no target
+  std::int64_t expected_tokens = 0;                   // predicted length of the answer; 0: unknown
   std::optional<std::int64_t> spec_tokens, spec_branches;
   bool timings = false, explain = false;
 
-  std::optional<decode::BeamOptions> beam_options() const;  // nothing without beam search
-  // Sampling parameters, with the model's defaults for what the client did not send. `room`: the longest answer that
-  // fits, in tokens. `random_seed` applies if the client sent no seed. Bad words become token sequences; the caller
-  // sets DRY's sequence breakers.
+  std::optional<decode::BeamOptions> beam_options() const;  // nothing: answers are sampled
+  // The sampling parameters, with the model's `defaults` for what the client did not send. `room` is the number of
+  // tokens that an answer may have after its prompt, and bounds max_tokens; `random_seed` counts where the client named
+  // no seed. Tokenizes bad words. Sets neither dry_sequence_breakers nor what follows from the format of answers.
   decode::SamplingParams sampling(const checkpoint::GenerationDefaults& defaults, std::int64_t default_max_tokens,
                                   std::int64_t room, std::uint64_t random_seed, const text::Tokenizer& tokenizer) const;
 };
 
 using GenerationSchema = Schema<GenerationFields>;
 
-// Add groups of fields that routes have in common.
+// Each of these functions adds a group of fields that several routes share.
 void add_sampling_fields(GenerationSchema& schema);
-void add_sampler_fields(GenerationSchema& schema);  // part of add_sampling_fields(): options of samplers
-// Adds one sampler option. `option` has the option's name, and may have a narrower range or another description.
+// The options of logits processors; add_sampling_fields() includes them.
+void add_sampler_fields(GenerationSchema& schema);
+// Adds the option of one logits processor, and its alias. `option` has the processor option's name, and may have a
+// narrower range or another help text.
 void add_sampler_field(GenerationSchema& schema, const OptionSpec& option);
 void add_ending_fields(GenerationSchema& schema);
 void add_beam_fields(GenerationSchema& schema);
 void add_stream_fields(GenerationSchema& schema);
 void add_serving_fields(GenerationSchema& schema);
 
-// Makes `system` the first message of the conversation.
+// Inserts fields.system, unless it is empty, as a system message at the beginning of fields.messages. Call it once.
 void add_system_message(GenerationFields& fields);
 
-// Reads a string or a list of up to `most` strings, each of up to `longest` characters. Errors name the field.
+// Reads the field `name`: a string, or a list of at most `most` strings. Each has 1 to `longest` characters.
+// kInvalidArgument naming the field.
 Result<std::vector<std::string>> read_strings(const std::string& name, const Json& value, std::size_t most,
                                               std::size_t longest);
+// Reads the field `name`: a list of at most `most` token ids in [0, 2^31 - 1]. kInvalidArgument naming the field.
 Result<std::vector<std::int32_t>> read_token_ids(const std::string& name, const Json& value, std::size_t most);
 
 }  // namespace millrace::server

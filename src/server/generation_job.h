@@ -11,25 +11,26 @@
 
 namespace millrace::server {
 
-// The state of one generating request. Shared by the connection, the prep pool and the thread that loads models, so it
-// may outlive the connection.
+// One generation request on its way. It outlives the connection, as preparing threads and the thread that loads models
+// hold it too. `server` and `route` outlive it. The destructor ends the request in its tenant's quota, so
+// Access::begin_request() must have admitted it.
 struct Job {
   ServerContext& server;
   const GenerationRoute& route;
   http::Request request;
   Caller caller;
   http::Wake wake;
-  const FailureSignal::Listed listed;  // wakes the request when the server gives up
+  const FailureSignal::Listed listed;  // calls `wake` when the server gives up
   std::string request_id;
   std::atomic<bool> abandoned = false;  // the client has left
-  std::int64_t tokens_used = 0;
+  std::int64_t tokens_used = 0;         // prompt and output tokens, for the tenant's quota; set by ~Collector()
 
-  // The members below are written before `done` is set, and read after it.
+  // From here to `streams`: preparing threads write before they set `done`, the connection's thread reads after that.
   FieldNotes notes;
   std::optional<ApiError> error;
   GenerationTask task;
-  std::shared_ptr<HostedModel> model;                         // the task's model; its engine serves the request
-  std::vector<std::shared_ptr<engine::TokenStream>> streams;  // [task.requests]
+  std::shared_ptr<HostedModel> model;                         // task.model with its engine; null until it is known
+  std::vector<std::shared_ptr<engine::TokenStream>> streams;  // [task.requests]; empty until submitted
   std::atomic<bool> done = false;
 
   Job(ServerContext& s, const GenerationRoute& r, http::Request req, const Caller& c, http::Wake w)
@@ -38,14 +39,17 @@ struct Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
+  // Preparation has ended, with streams or with `error`. Wakes the connection's thread.
   void finish() {
-    done = true;  // sequentially consistent with `abandoned`: submit() or ~Generation() sees both, and cancels
+    // `done` and `abandoned` are sequentially consistent: submit() or ~Generation() sees both set, and cancels.
+    done = true;
     wake();
   }
   void fail(ApiError why) {
     error = std::move(why);
     finish();
   }
+  // Cancels what was submitted; does nothing before that. Any thread that may read `streams`.
   void cancel_all() {
     for (const auto& stream : streams) model->engine->cancel(stream);
   }

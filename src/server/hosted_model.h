@@ -10,26 +10,30 @@
 
 namespace millrace::server {
 
-// A loaded model as the application hands it to the server.
+// A loaded model as ModelEntry::load returns it. A HostedModel is made from it.
 struct ModelParts {
-  std::shared_ptr<void> resources;  // kept alive for the engine: weights, backend, disk tier
+  std::shared_ptr<void> resources;  // what the engine uses, such as weights; outlives `engine`
   std::unique_ptr<engine::EngineClient> engine;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const chat::ChatFormat> chat;          // null: the model has no template
-  const chat::tools::ToolFormat* tool_format = nullptr;  // see choose_formats()
+  const chat::tools::ToolFormat* tool_format = nullptr;  // this and reasoning_format: see choose_formats()
   const chat::reasoning::ReasoningFormat* reasoning_format = nullptr;
   checkpoint::GenerationDefaults generation;
-  std::string path;
+  std::string path;  // of the model's files
+  // parameters: number of weights; weight_bytes: in memory; weight_bytes_per_step: that a step must read;
+  // trained_length: tokens of the context that the model was trained for; hidden_size: numbers of an embedding.
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
-  std::int64_t drafting_bytes = 0;  // of a draft model or speculator, with their pages
-  engine::MachinePeaks peaks;
+  std::int64_t drafting_bytes = 0;  // memory of a draft model or speculator, with its pages
+  engine::MachinePeaks peaks;       // measured when the model was loaded
 };
 
-// Sets the formats of tool calls and reasoning by name. "auto": detected from the chat template; "none": null.
-// kInvalidArgument for unknown names.
+// Sets tool_format and reasoning_format of `parts`, by parts.chat. Each parser is the name of a format;
+// "none" gives null, and "auto" the format that the chat template shows. Where it shows no format of tool calls, "auto"
+// gives the generic one. kInvalidArgument naming tool-call-parser or reasoning-parser for other names.
 Result<void> choose_formats(const std::string& tool_parser, const std::string& reasoning_parser, ModelParts& parts);
 
-// A loaded model with its engine. Shared: it is unloaded with the last reference.
+// A loaded model with its engine. Everyone who uses it holds it by a shared_ptr; ModelHost unloads it only once no
+// other holder is left. Thread-safe. parts.tokenizer and parts.engine must not be null.
 class HostedModel final : public ModelProfile {
  public:
   HostedModel(std::string model_name, ModelParts model_parts);
@@ -37,7 +41,7 @@ class HostedModel final : public ModelProfile {
   const std::string path;
   const std::int64_t parameters, weight_bytes, weight_bytes_per_step, trained_length, kv_bytes, drafting_bytes;
   const std::int64_t kv_capacity;  // tokens that kv_bytes hold
-  const std::int64_t created;      // Unix time of loading
+  const std::int64_t created;      // Unix time in seconds when the model was loaded
 
   std::int64_t memory_bytes() const noexcept { return weight_bytes + kv_bytes + drafting_bytes; }
 
@@ -45,9 +49,10 @@ class HostedModel final : public ModelProfile {
   std::shared_ptr<void> resources_;
 
  public:
-  const std::unique_ptr<engine::EngineClient> engine;  // last: it uses all other members
+  const std::unique_ptr<engine::EngineClient> engine;  // last, as it uses all other members
 };
 
+// Seconds since 1970, by the system's clock.
 std::int64_t unix_time();
 
 }  // namespace millrace::server

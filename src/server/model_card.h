@@ -5,7 +5,8 @@
 
 namespace millrace::server {
 
-// A model as /v1/models shows it: the keys of OpenAI and vLLM, llama-server's `meta`, and the state of loading.
+// A model as /v1/models shows it: keys of OpenAI and vLLM, `status` and, while the model loads, `progress`. A loaded
+// model also has max_model_len and llama-server's `meta`.
 Json model_card(const ModelStatus& status);
 
 }  // namespace millrace::server

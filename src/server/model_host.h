@@ -15,19 +15,24 @@
 
 namespace millrace::server {
 
-// A model that can be served. `load` runs on the loading thread; it throws LoadError, and may report its progress.
+// A model that can be served.
 struct ModelEntry {
   std::string name;
   std::vector<std::string> aliases;  // further names that requests may use
+  // Loads the model, on the host's thread, and throws LoadError where that fails. May call `progress` from any thread
+  // with the share that is loaded, in [0, 1], until it returns.
   std::function<ModelParts(const std::function<void(double share)>& progress)> load;
-  // Estimates the bytes of memory that the loaded model takes; called on the loading thread. Empty function: unknown.
+  // Bytes of memory that the model will take, as far as known before loading. Called on the host's thread, only where
+  // there is a memory cap. Empty: unknown.
   std::function<std::uint64_t()> expected_bytes;
 };
 
 struct HostConfig {
-  double idle_seconds = 0.0;     // models unused this long are unloaded; 0 = never
-  std::uint64_t memory_cap = 0;  // bytes of all models; idle ones are unloaded to stay below; 0 = no cap
-  bool load_at_start = true;     // load the first entry at once
+  double idle_seconds = 0.0;  // models that were not asked for during this time are unloaded; 0 = never
+  // Bytes of all models together; unused models are unloaded to make room. A model is loaded even if it does not fit
+  // then. 0 = no cap.
+  std::uint64_t memory_cap = 0;
+  bool load_at_start = true;  // loads the first entry at once
 };
 
 enum class ModelState { kUnloaded, kLoading, kReady, kFailed };
@@ -36,43 +41,49 @@ std::string_view to_string(ModelState state) noexcept;
 struct ModelStatus {
   std::string name;
   ModelState state = ModelState::kUnloaded;
-  double progress = 0.0;               // of loading, [0, 1]
-  Error error;                         // if kFailed
-  std::shared_ptr<HostedModel> model;  // if kReady
+  double progress = 0.0;               // share of the model that is loaded, [0, 1]
+  Error error;                         // set for kFailed
+  std::shared_ptr<HostedModel> model;  // null except for kReady
 };
 
-// The models of a server. Each is loaded at its first request, one at a time, and unloaded when idle or when another
-// needs the memory. Thread-safe.
+// The models of a server. One thread loads them one after the other, when they are first asked for, and unloads them
+// when they are idle or others need the memory. A model is unloaded only while the host alone holds it. Thread-safe.
 class ModelHost {
  public:
+  // Starts the loading thread. `env` must outlive the host.
   ModelHost(std::vector<ModelEntry> entries, const HostConfig& config, Env& env);
   ~ModelHost();
 
   using Then = std::function<void(Result<std::shared_ptr<HostedModel>>)>;
-  // The model of that name or alias ("" = the first entry), or an error. Nothing if it must be loaded first: then the
-  // loading thread calls `then` with the result; `then` must not block.
+  // The model of that name or alias ("" = the first entry), or an error: kNotFound for an unknown name, kUnavailable
+  // naming the progress while the model of load_at_start loads for the first time, and kUnavailable once drain() or
+  // stop() was called. Nothing where the model must be loaded first; the loading thread then calls `then`, once, with
+  // the model or an error. `then` must not block. A model that failed to load is tried again.
   std::optional<Result<std::shared_ptr<HostedModel>>> acquire(std::string_view name, Then then);
-  // The model if it is ready, else null. Does not load it.
+  // The model of that name or alias, without waiting or loading; null unless it is ready.
   std::shared_ptr<HostedModel> ready(std::string_view name);
-  // The error for a model that ready() does not return: unknown, or not loaded.
+  // The error for a name for which ready() gave null: kNotFound for an unknown name, else kUnavailable.
   Error absence(std::string_view name);
+  // The state of every model, in the order of the entries. A ModelStatus keeps its model from being unloaded.
   std::vector<ModelStatus> list() const;
-  // The status of the first entry.
+  // The state of the first entry; a default ModelStatus where there are no entries.
   ModelStatus first() const;
-  // Whether an engine has failed, or has been in one step for longer than step_ms.
+  // Whether an engine of a loaded model has failed, or has been in one step for more than `step_ms`.
   bool engine_failed(double step_ms) const;
 
-  // Rejects new requests and drains all engines: returns when their requests have ended, after limit_ms at the latest.
+  // Rejects further requests and loads, and waits until the requests of all engines have ended; after `limit_ms` the
+  // engines cancel the rest.
   void drain(double limit_ms);
-  // Stops loading; requests that wait for a model get an error. Returns when the loading thread has ended. No `then` is
-  // called afterwards.
+  // Loads nothing more; every waiting `then` gets kUnavailable. Returns when the loading thread has ended, which first
+  // finishes a load under way; no `then` is called after that. May be called again; not from `then`.
   void stop();
 
  private:
   struct Slot {
     ModelEntry entry;
     ModelState state = ModelState::kUnloaded;
-    bool at_start = false;  // until it is loaded for the first time, requests get an error instead of waiting
+    // The first load, that of load_at_start, has not ended: acquire() rejects with kUnavailable instead of waiting.
+    bool at_start = false;
     double progress = 0.0;
     Error error;
     std::shared_ptr<HostedModel> model;

@@ -14,18 +14,20 @@
 
 namespace millrace::server {
 
-// All of a model that reading requests and writing answers need, without its engine. Thread-safe.
+// Everything of a model, except its engine, that the server needs to make requests from bodies and to spell answers.
+// Thread-safe.
 struct ModelProfile {
   const std::string name;
   const std::shared_ptr<const text::Tokenizer> tokenizer;
   const std::shared_ptr<const chat::ChatFormat> chat;  // null: the model has no template
-  // The formats of its tool calls and reasoning; null = answers are not searched for them. See choose_formats().
+  // How the model writes tool calls and reasoning; null where answers are not searched for them. See choose_formats().
   const chat::tools::ToolFormat* const tool_format = nullptr;
   const chat::reasoning::ReasoningFormat* const reasoning_format = nullptr;
-  const checkpoint::GenerationDefaults generation;
-  const engine::MachinePeaks peaks;
-  const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;  // tokens; tokens; dimensions of an embedding
-  decode::BreakerCache breakers;
+  const checkpoint::GenerationDefaults generation;  // for what a request does not say
+  const engine::MachinePeaks peaks;                 // measured; for utilization
+  // Tokens of prompt and answer together; tokens; numbers of an embedding.
+  const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;
+  decode::BreakerCache breakers;  // DRY's sequence breakers, by their texts
 };
 
 }  // namespace millrace::server

@@ -14,32 +14,37 @@
 
 namespace millrace::server {
 
+// What observers write, and where.
 struct ObserverConfig {
   observe::LogFormat log_format = observe::LogFormat::kText;
-  bool log_requests = true;
-  std::string trace_file;     // step trace for Perfetto; empty = none
-  std::string otlp_endpoint;  // OpenTelemetry collector; empty = none
+  bool log_requests = true;   // a line for each finished request, and lines of traffic
+  std::string trace_file;     // path of the step trace (step_trace.h); empty: none
+  std::string otlp_endpoint;  // URL that spans are sent to (span_exporter.h); empty: none
   observe::MetricsConfig metrics;
 };
 
-// The observers of a server: access log, metrics, step trace and spans. Thread-safe.
+// Passes steps and finished requests to everything that watches a server: log, metrics, step trace and spans.
+// Thread-safe; never waits for a reader. Log lines go to standard error.
 class Observers {
  public:
-  // Throws LoadError for an invalid trace file or endpoint.
+  // Throws LoadError where the trace file cannot be made or the endpoint is wrong. `env` must outlive the observers.
   Observers(const ObserverConfig& config, Env& env);
 
-  // Adds a model. Returns the observer for its engine's StepReporter; set it before the first request.
+  // Registers a model with the metrics and returns the observer for its engine, which the engine's thread calls after
+  // each step. Call it before the model's first request, and again after a reload. The observers must outlive the
+  // result.
   [[nodiscard]] engine::StepObserver watch(observe::ServedModel model);
+  // Reports a finished request that a model had.
   void request(const observe::RequestRecord& record);
-  // A request that was rejected before a model was chosen.
+  // Reports a request that was rejected before it got to a model: in the log only.
   void rejection(const observe::RequestRecord& record);
   observe::Metrics& metrics() noexcept { return metrics_; }
-  // Metrics in Prometheus' text format. Fills in the snapshot's counts of dropped items.
+  // Metrics in Prometheus' text format. Fills in the dropped_ counts of `snapshot`.
   std::string text(observe::Snapshot snapshot);
 
  private:
   const bool log_requests_;
-  observe::LogWriter writer_;  // first: the others write to it
+  observe::LogWriter writer_;  // first, so that it outlives the members that write to it
   observe::AccessLog access_log_;
   observe::Metrics metrics_;
   std::unique_ptr<observe::StepTrace> trace_;

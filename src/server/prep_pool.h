@@ -9,13 +9,14 @@
 
 namespace millrace::server {
 
-// A few threads for the work before the engine: JSON, templates, tokenizing. Work whose client has left should check
-// for that and return. Thread-safe.
+// A few threads that prepare requests: JSON, templates, tokenizing, grammars. Work whose client has left should return
+// at once.
 class PrepPool {
  public:
   explicit PrepPool(int threads, std::size_t max_queued = 4096);
-  ~PrepPool();  // waits for running work; queued work does not run
-  // Queues `work`. False if max_queued items wait already.
+  ~PrepPool();  // waits for work that has begun; queued work is not run
+  // Queues `work`; any thread. False, and `work` is never run, where max_queued are queued or the pool is ending. An
+  // exception that `work` throws is logged and dropped.
   bool run(std::function<void()> work);
 
  private:

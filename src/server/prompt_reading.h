@@ -4,19 +4,25 @@
 
 namespace millrace::server {
 
-// Reads prompts: fields, and their conversion to tokens.
+// Fields of requests that become prompts, and the functions that make prompts from them.
 
-// Adds a field for prompts: a text, token ids, or a list of up to `most` of either.
+// Adds the field `name`: text, a list of token ids, or a list of at most `most` of either. The entry stores the value
+// unchecked in fields.prompt; read_prompts() checks it.
 void add_prompt_field(GenerationSchema& schema, const std::string& name, std::size_t most);
-// Tokenizes fields.prompt into task.prompts and prompt_texts. kInvalidArgument names `field`.
+// Reads fields.prompt into task.prompts and task.prompt_texts, and tokenizes texts; special tokens in a text are read
+// as such. kInvalidArgument naming `field` for a wrong type, a text without tokens, a token id outside the vocabulary,
+// a list that mixes texts and ids, or one of more than `most` entries. Needs task.model.
 Result<void> read_prompts(GenerationTask& task, const std::string& field, std::size_t most);
-// If there is a suffix, makes each prompt a fill-in-the-middle prompt: prefix, suffix, and the token for the middle.
-// kUnsupported if the vocabulary lacks these tokens.
+// Where the request has a suffix, each prompt becomes: prefix token, prompt, suffix token, suffix, middle token.
+// Without a suffix, changes nothing. kUnsupported naming suffix where the vocabulary lacks these tokens.
 Result<void> fill_in_middle(GenerationTask& task);
 
-// Adds the fields messages, tools, documents and those of the chat template.
+// Adds messages, tools, tool_choice, documents, variables of the chat template, and the fields of reasoning.
 void add_chat_prompt_fields(GenerationSchema& schema);
-// Renders fields.messages into the task's only prompt. kUnsupported for a model without a template.
+// Renders fields.messages by the model's chat template, appends the tokens to task.prompts and sets task.reading. With
+// fields.truncate_conversation it leaves out the oldest turns until the rest fits, in O(log(turns)) renderings.
+// kUnsupported naming messages for a model without a template, naming tools for a server with --tool-call-parser none;
+// kInvalidArgument naming the field. The prompt may still be too long: make_requests() checks its length.
 Result<void> render_chat(GenerationTask& task);
 
 }  // namespace millrace::server

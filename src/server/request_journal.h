@@ -14,17 +14,19 @@ namespace millrace::server {
 struct Answer;          // generation.h
 struct GenerationTask;  // generation.h
 
-// Reports finished requests to log, metrics and traces. Thread-safe.
+// Reports requests that have ended to log, metrics and traces. Thread-safe.
 class RequestJournal {
  public:
-  // The observers must outlive this object.
+  // `observers` and `env` must outlive the journal.
   RequestJournal(Observers& observers, Env& env) : observers_(observers), env_(env) {}
 
-  // Any finished HTTP request.
+  // Reports a request that a connection has answered, or whose client has left. It gets a line in the log only if its
+  // reply has a rejection.
   void finished(const http::Exchange& exchange);
-  // A finished request to a model, with its answers or its error.
+  // Reports a request that an engine had. `error` or answers that have not finished give it its status: that of the
+  // error, 200, or 499 where the client left.
   void finished(const GenerationTask& task, const std::vector<Answer>& answers, const std::optional<ApiError>& error);
-  // Metrics in Prometheus' text format.
+  // Metrics in Prometheus' text format; see Observers::text().
   std::string metrics_text(observe::Snapshot snapshot) { return observers_.text(std::move(snapshot)); }
 
  private:

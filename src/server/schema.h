@@ -14,36 +14,42 @@
 
 namespace millrace::server {
 
+// The allowed values of a number: [low, high], or (low, high] with above_low.
 struct Range {
   double low, high;
-  bool above_low = false;  // `low` itself is not allowed
+  bool above_low = false;
 };
 
-// Fields of a body that have no effect, for the header X-Ignored-Params, for example "text.verbosity".
+// The fields of a body that were accepted and ignored, for X-Ignored-Params: full names, such as "text.verbosity".
 struct FieldNotes {
   std::vector<std::string> ignored;
-  std::size_t unknown = 0;  // how many of `ignored` are unknown fields
+  std::size_t unknown = 0;  // how many of them the schema does not know
 
+  // Adds the name of a known field, unless it is there.
   void add(std::string name) {
     if (std::ranges::find(ignored, name) == ignored.end()) ignored.push_back(std::move(name));
   }
 };
 
-// Whether a value equals one of `values`; the order of keys does not matter.
+// Whether a value equals one of `values`; the order of keys does not matter. 1 and 1.0 may differ, as types must be
+// equal.
 bool is_one_of(const Json& value, const std::vector<Json>& values);
-// Whether a value has the type and length of the JSON Schema `shape`, and is in its enum.
+// Whether a value fits the members `type`, `enum` and `maxLength` (in characters) of `shape`, as far as it has them. A
+// shape with maxLength must have the type string.
 bool has_shape(const Json& value, const Json& shape);
 
-// The fields of a request's body. One entry has a field's reader, its limits and its part of the OpenAPI document. null
-// counts as absent. A field is implemented, or rejected unless its value asks for nothing, or accepted and listed in
-// X-Ignored-Params. "text.format" is a member of the object "text". Immutable once built.
+// The fields of a request's body, read into a T. One entry holds everything of a field: its reader, its limits and its
+// part of the OpenAPI document. A name with a dot is a member of an object: "text.format" of "text". null is the same
+// as absent. A field that the server does not implement is either rejected(), or listed() where ignoring it does no
+// harm. Build a schema on one thread; const functions are for any thread after that. Errors are kInvalidArgument naming
+// the field, except where a function says otherwise.
 template <typename T>
 class Schema {
  public:
   using Set = std::function<Result<void>(T&, const Json&, FieldNotes&)>;
 
-  // A field of any kind. `shape` is its JSON Schema. `set(to, value)` or `set(to, value, notes)` reads a value that is
-  // not null, and returns what is wrong with it.
+  // Adds a field of any kind. `shape` is its JSON Schema, for the OpenAPI document only. `set(to, value)` or
+  // `set(to, value, notes)` checks and stores a value that is not null, and returns the error for a wrong one.
   template <typename Reader>
   Schema& field(std::string name, std::string about, Json shape, Reader set) {
     shape["description"] = std::move(about);
@@ -55,11 +61,12 @@ class Schema {
     }
     return *this;
   }
-  // An object whose members are declared as fields of their own.
+  // Adds an object whose members are fields of their own. Add it before them.
   Schema& object(std::string name, std::string about) {
     return field(std::move(name), std::move(about), {{"type", {"object", "null"}}}, Set());
   }
-  // A field that is not implemented: null and `neutral` values are accepted, others are kUnsupported with `why`.
+  // Adds a field that is not implemented. Accepts null and the values in `neutral`, which ask for nothing; others are
+  // kUnsupported with the reason `why`.
   Schema& rejected(const std::string& name, const std::string& why, std::vector<Json> neutral = {}) {
     Json shape = {{"enum", neutral}, {"x-not-done", "refused"}};
     shape["enum"].push_back(nullptr);
@@ -69,8 +76,9 @@ class Schema {
                    return make_error(ErrorCode::kUnsupported, name, "{} is not supported: {}", name, why);
                  });
   }
-  // A field without effect: a value of the shape is accepted, and listed unless it is one of `neutral`. Values outside
-  // an enum are kUnsupported. `keep` stores the value for an answer that repeats it.
+  // Adds a field that is not implemented and harmless to ignore. A value that has the shape is accepted, and noted as
+  // ignored unless it is in `neutral`. A value outside the shape's enum is kUnsupported, any other wrong one
+  // kInvalidArgument. `keep` stores a noted value, for answers that repeat it.
   Schema& listed(const std::string& name, const std::string& about, Json shape, std::vector<Json> neutral = {},
                  std::function<void(T&, const Json&)> keep = {}) {
     shape["x-not-done"] = "listed";
@@ -87,7 +95,8 @@ class Schema {
                  });
   }
 
-  // Fields of simple types. get(T&) returns a reference to the member, which may be optional.
+  // The functions from number() to string() add fields of common types. `get` returns a reference to the member of a
+  // T&, or to an optional, that is set.
   template <typename Get>
   Schema& number(const std::string& name, Get get, Range range, std::string about) {
     return field(name, std::move(about), number_shape(range), [=](T& to, const Json& value) -> Result<void> {
@@ -120,6 +129,7 @@ class Schema {
                    return {};
                  });
   }
+  // `longest` is in characters.
   template <typename Get>
   Schema& string(const std::string& name, Get get, std::size_t longest, std::string about) {
     return field(name, std::move(about), nullable({{"type", "string"}, {"maxLength", longest}}),
@@ -131,18 +141,20 @@ class Schema {
                    return {};
                  });
   }
+  // Marks a field, added before or later, as required: absent or null, it is an error.
   Schema& required(std::string name) {
     required_.push_back(std::move(name));
     return *this;
   }
 
-  // Reads all fields, and adds those without effect to `notes`. Errors name the field, the value and the limit.
+  // Reads all fields of `body` into `to`. Adds to `notes` the names of ignored fields, known and unknown. On an error,
+  // `to` may be partly set.
   Result<void> read(const Json& body, T& to, FieldNotes& notes) const {
     if (!body.is_object()) return make_error(ErrorCode::kInvalidArgument, "body", "the body must be a JSON object");
     return read_members(body, "", to, notes);
   }
 
-  // The fields as JSON Schema, for the OpenAPI document. Members come after their objects.
+  // The fields as JSON Schema, for the OpenAPI document.
   Json json() const {
     Json out = {{"type", "object"}, {"properties", Json::object()}};
     for (const Field& known : fields_) {
@@ -184,7 +196,8 @@ class Schema {
   static Error wrong_type(const std::string& name, std::string_view expected) {
     return make_error(ErrorCode::kInvalidArgument, name, "{} must be {}", name, expected);
   }
-  // 3 and 3.0 are integers alike, as in JSON Schema. Nothing for other values, or beyond 64 bits.
+  // The value as an integer; 3 and 3.0 are alike, as in JSON Schema. Nothing for other types, for fractions, and for
+  // numbers of about 2^62 and above.
   static std::optional<std::int64_t> whole(const Json& value) {
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62) return std::nullopt;
     if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -198,9 +211,9 @@ class Schema {
   struct Field {
     std::string name;
     Json shape;
-    Set set;  // empty = an object of fields
+    Set set;  // empty: an object whose members are fields
   };
-  // `path`: the object's name with a dot behind it; empty for the body.
+  // `path` is the name of `object` and a dot; "" for the body.
   Result<void> read_members(const Json& object, const std::string& path, T& to, FieldNotes& notes) const {
     for (const std::string& name : required_) {
       if (name.rfind('.') + 1 != path.size() || !name.starts_with(path)) continue;

@@ -16,9 +16,10 @@
 
 namespace millrace::server {
 
-// The parts of a server that routes use. Every part is thread-safe.
+// The parts of a server that routes work with. The Service owns the context and hands requests to routes. Every part is
+// thread-safe, except where its comment says otherwise.
 struct ServerContext {
-  // The observers must outlive this object.
+  // `observers` and `env` must outlive the context.
   ServerContext(ServiceConfig settings, Access keys, std::vector<ModelEntry> entries, const HostConfig& host,
                 Observers& observers, Env& env)
       : config(std::move(settings)),
@@ -29,12 +30,12 @@ struct ServerContext {
         models(std::move(entries), host, env),
         sessions({}, env),
         prep_pool(config.prep_threads) {}
-  // Ends the loading thread first: it passes requests to the prep pool, whose threads ask for models.
+  // Stops the loading thread first: it hands requests to prep_pool, whose threads in turn call `models`.
   ~ServerContext() { models.stop(); }
   ServerContext(const ServerContext&) = delete;
   ServerContext& operator=(const ServerContext&) = delete;
 
-  // Whether an engine has failed, or has been in one step for longer than step_seconds.
+  // Whether an engine has failed, or has been in one step for more than config.step_seconds.
   bool engine_failed() const { return models.engine_failed(config.step_seconds * 1e3); }
 
   const ServiceConfig config;
@@ -42,12 +43,14 @@ struct ServerContext {
   RequestJournal journal;
   RequestIds request_ids;
   BillingHeaders billing_headers;
-  FailureSignal failure;               // raised when the server gives up
-  std::atomic<bool> draining = false;  // new requests are rejected
-  std::function<int()> connections;    // number of connections; called on IO threads alone; may be empty
+  FailureSignal failure;               // raised when the server gives up, as an engine has failed
+  std::atomic<bool> draining = false;  // routes of scope infer answer 503
+  // The number of open connections. Set before requests come; called by connections' threads only. Empty: there are
+  // none.
+  std::function<int()> connections;
   ModelHost models;
-  SessionRegistry sessions;  // after `models`: it holds references to them
-  PrepPool prep_pool;        // last: its threads use the other members
+  SessionRegistry sessions;  // after `models`, as sessions hold models
+  PrepPool prep_pool;        // last, as its threads use all other members
 };
 
 }  // namespace millrace::server

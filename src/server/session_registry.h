@@ -13,11 +13,13 @@
 namespace millrace::server {
 
 struct SessionLimits {
-  std::size_t of_a_tenant = 256;
-  double idle_seconds = 3600.0;  // unused sessions are closed after this
+  std::size_t of_a_tenant = 256;  // open sessions of one tenant
+  // Sessions that were not used for so long are closed when any tenant opens the next session.
+  double idle_seconds = 3600.0;
 };
 
-// Interactive sessions by their public ids. Thread-safe; calls wait for the engine, up to a step.
+// Interactive sessions by the ids that clients know, which are random. An open session keeps its model loaded.
+// Thread-safe. Calls but find() wait for the engine, for up to a step, so IO threads must not make them.
 class SessionRegistry {
  public:
   struct Entry {
@@ -26,13 +28,18 @@ class SessionRegistry {
     std::string tenant;
     TimePoint last_use{};
   };
+  // `env` must outlive the registry.
   SessionRegistry(const SessionLimits& limits, Env& env) : limits_(limits), env_(env) {}
 
-  // Opens a session and returns its id. kResourceExhausted if the tenant has SessionLimits::of_a_tenant sessions.
+  // Opens an empty session and returns its id. kResourceExhausted where the tenant has limits.of_a_tenant open
+  // sessions; else the error of the engine.
   Result<std::string> open(const std::shared_ptr<HostedModel>& model, const Caller& caller);
-  // The functions below return kNotFound for an unknown id, and for a session of another tenant.
+  // The session, which then counts as used. kNotFound naming session_id for an unknown id, and for one of another
+  // tenant, here and in the functions below.
   Result<Entry> find(const std::string& id, const Caller& caller);
+  // Opens a session with the same tokens and returns its id. Errors as open() has them.
   Result<std::string> fork(const std::string& id, const Caller& caller);
+  // Shortens the session to its first `tokens` tokens. Errors of EngineClient::rollback_session() too.
   Result<void> rollback(const std::string& id, const Caller& caller, std::int64_t tokens);
   Result<void> close(const std::string& id, const Caller& caller);
 

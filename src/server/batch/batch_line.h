@@ -9,24 +9,26 @@
 
 namespace millrace::server::batch {
 
-// An error of the line itself, as the file of results shows it. Its request is not sent to a handler.
+// What is wrong with a line that is no request, as the file of results names it.
 struct LineError {
   std::string code, message;
 };
 
 // A line of OpenAI's batch files: {"custom_id", "method", "url", "body"}.
 struct BatchLine {
-  Json custom_id;         // a string; null if the line has none
-  http::Request request;  // valid if there is no error
-  LineError error;        // an empty code: none
+  Json custom_id;         // a string; null where the line has no usable one
+  http::Request request;  // complete only without an error
+  LineError error;        // an empty code: no error
 };
 
-// Parses a line. A batch may name OpenAI's routes that do not stream. Problems are in `error`.
+// Reads one line. The method must be POST, and `url` one of /v1/chat/completions, /v1/completions, /v1/embeddings and
+// /v1/responses, without `stream` in the body. Anything wrong sets `error`.
 BatchLine read_batch_line(std::string_view text);
 
-// A line of the file of results, with its newline: {"id", "custom_id", "response": {"status_code", "request_id",
-// "body"}, "error": null}. error_line() has an error, and null as response.
+// The line {"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error": null} with its newline. The
+// body of `reply` must be JSON without line breaks.
 std::string reply_line(std::string_view id, const Json& custom_id, const http::Reply& reply);
+// The same line with "response": null and "error": {"code", "message"}.
 std::string error_line(std::string_view id, const Json& custom_id, const LineError& error);
 
 }  // namespace millrace::server::batch

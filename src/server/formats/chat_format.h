@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// The format of /v1/chat/completions: chat.completion objects and chunks.
+// The object chat.completion of /v1/chat/completions, and its chunks. `task` must outlive the format.
 std::unique_ptr<AnswerFormat> chat_format(const GenerationTask& task);
 
 }  // namespace millrace::server

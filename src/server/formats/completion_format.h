@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// The format of /v1/completions: text_completion objects, whole or as chunks.
+// The object text_completion of /v1/completions, whole and as chunks. `task` must outlive the format.
 std::unique_ptr<AnswerFormat> completion_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// The format of /v1/embeddings: a list of vectors, as numbers or base64.
+// The list of embeddings of /v1/embeddings, as numbers or in base64; has no stream. `task` must outlive the format.
 std::unique_ptr<AnswerFormat> embedding_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// The format of Anthropic's /v1/messages: message objects and events.
+// The message object of /v1/messages and its stream events. `task` must outlive the format.
 std::unique_ptr<AnswerFormat> messages_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -5,38 +5,46 @@
 
 #include "server/generation.h"
 
-// Parts that the objects of OpenAI's routes have in common.
+// Members that the objects of several of OpenAI's routes have in common.
 namespace millrace::server {
 
-// finish_reason: stop, length or tool_calls; null before the end. A call that tool_choice names ends with stop.
+// "stop", "length" or "tool_calls"; null while the answer goes on. After a call that tool_choice demands by name it is
+// "stop".
 Json finish_reason(const GenerationTask& task, const Answer& answer);
-// vLLM's stop_reason: the stop string or token id that ended the answer, else null.
+// vLLM's stop_reason: the stop string or the token id that ended the answer, else null.
 Json stop_reason(const Answer& answer);
-// {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}, and for a model with
-// reasoning completion_tokens_details: {reasoning_tokens}.
+// {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}} of all answers, and
+// completion_tokens_details: {reasoning_tokens} where reasoning is read apart. Each prompt counts once, with the tokens
+// of its session before it; answers to one prompt must be next to each other.
 Json usage(const GenerationTask& task, const std::vector<Answer>& answers);
-// Times of one answer under llama-server's names and our own, and its utilization of the machine
-// (engine/utilization.h); null for what is not known.
+// Counts and times in ms of one answer, under names of llama-server and of millrace, and the utilization of the machine
+// in its steps (engine/utilization.h), null where it is not known.
 Json timings(const GenerationTask& task, const Answer& answer);
-// Where the answer's time went: causes with milliseconds, the largest share first.
+// Why the answer took as long as it did: a list of causes with their milliseconds, the greatest first; see
+// observe::explain().
 Json explanation(const GenerationTask& task, const Answer& answer);
 
-// A token as logprobs show it: its text, or "token_id:N" if the request asks for ids.
+// A token as logprobs show it: its bytes, which may not be whole UTF-8, or "token_id:N" with
+// return_tokens_as_token_ids.
 std::string token_text(const GenerationTask& task, std::int32_t token);
-// The logprob, or -9999 for minus infinity, which JSON does not have.
+// The logprob, or -9999 where it is infinite or not a number, neither of which JSON can hold.
 double finite_logprob(float logprob) noexcept;
-// vLLM's prompt_logprobs: null for the first token, then for each token {"id": {"logprob", "rank", "decoded_token"}}.
+// vLLM's prompt_logprobs: null for the first token, then for each token {"ID": {"logprob", "rank", "decoded_token"}}.
 Json prompt_logprobs(const GenerationTask& task, const Answer& answer);
 
-// Adds timings and why_slow if the request asks for them.
+// Adds timings and why_slow to `to`, as far as the request has `timings` and `explain`.
 void add_times(Json& to, const GenerationTask& task, const Answer& answer);
 
-// Parts of a stream, whose chunks begin with `chunk`. append_usage_so_far(): the field usage of a chunk after
-// `produced` tokens of all answers, if the request asks for it. append_end(): the last chunk, with counts and times if
-// the request asks for them, and [DONE]. append_failure(): the error event and [DONE].
+// Appends the member `usage` of a chunk in the middle of a stream, with the comma before it, after `produced` tokens of
+// the answers to the prompt with index `prompt`. It has counts with continuous_usage, is null with include_usage, and
+// is left out otherwise.
 void append_usage_so_far(std::string& out, const GenerationTask& task, std::size_t prompt, std::int64_t produced);
+// Appends the end of a stream: [DONE], and before it a chunk with usage and times where include_usage, timings or
+// explain ask for it. `chunk` is what all chunks of the stream begin with, up to and without the end of the list
+// `choices`, which must be the last member.
 void append_end(std::string& out, const GenerationTask& task, const std::string& chunk,
                 const std::vector<Answer>& answers);
+// Appends an error event and [DONE].
 void append_failure(std::string& out, const ApiError& error);
 
 }  // namespace millrace::server

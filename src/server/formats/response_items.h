@@ -9,22 +9,24 @@
 
 namespace millrace::server {
 
-// The output items of a response (Responses API): reasoning, message and function_call, in the order of the answer, and
-// the events that announce them.
+// The output of an object of /v1/responses: items of type reasoning, message and function_call in the order of the
+// answer, and the stream events for them. Takes the events of one answer; one thread at a time.
 class ResponseItems {
  public:
-  // Called with an event's type and its members.
+  // Called with the type of a stream event, such as response.output_item.added, and its members.
   using Emit = std::function<void(const std::string& type, Json fields)>;
 
-  // Ids of items are derived from `id`.
+  // Ids of items contain `id`. Without `shows_reasoning`, add() leaves out reasoning.
   ResponseItems(std::string id, bool shows_reasoning) : id_(std::move(id)), shows_reasoning_(shows_reasoning) {}
 
+  // Adds to the open item, or closes it and opens the next; calls `emit` for each stream event.
   void add(const chat::PartEvent& event, const Emit& emit);
-  // Opens a message item, which may stay empty.
+  // Closes the open item and opens a message, which may stay empty.
   void begin_message(const Emit& emit);
-  // Ends the answer. `status`: "completed" or "incomplete". An answer without output becomes an empty message.
+  // Closes the open item with `status`, "completed" or "incomplete". An answer without items gets an empty message.
   void end(const char* status, const Emit& emit);
-  const Json& done() const noexcept { return done_; }  // [items]
+  // The closed items, a list; all items after end().
+  const Json& done() const noexcept { return done_; }
 
  private:
   using Kind = chat::PartEvent::Kind;
@@ -37,9 +39,9 @@ class ResponseItems {
 
   const std::string id_;
   const bool shows_reasoning_;
-  std::optional<Kind> open_;           // kind of the open item, kCallBegin for a call; nothing = none is open
-  std::string item_id_, name_, call_;  // id of the open item; name and id of a call
-  std::string text_;                   // text of the open item so far
+  std::optional<Kind> open_;           // kind of the open item: kReasoning, kContent or kCallBegin (a call)
+  std::string item_id_, name_, call_;  // id of the open item; function name and call id, if it is a call
+  std::string text_;                   // text or arguments of the open item, so far
   Json done_ = Json::array();
 };
 

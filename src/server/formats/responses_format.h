@@ -6,7 +6,7 @@
 
 namespace millrace::server {
 
-// The format of OpenAI's /v1/responses: response objects and events.
+// The response object of /v1/responses and its stream events. `task` must outlive the format.
 std::unique_ptr<AnswerFormat> responses_format(const GenerationTask& task);
 
 }  // namespace millrace::server

@@ -13,8 +13,8 @@
 
 namespace millrace::server::observe {
 
-// Logs one line for each finished request, and one for each model every ten seconds with traffic. Lines contain no
-// prompts, answers or keys. Thread-safe; never blocks.
+// Writes one log line for each finished request and, every `period`, one for each model that had steps in it. Lines
+// contain no prompts, answers or keys. Thread-safe; calls never wait for the log. `writer` must outlive the log.
 class AccessLog {
  public:
   explicit AccessLog(LogWriter& writer, std::chrono::milliseconds period = std::chrono::seconds(10));
@@ -23,10 +23,12 @@ class AccessLog {
   AccessLog& operator=(const AccessLog&) = delete;
 
   void request(const RequestRecord& record);
+  // Adds a step to the traffic of its model.
   void step(std::string_view model, const engine::StepReport& report);
 
  private:
-  // Traffic of one model since its last line.
+  // Traffic of one model since its last line. running, waiting and kv_share (used pages / all pages) are of the last
+  // step.
   struct Traffic {
     std::int64_t requests = 0, failed = 0, prompt_tokens = 0, cached_tokens = 0, output_tokens = 0, preemptions = 0;
     std::int64_t running = 0, waiting = 0;
@@ -38,13 +40,14 @@ class AccessLog {
 
   LogWriter& writer_;
   const std::chrono::milliseconds period_;
-  std::mutex mutex_;  // guards the members below
+  std::mutex mutex_;  // guards traffic_ and stopping_
   std::condition_variable wake_;
   std::map<std::string, Traffic, std::less<>> traffic_;
   bool stopping_ = false;
   std::thread thread_;
 };
 
+// The fields of a finished request's line, in their order.
 std::vector<LogField> access_fields(const RequestRecord& record);
 
 }  // namespace millrace::server::observe

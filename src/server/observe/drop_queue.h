@@ -11,14 +11,15 @@
 
 namespace millrace::server::observe {
 
-// A bounded queue from many threads to one. Items that come while it is full are dropped and counted, so that serving
-// threads never wait for the writer. Thread-safe.
+// A queue of bounded length from many threads to one. Items pushed while it is full are dropped and counted, so that
+// serving threads never wait for a slow consumer. Thread-safe.
 template <typename T>
 class DropQueue {
  public:
+  // Holds at most `most` items.
   explicit DropQueue(std::size_t most) : max_(most) {}
 
-  // False if the item was dropped because the queue is full or closed.
+  // False: the item was dropped and counted, as the queue is full or closed.
   bool push(T item) {
     {
       const std::lock_guard lock(mutex_);
@@ -31,12 +32,13 @@ class DropQueue {
     wake_.notify_one();
     return true;
   }
-  // Takes all items; waits up to `wait` for the first one. May return none.
+  // Takes all items. Waits for the first one until `wait` has passed or the queue is closed; the result may be empty.
   std::vector<T> take(std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, wait, [&] { return closed_ || !items_.empty(); });
     return std::exchange(items_, {});
   }
+  // Later pushes drop their items; items in the queue can still be taken.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -48,6 +50,7 @@ class DropQueue {
     const std::lock_guard lock(mutex_);
     return closed_;
   }
+  // Counts n items that were taken and then lost.
   void drop(std::int64_t n) { dropped_ += n; }
   std::int64_t dropped() const noexcept { return dropped_; }
 

@@ -7,12 +7,13 @@
 
 namespace millrace::server::observe {
 
-// Limits the values of one metric label to `most`; further values become "other". Clients then cannot fill the memory
-// of the server or of a reader of its metrics. Thread-safe.
+// The values of one label of metrics. The first `most` values are admitted and later ones become "other", so that
+// clients cannot fill the memory of the server or of a reader of its metrics. Thread-safe.
 class LabelValues {
  public:
   explicit LabelValues(std::size_t most) : max_(most) {}
 
+  // The value itself if it is admitted; "other" if not, or if it has more than 256 bytes.
   std::string admit(std::string_view value) {
     const std::lock_guard lock(mutex_);
     if (values_.contains(value)) return std::string(value);

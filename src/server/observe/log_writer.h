@@ -16,30 +16,30 @@ namespace millrace::server::observe {
 
 enum class LogFormat { kText, kJson };
 
-// A field of a log line beside its message. Numbers are already formatted.
+// A field of a log line, beside its message. With `number`, `value` is the text of a JSON number.
 struct LogField {
   std::string name, value;
   bool number = false;
 };
 
-// Writes log lines to a file descriptor on its own thread. If the descriptor blocks (a stopped terminal, an unread
-// pipe, a full disk), lines are dropped and counted, and no other thread waits. Receives all lines of base/log.h while
-// it lives.
+// Writes log lines to a file descriptor, on a thread of its own. Where a terminal is stopped, a pipe is not read or a
+// disk is full, lines are dropped and counted; callers never wait. While it exists it also gets all lines of
+// base/log.h, so there is one at a time. Thread-safe.
 class LogWriter {
  public:
   struct Config {
     LogFormat format = LogFormat::kText;
-    int fd = 2;
-    bool colour = false;
-    std::size_t max_lines = 4096;
-    // Called by the writing thread at least that often; it may log.
+    int fd = 2;                    // stays open; the writer does not close it
+    bool colour = false;           // colours of terminals, in text only
+    std::size_t max_lines = 4096;  // that wait to be written
+    // Longest time for which the writing thread waits for lines before it looks whether lines were dropped.
     std::chrono::milliseconds tick{1000};
   };
-  // The clock of lines' times.
+  // The clock of the times of lines.
   using WallClock = std::chrono::system_clock;
 
   explicit LogWriter(const Config& config);
-  ~LogWriter();  // writes the queued lines; gives up after a second without progress
+  ~LogWriter();  // writes queued lines; gives up a second after the first wait for a reader
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
@@ -61,11 +61,11 @@ class LogWriter {
   std::thread thread_;
 };
 
-// One log line with its line end. Control characters and invalid UTF-8 are escaped, so that no text can forge lines or
-// move a terminal's cursor.
+// One line with its newline. Only JSON has the time. Control characters and bytes that are not UTF-8 are escaped, so
+// that no name of a model can forge lines or move a terminal's cursor.
 std::string format_line(LogFormat format, bool colour, log::Level level, LogWriter::WallClock::time_point time,
                         std::string_view message, std::span<const LogField> fields);
-// "\n" -> "\\n", ESC -> "\\x1b"; bytes that are not UTF-8 as "\\xff".
+// Escapes control characters: "\n" -> "\\n", ESC -> "\\x1b"; bytes that are not UTF-8 as "\\xff".
 std::string escape_controls(std::string_view text);
 
 }  // namespace millrace::server::observe

@@ -13,8 +13,9 @@
 
 namespace millrace::server::observe {
 
-// The metrics of metric_table.h as Prometheus objects. A CHECK fails for a name that the table lacks or has as another
-// kind. Thread-safe. The returned references are valid for the lifetime of this object.
+// The metrics of metric_table.h as objects that count. A CHECK fails for a name that the table lacks or has as another
+// kind. The same name and labels give the same object, which lives as long as the MetricFamilies. Thread-safe; each
+// call takes a lock, so code that runs in every step keeps the reference.
 class MetricFamilies {
  public:
   MetricFamilies();
@@ -34,7 +35,7 @@ class MetricFamilies {
   std::map<std::string_view, HistogramFamily> histograms_;
 };
 
-// Raises a counter to a total that is kept elsewhere. Not thread-safe.
+// Raises a counter to a total that is kept elsewhere; does nothing for a lower total. One thread at a time per counter.
 inline void raise_to(prometheus::Counter& counter, double total) {
   if (total > counter.Value()) counter.Increment(total - counter.Value());
 }

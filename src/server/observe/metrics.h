@@ -24,26 +24,32 @@ class ModelMetrics;
 
 struct MetricsConfig {
   std::string version;
-  std::vector<std::string> tenants;      // known at the start; later tenants get labels while the limit allows
-  std::vector<metrics::Slo> objectives;  // SLOs; a request keeps one if each of its answers does
-  std::vector<std::string> compat;       // other servers whose metric names are added (metric_aliases.h)
+  std::vector<std::string> tenants;      // get labels at the start; later tenants while there is room
+  std::vector<metrics::Slo> objectives;  // a request meets one if each of its answers does
+  std::vector<std::string> compat;       // servers whose names are added (metric_aliases.h)
 };
 
-// Counts requests and steps, and writes them in Prometheus' text format 0.0.4. Metrics have vLLM's names where it has
-// them (metric_table.h). Thread-safe; step() takes a few locks that are held for microseconds.
+// Counts steps, requests and connections, and writes the counts in Prometheus' text format 0.0.4. A metric that vLLM
+// has bears vLLM's name (metric_table.h). Thread-safe; step() takes locks that are held only briefly.
 class Metrics {
  public:
+  // `env` must outlive the metrics.
   Metrics(const MetricsConfig& config, Env& env);
   ~Metrics();
 
-  // Adds a model; call it before the model's first step and request. After a reload, counts continue.
+  // Adds a model, before its first step and request; steps and requests of unknown models are not counted. After a
+  // reload the model is added again, and its counts go on.
   void add_model(ServedModel model);
+  // Called on the engine's thread of that model.
   void step(std::string_view model, const engine::StepReport& report);
   void request(const RequestRecord& record);
-  // `route` is the route's pattern ("/v1/models/{id}"), never the path as sent; empty if no route answered.
+  // Counts a request to the server. `route` is Route::path ("/v1/models/{}"), never the path as sent; empty: no route.
   void http(const http::Exchange& exchange, std::string_view route);
+  // Counts a request that was turned away for lack of capacity; `reason` becomes a label.
   void rejected(std::string_view reason);
+  // Counts a request without a valid API key.
   void auth_failure();
+  // All metrics, after they are set to the state in `snapshot`. One call at a time; others wait.
   std::string text(const Snapshot& snapshot);
 
  private:
@@ -55,9 +61,9 @@ class Metrics {
   Env& env_;
   std::unique_ptr<MetricFamilies> families_;
   std::unique_ptr<LabelValues> routes_, reasons_, tenants_;
-  std::mutex models_mutex_;  // guards models_; its elements never move
+  std::mutex models_mutex_;  // guards models_; models are never removed
   std::vector<std::unique_ptr<ModelMetrics>> models_;
-  std::mutex scrape_mutex_;  // one scrape at a time: raise_to() is not thread-safe
+  std::mutex scrape_mutex_;  // held by text(), as raise_to() needs
 };
 
 }  // namespace millrace::server::observe

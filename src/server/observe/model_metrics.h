@@ -17,17 +17,21 @@
 
 namespace millrace::server::observe {
 
-using metrics::Slo;  // a request keeps an SLO if each of its answers does
+using metrics::Slo;  // a request meets it if each of its answers does
 
-// The metrics with one model's label. step() is called on the engine thread, the other functions on any thread.
+// The metrics of one model, whose name is their label. step() is for the engine's thread of the model, and mirror() for
+// one thread at a time; the other functions are for any thread. `families` must outlive it.
 class ModelMetrics {
  public:
   ModelMetrics(MetricFamilies& families, const std::string& name, std::span<const Slo> objectives);
 
   const std::string& name() const noexcept { return name_; }
+  // Sets what is known when the model is loaded; called before its first step, and again after a reload.
   void set_model(ServedModel model);
   void step(const engine::StepReport& report);
+  // Counts a finished request, of which the engine has ended at least one answer.
   void request(const RequestRecord& record);
+  // Sets gauges to the state of the engine at `now`.
   void mirror(const EngineSnapshot& snapshot, TimePoint now);
 
  private:
@@ -50,7 +54,7 @@ class ModelMetrics {
   const std::string name_;
   const std::vector<Slo> slos_;
 
-  std::atomic<bool> batches_ = false;  // batching is not continuous
+  std::atomic<bool> batches_ = false;  // ServedModel::batches
   std::mutex mutex_;                   // guards model_ and recent_
   ServedModel model_;
   RecentWork recent_;
@@ -111,7 +115,7 @@ class ModelMetrics {
   Histogram& step_sequences_ = histogram("millrace:step_sequences");
   std::array<Histogram*, 5> phases_;  // schedule, prepare, forward, commit, send
   std::array<Gauge*, 3> pages_;       // used, cached, free
-  std::vector<Counter*> causes_;      // in the order of cause_names()
+  std::vector<Counter*> causes_;      // [cause_names()]
 };
 
 }  // namespace millrace::server::observe

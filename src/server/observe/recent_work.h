@@ -7,14 +7,16 @@
 
 namespace millrace::server::observe {
 
-// The work of the steps of the last kSeconds seconds, kept as sums over slots of one second. One thread at a time.
+// The work of the steps of about the last kSeconds seconds, summed in slots of one second. One thread at a time.
 class RecentWork {
  public:
   static constexpr std::int64_t kSeconds = 10;
+  // Time of steps, bytes that they read, and arithmetic operations.
   struct Sum {
     double seconds = 0.0, bytes = 0.0, operations = 0.0;
   };
 
+  // Adds work that ended at `when`; times must not go back by more than kSeconds.
   void add(TimePoint when, const Sum& work) noexcept {
     Slot& slot = slots_[static_cast<std::size_t>(second(when) % kSeconds)];
     if (slot.second != second(when)) slot = {.second = second(when)};

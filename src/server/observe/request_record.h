@@ -15,16 +15,16 @@ struct AnswerRecord {
   engine::FinishReason finish = engine::FinishReason::kNone;
 };
 
-// One finished request to a model, for logs, metrics and traces. Contains neither prompt nor answer.
+// One finished request, as logs, metrics and traces need it. Contains neither prompts nor answers.
 struct RequestRecord {
-  std::string model, route;  // configured names, used as labels; empty model = rejected before a model was chosen
-  std::string tenant;        // a configured name; empty = none
-  std::string request_id;    // the id that the client sees
-  std::string trace_parent;  // the W3C header as sent; may be empty or invalid
-  int status = 200;          // 499: the client left
-  std::string error_code;    // of the error body; empty = no error
-  std::uint64_t engine_request = 0;   // the engine's id; 0 = never submitted
-  std::vector<AnswerRecord> answers;  // answers that the engine ended; empty if never submitted
+  std::string model, route;           // labels of metrics; empty model: rejected before it got to one
+  std::string tenant;                 // empty: none
+  std::string request_id;             // as clients see it
+  std::string trace_parent;           // the header `traceparent` as it came; may be empty or wrong
+  int status = 200;                   // of the reply; 499: the client left
+  std::string error_code;             // `code` of the error; empty: none
+  std::uint64_t engine_request = 0;   // the engine's id of the request; 0: no output came
+  std::vector<AnswerRecord> answers;  // the answers that the engine ended
   int n = 1, priority = 0;
   std::int64_t max_tokens = 0;
   double temperature = 1.0, top_p = 1.0;
@@ -39,7 +39,7 @@ struct RequestRecord {
   }
 };
 
-// False for the clock's zero, which means that something never happened.
+// Whether `time` is set; the zero of the clock stands for what never happened.
 inline bool happened(TimePoint time) noexcept { return time != TimePoint{}; }
 
 }  // namespace millrace::server::observe

@@ -1,7 +1,8 @@
 #pragma once
 
-// The far side of a RemoteEngine. Requests go in with an id, outputs come out with it. There is no model: an answer's
-// tokens are a function of its prompt, and grammars are ignored. One thread.
+// An engine without a model, the far side of a RemoteEngine. Requests go in under an id of the caller, and outputs bear
+// it. The tokens of an answer follow from its prompt alone; grammars and sampling parameters but max_tokens have no
+// effect. One thread.
 
 #include <algorithm>
 #include <map>
@@ -38,7 +39,8 @@ class FarEngine {
   }
   std::size_t size() const noexcept { return running_.size(); }
 
-  // Adds one token to each running answer.
+  // One token for each choice of every request that is not paused; ends cancelled requests and those that have
+  // max_tokens.
   std::vector<engine::Output> step() {
     std::vector<engine::Output> outputs;
     for (auto it = running_.begin(); it != running_.end();) {
@@ -116,7 +118,7 @@ class FarEngine {
   }
 
   std::map<Id, Running> running_;
-  std::map<engine::SessionId, std::int64_t> sessions_;  // tokens by session
+  std::map<engine::SessionId, std::int64_t> sessions_;  // number of tokens by session
   engine::SessionId last_session_ = 0;
 };
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// A stand-in for the client of an engine in another process, for tests of the server. It exchanges plain copies over a
-// queue with another thread, and uses no Engine: EngineClient is all that a server needs. Thread-safe.
+// An EngineClient for tests of the server, which shows that a server needs no Engine in its process. Requests and
+// outputs cross a queue as plain copies, and a thread of its own answers with a FarEngine. Grammars are compiled and
+// not applied.
 
 #include <condition_variable>
 #include <functional>
@@ -19,7 +20,7 @@ namespace millrace::server {
 
 class RemoteEngine final : public engine::EngineClient {
  public:
-  // `step`: the duration of a step of the far side.
+  // `step`: time between two steps of the far side.
   explicit RemoteEngine(std::chrono::milliseconds step) : step_(step), thread_([this] { run(); }) {}
   ~RemoteEngine() override {
     send([this] { stopping_ = true; });
@@ -98,7 +99,7 @@ class RemoteEngine final : public engine::EngineClient {
     }
     wake_.notify_one();
   }
-  // Runs `work` on the far side and waits for its result.
+  // Runs `work` on the thread of the far side, and waits for its result.
   template <typename Work>
   std::invoke_result_t<Work> ask(Work work) {
     std::promise<std::invoke_result_t<Work>> done;
@@ -128,7 +129,7 @@ class RemoteEngine final : public engine::EngineClient {
     }
     for (const auto& [id, stream] : streams_) fail(*stream, {ErrorCode::kCancelled, "", "the engine was stopped"});
   }
-  // Runs the queued messages; waits for one if no request runs.
+  // Runs the messages of the inbox; waits for one where no request runs.
   void take_messages() {
     std::vector<std::function<void()>> messages;
     {
@@ -165,7 +166,7 @@ class RemoteEngine final : public engine::EngineClient {
   std::vector<std::function<void()>> inbox_;
   std::atomic<std::int64_t> requests_ = 0, paused_ = 0;
 
-  // The members below are used by the far side's thread alone.
+  // Used by thread_ alone, down to drained_.
   bool stopping_ = false;
   FarEngine far_;
   std::map<FarEngine::Id, std::shared_ptr<engine::TokenStream>> streams_;

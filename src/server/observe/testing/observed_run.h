@@ -1,6 +1,7 @@
 #pragma once
 
-// An engine on virtual time whose steps and answers are observed, for tests.
+// An engine on virtual time that records its answers, for tests. One thread. A step takes the time that kMachine
+// predicts; prompts consist of one repeated token.
 
 #include <gtest/gtest.h>
 
