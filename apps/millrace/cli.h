@@ -1,7 +1,7 @@
 #pragma once
 
-// The command line parser. Include it in sources that declare flags; headers only forward-declare CLI::App, because
-// these headers take seconds to compile.
+// Included only by source files that declare flags. Headers forward-declare CLI::App instead, since CLI11 takes seconds
+// to compile.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>

@@ -14,15 +14,17 @@ namespace millrace::app {
 
 using runtime::ServingEngine;
 
-// The flags of every command that runs an engine. They set the members of the configuration, except that
-// speculation.model is a reference until resolved() makes it a path.
+// Flags of the commands that serve many requests at once, stored in the fields of EngineConfig. `speculation.model` is
+// a model reference here; resolved() turns it into a path.
 struct EngineFlags : runtime::EngineConfig {
   void declare(CLI::App& app);
-  runtime::EngineConfig resolved(const HubFlags& hub) const;  // throws LoadError
+  // The validated configuration with the path of the draft model, which is downloaded if necessary. Throws LoadError
+  // naming the flag; values that are out of range are found before any download.
+  runtime::EngineConfig resolved(const HubFlags& hub) const;
 };
 
-// runtime::make_engine() by the flags. The KV cache has `kv_cache_tokens` tokens if the flags give neither tokens nor
-// bytes. Throws LoadError.
+// runtime::make_engine() with the resolved flags. `kv_cache_tokens` is the size of the KV cache if the flags give
+// neither tokens nor bytes. `loaded` must outlive the engine. Throws LoadError.
 ServingEngine make_engine(const LoadedModel& loaded, std::shared_ptr<const text::Tokenizer> tokenizer,
                           const ModelFlags& model, const EngineFlags& flags, std::int64_t kv_cache_tokens);
 

@@ -5,10 +5,11 @@
 
 namespace millrace::app {
 
-// A report's value as `inspect` and `show` print it: "-" for null, with control characters escaped.
+// A value of a report as `inspect` and `show` print it: "-" for null, a string without quotes, anything else as JSON.
+// Control characters are escaped (printable()).
 std::string shown(const nlohmann::ordered_json& value);
 
-// Prints a line to stdout: the padded label and the text.
+// Prints a line on stdout: the label, padded to 14 columns, and the text, which is printed unchanged.
 void print_fact(const char* label, const std::string& text);
 
 }  // namespace millrace::app

@@ -16,22 +16,25 @@ namespace millrace::app {
 
 using runtime::LoadedModel;
 
-// The flags of every command that runs a model. They set the members of the configuration, except `path`, which
-// model_path() finds for `model`.
+// Flags of the commands that run a model, stored in the fields of ModelConfig. They leave `path` empty: load_model()
+// takes the path from `model`.
 struct ModelFlags : runtime::ModelConfig {
-  std::string model = "default";
+  std::string model = "default";  // reference of the model, see model_path()
   HubFlags hub;
 
   void declare(CLI::App& app);
   void declare_machine(CLI::App& app);  // only device, threads, instruction set and precision
 };
 
-// The path of a model reference: a path, a name on the hub, or "default" for the model that `./dev setup` installs.
-// Downloads a hub model that is not in the cache, unless offline. Throws LoadError.
+// The path of the model that a reference names: a file or directory, org/name on the hub, or "default", the model that
+// `./dev setup` installs. A model of the hub that is not in the cache is downloaded, unless offline. Throws LoadError:
+// kNotFound if there is no such model.
 std::string model_path(const std::string& reference, const HubFlags& hub = {});
-std::string default_model_path();
+std::string default_model_path();  // of "default"; the file may be absent
+// Opens the checkpoint at model_path() without packing its weights. Throws LoadError.
 std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub = {});
-// runtime::load_model() of the reference. Errors of the flags come before any download.
+// Validates the flags, finds or downloads the model, and calls runtime::load_model(). Flags are checked before anything
+// is downloaded. Throws LoadError.
 LoadedModel load_model(const ModelFlags& flags, const runtime::BackendWrapper& wrap = {},
                        const std::function<void(double)>& progress = {});
 

@@ -8,16 +8,18 @@
 
 namespace millrace::app {
 
-// The measured times of a model's steps on this machine: steps of many sizes, and a linear model fitted to them.
+// Cost of a model's steps on this machine: a linear model fitted to the times of real steps of many sizes.
 struct ModelSpeed {
   sched::StepCost cost;
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;      // number of measured steps
   double typical_error = 0.0;  // median of |fitted - measured| / measured
 };
+// Runs the steps on the calling thread with a KV cache of 4096 tokens. Throws LoadError if that cache does not fit.
 ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags);
 
 nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model);
-// Reads the fields of StepCost and ignores others. Throws LoadError naming file and field.
+// Reads the fields of StepCost from a file that json_of() made; other fields are ignored. Each must be a number of
+// milliseconds in [0, 1e9). Throws LoadError (kBadFile) naming file and field.
 sched::StepCost read_model_speed(const std::string& path);
 
 }  // namespace millrace::app

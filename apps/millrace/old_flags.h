@@ -6,14 +6,16 @@
 
 namespace millrace::app {
 
-// The arguments after the program's name, with renamed flags (base/old_names.h) under their current names. Also renames
-// environment variables. Warns on stderr for each. Arguments after "--" stay unchanged.
+// The arguments without the program's name. Renamed flags (base/old_names.h) get their present names. An environment
+// variable with an old name is copied to the variable with the present name unless that is set. Prints a warning for
+// each on stderr. Arguments after "--" are unchanged. Call it before other threads start: it sets environment
+// variables.
 std::vector<std::string> with_current_flags(int argc, const char* const* argv);
 
-// The current name of a key of a --config file; warns on stderr if `key` is an old one.
+// The present name of `key` in the --config file `file`. Prints a warning on stderr if `key` is an old name.
 std::string with_current_key(const std::string& file, std::string key);
 
-// Prints the warning: `old` is now called `now`.
+// Prints the warning on stderr that `old` has the name `now`.
 void warn_old_name(std::string_view old, std::string_view now);
 
 }  // namespace millrace::app

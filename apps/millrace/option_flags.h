@@ -11,8 +11,9 @@ class Option;
 
 namespace millrace::app {
 
-// Declares an option's flag. A given value is stored in `values`, which must outlive the parser. OptionValues::check()
-// checks ranges later, and its errors name the flag.
+// Adds the flag of an option to `app`. Parsing stores given values in `values`; an absent flag leaves no value there.
+// `option` and `values` must outlive the parser. Ranges are not checked here: OptionValues::check() does that where the
+// values are used.
 CLI::Option* declare_option(CLI::App& app, const OptionSpec& option, OptionValues& values);
 void declare_options(CLI::App& app, std::span<const OptionSpec> options, OptionValues& values);
 

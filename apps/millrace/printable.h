@@ -5,11 +5,11 @@
 
 namespace millrace::app {
 
-// Makes text from files or users safe for a terminal: one line, with control characters (C0, DEL, C1) and invalid UTF-8
-// escaped like \x1b.
+// Makes text from a file or user safe for a terminal: a single line in which control characters (C0, DEL, C1) are
+// escaped, for example as \x1b. If the text is not valid UTF-8, all its bytes from 0x80 on are escaped too.
 std::string printable(std::string_view text);
 
-// The same, but newlines and tabs stay.
+// Like printable(), but keeps newlines and tabs.
 std::string printable_lines(std::string_view text);
 
 }  // namespace millrace::app

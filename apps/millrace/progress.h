@@ -8,19 +8,19 @@
 
 namespace millrace::app {
 
-// Shows the progress of work counted in bytes on stderr: on a terminal a bar with bytes, rate and time left, redrawn
-// ten times a second; otherwise a line every 5 seconds. One thread.
+// Shows on stderr the progress of work that is counted in bytes. On a terminal it is a bar with bytes, rate and time
+// left, redrawn at most ten times a second; elsewhere a line at most every 5 seconds. One thread at a time.
 class Progress {
  public:
   enum class Mode { kAuto, kSilent };
-  // `present_bytes` were done before: they count as done, but not for the rate.
+  // `present_bytes` were done before the work began: they count as done but not towards the rate.
   Progress(std::string label, std::uint64_t total_bytes, Mode mode, std::uint64_t present_bytes = 0);
   ~Progress();  // ends the bar's line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(std::uint64_t done_bytes);
-  // Prints a line above the bar, also with kSilent.
+  void update(std::uint64_t done_bytes);  // of the total, `present_bytes` included
+  // Prints `text` as a line above the bar, even with kSilent.
   void note(const std::string& text);
 
  private:

@@ -9,12 +9,13 @@ class App;
 
 namespace millrace::app {
 
-// Declares the flags of speculation. They set `speculation`, whose `model` is a reference until resolved_speculation()
-// makes it a path.
+// Adds the flags of speculative decoding, stored in `speculation`, which must outlive the parser. Its `model` is a
+// model reference; resolved_speculation() turns it into a path.
 void declare_speculation(CLI::App& app, runtime::SpeculationConfig& speculation);
 
-// The configuration with the path of the draft model or speculator, downloaded if needed; ignored if the method uses
-// none. Warns on stderr for a rule's old name. Throws LoadError, also for values out of range.
+// Validates the configuration and replaces `model` by the path of the draft model or speculator, which is downloaded if
+// necessary. `model` stays unchanged if the method needs none. Prints a warning on stderr for an old name of a
+// verification rule. Throws LoadError naming the flag.
 runtime::SpeculationConfig resolved_speculation(const runtime::SpeculationConfig& speculation, const HubFlags& hub);
 
 }  // namespace millrace::app

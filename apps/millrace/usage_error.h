@@ -9,8 +9,9 @@ class ParseError;
 
 namespace millrace::app {
 
-// One line that explains a parser error: the first unknown word, with the closest known name, or else the parser's own
-// message.
+// A one-line message for the command line on which `app` raised `error`. It names the first unknown word, and a flag or
+// command of a similar name if there is one. Without an unknown word it has the parser's message. The caller must
+// escape the message (printable()) before it is printed.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace millrace::app

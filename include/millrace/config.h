@@ -7,57 +7,59 @@
 
 namespace millrace::api {
 
-// Plain data: what a model is loaded with, and how an engine serves. A value that is out of range is an error of
-// Model::load() or Engine::create() that names the field, the value and the limit. Names and meanings are those of the
-// flags of `millrace serve`.
+// Configurations of models and engines, as plain data. Names and meanings are those of the flags of `millrace serve`.
+// Model::load() and Engine::create() return kInvalidArgument for a value that is out of range; the error names the
+// field, the value and the limit.
 
 struct ModelConfig {
-  std::string path = {};                  // a .gguf file, or a directory with config.json and weights
-  std::string device = "cpu";             // as `millrace serve --help` lists them
-  int threads = 0;                        // [0, 1024]; 0 = as many as CPU affinity and the cgroup quota allow
-  std::string cpu_isa = {};               // "scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"; "" = the best
+  std::string path = {};       // a .gguf file, or a directory with config.json and weights
+  std::string device = "cpu";  // a device that `millrace serve --help` lists
+  int threads = 0;             // worker threads, [0, 1024]; 0 = as many as CPU affinity and the cgroup quota allow
+  std::string cpu_isa = {};    // "scalar", "avx2", "avx_vnni", "avx512_vnni", "avx512_bf16"; "" = the best
   std::string kv_cache_dtype = "bf16";    // "bf16", "f16", "f32", "int8"
   std::string kv_layout = "paged32";      // "paged32", "token", "vector16"
-  std::int64_t block_size = 0;            // tokens of a page, [0, 1024]; 0 = the layout's own
+  std::int64_t block_size = 0;            // tokens of a page, [0, 1024]; 0 = the layout's default
   std::string matmul_precision = "auto";  // "auto", "int8x2", "bf16", "f32"
-  std::int64_t max_model_len = 0;         // tokens of a sequence, [0, 2^24]; 0 = the model's own
-  std::string packed_cache = "auto";      // of packed weights: "auto", "off", or a directory
-  std::uint64_t packed_cache_limit = std::uint64_t{64} << 30;  // bytes there; the least recently used go first
+  std::int64_t max_model_len = 0;         // limit of tokens of a sequence, [0, 2^24]; 0 = the model's
+  // Where packed weights are kept for a faster next start: "auto" (in the cache directory, large models only), "off",
+  // or a directory.
+  std::string packed_cache = "auto";
+  std::uint64_t packed_cache_limit = std::uint64_t{64} << 30;  // bytes; least recently used weights are deleted first
 };
 
 struct EngineConfig {
   // Scheduling (docs/scheduling.md)
-  std::int64_t max_num_batched_tokens = 512;       // computed in a step, [1, 2^20]
-  std::int64_t max_num_seqs = 64;                  // requests that advance together, [1, 2^16]
-  std::int64_t long_prefill_token_threshold = 0;   // of one prompt a step, [0, 2^32]; 0 = limited by the step alone
-  std::string scheduling_policy = "decode-first";  // a name of docs/scheduling.md
+  std::int64_t max_num_batched_tokens = 512;       // limit of tokens computed in a step, [1, 2^20]
+  std::int64_t max_num_seqs = 64;                  // limit of requests that run together, [1, 2^16]
+  std::int64_t long_prefill_token_threshold = 0;   // limit of tokens of one prompt in a step, [0, 2^32]; 0 = none
+  std::string scheduling_policy = "decode-first";  // a name in docs/scheduling.md
   std::string batching = "continuous";             // "continuous", "dynamic", "static"
-  double batch_wait_ms = 50.0;                     // that a batch of "dynamic" or "static" fills up, [0, 1e6]
-  double tpot_target_ms = 0.0;                     // of a step that decodes, [0, 1e6]; 0 = none
+  double batch_wait_ms = 50.0;                     // time that a "dynamic" or "static" batch waits to fill up, [0, 1e6]
+  double tpot_target_ms = 0.0;                     // target of steps that decode, in milliseconds, [0, 1e6]; 0 = none
   std::string preemption_mode = "auto";            // "auto", "recompute", "swap"
 
-  // Memory of keys and values: at most one of the first two is given; neither: 1 GiB
-  std::int64_t kv_cache_tokens = 0;                           // [0, 2^32]
-  std::uint64_t kv_cache_memory_bytes = 0;                    // what drafting keeps beside included
-  bool prefix_caching = true;                                 // requests share the pages of equal beginnings
-  std::uint64_t swap_space = 0;                               // bytes of host memory for preempted requests; 0 = none
-  std::string kv_disk_tier = "off";                           // pages for the next start: "off", "auto", or a directory
-  std::uint64_t kv_disk_tier_limit = std::uint64_t{8} << 30;  // bytes there; the least recently used go first
+  // Size of the KV cache. At most one of the first two is above 0; both 0: 1 GiB.
+  std::int64_t kv_cache_tokens = 0;         // [0, 2^32]
+  std::uint64_t kv_cache_memory_bytes = 0;  // pages of a draft model or speculator included
+  bool prefix_caching = true;               // requests share the pages of common prefixes
+  std::uint64_t swap_space = 0;             // bytes of host memory for preempted requests; 0 = none
+  std::string kv_disk_tier = "off";         // KV pages kept for the next start: "off", "auto", a directory
+  std::uint64_t kv_disk_tier_limit = std::uint64_t{8} << 30;  // bytes; least recently used pages are deleted first
 
   // Speculation (docs/draft.md)
-  std::string spec_method = "none";   // "none", or a name of docs/draft.md
-  std::string spec_model = {};        // path of the draft model, or of the directory of heads
-  std::string spec_rule = "coupled";  // "coupled" gives the tokens that there would be without drafts
-  std::int64_t spec_tokens = 16;      // drafted for a request a step at most, [1, 64]
-  int spec_branches = 1;              // of the draft tree at most, [1, 4]
-  bool spec_adaptive = true;          // no more of them than measurements show to be faster
-  bool jump_forward = true;           // what a grammar leaves no choice about is drafted
+  std::string spec_method = "none";   // "none", or a name in docs/draft.md
+  std::string spec_model = {};        // path of the draft model, or directory of the speculator
+  std::string spec_rule = "coupled";  // verification rule; "coupled" gives the same tokens as without speculation
+  std::int64_t spec_tokens = 16;      // limit of draft tokens of a request in a step, [1, 64]
+  int spec_branches = 1;              // limit of branches of a draft tree, [1, 4]; only "coupled" uses more than 1
+  bool spec_adaptive = true;          // verify only as many draft tokens as measurements show to be faster
+  bool jump_forward = true;           // draft the tokens that a grammar forces
 
-  // Options of policies and methods by name, as docs/scheduling.md and docs/draft.md have them: {"ngram_max", 4.0}.
-  // Switches are 0.0 and 1.0. A name that no policy or method has is an error.
+  // Options of scheduling policies, admission limits and drafters by the names in docs/scheduling.md and docs/draft.md:
+  // {"ngram_max", 4.0}. Switches are 0.0 or 1.0. An unknown name is an error.
   std::map<std::string, std::variant<double, std::string>> options = {};
 
-  double slow_reader_ms = 30'000.0;  // a stream that is not read from for so long is cancelled; (0, 1e9]
+  double slow_reader_ms = 30'000.0;  // milliseconds without a read after which a stream is cancelled, (0, 1e9]
 };
 
 }  // namespace millrace::api

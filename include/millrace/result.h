@@ -8,24 +8,24 @@
 namespace millrace::api {
 
 enum class ErrorCode {
-  kInvalidArgument,    // a value that the caller gave; `field` names it
-  kContextLength,      // more tokens than the model or the KV cache holds
-  kNotFound,           // a file that is not there
-  kUnsupported,        // understood, but not something this build or this model does
-  kBadFile,            // a model file that is damaged or contradicts itself
-  kResourceExhausted,  // does not fit in memory, or a limit was reached: fewer requests or smaller ones may do
-  kCancelled,          // ended because it was cancelled
-  kUnavailable,        // not now, later
-  kInternal,           // a mistake in the library
+  kInvalidArgument,    // a value given by the caller is invalid; `field` names it
+  kContextLength,      // more tokens than the model or the KV cache can hold
+  kNotFound,           // a file does not exist
+  kUnsupported,        // valid, but not supported by this build or this model
+  kBadFile,            // a model file is damaged or inconsistent
+  kResourceExhausted,  // memory is short, or a limit was reached: try fewer or smaller requests
+  kCancelled,          // cancelled by the caller
+  kUnavailable,        // temporarily not possible: try again later
+  kInternal,           // a bug in the library
 };
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string field = {};    // of the configuration or request, as spelled there; may be empty
-  std::string message = {};  // one line for people: what was found, what was expected, the limit
+  std::string field = {};    // of the configuration or request, with the name of the member; may be empty
+  std::string message = {};  // one line for people: the value found, the expected one, the limit
 };
 
-// A value or the reason why there is none. No function of the library lets an exception out.
+// A value, or the error that explains why there is none:
 //   auto model = Model::load({.path = path});
 //   if (!model) return report(model.error());
 //   use(*model);
@@ -38,7 +38,7 @@ class [[nodiscard]] Result {
   bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  // To ask for what is not there ends the process.
+  // Access to the value, or to the error. std::abort() if the object holds the other one: test ok() first.
   T& operator*() { return *checked(std::get_if<0>(&state_)); }
   const T& operator*() const { return *checked(std::get_if<0>(&state_)); }
   T* operator->() { return checked(std::get_if<0>(&state_)); }

@@ -12,28 +12,29 @@
 
 namespace millrace::engine {
 
-// The beam search of a request. `first` is its first sequence; `ends` are the model's ends of generation.
+// A new beam search for the request. `first` is its first sequence, `ends` the model's end-of-generation tokens.
 std::unique_ptr<BeamRun> make_beam_run(const Request& request, const ActiveSequence& first,
                                        std::span<const std::int32_t> ends);
 
-// Beam search over sequences that share pages. The beams of a request wait until all of them have scores for their next
-// tokens, then take a step of the search together. Engine thread only.
+// Beam search over sequences that share pages. A beam that has the scores of its next tokens waits until all beams of
+// its request have them; then the search takes a step. Engine thread only. The objects given must outlive it.
 class BeamGroups {
  public:
   BeamGroups(EngineState& state, TimeAccounting& accounting, StepReporter& reporter, Endings& endings)
       : state_(state), accounting_(accounting), reporter_(reporter), endings_(endings), writer_(state.tokenizer) {}
 
-  // Scores the beam's next tokens from its row of logits [V].
+  // Scores the next tokens of a beam from its row of logits [V]. An error ends the search in advance().
   void score(ActiveSequence& beam, std::span<const float> logits);
-  // Ends the beam's search with the error of the step that computed it, at the next advance().
+  // The step that computed the beam failed: its search ends with `error` in advance().
   void fail(const ActiveSequence& beam, Error error) { failed_.emplace_back(beam.request, std::move(error)); }
-  // Advances the searches whose beams all have their scores. Call it after the rows of a step.
+  // Call after all rows of a step. Steps the searches whose beams all have scores, and appends outputs of those that
+  // end.
   void advance(std::vector<Output>& outputs);
-  // Where beams with scores wait for siblings that are not admitted yet, takes them out of the scheduler, so that their
-  // slots are free. They keep their pages. park() does so for one beam.
+  // Takes beams that have scores out of the scheduler while other beams of their request wait for admission, so that a
+  // search needs room for only one running sequence. They keep their pages.
   void park_scored();
-  void park(ActiveSequence& beam);
-  // Frees the pages of one parked beam, which are computed again later. False if no parked beam has any.
+  void park(ActiveSequence& beam);  // takes one beam out of the scheduler
+  // Publishes and frees the pages of one beam that is not running, to be computed again later. False if none has pages.
   bool reclaim();
 
  private:
@@ -50,7 +51,7 @@ class BeamGroups {
   Endings& endings_;
   OutputWriter writer_;
   decode::TokenScorer scorer_;
-  std::vector<RequestId> scored_;  // in the step being committed
+  std::vector<RequestId> scored_;  // requests with beams scored in the step being committed
   std::vector<std::pair<RequestId, Error>> failed_;
 };
 

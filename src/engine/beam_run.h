@@ -10,16 +10,16 @@
 
 namespace millrace::engine {
 
-// The state of one beam search. Each live beam is a sequence with a block table of its own; beams share the pages of
-// the tokens that they have in common. All beams of a search take a step of it together. Engine thread only.
+// State of a request with beam search. Each beam is a sequence; beams share the pages of their common prefix. They wait
+// for each other, then take a step of the search together.
 struct BeamRun {
   BeamRun(const decode::BeamOptions& options, int wanted) : search(options), answers(wanted) {}
 
   decode::BeamSearch search;
-  int answers = 1;  // how many of the best hypotheses become outputs, [1, kMaxChoices]
+  int answers = 1;  // number of best answers to return
   std::vector<TokenScore> prompt_scores;
-  // Scores of the tokens that beams continued with, by the hash of the answer up to and including the token. Kept only
-  // if the request asks for logprobs.
+  // Scores of candidate tokens of beams, by the hash of the answer that ends with the token. Only if logprobs are
+  // wanted.
   std::unordered_map<std::uint64_t, TokenScore> scores;
 };
 

@@ -8,20 +8,19 @@
 
 namespace millrace::engine {
 
-// Draft tokens of one answer and how often they were accepted so far. Engine thread only.
+// State of speculation for one answer: its draft, and how often its draft tokens were accepted.
 struct DraftRecord {
-  std::int64_t most = draft::kMaxTokens;   // the request's limit of draft tokens in a step; 0 = no speculation
-  int max_branches = draft::kMaxBranches;  // the request's limit of tree branches in a step
-  std::vector<draft::Token> offered;       // draft tokens for the next step, whether the step computes them or not
-  std::vector<draft::Branch> branches;     // further branches for the next step, computed or not
-  // The distributions that `offered` was sampled from, one for each token; only if the verification rule reads them.
-  std::vector<std::vector<decode::TokenProbability>> distributions;
+  std::int64_t most = draft::kMaxTokens;   // limit of draft tokens in a step, by its request; 0 = none
+  int max_branches = draft::kMaxBranches;  // limit of branches, by its request
+  std::vector<draft::Token> offered;       // the draft for the next step, tokens that are not verified included
+  std::vector<draft::Branch> branches;     // further branches, likewise
+  std::vector<std::vector<decode::TokenProbability>> distributions;  // of the draft tokens, if the rule needs them
   draft::Acceptance acceptance{32.0};
-  draft::Acceptance forking{32.0};  // of the first tokens of branches that verification reached
-  draft::Acceptance mean{32.0};     // over all confidences
-  std::int64_t skipped = 0;         // steps since the drafting model last ran only to measure its acceptance anew
+  draft::Acceptance forking{32.0};  // of first tokens of branches, where verification reached them
+  draft::Acceptance mean{32.0};     // of all draft tokens, whatever their confidence
+  std::int64_t skipped = 0;         // steps since a drafting model was last asked only to measure its acceptance
 
-  void forget() {  // drops the draft tokens, and keeps the measured acceptance
+  void forget() {  // drops the draft, keeps the rates
     offered.clear();
     branches.clear();
     distributions.clear();

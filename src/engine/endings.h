@@ -7,22 +7,21 @@
 
 namespace millrace::engine {
 
-// Ends answers: writes the final output, then publishes the pages, returns them to the session, or frees them. Engine
-// thread only.
+// Ends answers: makes their last output, and publishes their pages or returns them to the session. Engine thread only.
 class Endings {
  public:
   Endings(EngineState& state, TimeAccounting& accounting) : state_(state), accounting_(accounting) {}
 
-  // Ends the requests that were cancelled and those whose deadline has passed.
+  // Ends cancelled requests and those whose deadline has passed, and appends their outputs.
   void end_overdue(std::vector<Output>& outputs);
-  // Ends all answers of the request that are in flight; does nothing for a request that has ended.
+  // Ends all answers of the request that are in flight; no effect if it has ended. `error` is copied to their outputs.
   void end_request(RequestId id, FinishReason reason, std::vector<Output>& outputs, const Error* error = nullptr);
-  // Ends the answer. `output` may hold its last token. Destroys the sequence; while a launched step holds it, the end
-  // and `output` are kept until end_retired().
+  // Ends the answer, and appends `output`, which may have its last token. Destroys the sequence. If a launched step
+  // holds the sequence, only marks it: end_retired() ends it later, without that token.
   void end(ActiveSequence& sequence, FinishReason reason, Output output, std::vector<Output>& outputs);
-  // end() with kError. Counts errors of kind kInternal as numerical errors.
+  // end() with kError. Pages of the sequence are neither published nor kept by its session.
   void fail(ActiveSequence& sequence, Error error, std::vector<Output>& outputs);
-  // Ends the answers whose end was kept back and whose sequence no launched step holds any more.
+  // Ends the marked answers whose sequence no launched step holds now.
   void end_retired(std::vector<Output>& outputs);
 
  private:

@@ -18,56 +18,60 @@
 
 namespace millrace::engine {
 
-// Serves any number of requests in common steps; each gets the tokens that it would get alone (law 3). One thread calls
-// it; EngineThread is for many. A facade: Intake takes requests in, StepLoop runs steps, RowSampler turns logits into
-// tokens; BeamGroups, Preemptor, Endings, SequenceTransfer, TimeAccounting and StepReporter have a file each.
+// Computes the answers of many requests together. Each gets the tokens that it would get alone (docs/architecture.md,
+// law 3). One thread calls it; EngineThread makes an engine available to all threads. It is a facade over parts, each
+// in its file: Intake, StepLoop, RowSampler, BeamGroups, Preemptor, Endings, SequenceTransfer, TimeAccounting,
+// StepReporter. They share one EngineState.
 class Engine {
  public:
-  // Tokenizer, env and disk tier (null: none) must outlive it. kInvalidArgument for an unknown policy.
+  // `env` and `disk` (null: none) must outlive the engine. kInvalidArgument if the policy or an option of it is
+  // invalid.
   static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Executor> executor,
                                                 std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
                                                 const Config& config, kv::DiskTier* disk = nullptr);
 
-  // Runs two steps of a few dozen tokens that belong to no request; call it before the first request. It takes the
-  // one-time costs of a process's first step, and measures how long computing a page takes, which decides whether
-  // loading a page from the disk tier is faster.
+  // Computes 32 tokens twice, for no request: the first request then finds memory and code mapped. Also measures the
+  // time to compute a page, without which no page is loaded from the disk tier. Must be called before the first request
+  // (CHECK). The error is the executor's.
   Result<void> warm_up();
-  // Turns speculation on. The executor becomes the owner of `drafter`; null: only grammars give drafts. Between steps.
+  // Enables speculation. The executor owns the drafter; null: only tokens that grammars force are drafted. Call it
+  // between steps, with no step in flight.
   void speculate(std::unique_ptr<draft::Drafter> drafter, const SpeculationConfig& config);
 
-  // Accepts the request, or returns the error of check_request() and changes nothing. A session has one request at a
-  // time. `grammar` is request.grammar compiled for this engine alone; null: none.
+  // Accepts the request, or returns the error of check_request() without any change. A session has one request at a
+  // time. `grammar` is request.grammar, compiled for this engine's tokenizer and used by this engine only; null: none.
   Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar = nullptr) {
     return intake_.submit(std::move(request), std::move(grammar));
   }
-  // Ends the request at the next step(). Does nothing for one that has ended.
+  // Ends the request in the next step; no effect if it has ended.
   void cancel(RequestId id) { state_.requests.cancel(id); }
-  // A paused request keeps its pages and takes part in no step. It is the first to be preempted.
+  // Pauses or resumes a request; no effect if it has ended. A paused one keeps its pages until they are needed, takes
+  // part in no step, and is the first to be preempted.
   void pause(RequestId id, bool paused);
-  // Interactive sessions. Open, fork, roll back and close them between steps.
+  // Interactive sessions.
   Sessions& sessions() noexcept { return state_.sessions; }
   const Sessions& sessions() const noexcept { return state_.sessions; }
 
-  // Launches up to Executor::depth() steps, waits for the oldest and returns its outputs. Empty when idle, or when all
-  // requests wait for something (a full batch, a paused reader).
+  // Launches as many steps as the executor holds, waits for the oldest and returns its outputs. If there is nothing to
+  // compute, compacts pages for about 0.5 ms instead.
   std::vector<Output> step();
   bool idle() const noexcept { return state_.requests.empty(); }
-  // The last step() found nothing to compute: idle, or all requests wait for something.
+  // The last step() found nothing to compute: the engine is idle, or all requests wait, for a full batch or a reader.
   bool stalled() const noexcept { return stalled_; }
-  // The next time at which step() has something to do without further calls: a batch's waiting time ends, or a request
-  // times out. In the past if step() would compact pages meanwhile. Nothing if no such time is known.
+  // The time at which a stalled engine has something to do without a further call: the wait of a batch ends, or a
+  // request times out. A time in the past if step() would compact pages. Nothing: no such time is known.
   std::optional<TimePoint> next_event() const;
 
-  // Moves requests and sessions to other engines, and takes them in.
+  // Moves requests and sessions to and from other engines.
   SequenceTransfer& transfers() noexcept { return transfers_; }
 
   StepReporter& reporter() noexcept { return loop_.reporter(); }
   const kv::PagedCache& cache() const noexcept { return state_.cache; }
   const EngineCounters& counters() const noexcept { return state_.counters; }
   const sched::Scheduler& scheduler() const noexcept { return state_.scheduler; }
-  const sched::StepCost& step_cost() const noexcept { return state_.cost.cost(); }  // as measured so far
+  const sched::StepCost& step_cost() const noexcept { return state_.cost.cost(); }  // fitted to the steps so far
   EngineLimits limits() const noexcept;
-  void check_integrity() const;  // CHECKs the invariants of queues, tables, references and the prefix tree; for tests
+  void check_integrity() const;  // CHECKs queues, pages and the prefix tree by walking them; for tests
 
  private:
   Engine(std::unique_ptr<Executor> executor, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,

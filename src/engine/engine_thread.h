@@ -18,18 +18,17 @@
 namespace millrace::engine {
 
 struct ThreadConfig {
-  double slow_reader_ms = 30'000.0;  // a request is cancelled after its stream was full this long
+  double slow_reader_ms = 30'000.0;  // a request that was paused for so long, as its stream is not read, is cancelled
 };
 
-// An engine on a thread of its own, for callers on any threads. Requests go in as messages; outputs come out through
-// one TokenStream for each request.
+// An engine of this process behind EngineClient. Requests are messages to its thread, which owns the engine; outputs
+// leave through a ring for each request. Thread-safe.
 class EngineThread final : public EngineClient {
  public:
-  // `tokenizer` is the one that the engine was created with: grammars are compiled for it. `env` must outlive this
-  // object.
+  // Starts the thread. `tokenizer` must be the engine's, since grammars are compiled for it. `env` must outlive it.
   EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const text::Tokenizer> tokenizer, Env& env,
                const ThreadConfig& config = {});
-  ~EngineThread() override;  // cancels all requests
+  ~EngineThread() override;  // ends open streams with kCancelled; joins the thread
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
@@ -47,7 +46,8 @@ class EngineThread final : public EngineClient {
   EngineLimits limits() const override { return limits_; }
   Result<PageUse> page_use() override;
 
-  // Runs work(Engine&) on the engine thread between two steps, and waits for its result. Do not call it from on_ready.
+  // Runs `work(engine)` on the engine thread between two steps, and waits for its result. Must not be called on the
+  // engine thread, so not from on_ready. `work` must return a value and not throw.
   template <typename Work>
   auto call(Work work) {
     std::promise<decltype(work(std::declval<Engine&>()))> done;
@@ -75,15 +75,15 @@ class EngineThread final : public EngineClient {
   Env& env_;
   ThreadConfig config_;
   const EngineLimits limits_;
-  grammar::GrammarCache grammars_;  // used by any thread; the engine thread alone matches with its grammars
+  grammar::GrammarCache grammars_;  // any thread compiles; only the engine thread uses the results
 
-  std::mutex mutex_;  // guards inbox_ and wake_
+  std::mutex mutex_;  // guards inbox_
   std::condition_variable wake_;
   std::vector<std::function<void(Engine&)>> inbox_;
   std::atomic<bool> stopping_ = false, draining_ = false, alive_ = true, busy_ = false;
   std::atomic<std::int64_t> last_round_ns_ = 0, requests_ = 0, waiting_ = 0, running_ = 0, paused_count_ = 0;
 
-  // Used by the engine thread alone.
+  // Used by the engine thread only.
   std::unordered_map<RequestId, Client> clients_;
   std::unordered_map<const TokenStream*, RequestId> by_stream_;
   std::vector<RequestId> paused_;

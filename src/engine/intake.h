@@ -5,17 +5,16 @@
 
 namespace millrace::engine {
 
-// Copies from the request to one of its sequences all that scheduler, sampler and speculation read, except times.
-// `executor_depth` is Executor::depth().
+// Sets the fields of a sequence that scheduling, sampling and speculation read, from its request; times are left out.
 void set_scheduling(ActiveSequence& sequence, const Request& request, int executor_depth);
 
-// Checks new requests, makes their first sequence and queues it. Engine thread only.
+// Accepts requests: checks them, makes their first sequences and queues these. Engine thread only.
 class Intake {
  public:
   explicit Intake(EngineState& state) : state_(state) {}
 
-  // Accepts the request, or returns the error of check_request() and changes nothing. `grammar` is what request.grammar
-  // was compiled to, null without one.
+  // Accepts the request, or returns the error of check_request() without any change. `grammar` is request.grammar,
+  // compiled for this engine; null if there is none.
   Result<RequestId> submit(Request request, std::shared_ptr<grammar::CompiledGrammar> grammar);
 
  private:

@@ -9,23 +9,22 @@
 
 namespace millrace::engine {
 
-// Turns tokens of answers into text, and finds the token or stop string that ends an answer. Holds no state of answers:
-// callers pass each answer's detokenizer and stop matcher. Any thread.
+// Converts tokens of answers to text that may be shown, and finds the token or stop string that ends an answer.
+// Stateless: each answer has its own detokenizer and stop matcher.
 class OutputWriter {
  public:
   explicit OutputWriter(std::shared_ptr<const text::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
-  // True for stop_token_ids and, unless ignore_eos is set, for the model's ends of generation. Such a token does not
-  // become part of the answer.
+  // Whether the token ends an answer: an end-of-generation token, unless ignore_eos, or one of stop_token_ids.
   bool is_end(std::int32_t token, const decode::SamplingParams& sampling) const;
-  // Adds the answer's n-th token, n >= 1, and the text that it completes to `output`. Returns kStop where the token
-  // ends the answer, else kNone.
+  // Sets token and text of `output` for the n-th token of an answer, counted from 1. kStop, and stop_reason, if the
+  // answer ends with it. Stop strings within the first min_tokens tokens do not count.
   FinishReason write(std::int32_t token, std::int64_t n, const decode::SamplingParams& sampling,
                      text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output) const;
-  // Appends the text that detokenizer and stop matcher held back. Call it once, at the end of the answer.
+  // Appends the text that was held back, at the end of an answer.
   static void flush(text::Detokenizer& detokenizer, decode::StopMatcher& stops, Output& output);
 
-  // The detokenizer and the stop matcher of an answer with these parameters, both at its beginning.
+  // The detokenizer and stop matcher of an answer with these parameters.
   static text::Detokenizer make_detokenizer(std::shared_ptr<const text::Tokenizer> tokenizer,
                                             const decode::SamplingParams& sampling);
   static decode::StopMatcher make_stops(const decode::SamplingParams& sampling);

@@ -5,16 +5,15 @@
 
 namespace millrace::engine {
 
-// Takes pages from preempted sequences, and gives admitted ones their pages. Engine thread only.
+// Preempts sequences and admits them again. Engine thread only.
 class Preemptor {
  public:
   Preemptor(EngineState& state, TimeAccounting& accounting) : state_(state), accounting_(accounting) {}
 
-  // Publishes and frees the sequence's pages, or moves them to host memory where Config::preemption says so or the
-  // measured times say that this is faster.
+  // Takes the pages of a sequence: swaps them out, if Config::preemption says so or, with kAuto, if twice the measured
+  // time of a copy is less than that of computing them again. Else publishes and frees them.
   void preempt(ActiveSequence& sequence);
-  // Gives the admitted sequence its pages from host memory if it was swapped out, else those that its prefix match
-  // found. `computed` and `scheduled` are set accordingly.
+  // Gives an admitted sequence its swapped pages back, or attaches published pages of its prefix.
   void admit(const sched::Admission& admission);
 
  private:
@@ -22,7 +21,7 @@ class Preemptor {
 
   EngineState& state_;
   TimeAccounting& accounting_;
-  double swap_ms_per_page_ = 0.1;  // as measured so far
+  double swap_ms_per_page_ = 0.1;  // moving average of measured times
 };
 
 }  // namespace millrace::engine

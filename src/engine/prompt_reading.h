@@ -12,21 +12,21 @@
 
 namespace millrace::engine {
 
-// Collects what a request wants of its prompt: logprobs of its tokens, or an embedding. Rows of the prompt are
-// delivered in order. If every row is needed, the prefix cache may not replace computing them: shareable_tokens().
-// Engine thread.
+// What a request wants of its prompt besides an answer: scores of the tokens (prompt_logprobs), or an embedding.
+// Collects results row by row, in order. If every row counts, rows that it lacks must be computed, even if the prefix
+// cache has their pages. Engine thread only.
 class PromptReading {
  public:
   // Null if the request wants neither.
   static std::unique_ptr<PromptReading> of(const Request& request);
 
   bool embeds() const noexcept { return embed_; }
-  // How many of the first prompt tokens the prefix cache may supply.
+  // The number of first prompt tokens that may come from the prefix cache (Sequence::shareable_tokens).
   std::int64_t shareable_tokens(std::int64_t prompt_tokens) const noexcept;
-  std::vector<TokenScore> take_scores() { return std::move(scores_); }
-  // The embedding [E], normalised to length 1. Call it once, after the whole prompt.
+  std::vector<TokenScore> take_scores() { return std::move(scores_); }  // prompt_tokens - 1; once, when all are there
+  // [E], of Euclidean norm 1, or 0 if all states are 0. Once, when all rows are there.
   std::vector<float> take_embedding();
-  // Whether a state read from a snapshot is possible for a prompt of `prompt_tokens` tokens.
+  // Whether the progress is possible for a prompt of `prompt_tokens` tokens. For imported snapshots.
   bool plausible(std::int64_t prompt_tokens) const noexcept {
     return std::ssize(scores_) < std::max<std::int64_t>(prompt_tokens, 1) && state_rows_ >= 0 &&
            state_rows_ <= prompt_tokens && (state_rows_ == 0) == state_sum_.empty();
@@ -44,17 +44,18 @@ class PromptReading {
   bool embed_ = false;
   Pooling pooling_ = Pooling::kLast;
   std::vector<TokenScore> scores_;
-  std::vector<double> state_sum_;  // of state_rows_ rows
+  std::vector<double> state_sum_;  // [E], sum of the hidden states of state_rows_ rows
   std::int64_t state_rows_ = 0;
 };
 
-// Which of a step's scored and hidden rows belong to which PromptReading. One object for each step.
+// The scored and hidden rows of one step, and the PromptReading that each belongs to. Readings must outlive the step.
 class PromptRows {
  public:
-  // Adds to `input` the scored and hidden rows that `reading` needs of the plan's row. The row's tokens must be in
-  // `input` already, from row `first_row` on.
+  // Adds to `input` the rows that `reading` wants of a row of the plan. The tokens of that row must be in `input`
+  // already, from index `first_row` on.
   void add(const PromptReading& reading, const sched::StepRow& row, std::int64_t first_row, StepInput& input);
-  // Passes the step's results to `reading`. kInternal if a score or state is not a number.
+  // Adds the results of its rows to `reading`, after the step. kInternal if a result is NaN: the request must then
+  // fail.
   Result<void> deliver(PromptReading& reading, const StepResult& result) const;
 
  private:
@@ -62,7 +63,7 @@ class PromptRows {
     const PromptReading* reading;
     std::int64_t position;  // of the row
   };
-  std::vector<Wanted> scored_, hidden_;  // by scored row, by hidden row
+  std::vector<Wanted> scored_, hidden_;  // in the order of input.scored_rows and input.hidden_rows
 };
 
 }  // namespace millrace::engine

@@ -14,12 +14,12 @@ namespace millrace::engine {
 
 // A request in flight and its answers.
 struct RequestState {
-  Request request;                                       // as submitted, without `tokens`: the sequences have them
-  std::vector<std::unique_ptr<ActiveSequence>> answers;  // [n]; null once ended, or before the prompt is computed
-  int live = 0;                                          // entries of `answers` that are not null
+  Request request;                                       // without `tokens`, which its sequences have
+  std::vector<std::unique_ptr<ActiveSequence>> answers;  // [n]; null if ended, or before the prompt is computed
+  int live = 0;                                          // answers that have not ended
   bool cancelled = false;
   std::optional<TimePoint> deadline;
-  std::unique_ptr<BeamRun> beams;  // null without beam search; with it, `answers` are the live beams
+  std::unique_ptr<BeamRun> beams;  // null: answers are sampled; else `answers` are the live beams
 };
 
 // The requests in flight by id, with their cancellations and deadlines. Owns their sequences. Engine thread only.
@@ -29,18 +29,18 @@ class RequestTable {
   RequestState& add(RequestId id, RequestState state);
   RequestState* find(RequestId id) noexcept;  // null if it has ended or never existed
   RequestState& at(RequestId id) { return requests_.at(id); }
-  void erase(RequestId id);  // destroys its sequences
+  void erase(RequestId id);  // and its sequences
 
-  void cancel(RequestId id);  // does nothing for a request that has ended
-  // The requests cancelled since the last call.
+  // Marks a request to be ended in the next step; no effect if it has ended.
+  void cancel(RequestId id);
   std::vector<RequestId> take_cancelled() { return std::exchange(cancelled_, {}); }
-  // A request whose deadline is `now` or earlier; returns each request once.
+  // Returns a request whose deadline is not after `now`, and drops that deadline; nothing if there is none.
   std::optional<RequestId> take_overdue(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
-  // The requests with beam search, ascending by id.
+  // Ids of the requests with beam search, ascending.
   const std::set<RequestId>& searches() const noexcept { return searches_; }
 
-  // Calls visit(ActiveSequence&) for every answer in flight, in no particular order.
+  // Calls visit(sequence) for every answer in flight.
   template <typename Visit>
   void for_each_answer(Visit visit) const {
     for (const auto& [id, state] : requests_) {

@@ -9,13 +9,13 @@
 
 namespace millrace::engine {
 
-// A snapshot as bytes to store or send: a head with format version, length and checksum, then the fields. Only the
-// build that wrote the bytes reads them; another version is an error. Any thread. O(bytes).
+// Serialize a snapshot: a header with version of the format, length and checksum, then the fields. Bytes are for
+// processes of the same build; those of another version are rejected.
 std::vector<std::byte> to_bytes(const SequenceSnapshot& snapshot);
 std::vector<std::byte> to_bytes(const SessionSnapshot& snapshot);
 
-// kInvalidArgument, param "snapshot", for bytes that are no snapshot of that kind, of another version (both are named),
-// truncated (both lengths are named) or damaged. Import checks what the fields say.
+// kInvalidArgument naming "snapshot" if the bytes are no snapshot of that kind, of another version, truncated or
+// damaged. The message has both versions or both lengths. The values of the fields are checked at the import.
 Result<SequenceSnapshot> sequence_from_bytes(std::span<const std::byte> bytes);
 Result<SessionSnapshot> session_from_bytes(std::span<const std::byte> bytes);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The fields of snapshots for ByteWriter and ByteReader (base/byte_archive.h): each list is of all members that matter
-// in another process. A member that is added belongs here, and kSnapshotVersion goes up.
+// The fields of snapshots for ByteWriter and ByteReader (base/byte_archive.h). Each function lists all members that
+// matter in another process. Who adds a member to one of these structures adds it here and increments kSnapshotVersion.
 
 #include <chrono>
 
@@ -50,7 +50,7 @@ void visit_fields(Archive& a, SamplingParams& v) {
     v.dry_penalty_last_n, v.no_repeat_ngram_size, v.thinking_budget, v.logit_bias, v.allowed_token_ids, v.bad_words,
     v.samplers, v.seed, v.max_tokens, v.min_tokens, v.stop, v.stop_token_ids, v.include_stop_str_in_output,
     v.ignore_eos, v.skip_special_tokens, v.shown_special_tokens, v.options, v.logprobs);
-  // Sequence breakers travel as their strings; import_sequence() finds the tokens.
+  // Sequence breakers are stored as strings; import_sequence() finds their tokens.
   std::optional<std::vector<std::string>> breakers;
   if (v.dry_sequence_breakers) breakers = v.dry_sequence_breakers->strings();
   a(breakers);
@@ -135,7 +135,7 @@ void visit_fields(Archive& a, Tool& v) {
   a(v.name, parameters, v.strict);
   if constexpr (kReads<Archive>) {
     auto read = parse_json(parameters);
-    v.parameters = read ? *std::move(read) : Json();  // what dumped() writes is read
+    v.parameters = read ? *std::move(read) : Json();  // text of dumped() is always valid
   }
 }
 template <typename Archive>
@@ -178,7 +178,7 @@ void visit_fields(Archive& a, TimeSpent& v) {
     v.prefill_operations);
 }
 template <typename Archive>
-void visit_fields(Archive& a, TimeAccount& v) {  // closed: it has no streak
+void visit_fields(Archive& a, TimeAccount& v) {  // closed, so it has no streak
   a(v.mark, v.spent, v.lost, v.preempted);
 }
 template <typename Archive>

@@ -8,27 +8,30 @@
 
 namespace millrace::engine {
 
-// Reports each committed step to at most one observer. Engine thread only.
+// Reports what each step did to at most one observer. Engine thread only.
 class StepReporter {
  public:
   explicit StepReporter(const EngineState& state) : state_(state) {}
 
-  // Sets the observer; an empty function removes it. It is called on the engine thread at the end of each committed
-  // step, and must not block.
+  // Sets the observer, which is called on the engine thread at the end of each committed step; empty: none. It must not
+  // block. The report is valid during the call.
   void observe(StepObserver observer) { observer_ = std::move(observer); }
-  // Sets the function that computes a step's bytes and operations, for reports and TimeSpent. Call it before the first
-  // step. The function is called on the engine thread after each step.
+  // Sets the function that computes the workload of each step, for reports and TimeSpent. It is called on the engine
+  // thread. Must be set before the first step.
   void measure(StepMeasure measure) { measure_ = std::move(measure); }
-  // Milliseconds that it took to deliver the last step's outputs; part of the next report.
+  // Time that the outputs of the last step took to reach their streams; goes into the next report.
   void note_delivery(double ms) noexcept { delivery_ms_ = ms; }
 
-  // The functions below are for StepLoop.
+  // The functions below are for the step loop.
   bool observed() const noexcept { return static_cast<bool>(observer_); }
+  // Waiting for the executor begins.
   void note_wait() { wait_start_ = state_.env.now(); }
-  // Call it before any sequence of the step ends. Returns the step's workload, zeros without a measure function.
+  // Notes the rows of a step, before their sequences can end. Returns the workload of the step; 0 if it is not
+  // measured.
   StepWorkload note_rows(const LaunchedStep& step);
-  void note_prompt(const ActiveSequence& sequence);  // the whole prompt is computed
-  void note_token(const ActiveSequence& sequence);   // a token was sampled; call it before count_token()
+  void note_prompt(const ActiveSequence& sequence);  // its prompt is computed, and no token was sampled
+  // A token was sampled; call before sequence.stats counts it.
+  void note_token(const ActiveSequence& sequence);
   void report(const LaunchedStep& step, bool failed);
 
  private:
@@ -38,7 +41,7 @@ class StepReporter {
   const EngineState& state_;
   StepObserver observer_;
   StepMeasure measure_;
-  StepReport noted_;  // of the step being committed: rows, and the counts that follow from them
+  StepReport noted_;  // of the step being committed: rows, and what is counted of them
   EngineCounters reported_;
   std::int64_t reported_evictions_ = 0;
   std::vector<RowReport> row_reports_;

@@ -12,17 +12,16 @@
 
 namespace millrace::engine {
 
-// The outputs of one request on their way from the engine thread to its reader: a lock-free ring for one producer and
-// one consumer. The producer pauses the request long before the ring is full, so a reader that stops reading delays no
-// other stream.
+// Passes the outputs of one request from the engine thread to its reader: a lock-free ring with one producer and one
+// consumer. The producer pauses the request before the ring is full, so that a slow reader delays no other stream.
 class TokenStream {
  public:
-  // `n`: answers of the request; a step adds up to n outputs. The engine thread calls `on_ready` after each output that
-  // enters an empty ring; it must not block. It may be empty if the reader waits in pop().
+  // `n` is the number of answers, since a step may bring an output of each. The engine thread calls `on_ready` when an
+  // output comes into an empty ring; it must not block. It may be empty if the reader uses pop().
   TokenStream(int n, std::function<void()> on_ready)
       : slots_(std::bit_ceil(static_cast<std::size_t>(n) * kSlotsPerAnswer)), on_ready_(std::move(on_ready)) {}
 
-  // For the reader: the next output, or nothing if the ring is empty.
+  // Reader only. The next output, if there is one.
   std::optional<Output> try_pop() {
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
     if (tail == head_.load(std::memory_order_seq_cst)) return std::nullopt;
@@ -30,7 +29,7 @@ class TokenStream {
     tail_.store(tail + 1, std::memory_order_seq_cst);
     return output;
   }
-  // For the reader: waits for the next output. Do not call it after an output with `last` set: none follows.
+  // Reader only. Waits for the next output. The last one has `last` set: another call would wait forever.
   Output pop() {
     for (;;) {
       if (auto output = try_pop()) return *std::move(output);
@@ -38,20 +37,21 @@ class TokenStream {
     }
   }
 
-  // Engine thread. False if the ring is full, which does not happen as long as crowded() streams are paused.
+  // Engine thread only. False if the ring is full, which cannot happen if streams are paused when they are crowded().
   bool push(Output output) {
     const std::uint32_t head = head_.load(std::memory_order_relaxed);
     if (head - tail_.load(std::memory_order_acquire) == slots_.size()) return false;
     slots_[head & mask()] = std::move(output);
     head_.store(head + 1, std::memory_order_seq_cst);
     head_.notify_one();
-    // Asked only now, and in one order with what the reader does: who took the one before and then found nothing more
-    // is either seen here or has seen this one.
+    // The load comes after the store, in one total order with the reader's operations. A reader that took the output
+    // before either sees this one in try_pop(), or its new tail is seen here.
     if (on_ready_ && tail_.load(std::memory_order_seq_cst) == head) on_ready_();
     return true;
   }
-  // At least three quarters are in use. The rest suffices for launched steps and the final output of each answer.
+  // Three quarters are full: the request must be paused. The rest is enough for steps in flight and last outputs.
   bool crowded() const noexcept { return queued() >= slots_.size() / 4 * 3; }
+  // At most a quarter is full: a paused request may continue.
   bool relaxed() const noexcept { return queued() <= slots_.size() / 4; }
 
  private:
@@ -63,7 +63,7 @@ class TokenStream {
 
   std::vector<Output> slots_;
   std::function<void()> on_ready_;
-  std::atomic<std::uint32_t> head_ = 0, tail_ = 0;  // count on for ever
+  std::atomic<std::uint32_t> head_ = 0, tail_ = 0;  // outputs pushed and taken so far, modulo 2^32
 };
 
 }  // namespace millrace::engine

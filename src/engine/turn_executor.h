@@ -8,8 +8,8 @@
 
 namespace millrace::engine {
 
-// Computes when it is its turn, steps and what is done between them alike: for executors that do so while they are
-// waited for, on processors that other engines share.
+// Takes a turn of the arbiter for each step and each run_exclusive(). For executors that compute inside wait(), on
+// processors that they share with other engines. `turn` is shared by the executors of all these engines.
 class TurnExecutor final : public ForwardingExecutor {
  public:
   TurnExecutor(std::unique_ptr<Executor> inner, std::shared_ptr<TurnArbiter> turn)

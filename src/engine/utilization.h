@@ -6,18 +6,19 @@
 
 namespace millrace::engine {
 
-// Measured peaks of the machine: memory reads in 1e9 bytes a second, 1e9 operations a second; 0 = not measured.
+// Measured limits of the machine, in 1e9 bytes and operations per second; 0 = not measured.
 struct MachinePeaks {
   double read_gb_s = 0.0, gop_s = 0.0;
 };
 
-// `work` (bytes or operations) over `seconds`, in 1e9 a second; nothing if either is 0.
+// A rate of `work` (bytes or operations) in 1e9 per second; nothing if `work` or `seconds` is 0.
 std::optional<double> giga_per_second(double work, double seconds);
-// rate / peak; nothing if the rate is nothing or the peak is 0.
+// The rate divided by `peak`; nothing if either is unknown (nothing, or 0).
 std::optional<double> share_of_peak(std::optional<double> giga_per_second, double peak);
 
-// How well the steps of an answer used the machine: memory bandwidth (MBU) in its decode steps, arithmetic (MFU) in its
-// prefill steps. The steps count whole, with the work of other answers in the batch.
+// Use of the machine by the steps of an answer: read bandwidth and its share of the peak (MBU) in steps in which it
+// decoded, share of peak arithmetic (MFU) in steps that computed its prompt. Work of other answers in these steps
+// counts too.
 struct Utilization {
   std::optional<double> read_gb_s, mbu, prefill_mfu;
 };

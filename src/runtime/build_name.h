@@ -5,12 +5,12 @@
 
 namespace millrace::runtime {
 
-// Names of this build. Files on disk whose bits may change from build to build contain them. Any thread.
+// The identity of this build. Caches on disk store it if their contents may change with the code.
 
 std::string_view build_version() noexcept;  // "0.1.0"
-std::string_view
-build_commit() noexcept;  // "1a2b3c4", "1a2b3c4+" with uncommitted changes; empty if not built from a commit
-// A key that differs between commits. With uncommitted changes it differs each time the program or library is linked.
+std::string_view build_commit() noexcept;   // "1a2b3c4", "1a2b3c4+" with uncommitted changes; empty: no git
+// A key of version and commit. A build with uncommitted changes has a new key each time the program or library is
+// linked. All builds without git of one version have the same key.
 std::string build_key();
 
 }  // namespace millrace::runtime

@@ -4,8 +4,8 @@
 
 namespace millrace::runtime {
 
-// The default directory of packed weights, outliers and KV pages: $XDG_CACHE_HOME/millrace, else ~/.cache/millrace. It
-// need not exist.
+// The default directory of packed weights, outlier lists and KV pages: $XDG_CACHE_HOME/millrace, else
+// ~/.cache/millrace. It may not exist yet.
 std::string cache_directory();
 
 }  // namespace millrace::runtime

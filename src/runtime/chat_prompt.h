@@ -9,12 +9,13 @@
 
 namespace millrace::runtime {
 
-// Parses the model's chat templates; null if it has none. Throws LoadError for a template that cannot be parsed.
+// Compiles the model's chat templates; null if it has none. The checkpoint must have a tokenizer. Throws LoadError
+// (kBadFile) if a template does not work.
 std::shared_ptr<const chat::ChatFormat> load_chat_format(const checkpoint::Checkpoint& checkpoint);
 
-// Renders a chat request (the JSON that ChatFormat::render() takes) through the model's template, as the server does.
-// Where the template knows no tools, their definitions and calls are written into the messages. Errors are those of
-// render().
+// Renders a request, in the form of ChatFormat::render(), with the model's template. Tool definitions and tool calls
+// that the template does not support are first written into the messages as text. Returns the template's error.
+// Thread-safe.
 Result<std::vector<text::TextPiece>> render_chat(const chat::ChatFormat& format, nlohmann::ordered_json request);
 
 }  // namespace millrace::runtime

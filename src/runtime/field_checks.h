@@ -11,14 +11,14 @@
 
 namespace millrace::runtime {
 
-// kInvalidArgument if `value` is none of `names`; the message lists them.
+// kInvalidArgument naming `field` if `value` is not in `names`.
 inline Result<void> one_of(std::string_view field, const std::string& value, const std::vector<std::string>& names) {
   if (std::ranges::find(names, value) != names.end()) return {};
   return make_error(ErrorCode::kInvalidArgument, std::string(field), "{} is '{}': expected one of {}", field, value,
                     fmt::join(names, ", "));
 }
 
-// kInvalidArgument if `value` is outside [low, high], or NaN.
+// kInvalidArgument naming `field` if `value` is not in [low, high] or is NaN.
 template <typename Number>
 Result<void> between(std::string_view field, Number value, Number low, Number high) {
   if (value >= low && value <= high) return {};
@@ -26,7 +26,7 @@ Result<void> between(std::string_view field, Number value, Number low, Number hi
                     value, low, high);
 }
 
-// The error of the first check that failed; success if none did.
+// The first failed check; success if there is none.
 inline Result<void> first_failure(std::initializer_list<Result<void>> checks) {
   for (const Result<void>& check : checks) {
     if (!check) return check;

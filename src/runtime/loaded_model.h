@@ -11,22 +11,22 @@
 
 namespace millrace::runtime {
 
-// A model in memory, ready to run. Each member may refer to the members before it.
+// A model in memory, ready to run. Each member depends only on those before it: the transformer must not outlive the
+// backend. Moving it keeps all pointers valid.
 struct LoadedModel {
-  ModelConfig config;  // the configuration it was loaded with
+  ModelConfig config;  // from which it was loaded
   std::unique_ptr<checkpoint::Checkpoint> checkpoint;
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<model::Transformer> transformer;
-  std::uint64_t content_key = 0;  // checkpoint::content_key() of the checkpoint
+  std::uint64_t content_key = 0;  // of the checkpoint
 };
 
-// Replaces the backend before weights are loaded, for example by a checking decorator. An empty function changes
-// nothing.
+// Replaces the backend before the model is loaded, for example by one that measures times; may be empty.
 using BackendWrapper = std::function<std::unique_ptr<backend::Backend>(std::unique_ptr<backend::Backend>)>;
 
-// Reads the model at config.path and packs its weights. Takes seconds for gigabytes, and about as much memory as the
-// file. `progress`, if not empty, is called on the calling thread with the packed share of the weights, [0, 1]. Throws
-// LoadError; errors of the configuration come before any file is read.
+// Opens the checkpoint at config.path and packs its weights. Takes seconds for gigabytes, and about as much memory as
+// the weights. Calls `progress`, if any, on the calling thread with the share of packed weights, in [0, 1]. Throws
+// LoadError; the configuration is checked before any file is read.
 LoadedModel load_model(const ModelConfig& config, const std::function<void(double)>& progress = {},
                        const BackendWrapper& wrap = {});
 

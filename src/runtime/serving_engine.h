@@ -16,34 +16,37 @@ class TurnArbiter;
 
 namespace millrace::runtime {
 
-// Default size of the KV cache, in bytes, of servers and of programs that embed the library.
+// Default size of the KV cache of start_engine(), in bytes.
 inline constexpr std::uint64_t kServingKvBytes = std::uint64_t{1} << 30;
 
-// An engine and the objects that it uses. The model must outlive it.
+// An engine, and the disk tier that it uses. The LoadedModel must outlive it, and `disk` must outlive `engine`.
 struct ServingEngine {
   std::unique_ptr<kv::DiskTier> disk;         // null: none
-  engine::LocalExecutor* executor = nullptr;  // owned by `engine`
+  engine::LocalExecutor* executor = nullptr;  // owned by the engine
   std::unique_ptr<engine::Engine> engine;
-  draft::DraftMemory drafting;
+  draft::DraftMemory drafting;  // bytes of draft model or speculator and of its pages
 };
 
-// Arguments of make_engine() that are not configuration.
+// Arguments of make_engine() besides the configuration.
 struct EngineSurroundings {
-  std::shared_ptr<const text::Tokenizer> tokenizer = nullptr;  // null: the model's own
-  // Size of the KV cache in tokens if the configuration gives neither tokens nor bytes; 0 = one sequence of the model's
-  // greatest length.
+  std::shared_ptr<const text::Tokenizer> tokenizer = nullptr;  // null: the model's
+  // Tokens of the KV cache if the configuration has neither tokens nor bytes; 0 = a sequence of max_length() tokens.
   std::int64_t kv_cache_tokens = 0;
-  std::shared_ptr<engine::TurnArbiter> turn = nullptr;  // shared by the engines of the process; null = none
-  bool populate = true;  // back all pages with memory in the background; false: each as it is first written
+  std::shared_ptr<engine::TurnArbiter> turn = nullptr;  // shared with the other engines of the process; null: none
+  // Touch all pages on a thread in the background, so that no step waits for the system to map them; false: each page
+  // is mapped when it is first written.
+  bool populate = true;
 };
 
-// Makes an engine on a loaded model: loads the draft model, if any, and allocates the KV cache. Throws LoadError for
-// what validate() rejects and for memory that is not available.
+// Loads the draft model, allocates the KV cache, opens the disk tier and makes the engine. `loaded` must outlive it.
+// Throws LoadError: an error of validate() or of a file, or kResourceExhausted if memory is short.
 ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
                           const EngineSurroundings& surroundings = {});
 
-// make_engine() for a server: the KV cache has kServingKvBytes if no size is given, the memory is logged under `name`,
-// warm-up steps have run (a few dozen tokens), and the engine's work is measured.
+// make_engine() for a server or a program that embeds the library. The KV cache has kServingKvBytes if the
+// configuration gives no size. Also warms the engine up, which computes a few dozen tokens, makes its reporter measure
+// the work of steps, and logs its memory under `name`. Throws LoadError, also kUnsupported if the model has no
+// tokenizer.
 ServingEngine start_engine(const std::string& name, const LoadedModel& loaded, EngineConfig config,
                            const std::shared_ptr<engine::TurnArbiter>& turn = nullptr);
 

@@ -7,15 +7,16 @@
 
 namespace millrace::runtime {
 
-// Estimates the bytes that a model and an engine on it will take, from the headers of the files alone. 0 if a file
-// cannot be read or the configuration is invalid; loading then reports why. Takes milliseconds.
+// Bytes of weights and KV pages of a model and an engine that are not loaded yet, draft model or speculator included.
+// Reads file headers, which takes milliseconds. 0 if a file cannot be read or the configuration is invalid: loading
+// reports the error.
 std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engine);
 
-// Measures the machine's peaks of memory reads and of arithmetic, for `seconds` each, on the threads of the model's
-// backend. The backend must be idle.
+// Peak read bandwidth and arithmetic of this machine, each measured for `seconds` on as many threads as the model's
+// backend has. The backend must not compute meanwhile.
 engine::MachinePeaks measured_peaks(const LoadedModel& loaded, double seconds);
 
-// The number of the model's parameters.
+// Number of parameters: values of all tensors. Integer tensors, such as the codes of GPTQ, are not counted.
 std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::runtime

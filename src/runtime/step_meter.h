@@ -6,7 +6,7 @@
 
 namespace millrace::runtime {
 
-// The measure function for StepReporter::measure() of an engine on this model.
+// The argument of StepReporter::measure() for an engine that runs this model.
 inline engine::load::StepMeter step_meter(const LoadedModel& loaded, const engine::Engine& engine) {
   return {loaded.transformer->spec(), static_cast<double>(loaded.transformer->weight_bytes_per_token()),
           static_cast<double>(engine.limits().kv_bytes_per_token)};

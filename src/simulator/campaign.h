@@ -7,13 +7,13 @@
 
 namespace millrace::simulator {
 
-// Totals over many simulation runs.
+// Sums over many runs of simulate().
 struct Campaign {
   std::int64_t runs = 0, steps = 0, requests = 0, output_tokens = 0;
   double virtual_hours = 0.0;
-  std::uint64_t digest = 0;  // hash of the digests of all runs, in their order
+  std::uint64_t digest = 0;  // of the digests of all runs; depends on their order
   Coverage coverage;
-  std::vector<Outcome> violated;
+  std::vector<Outcome> violated;  // runs that broke a promise
 
   void add(Outcome outcome);
 };

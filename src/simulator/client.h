@@ -10,34 +10,34 @@
 
 namespace millrace::simulator {
 
-// The behaviour of one kind of client. Except for counts and times, numbers are percentages: chances in a round in
-// which the client is awake, or for a request.
+// Behaviour of a kind of client. `reads` to `lies` are probabilities in percent: for a request, or for a round.
 struct ClientProfile {
   std::string_view name;
-  int max_at_once;   // count: limit of requests in flight
-  int burst;         // count: requests sent together
-  double think_ms;   // mean time between two bursts
-  int reads;         // reads the outputs that wait; 100 = reads at once
-  int abandons;      // cancels a running request
-  int many_answers;  // sets n > 1
-  int hurries;       // sets a timeout
-  int talks;         // uses a session
-  int meddles;       // pauses, cancels and forks at random
-  int lies;          // sends an invalid request
+  int max_at_once;   // limit of its requests in flight
+  int burst;         // requests sent together
+  double think_ms;   // mean virtual milliseconds between two bursts
+  int reads;         // takes the outputs of a request, in a round; 100: reads at once
+  int abandons;      // cancels a request, in a round
+  int many_answers;  // a request asks for n > 1 answers
+  int hurries;       // a request has a timeout
+  int talks;         // a request continues a session
+  int meddles;       // pauses, cancels or forks at random, in a round
+  int lies;          // sends an invalid request, in a round
 };
 
-// One simulated client, which sends, reads and abandons requests. Its actions are a function of its seed.
+// A client that sends, reads and cancels requests. Its behaviour is a function of its seed. `scenario` and `habits`
+// must outlive it.
 class Client {
  public:
   Client(std::size_t index, const ClientProfile& habits, const Scenario& scenario, std::uint64_t seed)
       : index_(index), profile_(habits), scenario_(scenario), random_(seed) {}
 
-  // Acts for one round. `may_ask`: the run has requests left to send.
+  // One round. It sends requests only if `may_ask`, and `now` is not before wakes().
   void act(RequestDriver& desk, TimePoint now, bool may_ask);
-  void ended(const Asked& asked);
-  void restart();                                       // the server process ended: all requests and sessions are gone
-  void renamed(const RequestDriver::Renamed& renamed);  // a request or session has a new id after a move
-  TimePoint wakes() const noexcept { return wakes_; }
+  void ended(const Asked& asked);                       // one of its requests has ended
+  void restart();                                       // the server has restarted: its requests and sessions are gone
+  void renamed(const RequestDriver::Renamed& renamed);  // a request or session has moved and has a new id
+  TimePoint wakes() const noexcept { return wakes_; }   // when it sends its next requests
 
  private:
   void ask(RequestDriver& desk);
@@ -58,8 +58,8 @@ class Client {
   std::vector<engine::SessionId> sessions_;
 };
 
-// The clients of a run: a few of each kind, chosen by the scenario's seed. One is always a canary, which sends plain
-// requests one at a time.
+// The clients of a run, 2 to 8, chosen by the seed. The first is a canary: it sends one ordinary request at a time.
+// They refer to `scenario`.
 std::vector<Client> make_clients(const Scenario& scenario);
 
 }  // namespace millrace::simulator

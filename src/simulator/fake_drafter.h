@@ -10,15 +10,15 @@ namespace millrace::simulator {
 
 // How a scenario speculates.
 struct Drafting {
-  std::int64_t tokens = 0;  // 0 = no speculation
-  int right_percent = 0;    // share of draft tokens that are correct, in percent
-  bool computes = false;    // needs pages for its draft tokens, as a drafting model does
+  std::int64_t tokens = 0;  // limit of draft tokens of a sequence in a step; 0 = no speculation
+  int right_percent = 0;    // percentage of draft tokens that are right
+  bool computes = false;    // uses pages of the sequences, as a draft model does
   bool adaptive = true;
   int max_branches = 1;  // limit of branches of a draft tree
 };
 
-// A drafter that knows the fake model's next tokens, and drafts them correctly as often as Drafting::right_percent
-// says.
+// A drafter for the fake model: samples the tokens that the model would give, and replaces some so that the wanted
+// percentage is right. The executor need not outlive it. Engine thread only.
 class FakeDrafter final : public draft::Drafter {
  public:
   FakeDrafter(const Drafting& drafting, const FakeExecutor& executor, std::uint64_t seed)

@@ -13,7 +13,7 @@
 
 namespace millrace::simulator {
 
-// Decides by the seed which faults happen when. After calm() none happen.
+// Decides from the seed which faults happen and when; none after calm(). Scenario, env and coverage must outlive it.
 class FaultPlan {
  public:
   enum class Restart { kNone, kOrderly, kCrash };
@@ -21,19 +21,22 @@ class FaultPlan {
   FaultPlan(const Scenario& scenario, MemoryEnv& env, Coverage& coverage)
       : scenario_(scenario), env_(env), coverage_(coverage), random_(rng::mix(scenario.seed ^ 0xfa017)) {}
 
-  // The FakeExecutor's on_step: advances the clock by the step's time, and may fail the step or put NaN into a row.
+  // For FakeExecutor::OnStep: advances the clock by the time of the step. May return a failure (kInternal), or fill a
+  // row of `logits` with NaN.
   Result<void> on_step(const engine::StepInput& input, std::span<float> logits);
+  // Whether this allocation of host memory for swapped pages fails.
   bool host_memory_short();
-  // Faults between two steps: clock jumps and disk failures. Returns whether the process ends, and how.
+  // Faults between two steps: may make the clock jump and the disk fail. Returns whether and how the process ends.
   Restart run_exclusive();
-  // The state of the disk for the next process: after a crash, with damaged pages, working again.
+  // Changes of the disk before the next process starts: crash() loses unsynced writes, damage_pages() changes bytes of
+  // files if the scenario says so, repair_disk() ends failures.
   void crash();
   void damage_pages();
   void repair_disk();
-  void calm() noexcept { calm_ = true; }
-  Clock::duration jumped() const noexcept { return jumped_; }
+  void calm() noexcept { calm_ = true; }                       // no more faults
+  Clock::duration jumped() const noexcept { return jumped_; }  // sum of all clock jumps
 
-  // Whether a failed step or a NaN row has happened since the last call, of which requests may fail.
+  // Whether a step failed or had a NaN row since the last call: requests may have ended with an error.
   bool take_failures() noexcept { return std::exchange(failures_, false); }
 
  private:

@@ -11,16 +11,18 @@
 
 namespace millrace::simulator {
 
-// Checks the promises of docs/simulator.md that must hold after every step of one engine. B and C are checked by
-// Engine::check_integrity(), whose CHECKs the caller traps; the others here.
+// Checks the promises of docs/simulator.md that hold after every step, for one engine. Those of pages (B and C) are
+// checked by Engine::check_integrity(), whose failing CHECKs the caller must trap; all others go to `verdict`.
 class Invariants {
  public:
-  // `place`: index of the engine among the scenario's engines.
+  // `place` is the index of the engine, in [0, scenario.engines). Scenario and verdict must outlive it.
   Invariants(const Scenario& scenario, Verdict& verdict, std::size_t place)
       : scenario_(scenario), verdict_(verdict), place_(place) {}
 
   void before_step(const engine::Engine& engine);
+  // `anything_came`: the step had outputs.
   void after_step(const engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
+  // The engine is a new one.
   void restart() {
     idle_rounds_ = 0;
     excused_.clear();
@@ -37,11 +39,11 @@ class Invariants {
   const Scenario& scenario_;
   Verdict& verdict_;
   std::size_t place_;
-  std::uint64_t oldest_ = 0;                       // id of the oldest running sequence before the step; 0 = none
-  std::map<std::uint64_t, std::int64_t> paused_;   // running, paused sequences before the step; their `scheduled`
-  std::map<std::uint64_t, std::int32_t> excused_;  // by sequence: `bypassed` when that was allowed to exceed the limit
-  std::set<std::uint64_t> ran_;                    // sequences that were running before the step
-  bool stayed_ = false;                            // one of `ran_` is still running
+  std::uint64_t oldest_ = 0;                       // sequence that ran and was the oldest before the step; 0 = none
+  std::map<std::uint64_t, std::int64_t> paused_;   // paused running sequences: their `scheduled`
+  std::map<std::uint64_t, std::int32_t> excused_;  // sequences: times that they were bypassed as the rules allow
+  std::set<std::uint64_t> ran_;                    // sequences that ran before the step
+  bool stayed_ = false;                            // a sequence of ran_ is still running
   bool leased_ = false;                            // a request waits with pages of its session
   int idle_rounds_ = 0;
 };

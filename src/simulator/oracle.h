@@ -15,9 +15,10 @@
 
 namespace millrace::simulator {
 
+// Asked::engine of a request that has left one engine and has not arrived in the other.
 inline constexpr std::size_t kInTransit = static_cast<std::size_t>(-1);
 
-// A request that an engine has accepted, and the state of its answers.
+// A request that an engine has accepted, with the outputs received so far.
 struct Asked {
   struct Choice {
     std::unique_ptr<Reference> reference;
@@ -26,57 +27,59 @@ struct Asked {
     bool ended = false;
   };
   engine::RequestId id = 0;
-  std::uint64_t serial = 0;  // unique in the run; ids repeat after a restart
+  std::uint64_t serial = 0;  // unique in a run, unlike `id`, which restarts with each process
   engine::Request request;
-  std::vector<std::int32_t> prompt;  // with the session's tokens in front
-  std::int64_t from_session = 0;     // the first so many tokens of `prompt` are the session's
+  std::vector<std::int32_t> prompt;  // the whole prompt, tokens of its session included
+  std::int64_t from_session = 0;     // number of first prompt tokens that are in its session
   std::size_t client = 0;
-  std::size_t engine = 0;  // index of the engine that has it; kInTransit while it moves
+  std::size_t engine = 0;  // index of its engine, or kInTransit
   TimePoint arrival{};
   std::optional<TimePoint> deadline;
   std::vector<Choice> choices;
-  bool forked = false;
-  int ended = 0;
-  std::int64_t must_end_by = -1;  // last step at which it may end, once cancelled or timed out; -1 = neither
+  bool forked = false;            // its prompt is computed, so all n answers are on their way
+  int ended = 0;                  // number of ended choices
+  std::int64_t must_end_by = -1;  // last step that it may live, since it is cancelled or overdue; -1 = none
   std::int64_t unread = 0;        // outputs that its client has not read
   bool paused = false;
   TimePoint paused_since{};
 };
 
-// Circumstances in which other outcomes of a request are allowed.
+// Conditions under which an output is judged.
 struct Circumstances {
   bool caching = false;       // the prefix cache is on
-  bool rejects_late = false;  // the policy rejects requests that would miss their targets
-  bool faulty = false;        // a step has just failed, or had NaN
+  bool rejects_late = false;  // the policy may reject a waiting request that would miss its targets
+  bool faulty = false;        // a fault has just happened, so requests may end with an error
 };
 
-// Compares every output with the answer's reference (D1), checks the rules of streams (S1, S2), and knows which
-// requests are still owed an end (P3).
+// Compares each output with its reference (D1) and with the rules of streams (S1, S2, C1), and knows which requests
+// have not ended (P3). The promises are those of docs/simulator.md. Verdict and coverage must outlive it.
 class Oracle {
  public:
   Oracle(Verdict& verdict, Coverage& coverage) : verdict_(verdict), coverage_(coverage) {}
 
+  // Adds an accepted request. `longest` is the limit of tokens of prompt and answer together.
   void open(Asked asked, std::int64_t longest);
-  // Checks one output. Returns the request, removed from the book, if that was its last output.
+  // Checks an output. If it is the last one of its request, removes the request and returns it.
   std::optional<Asked> take(const engine::Output& output, const Circumstances& terms);
-  // Fails if a cancelled or timed-out request is still open after its last allowed step.
+  // Checks that no request lives beyond its must_end_by.
   void check_overdue(std::int64_t step);
-  void forget_all();  // the process has ended
+  void forget_all();  // the process has ended: removes all requests
 
-  Asked* find(engine::RequestId id);
+  Asked* find(engine::RequestId id);  // null if it is not live
   const std::map<engine::RequestId, Asked>& live() const noexcept { return live_; }
   std::map<engine::RequestId, Asked>& live() noexcept { return live_; }
+  // Answers that have not ended, without beams: the number of sequences that the engine must have for them.
   std::size_t answers_in_flight(std::size_t engine) const;
   bool any_live(std::size_t engine) const;
-  // Gives a request its new id after a move.
+  // Changes the id of a live request that has moved to another engine.
   void rename(engine::RequestId from, engine::RequestId to);
-  // The tokens of prompt and first answer, without an end-of-answer token. Also for a request that has just ended.
+  // The tokens of prompt and first answer, without an end-of-sequence token. The request may have ended.
   const std::vector<std::int32_t>& text_of(engine::RequestId id) const { return texts_[text_of_.at({id, 0})].tokens; }
   std::int64_t output_tokens() const noexcept { return output_tokens_; }
-  std::uint64_t digest() const noexcept { return digest_; }
+  std::uint64_t digest() const noexcept { return digest_; }  // of all outputs in order
 
  private:
-  // All texts computed under a salt: the prefix cache may know them.
+  // Tokens of a prompt and answer that later requests of the same salt may find in the prefix cache.
   struct Text {
     std::string salt;
     std::uint64_t serial;
@@ -92,7 +95,7 @@ class Oracle {
   Coverage& coverage_;
   std::map<engine::RequestId, Asked> live_;
   std::vector<Text> texts_;
-  std::set<std::string> searched_;  // salts with beam searches, which compute texts that are never output
+  std::set<std::string> searched_;  // salts of beam searches, whose rejected beams may be cached too
   std::map<std::pair<engine::RequestId, int>, std::size_t> text_of_;
   std::int64_t output_tokens_ = 0;
   std::uint64_t next_serial_ = 1;

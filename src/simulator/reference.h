@@ -12,27 +12,28 @@
 
 namespace millrace::simulator {
 
-// The correct answer to one request: computed token by token on the fake model, without pages, batches or chunks.
+// The expected answer: the fake model computes it token by token, without an engine, pages, batches or chunks.
 class Reference {
  public:
-  // `limit`: greatest length of prompt and answer together, in tokens.
+  // `limit` is the limit of tokens of prompt and answer together.
   Reference(const std::vector<std::int32_t>& prompt, const decode::SamplingParams& sampling, std::int64_t limit);
 
-  // The hypotheses that a beam search finds, the best first.
+  // The answers of a beam search, the best first; request.beams must be set. next() gives their tokens.
   static std::vector<std::unique_ptr<Reference>> searched(const std::vector<std::int32_t>& prompt,
                                                           const engine::Request& request, std::int64_t limit);
 
   // The next token; nothing once the answer has ended.
   std::optional<std::int32_t> next();
-  // How the answer ended; kNone before its end.
+  // kNone until the answer has ended.
   engine::FinishReason finish() const noexcept { return finish_; }
-  // Its text so far, without a stop string.
+  // The text so far that a client may see: up to the stop string.
   const std::string& text() const noexcept { return text_; }
 
  private:
   void show(std::int32_t token);
 
-  std::optional<std::vector<std::int32_t>> found_;  // the tokens of a beam search's hypothesis; nothing = sampled
+  std::optional<std::vector<std::int32_t>>
+      found_;  // tokens of an answer of a beam search; nothing: the answer is sampled
 
   decode::SamplingParams sampling_;
   decode::LogitsPipeline pipeline_;

@@ -13,60 +13,64 @@
 
 namespace millrace::simulator {
 
-// Passes clients' calls to the engines. Records requests and sessions, moves them between engines, and pauses requests
-// whose clients do not read, as the server does.
+// Passes requests of clients to one or two engines and outputs back. Records requests and sessions, pauses requests
+// whose client does not read, as the server does, and checks that engines accept and reject what they must (Q1, M1 of
+// docs/simulator.md). Engines and the objects given to the constructor must outlive it. One thread.
 class RequestDriver {
  public:
+  // A session as the engine must have it.
   struct Session {
     std::vector<std::int32_t> tokens;
-    bool busy = false;
-    std::size_t engine = 0;
+    bool busy = false;       // one of its requests has not ended
+    std::size_t engine = 0;  // index of its engine, or kInTransit
   };
 
   RequestDriver(const Scenario& scenario, const MemoryEnv& env, Verdict& verdict, Coverage& coverage)
       : scenario_(scenario), env_(env), verdict_(verdict), coverage_(coverage), book_(verdict, coverage) {}
 
-  // Uses these engines from now on. Requests and sessions of earlier engines are forgotten.
+  // Replaces the engines after a restart. All requests and sessions of the former ones are dropped.
   void serve_with(std::vector<engine::Engine*> engines);
   void at_step(std::int64_t step) noexcept { step_ = step; }
 
-  // Submits a request. Returns nothing if the queue is full, or the session is busy or too long.
+  // Submits a request. Nothing if the engine rejects it, for a full queue or its size, or if its session is busy or
+  // closed.
   std::optional<engine::RequestId> ask(engine::Request request, std::size_t client);
-  // Submits an invalid request: the engine must reject it and change nothing.
+  // Submits an invalid request, which the engine must reject without any change.
   void ask_wrongly(engine::Request request);
   void cancel(engine::RequestId id);
   void pause(Asked& asked, bool paused);
-  // The client reads all outputs that wait for it.
+  // The client reads all pending outputs of the request.
   void read(engine::RequestId id);
 
   engine::SessionId open_session();
   std::optional<engine::SessionId> fork_session(engine::SessionId id);
   void roll_back(engine::SessionId id, std::int64_t tokens);
   void close_session(engine::SessionId id);
-  // Tokens of the session, busy or not; -1 if it is closed.
+  // Tokens of a session, also of a busy one; -1 if it is closed.
   std::int64_t session_length(engine::SessionId id) const;
   bool session_busy(engine::SessionId id) const;
   std::size_t sessions() const noexcept { return sessions_.size(); }
   void close_all_sessions();
 
-  // Exports the request from its engine. It is in transit then, unless it has just ended. `outputs` gets the outputs of
-  // the steps that were in flight, of all requests; deliver them first.
+  // Exports the request from its engine: it is then in transit, unless it ended. Appends outputs of steps that were
+  // still in flight, of all requests, to `outputs`; they must be delivered first.
   void take_out(engine::RequestId id, std::vector<engine::Output>& outputs);
-  // The new ids of a request and its session after a move.
+  // Ids that changed by a move, as pairs of old and new id.
   struct Renamed {
-    std::optional<std::pair<engine::RequestId, engine::RequestId>> request;  // from, to
+    std::optional<std::pair<engine::RequestId, engine::RequestId>> request;
     std::optional<std::pair<engine::SessionId, engine::SessionId>> session;
   };
-  // Imports what is in transit into the other engine, or back into its own if the other one is full.
+  // Imports the requests in transit into the other engine, or if that is full, into the one that they came from. If
+  // both are full, a request stays in transit.
   std::vector<Renamed> arrive();
-  // Moves an idle session to the other engine; nothing if it is busy.
+  // Moves an idle session to the other engine; nothing if it is busy or in transit. It must be open.
   std::optional<Renamed> move_session(engine::SessionId id);
   const std::map<engine::SessionId, Session>& all_sessions() const noexcept { return sessions_; }
 
-  // Checks the outputs of a step and appends the requests that ended to `ended`. `faulty`: requests may fail of a
-  // fault.
+  // Checks the outputs of a step and passes them on; appends requests that ended to `ended`. `faulty`: a fault has
+  // happened, so requests may end with an error.
   void deliver(const std::vector<engine::Output>& outputs, bool faulty, std::vector<Asked>& ended);
-  // Tracks deadlines, and pauses or resumes requests of slow readers. Call it before each step.
+  // Call before each step: notes deadlines that have passed, and pauses or cancels requests of slow readers.
   void look_after();
 
   Oracle& book() noexcept { return book_; }
@@ -81,7 +85,7 @@ class RequestDriver {
     TimePoint begin;
     bool cancelled = false;
   };
-  // The engine that has the request or the session; the first engine if none has.
+  // The engine of the request or session; the first engine if it is unknown or in transit.
   engine::Engine& engine_of(const Asked* asked) const;
   engine::Engine& engine_of_session(engine::SessionId id) const;
   void count_departure(const Asked& asked, const engine::Engine& engine);

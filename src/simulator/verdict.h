@@ -9,15 +9,15 @@
 
 namespace millrace::simulator {
 
-// A broken promise: which (the names of docs/simulator.md), when, whose, and what was expected.
+// A broken promise of the engine.
 struct Violation {
-  std::string invariant;
+  std::string invariant;  // its name in docs/simulator.md: "D1"
   std::int64_t step = 0;
-  std::uint64_t request = 0;  // 0: of no request in particular
-  std::string what;
+  std::uint64_t request = 0;  // 0: no request in particular
+  std::string what;           // what was found and what was expected
 };
 
-// The first violation of a run; what comes after it is only its consequence.
+// Keeps the first violation of a run. Later ones are ignored, as they may only be its consequences.
 class Verdict {
  public:
   bool failed() const noexcept { return first_.has_value(); }

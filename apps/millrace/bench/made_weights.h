@@ -6,7 +6,9 @@
 
 namespace millrace::bench {
 
-// A packed weight of random values. Throws LoadError naming --shape if a row is not a multiple of the format's blocks.
+// A packed weight of random values. 16 distinct rows repeat, as packing takes long and no kernel's time depends on the
+// values. Throws LoadError (kInvalidArgument): naming --shape if a row is not a whole number of blocks of the format,
+// naming --format if the format cannot be packed.
 std::unique_ptr<backend::Linear> made_weight(const KernelContext& context, const quant::QuantFormat& format,
                                              const KernelSizes::Matrix& shape, backend::MatmulPrecision precision);
 

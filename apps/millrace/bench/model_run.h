@@ -12,12 +12,15 @@
 
 namespace millrace::bench {
 
-// A loaded model to measure, and the measured limits of the machine.
+// A model loaded for a benchmark, with the machine's limits that its results are compared with. Engines must not
+// outlive it. One thread.
 class ModelRun {
  public:
+  // Loads the model. `probe_seconds` is the time to measure each limit of the machine. Throws LoadError.
   ModelRun(const app::ModelFlags& flags, double probe_seconds);
 
-  // An engine by the flags. Its KV cache has `kv_tokens` tokens if the flags give no size.
+  // An engine on the model; `kv_tokens` is the size of its KV cache if the flags give none. A model without a tokenizer
+  // gets one whose tokens have no text. Throws LoadError.
   app::ServingEngine make_engine(const app::EngineFlags& flags, std::int64_t kv_tokens) const;
   const model::Transformer& transformer() const noexcept { return *loaded_.transformer; }
   const app::LoadedModel& loaded() const noexcept { return loaded_; }
@@ -30,10 +33,10 @@ class ModelRun {
   std::int64_t block_tokens() const;
   double weight_bytes_per_token() const noexcept;
 
-  Json new_report(std::string_view command) const;  // with "model" and "limits"
-  // Bytes of the process beyond packed weights and the pages of `engine`.
+  Json new_report(std::string_view command) const;  // bench::new_report() with "model" and "limits"
+  // The resident bytes of the process, beside those of packed weights and of the pages of `engine`.
   Json memory(const engine::Engine& engine) const;
-  // "model.gguf: q4_0 (avx512_vnni int8), 98.4 MB of weights, 2 threads"
+  // A line for people: "model.gguf: q4_0 (avx512_vnni int8), 98.4 MB of weights, loaded in 0.4 s; ..."
   std::string description() const;
 
  private:
@@ -46,7 +49,7 @@ class ModelRun {
   backend::MachineProbe probe_;
 };
 
-// Resident bytes of this process; 0 if the system does not report them.
+// Bytes of this process's memory that are in RAM; 0 if /proc does not say.
 std::int64_t resident_bytes();
 
 }  // namespace millrace::bench

@@ -6,11 +6,12 @@
 
 namespace millrace::bench {
 
-// Parses "1,8,32" as numbers in [min, max]; throws LoadError (kInvalidArgument) naming the flag.
+// The integers of a list such as "1,8,32". Throws LoadError (kInvalidArgument) naming the flag if one is not in
+// [min, max].
 std::vector<std::int64_t> parse_numbers(const std::string& flag, const std::string& text, std::int64_t min,
                                         std::int64_t max);
 
-// Splits "a,b"; throws LoadError naming the flag if a part is empty.
+// The words of a list such as "a,b". Throws LoadError (kInvalidArgument) naming the flag if one is empty.
 std::vector<std::string> parse_words(const std::string& flag, const std::string& text);
 
 }  // namespace millrace::bench

@@ -9,11 +9,12 @@
 
 namespace millrace::bench {
 
-// Runs another drafter for its cost, then replaces its tokens so that a chosen share is correct. For the curve of
-// speed-up against acceptance.
+// Measures speed-up against acceptance rate: it lets another drafter compute, for its real cost, and then replaces the
+// draft tokens. Each one is the right token with a fixed probability, and a wrong one otherwise.
 class RiggedDrafter final : public draft::Drafter {
  public:
-  // `answer`: the tokens that the only sequence will get.
+  // `answer` has the tokens of the answer, which must be known: the same for all sequences. `acceptance`, in [0, 1], is
+  // the probability that a draft token is right.
   RiggedDrafter(std::unique_ptr<draft::Drafter> drafter, std::vector<std::int32_t> answer, double acceptance)
       : drafter_(std::move(drafter)), answer_(std::move(answer)), acceptance_(acceptance) {}
 

@@ -8,18 +8,18 @@
 
 namespace millrace::bench {
 
-// A pointer to memory of the CPU backend, as row kernels take it.
+// The floats of a buffer of the CPU backend, for kernels that take pointers.
 inline float* floats(const backend::DeviceBuffer& buffer) noexcept { return backend::cpu::pointer(buffer.address()); }
 
-// Times kernels that backend operations contain, without what they are fused with: one row a call, rows split over a
-// team of threads.
+// Runs kernels of the CPU backend that its operations are made of, without the operations that fuse them. A kernel
+// computes one row a call; rows are split over a team of threads, as many as the backend has.
 class RowKernels {
  public:
   explicit RowKernels(const KernelContext& context)
       : kernels_(backend::cpu::select_kernels(context.isa)), team_(context.backend.threads()) {}
 
   const backend::cpu::KernelSet& kernels() const noexcept { return kernels_; }
-  // Calls row(r) for each of `rows` rows.
+  // Calls row(r) for each r in [0, rows), in parallel on the team and the calling thread. One caller at a time.
   template <typename Row>
   void run(std::int64_t rows, const Row& row) {
     team_.split(rows, 1, [&](std::int64_t begin, std::int64_t end) {

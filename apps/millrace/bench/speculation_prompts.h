@@ -5,10 +5,10 @@
 
 namespace millrace::bench {
 
-// A prompt for speculation benchmarks, and whether it contains much of its answer.
+// A prompt for benchmarks of speculation.
 struct SpeculationPrompt {
   std::string_view name;
-  bool copies = false;
+  bool copies = false;  // much of the answer repeats the prompt
   std::string_view text;
 };
 std::span<const SpeculationPrompt> speculation_prompts();

@@ -5,16 +5,16 @@
 
 namespace millrace::bench {
 
-// A table for people: texts left-aligned, numbers right-aligned, columns as wide as their widest entry.
+// A text table for people: text columns are aligned left, numbers right. A column is as wide as its widest entry.
 class Table {
  public:
   struct Column {
-    std::string header;  // includes the unit
+    std::string header;  // with its unit
     bool text = false;
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  void add(std::vector<std::string> row);  // one entry for each column
+  void add(std::vector<std::string> row);  // as many entries as columns, else a CHECK fails
   std::string str() const;
 
  private:
@@ -22,7 +22,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Three significant digits and no exponent: "0.123", "12.3", "1234"; "-" for 0, which means "no value".
+// A number with at least three significant digits, no exponent and at most six decimals: "0.123", "12.3", "1234". "-"
+// stands for no value: for 0, infinity and NaN.
 std::string rounded(double value);
 
 }  // namespace millrace::bench

@@ -9,7 +9,7 @@
 
 namespace millrace::app {
 
-// One finished answer.
+// A finished answer.
 struct Answer {
   std::string text;
   engine::FinishReason finish = engine::FinishReason::kNone;
@@ -17,7 +17,8 @@ struct Answer {
   engine::TimeSpent spent;
 };
 
-// A conversation on an engine session: earlier rounds stay in the KV cache and only new tokens are computed.
+// A conversation on a session of an engine: the KV cache keeps earlier messages, and only new tokens are computed.
+// Conversation and engine must outlive it. One thread; while answer() runs, the engine must have no other requests.
 class ChatSession {
  public:
   ChatSession(Conversation& conversation, engine::Engine& engine, decode::SamplingParams sampling)
@@ -29,13 +30,14 @@ class ChatSession {
   ChatSession(const ChatSession&) = delete;
   ChatSession& operator=(const ChatSession&) = delete;
 
-  // Generates the next answer, passes its text to `on_text` piece by piece, and appends it to the conversation.
-  // `interrupted` is called between steps; true cancels the answer.
+  // Answers the conversation: passes text to `on_text` as it comes, and appends the whole answer to the conversation.
+  // Calls `interrupted` before each step; true cancels the answer, whose text so far is appended. After an error
+  // nothing is appended. Steps the engine on the calling thread.
   Result<Answer> answer(const std::function<void(const std::string&)>& on_text,
                         const std::function<bool()>& interrupted);
 
   decode::SamplingParams& sampling() noexcept { return sampling_; }
-  // The grammar that each answer fits; null: any text.
+  // The grammar of further answers; null: any text. Shares ownership.
   void set_grammar(std::shared_ptr<grammar::CompiledGrammar> grammar) { grammar_ = std::move(grammar); }
   Conversation& conversation() noexcept { return conversation_; }
 
@@ -47,8 +49,8 @@ class ChatSession {
   engine::SessionId session_;
 };
 
-// "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 % of 40.0 GB/s".
-// Without MBU if the machine's read bandwidth is not known.
+// A line such as "prompt 52 cached + 14 new tokens, answer 31 tokens, TTFT 24.0 ms, TPOT 4.10 ms, 243.9 tok/s, MBU 52 %
+// of 40.0 GB/s". MBU is left out if `peaks` has no read bandwidth.
 std::string describe(const Answer& answer, const engine::MachinePeaks& peaks);
 
 }  // namespace millrace::app

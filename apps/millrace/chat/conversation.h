@@ -10,23 +10,23 @@
 
 namespace millrace::app {
 
-// The messages of a chat, and the prompt made of them: by the model's chat template, or as plain text for a model
-// without one.
+// The messages of a chat, and their conversion to a prompt by the model's chat template. A model without a template
+// gets the contents one after the other, as plain text to continue. The checkpoint must outlive it. One thread.
 class Conversation {
  public:
-  // Throws LoadError if the model has no tokenizer, or an invalid template.
+  // Throws LoadError: kUnsupported if the model has no tokenizer, kBadFile if a chat template does not work.
   explicit Conversation(const checkpoint::Checkpoint& checkpoint);
 
   void set_system(const std::string& text);  // replaces or removes (empty) the system message
   void add_user(const std::string& text);
   void add_assistant(const std::string& text);
   bool pop_assistant();  // removes a trailing answer; false if there is none
-  void pop_user();
-  void clear();  // keeps the system message alone
+  void pop_user();       // removes a trailing user message, if there is one
+  void clear();          // removes all messages except the system message
 
-  // The prompt for the next answer.
+  // The tokens of the prompt for the next answer. The error is the template's.
   Result<std::vector<std::int32_t>> prompt() const;
-  // Messages as a JSON array in the form of OpenAI's API.
+  // A JSON array of {"role", "content"}, as in the OpenAI API.
   const nlohmann::ordered_json& messages() const noexcept { return messages_; }
 
  private:

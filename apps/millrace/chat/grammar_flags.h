@@ -12,13 +12,14 @@ class App;
 
 namespace millrace::app {
 
-// The flags of constrained answers, with llama-cli's names. At most one of them is given.
+// Flags of the grammar that answers must fit, named as in llama-cli. The parser rejects more than one of them.
 struct GrammarFlags {
   std::string json_schema, json_schema_file, grammar, grammar_file, regex;
   bool json_object = false;
 
   void declare(CLI::App& app);
-  // Null if no flag is given. Throws LoadError naming the flag.
+  // The grammar, compiled for the tokenizer; null if no flag was given. Throws LoadError naming the flag, or the file
+  // if it cannot be read or has more than 1 MiB.
   std::shared_ptr<grammar::CompiledGrammar> compile(std::shared_ptr<const text::Tokenizer> tokenizer) const;
 };
 

@@ -16,18 +16,21 @@ class App;
 
 namespace millrace::app {
 
-// Sampling flags. Values not given come from the model's generation_config, else from the defaults for chats.
+// Sampling flags of `millrace run`. Values that are not given come from the model's generation_config.json if it has
+// any, else from the defaults of chats: temperature 0.7, top_p 0.95, min_p 0.05.
 struct SamplingFlags {
-  OptionValues given;  // values of samplers' options
-  std::optional<std::uint64_t> seed;
-  std::optional<std::int64_t> max_tokens;
+  OptionValues given;                      // values of options of logits processors
+  std::optional<std::uint64_t> seed;       // nothing: random
+  std::optional<std::int64_t> max_tokens;  // of an answer; nothing: 2048
   std::vector<std::string> stop;
   bool ignore_eos = false;
-  std::vector<std::string> samplers;  // names, in the order in which they apply
+  std::vector<std::string> samplers;  // names in the order of application; empty: the default order
   std::vector<std::string> dry_sequence_breakers = decode::kDefaultSequenceBreakers;
 
   void declare(CLI::App& app);
-  // `tokenizer` may be null before a model is loaded, if the result is only checked.
+  // The sampling parameters, with `random_seed` if no seed was given. A null `tokenizer` leaves the sequence breakers
+  // of DRY empty: for checks before a model is loaded. Throws LoadError for an option that is out of range; other
+  // values are checked by SamplingParams::validate().
   decode::SamplingParams resolve(const checkpoint::GenerationDefaults& defaults, std::uint64_t random_seed,
                                  const text::Tokenizer* tokenizer) const;
 };

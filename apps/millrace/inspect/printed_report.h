@@ -4,7 +4,7 @@
 
 namespace millrace::app {
 
-// Prints a model_report() to stdout, for people.
+// Prints the result of model_report() on stdout as text for people.
 void print_report(const nlohmann::ordered_json& report);
 
 }  // namespace millrace::app

@@ -8,15 +8,17 @@
 
 namespace millrace::app {
 
-// Sums over the tensors of a model, from its headers alone.
+// Summaries of the tensors of a model. They read only file headers.
 
-// Tensors, values and bytes by format, the largest first.
+// An array of {"format", "tensors", "values", "bytes"}, the format with most bytes first. Integer tensors, such as the
+// codes of GPTQ, have the format "integers".
 nlohmann::ordered_json describe_formats(const checkpoint::Checkpoint& checkpoint);
-// Total parameters and bytes. `spec` tells which tensor is the embedding; null if no family reads the model. `weights`
-// may be null without a spec.
+// {"total", "without_embedding", "bytes"}: the number of parameters, that number without the embedding (null if
+// unknown), and the bytes of all tensors. `spec` is null for a model of no known family; `weights` may then be null
+// too.
 nlohmann::ordered_json describe_parameters(const checkpoint::Checkpoint& checkpoint, const model::ModelSpec* spec,
                                            const model::CheckpointWeights* weights);
-// Every tensor with its place in the files.
+// An array with name, format, shape, bytes, file and offset of each tensor. Integer tensors are left out.
 nlohmann::ordered_json list_tensors(const checkpoint::Checkpoint& checkpoint);
 
 }  // namespace millrace::app

@@ -7,13 +7,15 @@
 
 namespace millrace::app {
 
-// Blocks SIGTERM, SIGINT and SIGHUP until run_until_told() takes them. Call it before the first thread starts, so that
-// all threads inherit the mask.
+// Blocks SIGTERM, SIGINT and SIGHUP, which run_until_told() then takes, and ignores SIGPIPE. Must be called before the
+// first thread starts, since threads inherit the mask.
 void hold_signals();
 
-// Serves until a signal to stop, or until an engine fails. SIGHUP calls `reload`, which logs its errors. Returns the
-// exit code: 0 after a drain, 70 if an engine failed, the error's code if the first model could not be loaded. A second
-// signal ends the process at once. Notifies systemd of readiness and liveness (sd_notify(3)).
+// Serves until SIGTERM or SIGINT, until an engine fails, or until the first model cannot be loaded. After a signal it
+// drains `service`: running requests have `shutdown_seconds` to end. A second SIGTERM or SIGINT ends the process at
+// once. SIGHUP calls `reload` on this thread, which must log its own errors. Returns the exit code: 0 after a drain, 70
+// if an engine has failed, exit_code() of the error if the first model cannot be loaded. It also starts a timer that
+// ends the process at most 5 seconds later, whatever hangs. Reports readiness, life and end to systemd (sd_notify(3)).
 int run_until_told(http::Server& server, server::Service& service, double shutdown_seconds,
                    const std::function<void()>& reload);
 

@@ -14,22 +14,23 @@ class App;
 
 namespace millrace::app {
 
-// Formats of tool calls and reasoning: a name of docs/tools.md, "auto" or "none".
+// Formats of tool calls and of reasoning by name (docs/tools.md), "auto" (detected from the chat template) or "none".
 struct AnswerParsers {
   std::string tools = "auto", reasoning = "auto";
 };
 
-// The flags of `serve` and `run-batch` that choose models.
+// Flags of `serve` and `run-batch`: which models to serve, and how.
 struct ServedModelsFlags {
   ModelFlags model;
   EngineFlags engine;
-  std::string served_model_name;
-  std::vector<std::string> further;  // name=reference
+  std::string served_model_name;     // of the first model; empty: its reference
+  std::vector<std::string> further;  // NAME=REFERENCE each, with the flags of the first model
   AnswerParsers parsers;
 
   void declare(CLI::App& app);
-  // The entries for the server's ModelHost, which load each model with an engine. Throws LoadError for invalid names.
-  // The observers must outlive the loaded models.
+  // The models as the server's ModelHost takes them; nothing is loaded yet. Each gets an engine of its own; engines of
+  // several models compute in turns. Throws LoadError (kInvalidArgument) for an unknown format, a --model without '='
+  // and a name that occurs twice. `observers` must outlive the entries and the models loaded from them.
   std::vector<server::ModelEntry> entries(server::Observers& observers) const;
 };
 

@@ -14,9 +14,9 @@
 
 namespace millrace::backend {
 
-// Memory that cannot be read or written but between unlock() and lock(), or what is leased for reading. One range of
-// addresses, so that either is one call of the system; its cost grows with the memory that was ever taken at a time,
-// and so what is given back is handed out again, zeroed, where as much is asked for.
+// Memory that can be accessed only between unlock() and lock(), except parts that are leased for reading. It is one
+// range of addresses, so that each of the two is one system call. The cost of a call grows with the range in use, so
+// released memory is handed out again, zeroed, for requests of the same size. One thread.
 class LockedArena : public std::enable_shared_from_this<LockedArena> {
  public:
   LockedArena() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -28,8 +28,9 @@ class LockedArena : public std::enable_shared_from_this<LockedArena> {
   LockedArena(const LockedArena&) = delete;
   LockedArena& operator=(const LockedArena&) = delete;
 
+  // Zeroed memory, aligned to a page of the system; CHECKs that the range of 256 GiB suffices.
   std::byte* take(std::size_t bytes) {
-    const std::size_t whole = round_up(bytes) + page_;  // a page between two is never used
+    const std::size_t whole = round_up(bytes) + page_;  // an unused page between two pieces catches overruns
     if (const auto again = given_back_.find(whole); again != given_back_.end()) {
       return given_back_.extract(again).mapped();
     }
@@ -48,7 +49,7 @@ class LockedArena : public std::enable_shared_from_this<LockedArena> {
     protect(base_, used_, PROT_NONE);
     for (const auto& [at, bytes] : leased_) protect(at, bytes, PROT_READ);
   }
-  // Readable until the returned pointer has gone.
+  // Makes memory readable until the last copy of the returned pointer is destroyed.
   std::shared_ptr<const void> lease(std::byte* at, std::size_t bytes) {
     const auto offset = static_cast<std::size_t>(at - base_) / page_ * page_;
     const std::size_t end = round_up(static_cast<std::size_t>(at - base_) + bytes);
@@ -77,15 +78,15 @@ class LockedArena : public std::enable_shared_from_this<LockedArena> {
 
   std::size_t page_, used_ = 0;
   std::byte* base_ = nullptr;
-  std::multimap<std::size_t, std::byte*> given_back_;  // by size, with the page behind
+  std::multimap<std::size_t, std::byte*> given_back_;  // by size, the unused page included
   Lent leased_;
 };
 
-// The processor's backend as if its memory were another device's, for tests: host code that reads or writes it, or an
-// operation that does so before synchronize(), ends the process with a segmentation fault.
+// For tests: the CPU backend with memory as if on another device. Host code that accesses it directly, or an operation
+// that accesses it before synchronize(), ends the process with a segmentation fault.
 class LockedBackend final : public ForwardingBackend {
  public:
-  // `inner` computes in the host's memory.
+  // `inner` must compute in host memory, and only inside synchronize() and transfers.
   explicit LockedBackend(std::unique_ptr<Backend> inner)
       : ForwardingBackend(std::move(inner)), arena_(std::make_shared<LockedArena>()) {}
 

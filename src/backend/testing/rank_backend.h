@@ -11,19 +11,19 @@
 
 namespace millrace::backend {
 
-// Where ranks that are threads of one process put their columns.
+// For tests: exchanges columns between ranks that are threads of one process.
 class RankExchange {
  public:
   explicit RankExchange(int ranks) : columns_(static_cast<std::size_t>(ranks)), everybody_(ranks) {}
 
   int ranks() const noexcept { return static_cast<int>(columns_.size()); }
-  // [rows, columns] of each rank, when all have come; until they come again.
+  // Waits until all ranks have called it, and returns the data of each. Valid until taken().
   const std::vector<std::vector<std::byte>>& gather(int rank, std::vector<std::byte> own) {
     columns_[static_cast<std::size_t>(rank)] = std::move(own);
     everybody_.arrive_and_wait();
     return columns_;
   }
-  // No rank puts anything before all have taken what was there.
+  // Waits until all ranks have called it: the data may then be replaced.
   void taken() { everybody_.arrive_and_wait(); }
 
  private:
@@ -31,7 +31,7 @@ class RankExchange {
   std::barrier<> everybody_;
 };
 
-// A backend as one of several ranks, each on a thread of its own: for tests of what ranks compute together.
+// For tests: a backend that is one of several ranks, each used by a thread of its own.
 class RankBackend final : public ForwardingBackend {
  public:
   RankBackend(std::unique_ptr<Backend> inner, int rank, std::shared_ptr<RankExchange> exchange)

@@ -10,13 +10,13 @@
 
 namespace millrace::backend {
 
-// Whether tests run on memory that only operations see: MILLRACE_TEST_BACKEND is "locked".
+// Whether tests run on LockedBackend: the environment variable MILLRACE_TEST_BACKEND is "locked".
 inline bool test_memory_is_locked() {
   const char* kind = std::getenv("MILLRACE_TEST_BACKEND");
   return kind != nullptr && std::string_view(kind) == "locked";
 }
 
-// The backend that tests run models on: the processor's, behind a lock where memory is to be locked.
+// The CPU backend for tests, in a LockedBackend if test_memory_is_locked(). `isa` "" = the best. Throws LoadError.
 inline std::unique_ptr<Backend> make_test_backend(int threads, const std::string& isa = "") {
   auto made = cpu::make_cpu_backend({.threads = threads, .isa = isa}).or_throw();
   if (!test_memory_is_locked()) return made;

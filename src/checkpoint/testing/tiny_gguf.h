@@ -9,7 +9,8 @@
 
 namespace millrace::checkpoint {
 
-// A good little GGUF file for tests, who then break one thing: a llama of one layer with a tokenizer of four tokens.
+// For tests: a valid small GGUF file, a Llama of one layer with a tokenizer of four tokens. Tests change it to make it
+// invalid.
 struct TinyGguf {
   std::vector<GgufEntry> metadata = {
       {"general.architecture", std::string("llama")},
@@ -48,7 +49,7 @@ struct TinyGguf {
     std::erase_if(metadata, [&](const GgufEntry& entry) { return entry.first == key; });
   }
 
-  // The whole file; data are zeros.
+  // The bytes of the file; all tensor data are zeros.
   std::string bytes() const {
     std::string out = *gguf_header_bytes(metadata, tensors);
     for (const TensorSpec& tensor : tensors) out.resize(out.size() + (tensor.bytes() + 31) / 32 * 32, '\0');
@@ -56,11 +57,12 @@ struct TinyGguf {
   }
 };
 
-// Where in `file` the bytes behind the string `name` begin; the name must occur once.
+// The position behind the string `name` in `file`; the name must occur exactly once.
 inline std::size_t position_behind(const std::string& file, const std::string& name) {
   return file.find(name) + name.size();
 }
 
+// Overwrites the bytes at `position` with those of `value`.
 template <typename T>
 void patch(std::string& file, std::size_t position, T value) {
   std::memcpy(file.data() + position, &value, sizeof value);

@@ -8,7 +8,7 @@
 
 namespace millrace::checkpoint {
 
-// Good little files as torch.save writes them, for tests, who then break one thing.
+// For tests: valid small files as torch.save writes them. Tests change them to make them invalid.
 
 template <typename... Numbers>
 std::string little_endian(Numbers... numbers) {
@@ -17,19 +17,19 @@ std::string little_endian(Numbers... numbers) {
   return out;
 }
 
-// A zip file of plain entries.
+// A zip file of uncompressed entries.
 struct TinyZip {
   struct Entry {
     std::string name, data;
     std::uint16_t flags = 0, method = 0;
-    std::string local_name = name;     // of the entry's own header
-    std::uint64_t size = data.size();  // that the directory says
-    std::int64_t moved = 0;            // added to the offset that the directory says
-    std::string extra{};               // in the entry's own header
+    std::string local_name = name;     // name in the local header
+    std::uint64_t size = data.size();  // size in the central directory
+    std::int64_t moved = 0;            // added to the offset in the central directory
+    std::string extra{};               // extra field of the local header
   };
   std::vector<Entry> entries;
-  bool zip64 = true;                               // records and extra fields of 64 bits
-  std::uint64_t more_entries = 0, more_bytes = 0;  // that the end record lies about
+  bool zip64 = true;                               // has ZIP64 records and extra fields
+  std::uint64_t more_entries = 0, more_bytes = 0;  // added to entries and directory bytes in the end record
   std::string behind_directory{}, comment{};
 
   std::string bytes() const {
@@ -64,7 +64,7 @@ struct TinyZip {
   }
 };
 
-// Pickle of protocol 2, an opcode or a value at a time.
+// Parts of a pickle of protocol 2, as bytes.
 namespace pickled {
 
 inline std::string text(std::string_view value) {
@@ -87,13 +87,14 @@ inline std::string whole(const std::string& body) { return "\x80\x02" + body + "
 
 }  // namespace pickled
 
+// A tensor of a state dict: a view of a storage.
 struct TinyTorchTensor {
   std::string name;
   std::vector<std::int64_t> shape, strides;
   std::string key = "0", storage = "FloatStorage", device = "cpu";
   std::int64_t elements = 0;  // of the storage
-  std::int64_t offset = 0;    // in it
-  bool parameter = false;
+  std::int64_t offset = 0;    // of the first element in the storage
+  bool parameter = false;     // an nn.Parameter
 
   std::string value() const {
     const std::string id = "(" + pickled::text("storage") + pickled::global("torch", storage) + pickled::text(key) +
@@ -106,7 +107,7 @@ struct TinyTorchTensor {
   }
 };
 
-// A state dict of two tensors, f32 [2, 3] and f16 [4].
+// A file with a state dict of two tensors: "a", f32 [2, 3], and "b", f16 [4].
 struct TinyTorchFile {
   std::vector<TinyTorchTensor> tensors = {
       {.name = "a", .shape = {2, 3}, .strides = {3, 1}, .elements = 6},
@@ -118,7 +119,7 @@ struct TinyTorchFile {
                   {"tiny/data/0", std::string(24, 'a'), 0, 0, "tiny/data/0", 24, 0, "FB\x02" + std::string(3, '\0')},
                   {"tiny/data/1", std::string(8, 'b')},
                   {"tiny/version", "3\n"}}};
-  std::string pickle{};  // instead of that of the tensors
+  std::string pickle{};  // replaces the pickle of `tensors`; empty: not
 
   std::string state() const {
     std::string items;

@@ -8,8 +8,8 @@
 
 namespace millrace::decode {
 
-// For tests: a grammar over a vocabulary whose tokens 0 to 255 are bytes. `times` of these bytes, which are below 128;
-// grammar::kUnlimited: any number.
+// For tests: a matcher for answers of exactly `times` of the given characters, which must be ASCII;
+// grammar::kUnlimited: any number of them. Tokens 0 to 255 of its vocabulary are bytes (small_byte_level_vocabulary()).
 inline grammar::Matcher byte_grammar(std::initializer_list<char32_t> bytes, std::int64_t times) {
   unicode::CodePointSet set;
   for (const char32_t byte : bytes) set.add(byte, byte);

@@ -7,15 +7,15 @@
 
 namespace millrace::decode {
 
-// For tests: how far counts are from what was expected of them.
+// For tests: the chi-square test of counts against expected counts.
 struct ChiSquare {
   double statistic = 0.0;
   double limit = 0.0;  // exceeded with a probability of 1e-4 (Wilson and Hilferty, doi:10.1073/pnas.17.12.684)
   bool passes() const noexcept { return statistic <= limit; }
 };
 
-// `expected` sums to the number of samples. Tokens expected fewer than five times are one; what was sampled and never
-// expected fails.
+// `expected` has the expected count of each token, and sums to the number of samples. Tokens with an expected count
+// below 5 are pooled. A sampled token with an expected count of 0 fails the test.
 inline ChiSquare chi_square(std::span<const double> expected, std::span<const int> counts) {
   ChiSquare out;
   double rare_expected = 0.0, degrees = -1.0;

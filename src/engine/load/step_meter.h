@@ -8,21 +8,21 @@
 
 namespace millrace::engine::load {
 
-// What a step must do at least, from the model's dimensions: bytes it reads and writes, operations (a multiply and an
-// add are two). Weights once a step, keys and values once a step and sequence; norms, rotations and activations are
-// below a hundredth and left out. Immutable; what Engine::measure() takes.
+// The least workload of a step, by the model's dimensions: bytes to read and write, and operations (a multiply and an
+// add are two). Weights count once for each step, keys and values once for each step and sequence. Norms, rotations and
+// activations are below 1 % and left out. Immutable. An argument of StepReporter::measure().
 class StepMeter {
  public:
-  // weight_bytes: that each step reads; kv_bytes_per_token: of all layers.
+  // `weight_bytes` are read in each step; `kv_bytes_per_token` are those of all layers.
   StepMeter(const model::ModelSpec& spec, double weight_bytes, double kv_bytes_per_token);
   engine::StepWorkload operator()(const engine::StepReport& report) const;
 
  private:
-  // Layers that look equally far back.
+  // Layers with the same attention window.
   struct Span {
     std::int64_t window = 0;  // tokens, 0 = all
     double share = 0.0;       // of the bytes of a token in all layers
-    double operations = 0.0;  // for one query and one key, in all of them
+    double operations = 0.0;  // for one query and one key, in all layers of the span
   };
   double weight_bytes_, kv_bytes_per_token_;
   double token_operations_, sample_operations_;

@@ -10,14 +10,15 @@
 namespace millrace::engine::load {
 
 struct PerplexityLoad {
-  std::int64_t window = 1024;  // tokens of which each is scored by those before it; at most the model's max_length
-  std::int64_t chunk = 256;    // tokens computed in a step: speed alone
-  backend::KvFormat pages = {};
+  std::int64_t window = 1024;    // tokens of a window; at most the model's max_length
+  std::int64_t chunk = 256;      // tokens computed in a step; changes only the speed
+  backend::KvFormat pages = {};  // of the KV cache
 };
 
-// The perplexity of a text in windows, each scored from its second token on and knowing nothing of the one before. No
-// tokens() where the text has fewer than two. Computes on the calling thread; the transformer is not used meanwhile.
-// Throws LoadError (kResourceExhausted) where there is no memory for the pages of a window.
+// The perplexity of a text that is cut into windows. Windows are independent: in each, every token but the first is
+// scored given those before it. tokens() of the result is 0 if the text has fewer than two. Computes on the calling
+// thread and the backend's; the transformer must not be used meanwhile. Throws LoadError (kResourceExhausted) if memory
+// for the pages of a window is short.
 decode::Perplexity measure_perplexity(model::Transformer& transformer, backend::Backend& backend,
                                       std::span<const std::int32_t> tokens, const PerplexityLoad& load);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies that share nothing with what they were made of, as another process would get them, for tests.
+// For tests: copies that share no objects with the original, as another process would get them.
 
 #include <memory>
 

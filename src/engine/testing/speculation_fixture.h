@@ -1,18 +1,20 @@
 #pragma once
 
-// The engine speculated on by one who knows the answers.
+// For tests: speculation with a drafter that knows the answers.
 
 #include "engine/speculation.h"
 #include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
 
-// Knows what will be sampled, by prompt, and is right about so many tokens in a hundred.
+// A drafter that knows the answer to each prompt. A draft token is right with a probability of `right` percent, or by
+// chance.
 class Oracle final : public draft::Drafter {
  public:
   using Answers = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
   Oracle(Answers answers, unsigned right) : answers_(std::move(answers)), right_(right) {}
-  // Where the draft is wrong for the first time, a branch is right; for the others it is a random place.
+  // Makes the first further branch leave the draft at its first wrong token, with the right one. Other branches leave
+  // it at a random position.
   void branch_where_wrong() { branch_where_wrong_ = true; }
 
   void draft(std::span<draft::Task> tasks) override {
@@ -65,6 +67,7 @@ class SpeculationTest : public EngineTest {
  protected:
   using EngineTest::EngineTest;
 
+  // Requests that run together, and the configuration of their engine.
   struct Mix {
     std::vector<Request> requests;
     Config config = {};
@@ -78,6 +81,7 @@ class SpeculationTest : public EngineTest {
     return make(config, mix.kv_tokens, mix.pages);
   }
 
+  // Runs all requests to their end; checks integrity after each step. Returns outputs by request and choice.
   std::map<std::pair<RequestId, int>, Collected> run(Engine& engine, const Mix& mix) {
     for (const Request& request : mix.requests) engine.submit(request).or_throw();
     std::map<std::pair<RequestId, int>, Collected> answers;
@@ -94,7 +98,8 @@ class SpeculationTest : public EngineTest {
     return answers;
   }
 
-  // The answers alone and without; then speculated on by one who is right so often. Returns tokens accepted.
+  // Expects the same answers without speculation and with an Oracle that is right in `right` percent. Returns the
+  // number of accepted draft tokens.
   std::int64_t expect_same(const Mix& mix, unsigned right, bool adaptive = false, int max_branches = 1) {
     const auto plain = engine_for(mix);
     const auto expected = run(*plain, mix);
@@ -124,7 +129,7 @@ class SpeculationTest : public EngineTest {
     }
     return engine->counters().accepted_tokens;
   }
-  // Requests are numbered in order, two ids each: the request's and its first sequence's.
+  // Index in mix.requests of a request. Must be called in the order of submission.
   std::size_t known_index(RequestId id) {
     if (!order_.contains(id)) order_.emplace(id, order_.size());
     return order_.at(id);

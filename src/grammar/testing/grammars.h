@@ -4,7 +4,7 @@
 
 namespace millrace::grammar {
 
-// Grammars for tests, each hard in a way of its own.
+// For tests: grammars that are hard for a matcher, each for another reason.
 
 inline unicode::CodePointSet set_of(char32_t first, char32_t last) {
   unicode::CodePointSet set;
@@ -12,7 +12,8 @@ inline unicode::CodePointSet set_of(char32_t first, char32_t last) {
   return set;
 }
 
-inline Grammar arithmetic() {  // recursive on the left
+// Left-recursive rules.
+inline Grammar arithmetic() {
   Grammar g;
   const RuleId sum = g.declare("sum"), product = g.declare("product"), atom = g.declare("atom");
   g.define(sum, g.choice({g.sequence({g.rule(sum), g.bytes("+"), g.rule(product)}), g.rule(product)}));
@@ -23,7 +24,8 @@ inline Grammar arithmetic() {  // recursive on the left
   return g;
 }
 
-// The same rule may be empty, begins with itself behind what may be empty, and goes on into what never ends.
+// Hidden left recursion: rule `a` may be empty, may begin with itself behind the nullable rule `b`, and has an
+// alternative that never ends.
 inline Grammar hidden() {
   Grammar g;
   const RuleId a = g.declare("a"), b = g.declare("b"), never = g.declare("never");
@@ -34,7 +36,8 @@ inline Grammar hidden() {
   return g;
 }
 
-inline Grammar ambiguous() {  // S = S S | a | b S b
+// S = S S | a | b S b: many derivations of the same text.
+inline Grammar ambiguous() {
   Grammar g;
   const RuleId s = g.declare("s");
   g.define(s, g.choice({g.sequence({g.rule(s), g.rule(s)}), g.bytes("a"),
@@ -43,8 +46,8 @@ inline Grammar ambiguous() {  // S = S S | a | b S b
   return g;
 }
 
-// Any text with an 'a' a thousand characters before its end: every text is in a state of its own, with a way for each
-// 'a'.
+// Texts of 'a' and 'b' in which an 'a' is followed by exactly 1,000 characters up to the end. Nearly every text leads
+// to another state, which has a continuation for each 'a'.
 inline Grammar far_from_its_end() {
   Grammar g;
   const ExpressionId letter = g.character(set_of('a', 'b'));

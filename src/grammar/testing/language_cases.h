@@ -15,7 +15,8 @@
 
 namespace millrace::grammar {
 
-// Whether texts fit a grammar, by two ways that must agree: as its expressions mean it, and compiled.
+// For tests: whether texts fit a grammar, by ReferenceMatcher and by the compiled grammar, which must agree. The
+// grammar must outlive it.
 class GrammarTester {
  public:
   explicit GrammarTester(const Grammar& grammar) : grammar_(grammar) {
@@ -23,7 +24,7 @@ class GrammarTester {
         make_vocabulary(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw());
     WorkMeter meter;
     auto compiled = compile(grammar, vocabulary, meter);
-    // No text at all is refused by compile().
+    // compile() rejects a grammar that no text fits.
     if (compiled) {
       compiled_ = *compiled;
     } else {
@@ -47,12 +48,13 @@ class GrammarTester {
   std::shared_ptr<CompiledGrammar> compiled_;
 };
 
-// A source, what fits it and what does not.
+// The source of a grammar, texts that fit it, and texts that do not.
 struct LanguageCase {
   std::string source;
   std::vector<std::string> fits, fails;
 };
 
+// Expects each case to be right; `language` is GrammarSource::language.
 inline void expect_cases(const std::string& language, const std::vector<LanguageCase>& cases) {
   for (const LanguageCase& one : cases) {
     SCOPED_TRACE(one.source);
@@ -65,7 +67,7 @@ inline void expect_cases(const std::string& language, const std::vector<Language
   }
 }
 
-// The message with which a source is refused.
+// The error message for an invalid source; "accepted" if it is valid. Expects `code` and the param "grammar".
 inline std::string rejection(const std::string& language, const std::string& source,
                              ErrorCode code = ErrorCode::kInvalidArgument) {
   WorkMeter meter;

@@ -14,15 +14,16 @@
 
 namespace millrace::grammar {
 
-// For tests: what a grammar means, straight from its definition. Where the text of an expression that begins at a place
-// may end is a set; a rule's set grows from nothing until no rule's grows any more (the least fixed point), so
-// recursion of any kind is right. Slow: for short texts.
+// For tests: matches a text with a grammar by the definition of grammars. For an expression and a position where its
+// text begins, it computes the set of positions where that text may end. Sets of rules start empty and grow until none
+// changes (the least fixed point), so every kind of recursion is handled. Slow: for short texts. The grammar must
+// outlive it.
 class ReferenceMatcher {
  public:
   explicit ReferenceMatcher(const Grammar& grammar) : grammar_(grammar) {}
 
   bool matches(std::string_view text) { return ends(text, false).contains(text.size()); }
-  // Whether a text that begins so matches: this one, or with more behind it.
+  // Whether the text is a prefix of some text that matches.
   bool begins(std::string_view text) {
     const Ends found = ends(text, true);
     return found.contains(text.size()) || found.contains(kBeyond);
@@ -31,7 +32,7 @@ class ReferenceMatcher {
  private:
   using Ends = std::set<std::size_t>;
   using Kind = Expression::Kind;
-  static constexpr std::size_t kBeyond = static_cast<std::size_t>(-1);  // the end of a text that goes on
+  static constexpr std::size_t kBeyond = static_cast<std::size_t>(-1);  // an end behind the given prefix
 
   Ends ends(std::string_view text, bool goes_on) {
     text_ = text;
@@ -115,7 +116,7 @@ class ReferenceMatcher {
     const auto [at, is_new] = known_.try_emplace({rule, from});
     if (is_new) grown_ = true;
     const ExpressionId definition = grammar_.definition(rule);
-    // Within one round a rule at a place is looked at again only by way of itself: then what is known stands.
+    // A rule that is reached recursively at the same position uses the ends known so far.
     if (definition < 0 || !open_.insert({rule, from}).second) return at->second;
     const Ends found = ends_of(definition, from);
     open_.erase({rule, from});
@@ -147,7 +148,7 @@ class ReferenceMatcher {
     }
   }
 
-  using Character = std::pair<char32_t, std::size_t>;  // and where it ends; where it began, if there is none
+  using Character = std::pair<char32_t, std::size_t>;  // code point and its end; the end is the start if there is none
 
   Character utf8_at(std::size_t at) const {
     if (at >= text_.size()) return {0, at};
@@ -156,7 +157,7 @@ class ReferenceMatcher {
     return {unicode::code_point_at(text_, at).value, at + unit.size};
   }
 
-  // RFC 8259, section 7.
+  // A character of a JSON string, possibly escaped (RFC 8259, section 7).
   Character json_at(std::size_t at) const {
     const auto [value, end] = utf8_at(at);
     if (end == at || value < 0x20 || value == '"') return {0, at};
@@ -172,7 +173,7 @@ class ReferenceMatcher {
     return {static_cast<char32_t>(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)), at + 12};
   }
 
-  std::int64_t unit_at(std::size_t at) const {  // of \uXXXX; -1: none
+  std::int64_t unit_at(std::size_t at) const {  // the UTF-16 unit of \uXXXX; -1 = none
     if (at + 6 > text_.size() || text_[at] != '\\' || text_[at + 1] != 'u') return -1;
     std::int64_t value = 0;
     for (const char c : text_.substr(at + 2, 4)) {
@@ -185,7 +186,7 @@ class ReferenceMatcher {
 
   using Ranges = std::vector<std::pair<char32_t, char32_t>>;
 
-  // Those of a range that are characters.
+  // Appends the range without surrogates.
   static void add_characters(char32_t first, char32_t last, Ranges& to) {
     if (first < kFirstSurrogate) to.emplace_back(first, std::min<char32_t>(last, kFirstSurrogate - 1));
     if (last > kLastSurrogate) to.emplace_back(std::max<char32_t>(first, kLastSurrogate + 1), last);
@@ -201,7 +202,7 @@ class ReferenceMatcher {
     return false;
   }
 
-  // Which characters the last bytes of a text that goes on may be the beginning of.
+  // The characters whose UTF-8 bytes may begin with the rest of the prefix.
   Ranges utf8_begun_at(std::size_t at) const {
     Ranges out;
     if (!goes_on_) return out;
@@ -255,7 +256,7 @@ class ReferenceMatcher {
     return 0x10000 + ((high - kFirstSurrogate) << 10) + (low - 0xDC00);
   }
 
-  // Which units \uXXXX the rest of the text may be the beginning of; none: the first is above the last.
+  // The range of units whose escape \uXXXX may begin with the rest of the prefix; empty if first > last.
   std::pair<char32_t, char32_t> unit_begun_at(std::size_t at) const {
     constexpr std::pair<char32_t, char32_t> kNone = {1, 0};
     std::string_view rest = text_.substr(at);
@@ -309,7 +310,7 @@ class ReferenceMatcher {
   std::map<std::pair<RuleId, std::size_t>, Ends> known_;
   std::set<std::pair<RuleId, std::size_t>> open_;
   bool grown_ = false;
-  std::vector<bool> fitting_rules_;  // that some text fits; empty: not yet known
+  std::vector<bool> fitting_rules_;  // by rule: whether some text fits it; empty: not computed yet
 };
 
 }  // namespace millrace::grammar

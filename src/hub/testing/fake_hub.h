@@ -11,25 +11,26 @@
 #include "hub/pull_observer.h"
 #include "hub/retry.h"
 
-// A hub in memory, for tests: answers by address, and what to do wrong.
+// For tests: a hub in memory, with prepared answers and failures.
 
 namespace millrace::hub {
 
-// One prepared answer.
+// A prepared answer of the hub.
 struct FakeAnswer {
   int status = 200;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::size_t cut_at = std::string::npos;  // bytes of the body, then the connection breaks
-  bool unreachable = false;
+  std::size_t cut_at = std::string::npos;  // bytes of the body before the connection breaks; npos = all
+  bool unreachable = false;                // there is no connection
 };
 
+// Answers requests by URL; 404 if there is no answer. exchange() is thread-safe; set the members before.
 class FakeClient final : public http::HttpClient {
  public:
   using Route = std::function<FakeAnswer(const http::HttpRequest&)>;
-  std::map<std::string, Route> routes;                   // by address
-  std::map<std::string, std::deque<FakeAnswer>> before;  // taken first
-  std::vector<http::HttpRequest> requests;
+  std::map<std::string, Route> routes;                   // by URL
+  std::map<std::string, std::deque<FakeAnswer>> before;  // by URL; answers given once, before `routes`
+  std::vector<http::HttpRequest> requests;               // all requests so far
 
   std::variant<http::HttpResponse, http::HttpFailure> exchange(const http::HttpRequest& request,
                                                                http::HttpSink& sink) override {
@@ -54,7 +55,7 @@ class FakeClient final : public http::HttpClient {
     return response;
   }
 
-  // A file that knows ranges.
+  // Serves a file at `url`; supports requests with a Range header from a first byte on.
   void serve(const std::string& url, const std::string& content) {
     routes[url] = [content](const http::HttpRequest& request) {
       const std::string* range = request.headers.find("Range");
@@ -72,7 +73,7 @@ class FakeClient final : public http::HttpClient {
   std::mutex mutex_;
 };
 
-// Sleeps take no time and are written down.
+// A clock that stands still, and sleeps that take no time and are added up.
 class FakePause final : public Pause {
  public:
   std::chrono::system_clock::time_point time = std::chrono::system_clock::from_time_t(1'700'000'000);
@@ -84,6 +85,7 @@ class FakePause final : public Pause {
   }
 };
 
+// Records what an observer of a download is told; `cancel` cancels the download.
 class FakeObserver final : public PullObserver {
  public:
   std::uint64_t total = 0;

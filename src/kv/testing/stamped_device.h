@@ -12,13 +12,14 @@
 
 namespace millrace::kv {
 
-// For tests: pages of stamps, one a token: of scope, position and all tokens up to it, as keys and values depend on
-// them. Any page that is stale, foreign or at the wrong place has other stamps.
+// For tests: a device whose pages hold a stamp for each token. A stamp is a checksum of scope and all tokens up to its
+// position, since keys and values depend on these. A stale, foreign or misplaced page has other stamps.
 class StampedDevice final : public PageDevice {
  public:
   StampedDevice(std::int32_t pages, std::int64_t block_tokens)
       : block_tokens_(block_tokens), stamps_(static_cast<std::size_t>(pages * block_tokens), 0) {}
 
+  // The stamps of all tokens of a sequence.
   static std::vector<std::uint64_t> stamps(const PrefixScope& scope, std::span<const std::int32_t> tokens) {
     std::vector<std::uint64_t> result;
     std::uint64_t stamp = checksum(scope.salt, scope.adapter);
@@ -40,10 +41,10 @@ class StampedDevice final : public PageDevice {
 
   void freed(BlockId page) override { std::memset(slot(page, 0), 0, page_bytes()); }
   std::pmr::memory_resource& host_memory() noexcept override { return host_memory_; }
-  // From now on so many pages of host memory can be had; < 0: any number.
+  // Limits further allocations of host memory to this number; below 0 = no limit.
   void limit_host_pages(int pages) noexcept { host_memory_.left = pages; }
 
-  // What a step of the model does with positions [first, end).
+  // Writes the stamps of positions [first, end), as a step of the model writes keys and values.
   void compute(const BlockTable& table, const std::vector<std::uint64_t>& stamps, std::int64_t first,
                std::int64_t end) {
     for (std::int64_t i = first; i < end; ++i) *at(table, i) = stamps[static_cast<std::size_t>(i)];

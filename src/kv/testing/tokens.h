@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: texts that tell by their tokens which part of which they are.
+// For tests: sequences of successive numbers as tokens, so that each part can be recognized.
 
 #include <cstdint>
 #include <numeric>
@@ -10,6 +10,7 @@ namespace millrace::kv {
 
 using Tokens = std::vector<std::int32_t>;
 
+// from, from + 1, ...: n tokens.
 inline Tokens count(std::int32_t from, std::int32_t n) {
   Tokens tokens(static_cast<std::size_t>(n));
   std::iota(tokens.begin(), tokens.end(), from);

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-// For tests: a server that does with each connection what the test says, on a thread of its own.
+// For tests: a server that handles each connection by a function of the test.
 
 namespace millrace::loadtest {
 
-// The server's end of a connection.
+// The server's end of a connection. Owns the socket. One thread.
 class Peer {
  public:
   explicit Peer(int fd, SSL* tls) : fd_(fd), tls_(tls) {}
@@ -30,7 +30,7 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // The next request, head and body; "" where the client has gone.
+  // Waits for the next request, and returns head and body; "" if the client has closed the connection.
   std::string request() {
     std::size_t wanted = std::string::npos;
     while (unread_.size() < wanted) {
@@ -50,6 +50,7 @@ class Peer {
     unread_.erase(0, wanted);
     return request;
   }
+  // Writes all bytes; ignores a closed connection.
   void write(std::string_view bytes) {
     while (!bytes.empty()) {
       const int n = tls_ != nullptr ? SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size()))
@@ -58,6 +59,7 @@ class Peer {
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
   }
+  // Waits until the client closes the connection; not with TLS.
   void wait_until_left() {
     std::array<char, 65536> piece;
     while (::recv(fd_, piece.data(), piece.size(), 0) > 0) {
@@ -70,9 +72,11 @@ class Peer {
   std::string unread_;
 };
 
+// Listens on a free port of 127.0.0.1, or on a Unix socket. The destructor waits until all connections are handled.
 class ScriptedServer {
  public:
-  // `script` is called for each connection on a thread of its own; the connection is closed when it returns.
+  // Calls `script` for each connection on a new thread, and closes the connection when it returns. `socket_path` is the
+  // path of a Unix socket; empty: TCP. `tls`, if any, must outlive the server.
   explicit ScriptedServer(std::function<void(Peer&)> script, const std::string& socket_path = "",
                           SSL_CTX* tls = nullptr)
       : script_(std::move(script)), tls_(tls) {
@@ -102,7 +106,7 @@ class ScriptedServer {
   }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   int port() const noexcept { return port_; }
-  // Calls `reply` for each request of each connection, with the request's text.
+  // A script that calls `reply` for each request of a connection, with the text of the request.
   static std::function<void(Peer&)> each(std::function<void(Peer&, const std::string&)> reply) {
     return [reply = std::move(reply)](Peer& peer) {
       for (std::string request; !(request = peer.request()).empty();) reply(peer, request);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A tiny model with other weights than its file has, for tests.
+// For tests: writes a copy of a tiny model with changed weights.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 namespace millrace::model {
 
-// Weights by name, as f32.
+// The weights of a model by name, as f32.
 struct ChangedWeights {
   struct Tensor {
     Shape shape;
@@ -32,7 +32,8 @@ struct ChangedWeights {
     tensor.values.resize(static_cast<std::size_t>(rows * tensor.shape[1]));
     tensor.shape = {rows, tensor.shape[1]};
   }
-  // Of a matrix that is a part of `from` rows for each head: parts of `to`, what is new from `made`.
+  // Widens each head of a matrix from `from` rows to `to` rows; calls `made` for each new value. The rows of a head are
+  // adjacent.
   void widen_rows(const std::string& name, std::int64_t from, std::int64_t to, const std::function<float()>& made) {
     Tensor& tensor = at(name);
     const std::int64_t rows = tensor.shape[0], cols = tensor.shape[1];
@@ -44,25 +45,26 @@ struct ChangedWeights {
     }
     tensor = {{rows / from * to, cols}, std::move(wide)};
   }
-  // The same of columns.
+  // Widens each head of a matrix from `from` columns to `to` columns; calls `made` for each new value.
   void widen_columns(const std::string& name, std::int64_t from, std::int64_t to, const std::function<float()>& made) {
     Tensor& tensor = at(name);
     const std::int64_t cols = tensor.shape[1];
     std::vector<float> wide;
     for (std::size_t i = 0; i < tensor.values.size(); ++i) {
       wide.push_back(tensor.values[i]);
-      if (static_cast<std::int64_t>(i) % from != from - 1) continue;  // heads fill the rows
+      if (static_cast<std::int64_t>(i) % from != from - 1) continue;  // a row is a whole number of heads
       for (std::int64_t n = from; n < to; ++n) wide.push_back(made());
     }
     tensor = {{tensor.shape[0], cols / from * to}, std::move(wide)};
   }
+  // Removes all tensors whose names begin with `prefix`.
   void erase(const std::string& prefix) {
     std::erase_if(tensors, [&](const auto& entry) { return entry.first.starts_with(prefix); });
   }
 };
 
-// Writes the model of `source`, a directory of Hugging Face, with changed weights and the same configuration. Returns
-// the new directory.
+// Writes the model of `source`, a directory in the format of Hugging Face, with changed f32 weights and the same
+// config.json, and without a tokenizer. Returns the new directory, which is deleted when the process ends.
 inline std::string write_changed(const std::string& source, const std::string& name,
                                  const std::function<void(ChangedWeights&)>& change) {
   namespace fs = std::filesystem;

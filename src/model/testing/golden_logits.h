@@ -1,6 +1,6 @@
 #pragma once
 
-// What Hugging Face Transformers computed for a tiny model, for tests (tests/golden/make_tiny.py).
+// For tests: logits that Hugging Face Transformers computed for a tiny model (tests/golden/make_tiny.py).
 
 #include <cstdint>
 #include <cstring>
@@ -18,6 +18,7 @@ struct GoldenLogits {
   std::vector<float> logits;  // [tokens, V]
 };
 
+// Reads expected.json and expected.safetensors of a folder in tests/golden/tiny. Throws LoadError.
 inline GoldenLogits read_golden(const std::filesystem::path& folder) {
   GoldenLogits golden;
   const std::string text = read_file(Env::system(), folder / "expected.json", 1 << 20).or_throw();

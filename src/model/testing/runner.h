@@ -15,7 +15,8 @@
 
 namespace millrace::model {
 
-// Runs a model for tests: one sequence or several, cut into steps as the test likes.
+// For tests: runs a model on sequences that are cut into steps as the test wants. Its KV cache has 256 pages of 32
+// tokens.
 class TestRunner {
  public:
   struct Options {
@@ -23,10 +24,10 @@ class TestRunner {
     std::string isa;
     DType kv = DType::kF32;
     backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
-    std::int64_t max_length = 0;
+    std::int64_t max_length = 0;  // 0 = the model's
   };
 
-  // `change` is made to the spec that the checkpoint's configuration gives.
+  // `change` may change the spec that the checkpoint's configuration gives. Throws LoadError.
   TestRunner(const std::string& path, const Options& options,
              const std::function<ModelSpec(ModelSpec)>& change = std::identity())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), path).or_throw()),
@@ -39,14 +40,15 @@ class TestRunner {
     std::size_t sequence;
     std::int64_t tokens;
   };
-  // Computes `sequences` in the given steps and returns the logits of every token, [sequence][token * V + v].
+  // Computes `sequences` in the given steps, which must cover all tokens in order. Returns the logits of every token,
+  // [sequence][token * V + v]. Sequences have at most 4096 tokens.
   std::vector<std::vector<float>> run(const std::vector<std::vector<std::int32_t>>& sequences,
                                       const std::vector<std::vector<Chunk>>& steps) {
     kv::BlockPool pool(kPages);
     std::vector<kv::BlockTable> tables;
     std::vector<std::int64_t> computed(sequences.size(), 0);
     std::vector<std::vector<float>> logits(sequences.size());
-    // Neighbouring sequences take turns, so that no sequence's pages lie in a row.
+    // Sequences reserve pages in turns, so that with several sequences no pages of one are contiguous.
     for (std::size_t s = 0; s < sequences.size(); ++s) tables.emplace_back(pool, 32);
     for (std::int64_t length = 32; length <= 4096; length += 32) {
       for (std::size_t s = 0; s < sequences.size(); ++s) {
@@ -73,7 +75,7 @@ class TestRunner {
     }
     return logits;
   }
-  // Computes one sequence in steps of `chunk` tokens; the logits and final states of all rows go to the sink.
+  // Computes one sequence in steps of `chunk` tokens; `all` gets the logits and hidden states of all rows, in order.
   void run_into(const std::vector<std::int32_t>& tokens, std::int64_t chunk, LogitsConsumer& all) {
     kv::BlockPool pool(kPages);
     kv::BlockTable table(pool, 32);
@@ -97,7 +99,7 @@ class TestRunner {
       transformer_.forward(input, store_);
     }
   }
-  // The matrix that makes logits of states, [V, E].
+  // The weights of the output layer, [V, E].
   std::vector<float> head() {
     const ModelSpec& spec = transformer_.spec();
     std::vector<float> weights(static_cast<std::size_t>(spec.vocab_size * spec.hidden_size));
@@ -108,6 +110,7 @@ class TestRunner {
     backend_->download(rows.address(), std::as_writable_bytes(std::span(weights)));
     return weights;
   }
+  // The logits of all tokens of a sequence that is computed in one step, [token * V + v].
   std::vector<float> run_whole(const std::vector<std::int32_t>& tokens) {
     return run({tokens}, {{{0, static_cast<std::int64_t>(tokens.size())}}})[0];
   }

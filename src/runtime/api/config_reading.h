@@ -8,8 +8,8 @@
 
 namespace millrace::runtime {
 
-// Converts public configurations to internal ones, and checks them. kInvalidArgument names the first field that is
-// wrong, its value and the limit.
+// Convert a public configuration and validate it. kInvalidArgument names the first invalid field, its value and the
+// limit. The field has the name of its flag, which public_error() turns into the public name. Read no file.
 Result<ModelConfig> read_config(const api::ModelConfig& config);
 Result<EngineConfig> read_config(const api::EngineConfig& config);
 

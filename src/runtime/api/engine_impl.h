@@ -11,9 +11,10 @@
 
 namespace millrace::api {
 
-// Shared by an Engine's handles and streams. Each member may refer to those before it; the thread is destroyed first.
+// State shared by the handles and streams of an engine. Each member depends only on those before it, so the thread ends
+// before its disk tier and its model.
 struct Engine::Impl {
-  // Marks the model as taken by an engine for the lifetime of this object.
+  // Marks the model as taken by an engine; the destructor makes it free again.
   struct Hold {
     std::shared_ptr<Model::Impl> model;
     explicit Hold(std::shared_ptr<Model::Impl> taken) : model(std::move(taken)) {}
@@ -34,6 +35,7 @@ struct Engine::Impl {
         thread(std::move(made.engine), hold->model->loaded.checkpoint->tokenizer, Env::system(), config) {}
 };
 
+// State of a stream. `done` may be read by any thread; the thread that reads the stream sets it.
 struct Stream::Impl {
   std::shared_ptr<Engine::Impl> engine;
   std::shared_ptr<engine::TokenStream> outputs;

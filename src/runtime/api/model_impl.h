@@ -9,11 +9,11 @@
 
 namespace millrace::api {
 
-// Shared by a Model's handles. Immutable after loading, except `taken`.
+// State shared by the handles of a model. Immutable after loading except `taken`, which is atomic.
 struct Model::Impl {
   runtime::LoadedModel loaded;
   std::shared_ptr<const chat::ChatFormat> chat;  // null: the model has no template
-  std::atomic<bool> taken = false;               // an engine on the model exists
+  std::atomic<bool> taken = false;               // an engine uses the model
 
   explicit Impl(runtime::LoadedModel model);
 };

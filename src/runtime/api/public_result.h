@@ -10,11 +10,12 @@
 
 namespace millrace::runtime {
 
-// Converts an internal error to a public one. Flag names become field names, in the message too: "spec-method" becomes
-// "spec_method".
+// Converts an error to the public type. A field that has the name of a flag, "spec-method", gets the public name,
+// spec_method, also at the start of the message.
 api::Error public_error(const Error& error);
 
-// Calls `work`, which returns an api::Result, and converts exceptions to errors: none leaves the public functions.
+// Calls `work`, which returns an api::Result, and turns exceptions into errors: that of a LoadError, kResourceExhausted
+// for std::bad_alloc, kInternal for any other std::exception. All public functions that may fail go through it.
 template <typename Work>
 std::invoke_result_t<Work> guarded(Work work) noexcept {
   try {

@@ -12,10 +12,10 @@
 
 namespace millrace::text {
 
-// Two vocabularies small enough to read, for unit tests and fuzzing.
+// For tests and fuzzing: two small vocabularies.
 
-// All bytes (ids 0-255), a few merges (256 "he", 257 "ll", 258 "hell", 259 "hello", 260 " hello"), <|s|> (control,
-// 261), <|e|> (control, 262), <tool> (user defined, 263).
+// Byte-level BPE with the pre-tokenizer `pre`: all bytes (ids 0-255), a few merges (256 "he", 257 "ll", 258 "hell", 259
+// "hello", 260 " hello"), <|s|> (control, 261), <|e|> (control, 262), <tool> (user defined, 263).
 inline GgufVocabulary small_byte_level_vocabulary(std::string pre) {
   GgufVocabulary v;
   v.model = "gpt2";
@@ -41,7 +41,7 @@ inline GgufVocabulary small_byte_level_vocabulary(std::string pre) {
   return v;
 }
 
-// <unk> 0, <s> 1, </s> 2, the bytes 3-258, then pieces by falling score: "\u2581" 259, a 260, b 261, ab 262, "\u2581ab"
+// SentencePiece: <unk> 0, <s> 1, </s> 2, the bytes 3-258, then pieces: "\u2581" 259, a 260, b 261, ab 262, "\u2581ab"
 // 263, U+00E9 264, aa 265.
 inline GgufVocabulary small_sentence_piece_vocabulary() {
   GgufVocabulary v;

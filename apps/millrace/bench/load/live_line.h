@@ -6,17 +6,20 @@
 
 namespace millrace::bench {
 
-// Shows the progress of a load on stderr: one line that is redrawn on a terminal, else a line every 5 seconds. Handles
-// Ctrl-C: the first stops the load, so that the report is written; the second ends the process.
+// Shows the progress of a load on stderr: on a terminal one line that is redrawn, else a line at most every 5 seconds.
+// While it lives, the first Ctrl-C only asks the load to stop, so that the report is still written; the second ends the
+// process. One at a time, since the handler of SIGINT is global.
 class LiveLine {
  public:
-  explicit LiveLine(std::string label);  // "" = show nothing
+  explicit LiveLine(std::string label);  // empty: shows nothing
   ~LiveLine();
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
   void name(std::string label);  // replaces the label, unless that is empty
+  // Hooks that show progress and stop the load at Ctrl-C. The object must outlive them.
   loadtest::LoadHooks hooks();
+  // Whether Ctrl-C was pressed under any LiveLine of this process.
   static bool interrupted() noexcept;
 
  private:

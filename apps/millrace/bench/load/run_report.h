@@ -6,7 +6,7 @@
 
 namespace millrace::bench {
 
-// The report of one run, in the format of docs/bench_reports.md, "serve".
+// The members of a report for one run (docs/bench_reports.md, "serve"). Throws LoadError naming --goodput.
 Json run_report(const LoadFlags& load, const MeasuredRun& measured);
 
 }  // namespace millrace::bench

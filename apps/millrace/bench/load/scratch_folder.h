@@ -4,10 +4,10 @@
 
 namespace millrace::bench {
 
-// A new temporary folder, removed with its contents by the destructor.
+// A new folder in the system's temporary directory. The destructor deletes it with all its files.
 class ScratchFolder {
  public:
-  ScratchFolder();  // throws LoadError if it cannot be created
+  ScratchFolder();  // throws LoadError (kResourceExhausted) if it cannot be created
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;

@@ -18,39 +18,41 @@ struct SweepFlags {
   LoadFlags load;
   OutputFlags output;
   std::string axis = "request-rate";
-  std::vector<double> values;       // none = the axis's defaults
-  std::vector<std::string> series;  // none = one series without further arguments
-  int runs = 1;
-  double point_seconds = 30.0;
-  bool resume = false;
-  double max_goodput = 0.0;  // search the rate with this share of good requests; 0 = no search
-  double max_rate = 1024.0;
+  std::vector<double> values;       // empty: those of the axis
+  std::vector<std::string> series;  // texts for parse_series(); empty: one series without further arguments
+  int runs = 1;                     // runs of each point, each with other prompts
+  double point_seconds = 30.0;      // see SweepAxis::apply
+  bool resume = false;              // reuse the points that an interrupted sweep of the same command has kept
+  double max_goodput = 0.0;         // wanted share of good requests, for the max goodput rate; 0 = no search
+  double max_rate = 1024.0;         // upper bound of that search, requests per second
 };
 
-// Runs the load at each point of a sweep and makes the report of `bench sweep` (docs/bench_reports.md).
+// A sweep: runs the load for each value of an axis and each series, and makes the report of `bench sweep`
+// (docs/bench_reports.md). One thread.
 class SweepRun {
  public:
-  // Throws LoadError for an invalid flag.
+  // Checks the flags and measures nothing yet. Throws LoadError (kInvalidArgument) naming the flag.
   explicit SweepRun(const SweepFlags& flags);
 
-  // Measures the points that are missing; in each of the `runs`, one series after the other. Ends early at Ctrl-C.
+  // Measures all points: each series once, then each again for further runs. Keeps each point in a file beside
+  // --output. Ends early at Ctrl-C. Throws LoadError, for example if a server does not start.
   void measure();
   Json report() const;
-  bool stopped() const noexcept { return stopped_; }
+  bool stopped() const noexcept { return stopped_; }  // measure() ended early
 
  private:
   struct Point {
     double x = 0.0;
-    std::vector<Json> runs;  // reports of `bench serve`, without lists of requests and moments
+    std::vector<Json> runs;  // run_report() without members that grow with the number of requests
   };
   struct Line {
     SweepSeries series;
     std::vector<Point> points;
-    Json max_goodput;  // a list with an entry for each SLO
+    Json max_goodput;  // an array with an entry for each SLO
   };
   void measure_line(Line& line, int run);
-  // Each run of a server asks other things, so that none finds its prompts in a cache; the n-th run of each line the
-  // same.
+  // The load of a point. `run` numbers the runs on one server and changes the seed, so that no run finds its prompts in
+  // the prefix cache; run n of each line has the same seed.
   LoadFlags load_at(const SweepAxis& axis, double x, std::uint64_t run) const;
   void search_max_goodput(Line& line, SystemUnderTest& system);
   Json json_of(const Point& point) const;
@@ -63,7 +65,7 @@ class SweepRun {
   SweepFlags flags_;
   const SweepAxis* axis_;
   std::vector<Line> lines_;
-  std::string key_;  // identifies the command that points belong to
+  std::string key_;  // the command line; kept points with another one are not reused
   bool stopped_ = false;
 };
 

@@ -21,31 +21,31 @@ class App;
 
 namespace millrace::bench {
 
-// Which server is measured: a running one, or one that is started for the measurement.
+// Flags of the server to measure: one that runs already, or one that is started for the measurement.
 struct SystemUnderTestFlags {
   std::string url;
-  std::string host = "127.0.0.1";  // host of a running server, if no URL is given
+  std::string host = "127.0.0.1";  // used with `port` if `url` is empty
   int port = 8000;
-  std::string spawn;          // a model, for `millrace serve`; "" = none
-  std::string spawn_command;  // any server's command line, with {port}
-  std::string serve_args;     // more arguments of `millrace serve`
-  std::string program;        // the millrace to start; "" = this one
-  bool steps = false;         // a started millrace writes its step trace, and each run's report contains it
-  std::string server_trace;   // with `steps`: the trace file that the server writes on this machine
+  std::string spawn;          // model reference: `millrace serve` is started with it; empty: not
+  std::string spawn_command;  // command line of any other server, with {port} in it; empty: none is started
+  std::string serve_args;     // further arguments of `millrace serve`
+  std::string program;        // path of the millrace to start; empty: own_path()
+  bool steps = false;         // a started millrace writes a trace of its steps, and the report has them
+  std::string server_trace;   // path of the trace that the server writes on this machine; empty: none, or by `steps`
   std::string api_key;
   std::vector<std::string> headers;  // "Name: value"
   bool insecure = false, no_probe = false;
-  double ready_seconds = 600.0;
+  double ready_seconds = 600.0;  // limit of the start of a server
 
   void declare(CLI::App& app);
-  void declare_shared(CLI::App& app);  // all flags except those that choose the server
+  void declare_shared(CLI::App& app);  // without url, --host, --port and --spawn-command
   void declare_steps(CLI::App& app);
 };
 
-// The path of this program.
+// The path of this program; "millrace" if /proc does not say.
 std::string own_path();
 
-// The results of one run.
+// The results of one run of a load.
 struct MeasuredRun {
   loadtest::LoadRun run;
   loadtest::RunMetrics metrics;
@@ -57,33 +57,36 @@ struct MeasuredRun {
   loadtest::Interference noise;
 };
 
-// The server under test. One run at a time.
+// The system under test. A server that it starts ends with it. One thread; one run at a time.
 class SystemUnderTest {
  public:
-  // Starts the server if the flags say so, and asks it for its model. Throws LoadError.
+  // Starts a server if the flags ask for one, and reads which model it serves: `wanted_model`, or its first if that is
+  // empty. Blocks until the server is ready; `stop` is asked meanwhile and true ends the wait. Throws LoadError.
   SystemUnderTest(const SystemUnderTestFlags& flags, const std::string& wanted_model,
                   const std::function<bool()>& stop);
 
-  // Runs the load. With `steps`, takes a second longer, plus the time to read the whole trace so far.
+  // Runs the load and blocks until it ends or `hooks.stop` returns true. Measures the read bandwidth before and after
+  // if the server is on this machine. Where there is a trace, waits 1.2 s for its end and reads all of it (at most 1
+  // GiB). Throws LoadError.
   MeasuredRun measure(const LoadFlags& load, const loadtest::LoadHooks& hooks);
 
   const loadtest::ServedModel& model() const noexcept { return model_; }
   const loadtest::Target& target() const noexcept { return target_; }
-  // The command that started it; empty for a server that was already running.
+  // The command line of the started server; empty if the server ran already.
   std::vector<std::string> command() const;
-  bool local() const noexcept { return process_ > 0; }
+  bool local() const noexcept { return process_ > 0; }  // the server is a process of this machine
 
  private:
   loadtest::Target start(const std::function<bool()>& stop);
   loadtest::report::LoadFacts facts_of(const LoadFlags& load, const loadtest::Workload& workload,
                                        const loadtest::LoadPlan& plan) const;
   void read_steps(MeasuredRun& measured) const;
-  double read_bandwidth()
-      const;  // GB/s of this machine now; 0 where the server is elsewhere or nothing shall be probed
+  // Measures this machine's read bandwidth in GB/s; 0 if the server is elsewhere or with --no-probe.
+  double read_bandwidth() const;
 
   SystemUnderTestFlags flags_;
   std::string trace_;
-  std::optional<ScratchFolder> scratch_;  // a started server writes into it, so it is destroyed after the server
+  std::optional<ScratchFolder> scratch_;  // log and trace of a started server; must outlive spawned_
   std::optional<loadtest::LaunchedServer> spawned_;
   loadtest::Target target_;
   pid_t process_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Attention over made-up sequences in pages, for tests, and the same in float64.
+// For tests: attention over random sequences in pages, and a reference in float64.
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,8 @@
 
 namespace millrace::backend::cpu {
 
+// Sizes of a sequence: `group` query heads for each KV head, `length` tokens, of which the last `n_rows` are rows of
+// the step; window 0 = all tokens are visible.
 struct Shape {
   std::int64_t head_dim, group, length, n_rows = 1, window = 0;
   std::int64_t kv_heads = 2;
@@ -31,7 +33,7 @@ inline std::string describe(const Shape& s) {
 
 inline float scale_of(const Shape& s) { return 1.0f / std::sqrt(static_cast<float>(s.head_dim)); }
 
-// What one sequence holds: keys [length][K][Dk], values [length][K][Dv], queries of the last n_rows tokens
+// Random contents of one sequence: keys [length][K][Dk], values [length][K][Dv], and queries of the last n_rows tokens,
 // [n_rows][H][Dk].
 struct Content {
   Shape shape;
@@ -43,7 +45,7 @@ struct Content {
     values = normal_values(heads * static_cast<std::size_t>(s.value_head_dim()), seed + 100);
     q = normal_values(static_cast<std::size_t>(s.n_rows * s.kv_heads * s.group * s.head_dim), seed + 200);
   }
-  // The same numbers in larger heads, zeros behind them.
+  // The same values in larger heads, padded with zeros.
   Content with_sizes(std::int64_t head_dim, std::int64_t value_dim) const {
     Content out = *this;
     out.shape.head_dim = head_dim, out.shape.value_dim = value_dim;
@@ -73,7 +75,7 @@ inline float round_to(DType type, float x) {
   return x;
 }
 
-// A token of a head as its page keeps it.
+// Rounds the n values of a token of a head to the data type of its page; int8 has a scale for each token and head.
 inline void round_token(DType type, float* x, std::int64_t n) {
   if (type != DType::kI8) {
     for (std::int64_t d = 0; d < n; ++d) x[d] = round_to(type, x[d]);
@@ -85,8 +87,9 @@ inline void round_token(DType type, float* x, std::int64_t n) {
   for (std::int64_t d = 0; d < n; ++d) x[d] = std::nearbyint(x[d] * (127.0f / largest)) * (largest / 127.0f);
 }
 
-// float64 of keys and values as rounded; bf16 kernels also round the scaled query. `magnitude`: the weighted sum of
-// |values|, which errors of weights are relative to.
+// Attention in float64 over keys and values rounded to the data type; with bf16 the scaled query is rounded too.
+// `magnitude` is the weighted sum of absolute values, to which errors of weights are relative. Both are
+// [n_rows][H][Dv].
 struct Reference {
   std::vector<double> out, magnitude;
 };
@@ -136,7 +139,8 @@ struct Setup {
   std::int64_t block_tokens;
 };
 
-// Several sequences in one store of pages, in random order with unused ones between.
+// Several sequences in one array of pages, in random order. Unused pages hold NaN. All sequences have the head sizes of
+// the first; the contents must outlive the store.
 class Store {
  public:
   Store(const Setup& setup, const std::vector<const Content*>& contents)
@@ -172,7 +176,7 @@ class Store {
                        contents[i]->values.data() + head * s.value_head_dim());
         }
       }
-      // Pages that the window has left behind belong to other sequences by now.
+      // Pages in front of the window may belong to other sequences: tables refer to a page of NaN there.
       const std::int64_t seen = contents[i]->first_seen(contents[i]->first_position());
       for (std::int64_t p = 0; (p + 1) * setup.block_tokens <= seen; ++p) {
         tables_[i][static_cast<std::size_t>(p)] = order.back();
@@ -184,11 +188,12 @@ class Store {
     return {memory_.as<std::byte>(), memory_.as<std::byte>() + memory_.size()};
   }
 
-  // How many tasks write each number of the first sequence's output, of which `workers` have work.
+  // The number of tasks that write each value of the first sequence's output, planned for `workers` workers. Also
+  // expects that no task writes between rows.
   std::vector<int> writers_of_each_number(int workers) {
     const Content& c = *contents_.front();
     const std::int64_t heads = c.heads(), width = heads * geometry_.value_dim;
-    constexpr std::int64_t kGap = 16;  // between rows, of no row
+    constexpr std::int64_t kGap = 16;  // columns between rows of the output
     const SequenceRows sequence{0, c.shape.n_rows, c.first_position(), tables_.front()};
     std::vector<float> q = c.q, out(static_cast<std::size_t>(c.shape.n_rows * (width + kGap)));
     HostAttendArgs args;
@@ -215,7 +220,8 @@ class Store {
     return writers;
   }
 
-  // All sequences in one step, or (rows_at_once > 0) each in pieces of that many rows in steps of its own.
+  // Attention of all sequences in one step, [n_rows][H][Dv] of each; if rows_at_once > 0, in steps of that many rows of
+  // one sequence.
   std::vector<std::vector<float>> attend(int workers = 1, std::int64_t rows_at_once = 0) {
     std::vector<float> q, out;
     std::vector<SequenceRows> all;
@@ -262,7 +268,7 @@ class Store {
     return (tokens + geometry_.block_tokens - 1) / geometry_.block_tokens;
   }
   HostKvPages pages_of() const { return {memory_.data(), geometry_}; }
-  // Tasks from the last to the first: the order must not matter.
+  // Runs tasks from the last to the first, since their order must not matter.
   void run(const HostAttendArgs& args, TensorView out, int workers) {
     plan_.prepare(kernels_, args, out, workers);
     std::vector<float> partials(plan_.partial_bytes() / sizeof(float));

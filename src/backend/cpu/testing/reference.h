@@ -11,11 +11,11 @@
 #include "backend/cpu/kernels.h"
 #include "base/cpu.h"
 
-// What the differential tests share: the kernel sets to test and how results are compared.
+// For tests: the kernel sets to compare, and functions that compare results.
 
 namespace millrace::backend::cpu {
 
-// Unit roundoff of f32, as double: the relative error of one rounding.
+// Unit roundoff of f32: the largest relative error of one rounding.
 inline constexpr double kRounding = 0x1p-24;
 
 // Every kernel set that this processor can run.

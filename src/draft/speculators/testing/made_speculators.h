@@ -1,7 +1,7 @@
 #pragma once
 
-// Models and heads that tests make up: random ones, and ones whose draft tokens are accepted because every token
-// follows from the one before it.
+// For tests: made-up models and speculators. Some are random; others are built so that each token determines the next,
+// and draft tokens are therefore accepted.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@
 
 namespace millrace::draft {
 
-// A directory of config.json and model.safetensors, f32.
+// The tensors of a model or speculator, f32 or int64, to be written to a directory.
 class MadeFiles {
  public:
   using Values = std::vector<float>;
@@ -42,7 +42,8 @@ class MadeFiles {
   }
   void integers(const std::string& name, std::vector<std::int64_t> values) { integers_[name] = std::move(values); }
   void remove(const std::string& name) { values_.erase(name), shapes_.erase(name); }
-  void rename(const std::string& from, const std::string& to) {  // all whose names begin so
+  // Replaces the prefix `from` of tensor names by `to`.
+  void rename(const std::string& from, const std::string& to) {
     const auto values = values_;
     for (const auto& [name, of_it] : values) {
       if (!name.starts_with(from)) continue;
@@ -54,7 +55,7 @@ class MadeFiles {
   const Values& values(const std::string& name) const { return values_.at(name); }
   const Shape& shape(const std::string& name) const { return shapes_.at(name); }
 
-  // All tensors of a model.
+  // Adds all tensors of a model, converted to f32.
   void copy(const checkpoint::Checkpoint& from) {
     for (const checkpoint::RawTensor& tensor : from.tensors) {
       std::vector<std::byte> raw(tensor.bytes);
@@ -65,7 +66,8 @@ class MadeFiles {
     }
   }
 
-  // Returns the directory, one of this process's own. Weights called .bin or .pt are a file of torch.
+  // Writes `config` as config.json and the tensors as `weights`: a file of torch unless the name ends with
+  // .safetensors. Returns the directory, made_directory(name).
   std::string write(const std::string& name, const std::string& config,
                     const std::string& weights = "model.safetensors") const {
     const std::string directory = made_directory(name);
@@ -95,7 +97,7 @@ class MadeFiles {
     return directory;
   }
 
-  // A directory of this process's own, which goes with it.
+  // Creates a directory of this process, which is deleted when the process ends.
   static std::string made_directory(const std::string& name) {
     static const struct Root {
       ~Root() { std::filesystem::remove_all(path); }
@@ -133,7 +135,8 @@ class MadeFiles {
   std::mt19937 random_{11};
 };
 
-// config.json of a model or a head of 4 query heads and a vocabulary of 64; `more` begins with a comma.
+// config.json of a model or speculator with 4 query heads and a vocabulary of 64. `more` is further JSON members and
+// begins with a comma.
 inline std::string made_config(const std::string& architecture, std::int64_t hidden, std::int64_t layers,
                                const std::string& more = "", std::int64_t head_dim = 16) {
   return R"({"architectures": [")" + architecture + R"("], "vocab_size": 64, "hidden_size": )" +
@@ -144,8 +147,8 @@ inline std::string made_config(const std::string& architecture, std::int64_t hid
          more + "}";
 }
 
-// The weights of one layer, all behind `prefix`; attention looks at `inputs` columns. Random, or without effect. Values
-// are of head_dim unless another size is given.
+// Adds the weights of one layer, with names that begin with `prefix`. Attention reads `inputs` columns. Weights are
+// random, or zeros without effect. Values of attention have head_dim numbers unless value_dim > 0.
 inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t hidden, std::int64_t inputs,
                       bool random, bool input_norm = true, std::int64_t head_dim = 16, std::int64_t value_dim = 0) {
   if (value_dim == 0) value_dim = head_dim;
@@ -168,11 +171,11 @@ inline void add_layer(MadeFiles& files, const std::string& prefix, std::int64_t 
   if (input_norm) norm("input_layernorm.weight");
 }
 
-// Heads of random weights on a model of this hidden size with a vocabulary of 64.
+// Speculators with random weights for a model of this hidden size with a vocabulary of 64.
 struct RandomHeads {
   std::int64_t hidden;
   std::int64_t head_dim = 16;
-  std::int64_t value_dim = 0;  // of the model, and so of a layer in its files; 0 = head_dim
+  std::int64_t value_dim = 0;  // size of attention values in the model and its MTP layer; 0 = head_dim
 
   MadeFiles medusa() const {
     MadeFiles files;
@@ -197,7 +200,7 @@ struct RandomHeads {
   }
   std::string eagle_config() const { return made_config("LlamaForCausalLMEagle", hidden, 1, "", head_dim); }
 
-  // On three streams; of the vocabulary it knows the tokens from 20 on.
+  // Reads the hidden states of three layers. Its draft vocabulary is the tokens from 20 on.
   MadeFiles eagle3() const {
     MadeFiles files;
     files.random("fc.weight", Shape{hidden, 3 * hidden});
@@ -214,7 +217,7 @@ struct RandomHeads {
                        head_dim);
   }
 
-  // Beside a model's weights.
+  // Adds the MTP layer to the weights of a model.
   void add_mtp(MadeFiles& files) const {
     const std::string prefix = "model.mtp_layers.0.";
     add_layer(files, prefix, hidden, hidden, true, true, head_dim, value_dim);
@@ -228,21 +231,21 @@ struct RandomHeads {
   }
 };
 
-// A model of 64 tokens that goes round: token t is followed by next(t), at any temperature up to 1.5. Its states are
-// eight times the unit vector of the token. The heads go on from states alone, so that each draft token is accepted if
-// they were handed the state it should follow on, and wrong if they were handed another.
+// A model with a vocabulary of 64 in which token t is always followed by next(t), at temperatures up to 1.5. The hidden
+// state of token t is 8 times the unit vector t. Its speculators draft from hidden states alone: a draft token is
+// accepted if they were given the right state, and is wrong if they were given another.
 struct Round {
   static constexpr std::int64_t kSize = 64;
   static std::int32_t next(std::int32_t token) { return token < 3 ? token : 3 + (token - 3 + 7) % 61; }
 
-  // m[to(t)][column + t] = value.
+  // Adds `value` to m[to(t)][column + t] for each token t; m has `columns` columns.
   template <typename To>
   static void map(MadeFiles::Values& m, std::int64_t columns, std::int64_t column, float value, const To& to) {
     for (std::int32_t t = 0; t < kSize; ++t) m[static_cast<std::size_t>(to(t) * columns + column + t)] += value;
   }
   static std::int32_t same(std::int32_t token) { return token; }
 
-  // A layer that makes the state of next(t) of that of t, all in its MLP: silu(32) * 8 = 256.
+  // Adds a layer whose MLP turns the hidden state of t into that of next(t): silu(32) * 8 = 256.
   static void add_step(MadeFiles& files, const std::string& prefix, std::int64_t inputs, bool input_norm) {
     add_layer(files, prefix, kSize, inputs, false, input_norm);
     map(files.constant(prefix + "mlp.gate_proj.weight", Shape{kSize, kSize}, 0.0f), kSize, 0, 4.0f, same);
@@ -252,7 +255,7 @@ struct Round {
     map(down, kSize, 0, -8.0f / 256.0f, same);
   }
 
-  // The model, with a layer for multi-token prediction beside it.
+  // Writes the model with an MTP layer; returns its directory, as the functions below do for the speculators.
   static std::string target() {
     MadeFiles files;
     map(files.constant("model.embed_tokens.weight", Shape{kSize, kSize}, 0.0f), kSize, 0, 8.0f, same);
@@ -291,7 +294,8 @@ struct Round {
     return files.write("round_eagle", made_config("LlamaForCausalLM", kSize, 1));
   }
 
-  // Sees the middle stream only; its vocabulary is the tokens from 3 on, the last one first.
+  // Uses only the middle one of its three hidden states. Its draft vocabulary is the tokens from 3 on, in descending
+  // order.
   static std::string eagle3() {
     MadeFiles files;
     map(files.constant("fc.weight", Shape{kSize, 3 * kSize}, 0.0f), 3 * kSize, kSize, 1.0f, same);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A small target whose states are made up, and random heads on it.
+// For tests: random speculators on a tiny target whose hidden states are made up.
 
 #include <gtest/gtest.h>
 
@@ -17,13 +17,14 @@ namespace millrace::draft {
 inline const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/llama";
 inline constexpr std::int64_t kHidden = 32, kVocabulary = 64;
 
-// A sequence of 40 tokens, and three streams.
+// A sequence of 40 tokens, and its hidden states in front of, between and behind the target's two layers.
 class MadeHeadsTest : public testing::Test {
  protected:
   using Values = MadeFiles::Values;
   static constexpr std::int64_t kTokens = 40, kPages = 8, kDrafts = 4;
 
-  // Of values of another size (0: the same as keys), the target's layers are random too.
+  // `value_dim` is the size of attention values; 0 = that of keys. If it is above 0, the target's layers are random
+  // too.
   explicit MadeHeadsTest(std::int64_t value_dim = 0)
       : heads_{kHidden, 16, value_dim},
         checkpoint_(checkpoint::open_checkpoint(Env::system(), kTiny).or_throw()),
@@ -61,7 +62,7 @@ class MadeHeadsTest : public testing::Test {
                      .precision = backend::MatmulPrecision::kF32};
     return options;
   }
-  // The target's steps over positions [first, end) as the hook sees them, `chunk` tokens each.
+  // Calls the hook as the target does in steps of `chunk` tokens over positions [first, end).
   void show(model::HiddenStateHook& hook, std::int64_t first, std::int64_t end, std::int64_t chunk) {
     for (; first < end; first += chunk) {
       const std::int64_t n = std::min(chunk, end - first);
@@ -77,6 +78,7 @@ class MadeHeadsTest : public testing::Test {
     }
   }
 
+  // The task of drafting after the first n tokens, as the drafter has completed it.
   Task draft(Drafter& drafter, std::int64_t n, const decode::LogitsPipeline& pipeline,
              std::int64_t further_branches = 0) {
     Task task;
@@ -95,9 +97,9 @@ class MadeHeadsTest : public testing::Test {
   std::unique_ptr<checkpoint::Checkpoint> checkpoint_;
   std::unique_ptr<backend::Backend> backend_;
   std::unique_ptr<model::Transformer> target_;
-  std::vector<backend::DeviceVector> shown_;  // residuals that hooks have seen
+  std::vector<backend::DeviceVector> shown_;  // keeps the hidden states that hooks were given
   std::vector<std::int32_t> tokens_;
-  std::array<Values, 3> streams_;  // in front of layers 0 and 1, and behind them
+  std::array<Values, 3> streams_;  // [tokens, hidden]: in front of layers 0 and 1, and behind layer 1
   std::vector<kv::BlockId> pages_ = {5, 2};
 };
 

@@ -10,7 +10,7 @@
 
 namespace millrace::grammar::json_schema {
 
-// For tests: a schema's grammar, and which texts fit it by the grammar's definition.
+// For tests: the grammar of a JSON schema, and whether texts fit it by the definition of grammars (ReferenceMatcher).
 class SchemaTexts {
  public:
   explicit SchemaTexts(GrammarSource source) {
@@ -23,15 +23,17 @@ class SchemaTexts {
       error_ = read.error();
     }
   }
+  // The schema with white space `kCompact`.
   explicit SchemaTexts(std::string schema)
       : SchemaTexts(GrammarSource{.text = std::move(schema), .white_space = GrammarSource::WhiteSpace::kCompact}) {}
 
-  const Error& error() const { return error_; }
+  const Error& error() const { return error_; }  // of reading the schema; its message is empty if there is none
   const std::vector<std::string>& ignored() const { return grammar_.ignored(); }
   bool fits(const std::string& text) const {
     return error_.message.empty() && ReferenceMatcher(grammar_).matches(text);
   }
 
+  // Expects a valid schema that `fitting` texts fit and `others` do not.
   void expect(const std::vector<std::string>& fitting, const std::vector<std::string>& others) const {
     ASSERT_EQ(error_.message, "");
     for (const std::string& text : fitting) EXPECT_TRUE(fits(text)) << text;
