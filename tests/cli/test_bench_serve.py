@@ -116,7 +116,7 @@ def test_what_a_server_refuses_is_counted_and_quoted(server):
     (["--request-rate", "0"], "request-rate"), (["--dataset-name", "nothing"], "dataset-name"), (["--goodput", "ttft"], "goodput"),
     (["--metric-percentiles", "101"], "metric-percentiles"), (["--percentile-metrics", "mbu"], "percentile-metrics"),
     (["--input-len", "0"], "input-len"), (["--extra-body", "[]"], "extra-body"), (["--model", "unheard-of"], "unheard-of"),
-    (["--ramp-up-strategy", "linear"], "ramp-up-start-rps"), (["--output", "/no/such/folder/x.json"], "output"), (["--header", "none"], "header")])
+    (["--ramp-up-strategy", "linear"], "ramp-up-start-rps"), (["--output", "/no/such/folder/x.json"], "output"), (["--header", "none"], "header"), (["--header", "none:"], "header")])
 def test_wrong_flags_are_named(server, flags, named):
     done = subprocess.run([PROGRAM, "bench", "serve", server, "--num-prompts", "1", *SMALL, *flags], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and named in done.stderr

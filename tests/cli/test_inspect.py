@@ -37,6 +37,13 @@ def test_lists_tensors_on_request(millrace, tiny):
     assert "blk.1.ffn_down.weight" in millrace("inspect", tiny, "--tensors").out
 
 
+def test_a_path_cannot_move_the_cursor(millrace, tiny, tmp_path):
+    odd = tmp_path / "a\x1b[2Jb.gguf"
+    odd.symlink_to(tiny)
+    out = millrace("inspect", odd).out
+    assert "\x1b" not in out and "a\\x1b[2Jb.gguf" in out
+
+
 def test_both_containers_read_alike(millrace, tiny, tiny_directory):
     a, b = (json.loads(millrace("inspect", model, "--json").out) for model in (tiny, tiny_directory))
     assert a["shape"] == b["shape"]

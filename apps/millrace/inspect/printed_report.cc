@@ -75,7 +75,7 @@ void print_template(const std::string& text) {
 void print_configuration(const Json& r) {
   const Json& s = r["shape"];
   const Json& p = r["parameters"];
-  print_fact("path", r["path"].get<std::string>());
+  print_fact("path", shown(r["path"]));
   print_fact("container", shown(r["container"]));
   print_fact("name", shown(r["name"]));
   print_fact("architecture", shown(r["architecture"]) + " (family " + shown(r["family"]) + ")");

@@ -67,10 +67,11 @@ SystemUnderTest::SystemUnderTest(const SystemUnderTestFlags& flags, const std::s
   if (!flags.api_key.empty()) target_.headers.emplace_back("Authorization", "Bearer " + flags.api_key);
   for (const std::string& header : flags.headers) {
     const std::size_t colon = header.find(':');
-    if (colon == 0 || colon == std::string::npos || header.find_first_of("\r\n") != std::string::npos) {
+    const std::size_t value = colon == std::string::npos ? colon : header.find_first_not_of(' ', colon + 1);
+    if (colon == 0 || value == std::string::npos || header.find_first_of("\r\n") != std::string::npos) {
       throw_load_error(ErrorCode::kInvalidArgument, "header", "header is '{}': expected 'Name: value'", header);
     }
-    target_.headers.emplace_back(header.substr(0, colon), header.substr(header.find_first_not_of(' ', colon + 1)));
+    target_.headers.emplace_back(header.substr(0, colon), header.substr(value));
   }
   process_ = spawned_ ? spawned_->pid() : loadtest::find_listener(target_.host, target_.port);
   loadtest::Getter getter(target_);
