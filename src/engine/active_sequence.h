@@ -23,7 +23,6 @@ struct ActiveSequence : sched::Sequence {
       : Sequence(std::move(table)),
         vocab_size(vocabulary),
         sampling(params),
-        row_sampling(grammar || params.logprobs ? std::nullopt : decode::row_sampling(params)),
         pipeline(params, vocabulary, tokenizer->end_of_generation(), std::move(grammar)),
         detokenizer(OutputWriter::make_detokenizer(std::move(tokenizer), params)),
         stops(OutputWriter::make_stops(params)) {}

@@ -27,8 +27,10 @@ std::int64_t EngineState::max_length() const noexcept { return std::min(executor
 std::unique_ptr<ActiveSequence> EngineState::make_sequence(RequestId request, int choice,
                                                            const decode::SamplingParams& sampling,
                                                            std::optional<grammar::Matcher> grammar) {
+  const bool row_decides = !grammar && !sampling.logprobs;
   auto sequence = std::make_unique<ActiveSequence>(cache.make_table(), sampling, executor->vocab_size(), tokenizer,
                                                    std::move(grammar));
+  if (executor->depth() > 1 && row_decides) sequence->row_sampling = decode::row_sampling(sampling);
   sequence->id = next_id++;
   sequence->request = request;
   sequence->choice = choice;

@@ -94,12 +94,11 @@ bool StepLoop::feeds(const ActiveSequence& sequence) const {
 void StepLoop::take_pages(sched::StepPlan& plan) {
   for (sched::Sequence* sequence : plan.preempted) preemptor_.preempt(static_cast<ActiveSequence&>(*sequence));
   for (const sched::Admission& admission : plan.admitted) preemptor_.admit(admission);
-  const bool several_in_flight = state_.executor->depth() > 1;
   std::erase_if(plan.rows, [&](sched::StepRow& row) {
     sched::Sequence& s = *row.sequence;
     row.first = s.scheduled;  // earlier than planned where pages are gone that the plan counted on
     row.n_tokens = std::min(row.n_tokens, s.remaining() + std::ssize(s.drafts));
-    row.feeds = several_in_flight && feeds(static_cast<ActiveSequence&>(s));
+    row.feeds = feeds(static_cast<ActiveSequence&>(s));
     return !state_.cache.reserve(s.blocks, s.scheduled, s.scheduled + row.n_tokens);
   });
 }

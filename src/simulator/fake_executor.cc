@@ -138,23 +138,22 @@ void FakeExecutor::hash_rows(const engine::StepInput& input, std::span<const std
   }
 }
 
-void FakeExecutor::feed(const engine::StepInput& input, std::span<const float> sampled, engine::StepResult& result) {
+// `sampled`: logits of the sampled rows, which may have been spoiled since they were computed.
+void FakeExecutor::feed(const engine::StepInput& input, std::span<float> sampled, engine::StepResult& result) {
   engine::StepSink sink(input, result);
-  const std::vector<std::int64_t> wanted = sink.logit_rows();
-  const auto vocabulary = static_cast<std::size_t>(config_.vocab_size);
   const auto rows_of = [&](std::span<const std::int64_t> rows, std::int64_t columns) {
     sunk_.assign(rows.size() * static_cast<std::size_t>(columns), 0.0f);
     hash_rows(input, rows, static_cast<std::size_t>(columns), sunk_);
     return TensorView(sunk_.data(), DType::kF32, {static_cast<std::int64_t>(rows.size()), columns});
   };
-  if (!wanted.empty()) {
-    const TensorView logits = rows_of(wanted, config_.vocab_size);
-    std::size_t next = 0;  // of the sampled rows, whose logits may have been spoiled since
-    for (std::size_t i = 0; i < wanted.size() && next < input.sampled_rows.size(); ++i) {
-      if (input.sampled_rows[next].row != wanted[i]) continue;
-      std::ranges::copy(sampled.subspan(next++ * vocabulary, vocabulary), logits.row(static_cast<std::int64_t>(i)));
+  const std::vector<std::int64_t> rows = sink.logit_rows();
+  for (std::size_t i = 0, next = 0; i < rows.size(); ++i) {
+    if (next < input.sampled_rows.size() && input.sampled_rows[next].row == rows[i]) {
+      const std::size_t begin = next++ * static_cast<std::size_t>(config_.vocab_size);
+      sink.take_logits(static_cast<std::int64_t>(i), {&sampled[begin], DType::kF32, {1, config_.vocab_size}});
+    } else {
+      sink.take_logits(static_cast<std::int64_t>(i), rows_of(std::span(rows).subspan(i, 1), config_.vocab_size));
     }
-    sink.take_logits(0, logits);
   }
   if (!input.hidden_rows.empty()) sink.take_hidden(0, rows_of(input.hidden_rows, kStateSize));
 }

@@ -97,7 +97,7 @@ class FakeExecutor final : public engine::Executor {
   void write_stamps(const engine::StepInput& input);
   void spoil_broken_rows(const engine::StepInput& input, std::span<const std::int64_t> rows,
                          std::span<const float> logits);
-  void feed(const engine::StepInput& input, std::span<const float> sampled, engine::StepResult& result);
+  void feed(const engine::StepInput& input, std::span<float> sampled, engine::StepResult& result);
 
   Config config_;
   OnStep on_step_;

@@ -91,7 +91,9 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
   }
   const auto pages = static_cast<std::int64_t>(s.blocks.blocks().size());
   const std::int64_t ahead = scenario_.drafting.computes ? scenario_.drafting.tokens : drafts;
-  const std::int64_t past_end = s.paused ? s.in_flight + scenario_.executor.depth : 0;  // of one that has ended
+  const bool ended = static_cast<const engine::ActiveSequence&>(s).ending != engine::FinishReason::kNone;
+  const std::int64_t past_end =
+      ended ? scenario_.executor.depth : 0;  // rows that were launched before its end was known
   const auto most = static_cast<std::int64_t>(s.blocks.pages_for(s.planned_length() + ahead + past_end));
   const auto least = s.swapped ? 0 : static_cast<std::int64_t>(s.blocks.pages_for(s.scheduled));
   if (pages < least || pages > most) {
