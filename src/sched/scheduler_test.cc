@@ -111,6 +111,20 @@ TEST(Scheduler, TheOldestGetsPagesOfOneThatFeedsAfterTheStepsInFlight) {
   while (world.live() > 0) world.step();
 }
 
+// Else it would go on in its last page, always in flight, while the oldest waits for a page.
+TEST(Scheduler, OneThatFeedsIsHeldBackForTheOldestAlsoWhereItNeedsNoPageItself) {
+  World world({.block_tokens = 4, .pages = 2});
+  world.submit({.id = 1, .prompt = 3, .answer = 4, .predicted = 1, .feeds = true});
+  world.submit({.id = 2, .prompt = 1, .answer = 4, .predicted = 1, .feeds = true});
+  EXPECT_EQ(to_text(world.launch()), "1:3 2:1 +1 +2");
+  EXPECT_EQ(to_text(world.launch()), "1:1 2:1");
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "") << "2 has room for two tokens more";
+  world.commit();
+  EXPECT_EQ(to_text(world.launch()), "1:1 -2");
+  while (world.live() > 0) world.step();
+}
+
 TEST(Scheduler, PausedSequencesKeepTheirPagesAndTakeNoPart) {
   World world({});
   world.submit({.id = 1});
