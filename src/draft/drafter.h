@@ -94,6 +94,7 @@ struct DraftPlace {
 struct DrafterOptions {
   OptionValues values = {};                        // of the options that the kind declares
   std::shared_ptr<model::Transformer> model = {};  // the draft model, on the target's backend
+  std::uint64_t model_key = 0;                     // of its weights' content (checkpoint::content_key)
   std::string heads = {};                          // directory of trained heads
   DraftPlace place = {};                           // only for drafters with a model or heads
 };

@@ -1,6 +1,7 @@
 #include "draft/page_coverage.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "decode/token_hash.h"
 
@@ -24,6 +25,17 @@ void PageCoverage::cover(std::span<const std::uint64_t> hashes, std::span<const 
     const std::int64_t end = std::min(to, (index + 1) * block_tokens_);
     at(pages[static_cast<std::size_t>(index)]) = {hashes[static_cast<std::size_t>(end)], end - index * block_tokens_};
   }
+}
+
+void PageCoverage::read(kv::BlockId page, std::span<std::byte, kBytes> out) const {
+  std::memcpy(out.data(), &pages_[static_cast<std::size_t>(page)], kBytes);
+}
+
+// From another process, so not taken at its word.
+void PageCoverage::write(kv::BlockId page, std::span<const std::byte, kBytes> in) {
+  Page known;
+  std::memcpy(&known, in.data(), kBytes);
+  at(page) = known.tokens >= 0 && known.tokens <= block_tokens_ ? known : Page();
 }
 
 void extend_hashes(std::span<const std::int32_t> tokens, std::vector<std::uint64_t>& hashes) {

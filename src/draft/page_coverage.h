@@ -25,12 +25,17 @@ class PageCoverage {
              std::int64_t to);
   void copied(kv::BlockId from, kv::BlockId to) { at(to) = at(from); }
   void forget(kv::BlockId page) { at(page) = {}; }
+  // What is known of a page, for its companion.
+  static constexpr std::size_t kBytes = 16;
+  void read(kv::BlockId page, std::span<std::byte, kBytes> out) const;
+  void write(kv::BlockId page, std::span<const std::byte, kBytes> in);
 
  private:
   struct Page {
     std::uint64_t hash = 0;
     std::int64_t tokens = 0;
   };
+  static_assert(sizeof(Page) == kBytes);
   Page& at(kv::BlockId page) { return pages_[static_cast<std::size_t>(page)]; }
 
   std::int64_t block_tokens_;

@@ -13,6 +13,7 @@
 #include "engine/request.h"
 #include "engine/time_account.h"
 #include "kv/page_key.h"
+#include "kv/swap_space.h"
 
 namespace millrace::engine {
 
@@ -22,7 +23,9 @@ struct AnswerSnapshot {
   int choice = 0;
   std::vector<std::int32_t> tokens;  // of the answer so far, without the prompt
   std::int64_t computed = 0;         // number of first tokens of prompt and answer whose keys and values are in `pages`
-  std::vector<std::byte> pages;      // [ceil(computed / block_tokens), page_bytes]; empty for a beam
+  // [ceil(computed / block_tokens)] pages; none for a beam. Engines whose drafter keeps another companion beside pages,
+  // or none, leave the companions alone: what they lack is drafted less, or computed again.
+  kv::PageContents pages;
   double mirostat_mu = 0.0;          // see LogitsPipeline::mirostat_mu()
   std::int64_t max_total = 0;        // limit of tokens of prompt and answer together
   std::int64_t predicted_output = 1;
@@ -46,6 +49,7 @@ struct BeamSnapshot {
 // clock.
 struct SequenceSnapshot {
   kv::PageOrigin origin;  // of its pages: engines of another origin reject the snapshot
+  kv::PageCompanion companion;
   TimePoint exported{};
   Request request;                      // `tokens` is the whole prompt; `session` and `append_to_session` are not set
   bool in_session = false;              // its session moves too
@@ -63,9 +67,10 @@ struct ImportedSequence {
 // An idle session as a value; see SequenceSnapshot.
 struct SessionSnapshot {
   kv::PageOrigin origin;
+  kv::PageCompanion companion;
   std::vector<std::int32_t> tokens;  // prompt and answer of all rounds
   std::int64_t computed = 0;         // number of first tokens whose keys and values are in `pages`
-  std::vector<std::byte> pages;      // [ceil(computed / block_tokens), page_bytes]
+  kv::PageContents pages;            // [ceil(computed / block_tokens)]
   kv::PrefixScope scope;             // under which its pages were computed
 };
 

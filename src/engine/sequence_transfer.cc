@@ -30,16 +30,27 @@ Result<void> check_origin(const kv::PageOrigin& theirs, const kv::PageOrigin& ou
   return {};
 }
 
-Result<void> check_pages(std::int64_t computed, std::int64_t length, std::size_t bytes, const EngineState& state) {
+Result<void> check_pages(std::int64_t computed, std::int64_t length, const kv::PageContents& contents,
+                         const kv::PageCompanion& companion, const EngineState& state) {
   if (computed < 0 || computed > length) {
     return contradiction("the snapshot has {} tokens and says that {} are computed", length, computed);
   }
   const std::size_t pages = computed == 0 ? 0 : state.cache.pages_for(computed);
-  if (bytes != pages * state.cache.page_bytes()) {
-    return contradiction("the snapshot has {} bytes of pages: {} tokens take {}", bytes, computed,
+  if (contents.pages.size() != pages * state.cache.page_bytes()) {
+    return contradiction("the snapshot has {} bytes of pages: {} tokens take {}", contents.pages.size(), computed,
                          pages * state.cache.page_bytes());
   }
+  const std::size_t bytes = contents.companions.size(), each = companion.page_bytes;
+  if (bytes > 0 && (each == 0 || bytes % each != 0 || bytes / each != pages)) {
+    return contradiction("the snapshot has {} bytes beside its pages: {} pages have {} each", bytes, pages, each);
+  }
   return {};
+}
+
+// What another drafter keeps is of no use here.
+kv::PageContents usable(kv::PageContents contents, const kv::PageCompanion& theirs, const EngineState& state) {
+  if (theirs != state.cache.companion()) contents.companions.clear();
+  return contents;
 }
 
 Result<void> check_answer(const SequenceSnapshot& snapshot, const AnswerSnapshot& answer, const EngineState& state) {
@@ -64,7 +75,7 @@ Result<void> check_answer(const SequenceSnapshot& snapshot, const AnswerSnapshot
   if (answer.reading && !answer.reading->plausible(prompt)) {
     return contradiction("the snapshot has read more of its prompt than the {} tokens it has", prompt);
   }
-  return check_pages(answer.computed, length - 1, answer.pages.size(), state);
+  return check_pages(answer.computed, length - 1, answer.pages, snapshot.companion, state);
 }
 
 // Those that wait for a sibling's scores must have one to wait for.
@@ -130,8 +141,8 @@ Result<void> replay(const AnswerSnapshot& answer, const OutputWriter& writer, Ac
 }
 
 // The contents of the pages of so many tokens, wherever they are.
-std::vector<std::byte> pages_of(const kv::PagedCache& cache, const kv::BlockTable& blocks,
-                                const std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) {
+kv::PageContents pages_of(const kv::PagedCache& cache, const kv::BlockTable& blocks,
+                          const std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) {
   return swapped ? cache.export_pages(*swapped, tokens) : cache.export_pages(blocks, tokens);
 }
 
@@ -181,7 +192,10 @@ Result<SequenceSnapshot> SequenceTransfer::export_sequence(RequestId id, std::ve
   if (flight == nullptr || flight->cancelled) {
     return make_error(ErrorCode::kNotFound, "request", "no request {} is in flight", id);
   }
-  SequenceSnapshot out{.origin = state_.origin(), .exported = state_.env.now(), .request = flight->request};
+  SequenceSnapshot out{.origin = state_.origin(),
+                       .companion = state_.cache.companion(),
+                       .exported = state_.env.now(),
+                       .request = flight->request};
   // One that was closed meanwhile stays closed.
   out.in_session = out.request.session && state_.sessions.find(*out.request.session) != nullptr;
   out.request.session.reset();
@@ -245,7 +259,7 @@ Result<std::unique_ptr<ActiveSequence>> SequenceTransfer::restore(const Sequence
   restore_times(answer, shift, sequence);
   if (snapshot.deadline) sequence.deadline = *snapshot.deadline + shift;
   if (answer.computed > 0) {
-    sequence.swapped.emplace(answer.pages, state_.cache.page_bytes());
+    sequence.swapped.emplace(usable(answer.pages, snapshot.companion, state_), state_.cache.page_bytes());
     sequence.scheduled = sequence.computed = answer.computed;
   }
   return made;
@@ -309,6 +323,7 @@ Result<SessionSnapshot> SequenceTransfer::export_session(SessionId id) {
   if (!found) return found.error();
   Sessions::Session& session = **found;
   SessionSnapshot out{.origin = state_.origin(),
+                      .companion = state_.cache.companion(),
                       .tokens = session.tokens,
                       .computed = session.computed,
                       .pages = pages_of(state_.cache, session.blocks, session.swapped, session.computed),
@@ -323,13 +338,17 @@ Result<SessionId> SequenceTransfer::import_session(const SessionSnapshot& snapsh
     return known.error();
   }
   const auto length = std::ssize(snapshot.tokens);
-  if (auto valid = check_pages(snapshot.computed, length, snapshot.pages.size(), state_); !valid) return valid.error();
+  if (auto valid = check_pages(snapshot.computed, length, snapshot.pages, snapshot.companion, state_); !valid) {
+    return valid.error();
+  }
   const SessionId id = state_.sessions.open();
   Sessions::Session& session = *state_.sessions.find(id);
   session.tokens = snapshot.tokens;
   session.computed = snapshot.computed;
   session.scope = snapshot.scope;
-  if (snapshot.computed > 0) session.swapped.emplace(snapshot.pages, state_.cache.page_bytes());
+  if (snapshot.computed > 0) {
+    session.swapped.emplace(usable(snapshot.pages, snapshot.companion, state_), state_.cache.page_bytes());
+  }
   return id;
 }
 

@@ -244,7 +244,7 @@ TEST_F(BadSnapshotTest, BytesThatAreNoneSaySo) {
             fmt::format("the snapshot is truncated: {} of {} bytes are there", bytes.size() - 42, bytes.size() - 32));
   auto changed = bytes;
   changed[8] = std::byte{9};
-  EXPECT_EQ(unread(changed), "the snapshot is of version 9: this build has version 1");
+  EXPECT_EQ(unread(changed), "the snapshot is of version 9: this build has version 2");
   changed = bytes;
   changed[100] ^= std::byte{1};
   EXPECT_EQ(unread(changed), "the snapshot is damaged: its checksum is another one");
@@ -265,7 +265,7 @@ TEST_F(BadSnapshotTest, WhatDoesNotFitSaysSoAndNothingIsHalfDone) {
   EXPECT_TRUE(with([](auto& s) { ++s.answers[0].stats.output_tokens; }).starts_with("the snapshot has an answer of "));
   EXPECT_EQ(with([](auto& s) { s.request.session = 3; }),
             "the snapshot's request names session 3, which is another engine's");
-  EXPECT_TRUE(with([](auto& s) { s.answers[0].pages.pop_back(); }).starts_with("the snapshot has"));
+  EXPECT_TRUE(with([](auto& s) { s.answers[0].pages.pages.pop_back(); }).starts_with("the snapshot has"));
   EXPECT_TRUE(with([](auto& s) { s.answers[0].computed = 1000; }).ends_with("says that 1000 are computed"));
   EXPECT_EQ(with([](auto& s) { s.answers.clear(); }), "the snapshot has no answers");
   EXPECT_EQ(with([](auto& s) { s.answers.push_back(s.answers[0]); }), "the snapshot has answer 0 twice");

@@ -8,28 +8,11 @@
 #include "base/byte_archive.h"
 #include "base/json.h"
 #include "chat/answer_grammar.h"
-#include "decode/sequence_breakers.h"
+#include "decode/sampling_fields.h"
 #include "engine/sequence_snapshot.h"
-
-namespace millrace {
-
-template <typename Archive>
-void visit_fields(Archive& a, OptionValues& v) {
-  a(v.values());
-}
-
-}  // namespace millrace
 
 namespace millrace::decode {
 
-template <typename Archive>
-void visit_fields(Archive& a, TokenBias& v) {
-  a(v.token, v.bias);
-}
-template <typename Archive>
-void visit_fields(Archive& a, ThinkingBudget& v) {
-  a(v.tokens, v.open, v.close);
-}
 template <typename Archive>
 void visit_fields(Archive& a, TokenLogprob& v) {
   a(v.token, v.logprob);
@@ -41,22 +24,6 @@ void visit_fields(Archive& a, TokenScore& v) {
 template <typename Archive>
 void visit_fields(Archive& a, ScoredToken& v) {
   a(v.token, v.logprob);
-}
-template <typename Archive>
-void visit_fields(Archive& a, SamplingParams& v) {
-  a(v.temperature, v.dynatemp_range, v.dynatemp_exponent, v.top_k, v.top_p, v.min_p, v.typical_p, v.top_n_sigma,
-    v.xtc_probability, v.xtc_threshold, v.mirostat_mode, v.mirostat_tau, v.mirostat_eta, v.repetition_penalty,
-    v.presence_penalty, v.frequency_penalty, v.repeat_last_n, v.dry_multiplier, v.dry_base, v.dry_allowed_length,
-    v.dry_penalty_last_n, v.no_repeat_ngram_size, v.thinking_budget, v.logit_bias, v.allowed_token_ids, v.bad_words,
-    v.samplers, v.seed, v.max_tokens, v.min_tokens, v.stop, v.stop_token_ids, v.include_stop_str_in_output,
-    v.ignore_eos, v.skip_special_tokens, v.shown_special_tokens, v.options, v.logprobs);
-  // Sequence breakers are stored as strings; import_sequence() finds their tokens.
-  std::optional<std::vector<std::string>> breakers;
-  if (v.dry_sequence_breakers) breakers = v.dry_sequence_breakers->strings();
-  a(breakers);
-  if constexpr (kReads<Archive>) {
-    if (breakers) v.dry_sequence_breakers = std::make_shared<const SequenceBreakers>(*std::move(breakers));
-  }
 }
 template <typename Archive>
 void visit_fields(Archive& a, BeamOptions& v) {
@@ -99,6 +66,14 @@ namespace millrace::kv {
 template <typename Archive>
 void visit_fields(Archive& a, PageOrigin& v) {
   a(v.model_key, v.page_bytes, v.block_tokens);
+}
+template <typename Archive>
+void visit_fields(Archive& a, PageCompanion& v) {
+  a(v.key, v.page_bytes);
+}
+template <typename Archive>
+void visit_fields(Archive& a, PageContents& v) {
+  a(v.pages, v.companions);
 }
 template <typename Archive>
 void visit_fields(Archive& a, PrefixScope& v) {
@@ -196,11 +171,11 @@ void visit_fields(Archive& a, BeamSnapshot& v) {
 }
 template <typename Archive>
 void visit_fields(Archive& a, SequenceSnapshot& v) {
-  a(v.origin, v.exported, v.request, v.in_session, v.deadline, v.answers, v.beams);
+  a(v.origin, v.companion, v.exported, v.request, v.in_session, v.deadline, v.answers, v.beams);
 }
 template <typename Archive>
 void visit_fields(Archive& a, SessionSnapshot& v) {
-  a(v.origin, v.tokens, v.computed, v.pages, v.scope);
+  a(v.origin, v.companion, v.tokens, v.computed, v.pages, v.scope);
 }
 
 }  // namespace millrace::engine

@@ -4,6 +4,7 @@
 #include "draft/speculators/testing/made_speculators.h"
 
 #include "backend/cpu/kv_layout.h"
+#include "engine/snapshot_bytes.h"
 #include "engine/testing/engine_fixture.h"
 
 namespace millrace::engine {
@@ -92,6 +93,64 @@ TEST_F(RoundTest, EveryGuessIsRightAfterPrefixHitsForksAndPreemption) {
     EXPECT_GT(engine->counters().preemptions, 0);
     expect_all_right(*engine, 8 * 30, "preempted");
   }
+}
+
+// The states go to host memory with the keys and values: drafting goes on where it was.
+TEST_F(RoundTest, NoDraftIsLostWithPagesThatAreSwappedOut) {
+  for (const Method& method : methods_) {
+    SCOPED_TRACE(method.heads);
+    const auto drafted = [&](std::int64_t kv_tokens, bool swaps) {
+      Config config;
+      config.scheduling.max_batched_tokens = 64;
+      config.preemption = Preemption::kSwap;
+      config.swap_bytes = 64 << 20;
+      const auto engine = make(config, kv_tokens, pages_);
+      engine->speculate(drafter(method.name, pages_, method.heads), {4, false});
+      run(*engine, requests(8, 60));
+      EXPECT_EQ(engine->counters().swaps > 0, swaps);
+      EXPECT_EQ(engine->counters().accepted_tokens, engine->counters().drafted_tokens);
+      return engine->counters().drafted_tokens;
+    };
+    const std::int64_t undisturbed = drafted(4096, false);
+    EXPECT_GE(drafted(512, true), undisturbed * 9 / 10) << "of " << undisturbed;
+  }
+}
+
+// Nor on the way between two engines; one whose drafter keeps something else, or that has none, goes on without.
+TEST_F(RoundTest, NoDraftIsLostBetweenEnginesThatDraftAlike) {
+  const auto moved = [&](const Method& here, const Method& there) {
+    Config config;
+    config.scheduling.max_batched_tokens = 64;
+    std::unique_ptr<Engine> engines[2];
+    for (int i = 0; i < 2; ++i) {
+      config.first_id = i == 0 ? 1 : 1000;
+      engines[i] = make(config, 4096, pages_);
+      const Method& method = i == 0 ? here : there;
+      if (!method.name.empty()) engines[i]->speculate(drafter(method.name, pages_, method.heads), {4, false});
+    }
+    RequestId id = engines[0]->submit(requests(2, 60)[1]).or_throw();
+    std::vector<std::int32_t> tokens;
+    const auto take = [&](const std::vector<Output>& outputs) {
+      for (const Output& output : outputs) {
+        if (output.token) tokens.push_back(*output.token);
+      }
+    };
+    while (tokens.size() < 10) take(engines[0]->step());
+    const std::int64_t drafted_before = engines[0]->counters().drafted_tokens;
+    EXPECT_GT(drafted_before, 0);
+    std::vector<Output> outputs;
+    const auto bytes = to_bytes(engines[0]->transfers().export_sequence(id, outputs).or_throw());
+    take(outputs);
+    id = engines[1]->transfers().import_sequence(sequence_from_bytes(bytes).or_throw()).or_throw().request;
+    while (!engines[1]->idle()) take(engines[1]->step());
+    EXPECT_EQ(tokens.size(), 60u);
+    for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_EQ(tokens[i], Round::next(tokens[i - 1]));
+    EXPECT_EQ(engines[1]->counters().accepted_tokens, engines[1]->counters().drafted_tokens);
+    return engines[1]->counters().drafted_tokens;
+  };
+  for (const Method& method : methods_) EXPECT_GE(moved(method, method), 35) << method.name << " " << method.heads;
+  EXPECT_EQ(moved(methods_[1], methods_[2]), 0) << "the states of another speculator";
+  EXPECT_EQ(moved(methods_[1], {}), 0);
 }
 
 TEST_F(RoundTest, EveryGuessIsRightInASessionThatGoesOnAndForks) {

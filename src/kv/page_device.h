@@ -10,6 +10,14 @@ namespace millrace::kv {
 using BlockId = std::int32_t;
 inline constexpr BlockId kNoBlock = -1;
 
+// What a drafter keeps beside each page (docs/draft.md). It travels with the page's contents to host memory and to
+// other engines, where those keep the same.
+struct PageCompanion {
+  std::uint64_t key = 0;       // of what writes it, the same in all processes; 0: none is kept
+  std::size_t page_bytes = 0;  // beside one page
+  bool operator==(const PageCompanion&) const = default;
+};
+
 // The memory behind page numbers: a page holds the keys and values of its tokens in all layers. Calls take effect in
 // order and before the next step of the model. Engine thread only, and never while a step runs.
 class PageDevice {
@@ -20,6 +28,11 @@ class PageDevice {
   virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes() bytes
   // `in` has page_bytes() bytes.
   virtual void write(BlockId page, std::span<const std::byte> in) = 0;
+  // None on devices that keep nothing beside pages; it stays the same while there are contents of pages elsewhere. read
+  // and write take companion().page_bytes bytes; write() of the page comes first.
+  virtual PageCompanion companion() const noexcept { return {}; }
+  virtual void read_companion(BlockId /*page*/, std::span<std::byte> /*out*/) const {}
+  virtual void write_companion(BlockId /*page*/, std::span<const std::byte> /*in*/) {}
   // The page is free now. A device for tests overwrites its contents, to find reads after this.
   virtual void freed(BlockId /*page*/) {}
   // Memory for copies of pages on the host, for example pinned memory.

@@ -10,9 +10,14 @@ class PageListener {
   virtual ~PageListener() = default;
   virtual void copied(BlockId from, BlockId to) = 0;
   virtual void rewritten(BlockId page) = 0;  // swapped in, or loaded from disk
+  // As those of PageDevice.
+  virtual PageCompanion companion() const noexcept { return {}; }
+  virtual void read_companion(BlockId /*page*/, std::span<std::byte> /*out*/) const {}
+  virtual void write_companion(BlockId /*page*/, std::span<const std::byte> /*in*/) {}
 };
 
-// A device that forwards every call, and calls its listener for copies and writes. The device must outlive it.
+// A device that forwards every call, and calls its listener for copies and writes; the companion is the listener's. The
+// device must outlive it.
 class MirroredPages final : public PageDevice {
  public:
   explicit MirroredPages(PageDevice& device) : device_(device) {}
@@ -29,6 +34,11 @@ class MirroredPages final : public PageDevice {
     device_.write(page, in);
     if (listener_ != nullptr) listener_->rewritten(page);
   }
+  PageCompanion companion() const noexcept override {
+    return listener_ == nullptr ? PageCompanion() : listener_->companion();
+  }
+  void read_companion(BlockId page, std::span<std::byte> out) const override { listener_->read_companion(page, out); }
+  void write_companion(BlockId page, std::span<const std::byte> in) override { listener_->write_companion(page, in); }
   void freed(BlockId page) override { device_.freed(page); }
   std::pmr::memory_resource& host_memory() noexcept override { return device_.host_memory(); }
 

@@ -155,15 +155,19 @@ bool PagedCache::swap_in(SwapTicket& ticket, BlockTable& table) {
   return true;
 }
 
-std::vector<std::byte> PagedCache::export_pages(const BlockTable& table, std::int64_t tokens) const {
-  const std::size_t bytes = page_bytes();
+PageContents PagedCache::export_pages(const BlockTable& table, std::int64_t tokens) const {
+  const std::size_t bytes = page_bytes(), companion = device_.companion().page_bytes;
   const auto pages = table.blocks().first(pages_for(tokens));
-  std::vector<std::byte> out(pages.size() * bytes);
-  for (std::size_t i = 0; i < pages.size(); ++i) device_.read(pages[i], std::span(out).subspan(i * bytes, bytes));
+  PageContents out{std::vector<std::byte>(pages.size() * bytes), std::vector<std::byte>(pages.size() * companion)};
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    device_.read(pages[i], std::span(out.pages).subspan(i * bytes, bytes));
+    if (companion == 0) continue;
+    device_.read_companion(pages[i], std::span(out.companions).subspan(i * companion, companion));
+  }
   return out;
 }
 
-std::vector<std::byte> PagedCache::export_pages(const SwapTicket& ticket, std::int64_t tokens) const {
+PageContents PagedCache::export_pages(const SwapTicket& ticket, std::int64_t tokens) const {
   return swap_.contents(ticket, pages_for(tokens));
 }
 

@@ -94,11 +94,12 @@ class PagedCache {
   // Brings swapped pages back into an empty table; false, and nothing changed, where pages are short.
   bool swap_in(SwapTicket& ticket, BlockTable& table);
 
-  // The contents of the pages of so many tokens, side by side: of a table, or of what was swapped out. Import is
-  // swap_in() of a SwapTicket made of them. Changes nothing; reads page_bytes() a page from the device.
-  std::vector<std::byte> export_pages(const BlockTable& table, std::int64_t tokens) const;
-  std::vector<std::byte> export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
+  // The contents of the pages of so many tokens: of a table, or of what was swapped out. Import is swap_in() of a
+  // SwapTicket made of them. Changes nothing; reads page_bytes() and the companion of each page from the device.
+  PageContents export_pages(const BlockTable& table, std::int64_t tokens) const;
+  PageContents export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
   std::size_t page_bytes() const noexcept { return device_.page_bytes(); }
+  PageCompanion companion() const noexcept { return device_.companion(); }
   std::size_t pages_for(std::int64_t tokens) const noexcept {
     return static_cast<std::size_t>((tokens + config_.block_tokens - 1) / config_.block_tokens);
   }

@@ -10,7 +10,7 @@ namespace millrace::kv {
 SwapTicket::SwapTicket(SwapTicket&& other) noexcept
     : space_(other.space_),
       slots_(std::exchange(other.slots_, {})),
-      contents_(std::exchange(other.contents_, {})),
+      contents_(std::move(other.contents_)),
       own_pages_(std::exchange(other.own_pages_, 0)) {}
 
 SwapTicket& SwapTicket::operator=(SwapTicket&& other) noexcept {
@@ -32,40 +32,58 @@ void SwapTicket::truncate(std::int64_t pages) {
 }
 
 SwapSpace::SwapSpace(std::size_t bytes, PageDevice& device)
-    : device_(device), page_bytes_(device.page_bytes()), total_(static_cast<std::int64_t>(bytes / page_bytes_)) {
-  slots_.reserve(static_cast<std::size_t>(total_));
-  for (std::int64_t slot = 0; slot < total_; ++slot) slots_.emplace_back(&device.host_memory());
-  for (std::int64_t slot = total_ - 1; slot >= 0; --slot) free_.push_back(static_cast<std::int32_t>(slot));
-}
+    : device_(device), bytes_(bytes), page_bytes_(device.page_bytes()) {}
 
 std::optional<SwapTicket> SwapSpace::store(std::span<const BlockId> pages) {
-  if (pages.size() > free_.size()) return std::nullopt;
-  std::vector<std::int32_t> taken(free_.end() - static_cast<std::ptrdiff_t>(pages.size()), free_.end());
+  if (std::ssize(pages) > total() - used()) return std::nullopt;
+  const std::size_t bytes = slot_bytes();
+  std::vector<std::int32_t> taken;
   try {
-    for (const std::int32_t slot : taken) slots_[static_cast<std::size_t>(slot)].resize(page_bytes_);
+    while (free_.size() < pages.size()) {
+      free_.reserve(slots_.size() + 1);
+      slots_.emplace_back(&device_.host_memory());
+      free_.push_back(static_cast<std::int32_t>(slots_.size()) - 1);
+    }
+    taken.assign(free_.end() - std::ssize(pages), free_.end());
+    for (const std::int32_t slot : taken) slots_[static_cast<std::size_t>(slot)].resize(bytes);
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
-  for (std::size_t i = 0; i < pages.size(); ++i) device_.read(pages[i], slots_[static_cast<std::size_t>(taken[i])]);
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const std::span<std::byte> slot = slots_[static_cast<std::size_t>(taken[i])];
+    device_.read(pages[i], slot.first(page_bytes_));
+    if (bytes > page_bytes_) device_.read_companion(pages[i], slot.subspan(page_bytes_));
+  }
   free_.resize(free_.size() - pages.size());
   return SwapTicket(*this, std::move(taken));
 }
 
-std::span<const std::byte> SwapSpace::page(const SwapTicket& ticket, std::size_t index) const {
-  if (ticket.space_ == nullptr) return std::span(ticket.contents_).subspan(index * page_bytes_, page_bytes_);
-  return slots_[static_cast<std::size_t>(ticket.slots_[index])];
+SwapSpace::Slot SwapSpace::slot(const SwapTicket& ticket, std::size_t index) const {
+  if (ticket.space_ == nullptr) {
+    const std::size_t companion = device_.companion().page_bytes;
+    const std::span<const std::byte> companions = ticket.contents_.companions;
+    return {std::span(ticket.contents_.pages).subspan(index * page_bytes_, page_bytes_),
+            companions.empty() ? companions : companions.subspan(index * companion, companion)};
+  }
+  const std::span<const std::byte> bytes = slots_[static_cast<std::size_t>(ticket.slots_[index])];
+  return {bytes.first(page_bytes_), bytes.subspan(page_bytes_)};
 }
 
 void SwapSpace::load(const SwapTicket& ticket, std::span<const BlockId> pages) const {
-  for (std::size_t i = 0; i < pages.size(); ++i) device_.write(pages[i], page(ticket, i));
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const auto [page, companion] = slot(ticket, i);
+    device_.write(pages[i], page);
+    if (!companion.empty()) device_.write_companion(pages[i], companion);
+  }
 }
 
-std::vector<std::byte> SwapSpace::contents(const SwapTicket& ticket, std::size_t pages) const {
-  std::vector<std::byte> out;
-  out.reserve(pages * page_bytes_);
+PageContents SwapSpace::contents(const SwapTicket& ticket, std::size_t pages) const {
+  PageContents out;
+  out.pages.reserve(pages * page_bytes_);
   for (std::size_t i = 0; i < pages; ++i) {
-    const auto bytes = page(ticket, i);
-    out.insert(out.end(), bytes.begin(), bytes.end());
+    const auto [page, companion] = slot(ticket, i);
+    out.pages.insert(out.pages.end(), page.begin(), page.end());
+    out.companions.insert(out.companions.end(), companion.begin(), companion.end());
   }
   return out;
 }

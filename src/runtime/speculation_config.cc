@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/content_key.h"
 #include "model/make_spec.h"
 #include "runtime/field_checks.h"
 
@@ -9,12 +10,13 @@ namespace millrace::runtime {
 namespace {
 
 // Its weights are packed when it is made: the checkpoint is not needed afterwards.
-std::shared_ptr<model::Transformer> load_draft_model(const std::string& path, const ModelConfig& config,
-                                                     backend::Backend& backend) {
+void load_draft_model(const std::string& path, const ModelConfig& config, backend::Backend& backend,
+                      draft::DrafterOptions& options) {
   const auto checkpoint = checkpoint::open_checkpoint(Env::system(), path).or_throw();
   const model::ModelOptions how{.precision = config.precision(), .max_length = config.max_model_len, .progress = {}};
-  return std::make_shared<model::Transformer>(*checkpoint, model::make_spec(*checkpoint, backend.limits()).or_throw(),
-                                              backend, how);
+  options.model = std::make_shared<model::Transformer>(
+      *checkpoint, model::make_spec(*checkpoint, backend.limits()).or_throw(), backend, how);
+  options.model_key = checkpoint::content_key(*checkpoint);
 }
 
 Result<const decode::VerificationRule*> find_rule(const std::string& rule) {
@@ -57,7 +59,7 @@ draft::DrafterOptions SpeculationConfig::prepare(const LoadedModel& loaded, cons
   const draft::Needs needs = kind == nullptr ? draft::Needs::kNothing : kind->needs;
   if (needs == draft::Needs::kHeads && !model.empty()) made.heads = model;
   if (needs == draft::Needs::kModel && !model.empty()) {
-    made.model = load_draft_model(model, loaded.config, *loaded.backend);
+    load_draft_model(model, loaded.config, *loaded.backend, made);
   }
   return made;
 }

@@ -1,6 +1,7 @@
 #include "simulator/fake_executor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -34,9 +35,10 @@ void write_logits(std::uint64_t state, std::span<float> logits) noexcept {
 
 }  // namespace
 
-FakeDevice::FakeDevice(std::int32_t pages, std::int64_t block_tokens)
+FakeDevice::FakeDevice(std::int32_t pages, std::int64_t block_tokens, std::uint64_t companion_key)
     : pages_(pages),
       block_tokens_(block_tokens),
+      companion_key_(companion_key),
       stamps_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(block_tokens)) {}
 
 void FakeDevice::copy(kv::BlockId from, kv::BlockId to) { std::memcpy(page(to), page(from), page_bytes()); }
@@ -47,6 +49,23 @@ void FakeDevice::read(kv::BlockId id, std::span<std::byte> out) const {
 
 void FakeDevice::write(kv::BlockId id, std::span<const std::byte> in) {
   std::memcpy(page(id), in.data(), page_bytes());
+}
+
+kv::PageCompanion FakeDevice::companion() const noexcept {
+  return {companion_key_, companion_key_ == 0 ? 0 : sizeof(std::uint64_t)};
+}
+
+void FakeDevice::read_companion(kv::BlockId id, std::span<std::byte> out) const {
+  std::uint64_t hash = companion_key_;
+  const Stamp* stamps = const_cast<FakeDevice*>(this)->page(id);
+  for (std::int64_t i = 0; i < block_tokens_; ++i) hash = absorb(hash, stamps[i]);
+  std::memcpy(out.data(), &hash, sizeof(hash));
+}
+
+void FakeDevice::write_companion(kv::BlockId id, std::span<const std::byte> in) {
+  std::array<std::byte, sizeof(std::uint64_t)> expected{};
+  read_companion(id, expected);
+  CHECK(std::ranges::equal(in, expected));
 }
 
 void FakeDevice::freed(kv::BlockId id) { std::fill_n(page(id), block_tokens_, kSpoiled); }
@@ -86,7 +105,10 @@ sched::StepWork work_of(const engine::StepInput& input) noexcept {
 }
 
 FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
-    : config_(config), on_step_(std::move(on_step)), device_(config.pages, config.block_tokens), fed_(config.depth) {}
+    : config_(config),
+      on_step_(std::move(on_step)),
+      device_(config.pages, config.block_tokens, config.companion_key),
+      fed_(config.depth) {}
 
 void FakeExecutor::launch(engine::StepInput input) {
   CHECK_LT(static_cast<int>(launched_.size()), config_.depth);

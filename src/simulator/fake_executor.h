@@ -17,12 +17,16 @@ namespace millrace::simulator {
 // written, or was freed since, holds another value than any sequence expects.
 class FakeDevice final : public kv::PageDevice {
  public:
-  FakeDevice(std::int32_t pages, std::int64_t block_tokens);
+  // A page's companion is a hash of its stamps and `companion_key`; without one where that is 0.
+  FakeDevice(std::int32_t pages, std::int64_t block_tokens, std::uint64_t companion_key = 0);
   std::size_t page_bytes() const noexcept override { return static_cast<std::size_t>(block_tokens_) * sizeof(Stamp); }
   void copy(kv::BlockId from, kv::BlockId to) override;
   void read(kv::BlockId page, std::span<std::byte> out) const override;
   void write(kv::BlockId page, std::span<const std::byte> in) override;
-  void freed(kv::BlockId id) override;  // overwrites the page's stamps
+  kv::PageCompanion companion() const noexcept override;
+  void read_companion(kv::BlockId page, std::span<std::byte> out) const override;
+  void write_companion(kv::BlockId page, std::span<const std::byte> in) override;  // CHECKs that it is the page's
+  void freed(kv::BlockId id) override;                                             // overwrites the page's stamps
   std::pmr::memory_resource& host_memory() noexcept override { return host_memory_; }
   // Allocations of host memory fail whenever `when` returns true.
   void fail_host_memory(std::function<bool()> when) { host_memory_.fails = std::move(when); }
@@ -42,6 +46,7 @@ class FakeDevice final : public kv::PageDevice {
   Stamp* page(kv::BlockId id) { return stamps_.data() + static_cast<std::int64_t>(id) * block_tokens_; }
   std::int32_t pages_;
   std::int64_t block_tokens_;
+  std::uint64_t companion_key_;
   std::vector<Stamp> stamps_;
   HostMemory host_memory_;
 };
@@ -72,6 +77,7 @@ class FakeExecutor final : public engine::Executor {
     std::int64_t vocab_size = 61, max_length = 4096, block_tokens = 16;
     std::int32_t pages = 256;
     int depth = 1;
+    std::uint64_t companion_key = 0;  // see FakeDevice
   };
   // Called in wait(): advances the clock, and may fail the device or spoil logits [rows, V], which are those of
   // logit_rows and then those of sampled_rows. The pages that a failed step or a row with NaN wrote are spoiled too.

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "base/check_trap.h"
+#include "base/counter_rng.h"
 #include "base/memory_env.h"
 #include "engine/active_sequence.h"
 #include "simulator/client.h"
@@ -87,9 +88,10 @@ class Simulation {
   }
 
   void start_engine(Place& place, std::uint64_t first_id, kv::DiskTier* disk) {
+    FakeExecutor::Config device = scenario_.executor;
+    device.companion_key = rng::mix(scenario_.seed + first_id) % 3;  // of some scenarios the same in both engines
     auto executor = std::make_unique<FakeExecutor>(
-        scenario_.executor,
-        [this](const engine::StepInput& input, std::span<float> logits) { return on_step(input, logits); });
+        device, [this](const engine::StepInput& input, std::span<float> logits) { return on_step(input, logits); });
     place.executor = executor.get();
     place.executor->device().fail_host_memory([this] { return faults_.host_memory_short(); });
     engine::Config config = scenario_.engine;

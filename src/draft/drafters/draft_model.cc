@@ -1,11 +1,15 @@
 // A smaller model of the same vocabulary drafts (arXiv:2302.01318, arXiv:2211.17192). Its keys and values lie in pages
 // of the same numbers as the target's, so that it shares, forks and loses them as the target does.
 
+#include <fmt/format.h>
+
 #include <unordered_map>
 
+#include "base/checksum.h"
 #include "draft/draft_rounds.h"
 #include "draft/drafter.h"
 #include "draft/page_coverage.h"
+#include "model/computation_key.h"
 #include "model/transformer.h"
 
 namespace millrace::draft::drafters {
@@ -13,12 +17,16 @@ namespace {
 
 class DraftModel final : public Drafter, public kv::PageListener {
  public:
-  DraftModel(const DraftPlace& place, std::shared_ptr<model::Transformer> model, kv::KvStore store)
+  DraftModel(const DraftPlace& place, std::shared_ptr<model::Transformer> model, std::uint64_t key, kv::KvStore store)
       : model_(std::move(model)),
         store_(std::move(store)),
         coverage_(place.pages, place.form.block_tokens),
         rounds_(place),
-        workspace_(model_->reserve(kCatchUpTokens, DraftRounds::sequences(place))) {}
+        workspace_(model_->reserve(kCatchUpTokens, DraftRounds::sequences(place))) {
+    companion_ = {.key = checksum(fmt::format("{:016x} {:016x} {}", key, model::computation_key(model_->spec()),
+                                              store_.page_bytes())),
+                  .page_bytes = PageCoverage::kBytes + store_.page_bytes()};
+  }
 
   bool computes() const noexcept override { return true; }
   kv::PageListener* listener() noexcept override { return this; }
@@ -27,6 +35,16 @@ class DraftModel final : public Drafter, public kv::PageListener {
     coverage_.copied(from, to);
   }
   void rewritten(kv::BlockId page) override { coverage_.forget(page); }
+  // What is covered; the draft model's keys and values.
+  kv::PageCompanion companion() const noexcept override { return companion_; }
+  void read_companion(kv::BlockId page, std::span<std::byte> out) const override {
+    coverage_.read(page, out.first<PageCoverage::kBytes>());
+    store_.read(page, out.subspan(PageCoverage::kBytes));
+  }
+  void write_companion(kv::BlockId page, std::span<const std::byte> in) override {
+    coverage_.write(page, in.first<PageCoverage::kBytes>());
+    store_.write(page, in.subspan(PageCoverage::kBytes));
+  }
   DraftMemory memory() const noexcept override {
     return {.weights = model_->weight_bytes(), .pages = store_.bytes(), .workspace = workspace_};
   }
@@ -78,6 +96,7 @@ class DraftModel final : public Drafter, public kv::PageListener {
   std::shared_ptr<model::Transformer> model_;
   kv::KvStore store_;
   PageCoverage coverage_;
+  kv::PageCompanion companion_;
   DraftRounds rounds_;
   std::unordered_map<std::uint64_t, Known> known_;
   std::size_t workspace_;
@@ -94,7 +113,8 @@ Result<std::unique_ptr<Drafter>> make(const DrafterOptions& options) try {
   }
   auto store = kv::KvStore::create(*place.backend, options.model->kv_groups(place.form), place.pages);
   if (!store) return store.error();
-  return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(place, options.model, *std::move(store)));
+  return std::unique_ptr<Drafter>(
+      std::make_unique<DraftModel>(place, options.model, options.model_key, *std::move(store)));
 } catch (const LoadError& failure) {
   return failure.error();
 }

@@ -1,9 +1,12 @@
 #include "draft/speculators/feature_drafter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/checksum.h"
 #include "draft/draft_rounds.h"
 #include "draft/page_coverage.h"
 
@@ -20,7 +23,11 @@ class FeatureDrafter final : public Drafter, public kv::PageListener {
         coverage_(place.pages, place.form.block_tokens),
         block_tokens_(place.form.block_tokens),
         max_length_(place.target->max_length()),
-        rounds_(place) {}
+        rounds_(place) {
+    companion_ = {
+        .key = checksum(fmt::format("{:016x} {:016x} {}", states_->companion().key, head_->key(), store_.page_bytes())),
+        .page_bytes = PageCoverage::kBytes + states_->companion().page_bytes + store_.page_bytes()};
+  }
 
   bool computes() const noexcept override { return true; }
   kv::PageListener* listener() noexcept override { return this; }
@@ -33,6 +40,21 @@ class FeatureDrafter final : public Drafter, public kv::PageListener {
   void rewritten(kv::BlockId page) override {
     states_->rewritten(page);
     coverage_.forget(page);
+  }
+
+  // What is covered; the target's states; the head's keys and values.
+  kv::PageCompanion companion() const noexcept override { return companion_; }
+  void read_companion(kv::BlockId page, std::span<std::byte> out) const override {
+    coverage_.read(page, out.first<PageCoverage::kBytes>());
+    out = out.subspan(PageCoverage::kBytes);
+    states_->read_companion(page, out.first(states_->companion().page_bytes));
+    store_.read(page, out.last(store_.page_bytes()));
+  }
+  void write_companion(kv::BlockId page, std::span<const std::byte> in) override {
+    coverage_.write(page, in.first<PageCoverage::kBytes>());
+    in = in.subspan(PageCoverage::kBytes);
+    states_->write_companion(page, in.first(states_->companion().page_bytes));
+    store_.write(page, in.last(store_.page_bytes()));
   }
 
   DraftMemory memory() const noexcept override {
@@ -101,6 +123,7 @@ class FeatureDrafter final : public Drafter, public kv::PageListener {
   std::unique_ptr<StatePages> states_;
   kv::KvStore store_;
   PageCoverage coverage_;
+  kv::PageCompanion companion_;
   std::int64_t block_tokens_, max_length_;
   DraftRounds rounds_;
   std::unordered_map<std::uint64_t, Known> known_;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "checkpoint/content_key.h"
 #include "draft/draft_rounds.h"
 #include "model/blocks/attention.h"
 #include "model/weight_loader.h"
@@ -15,7 +16,10 @@ using model::WeightLoader;
 
 FeatureSpeculator::FeatureSpeculator(const checkpoint::Checkpoint& checkpoint, SpeculatorSpec spec,
                                      const DraftPlace& place)
-    : spec_(std::move(spec)), target_(*place.target), backend_(*place.backend) {
+    : spec_(std::move(spec)),
+      key_(checkpoint::content_key(checkpoint)),
+      target_(*place.target),
+      backend_(*place.backend) {
   if (spec_.projection.empty()) {
     spec_.model.layers.at(0).get<model::AttentionParams>().input_width = 2 * spec_.model.hidden_size;
   }
@@ -60,7 +64,8 @@ StateRecipe FeatureSpeculator::recipe() const {
   return {.layers = spec_.layers,
           .normed = spec_.normed_states,
           .reduce = reduction_.get(),
-          .width = spec_.model.hidden_size};
+          .width = spec_.model.hidden_size,
+          .key = reduction_ == nullptr ? 0 : key_};
 }
 
 kv::KvGroups kv_groups(const SpeculatorSpec& spec, const backend::KvFormat& form) {

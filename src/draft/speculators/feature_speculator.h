@@ -47,6 +47,7 @@ class FeatureSpeculator {
 
   const SpeculatorSpec& spec() const noexcept { return spec_; }
   StateRecipe recipe() const;
+  std::uint64_t key() const noexcept { return key_; }  // of the weights' content
   std::size_t weight_bytes() const noexcept;
   std::size_t workspace_bytes() const noexcept;
 
@@ -64,6 +65,7 @@ class FeatureSpeculator {
   backend::Norm view(const model::NormWeights& norm) const { return norm.view(spec_.model); }
 
   SpeculatorSpec spec_;
+  std::uint64_t key_ = 0;
   model::Transformer& target_;
   backend::Backend& backend_;
   model::NormWeights token_norm_, state_norm_, final_norm_;

@@ -1,9 +1,14 @@
 #include "draft/speculators/state_pages.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/checksum.h"
 
 namespace millrace::draft {
 
@@ -31,6 +36,9 @@ StatePages::StatePages(const DraftPlace& place, StateRecipe recipe, backend::Dev
       memory_(std::move(memory)),
       known_(static_cast<std::size_t>(place.pages)),
       rows_(static_cast<std::size_t>(place.step_tokens)) {
+  companion_ = {.key = checksum(fmt::format("states {} {} {} {} {:016x}", fmt::join(recipe_.layers, ","),
+                                            recipe_.normed, recipe_.width, wide_, recipe_.key)),
+                .page_bytes = bytes_each() + sizeof(std::int32_t)};
   std::iota(rows_.begin(), rows_.end(), 0);
   if (!recipe_.normed) {
     streams_.reserve(backend_, place.step_tokens, target_.spec().hidden_size * std::ssize(recipe_.layers));
@@ -105,10 +113,20 @@ void StatePages::computed(const model::BatchInput& input) {
 }
 
 void StatePages::copied(kv::BlockId from, kv::BlockId to) {
-  const std::size_t bytes = memory_.size() / known_.size();  // of a page
-  const auto at = [&](kv::BlockId page) { return memory_.address() + static_cast<std::size_t>(page) * bytes; };
-  backend_.copy(at(from), at(to), bytes);
+  backend_.copy(at(from), at(to), bytes_each());
   known_[static_cast<std::size_t>(to)] = known_[static_cast<std::size_t>(from)];
+}
+
+void StatePages::read_companion(kv::BlockId page, std::span<std::byte> out) const {
+  std::memcpy(out.data(), &known_[static_cast<std::size_t>(page)], sizeof(std::int32_t));
+  backend_.download(at(page), out.subspan(sizeof(std::int32_t)));
+}
+
+void StatePages::write_companion(kv::BlockId page, std::span<const std::byte> in) {
+  std::int32_t known = 0;
+  std::memcpy(&known, in.data(), sizeof(known));
+  known_[static_cast<std::size_t>(page)] = known >= 0 && known <= block_tokens_ ? known : 0;
+  backend_.upload(in.subspan(sizeof(known)), at(page));
 }
 
 }  // namespace millrace::draft

@@ -20,6 +20,7 @@ struct StateRecipe {
   bool normed = false;                      // whether the target's final norm is applied; then there is one layer
   const backend::Linear* reduce = nullptr;  // projects the states of all layers side by side to `width`; null: none
   std::int64_t width = 0;
+  std::uint64_t key = 0;  // of the weights of `reduce`; 0 without
 };
 
 // One state for each token in the target's pages. States are shared, copied and lost with the pages' keys and values,
@@ -48,17 +49,26 @@ class StatePages final : public model::HiddenStateHook, public kv::PageListener 
   void computed(const model::BatchInput& input) override;
   void copied(kv::BlockId from, kv::BlockId to) override;
   void rewritten(kv::BlockId page) override { known_[static_cast<std::size_t>(page)] = 0; }
+  // The page's states, and how many of them are known.
+  kv::PageCompanion companion() const noexcept override { return companion_; }
+  void read_companion(kv::BlockId page, std::span<std::byte> out) const override;
+  void write_companion(kv::BlockId page, std::span<const std::byte> in) override;
 
  private:
   StatePages(const DraftPlace& place, StateRecipe recipe, backend::DeviceBuffer memory);
-  backend::DeviceView table() const;  // [pages * B, width]
+  backend::DeviceView table() const;                                                  // [pages * B, width]
+  std::size_t bytes_each() const noexcept { return memory_.size() / known_.size(); }  // of a page
+  backend::DeviceAddress at(kv::BlockId page) const {
+    return memory_.address() + static_cast<std::size_t>(page) * bytes_each();
+  }
 
   StateRecipe recipe_;
   model::Transformer& target_;
   backend::Backend& backend_;
   std::int64_t block_tokens_;
-  bool wide_;                        // f32
-  backend::DeviceBuffer memory_;     // [pages, B, width]
+  bool wide_;                     // f32
+  backend::DeviceBuffer memory_;  // [pages, B, width]
+  kv::PageCompanion companion_;
   std::vector<std::int32_t> known_;  // of each page, how many tokens from its first on have a state of the target's
   RowBuffer streams_, states_;
   std::vector<std::int64_t> rows_;   // 0, 1, 2 ...
