@@ -26,8 +26,8 @@ struct AnswerSnapshot {
   // [ceil(computed / block_tokens)] pages; none for a beam. Engines whose drafter keeps another companion beside pages,
   // or none, leave the companions alone: what they lack is drafted less, or computed again.
   kv::PageContents pages;
-  double mirostat_mu = 0.0;          // see LogitsPipeline::mirostat_mu()
-  std::int64_t max_total = 0;        // limit of tokens of prompt and answer together
+  double mirostat_mu = 0.0;    // see LogitsPipeline::mirostat_mu()
+  std::int64_t max_total = 0;  // limit of tokens of prompt and answer together
   std::int64_t predicted_output = 1;
   std::int32_t preemptions = 0;
   RequestStats stats;

@@ -106,8 +106,10 @@ TEST_F(RoundTest, NoDraftIsLostWithPagesThatAreSwappedOut) {
       config.swap_bytes = 64 << 20;
       const auto engine = make(config, kv_tokens, pages_);
       engine->speculate(drafter(method.name, pages_, method.heads), {4, false});
-      run(*engine, requests(8, 60));
-      EXPECT_EQ(engine->counters().swaps > 0, swaps);
+      std::vector<Request> asked = requests(8, 200);
+      for (unsigned i = 0; i < asked.size(); ++i) asked[i].tokens = random_prompt(30, i);
+      run(*engine, asked);
+      EXPECT_EQ(engine->counters().swaps > 2, swaps) << engine->counters().swaps;
       EXPECT_EQ(engine->counters().accepted_tokens, engine->counters().drafted_tokens);
       return engine->counters().drafted_tokens;
     };

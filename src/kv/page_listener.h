@@ -10,7 +10,7 @@ class PageListener {
   virtual ~PageListener() = default;
   virtual void copied(BlockId from, BlockId to) = 0;
   virtual void rewritten(BlockId page) = 0;  // swapped in, or loaded from disk
-  // As those of PageDevice.
+  // What this owner keeps beside each page, as of PageDevice.
   virtual PageCompanion companion() const noexcept { return {}; }
   virtual void read_companion(BlockId /*page*/, std::span<std::byte> /*out*/) const {}
   virtual void write_companion(BlockId /*page*/, std::span<const std::byte> /*in*/) {}
