@@ -21,6 +21,7 @@ mr_require(Boost 1.81)
 # By pkg-config, as its CMake package wants its HTTP server and client too, which are not used.
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit>=3.1)
+pkg_check_modules(MD4C REQUIRED IMPORTED_TARGET md4c>=0.4)
 if(MILLRACE_TESTS)
   mr_require(GTest 1.12)
 endif()

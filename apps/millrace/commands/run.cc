@@ -1,8 +1,8 @@
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <utility>
 
 #include "backend/cpu/probe.h"
@@ -134,15 +134,33 @@ class Runner {
   engine::MachinePeaks peaks_;
 };
 
-std::string prompt_from_stdin() {
-  std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+constexpr std::size_t kMostStdin = std::size_t{64} << 20;
+
+// All of stdin without the newlines at its end; empty if it is closed.
+std::string text_of_stdin() {
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  for (;;) {
+    const ssize_t size = ::read(STDIN_FILENO, piece.data(), piece.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(size));
+    if (text.size() > kMostStdin) {
+      throw_load_error(ErrorCode::kInvalidArgument, "prompt", "stdin has more than {} bytes: that is the limit",
+                       kMostStdin);
+    }
+  }
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
 
-// A prompt from stdin where there is none yet and no terminal to chat with; and the model's name becomes its path.
+// Text on stdin is the prompt, or follows on PROMPT after a blank line; and the model's name becomes its path.
 void complete(RunFlags& flags, bool interactive) {
-  if (flags.prompt.empty() && !interactive) flags.prompt = prompt_from_stdin();
+  if (!interactive && isatty(STDIN_FILENO) != 1) {
+    const std::string text = text_of_stdin();
+    if (!flags.prompt.empty() && !text.empty()) flags.prompt += "\n\n";
+    flags.prompt += text;
+  }
   if (flags.prompt.empty() && !interactive)
     throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
   flags.model.model = app::model_path(flags.model.model, flags.model.hub);
@@ -171,28 +189,28 @@ int run(RunFlags flags, bool model_given) {
 }  // namespace
 
 app::Command run() {
-  return {
-      .name = "run",
-      .summary = "Chat with a model in the terminal, or complete one prompt",
-      .configure = [](CLI::App& app) -> std::function<int()> {
-        auto flags = std::make_shared<RunFlags>();
-        const CLI::Option* model =
-            app.add_option("model", flags->model.model,
-                           "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'; "
-                           "several words that name no file are a prompt for 'default'");
-        app.add_option(
-            "prompt,-p,--prompt", flags->prompt,
-            "Prompt to complete before exiting; if absent, an interactive chat, or stdin where that is no terminal");
-        app.add_option("--system", flags->system, "System message that the conversation starts with");
-        app.add_flag(
-            "--stats", flags->stats,
-            "Print times, tokens per second and model bandwidth utilization (MBU) to stderr after each completion");
-        flags->sampling.declare(app);
-        flags->grammar.declare(app);
-        app::declare_speculation(app, flags->speculation);
-        flags->model.declare(app);
-        return [flags, model] { return run(*flags, model->count() > 0); };
-      }};
+  return {.name = "run",
+          .summary = "Chat with a model in the terminal, or complete one prompt",
+          .configure = [](CLI::App& app) -> std::function<int()> {
+            auto flags = std::make_shared<RunFlags>();
+            const CLI::Option* model = app.add_option(
+                "model", flags->model.model,
+                "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'; "
+                "several words that name no file are a prompt for 'default'");
+            app.add_option("prompt,-p,--prompt", flags->prompt,
+                           "Prompt to complete before exiting; text on stdin, where that is no terminal, follows on "
+                           "it. Without either an "
+                           "interactive chat");
+            app.add_option("--system", flags->system, "System message that the conversation starts with");
+            app.add_flag(
+                "--stats", flags->stats,
+                "Print times, tokens per second and model bandwidth utilization (MBU) to stderr after each completion");
+            flags->sampling.declare(app);
+            flags->grammar.declare(app);
+            app::declare_speculation(app, flags->speculation);
+            flags->model.declare(app);
+            return [flags, model] { return run(*flags, model->count() > 0); };
+          }};
 }
 
 }  // namespace millrace::commands
