@@ -3,23 +3,19 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <utility>
 
-#include "backend/cpu/probe.h"
-#include "base/cpu.h"
-#include "chat/chat_session.h"
-#include "chat/grammar_flags.h"
+#include "chat/answer_view.h"
+#include "chat/chat_loop.h"
+#include "chat/local_responder.h"
 #include "chat/lone_argument.h"
-#include "chat/sampling_flags.h"
-#include "chat/slash_commands.h"
-#include "chat/terminal.h"
 #include "cli.h"
 #include "command.h"
-#include "model_flags.h"
 #include "printable.h"
 #include "runtime/cache_directory.h"
-#include "runtime/serving_engine.h"
-#include "runtime/step_meter.h"
+#include "screen/status_line.h"
 #include "speculation_flags.h"
 
 namespace millrace::commands {
@@ -27,112 +23,66 @@ namespace {
 
 constexpr double kBandwidthSeconds = 0.2;
 
+constexpr int kInterruptedExit = 130;
+
 struct RunFlags {
-  app::ModelFlags model;
-  app::SamplingFlags sampling;
-  runtime::SpeculationConfig speculation;
-  app::GrammarFlags grammar;
+  app::LocalModelFlags local;
+  app::ChatSettings settings;
   std::string prompt;
   std::string system;
-  bool stats = false;
 };
 
-void print_text(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+// Loads a model, and shows how far that is where stderr is a terminal.
+std::unique_ptr<app::Responder> load_responder(const app::LocalModelFlags& flags, const std::string& name) {
+  screen::StatusLine status(screen::look_of(STDERR_FILENO), [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  });
+  const std::string shown = app::printable(name);
+  status.show(fmt::format("loading {}", shown));
+  return std::make_unique<app::LocalResponder>(
+      flags, [&](double share) { status.show(fmt::format("loading {}: {:.0f} %", shown, 100.0 * share)); });
 }
 
-// A model must not steer the terminal.
-void show_text(const std::string& text) { print_text(app::printable_lines(text)); }
+app::Chat make_chat(const RunFlags& flags, const std::string& name) {
+  app::Chat chat;
+  chat.settings = flags.settings;
+  if (!chat.settings.sampling.seed) chat.settings.sampling.seed = Env::system().random_seed();
+  chat.responder = load_responder(flags.local, name);
+  chat.responder->sampling(chat.settings.sampling).or_throw();
+  chat.conversation.set_system(flags.system);
+  return chat;
+}
 
-// Everything that a chat needs, built once.
-class Runner {
- public:
-  explicit Runner(const RunFlags& flags)
-      : start_(Env::system().now()),
-        loaded_(app::load_model(flags.model)),
-        engine_(make_engine(flags)),
-        conversation_(*loaded_.checkpoint),
-        chat_(conversation_, *engine_,
-              flags.sampling.resolve(loaded_.checkpoint->generation, Env::system().random_seed(),
-                                     loaded_.checkpoint->tokenizer.get())),
-        show_stats_(flags.stats) {
-    conversation_.set_system(flags.system);
-    chat_.sampling().validate().or_throw();
-    chat_.set_grammar(flags.grammar.compile(loaded_.checkpoint->tokenizer));
+// One question, one answer on stdout.
+int answer_once(app::Chat& chat, const std::string& prompt) {
+  chat.conversation.add_user(prompt);
+  const bool rendered = isatty(STDOUT_FILENO) == 1;  // a signal must not leave the terminal in a style
+  std::optional<app::CaughtInterrupts> caught;
+  if (rendered) caught.emplace();
+  app::AnswerView view(chat.settings.thinking_view(), [] { return app::Terminal::take_interrupt(); });
+  const auto answer = app::answer_last(chat, view);
+  if (!answer) throw LoadError(answer.error());
+  view.finish();
+  if (isatty(STDERR_FILENO) == 1 && answer->finish == engine::FinishReason::kLength) {
+    app::print_dim(app::filled_context(chat, *answer) ? "[cut: the context is full]" : "[cut by --max-tokens]");
   }
+  if (chat.settings.stats) app::print_dim(answer->stats);
+  return answer->finish == engine::FinishReason::kCancelled ? kInterruptedExit : 0;
+}
 
-  // One question, one answer on stdout.
-  int once(const std::string& prompt) {
-    conversation_.add_user(prompt);
-    const auto answer = chat_.answer(isatty(STDOUT_FILENO) == 1 ? show_text : print_text, [] { return false; });
-    if (!answer) throw LoadError(answer.error());
-    print_text("\n");
-    if (show_stats_) std::fprintf(stderr, "%s\n", describe(*answer).c_str());
-    return 0;
-  }
-
-  int interactive() {
-    app::Terminal terminal(runtime::cache_directory() + "/history");
-    app::SlashContext context{chat_, app::printable(description()), ""};
-    std::fprintf(stderr, "%s\n/help lists the commands\n", context.model_description.c_str());
-    while (const auto line = terminal.read_line("> ")) {
-      app::Terminal::take_interrupt();
-      if (line->find_first_not_of(" \t\n") == std::string::npos) continue;
-      if (line->front() == '/') {
-        const app::SlashResult result = app::run_slash_command(*line, context);
-        if (result == app::SlashResult::kQuit) break;
-        if (result == app::SlashResult::kDone) continue;
-      } else {
-        conversation_.add_user(*line);
-      }
-      const auto answer = chat_.answer(show_text, app::Terminal::take_interrupt);
-      if (!answer) {
-        std::fprintf(stderr, "%s\n", app::printable(answer.error().message).c_str());
-        conversation_.pop_user();
-        continue;
-      }
-      context.last_stats = describe(*answer);
-      print_text("\n");
-      std::fprintf(stderr, "[%s%s]\n", answer->finish == engine::FinishReason::kCancelled ? "stopped; " : "",
-                   context.last_stats.c_str());
-    }
-    std::fprintf(stderr, "\n");
-    return 0;
-  }
-
- private:
-  // A cache of one sequence, whose pages take memory as the chat grows.
-  std::unique_ptr<engine::Engine> make_engine(const RunFlags& flags) {
-    runtime::EngineConfig config;
-    config.speculation = app::resolved_speculation(flags.speculation, flags.model.hub);
-    auto engine = runtime::make_engine(loaded_, config, {.populate = false}).engine;
-    engine->reporter().measure(runtime::step_meter(loaded_, *engine));
-    return engine;
-  }
-  std::string description() const {
-    return fmt::format("{}: {}, {} of weights, loaded in {:.0f} ms; {}", loaded_.checkpoint->path,
-                       loaded_.transformer->description(),
-                       fmt::format("{:.1f} MB", static_cast<double>(loaded_.transformer->weight_bytes()) / 1e6),
-                       milliseconds_between(start_, Env::system().now()), loaded_.backend->description());
-  }
-  // The machine's limit is measured once, after the first answer.
-  std::string describe(const app::Answer& answer) {
-    if (peaks_.read_gb_s == 0.0 && answer.stats.output_tokens > 1) {
-      peaks_.read_gb_s =
-          backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
-    }
-    return app::describe(answer, peaks_);
-  }
-
-  TimePoint start_;
-  app::LoadedModel loaded_;
-  std::unique_ptr<engine::Engine> engine_;
-  app::Conversation conversation_;
-  app::ChatSession chat_;
-  bool show_stats_;
-  engine::MachinePeaks peaks_;
-};
+int interactive(app::Chat& chat, const RunFlags& flags) {
+  app::Terminal terminal(runtime::cache_directory() + "/history");
+  const auto load = [&](const std::string& reference) {
+    app::LocalModelFlags other = flags.local;
+    other.model.model = app::model_path(reference, other.model.hub);
+    return load_responder(other, reference);
+  };
+  app::SlashContext context{chat, terminal, load};
+  std::fprintf(stderr, "%s\n/help lists the commands\n", app::printable(chat.responder->description()).c_str());
+  app::hold_chat(context);
+  return 0;
+}
 
 constexpr std::size_t kMostStdin = std::size_t{64} << 20;
 
@@ -163,54 +113,73 @@ void complete(RunFlags& flags, bool interactive) {
   }
   if (flags.prompt.empty() && !interactive)
     throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
-  flags.model.model = app::model_path(flags.model.model, flags.model.hub);
+  app::ModelFlags& model = flags.local.model;
+  model.model = app::model_path(model.model, model.hub);
 }
 
-int run(RunFlags flags, bool model_given) {
-  const auto sampling = flags.sampling.resolve({}, 0, nullptr);
-  sampling.validate().or_throw();  // before the model is loaded
+void check_before_loading(const RunFlags& flags) {
+  const auto sampling = flags.settings.sampling.resolve({}, 0, nullptr);
+  sampling.validate().or_throw();
   if (sampling.max_tokens < 1) {
     throw_load_error(ErrorCode::kInvalidArgument, "max_tokens", "max_tokens is {}: expected at least 1",
                      sampling.max_tokens);
   }
+}
+
+int run(RunFlags flags, bool model_given) {
+  check_before_loading(flags);
+  std::string& model = flags.local.model.model;
   const bool lone = model_given && flags.prompt.empty();
-  if (lone && app::is_prompt(flags.model.model)) flags.prompt = std::exchange(flags.model.model, "default");
-  const bool interactive = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
+  if (lone && app::is_prompt(model)) flags.prompt = std::exchange(model, "default");
+  const bool chats = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
+  const std::string name = model;
+  if (flags.settings.thinking.empty()) flags.settings.thinking = isatty(STDOUT_FILENO) == 1 ? "show" : "hide";
   try {
-    complete(flags, interactive);
+    complete(flags, chats);
   } catch (const LoadError& failure) {
     if (!lone) throw;
-    throw LoadError(app::with_other_reading(failure.error(), flags.model.model));
+    throw LoadError(app::with_other_reading(failure.error(), model));
   }
-  Runner runner(flags);
-  return interactive ? runner.interactive() : runner.once(flags.prompt);
+  app::Chat chat = make_chat(flags, name);
+  return chats ? interactive(chat, flags) : answer_once(chat, flags.prompt);
+}
+
+void declare_chat(CLI::App& app, app::ChatSettings& settings) {
+  app.add_option("--thinking", settings.thinking,
+                 "Reasoning before an answer: show it in grey, fold it into one line, or hide it; default show on a "
+                 "terminal, else hide")
+      ->check(CLI::IsMember(app::thinking_views()));
+  app.add_option("--on-context-full", settings.on_context_full,
+                 "When a chat has filled the context: ask, shift (forget the oldest rounds) or stop; default ask on a "
+                 "terminal, else stop")
+      ->check(CLI::IsMember(app::context_full_choices()));
+  app.add_flag("--stats", settings.stats,
+               "Print times, tokens per second and model bandwidth utilization (MBU) to stderr after each completion");
 }
 
 }  // namespace
 
 app::Command run() {
-  return {.name = "run",
-          .summary = "Chat with a model in the terminal, or complete one prompt",
-          .configure = [](CLI::App& app) -> std::function<int()> {
-            auto flags = std::make_shared<RunFlags>();
-            const CLI::Option* model = app.add_option(
-                "model", flags->model.model,
-                "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'; "
-                "several words that name no file are a prompt for 'default'");
-            app.add_option("prompt,-p,--prompt", flags->prompt,
-                           "Prompt to complete before exiting; text on stdin, where that is no terminal, follows on "
-                           "it. Without either an "
-                           "interactive chat");
-            app.add_option("--system", flags->system, "System message that the conversation starts with");
-            app.add_flag(
-                "--stats", flags->stats,
-                "Print times, tokens per second and model bandwidth utilization (MBU) to stderr after each completion");
-            flags->sampling.declare(app);
-            flags->grammar.declare(app);
-            app::declare_speculation(app, flags->speculation);
-            flags->model.declare(app);
-            return [flags, model] { return run(*flags, model->count() > 0); };
-          }};
+  return {
+      .name = "run",
+      .summary = "Chat with a model in the terminal, or complete one prompt",
+      .configure = [](CLI::App& app) -> std::function<int()> {
+        auto flags = std::make_shared<RunFlags>();
+        const CLI::Option* model =
+            app.add_option("model", flags->local.model.model,
+                           "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'; "
+                           "several words that name no file are a prompt for 'default'");
+        app.add_option("prompt,-p,--prompt", flags->prompt,
+                       "Prompt to complete before exiting; text on stdin, where that is no terminal, is appended to "
+                       "it. Without either an interactive chat");
+        app.add_option("--system", flags->system, "System message that the conversation starts with");
+        declare_chat(app, flags->settings);
+        flags->settings.sampling.declare(app);
+        flags->local.grammar.declare(app);
+        app::declare_speculation(app, flags->local.speculation);
+        flags->local.model.declare(app);
+        return [flags, model] { return run(*flags, model->count() > 0); };
+      }};
 }
 
 }  // namespace millrace::commands

@@ -4,7 +4,7 @@
 #include "bench/model_run.h"
 #include "bench/speculation_prompts.h"
 #include "bench/table.h"
-#include "chat/conversation.h"
+#include "chat/prompt_writer.h"
 #include "cli.h"
 #include "command.h"
 #include "grammar/grammar_cache.h"
@@ -92,14 +92,14 @@ app::ServingEngine engine_of(const ModelRun& model, app::EngineFlags flags, bool
 // The time of a token under a grammar, of one without; and where what the grammar forces is drafted.
 Json slowdown(const ModelRun& model, const GrammarFlags& flags, grammar::GrammarCache& cache, Table& table) {
   const Compiled records = compile(cache, "json_schema", kRecords);
-  app::Conversation conversation(model.checkpoint());
-  conversation.add_user("Write a list of people as JSON, with their names, ages, roles and notes.");
+  const auto prompt = app::PromptWriter(model.checkpoint())
+                          .of_question("Write a list of people as JSON, with their names, ages, roles and notes.");
   const auto plain = engine_of(model, flags.serving, false, "none");
   const auto jumping = engine_of(model, flags.serving, true, "none");
   Json results = Json::array();
   for (const std::int64_t users : flags.users) {
     for (const double temperature : {0.0, 1.0}) {
-      const Load load{.prompt = conversation.prompt().or_throw(),
+      const Load load{.prompt = prompt,
                       .users = users,
                       .output_tokens = flags.output_tokens,
                       .temperature = temperature,
@@ -138,9 +138,8 @@ Json speculation(const ModelRun& model, const GrammarFlags& flags, grammar::Gram
   const auto drafting = engine_of(model, serving, false, flags.method);
   Json results = Json::array();
   for (const SpeculationPrompt& prompt : speculation_prompts()) {
-    app::Conversation conversation(model.checkpoint());
-    conversation.add_user(std::string(prompt.text));
-    const Load load{.prompt = conversation.prompt().or_throw(), .output_tokens = flags.output_tokens};
+    const auto tokens = app::PromptWriter(model.checkpoint()).of_question(std::string(prompt.text));
+    const Load load{.prompt = tokens, .output_tokens = flags.output_tokens};
     std::vector<double> free, bound, kept;
     bool same = true;
     for (int i = -1; i < flags.runs; ++i) {

@@ -6,7 +6,7 @@
 #include "bench/rigged_drafter.h"
 #include "bench/speculation_prompts.h"
 #include "bench/table.h"
-#include "chat/conversation.h"
+#include "chat/prompt_writer.h"
 #include "cli.h"
 #include "command.h"
 #include "printable.h"
@@ -128,9 +128,7 @@ Json compare(const ModelRun& model, const SpeculationFlags& flags, Table& table)
   }
   Json results = Json::array();
   for (const SpeculationPrompt& prompt : speculation_prompts()) {
-    app::Conversation conversation(model.checkpoint());
-    conversation.add_user(std::string(prompt.text));
-    const auto tokens = conversation.prompt().or_throw();
+    const auto tokens = app::PromptWriter(model.checkpoint()).of_question(std::string(prompt.text));
     for (Contender& one : contenders) one.tpot_ms.clear();
     for (int run = -1; run < flags.runs; ++run) {
       for (Contender& one : contenders) {
