@@ -1,6 +1,7 @@
 """`millrace run` without a terminal: one prompt, one answer. test_run_terminal.py holds a conversation."""
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -40,6 +41,20 @@ def test_a_prompt_may_come_as_argument_option_or_stdin(ask, millrace, real_model
     argument = ask("Name a colour.").out
     assert ask(None, stdin=b"Name a colour.\n").out == argument
     assert ask(None, "-p", "Name a colour.").out == argument
+
+
+def test_text_on_stdin_follows_on_the_prompt(ask):
+    both = ask("What is the secret word?", stdin=b"The secret word is BANANA.\n\n").out
+    assert both == ask("What is the secret word?\n\nThe secret word is BANANA.").out
+    alone = ask("Name a colour.").out
+    assert both != alone
+    for stdin in (b"", b"\n"):
+        assert ask("Name a colour.", stdin=stdin).out == alone
+
+
+def test_a_closed_stdin_changes_nothing(ask, program, real_model):
+    command = f"'{program}' run '{real_model}' 'Name a colour.' -n 12 --temperature 0 <&-"
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout.decode() == ask("Name a colour.").out
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
 """`millrace run` on a terminal: a conversation, held through a pseudo-terminal."""
+import base64
 import fcntl
 import json
 import os
@@ -13,27 +14,37 @@ import time
 
 import pytest
 
-STATS = r"\[(?:stopped; )?prompt (\d+) cached \+ (\d+) new tokens, answer (\d+) tokens[^\r]*\r\n"
+STATS = r"\[(?:[^\]\r]*; )?prompt (\d+) cached \+ (\d+) new tokens, answer (\d+) tokens[^\r]*\r\n"
 CTRL_C, CTRL_D, UP, ENTER = "\x03", "\x04", "\x1b[A", "\r"
 
 
-def environment(cache):
-    return {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")} | {"TERM": "xterm", "XDG_CACHE_HOME": str(cache)}
+PASTE, PASTED = "\x1b[200~", "\x1b[201~"
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def environment(cache, **more):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_") and k not in ("NO_COLOR", "LC_ALL", "LC_CTYPE")}
+    return kept | {"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": str(cache)} | more
 
 
 class Chat:
     """The program on a terminal of its own."""
 
-    def __init__(self, program, cache, arguments):
+    def __init__(self, program, cache, arguments, columns=500, **more):
         command = [str(word) for word in (program, "run", *arguments)]
         self.process, self.terminal = pty.fork()
         if self.process == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 500, 0, 0))  # so wide that no line wraps
-            os.execve(command[0], command, environment(cache))
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+            os.execve(command[0], command, environment(cache, **more))
         self.shown, self.code = "", None
 
     def send(self, text):
-        os.write(self.terminal, text.encode())
+        data = text if isinstance(text, bytes) else text.encode()
+        while data:
+            if select.select([], [self.terminal], [], 0)[1]:
+                data = data[os.write(self.terminal, data[:1024]) :]
+            elif select.select([self.terminal], [], [], 0.01)[0]:
+                self.shown += os.read(self.terminal, 1 << 16).decode(errors="replace")
 
     def expect(self, pattern, seconds=60):
         """Waits for `pattern` on the screen and takes all up to its end off it."""
@@ -83,10 +94,11 @@ class Chat:
 def start(program, real_model, tmp_path):
     chats = []
 
-    def run(*arguments):
-        chat = Chat(program, tmp_path, [real_model, "--temperature", 0, *arguments])
+    def run(*arguments, stats=True, **more):
+        """`columns` wide, so wide that no line wraps unless told otherwise; further names are the environment's."""
+        chat = Chat(program, tmp_path, [real_model, "--temperature", 0, *(["--stats"] if stats else []), *arguments], **more)
         chats.append(chat)
-        chat.expect("/help lists the commands\r\n> $")
+        chat.expect("/help lists the commands\r\n.*> $")
         return chat
 
     yield run
@@ -117,12 +129,17 @@ def test_reset_and_system_change_what_the_model_sees(start):
     assert sum(chat.ask("Name a colour.")[:2]) == first
 
 
-def test_help_names_every_command_and_an_unknown_one_prints_it(start):
+COMMANDS = "help set show load save undo retry edit system model context copy exit reset stats".split()
+
+
+def test_help_names_every_command_and_an_unknown_one_is_explained(start):
     chat = start()
-    for line in ("/help", "/nonsense"):
-        shown = chat.command(line)
-        assert all(name in shown for name in ("/help", "/system", "/reset", "/stats", "/regenerate", "/save", "/quit")), shown
-    assert "unknown command /nonsense" in chat.command("/nonsense ")
+    shown = chat.command("/help")
+    assert all(f"/{name}" in shown for name in COMMANDS), shown
+    assert chat.command("/?") == shown
+    assert "unknown command /nonsense; /help lists them" in chat.command("/nonsense ")
+    assert "did you mean /context?" in chat.command("/contxt")
+    assert "did you mean /save?" in chat.command("/sa")
 
 
 def test_stats_tell_model_sampling_and_last_answer(start):
@@ -130,12 +147,12 @@ def test_stats_tell_model_sampling_and_last_answer(start):
     assert "no answer yet" in chat.command("/stats")
     chat.ask("Name a colour.")
     shown = chat.command("/stats")
-    assert "temperature 0" in shown and "seed 7" in shown and "messages 2" in shown and "answer 4 tokens" in shown
+    assert re.search(r"temperature +0\r", shown) and re.search(r"seed +7\r", shown) and "messages 2" in shown and "answer 4 tokens" in shown
 
 
 def test_regenerate_answers_the_last_question_again(start, tmp_path):
     chat = start("-n", 6)
-    assert "no answer" in chat.command("/regenerate")
+    assert "no answer" in chat.command("/retry")
     asked = sum(chat.ask("Name a colour.")[:2])
     assert sum(chat.ask("/regenerate")[:2]) == asked
     chat.command(f"/save {tmp_path}/chat.json")
@@ -206,7 +223,7 @@ def test_arrow_up_recalls_the_last_line_also_of_an_earlier_program(start, tmp_pa
     chat.send(UP)
     chat.expect("Name a colour.$")
     chat.send(ENTER)
-    chat.expect(STATS + "> $")
+    chat.expect(STATS + r"\[\d+%\] > $")
     chat.send(CTRL_D)
     assert chat.wait() == 0
     history = tmp_path / "millrace" / "history"
@@ -223,11 +240,11 @@ def test_arrow_up_recalls_the_last_line_also_of_an_earlier_program(start, tmp_pa
 def test_prompt_and_echo_stay_out_of_a_redirected_stdout(program, real_model, tmp_path):
     master, slave = pty.openpty()
     with open(tmp_path / "out", "wb") as out:
-        process = subprocess.Popen([program, "run", real_model, "--temperature", "0", "-n", "4"], stdin=slave, stdout=out, stderr=slave,
+        process = subprocess.Popen([program, "run", real_model, "--temperature", "0", "-n", "4", "--stats"], stdin=slave, stdout=out, stderr=slave,
                                    env=environment(tmp_path), start_new_session=True)
     os.close(slave)
     shown = b""
-    for expected, line in ((b"> ", b"Name a colour.\r"), (b"]\r\n> ", b"/quit\r")):
+    for expected, line in ((b"> ", b"Name a colour.\r"), (b"%] > ", b"/quit\r")):
         while expected not in shown:
             assert select.select([master], [], [], 60)[0], shown
             shown += os.read(master, 1 << 16)
@@ -236,3 +253,276 @@ def test_prompt_and_echo_stay_out_of_a_redirected_stdout(program, real_model, tm
     os.close(master)
     text = (tmp_path / "out").read_text()
     assert text.strip() and "> " not in text and "Name a colour." not in text
+
+
+def messages(chat, tmp_path):
+    chat.command(f"/save {tmp_path}/chat.json")
+    return json.loads((tmp_path / "chat.json").read_text())
+
+
+def user_messages(chat, tmp_path):
+    return [m["content"] for m in messages(chat, tmp_path) if m["role"] == "user"]
+
+
+def test_a_paste_of_many_lines_is_one_message(start, tmp_path):
+    chat = start("-n", 2)
+    chat.send(PASTE + "Line one\rLine two\r\nLine three\r" + PASTED)
+    chat.expect(r"\[paste 1: 3 lines\]")
+    chat.send(" Count them." + ENTER)
+    chat.expect(STATS + r"\[\d+%\] > $")
+    chat.send(PASTE + "one\tline" + PASTED)
+    chat.expect("one line$")
+    chat.send(ENTER)
+    chat.expect(STATS + r"\[\d+%\] > $")
+    assert user_messages(chat, tmp_path) == ["Line one\nLine two\nLine three Count them.", "one line"]
+
+
+def test_a_paste_of_a_megabyte_is_one_message_that_is_too_long(start, tmp_path):
+    chat = start("-n", 2)
+    chat.send(PASTE + "0123456789abcdef\r" * (1 << 16) + PASTED)
+    chat.expect(r"\[paste 1: 65536 lines\]")
+    chat.send(ENTER)
+    chat.expect(r"this message alone is too long: the prompt has \d+ tokens and the context \d+\r\n> $")
+    chat.ask("Hello.")
+    assert user_messages(chat, tmp_path) == ["Hello."]
+
+
+def test_a_paste_that_is_not_utf8_is_said_and_the_chat_goes_on(start, tmp_path):
+    chat = start("-n", 2)
+    chat.send(PASTE.encode() + b"a\xff\xfeb\rc" + PASTED.encode() + ENTER.encode())
+    chat.expect("2 bytes that are not UTF-8: replaced")
+    chat.expect(STATS + r"\[\d+%\] > $")
+    assert user_messages(chat, tmp_path) == ["a\ufffd\ufffdb\nc"]
+
+
+def test_three_quotes_hold_a_message_of_many_lines(start, tmp_path):
+    chat = start("-n", 2)
+    for line in ('"""one', "", "two"):
+        chat.send(line + ENTER)
+        chat.expect(r"\.\.\. $")
+    chat.send('three"""' + ENTER)
+    chat.expect(STATS + r"\[\d+%\] > $")
+    chat.ask('"""alone"""')
+    assert user_messages(chat, tmp_path) == ["one\n\ntwo\nthree", "alone"]
+
+
+ROUNDS = ("Tell me about the sea and the ships.", "Tell me about the mountains.", "Tell me about the desert.", "Tell me about rivers.")
+
+
+def test_a_full_context_forgets_the_oldest_rounds(start, tmp_path):
+    chat = start("-c", 200, "-n", 60, "--ignore-eos", "--on-context-full", "shift", "--system", "Be brief.")
+    for line in ROUNDS:
+        chat.ask(line)
+    kept = messages(chat, tmp_path)
+    assert kept[0]["role"] == "system" and kept[1]["role"] == "user" and kept[1]["content"] != ROUNDS[0]
+    assert kept[-2]["content"] == ROUNDS[-1] and kept[-1]["role"] == "assistant"
+
+
+def test_a_full_context_is_said_and_asked_about(start, tmp_path):
+    chat = start("-c", 200, "-n", 60, "--ignore-eos", "--system", "Be brief.")
+    question = r"the context is full: the conversation has \d+ of 200 tokens\. Forget the oldest 1 of (\d) rounds\? \[Y\]es, \[n\]o, \[a\]lways: $"
+    for line in ROUNDS[:2]:
+        chat.ask(line)
+    chat.send(ROUNDS[2] + ENTER)
+    chat.expect(question)
+    chat.send("n" + ENTER)
+    chat.expect(r"not sent.*> $")
+    assert user_messages(chat, tmp_path) == [*ROUNDS[:2]]
+    chat.send(ROUNDS[2] + ENTER)
+    chat.expect(question)
+    chat.send(ENTER)
+    chat.expect("the oldest round is forgotten")
+    chat.expect(STATS + r"\[\d+%\] > $")
+    assert user_messages(chat, tmp_path) == [*ROUNDS[1:3]]
+
+
+def test_a_full_context_may_stop(start, tmp_path):
+    chat = start("-c", 200, "-n", 60, "--ignore-eos", "--on-context-full", "stop", "--system", "Be brief.")
+    for line in ROUNDS[:2]:
+        chat.ask(line)
+    assert "/set on_context_full shift make room" in chat.command(ROUNDS[2])
+    assert user_messages(chat, tmp_path) == [*ROUNDS[:2]]
+    assert "taken back: " + ROUNDS[1] in chat.command("/undo")
+    assert chat.ask(ROUNDS[2])
+
+
+def test_an_answer_cut_by_a_limit_is_marked_and_the_prompt_says_how_full_the_context_is(start):
+    chat = start("-c", 100, "-n", 4, "--ignore-eos", stats=False)
+    chat.send("Tell me." + ENTER)
+    chat.expect(r"\r\n\[cut by max_tokens; /set max_tokens raises it\]\r\n\[\d+%\] > $")
+    chat.command("/set max_tokens 500")
+    chat.send("Go on." + ENTER)
+    chat.expect(r"\r\n\[cut: the context of 100 tokens is full\]\r\n\[100%\] > $")
+
+
+def test_words_are_not_broken_on_a_narrow_terminal(start):
+    chat = start("-n", 60, "--ignore-eos", columns=20, stats=False)
+    chat.send("Tell me of the sea." + ENTER)
+    shown = chat.expect(r"sea\.\s*\r\n(.*)\[cut")[1]
+    chat.send(CTRL_D)
+    lines = [line for line in shown.split("\r\n") if line.strip()]
+    assert len(lines) > 5 and all(len(line) < 20 for line in lines), lines
+    wide = start("-n", 60, "--ignore-eos", stats=False)
+    wide.send("Tell me of the sea." + ENTER)
+    assert wide.expect(r"sea\.\s*\r\n(.*)\[cut")[1].split() == shown.split()
+
+
+@pytest.mark.parametrize("variables, styled", [({"NO_COLOR": ""}, True), ({}, False), ({"NO_COLOR": "", "TERM": "dumb"}, False)])
+def test_styles_are_only_where_they_are_wanted(start, variables, styled):
+    chat = start("-n", 4, "--ignore-eos", stats=False, **variables)
+    chat.send("Hello." + ENTER)
+    assert bool(STYLE.search(chat.expect("cut.*> $")[0])) == styled
+
+
+def test_a_locale_without_utf8_takes_and_shows_utf8(start, tmp_path):
+    chat = start("-n", 2, LANG="C")
+    chat.send("Größe" + ENTER)
+    chat.expect(STATS + r"\[\d+%\] > $")
+    assert user_messages(chat, tmp_path) == ["Größe"]
+
+
+def test_ctrl_c_twice_ends_the_chat_and_once_says_so(start):
+    chat = start()
+    chat.send("some text")
+    chat.expect("some text$")
+    chat.send(CTRL_C)
+    chat.expect("> $")
+    chat.send(CTRL_C)
+    chat.expect("Ctrl-C again, or Ctrl-D, ends the chat\r\n> $")
+    chat.send(CTRL_C)
+    assert chat.wait() == 0
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "bye", "/exit", "/bye"])
+def test_words_that_leave(start, word):
+    chat = start()
+    chat.send(word + ENTER)
+    assert chat.wait() == 0
+
+
+def test_history_is_kept_by_a_kill(start, tmp_path):
+    chat = start("-n", 2)
+    chat.ask("Remember \\me.")
+    os.kill(chat.process, signal.SIGKILL)
+    assert chat.wait() == -signal.SIGKILL
+    history = tmp_path / "millrace" / "history"
+    assert history.stat().st_mode & 0o777 == 0o600
+    again = start("-n", 2)
+    again.send(UP)
+    again.expect(r"Remember \\me\.$")
+
+
+@pytest.mark.parametrize("obstacle", ["directory", "/dev/full"])
+def test_a_history_that_cannot_be_written_is_said_once(start, tmp_path, obstacle):
+    (tmp_path / "millrace").mkdir()
+    history = tmp_path / "millrace" / "history"
+    history.mkdir() if obstacle == "directory" else history.symlink_to(obstacle)
+    chat = start("-n", 2)
+    chat.send("Hello." + ENTER)
+    chat.expect(r"the history is not kept: cannot write [^\r]*history: [^\r]*\r\n")
+    chat.expect(STATS + r"\[\d+%\] > $")
+    assert "history" not in chat.command("/set seed 4")
+
+
+def test_settings_are_checked_by_the_tables_of_the_flags(start):
+    chat = start("-n", 4)
+    assert "temperature is 0.5" in chat.command("/set temperature 0.5")
+    assert "temperature is 0.25" in chat.command("/set parameter temperature 0.25")
+    assert "top_p is 7" in (shown := chat.command("/set top_p 7")) and "must be" in shown
+    assert "seed is 'x'" in chat.command("/set seed x")
+    assert "did you mean 'temperature'?" in chat.command("/set temprature 1")
+    shown = chat.command("/set")
+    assert re.search(r"temperature +0.25\r", shown) and re.search(r"top_p +(?!7)", shown) and "max_tokens" in shown
+    chat.command("/set temperature 0")
+    chat.command("/set max_tokens 3")
+    chat.command("/set stats off")
+    chat.send("Tell me a story." + ENTER)
+    chat.expect(r"\[cut by max_tokens[^;]*; /set max_tokens raises it\]\r\n\[\d+%\] > $")
+    assert "q4_1" in chat.command("/show") and "im_start" in chat.command("/show template")
+    assert "no system message" in chat.command("/show system")
+
+
+def test_load_takes_what_save_wrote_and_nothing_else(start, tmp_path):
+    chat = start("-n", 4)
+    chat.ask("Name a colour.")
+    before = messages(chat, tmp_path)
+    chat.command("/reset")
+    assert "loaded 2 messages" in chat.command(f"/load {tmp_path}/chat.json")
+    assert messages(chat, tmp_path) == before
+    (tmp_path / "bad.json").write_text('[{"role": "user", "content": 3}]')
+    assert "messages[0].content must be a string" in chat.command(f"/load {tmp_path}/bad.json")
+    (tmp_path / "bad.json").write_text("{")
+    assert "not a JSON list" in chat.command(f"/load {tmp_path}/bad.json")
+    assert "missing.json" in chat.command(f"/load {tmp_path}/missing.json")
+    assert messages(chat, tmp_path) == before
+    shown = chat.command("/context")
+    assert re.search(r"\d+  user       Name a colour\.", shown) and re.search(r"\d+ of \d+ tokens used", shown)
+
+
+def test_edit_changes_the_last_message(start, tmp_path):
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/colour/fruit/ "$2"\n')
+    editor.chmod(0o755)
+    chat = start("-n", 2, EDITOR=f"{editor} -x", VISUAL="")
+    chat.ask("Name a colour.")
+    chat.ask("/edit")
+    assert user_messages(chat, tmp_path) == ["Name a fruit."]
+    editor.write_text("#!/bin/sh\nexit 1\n")
+    assert "failed" in chat.command("/edit")
+    assert user_messages(chat, tmp_path) == ["Name a fruit."]
+
+
+def test_copy_asks_the_terminal_or_writes_a_file(start, tmp_path):
+    chat = start("-n", 4)
+    assert "no answer to copy" in chat.command("/copy")
+    chat.ask("Name a colour.")
+    answer = messages(chat, tmp_path)[-1]["content"]
+    code = re.search(r"\x1b\]52;c;([^\x07]*)\x07", chat.command("/copy"))[1]
+    assert base64.b64decode(code).decode() == answer
+    dumb = start("-n", 4, TERM="dumb")
+    dumb.ask("Name a colour.")
+    assert "copied.txt" in dumb.command("/copy")
+    assert (tmp_path / "millrace" / "copied.txt").read_text() == answer + "\n"
+
+
+def test_another_model_keeps_the_conversation(start, tmp_path, real_model):
+    chat = start("-n", 2)
+    chat.ask("Name a colour.")
+    assert "the model stays" in chat.command(f"/model {tmp_path}/missing.gguf")
+    (tmp_path / "other.gguf").symlink_to(real_model)
+    assert "other.gguf" in chat.command(f"/model {tmp_path}/other.gguf")
+    assert sum(chat.ask("Another?")[:2]) > 20
+    assert user_messages(chat, tmp_path) == ["Name a colour.", "Another?"]
+
+
+def test_tab_completes_commands_settings_and_files(start, tmp_path):
+    chat = start("-n", 2)
+    chat.send("/cont\t")
+    chat.expect("/context ")
+    chat.send(CTRL_C)
+    chat.expect("> $")
+    chat.send("/set thinking fo\t")
+    chat.expect("/set thinking fold ")
+    chat.send(ENTER)
+    chat.expect("thinking is fold")
+
+
+def test_loading_and_a_long_prompt_show_progress(start, program, real_model, tmp_path):
+    chat = Chat(program, tmp_path, [real_model, "-n", 2])
+    try:
+        chat.expect("loading [^\r]*gguf: 100 %")
+        chat.expect("> $")
+        chat.send(PASTE + "A line of some words.\r" * 200 + PASTED + ENTER)
+        chat.expect(r"reading the prompt: 512 of \d+ tokens")
+        chat.expect(r"%\] > $")
+    finally:
+        chat.close()
+
+
+def test_keys_typed_during_an_answer_appear_once(start, tmp_path):
+    chat = start("-n", 60, "--ignore-eos")
+    chat.send("Tell me a story." + ENTER)
+    chat.expect(r"story\.\s*\r\n.{20}")
+    chat.send("typed ahead")
+    assert "typed" not in chat.expect(STATS)[0]
+    chat.expect("> typed ahead$")

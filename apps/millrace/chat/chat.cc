@@ -32,7 +32,6 @@ Result<Answer> answer_last(Chat& chat, AnswerListener& listener) {
   auto answer = chat.responder->answer(chat.conversation.messages(), chat.settings.sampling, listener);
   if (!answer) return answer;
   chat.conversation.add_assistant(answer->text, answer->reasoning);
-  chat.last_stats = answer->stats;
   chat.context_used = answer->prompt_tokens + answer->output_tokens;
   return answer;
 }

@@ -15,7 +15,6 @@ struct Chat {
   Conversation conversation;
   ChatSettings settings;
   std::unique_ptr<Responder> responder;
-  std::string last_stats;         // of the last answer; empty: there is none
   std::int64_t context_used = 0;  // tokens of the conversation after the last answer; 0 = not known
 };
 

@@ -114,7 +114,7 @@ void answer_message(Chat& chat, Terminal& terminal) {
     return;
   }
   std::string line = mark_of(chat, *answer);
-  if (chat.settings.stats) line += (line.empty() ? "" : "; ") + answer->stats;
+  if (chat.settings.stats) line += (line.empty() ? "" : "; ") + chat.responder->last_stats();
   if (!line.empty()) print_dim("[" + line + "]");
 }
 

@@ -152,7 +152,8 @@ Result<Answer> LocalResponder::answer(const nlohmann::ordered_json& messages, co
       answer.finish = output.finish;
       answer.prompt_tokens = output.stats.prompt_tokens;
       answer.output_tokens = output.stats.output_tokens;
-      if (ended) answer.stats = describe(output.stats, output.spent ? *output.spent : engine::TimeSpent{});
+      stats_ = output.stats;
+      if (output.spent) spent_ = *output.spent;
     }
   }
   observe_prompt(nullptr);
@@ -161,13 +162,14 @@ Result<Answer> LocalResponder::answer(const nlohmann::ordered_json& messages, co
   return answer;
 }
 
-// The machine's limit is measured once, after the first answer.
-std::string LocalResponder::describe(const engine::RequestStats& stats, const engine::TimeSpent& spent) {
-  if (peaks_.read_gb_s == 0.0 && stats.output_tokens > 1) {
+// The machine's limit is measured once, when it is first wanted.
+std::string LocalResponder::last_stats() {
+  if (stats_.prompt_tokens == 0) return "";
+  if (peaks_.read_gb_s == 0.0 && stats_.output_tokens > 1) {
     peaks_.read_gb_s =
         backend::cpu::measure_read_bandwidth(loaded_.backend->threads(), detect_isa(), kBandwidthSeconds);
   }
-  return stats_line(stats, spent, peaks_);
+  return stats_line(stats_, spent_, peaks_);
 }
 
 }  // namespace millrace::app

@@ -34,6 +34,7 @@ class LocalResponder final : public Responder {
   Result<Answer> answer(const nlohmann::ordered_json& messages, const SamplingFlags& sampling,
                         AnswerListener& listener) override;
   Result<std::int64_t> count_tokens(const nlohmann::ordered_json& messages) override;
+  std::string last_stats() override;
   std::int64_t context_tokens() const override { return engine_->limits().max_length; }
   Result<decode::SamplingParams> sampling(const SamplingFlags& flags) const override;
   std::string model_name() const override { return name_; }
@@ -44,7 +45,6 @@ class LocalResponder final : public Responder {
   chat::AnswerReading reading(bool thinking) const;
   std::vector<std::int32_t> shown_markers(const chat::AnswerReading& reading) const;
   void observe_prompt(AnswerListener* listener);
-  std::string describe(const engine::RequestStats& stats, const engine::TimeSpent& spent);
 
   std::string name_;
   TimePoint start_;
@@ -55,6 +55,8 @@ class LocalResponder final : public Responder {
   engine::SessionId session_ = 0;
   double loaded_ms_ = 0.0;
   std::int64_t prompt_tokens_ = 0;  // of the answer in progress
+  engine::RequestStats stats_;      // of the last answer
+  engine::TimeSpent spent_;
   engine::MachinePeaks peaks_;
 };
 

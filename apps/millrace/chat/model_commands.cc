@@ -57,7 +57,7 @@ SlashResult show(const std::string& what, SlashContext& context) {
 SlashResult stats(const std::string&, SlashContext& context) {
   print_block(context.chat.responder->description(), "");
   std::fprintf(stderr, "messages %zu\n%s", context.chat.conversation.messages().size(), settings_now(context).c_str());
-  print_block(context.chat.last_stats, "no answer yet");
+  print_block(context.chat.responder->last_stats(), "no answer yet");
   return SlashResult::kDone;
 }
 

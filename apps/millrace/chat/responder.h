@@ -15,7 +15,6 @@ struct Answer {
   std::string text, reasoning;
   engine::FinishReason finish = engine::FinishReason::kNone;
   std::int64_t prompt_tokens = 0, output_tokens = 0;
-  std::string stats;  // counts and times in one line
 };
 
 // What happens while an answer is made.
@@ -37,6 +36,7 @@ class Responder {
                                 AnswerListener& listener) = 0;
   // Tokens of the prompt that these messages make. The error is the template's.
   virtual Result<std::int64_t> count_tokens(const nlohmann::ordered_json& messages) = 0;
+  virtual std::string last_stats() = 0;  // counts and times of the last answer in one line; empty: there is none
   virtual std::int64_t context_tokens() const = 0;  // limit of prompt and answer together
   // The parameters that an answer is sampled with. kInvalidArgument names the one that is out of range.
   virtual Result<decode::SamplingParams> sampling(const SamplingFlags& flags) const = 0;

@@ -67,7 +67,7 @@ int answer_once(app::Chat& chat, const std::string& prompt) {
   if (isatty(STDERR_FILENO) == 1 && answer->finish == engine::FinishReason::kLength) {
     app::print_dim(app::filled_context(chat, *answer) ? "[cut: the context is full]" : "[cut by --max-tokens]");
   }
-  if (chat.settings.stats) app::print_dim(answer->stats);
+  if (chat.settings.stats) app::print_dim(chat.responder->last_stats());
   return answer->finish == engine::FinishReason::kCancelled ? kInterruptedExit : 0;
 }
 
