@@ -266,7 +266,7 @@ def user_messages(chat, tmp_path):
 
 def test_a_paste_of_many_lines_is_one_message(start, tmp_path):
     chat = start("-n", 2)
-    chat.send(PASTE + "Line one\rLine two\r\nLine three\r" + PASTED)
+    chat.send(PASTE + "Line one\rLine two\rLine three\r" + PASTED)
     chat.expect(r"\[paste 1: 3 lines\]")
     chat.send(" Count them." + ENTER)
     chat.expect(STATS + r"\[\d+%\] > $")
@@ -282,7 +282,7 @@ def test_a_paste_of_a_megabyte_is_one_message_that_is_too_long(start, tmp_path):
     chat.send(PASTE + "0123456789abcdef\r" * (1 << 16) + PASTED)
     chat.expect(r"\[paste 1: 65536 lines\]")
     chat.send(ENTER)
-    chat.expect(r"this message alone is too long: the prompt has \d+ tokens and the context \d+\r\n> $")
+    chat.expect(r"this message alone is too long: \d+ bytes for a context of \d+ tokens\r\n> $")
     chat.ask("Hello.")
     assert user_messages(chat, tmp_path) == ["Hello."]
 
@@ -358,13 +358,13 @@ def test_an_answer_cut_by_a_limit_is_marked_and_the_prompt_says_how_full_the_con
 def test_words_are_not_broken_on_a_narrow_terminal(start):
     chat = start("-n", 60, "--ignore-eos", columns=20, stats=False)
     chat.send("Tell me of the sea." + ENTER)
-    shown = chat.expect(r"sea\.\s*\r\n(.*)\[cut")[1]
+    shown = chat.expect(r"\.\s*\r\n(.*)\r\n\[cut")[1]
     chat.send(CTRL_D)
     lines = [line for line in shown.split("\r\n") if line.strip()]
     assert len(lines) > 5 and all(len(line) < 20 for line in lines), lines
     wide = start("-n", 60, "--ignore-eos", stats=False)
     wide.send("Tell me of the sea." + ENTER)
-    assert wide.expect(r"sea\.\s*\r\n(.*)\[cut")[1].split() == shown.split()
+    assert wide.expect(r"\.\s*\r\n(.*)\r\n\[cut")[1].split() == shown.split()
 
 
 @pytest.mark.parametrize("variables, styled", [({"NO_COLOR": ""}, True), ({}, False), ({"NO_COLOR": "", "TERM": "dumb"}, False)])
@@ -497,14 +497,12 @@ def test_another_model_keeps_the_conversation(start, tmp_path, real_model):
 
 def test_tab_completes_commands_settings_and_files(start, tmp_path):
     chat = start("-n", 2)
-    chat.send("/cont\t")
-    chat.expect("/context ")
-    chat.send(CTRL_C)
-    chat.expect("> $")
-    chat.send("/set thinking fo\t")
-    chat.expect("/set thinking fold ")
-    chat.send(ENTER)
-    chat.expect("thinking is fold")
+    (tmp_path / "a_file_of_messages.json").write_text("[]")
+    for typed, outcome in (("/cont", "tokens used"), ("/set thinking fo", "thinking is fold"), (f"/load {tmp_path}/a_fi", "loaded 0 messages")):
+        chat.send(typed)
+        chat.expect(re.escape(typed) + "$")
+        chat.send("\t" + ENTER)
+        chat.expect(outcome + r"[^\r]*\r\n> $")
 
 
 def test_loading_and_a_long_prompt_show_progress(start, program, real_model, tmp_path):
@@ -517,6 +515,44 @@ def test_loading_and_a_long_prompt_show_progress(start, program, real_model, tmp
         chat.expect(r"%\] > $")
     finally:
         chat.close()
+
+
+@pytest.fixture(scope="module")
+def thinking_model(real_model, tmp_path_factory):
+    """The real model, whose template names the tag of reasoning: in its default system message, so that no length changes."""
+    data = real_model.read_bytes()
+    old = b"You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+    assert data.count(old) == 1
+    path = tmp_path_factory.mktemp("thinking") / "thinking.gguf"
+    path.write_bytes(data.replace(old, b"<think>".ljust(len(old), b".")))
+    yield path
+    path.unlink()
+
+
+THOUGHT = ("--regex", "<think>one two three</think>\\n\\nfour five", "-n", "40", "--temperature", "0")
+
+
+@pytest.mark.parametrize("view, shown", [("show", r"\x1b\[0;2mone.*three.*\r\n\r\nfour five"), ("fold", r"\[thought 3 words; /show thinking\].*\r\nfour five"), ("hide", r"\r\nfour five")])
+def test_reasoning_is_shown_folded_or_hidden(program, thinking_model, tmp_path, view, shown):
+    chat = Chat(program, tmp_path, [thinking_model, *THOUGHT, "--thinking", view], NO_COLOR="")
+    try:
+        chat.expect("> $")
+        chat.send("Hello." + ENTER)
+        found = chat.expect(r"Hello\.\s*\r\n(.*)> $")
+        text = found[0]
+        assert re.search(shown, text, re.DOTALL) and "<think>" not in text, text
+        assert view == "show" or "two" not in text, text
+        chat.send("/show thinking" + ENTER)
+        chat.expect(r"\none two three\r\n")
+        saved = messages(chat, tmp_path)
+        assert (saved[-1]["content"], saved[-1]["reasoning_content"]) == ("four five", "one two three")
+    finally:
+        chat.close()
+
+
+def test_reasoning_stays_out_of_a_pipe_unless_wanted(millrace, thinking_model):
+    assert millrace("run", thinking_model, "Hello.", *THOUGHT).out == "four five\n"
+    assert millrace("run", thinking_model, "Hello.", *THOUGHT, "--thinking", "show").out == "one two three\n\nfour five\n"
 
 
 def test_keys_typed_during_an_answer_appear_once(start, tmp_path):

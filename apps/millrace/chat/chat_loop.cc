@@ -70,6 +70,13 @@ bool may_drop(Chat& chat, Terminal& terminal, const ContextFit& fit) {
 
 // Makes room for an answer to the last message; false: there is none, which has been said.
 bool make_room(Chat& chat, Terminal& terminal) {
+  constexpr std::size_t kMostTokenBytes = 64;  // a longer message has more tokens than the context for sure
+  const std::size_t bytes = chat.conversation.last_user().size();
+  if (bytes > static_cast<std::size_t>(chat.responder->context_tokens()) * kMostTokenBytes) {
+    std::fprintf(stderr, "this message alone is too long: %zu bytes for a context of %lld tokens\n", bytes,
+                 static_cast<long long>(chat.responder->context_tokens()));
+    return false;
+  }
   const auto fit = context_fit(chat);
   if (!fit) {
     std::fprintf(stderr, "%s\n", printable(fit.error().message).c_str());

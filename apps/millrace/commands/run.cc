@@ -146,8 +146,8 @@ int run(RunFlags flags, bool model_given) {
 
 void declare_chat(CLI::App& app, app::ChatSettings& settings) {
   app.add_option("--thinking", settings.thinking,
-                 "Reasoning before an answer: show it in grey, fold it into one line, or hide it; default show on a "
-                 "terminal, else hide")
+                 "Display of reasoning before a completion: show (in grey), fold (one line with its length) or hide; "
+                 "default show on a terminal, hide elsewhere")
       ->check(CLI::IsMember(app::thinking_views()));
   app.add_option("--on-context-full", settings.on_context_full,
                  "When a chat has filled the context: ask, shift (forget the oldest rounds) or stop; default ask on a "
