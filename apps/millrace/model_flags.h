@@ -24,6 +24,9 @@ struct ModelFlags : runtime::ModelConfig {
 
   void declare(CLI::App& app);
   void declare_machine(CLI::App& app);  // only device, threads, instruction set and precision
+
+ private:
+  void declare_cache(CLI::App& app);  // of keys and values, and of packed weights
 };
 
 // The path of the model that a reference names: a file or directory, org/name on the hub, or "default", the model that

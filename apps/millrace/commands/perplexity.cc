@@ -60,7 +60,8 @@ app::Command perplexity() {
             app.add_flag("--json", flags->json, "Print the result as one JSON object");
             flags->model.declare(app);
             return [flags] { return perplexity(*flags); };
-          }};
+          },
+          .example = "millrace perplexity default --file text.txt"};
 }
 
 }  // namespace millrace::commands

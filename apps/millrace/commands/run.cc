@@ -192,7 +192,8 @@ app::Command run() {
         app::declare_speculation(app, flags->speculation);
         flags->model.declare(app);
         return [flags, model] { return run(*flags, model->count() > 0); };
-      }};
+      },
+      .example = "millrace run default \"What is the capital of France?\""};
 }
 
 }  // namespace millrace::commands

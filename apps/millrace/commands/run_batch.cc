@@ -113,8 +113,10 @@ app::Command run_batch() {
             app.add_option("--max-concurrency", flags->max_concurrency, "Max requests processed at the same time")
                 ->check(CLI::Range(1, 1024));
             flags->models.declare(app);
-            return [flags] { return run_batch(*flags); };
-          }};
+            app::declare_configuration(app);
+            return [flags, &app] { return app::apply_configuration(app) ? 0 : run_batch(*flags); };
+          },
+          .example = "millrace run-batch -i requests.jsonl -o results.jsonl default"};
 }
 
 }  // namespace millrace::commands

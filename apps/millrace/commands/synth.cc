@@ -164,7 +164,8 @@ app::Command synth() {
             app.add_flag("--json", flags->json, "Print the result as JSON");
             app.add_flag("--no-progress", flags->no_progress, "Show no progress on stderr");
             return [flags] { return synth(*flags); };
-          }};
+          },
+          .example = "millrace synth --shape llama-135m --format q4_0 random.gguf"};
 }
 
 }  // namespace millrace::commands

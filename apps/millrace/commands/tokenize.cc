@@ -221,7 +221,8 @@ app::Command tokenize() {
                 ->excludes(add_bos);
             flags->hub.declare(app);
             return [flags] { return tokenize(*flags); };
-          }};
+          },
+          .example = "millrace tokenize default \"Hello, world\""};
 }
 
 }  // namespace millrace::commands

@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "metrics/slo.h"
+#include "option_heading.h"
 #include "server/observe/metric_aliases.h"
+#include "size_option.h"
 
 namespace millrace::app {
 namespace {
@@ -19,10 +21,12 @@ void ServeFlags::declare(CLI::App& app) {
   declare_listening(app);
   declare_access(app);
   declare_operation(app);
+  declare_observation(app);
   declare_limits(app);
 }
 
 void ServeFlags::declare_listening(CLI::App& app) {
+  const OptionHeading heading(app, "Server");
   app.add_option("--host", host,
                  "IP address or host name to listen on: 127.0.0.1 = this machine only, 0.0.0.0 = all interfaces")
       ->envname("MILLRACE_HOST");
@@ -38,6 +42,7 @@ void ServeFlags::declare_listening(CLI::App& app) {
 }
 
 void ServeFlags::declare_access(CLI::App& app) {
+  const OptionHeading heading(app, "Access");
   app.add_option(
          "--api-key", api_key,
          "API key with all scopes; other users of this machine can read it here, so prefer the environment variable")
@@ -54,12 +59,15 @@ void ServeFlags::declare_access(CLI::App& app) {
          "--allowed-hosts", allowed_hosts,
          "Accepted Host headers, comma-separated; default: loopback names only where no API key is set, else any")
       ->delimiter(',');
-  app.add_option("--allowed-origins", allowed_origins,
-                 "Web origins allowed by CORS, comma-separated; localhost = loopback origins at any port")
+  app.add_option(
+         "--allowed-origins", allowed_origins,
+         "Web origins allowed by CORS, comma-separated; localhost = loopback origins at any port; default localhost if "
+         "--host is a loopback address, else none; none = no other origin")
       ->delimiter(',');
 }
 
 void ServeFlags::declare_operation(CLI::App& app) {
+  const OptionHeading heading(app, "Operation");
   app.add_option("--shutdown-timeout", shutdown_timeout,
                  "Seconds that running requests may take to finish after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0));
@@ -69,10 +77,13 @@ void ServeFlags::declare_operation(CLI::App& app) {
   app.add_option("--model-idle-timeout", model_idle_timeout,
                  "Seconds without a request after which a model is unloaded; 0 = never")
       ->check(CLI::Range(0.0, 1e9));
-  app.add_option(
-         "--model-memory", memory_cap,
-         "Max memory of all loaded models together, e.g. 16GB; idle models are unloaded to make room; 0 = no limit")
-      ->transform(CLI::AsSizeValue(false));
+  add_size_option(
+      app, "--model-memory", memory_cap,
+      "Max memory of all loaded models together, e.g. 16GB; idle models are unloaded to make room; 0 = no limit");
+}
+
+void ServeFlags::declare_observation(CLI::App& app) {
+  const OptionHeading heading(app, "Logs, traces and metrics");
   app.add_option("--log-format", log_format, "Format of log lines: text or json")
       ->check(CLI::IsMember({"text", "json"}));
   app.add_flag("--log-requests,!--disable-log-requests", log_requests,
@@ -91,8 +102,8 @@ void ServeFlags::declare_operation(CLI::App& app) {
 }
 
 void ServeFlags::declare_limits(CLI::App& app) {
-  app.add_option("--max-body-bytes", limits.body_bytes, "Max bytes of a request body, e.g. 8MB")
-      ->transform(CLI::AsSizeValue(false));
+  const OptionHeading heading(app, "Limits of connections");
+  add_size_option(app, "--max-body-bytes", limits.body_bytes, "Max bytes of a request body, e.g. 8MB");
   app.add_option("--max-connections", limits.connections, "Max open HTTP connections; 0 = no limit")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--max-connections-per-client", limits.connections_per_peer,
@@ -134,6 +145,11 @@ server::ServiceConfig ServeFlags::service() const {
     config.allowed_hosts = {"localhost", "127.0.0.1", "[::1]", host};  // a page elsewhere may point its name here
   }
   config.allowed_origins = allowed_origins;
+  if (allowed_origins.empty() && uds.empty() && is_loopback(host)) {
+    config.allowed_origins = {"localhost"};  // pages that this machine itself serves, as ollama allows them
+  } else if (allowed_origins == std::vector<std::string>{"none"}) {
+    config.allowed_origins.clear();
+  }
   config.step_seconds = step_timeout;
   config.version = MILLRACE_VERSION;
   return config;

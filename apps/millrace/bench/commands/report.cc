@@ -43,7 +43,8 @@ app::Command report() {
                            "HTML file to write the report to; SVG, CSV and Markdown are written beside it")
                 ->required();
             return [flags] { return report(*flags); };
-          }};
+          },
+          .example = "millrace bench report run.json --report run.html"};
 }
 
 }  // namespace millrace::bench::commands

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli.h"
+#include "option_heading.h"
 
 namespace millrace::bench {
 namespace {
@@ -53,6 +54,7 @@ void LoadFlags::declare(CLI::App& app) {
 }
 
 void LoadFlags::declare_workload(CLI::App& app) {
+  const app::OptionHeading heading(app, "Workload");
   app.add_option("--backend", backend,
                  "API to send requests to. openai, vllm: /v1/completions; openai-chat: /v1/chat/completions")
       ->transform(CLI::CheckedTransformer(std::map<std::string, std::string>{
@@ -88,6 +90,7 @@ void LoadFlags::declare_workload(CLI::App& app) {
 }
 
 void LoadFlags::declare_arrivals(CLI::App& app) {
+  const app::OptionHeading heading(app, "Arrivals");
   app.add_option("--num-prompts", prompts,
                  "Number of requests, or of conversations where the workload has several turns")
       ->check(CLI::Range(std::int64_t{1}, kMaxCount))
@@ -123,6 +126,7 @@ void LoadFlags::declare_arrivals(CLI::App& app) {
 }
 
 void LoadFlags::declare_requests(CLI::App& app) {
+  const app::OptionHeading heading(app, "Requests and metrics");
   app.add_option("--goodput", goodput,
                  "SLO that a request must meet for goodput, in milliseconds: ttft:1000 tpot:150 e2el:5000; several "
                  "SLOs are separated by /")

@@ -12,6 +12,7 @@
 #include "loadtest/report/html_report.h"
 #include "loadtest/report/report_page.h"
 #include "loadtest/report/write_reports.h"
+#include "option_heading.h"
 
 namespace millrace::bench {
 namespace {
@@ -37,6 +38,7 @@ void check(const std::string& flag, const std::string& path) {
 }  // namespace
 
 void OutputFlags::declare(CLI::App& app) {
+  const app::OptionHeading heading(app, "Reports");
   app.add_option("--output", output, "Write the report as JSON to this file; - = stdout, without the table");
   app.add_option("--report", report, "HTML file to write the report to; SVG, CSV and Markdown are written beside it");
   app.add_flag("--save-result", save_result, "Write the JSON report to a file named after label, command and time");
