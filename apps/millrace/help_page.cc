@@ -28,7 +28,7 @@ struct Section {
 void add_options(const CLI::App& app, const std::string& other_heading, std::vector<Section>& sections) {
   for (const CLI::Option* option : app.get_options()) {
     const bool help = option == app.get_help_ptr() || option == app.get_help_all_ptr();
-    if (option->get_positional() || option->get_group().empty() || (help && !other_heading.empty())) continue;
+    if (!option->nonpositional() || option->get_group().empty() || (help && !other_heading.empty())) continue;
     const std::string heading = help || option == app.get_version_ptr() ? "Help"
                                 : other_heading.empty()                 ? option->get_group()
                                                                         : other_heading;
@@ -97,7 +97,7 @@ class HelpPage final : public CLI::FormatterBase {
   }
 
   std::string list(const std::string& heading, const std::vector<TextRow>& rows) const {
-    return rows.empty() ? "" : fmt::format("\n{}:\n{}", heading, in_columns(rows, width_));
+    return rows.empty() ? "" : "\n" + wrapped(heading + ":", width_) + in_columns(rows, width_);
   }
 
   // The description and, in brackets, what else there is to know.
@@ -112,7 +112,7 @@ class HelpPage final : public CLI::FormatterBase {
 }  // namespace
 
 std::size_t help_width() {
-  constexpr std::size_t kLeast = 20, kUsual = 80, kMost = 1000;
+  constexpr std::size_t kLeast = 20, kUsual = 80, kMost = 4000;
   std::size_t width = 0;
   if (const char* columns = std::getenv("COLUMNS")) {
     const std::string_view text = columns;

@@ -12,7 +12,7 @@ class FormatterBase;
 namespace millrace::app {
 
 // The columns that help may take: COLUMNS if it is set to a number, else the width of the terminal on stdout, else 80;
-// at least 20 and at most 1000.
+// at least 20 and at most 4000.
 std::size_t help_width();
 
 // Writes --help of any command: description, usage, arguments, options under their headings (option_heading.h) in the

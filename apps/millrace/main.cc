@@ -38,7 +38,6 @@ void declare(CLI::App& app, CommandLine& line) {
   app.set_help_all_flag("--help-all", "Print the help of every command and exit");
   app.set_version_flag("-V,--version", [] { return app::version_text(); })
       ->description("Print version, commit, compiler and instruction set, and exit");
-  app.footer("Example:\n  millrace run default \"What is the capital of France?\"");
   app.add_flag("--check-usage", line.check_usage, "Check the command line and exit without running the command");
   app.add_option("--log-level", line.log_level,
                  "Lowest severity to log: debug, info, warn, error or off; default warn, info for serve")
@@ -51,6 +50,7 @@ void declare(CLI::App& app, CommandLine& line) {
       if (line.log_level.empty()) line.log_level = level;
     });
   }
+  app.footer("Example:\n  millrace run default \"What is the capital of France?\"");  // commands would inherit it
 }
 
 int refuse(const std::string& message) {

@@ -54,13 +54,21 @@ std::string values_of(const CLI::Option& option) {
   return named ? "" : "one of " + list;
 }
 
+// Whether a clause of the text begins with the word: "...; default none", "..., by default 32".
+bool says_default(const std::string& text) {
+  constexpr std::string_view kBeginnings[] = {"; default", ", default", ": default", ". Default", " by default"};
+  return std::ranges::any_of(kBeginnings, [&](std::string_view one) { return text.find(one) != std::string::npos; });
+}
+
 std::string default_of(const CLI::Option& option) {
   std::string text = option.get_default_str();
   if (!takes_value(option)) {
     const bool negated = option.get_fnames().size() > 0;
     return text == "true" ? "default on" : negated && text == "false" ? "default off" : "";
   }
-  if (option.get_required() || option.get_description().find("default") != std::string::npos) return "";
+  if (option.get_required() || says_default(option.get_description())) return "";
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n')) text.replace(at, 1, "\\n");
+  if (text == "default") return "default 'default'";
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   return text.empty() || text == "\"\"" ? "default none" : "default " + text;
 }
@@ -122,6 +130,9 @@ std::string option_notes(const CLI::Option& option, const CLI::App& app) {
   if (option.get_required()) notes.emplace_back("required");
   for (std::string note : {default_of(option), range_of(option), values_of(option)}) {
     if (!note.empty()) notes.push_back(std::move(note));
+  }
+  for (const CLI::Option* other : option.get_excludes()) {
+    notes.push_back("not with " + other->get_name(other->get_positional(), false));
   }
   const bool named_by_rule =
       app.get_option_no_throw(kConfig) != nullptr && option.get_envname() == own_variable(option);

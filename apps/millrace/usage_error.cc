@@ -102,12 +102,16 @@ bool is_long_with_one_dash(std::string_view argument) {
          answer_to_foreign_option(argument, kRun).has_value();
 }
 
-// Without the parser's brackets and its names of groups.
+// The parser's own messages, of which some read like its source.
 std::string in_our_words(std::string text) {
-  constexpr std::string_view kGroup = "[Option Group: ";
-  for (std::size_t at = text.find(kGroup); at != std::string::npos; at = text.find(kGroup)) {
-    text.erase(at, kGroup.size());
-    if (const std::size_t end = text.find(']', at); end != std::string::npos) text.erase(end, 1);
+  constexpr std::string_view kOneOf = "Requires at most 1 options be ", kRequired = ": 1 required ";
+  if (text.starts_with(kOneOf)) {
+    const std::size_t open = text.find('['), close = text.rfind(']');
+    if (open == std::string::npos || close < open) return "at most one of several options can be given";
+    return fmt::format("at most one of these can be given: {}", text.substr(open + 1, close - open - 1));
+  }
+  if (const std::size_t at = text.find(kRequired); at != std::string::npos && text.ends_with(" missing")) {
+    return text.substr(0, at) + ": its value is missing";
   }
   return text;
 }

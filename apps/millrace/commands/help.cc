@@ -23,7 +23,8 @@ const CLI::App& find_command(const CLI::App& level, const std::string& word) {
 int help(const CLI::App& own, const std::vector<std::string>& words) {
   const CLI::App* command = &root_of(own);
   for (const std::string& word : words) command = &find_command(*command, word);
-  fmt::print("{}", command->help());
+  // Not help(), which the parser hands on to the command that was typed: this one.
+  fmt::print("{}", command->get_formatter()->make_help(command, command->get_name(), CLI::AppFormatMode::Normal));
   return 0;
 }
 

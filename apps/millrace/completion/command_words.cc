@@ -9,12 +9,11 @@ namespace {
 // A group of options is, to the parser, a subcommand without a name, which has a --help of its own.
 bool is_option_group(const CLI::App* app) { return app->get_name().empty(); }
 
-Free other_values(const CLI::Option& option, const std::vector<std::string>& values) {
+Free other_values(const CLI::Option& option) {
   const std::string type = value_type(option);
   const bool model = option.get_positional() && option.get_single_name().starts_with("model");
   if (model || type == "MODEL") return Free::kModel;
-  if (type == "DIR" || type == "FILE") return Free::kFile;
-  return values.empty() && type == "TEXT" ? Free::kFile : Free::kNone;
+  return type == "DIR" || type == "FILE" ? Free::kFile : Free::kNone;
 }
 
 Word describe(const CLI::Option& option) {
@@ -25,7 +24,7 @@ Word describe(const CLI::Option& option) {
   word.takes_value = option.get_items_expected_max() > 0;
   word.repeats = option.get_items_expected_max() > 1;
   word.values = listed_values(option);
-  word.other = other_values(option, word.values);
+  word.other = other_values(option);
   return word;
 }
 

@@ -19,7 +19,7 @@ struct Word {
   std::string description;
   bool takes_value = false, repeats = false;
   std::vector<std::string> values;  // what it can be
-  Free other = Free::kFile;
+  Free other = Free::kNone;
 };
 
 // A command, the program itself first with the path "".

@@ -33,12 +33,15 @@ void ServeFlags::declare_listening(CLI::App& app) {
   app.add_option("--port", port, "TCP port to listen on; 0 = a free one, which is printed")
       ->envname("MILLRACE_PORT")
       ->check(CLI::Range(0, 65535));
-  app.add_option("--uds", uds, "Path of a Unix domain socket to listen on instead of --host and --port");
+  app.add_option("--uds", uds, "Path of a Unix domain socket to listen on instead of --host and --port")
+      ->type_name("FILE");
   app.add_option("--io-threads", io_threads, "Number of I/O threads that serve all HTTP connections")
       ->check(CLI::Range(1, 64));
   app.add_option("--ssl-certfile,--ssl-cert-file", tls_cert,
-                 "PEM file of the TLS certificate chain; reloaded on SIGHUP");
-  app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "PEM file of the private key to --ssl-certfile");
+                 "PEM file of the TLS certificate chain; reloaded on SIGHUP")
+      ->type_name("FILE");
+  app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "PEM file of the private key to --ssl-certfile")
+      ->type_name("FILE");
 }
 
 void ServeFlags::declare_access(CLI::App& app) {
@@ -49,7 +52,8 @@ void ServeFlags::declare_access(CLI::App& app) {
       ->envname("MILLRACE_API_KEY");
   app.add_option("--api-key-file", api_key_file,
                  "File of API keys, one per line: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] "
-                 "[concurrent=N]; reloaded on SIGHUP");
+                 "[concurrent=N]; reloaded on SIGHUP")
+      ->type_name("FILE");
   app.add_flag("--insecure-no-auth", insecure_no_auth, "Allow requests from other machines without any API key");
   app.add_flag("--open-metrics", open_metrics, "Serve /metrics without an API key");
   app.add_flag("--strict-params", strict_params, "Reject requests that have unknown fields");
@@ -89,7 +93,8 @@ void ServeFlags::declare_observation(CLI::App& app) {
   app.add_flag("--log-requests,!--disable-log-requests", log_requests,
                "Log one line per request, without prompts and completions");
   app.add_option("--trace-file", trace_file,
-                 "Write a trace of scheduler steps and requests to this file, to view in ui.perfetto.dev");
+                 "Write a trace of scheduler steps and requests to this file, to view in ui.perfetto.dev")
+      ->type_name("FILE");
   app.add_option("--otlp-traces-endpoint", otlp_endpoint,
                  "URL of an OpenTelemetry collector that trace spans are sent to (OTLP over HTTP)");
   app.add_option(

@@ -61,7 +61,8 @@ void LoadFlags::declare_workload(CLI::App& app) {
           {"openai", "openai"}, {"vllm", "openai"}, {"openai-chat", "openai-chat"}}));
   app.add_option("--model", model, "Model name to request; default the first that the server lists");
   app.add_option("--dataset-name", dataset, "Workload to send. " + names_of_workloads())->capture_default_str();
-  app.add_option("--dataset-path", dataset_path, "File of the data set or trace that --dataset-name reads");
+  app.add_option("--dataset-path", dataset_path, "File of the data set or trace that --dataset-name reads")
+      ->type_name("FILE");
   app.add_option("--input-len,--random-input-len", input,
                  "Tokens per prompt: N, MIN-MAX (uniform) or MIN-MAX:long (long tail)")
       ->capture_default_str();

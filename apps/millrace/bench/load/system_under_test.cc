@@ -45,7 +45,8 @@ void SystemUnderTestFlags::declare(CLI::App& app) {
 
 void SystemUnderTestFlags::declare_shared(CLI::App& app) {
   const app::OptionHeading heading(app, "Server to measure");
-  app.add_option("--spawn", spawn, "Model to start `millrace serve` with and measure, e.g. 'default'");
+  app.add_option("--spawn", spawn, "Model to start `millrace serve` with and measure, e.g. 'default'")
+      ->type_name("MODEL");
   app.add_option("--serve-args", serve_args,
                  "Additional arguments of the `millrace serve` that --spawn starts, in one string");
   app.add_option("--ready-timeout", ready_seconds, "Max seconds that a started server may take until it is ready")
@@ -60,7 +61,8 @@ void SystemUnderTestFlags::declare_shared(CLI::App& app) {
 void SystemUnderTestFlags::declare_steps(CLI::App& app) {
   const app::OptionHeading heading(app, "Server to measure");
   app.add_option("--server-trace", server_trace,
-                 "Path on this machine of the file that the server writes with --trace-file");
+                 "Path on this machine of the file that the server writes with --trace-file")
+      ->type_name("FILE");
 }
 
 SystemUnderTest::SystemUnderTest(const SystemUnderTestFlags& flags, const std::string& wanted_model,
