@@ -104,14 +104,6 @@ class BarObserver final : public hub::PullObserver {
 
 const char* read_environment(const char* name) { return std::getenv(name); }
 
-// The hub has no such name, and would be asked in vain.
-void refuse_ollama_name(const hub::RepositoryReference& reference) {
-  const auto instead = reference.names_hub ? std::nullopt : hub::ollama_name(reference.text());
-  if (!instead) return;
-  throw_load_error(ErrorCode::kUnsupported, "model", "model '{}': {}; hf://{} asks the hub all the same",
-                   reference.text(), *instead, reference.text());
-}
-
 }  // namespace
 
 void HubFlags::declare(CLI::App& app) {
@@ -141,6 +133,13 @@ hub::HubSettings hub_settings(const HubFlags& flags) {
 }
 
 hub::CacheLayout hub_cache() { return hub::CacheLayout(hub::huggingface_cache_root(read_environment)); }
+
+void refuse_ollama_name(const hub::RepositoryReference& reference) {
+  const auto instead = reference.names_hub ? std::nullopt : hub::ollama_name(reference.text());
+  if (!instead) return;
+  throw_load_error(ErrorCode::kUnsupported, "model", "model '{}': {}; hf://{} asks the hub all the same",
+                   reference.text(), *instead, reference.text());
+}
 
 hub::PullResult pull_model(const hub::HubSettings& settings, const hub::PullRequest& request, const HubFlags& flags) {
   refuse_ollama_name(request.reference);

@@ -91,6 +91,12 @@ std::string model_path(const std::string& reference, const HubFlags& hub) {
   return path;
 }
 
+void check_reference(const std::string& reference) {
+  if (reference == "default" || hub::find_path(reference).or_throw()) return;
+  const hub::RepositoryReference parsed = hub::parse_reference(reference).or_throw();
+  if (!hub::find_cached(hub_cache(), parsed)) refuse_ollama_name(parsed);
+}
+
 std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub) {
   return checkpoint::open_checkpoint(Env::system(), model_path(reference, hub)).or_throw();
 }

@@ -33,6 +33,9 @@ struct ModelFlags : runtime::ModelConfig {
 // `./dev setup` installs. A model of the hub that is not in the cache is downloaded, unless offline. Throws LoadError:
 // kNotFound if there is no such model.
 std::string model_path(const std::string& reference, const HubFlags& hub = {});
+// Throws LoadError if no model can have that reference: a path that does not exist, a name of another library. Reads
+// the disk and not the network.
+void check_reference(const std::string& reference);
 std::string default_model_path();  // of "default"; the file may be absent
 // Opens the checkpoint at model_path() without packing its weights. Throws LoadError.
 std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub = {});

@@ -42,11 +42,22 @@ constexpr std::string_view kOllamaFamilies[] = {
     "bge-",    "yi:",       "exaone",  "cogito",    "embeddinggemma", "snowflake-arctic", "wizard",    "openchat",
 };
 
+// With the slashes that an address escapes within a name: "refs%2Fpr%2F1".
+std::string with_slashes(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = lower_case(text.substr(i, 3)) == "%2f";
+    out += escaped ? '/' : text[i];
+    if (escaped) i += 2;
+  }
+  return out;
+}
+
 std::vector<std::string> split(std::string_view path) {
   std::vector<std::string> parts;
   while (!path.empty()) {
     const std::size_t slash = std::min(path.find('/'), path.size());
-    parts.emplace_back(path.substr(0, slash));
+    parts.push_back(with_slashes(path.substr(0, slash)));
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
   return parts;
@@ -74,13 +85,7 @@ std::optional<std::string> path_on_hub(std::string_view text) {
   text.remove_prefix(slash + 1);
   text = text.substr(0, text.find_first_of("?#"));
   while (text.ends_with('/')) text.remove_suffix(1);
-  std::string path;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escaped_slash = lower_case(text.substr(i, 3)) == "%2f";
-    path += escaped_slash ? '/' : text[i];
-    if (escaped_slash) i += 2;
-  }
-  return path;
+  return std::string(text);
 }
 
 Result<std::string> reference_of_page(std::string_view path) {

@@ -11,7 +11,7 @@ namespace millrace::hub {
 // Model names as other programs and browsers write them: addresses of the hub, and names of other libraries of models.
 // Nothing here reads the disk or the network.
 
-// A page of the hub: what follows its host, without query and fragment, with %2F as a slash.
+// A page of the hub: what follows its host, without query and fragment.
 // "https://huggingface.co/org/name/tree/main?x=1", "hf.co/org/name" and "huggingface.co/org/name:Q4_K_M" are such;
 // nothing for any other text.
 std::optional<std::string> path_on_hub(std::string_view text);

@@ -142,6 +142,7 @@ std::string prompt_from_stdin() {
 
 // A prompt from stdin where there is none yet and no terminal to chat with; and the model's name becomes its path.
 void complete(RunFlags& flags, bool interactive) {
+  app::check_reference(flags.model.model);  // what is wrong with it, rather than that there is nothing to ask it
   if (flags.prompt.empty() && !interactive) flags.prompt = prompt_from_stdin();
   if (flags.prompt.empty() && !interactive)
     throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");

@@ -13,14 +13,14 @@ function __millrace_at
     set -l path
     for word in (commandline -opc)[2..]
         string match -q -- '-*' $word; and continue
-        contains -- (string join ' ' $path $word) $__millrace_paths; or continue
+        contains -- (string join ' ' -- $path $word) $__millrace_paths; or continue
         set path $path $word
     end
-    test "$argv[1]" = (string join ' ' $path)
+    test "$argv[1]" = "$path"
 end
 function __millrace_models
     command millrace list --names 2>/dev/null
-    __fish_complete_suffix .gguf
+    __fish_complete_path (commandline -ct) | string match -r '.*(?:/|\.gguf)(?:\t.*)?$'
 end
 complete -c millrace -e
 complete -c millrace -f
