@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <sstream>
@@ -12,7 +11,10 @@
 #include <vector>
 
 #include "base/env.h"
+#include "did_you_mean.h"
 #include "old_flags.h"
+#include "option_facts.h"
+#include "option_heading.h"
 
 namespace millrace::app {
 namespace {
@@ -21,6 +23,11 @@ constexpr std::uint64_t kMaxFileBytes = 1 << 20;
 constexpr const char* kFile = "--config";
 constexpr const char* kPrint = "--print-config";
 constexpr const char* kSecret = "api-key";
+
+std::string with_dashes(std::string key) {
+  std::ranges::replace(key, '_', '-');
+  return key;
+}
 
 // As a file names it: "max-model-len".
 std::string key_of(const CLI::Option& option) {
@@ -33,24 +40,30 @@ bool is_setting(const CLI::Option& option) {
   return key != "help" && key != "help-all" && key != "config" && key != "print-config";
 }
 
-std::string variable_of(const CLI::Option& option) {
-  std::string name = "MILLRACE_" + key_of(option);
-  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return name;
+// The option that a key of the file means, under any of its names, with dashes or underscores; null where there is
+// none.
+CLI::Option* find(CLI::App& command, const std::string& key) {
+  const std::string flag = "--" + with_dashes(key);
+  for (CLI::Option* option : command.get_options([](const CLI::Option* one) { return is_setting(*one); })) {
+    if (option->check_name(flag) || with_dashes(key_of(*option)) == with_dashes(key)) return option;
+  }
+  return nullptr;
 }
 
-// The option that a key of the file means, under any of its names; null where there is none.
-CLI::Option* find(CLI::App& command, const std::string& key) {
-  CLI::Option* option = command.get_option_no_throw("--" + key);
-  if (option == nullptr) option = command.get_option_no_throw(key);
-  return option != nullptr && is_setting(*option) ? option : nullptr;
+std::vector<std::string> keys_of(const CLI::App& command) {
+  std::vector<std::string> keys;
+  for (const CLI::Option* option : command.get_options([](const CLI::Option* one) { return is_setting(*one); })) {
+    if (option->get_lnames().empty()) keys.push_back(key_of(*option));
+    keys.insert(keys.end(), option->get_lnames().begin(), option->get_lnames().end());
+  }
+  return keys;
 }
 
 void set(CLI::Option& option, const CLI::ConfigItem& item, const std::string& file) {
   try {
     const bool flag = option.get_items_expected_max() == 0;
     for (const std::string& value : item.inputs) {
-      option.add_result(flag ? option.get_flag_value(item.name, value) : value);
+      option.add_result(flag ? option.get_flag_value(with_dashes(item.name), value) : value);
     }
     option.run_callback();
   } catch (const CLI::Error& error) {
@@ -67,10 +80,11 @@ void read_file_into(CLI::App& command, const std::string& path) {
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
     if (item.name == "++" || item.name == "--") continue;  // a section begins, or ends
     if (!item.parents.empty() && item.parents.front() != command.get_name()) continue;
-    CLI::Option* option = item.parents.size() > 1 ? nullptr : find(command, with_current_key(path, item.name));
+    CLI::Option* option =
+        item.parents.size() > 1 ? nullptr : find(command, with_current_key(path, with_dashes(item.name)));
     if (option == nullptr) {
-      throw_load_error(ErrorCode::kInvalidArgument, item.name, "{}: {}: {} has no such option", path, item.fullname(),
-                       command.get_name());
+      throw_load_error(ErrorCode::kInvalidArgument, item.name, "{}: {}: {} has no such option{}", path, item.fullname(),
+                       command.get_name(), did_you_mean(with_dashes(item.name), keys_of(command)));
     }
     if (std::ranges::find(given, option) == given.end()) set(*option, item, path);
   }
@@ -108,11 +122,15 @@ void print(CLI::App& command) {
 
 void declare_configuration(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
-    if (is_setting(*option) && option->get_envname().empty()) option->envname(variable_of(*option));
+    if (is_setting(*option) && option->get_envname().empty()) option->envname(own_variable(*option));
   }
-  command.add_option(kFile,
-                     "Read options from this TOML or INI file: name = value, optionally under [COMMAND]; the command "
-                     "line and environment variables take precedence");
+  const OptionHeading heading(command, "Settings");
+  command
+      .add_option(kFile,
+                  "Read options from this TOML or INI file: name = value, optionally under [COMMAND]; the command "
+                  "line and environment variables take precedence. Each option also has a variable: that of "
+                  "--max-num-seqs is MILLRACE_MAX_NUM_SEQS")
+      ->type_name("FILE");
   command.add_flag(kPrint)->description("Print the effective settings in the format of --config and exit");
 }
 

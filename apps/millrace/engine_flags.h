@@ -21,6 +21,10 @@ struct EngineFlags : runtime::EngineConfig {
   // The validated configuration with the path of the draft model, which is downloaded if necessary. Throws LoadError
   // naming the flag; values that are out of range are found before any download.
   runtime::EngineConfig resolved(const HubFlags& hub) const;
+
+ private:
+  void declare_scheduling(CLI::App& app);
+  void declare_cache(CLI::App& app);
 };
 
 // runtime::make_engine() with the resolved flags. `kv_cache_tokens` is the size of the KV cache if the flags give

@@ -11,7 +11,9 @@
 
 #include "cli.h"
 #include "http/client/curl_client.h"
+#include "hub/model_address.h"
 #include "hub/model_lookup.h"
+#include "option_heading.h"
 #include "printable.h"
 #include "progress.h"
 
@@ -105,6 +107,7 @@ const char* read_environment(const char* name) { return std::getenv(name); }
 }  // namespace
 
 void HubFlags::declare(CLI::App& app) {
+  const OptionHeading heading(app, "Download");
   app.add_flag("--offline", offline, "Never use the network; models outside the local cache are not found")
       ->envname("MILLRACE_OFFLINE");
   app.add_flag("--no-progress", no_progress, "Show no progress bar while a model is downloaded")
@@ -112,6 +115,7 @@ void HubFlags::declare(CLI::App& app) {
 }
 
 void HubFlags::declare_transfer(CLI::App& app) {
+  const OptionHeading heading(app, "Download");
   app.add_option("--max-workers", max_workers, "Max files downloaded at the same time")
       ->envname("MILLRACE_MAX_WORKERS")
       ->check(CLI::Range(1, 16));
@@ -130,7 +134,15 @@ hub::HubSettings hub_settings(const HubFlags& flags) {
 
 hub::CacheLayout hub_cache() { return hub::CacheLayout(hub::huggingface_cache_root(read_environment)); }
 
+void refuse_ollama_name(const hub::RepositoryReference& reference) {
+  const auto instead = reference.names_hub ? std::nullopt : hub::ollama_name(reference.text());
+  if (!instead) return;
+  throw_load_error(ErrorCode::kUnsupported, "model", "model '{}': {}; hf://{} asks the hub all the same",
+                   reference.text(), *instead, reference.text());
+}
+
 hub::PullResult pull_model(const hub::HubSettings& settings, const hub::PullRequest& request, const HubFlags& flags) {
+  refuse_ollama_name(request.reference);
   const auto client = http::make_curl_client({.user_agent = "millrace/" MILLRACE_VERSION,
                                               .ca_file = settings.ca_file,
                                               .stalled_seconds = settings.stalled_seconds});
@@ -153,6 +165,7 @@ std::string hub_model_path(const hub::RepositoryReference& reference, const HubF
   // a download makes no ambiguous name clearer.
   const ErrorCode code = cached.error().code;
   if (code != ErrorCode::kNotFound && code != ErrorCode::kUnsupported) throw LoadError(cached.error());
+  refuse_ollama_name(reference);
   const hub::HubSettings settings = hub_settings(flags);
   if (settings.offline) {
     Error error = cached.error();

@@ -29,6 +29,10 @@ hub::HubSettings hub_settings(const HubFlags& flags);
 // The cache of downloaded models that the environment variables select.
 hub::CacheLayout hub_cache();
 
+// Throws LoadError (kUnsupported) saying what to write instead if the reference is a short name of ollama's library,
+// which the hub would be asked for in vain.
+void refuse_ollama_name(const hub::RepositoryReference& reference);
+
 // Downloads a model with a progress bar on stderr. Blocks until all files are there. Ctrl-C ends the download with
 // kCancelled; the next download continues the partial files. Until it returns, it handles SIGINT and ignores SIGPIPE
 // for the whole process. Throws LoadError.

@@ -6,7 +6,9 @@
 
 #include "cli.h"
 #include "hub/model_lookup.h"
+#include "option_heading.h"
 #include "runtime/cache_directory.h"
+#include "size_option.h"
 
 namespace millrace::app {
 namespace {
@@ -16,6 +18,7 @@ constexpr const char* kDefaultModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 }  // namespace
 
 void ModelFlags::declare_machine(CLI::App& app) {
+  const OptionHeading heading(app, "Machine");
   app.add_option("--device", device, fmt::format("Device that computes: {}", fmt::join(backend::device_names(), ", ")))
       ->envname("MILLRACE_DEVICE")
       ->check(CLI::IsMember(backend::device_names()));
@@ -23,7 +26,8 @@ void ModelFlags::declare_machine(CLI::App& app) {
       ->envname("MILLRACE_THREADS");
   app.add_option("--cpu-isa", cpu_isa,
                  "Instruction set: scalar, avx2, avx_vnni, avx512_vnni or avx512_bf16; default the best the CPU has")
-      ->envname("MILLRACE_CPU_ISA");
+      ->envname("MILLRACE_CPU_ISA")
+      ->type_name("{scalar,avx2,avx_vnni,avx512_vnni,avx512_bf16}");
   app.add_option("--matmul-precision", matmul_precision,
                  "Precision of matrix products. auto: int8 activations for quantized weights, in two int8 terms where "
                  "one is too coarse; int8x2: always two int8 terms; bf16: weights and activations in bf16, more "
@@ -34,6 +38,12 @@ void ModelFlags::declare_machine(CLI::App& app) {
 
 void ModelFlags::declare(CLI::App& app) {
   declare_machine(app);
+  declare_cache(app);
+  hub.declare(app);
+}
+
+void ModelFlags::declare_cache(CLI::App& app) {
+  const OptionHeading heading(app, "Model and KV cache");
   app.add_option(
          "--kv-cache-dtype", kv_cache_dtype,
          "Data type of the KV cache: bf16, f16, f32, or int8 (half the memory of bf16, one scale per token and head)")
@@ -45,7 +55,7 @@ void ModelFlags::declare(CLI::App& app) {
       ->envname("MILLRACE_KV_LAYOUT")
       ->check(CLI::IsMember(runtime::kv_layouts()));
   app.add_option("--block-size", block_size,
-                 "Tokens per KV cache page; default 32 for --kv-layout paged32, 1 for token, 16 for vector16")
+                 "Tokens per KV cache page; by default 32 for --kv-layout paged32, 1 for token, 16 for vector16")
       ->envname("MILLRACE_BLOCK_SIZE")
       ->check(CLI::Range(std::int64_t{1}, backend::kMaxBlockTokens));
   app.add_option("-c,--max-model-len,--ctx-size", max_model_len,
@@ -55,13 +65,12 @@ void ModelFlags::declare(CLI::App& app) {
   app.add_option("--packed-cache", packed_cache,
                  "Keep packed weights on disk for a faster start: auto (large models only, in the cache directory), "
                  "off, or a directory")
-      ->envname("MILLRACE_PACKED_CACHE");
-  app.add_option(
-         "--packed-cache-limit", packed_cache_limit,
-         "Max bytes that --packed-cache keeps on disk, e.g. 20GB; the least recently used weights are deleted first")
-      ->envname("MILLRACE_PACKED_CACHE_LIMIT")
-      ->transform(CLI::AsSizeValue(false));
-  hub.declare(app);
+      ->envname("MILLRACE_PACKED_CACHE")
+      ->type_name("{auto,off}|DIR");
+  add_size_option(
+      app, "--packed-cache-limit", packed_cache_limit,
+      "Max bytes that --packed-cache keeps on disk, e.g. 20GB; the least recently used weights are deleted first")
+      ->envname("MILLRACE_PACKED_CACHE_LIMIT");
 }
 
 std::string default_model_path() { return runtime::cache_directory() + "/models/" + kDefaultModel; }
@@ -80,6 +89,12 @@ std::string model_path(const std::string& reference, const HubFlags& hub) {
                      path);
   }
   return path;
+}
+
+void check_reference(const std::string& reference) {
+  if (reference == "default" || hub::find_path(reference).or_throw()) return;
+  const hub::RepositoryReference parsed = hub::parse_reference(reference).or_throw();
+  if (!hub::find_cached(hub_cache(), parsed)) refuse_ollama_name(parsed);
 }
 
 std::unique_ptr<checkpoint::Checkpoint> open_model(const std::string& reference, const HubFlags& hub) {

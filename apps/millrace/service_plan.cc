@@ -134,13 +134,15 @@ void ServicePlanFlags::declare(CLI::App& app) {
   app.add_option("--trace", trace,
                  "CSV or JSONL file of the workload to predict: arrival_s, prompt_tokens, output_tokens[, tenant, "
                  "prefix_group[, prefix_tokens]]")
+      ->type_name("FILE")
       ->excludes(spec);
   app.add_option("--policy", policies,
                  "Scheduling policies to compare, comma-separated; default the one of --scheduling-policy")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--model-speed", model_speed,
-                 "File with the output of `millrace doctor --model-speed MODEL`, which predictions are based on");
+                 "File with the output of `millrace doctor --model-speed MODEL`, which predictions are based on")
+      ->type_name("FILE");
   app.add_option("--request-rate", request_rate,
                  "Requests per second, replacing the workload's own arrival times; 0 = keep them")
       ->check(CLI::Range(0.0, 1e6));

@@ -6,26 +6,31 @@
 #include "model_flags.h"
 #include "old_flags.h"
 #include "option_flags.h"
+#include "option_heading.h"
 
 namespace millrace::app {
 
 void declare_speculation(CLI::App& app, runtime::SpeculationConfig& speculation) {
-  std::string methods = "none: no speculation";
+  const OptionHeading heading(app, "Speculative decoding");
+  std::string methods = "none: no speculation", names = "none";
   for (const draft::DrafterKind& kind : draft::all_drafters()) {
     methods += fmt::format("; {}: {}", kind.name, kind.description);
+    names += fmt::format(",{}", kind.name);
   }
-  app.add_option("--spec-method", speculation.method,
-                 "Speculative decoding: how draft tokens are proposed. " + methods);
+  app.add_option("--spec-method", speculation.method, "Speculative decoding: how draft tokens are proposed. " + methods)
+      ->type_name("{" + names + "}");
   app.add_option("--spec-tokens,--num-speculative-tokens", speculation.tokens, "Max draft tokens per sequence and step")
       ->check(CLI::Range(std::int64_t{1}, draft::kMaxTokens));
   app.add_option("--spec-branches", speculation.branches,
                  "Max branches of the draft tree per sequence and step; more than 1 needs --spec-rule coupled")
       ->check(CLI::Range(1, draft::kMaxBranches));
-  std::string rules;
+  std::string rules, rule_names;
   for (const decode::VerificationRule& one : decode::all_verification_rules()) {
     rules += fmt::format("{}{}: {}", rules.empty() ? "" : "; ", one.name, one.summary);
+    rule_names += fmt::format("{}{}", rule_names.empty() ? "" : ",", one.name);
   }
-  app.add_option("--spec-rule", speculation.rule, "Rule by which draft tokens are accepted. " + rules);
+  app.add_option("--spec-rule", speculation.rule, "Rule by which draft tokens are accepted. " + rules)
+      ->type_name("{" + rule_names + "}");
   app.add_flag(
       "--spec-adaptive,!--no-spec-adaptive", speculation.adaptive,
       "Verify only as many draft tokens as measurements so far show to be faster; when disabled, verify all of them");
@@ -33,7 +38,8 @@ void declare_speculation(CLI::App& app, runtime::SpeculationConfig& speculation)
                "Draft the tokens that a grammar forces, where it allows only one continuation; output stays the same");
   app.add_option("--spec-model,--speculative-model", speculation.model,
                  "Draft model (.gguf file, directory, org/name or 'default') for --spec-method draft-model, or "
-                 "directory of the medusa or eagle heads");
+                 "directory of the medusa or eagle heads")
+      ->type_name("MODEL");
   for (const draft::DrafterKind& kind : draft::all_drafters())
     declare_options(app, kind.options, speculation.options.values);
 }

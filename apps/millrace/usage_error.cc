@@ -2,63 +2,35 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
 #include "cli.h"
+#include "did_you_mean.h"
+#include "foreign_names.h"
 
 namespace millrace::app {
 namespace {
 
-// A name further from the word than this is another name, not a slip.
-constexpr std::size_t kMaxDistance = 2;
-// Words are compared with names, none of which is longer; a long word costs nothing then.
-constexpr std::size_t kMaxWord = 64;
+// A group of options is a subcommand without a name to the parser.
+bool is_option_group(const CLI::App* app) { return app->get_name().empty(); }
+bool is_command(const CLI::App* app) { return !is_option_group(app); }
 
-// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment) that turn `a` into `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  std::iota(last.begin(), last.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    std::swap(before, last);
-    std::swap(last, row);
-  }
-  return last[b.size()];
-}
-
-// Names that may stand where `word` does.
+// Names that may stand where an unknown word does.
 std::vector<std::string> names_at(const CLI::App& level, bool option) {
   std::vector<std::string> names;
   if (!option) {
-    for (const CLI::App* sub : level.get_subcommands([](const CLI::App*) { return true; }))
-      names.push_back(sub->get_name());
+    for (const CLI::App* sub : level.get_subcommands(is_command)) names.push_back(sub->get_name());
     return names;
   }
   for (const CLI::Option* known : level.get_options()) {
     for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
   }
-  return names;
-}
-
-// The nearest name, or nothing. A word that shares no more than a letter or two with a name is no slip of it.
-std::string nearest(std::string_view word, const std::vector<std::string>& names) {
-  std::string best;
-  std::size_t least = std::min(kMaxDistance + 1, word.size());
-  if (word.size() > kMaxWord || word.size() < 2) return best;
-  for (const std::string& name : names) {
-    const std::size_t distance = edit_distance(word, name);
-    if (distance >= least || 2 * distance >= name.size()) continue;
-    least = distance;
-    best = name;
+  for (const CLI::App* group : level.get_subcommands(is_option_group)) {
+    const auto more = names_at(*group, option);
+    names.insert(names.end(), more.begin(), more.end());
   }
-  return best;
+  return names;
 }
 
 // The command and those it belongs to: "millrace", "bench", "latency", with `between` between them.
@@ -73,30 +45,95 @@ std::string help_of(const CLI::App& level) { return "'" + path_of(level, " ") + 
 // "millrace: run"
 std::string place(const CLI::App& level) { return path_of(level, ": "); }
 
+// How a command is typed that takes a model; empty where `level` takes none.
+std::string command_with_model(const CLI::App& level) {
+  if (level.get_parent() == nullptr) return std::string(kRun);
+  const bool takes = !level
+                          .get_options([](const CLI::Option* option) {
+                            return option->get_positional() && option->get_single_name().starts_with("model");
+                          })
+                          .empty();
+  return takes ? path_of(level, " ") : "";
+}
+
 std::string unknown_word(const CLI::App& level, const std::string& argument) {
   const CLI::App* parent = level.get_parent();
   const bool option = argument.size() > 1 && argument[0] == '-';
   const std::string word = option ? argument.substr(0, argument.find('=')) : argument;
-  const bool has_commands = !level.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool has_commands = !level.get_subcommands(is_command).empty();
   const char* what = option ? "unknown option" : has_commands ? "unknown command" : "unexpected argument";
-  std::string text = fmt::format("{}: {} '{}'", place(level), what, word);
-  if (const std::string name = nearest(word, names_at(level, option)); !name.empty()) {
-    return text + fmt::format("; did you mean '{}'?", name);
-  }
+  const std::string text = fmt::format("{}: {} '{}'", place(level), what, word);
   if (option && parent != nullptr && parent->get_option_no_throw(word) != nullptr) {
     return text +
            fmt::format("; it goes before the command: '{} {} ... {}'", parent->get_name(), word, level.get_name());
   }
-  return text + fmt::format("; {} lists what there is", help_of(level));
+  if (option) {
+    if (const auto answer = answer_to_foreign_option(word, command_with_model(level))) return text + "; " + *answer;
+  } else if (parent == nullptr && !own_command(word).empty()) {
+    return text + fmt::format("; it is 'millrace {}' here", own_command(word));
+  }
+  const std::string meant = did_you_mean(word, names_at(level, option));
+  return text + (meant.empty() ? fmt::format("; {} lists what there is", help_of(level)) : meant);
+}
+
+// The command that the arguments lead to, up to the first for which `stops` is true, which is stored in `found`.
+const CLI::App* find_argument(const CLI::App& app, std::span<const std::string> arguments,
+                              bool (*stops)(std::string_view), const std::string*& found) {
+  const CLI::App* level = &app;
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (stops(argument)) {
+      found = &argument;
+      break;
+    }
+    for (const CLI::App* sub : level->get_subcommands(is_command)) {
+      if (sub->get_name() == argument) {
+        level = sub;
+        break;
+      }
+    }
+  }
+  return level;
+}
+
+// "-ngl" is "-n" with the value "gl" to the parser.
+bool is_long_with_one_dash(std::string_view argument) {
+  return argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
+         answer_to_foreign_option(argument, kRun).has_value();
+}
+
+// The parser's own messages, of which some read like its source.
+std::string in_our_words(std::string text) {
+  constexpr std::string_view kOneOf = "Requires at most 1 options be ", kRequired = ": 1 required ";
+  if (text.starts_with(kOneOf)) {
+    const std::size_t open = text.find('['), close = text.rfind(']');
+    if (open == std::string::npos || close < open) return "at most one of several options can be given";
+    return fmt::format("at most one of these can be given: {}", text.substr(open + 1, close - open - 1));
+  }
+  if (const std::size_t at = text.find(kRequired); at != std::string::npos && text.ends_with(" missing")) {
+    return text.substr(0, at) + ": its value is missing";
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* level = &app;
+std::optional<std::string> hidden_option(const CLI::App& app, std::span<const std::string> arguments) {
+  const std::string* found = nullptr;
+  const CLI::App* level = find_argument(app, arguments, hides_behind_help, found);
+  if (found == nullptr) return std::nullopt;
+  return unknown_word(*level, *found);
+}
+
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error, std::span<const std::string> arguments) {
+  const std::string* found = nullptr;
+  const CLI::App* level = find_argument(app, arguments, is_long_with_one_dash, found);
+  if (found != nullptr) return unknown_word(*level, *found);
+  level = &app;
   while (level->remaining_size() == 0 && !level->get_subcommands().empty()) level = level->get_subcommands().back();
   if (level->remaining_size() > 0) return unknown_word(*level, level->remaining().front());
-  return fmt::format("{}: {}; see {}", place(*level), error.what(), help_of(*level));
+  while (is_option_group(level)) level = level->get_parent();
+  return fmt::format("{}: {}; see {}", place(*level), in_our_words(error.what()), help_of(*level));
 }
 
 }  // namespace millrace::app

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 
 namespace CLI {
@@ -9,9 +11,14 @@ class ParseError;
 
 namespace millrace::app {
 
-// A one-line message for the command line on which `app` raised `error`. It names the first unknown word, and a flag or
-// command of a similar name if there is one. Without an unknown word it has the parser's message. The caller must
-// escape the message (printable()) before it is printed.
-std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
+// Messages of one line for a wrong command line. The caller must escape them (printable()) before they are printed.
+
+// For `arguments`, without the program's name, on which `app` raised `error`. The message names the first unknown word
+// and what was meant: a flag or command of a similar name, or what millrace has instead of an option of another program
+// (foreign_names.h). Without an unknown word it has the parser's message.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error, std::span<const std::string> arguments);
+
+// The message for an option of another program that the parser would take for --help: -hf. To be asked before parsing.
+std::optional<std::string> hidden_option(const CLI::App& app, std::span<const std::string> arguments);
 
 }  // namespace millrace::app

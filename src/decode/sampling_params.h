@@ -26,10 +26,14 @@ struct ThinkingBudget {
   std::int32_t close = 0;   // the token that ends reasoning
 };
 
+// The limit that OpenAI's API documents and vLLM checks. Above it little but noise is sampled, and a higher value is
+// mostly a slip: 9 for 0.9. llama.cpp has no limit.
+inline constexpr double kMaxTemperature = 2.0;
+
 // How tokens are chosen and when an answer ends. Names, neutral values and meanings are those of vLLM, and of llama.cpp
 // where vLLM has none (table in docs/decode.md).
 struct SamplingParams {
-  double temperature = 1.0;        // 0 = greedy; [0, 100]
+  double temperature = 1.0;        // 0 = greedy; [0, kMaxTemperature]
   double dynatemp_range = 0.0;     // the temperature varies by up to this much with the entropy; [0, 100]
   double dynatemp_exponent = 1.0;  // exponent of the entropy's share of its maximum; [0, 100]
   std::int64_t top_k = 0;          // keep the k likeliest tokens; 0 or -1 = all

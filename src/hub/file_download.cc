@@ -177,10 +177,9 @@ class Download final : public http::HttpSink {
     return response.status == 200 || response.status == 206;
   }
 
-  static bool worth_another_try(const Answer& answer) {
-    if (const http::HttpResponse* response = answer.response())
-      return is_content(*response) || is_transient(response->status);
-    return is_transient(answer.failure()->kind);
+  bool worth_another_try(const Answer& answer) const {
+    const http::HttpResponse* response = answer.response();
+    return (response != nullptr && is_content(*response)) || context_.transport.is_worth_a_retry(answer);
   }
 
   // A response that ended well, but short of the file.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "checkpoint/quote_name.h"
+#include "hub/model_address.h"
 
 namespace millrace::hub {
 namespace {
@@ -33,6 +34,10 @@ Error invalid(std::string_view reference, std::string_view why) {
   return make_error(ErrorCode::kInvalidArgument, "model",
                     "model {}: {}; a directory, a .gguf file, or org/name[:quantization][@revision] expected",
                     quote_name(reference), why);
+}
+
+Error unsupported(std::string_view reference, std::string_view why) {
+  return make_error(ErrorCode::kUnsupported, "model", "model {}: {}", quote_name(reference), why);
 }
 
 // Takes one ":selector" or "@revision" off the front of `rest`; an empty text = well done.
@@ -78,18 +83,25 @@ bool is_commit(std::string_view text) {
 
 bool is_path_reference(std::string_view text) {
   return text.starts_with('/') || text.starts_with('.') ||
-         (text.ends_with(".gguf") && text.find(':') == std::string_view::npos);
+         (text.ends_with(".gguf") && text.find(':') == std::string_view::npos && !path_on_hub(text));
 }
 
 Result<RepositoryReference> parse_reference(std::string_view text) {
   if (text.empty()) return invalid(text, "empty");
   if (text.size() > kMaxReferenceBytes) return invalid(text, "too long");
+  if (const auto instead = other_source(text)) return unsupported(text, *instead);
   std::string_view rest = text;
-  if (rest.starts_with("https://") || rest.starts_with("http://")) {
-    return invalid(text, "an address; write the repository alone (HF_ENDPOINT sets the server)");
-  }
-  if (rest.starts_with(kScheme)) rest.remove_prefix(kScheme.size());
   RepositoryReference reference;
+  std::string of_page;
+  if (rest.starts_with(kScheme)) {
+    rest.remove_prefix(kScheme.size());
+    reference.names_hub = true;
+  } else if (const auto path = path_on_hub(rest)) {
+    auto page = reference_of_page(*path);
+    if (!page) return unsupported(text, page.error().message);
+    rest = of_page = *std::move(page);
+    reference.names_hub = true;
+  }
   const std::size_t end = std::min(rest.find_first_of(":@"), rest.size());
   reference.name = rest.substr(0, end);
   rest.remove_prefix(end);

@@ -9,17 +9,20 @@ namespace millrace::hub {
 
 inline constexpr std::string_view kDefaultRevision = "main";
 
-// A reference to a model in a repository of the hub: [hf://][org/]name[:selector][@revision].
+// A reference to a model in a repository of the hub: [hf://][org/]name[:selector][@revision]. Instead of "hf://" it may
+// begin with "hf.co/" or "huggingface.co/", with or without "https://", and be the address of a page (model_address.h).
 struct RepositoryReference {
   std::string name;      // "org/name", or a canonical "name"
   std::string selector;  // a quantization ("Q4_K_M") or a file's name; empty = by order of preference
   std::string revision{kDefaultRevision};
   bool names_revision = false;  // the user gave a revision, even if it is the default
+  bool names_hub = false;       // the user named the hub: "hf://", or its address
 
   std::string text() const;  // in the form that the user types
 };
 
-// Parses a reference. kInvalidArgument names the mistake. Never reads the disk.
+// Parses a reference. kInvalidArgument names the mistake; kUnsupported says what to write instead of a name of another
+// library of models. Never reads the disk.
 Result<RepositoryReference> parse_reference(std::string_view text);
 
 // Whether the reference can only be a path: absolute, relative with a dot, or ending in .gguf.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hub/gguf_name.h"
+#include "hub/model_address.h"
 #include "hub/repository_file.h"
 
 namespace millrace::hub {
@@ -24,8 +25,72 @@ TEST(RepositoryReference, RefusesWhatNoHubWouldName) {
        {std::string(), std::string("a/b/c"), std::string("a//b"), std::string("org/..x"), std::string("org/na me"),
         std::string("org/n\0x", 7), std::string("org--x/y"), std::string("-x/y"), std::string("org/x:"),
         std::string("org/x@"), std::string("org/x:a:b"), std::string("org/x@a@b"), std::string("org/x@../y"),
-        std::string("https://huggingface.co/org/x"), std::string("org/x:a\nb"), std::string(5000, 'a')}) {
+        std::string("org/x:a\nb"), std::string(5000, 'a')}) {
     EXPECT_FALSE(parse_reference(text)) << text;
+  }
+}
+
+TEST(RepositoryReference, ReadsAddressesOfTheHub) {
+  const std::pair<const char*, const char*> kPages[] = {
+      {"hf.co/org/name", "org/name"},
+      {"hf.co/org/name:Q4_K_M", "org/name:Q4_K_M"},
+      {"HuggingFace.co/org/name:Q4_K_M@v1", "org/name:Q4_K_M@v1"},
+      {"https://huggingface.co/org/name", "org/name"},
+      {"https://huggingface.co/org/name/", "org/name"},
+      {"http://hf.co/org/name", "org/name"},
+      {"https://www.huggingface.co/org/name?library=gguf#files", "org/name"},
+      {"https://huggingface.co/gpt2", "gpt2"},
+      {"https://huggingface.co/org/name/tree/v1", "org/name@v1"},
+      {"https://huggingface.co/org/name/tree/refs%2Fpr%2F1", "org/name@refs/pr/1"},
+      {"https://huggingface.co/org/name/blob/v1/m-Q4_0.gguf", "org/name:m-Q4_0.gguf@v1"},
+      {"https://huggingface.co/org/name/blob/refs%2Fpr%2F1/m.gguf", "org/name:m.gguf@refs/pr/1"},
+      {"https://huggingface.co/org/name/resolve/main/Q8/m.gguf?download=true", "org/name:Q8/m.gguf"}};
+  for (const auto& [text, expected] : kPages) {
+    const auto reference = parse_reference(text);
+    ASSERT_TRUE(reference) << text << ": " << reference.error().message;
+    EXPECT_EQ(reference->text(), expected) << text;
+    EXPECT_TRUE(reference->names_hub) << text;
+  }
+  EXPECT_FALSE(is_path_reference("hf.co/org/name/blob/main/m.gguf"));
+  EXPECT_FALSE(parse_reference("org/name").or_throw().names_hub);
+}
+
+TEST(RepositoryReference, SaysWhatToWriteInsteadOfAnotherLibrarysName) {
+  const std::pair<const char*, const char*> kOthers[] = {
+      {"ollama://llama3", "org/name"},
+      {"docker.io/ai/smollm2", "no registry of containers"},
+      {"https://registry.ollama.ai/library/llama3", "ollama"},
+      {"https://ollama.com/library/llama3", "ollama"},
+      {"oci://ghcr.io/x/y", "no registry of containers"},
+      {"s3://bucket/model", "copy the model"},
+      {"file:///models/m.gguf", "write the path alone"},
+      {"modelscope.cn/org/name", "ModelScope"},
+      {"ftp://host/m.gguf", "ftp:// is not known"},
+      {"https://example.com/m.gguf", "only addresses of huggingface.co"},
+      {"https://huggingface.co.evil.example/org/name", "only addresses of huggingface.co"},
+      {"https://huggingface.co/datasets/org/name", "datasets"},
+      {"https://huggingface.co/org/name/discussions/1", "no page of a repository"},
+      {"https://huggingface.co/org/name/blob/main/README.md", "not a .gguf file"},
+      {"https://huggingface.co/org/name/tree/main/folder", "a folder"},
+      {"https://huggingface.co/", "names no model"}};
+  for (const auto& [text, expected] : kOthers) {
+    const auto reference = parse_reference(text);
+    ASSERT_FALSE(reference) << text;
+    EXPECT_EQ(reference.error().code, ErrorCode::kUnsupported) << text;
+    EXPECT_NE(reference.error().message.find(expected), std::string::npos) << text << ": " << reference.error().message;
+  }
+}
+
+TEST(RepositoryReference, KnowsTheShortNamesOfOllama) {
+  for (const char* text :
+       {"llama3.2", "llama3.2:1b", "qwen2.5:7b", "Mistral", "gemma3", "gpt-oss:20b", "smollm2:135m"}) {
+    const auto instead = ollama_name(text);
+    ASSERT_TRUE(instead) << text;
+    EXPECT_NE(instead->find("https://huggingface.co/models?search="), std::string::npos);
+  }
+  for (const char* text :
+       {"gpt2", "distilgpt2", "bert-base-uncased", "t5-small", "org/llama3.2", "default", "nosuch"}) {
+    EXPECT_FALSE(ollama_name(text)) << text;
   }
 }
 

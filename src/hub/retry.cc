@@ -39,8 +39,8 @@ bool is_transient(int status) noexcept {
 }
 
 bool is_transient(http::HttpFailure::Kind kind) noexcept {
-  return kind == http::HttpFailure::Kind::kUnreachable || kind == http::HttpFailure::Kind::kStalled ||
-         kind == http::HttpFailure::Kind::kCut;
+  return kind == http::HttpFailure::Kind::kUnresolved || kind == http::HttpFailure::Kind::kUnreachable ||
+         kind == http::HttpFailure::Kind::kStalled || kind == http::HttpFailure::Kind::kCut;
 }
 
 std::optional<milliseconds> RetrySchedule::next(std::optional<milliseconds> asked) {

@@ -65,6 +65,7 @@ Answer HubTransport::follow(http::HttpRequest::Method method, const std::string&
     request.cancelled = [this] { return observer_.cancelled(); };
     answer.outcome = client_.exchange(request, last);
     const http::HttpResponse* response = answer.response();
+    if (response != nullptr) answered_ = true;
     if (response == nullptr || !is_redirect(*response)) return answer;
     next = resolve_url(answer.url, *response->headers.find("location"));
     if (!next) {
@@ -92,9 +93,7 @@ Answer HubTransport::head(const std::string& url) {
   for (;;) {
     http::TextSink nothing(0);
     Answer answer = follow(http::HttpRequest::Method::kHead, url, {}, nothing, Redirects::kSameOrigin);
-    const bool transient =
-        answer.response() != nullptr ? is_transient(answer.response()->status) : is_transient(answer.failure()->kind);
-    if (!transient) return answer;
+    if (!is_worth_a_retry(answer)) return answer;
     if (!wait(schedule, answer, "")) return given_up(std::move(answer));
   }
 }
@@ -108,11 +107,10 @@ HubTransport::Text HubTransport::get_text(const std::string& url, std::uint64_t 
       if (failure->kind == http::HttpFailure::Kind::kStopped) {
         text.answer.outcome = protocol_failure(fmt::format("more than {} bytes", limit_bytes));
       }
-      if (!is_transient(text.answer.failure()->kind)) return text;
     } else {
       text.body = sink.take();
-      if (!is_transient(text.answer.response()->status)) return text;
     }
+    if (!is_worth_a_retry(text.answer)) return text;
     if (!wait(schedule, text.answer, "")) {
       text.answer = given_up(std::move(text.answer));
       return text;
@@ -123,6 +121,12 @@ HubTransport::Text HubTransport::get_text(const std::string& url, std::uint64_t 
 Answer HubTransport::given_up(Answer answer) const {
   if (observer_.cancelled()) answer.outcome = http::HttpFailure{http::HttpFailure::Kind::kCancelled, "interrupted"};
   return answer;
+}
+
+bool HubTransport::is_worth_a_retry(const Answer& answer) const {
+  if (const http::HttpResponse* response = answer.response()) return is_transient(response->status);
+  const http::HttpFailure::Kind kind = answer.failure()->kind;
+  return is_transient(kind) && (kind != http::HttpFailure::Kind::kUnresolved || answered_);
 }
 
 bool HubTransport::wait(RetrySchedule& schedule, const Answer& answer, const std::string& what) {

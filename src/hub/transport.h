@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <variant>
@@ -44,6 +45,10 @@ class HubTransport {
   };
   Text get_text(const std::string& url, std::uint64_t limit_bytes);
 
+  // Whether another try of the request makes sense: the server is busy or failing, or the connection broke. A name that
+  // has no address is tried again only if a server has answered before: else there is no network, and waiting only
+  // delays the message.
+  bool is_worth_a_retry(const Answer& answer) const;
   // Waits before another try of `what`, and reports why. False: no more tries, or the user wants to stop.
   bool wait(RetrySchedule& schedule, const Answer& answer, const std::string& what);
 
@@ -56,6 +61,7 @@ class HubTransport {
   Answer follow(http::HttpRequest::Method method, const std::string& url, http::HttpHeaders headers,
                 http::HttpSink& sink, Redirects redirects);
 
+  std::atomic<bool> answered_ = false;  // by any server
   http::HttpClient& client_;
   const HubSettings& settings_;
   RetryPolicy retry_;

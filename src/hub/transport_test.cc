@@ -76,6 +76,17 @@ TEST_F(Transport, ALongAnswerIsRefused) {
   EXPECT_EQ(failure(get("https://hub.example/a")), "more than 1000 bytes");
 }
 
+TEST_F(Transport, ANameWithoutAddressIsNotTriedAgainUnlessAServerHasAnswered) {
+  const FakeAnswer unresolved{.unresolved = true};
+  client_.routes["https://hub.example/a"] = [&](const http::HttpRequest&) { return unresolved; };
+  EXPECT_EQ(failure(get("https://hub.example/a")), "no such host");
+  EXPECT_EQ(client_.requests.size(), 1U);
+  EXPECT_TRUE(observer_.notes.empty());
+  client_.serve("https://hub.example/b", "text");
+  client_.before["https://hub.example/b"] = {{.status = 503}, unresolved, unresolved};
+  EXPECT_EQ(get("https://hub.example/b").body, "text");
+}
+
 TEST_F(Transport, WaitsLongerEachTimeAndGivesUp) {
   client_.routes["https://hub.example/a"] = [](const http::HttpRequest&) { return FakeAnswer{.status = 503}; };
   EXPECT_EQ(get("https://hub.example/a").answer.response()->status, 503);

@@ -9,7 +9,7 @@ Json model_card(const ModelStatus& status) {
                {"object", "model"},
                {"created", status.model != nullptr ? status.model->created : 0},
                {"owned_by", "millrace"},
-               {"root", status.name},
+               {"root", status.model != nullptr ? status.model->path : status.name},
                {"parent", nullptr},
                {"status", to_string(status.state)}};
   if (status.state == ModelState::kLoading) card["progress"] = status.progress;

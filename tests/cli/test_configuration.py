@@ -50,5 +50,24 @@ def test_what_is_wrong_in_a_file_is_named(millrace, tmp_path):
         path.write_text(text)
         done = millrace("serve", "--config", path, "--print-config", ok=False)
         assert done.code == 2 and done.out == "" and all(word in done.err for word in words), done.err
+    path.write_text("prt = 1\n")
+    assert "did you mean 'port'?" in millrace("serve", "--config", path, "--print-config", ok=False).err
+    path.write_text("swap-space = 4\n")
+    done = millrace("serve", "--config", path, "--print-config", ok=False)
+    assert done.code == 2 and "bad.toml: swap-space" in done.err and "write 4GiB" in done.err
     done = millrace("serve", "--config", tmp_path / "absent.toml", "--print-config", ok=False)
     assert done.code == 3 and "absent.toml" in done.err
+
+
+def test_keys_have_dashes_or_underscores(millrace, tmp_path):
+    path = tmp_path / "millrace.toml"
+    path.write_text('max_num_seqs = 7\nno_prefix_caching = true\nmodel-reference = "a.gguf"\n')
+    assert settings(millrace("serve", "--config", path, "--print-config")) == {
+        "max-num-seqs": "7", "prefix-caching": "false", "model_reference": '"a.gguf"'}
+
+
+def test_run_batch_has_them_too(millrace, tmp_path):
+    path = tmp_path / "millrace.toml"
+    path.write_text("[serve]\nport = 1\n[run-batch]\nmax-concurrency = 3\n")
+    printed = settings(millrace("run-batch", "-i", "a", "-o", "b", "--config", path, "--print-config"))
+    assert printed == {"input-file": '"a"', "output-file": '"b"', "max-concurrency": "3"}

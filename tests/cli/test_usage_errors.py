@@ -22,6 +22,10 @@ def refused(millrace, *arguments):
         (["run", "--temprature=0"], "--temperature"),
         (["run", "-stats"], "--stats"),
         (["inspect", "--tmplate"], "--template"),
+        (["bench", "serve", "--temp", "0"], "--temperature"),
+        (["serve", "--allowed-o", "x"], "--allowed-origins"),
+        (["run", "--gramar", "x"], "--grammar"),
+        (["--verison"], "--version"),
         (["synth", "--shpae", "tiny", "--format", "f32", "x.gguf"], "--shape"),
     ],
 )
@@ -38,12 +42,57 @@ def test_what_is_near_no_name_gets_no_guess(millrace, arguments):
     assert "did you mean" not in error and "--help" in error
 
 
+def test_help_is_no_guess(millrace):
+    assert "did you mean" not in refused(millrace, "run", "--hepl")
+
+
+def test_what_begins_several_names_gets_them_all(millrace):
+    assert "did you mean '--api-key' or '--api-key-file'?" in refused(millrace, "serve", "--api")
+
+
+@pytest.mark.parametrize(
+    "arguments, instead",
+    [
+        (["run", "-hf", "org/name"], "'millrace run org/name:quantization'"),
+        (["serve", "-hf", "org/name:Q4_0"], "'millrace serve org/name:quantization'"),
+        (["serve", "-m", "x.gguf"], "'millrace serve MODEL'"),
+        (["run", "--model", "x.gguf"], "'millrace run MODEL'"),
+        (["-m", "x.gguf"], "'millrace run MODEL'"),
+        (["serve", "-ngl", "99"], "--device"),
+        (["run", "x", "-ngl", "99"], "--device"),
+        (["serve", "-np", "4"], "--max-num-seqs"),
+        (["serve", "--parallel=4"], "--max-num-seqs"),
+        (["serve", "-b", "512"], "--max-num-batched-tokens"),
+        (["run", "-ub", "512"], "--max-num-batched-tokens"),
+        (["serve", "--gpu-memory-utilization", "0.9"], "--kv-cache-memory-bytes"),
+        (["serve", "--enable-prefix-caching"], "by default"),
+        (["serve", "--revision", "v1"], "org/name@revision"),
+        (["serve", "--lora", "x"], "LoRA"),
+        (["serve", "--temp", "1"], "each request"),
+        (["serve", "--metrics"], "always served"),
+        (["run", "--n-predict", "5"], "--max-tokens"),
+        (["chat"], "millrace run"),
+        (["download", "org/name"], "millrace pull"),
+        (["-v"], "millrace --version"),
+    ],
+)
+def test_options_and_commands_of_other_programs_are_answered(millrace, arguments, instead):
+    error = refused(millrace, *arguments)
+    assert instead in error and "did you mean" not in error
+
+
+def test_a_command_without_a_model_is_not_told_to_name_one(millrace):
+    assert "MODEL" not in refused(millrace, "doctor", "-m", "x.gguf")
+
+
 def test_an_option_of_the_program_after_the_command_is_told_its_place(millrace):
     assert "before the command" in refused(millrace, "run", "--log-level", "debug")
 
 
 def test_other_mistakes_are_one_line_that_names_the_help(millrace):
-    assert "millrace --help" in refused(millrace)
+    assert "millrace --help" in refused(millrace, "--log-level", "debug")
+    assert "at most one of these can be given: -j" in refused(millrace, "run", "x", "y", "--regex", "a", "--grammar", "b")
+    assert "--temperature: its value is missing" in refused(millrace, "run", "--temperature")
     assert "millrace run --help" in refused(millrace, "run", "--threads", "many")
 
 
@@ -60,3 +109,22 @@ def test_a_result_that_cannot_be_written_is_1(program):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([program, "version"], stdout=full, stderr=subprocess.PIPE, timeout=30)
     assert done.returncode == 1 and b"stdout" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["serve"], ["run-batch", "-i", "a", "-o", "b"]])
+@pytest.mark.parametrize("flag", ["--swap-space", "--kv-cache-memory-bytes", "--kv-disk-tier-limit", "--packed-cache-limit"])
+def test_a_size_needs_a_unit(millrace, command, flag):
+    for text in ("4", "4096", "1.5"):
+        error = refused(millrace, *command, flag, text)
+        assert f"{flag}: '{text}' has no unit: write {text}GiB" in error
+    for text in ("4 parsecs", "GB", "-1GB", "1e400GB", "nan", "99999999TB", ""):
+        assert flag in refused(millrace, *command, flag, text)
+    for text in ("0", "4GiB", "4gb", "4G", "512 MiB", "1.5GB", "4096B"):
+        millrace(*command, flag, text, "--print-config")
+
+
+def test_a_size_of_a_variable_needs_a_unit_too(millrace):
+    outcome = millrace("serve", "--print-config", env={"MILLRACE_SWAP_SPACE": "4"}, ok=False)
+    assert outcome.code == 2 and "--swap-space: '4' has no unit: write 4GiB" in outcome.err
+    for flag in ("--model-memory", "--max-body-bytes"):
+        assert f"{flag}: '8' has no unit" in refused(millrace, "serve", flag, "8")

@@ -168,6 +168,13 @@ def test_an_endpoint_that_is_not_there(hub, fails):
     assert "connect" in error.lower()
 
 
+@pytest.mark.parametrize("arguments", [["pull", "org/tiny"], ["run", "org/tiny", "Hi"]])
+def test_a_host_without_an_address_is_one_sentence_at_once(millrace, arguments):
+    outcome = millrace(*arguments, ok=False, env={"HF_ENDPOINT": "http://no-such-host.invalid", "MILLRACE_RETRY_DELAY": "60"})
+    assert outcome.code == 1 and "resolve host" in outcome.err and "trying again" not in outcome.err, outcome.err
+    assert outcome.err.count("\n") <= 2
+
+
 @pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
 def test_offline_asks_nobody(hub, tiny, millrace, fails, variable):
     fails(3, "pull", "org/tiny", env={variable: "1"})

@@ -185,10 +185,33 @@ def test_file_names_that_leave_the_snapshot_refuse_the_repository(hub, fails, ca
     assert not hub.downloads() and not list(tmp_path.rglob("*evil*"))
 
 
-@pytest.mark.parametrize("reference", ["", "a/b/c", "org/..", "org/x:", "org/x@", "org/x:a:b", "https://huggingface.co/org/x", "org--x/y"])
+@pytest.mark.parametrize("reference", ["", "a/b/c", "org/..", "org/x:", "org/x@", "org/x:a:b", "org--x/y"])
 def test_broken_references_are_usage(hub, fails, reference):
     fails(2, "pull", reference)
     assert not hub.requests
+
+
+@pytest.mark.parametrize("address", ["hf.co/org/tiny:Q2_K", "huggingface.co/org/tiny:Q2_K@main", "https://huggingface.co/org/tiny/blob/main/tiny-Q2_K.gguf",
+                                     "https://huggingface.co/org/tiny/resolve/refs%2Fpr%2F3/tiny-Q2_K.gguf?download=true"])
+def test_addresses_of_the_hub_are_names_too(hub, tiny, millrace, address):
+    path = millrace("pull", address).out
+    assert path.endswith("tiny-Q2_K.gguf\n")
+    assert millrace("pull", "org/tiny:Q2_K@refs/pr/3" if "pr" in address else "org/tiny:Q2_K").out == path
+
+
+@pytest.mark.parametrize("name, instead", [("ollama://llama3", "org/name[:quantization]"), ("docker.io/ai/x", "no registry of containers"),
+                                           ("s3://bucket/x", "copy the model"), ("llama3.2:1b", "huggingface.co/models?search=llama3.2"),
+                                           ("https://example.com/m.gguf", "only addresses of huggingface.co")])
+def test_names_of_other_libraries_are_answered_without_asking_the_hub(hub, fails, name, instead):
+    for arguments in (("pull", name), ("run", name), ("run", name, "Hi"), ("inspect", name)):
+        assert instead in fails(3, *arguments)
+    assert not hub.requests
+
+
+def test_the_hub_can_be_asked_for_such_a_name_all_the_same(hub, millrace, gguf_files):
+    hub.add("llama3.2", gguf_files)
+    path = millrace("pull", "hf://llama3.2:Q2_K").out
+    assert path.endswith("tiny-Q2_K.gguf\n") and millrace("show", "llama3.2:Q2_K", "--json").code == 0
 
 
 def test_links_out_of_the_cache_are_not_followed(hub, tiny, fails, cache, tmp_path):

@@ -35,7 +35,8 @@ metrics::Spread spread_of_limit(std::span<const MachineLimits> limits, const Lim
 }  // namespace
 
 void ReportFlags::declare(CLI::App& app) {
-  app.add_option("--json", json, "Write the report as JSON to this file; - = stdout, without the table");
+  app.add_option("--json", json, "Write the report as JSON to this file; - = stdout, without the table")
+      ->type_name("FILE");
 }
 
 void ReportFlags::check_writable() const {

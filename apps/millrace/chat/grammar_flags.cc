@@ -21,12 +21,14 @@ constexpr std::uint64_t kMaxBytes = 1 << 20;  // of a file; grammars have a limi
 void GrammarFlags::declare(CLI::App& app) {
   auto* group = app.add_option_group("Structured output");
   group->add_option("-j,--json-schema", json_schema, "Constrain the completion to JSON that matches this JSON schema");
-  group->add_option("--json-schema-file", json_schema_file,
-                    "Constrain the completion to JSON that matches the JSON schema in this file");
+  group
+      ->add_option("--json-schema-file", json_schema_file,
+                   "Constrain the completion to JSON that matches the JSON schema in this file")
+      ->type_name("FILE");
   group->add_flag("--json-object", json_object, "Constrain the completion to a JSON object");
   group->add_option("--grammar", grammar, "Constrain the completion to this grammar, written in GBNF or Lark");
-  group->add_option("--grammar-file", grammar_file,
-                    "Constrain the completion to the GBNF or Lark grammar in this file");
+  group->add_option("--grammar-file", grammar_file, "Constrain the completion to the GBNF or Lark grammar in this file")
+      ->type_name("FILE");
   group->add_option("--regex", regex, "Constrain the whole completion to this regular expression");
   group->require_option(0, 1);
 }

@@ -8,6 +8,7 @@
 
 #include "decode/processor.h"
 #include "decode/sampler_option.h"
+#include "option_heading.h"
 
 namespace millrace::app {
 namespace {
@@ -27,6 +28,7 @@ std::optional<double> chat_default(std::string_view option) {
 }  // namespace
 
 void SamplingFlags::declare(CLI::App& app) {
+  const OptionHeading heading(app, "Sampling");
   for (const decode::SamplerOption* option : decode::all_sampler_options()) {
     const OptionSpec& spec = option->spec;
     CLI::Option* added = declare_option(app, spec, given);

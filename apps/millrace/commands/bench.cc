@@ -10,11 +10,12 @@ app::Command bench() {
             app.require_subcommand(1);
             auto selected = std::make_shared<std::function<int()>>();
             for (const app::Command& command : app::all_bench_commands()) {
-              CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
-              sub->callback([selected, action = command.configure(*sub)] { *selected = action; });
+              const app::AddedCommand added = app::add_command(app, command);
+              added.app->callback([selected, action = added.action] { *selected = action; });
             }
             return [selected] { return (*selected)(); };
-          }};
+          },
+          .example = "millrace bench latency default"};
 }
 
 }  // namespace millrace::commands

@@ -217,10 +217,12 @@ app::Command doctor() {
             app.add_option("--cpu-isa", flags->cpu_isa,
                            "Instruction set to measure: scalar, avx2, avx_vnni, avx512_vnni or avx512_bf16; default "
                            "the best the CPU has")
-                ->envname("MILLRACE_CPU_ISA");
+                ->envname("MILLRACE_CPU_ISA")
+                ->type_name("{scalar,avx2,avx_vnni,avx512_vnni,avx512_bf16}");
             app.add_flag("--json", flags->json, "Print the result as one JSON object");
             app.add_option("--model-speed", flags->model_speed,
-                           "Model whose step times to measure instead; prints a profile for `millrace simulate`");
+                           "Model whose step times to measure instead; prints a profile for `millrace simulate`")
+                ->type_name("MODEL");
             return [flags] {
               if (!flags->model_speed.empty()) {
                 app::ModelFlags model;
@@ -234,7 +236,8 @@ app::Command doctor() {
               flags->json ? print_json(findings) : print_text(findings);
               return 0;
             };
-          }};
+          },
+          .example = "millrace doctor"};
 }
 
 }  // namespace millrace::commands

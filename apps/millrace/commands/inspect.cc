@@ -49,7 +49,8 @@ app::Command inspect() {
                 ->excludes(tensors);
             flags->model.declare(app);
             return [flags] { return inspect(*flags); };
-          }};
+          },
+          .example = "millrace inspect model.gguf --tensors"};
 }
 
 }  // namespace millrace::commands

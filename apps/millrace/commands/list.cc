@@ -83,8 +83,12 @@ void print_table(const std::vector<hub::CachedModel>& models) {
   }
 }
 
-int list(bool json) {
+int list(bool json, bool names) {
   const std::vector<hub::CachedModel> models = all_models();
+  if (names) {
+    for (const hub::CachedModel& model : models) std::printf("%s\n", app::printable(model.reference).c_str());
+    return 0;
+  }
   if (!json) {
     print_table(models);
     return 0;
@@ -101,10 +105,12 @@ app::Command list() {
   return {.name = "list",
           .summary = "List the models on this machine: the default and those of the Hugging Face cache",
           .configure = [](CLI::App& app) -> std::function<int()> {
-            auto json = std::make_shared<bool>(false);
-            app.add_flag("--json", *json, "Print the list as one JSON array");
-            return [json] { return list(*json); };
-          }};
+            auto json = std::make_shared<bool>(false), names = std::make_shared<bool>(false);
+            CLI::Option* as_json = app.add_flag("--json", *json, "Print the list as one JSON array");
+            app.add_flag("--names", *names, "Print only the names, one per line")->excludes(as_json);
+            return [json, names] { return list(*json, *names); };
+          },
+          .example = "millrace list"};
 }
 
 }  // namespace millrace::commands

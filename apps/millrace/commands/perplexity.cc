@@ -52,7 +52,7 @@ app::Command perplexity() {
             auto flags = std::make_shared<PerplexityFlags>();
             app.add_option("model", flags->model.model,
                            "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
-            app.add_option("-f,--file", flags->file, "Text file to score")->required();
+            app.add_option("-f,--file", flags->file, "Text file to score")->type_name("FILE")->required();
             app.add_option("--window", flags->window, "Context window in tokens; the text is scored window by window")
                 ->check(CLI::Range(2, 1 << 24));
             app.add_option("--chunk", flags->chunk, "Tokens computed per step; changes speed, not the result")
@@ -60,7 +60,8 @@ app::Command perplexity() {
             app.add_flag("--json", flags->json, "Print the result as one JSON object");
             flags->model.declare(app);
             return [flags] { return perplexity(*flags); };
-          }};
+          },
+          .example = "millrace perplexity default --file text.txt"};
 }
 
 }  // namespace millrace::commands

@@ -120,7 +120,8 @@ app::Command pull() {
             flags->hub.declare(app);
             flags->hub.declare_transfer(app);
             return [flags] { return pull(*flags); };
-          }};
+          },
+          .example = "millrace pull bartowski/SmolLM2-135M-Instruct-GGUF:Q4_K_M"};
 }
 
 }  // namespace millrace::commands

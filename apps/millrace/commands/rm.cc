@@ -84,7 +84,8 @@ app::Command rm() {
             app.add_flag("-y,--yes", flags->yes, "Remove without asking for confirmation");
             app.add_flag("--json", flags->json, "Print the result as one JSON object");
             return [flags] { return rm(*flags); };
-          }};
+          },
+          .example = "millrace rm bartowski/SmolLM2-135M-Instruct-GGUF:Q4_K_M"};
 }
 
 }  // namespace millrace::commands

@@ -106,6 +106,8 @@ std::string text_of_stdin() {
 
 // Text on stdin is the prompt, or follows on PROMPT after a blank line; and the model's name becomes its path.
 void complete(RunFlags& flags, bool interactive) {
+  // What is wrong with the reference, rather than that there is nothing to ask it.
+  app::check_reference(flags.local.model.model);
   if (!interactive && isatty(STDIN_FILENO) != 1) {
     const std::string text = text_of_stdin();
     if (!flags.prompt.empty() && !text.empty()) flags.prompt += "\n\n";
@@ -179,7 +181,8 @@ app::Command run() {
         app::declare_speculation(app, flags->local.speculation);
         flags->local.model.declare(app);
         return [flags, model] { return run(*flags, model->count() > 0); };
-      }};
+      },
+      .example = "millrace run default \"What is the capital of France?\""};
 }
 
 }  // namespace millrace::commands

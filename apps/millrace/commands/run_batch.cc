@@ -106,15 +106,19 @@ app::Command run_batch() {
             auto flags = std::make_shared<RunBatchFlags>();
             app.add_option("-i,--input-file", flags->input,
                            "JSONL file of requests, one per line with custom_id, method, url and body; - = stdin")
+                ->type_name("FILE")
                 ->required();
             app.add_option("-o,--output-file", flags->output,
                            "JSONL file to write results to, one per line in the order of requests; - = stdout")
+                ->type_name("FILE")
                 ->required();
             app.add_option("--max-concurrency", flags->max_concurrency, "Max requests processed at the same time")
                 ->check(CLI::Range(1, 1024));
             flags->models.declare(app);
-            return [flags] { return run_batch(*flags); };
-          }};
+            app::declare_configuration(app);
+            return [flags, &app] { return app::apply_configuration(app) ? 0 : run_batch(*flags); };
+          },
+          .example = "millrace run-batch -i requests.jsonl -o results.jsonl default"};
 }
 
 }  // namespace millrace::commands

@@ -58,7 +58,8 @@ app::Command serve() {
             app::declare_configuration(app);
             return [flags, &app] { return app::apply_configuration(app) ? 0 : serve(*flags); };
           },
-          .log_level = "info"};
+          .log_level = "info",
+          .example = "millrace serve default --port 8080"};
 }
 
 }  // namespace millrace::commands

@@ -41,6 +41,15 @@ Json read_licence(const fs::path& readme) {
   return nullptr;
 }
 
+Json licence_of(const checkpoint::GgufMetadata& metadata) {
+  try {
+    const auto licence = metadata.text("general.license");
+    return licence ? Json(*licence) : Json(nullptr);
+  } catch (const LoadError&) {  // of another type
+    return nullptr;
+  }
+}
+
 // What the headers say, without the tokenizer: quick for any size.
 Json describe_headers(const std::string& path) {
   text::GgufVocabulary vocabulary;
@@ -58,10 +67,19 @@ Json describe_headers(const std::string& path) {
     parameters += values;
     formats[std::string(tensor.format->name)] += values;
   }
-  return {{"architecture", (*opened)->config.architecture},
+  return {{"licence_of_file", licence_of((*opened)->config.metadata)},
+          {"architecture", (*opened)->config.architecture},
           {"parameters", parameters},
           {"context_length", config->context_length},
           {"formats", formats}};
+}
+
+// The licence of the model's card, if there is one, is that of its file otherwise.
+void add_headers(Json& report, const std::string& path) {
+  Json headers = describe_headers(path);
+  if (report["licence"].is_null()) report["licence"] = headers.value("licence_of_file", Json(nullptr));
+  headers.erase("licence_of_file");
+  report.update(headers);
 }
 
 Json describe_files(const fs::path& folder, const std::vector<hub::RepositoryFile>& files) {
@@ -85,7 +103,7 @@ Json describe_cached(const hub::RepositoryReference& reference) {
                  {"refs", snapshot.refs},
                  {"path", path},
                  {"licence", read_licence(snapshot.path / "README.md")}};
-  report.update(describe_headers(path));
+  add_headers(report, path);
   report["files"] = describe_files(snapshot.path, snapshot.files);
   return report;
 }
@@ -104,7 +122,7 @@ Json describe_path(const std::string& name, const std::string& path) {
   std::ranges::sort(files, {}, &hub::RepositoryFile::name);
   const fs::path parent = folder ? fs::path(path) : fs::path(path).parent_path();
   Json report = {{"name", name}, {"path", path}, {"licence", read_licence(parent / "README.md")}};
-  report.update(describe_headers(path));
+  add_headers(report, path);
   report["files"] = describe_files(parent, files);
   return report;
 }
@@ -126,7 +144,7 @@ void print(const Json& report) {
   if (report.contains("commit")) app::print_fact("commit", app::shown(report["commit"]));
   if (report.contains("refs")) app::print_fact("refs", joined(report["refs"]));
   app::print_fact("path", app::shown(report["path"]));
-  app::print_fact("licence", app::shown(report["licence"]));
+  app::print_fact("licence", report["licence"].is_null() ? "not stated in the files" : app::shown(report["licence"]));
   if (report.contains("architecture")) {
     app::print_fact("architecture", app::shown(report["architecture"]));
     app::print_fact("parameters", fmt::format("{:.1f} M", report["parameters"].get<double>() / 1e6));
@@ -169,7 +187,8 @@ app::Command show() {
                            "Model: org/name[:quantization][@revision], a .gguf file, a directory, or 'default'");
             app.add_flag("--json", flags->json, "Print the result as one JSON object");
             return [flags] { return show(flags->reference, flags->json); };
-          }};
+          },
+          .example = "millrace show default"};
 }
 
 }  // namespace millrace::commands

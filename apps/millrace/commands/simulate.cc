@@ -96,7 +96,8 @@ app::Command simulate() {
             return [flags] {
               return flags->plan.wanted() ? app::plan_service(flags->plan, flags->json) : run_seeds(*flags);
             };
-          }};
+          },
+          .example = "millrace simulate --seed 1 --seeds 100"};
 }
 
 }  // namespace millrace::commands

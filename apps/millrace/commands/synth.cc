@@ -152,11 +152,13 @@ app::Command synth() {
                            "Kind of speculator heads to write instead, into a directory, for a model of --shape")
                 ->check(CLI::IsMember(head_kinds()));
             app.add_option("out", flags->out,
-                           "Output: a .gguf file, or a directory for safetensors (f32, f16 and bf16 only)");
+                           "Output: a .gguf file, or a directory for safetensors (f32, f16 and bf16 only)")
+                ->type_name("FILE");
             app.add_option("--seed", flags->seed,
                            "Random seed of the weights; the same seed gives the same model in every format");
             app.add_option("--tokenizer", flags->tokenizer,
-                           "Model (.gguf file) whose tokenizer to copy, 'default' or 'none'");
+                           "Model (.gguf file) whose tokenizer to copy, 'default' or 'none'")
+                ->type_name("MODEL");
             app.add_option("-t,--threads", flags->threads,
                            "Worker threads, which do not change the output; 0 = all processors")
                 ->check(CLI::Range(0, 1024));
@@ -164,7 +166,8 @@ app::Command synth() {
             app.add_flag("--json", flags->json, "Print the result as JSON");
             app.add_flag("--no-progress", flags->no_progress, "Show no progress on stderr");
             return [flags] { return synth(*flags); };
-          }};
+          },
+          .example = "millrace synth --shape llama-135m --format q4_0 random.gguf"};
 }
 
 }  // namespace millrace::commands

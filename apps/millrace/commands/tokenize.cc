@@ -210,6 +210,7 @@ app::Command tokenize() {
             CLI::Option* chat = app.add_option("--chat", flags->chat,
                                                "JSON file of chat messages, or of a request with tools and documents, "
                                                "to tokenize with the chat template; '-' = stdin")
+                                    ->type_name("FILE")
                                     ->excludes(no_special)
                                     ->excludes(add_bos);
             app.add_flag("--decode", flags->decode, "Convert token ids to text, byte for byte")
@@ -221,7 +222,8 @@ app::Command tokenize() {
                 ->excludes(add_bos);
             flags->hub.declare(app);
             return [flags] { return tokenize(*flags); };
-          }};
+          },
+          .example = "millrace tokenize default \"Hello, world\""};
 }
 
 }  // namespace millrace::commands

@@ -184,7 +184,8 @@ app::Command top() {
             app.add_flag("--once", flags->once, "Print the first interval and exit");
             app.add_flag("--json", flags->json, "Print one JSON array per reading");
             return [flags] { return top(*flags); };
-          }};
+          },
+          .example = "millrace top http://127.0.0.1:8000"};
 }
 
 }  // namespace millrace::commands

@@ -1,19 +1,21 @@
-#include <cstdio>
+#include <fmt/core.h>
 
-#include "base/cpu.h"
 #include "cli.h"
 #include "command.h"
+#include "version_text.h"
 
 namespace millrace::commands {
 
 app::Command version() {
-  return {.name = "version", .summary = "Print the version", .configure = [](CLI::App&) -> std::function<int()> {
+  return {.name = "version",
+          .summary = "Print version, commit, compiler and instruction set",
+          .configure = [](CLI::App&) -> std::function<int()> {
             return [] {
-              std::printf("millrace %s (%s, %s)\n", MILLRACE_VERSION, MILLRACE_BUILD,
-                          std::string(to_string(detect_isa())).c_str());
+              fmt::print("{}\n", app::version_text());
               return 0;
             };
-          }};
+          },
+          .example = "millrace version"};
 }
 
 }  // namespace millrace::commands

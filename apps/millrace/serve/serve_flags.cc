@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "metrics/slo.h"
+#include "option_heading.h"
 #include "server/observe/metric_aliases.h"
+#include "size_option.h"
 
 namespace millrace::app {
 namespace {
@@ -19,32 +21,39 @@ void ServeFlags::declare(CLI::App& app) {
   declare_listening(app);
   declare_access(app);
   declare_operation(app);
+  declare_observation(app);
   declare_limits(app);
 }
 
 void ServeFlags::declare_listening(CLI::App& app) {
+  const OptionHeading heading(app, "Server");
   app.add_option("--host", host,
                  "IP address or host name to listen on: 127.0.0.1 = this machine only, 0.0.0.0 = all interfaces")
       ->envname("MILLRACE_HOST");
   app.add_option("--port", port, "TCP port to listen on; 0 = a free one, which is printed")
       ->envname("MILLRACE_PORT")
       ->check(CLI::Range(0, 65535));
-  app.add_option("--uds", uds, "Path of a Unix domain socket to listen on instead of --host and --port");
+  app.add_option("--uds", uds, "Path of a Unix domain socket to listen on instead of --host and --port")
+      ->type_name("FILE");
   app.add_option("--io-threads", io_threads, "Number of I/O threads that serve all HTTP connections")
       ->check(CLI::Range(1, 64));
   app.add_option("--ssl-certfile,--ssl-cert-file", tls_cert,
-                 "PEM file of the TLS certificate chain; reloaded on SIGHUP");
-  app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "PEM file of the private key to --ssl-certfile");
+                 "PEM file of the TLS certificate chain; reloaded on SIGHUP")
+      ->type_name("FILE");
+  app.add_option("--ssl-keyfile,--ssl-key-file", tls_key, "PEM file of the private key to --ssl-certfile")
+      ->type_name("FILE");
 }
 
 void ServeFlags::declare_access(CLI::App& app) {
+  const OptionHeading heading(app, "Access");
   app.add_option(
          "--api-key", api_key,
          "API key with all scopes; other users of this machine can read it here, so prefer the environment variable")
       ->envname("MILLRACE_API_KEY");
   app.add_option("--api-key-file", api_key_file,
                  "File of API keys, one per line: KEY [tenant=NAME] [scopes=infer,admin,metrics] [rpm=N] [tpm=N] "
-                 "[concurrent=N]; reloaded on SIGHUP");
+                 "[concurrent=N]; reloaded on SIGHUP")
+      ->type_name("FILE");
   app.add_flag("--insecure-no-auth", insecure_no_auth, "Allow requests from other machines without any API key");
   app.add_flag("--open-metrics", open_metrics, "Serve /metrics without an API key");
   app.add_flag("--strict-params", strict_params, "Reject requests that have unknown fields");
@@ -54,12 +63,15 @@ void ServeFlags::declare_access(CLI::App& app) {
          "--allowed-hosts", allowed_hosts,
          "Accepted Host headers, comma-separated; default: loopback names only where no API key is set, else any")
       ->delimiter(',');
-  app.add_option("--allowed-origins", allowed_origins,
-                 "Web origins allowed by CORS, comma-separated; localhost = loopback origins at any port")
+  app.add_option(
+         "--allowed-origins", allowed_origins,
+         "Web origins allowed by CORS, comma-separated; localhost = loopback origins at any port; default localhost if "
+         "--host is a loopback address, else none; none = no other origin")
       ->delimiter(',');
 }
 
 void ServeFlags::declare_operation(CLI::App& app) {
+  const OptionHeading heading(app, "Operation");
   app.add_option("--shutdown-timeout", shutdown_timeout,
                  "Seconds that running requests may take to finish after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0));
@@ -69,16 +81,20 @@ void ServeFlags::declare_operation(CLI::App& app) {
   app.add_option("--model-idle-timeout", model_idle_timeout,
                  "Seconds without a request after which a model is unloaded; 0 = never")
       ->check(CLI::Range(0.0, 1e9));
-  app.add_option(
-         "--model-memory", memory_cap,
-         "Max memory of all loaded models together, e.g. 16GB; idle models are unloaded to make room; 0 = no limit")
-      ->transform(CLI::AsSizeValue(false));
+  add_size_option(
+      app, "--model-memory", memory_cap,
+      "Max memory of all loaded models together, e.g. 16GB; idle models are unloaded to make room; 0 = no limit");
+}
+
+void ServeFlags::declare_observation(CLI::App& app) {
+  const OptionHeading heading(app, "Logs, traces and metrics");
   app.add_option("--log-format", log_format, "Format of log lines: text or json")
       ->check(CLI::IsMember({"text", "json"}));
   app.add_flag("--log-requests,!--disable-log-requests", log_requests,
                "Log one line per request, without prompts and completions");
   app.add_option("--trace-file", trace_file,
-                 "Write a trace of scheduler steps and requests to this file, to view in ui.perfetto.dev");
+                 "Write a trace of scheduler steps and requests to this file, to view in ui.perfetto.dev")
+      ->type_name("FILE");
   app.add_option("--otlp-traces-endpoint", otlp_endpoint,
                  "URL of an OpenTelemetry collector that trace spans are sent to (OTLP over HTTP)");
   app.add_option(
@@ -91,8 +107,8 @@ void ServeFlags::declare_operation(CLI::App& app) {
 }
 
 void ServeFlags::declare_limits(CLI::App& app) {
-  app.add_option("--max-body-bytes", limits.body_bytes, "Max bytes of a request body, e.g. 8MB")
-      ->transform(CLI::AsSizeValue(false));
+  const OptionHeading heading(app, "Limits of connections");
+  add_size_option(app, "--max-body-bytes", limits.body_bytes, "Max bytes of a request body, e.g. 8MB");
   app.add_option("--max-connections", limits.connections, "Max open HTTP connections; 0 = no limit")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--max-connections-per-client", limits.connections_per_peer,
@@ -134,6 +150,11 @@ server::ServiceConfig ServeFlags::service() const {
     config.allowed_hosts = {"localhost", "127.0.0.1", "[::1]", host};  // a page elsewhere may point its name here
   }
   config.allowed_origins = allowed_origins;
+  if (allowed_origins.empty() && uds.empty() && is_loopback(host)) {
+    config.allowed_origins = {"localhost"};  // pages that this machine itself serves, as ollama allows them
+  } else if (allowed_origins == std::vector<std::string>{"none"}) {
+    config.allowed_origins.clear();
+  }
   config.step_seconds = step_timeout;
   config.version = MILLRACE_VERSION;
   return config;

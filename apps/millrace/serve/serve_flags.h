@@ -34,7 +34,7 @@ struct ServeFlags {
   void declare(CLI::App& app);
   http::ServerConfig server() const;
   // Restricts the Host header to loopback names if no API key is given, the address is loopback and --allowed-hosts is
-  // absent.
+  // absent. Allows web origins of this machine if the address is loopback and --allowed-origins is absent.
   server::ServiceConfig service() const;
   server::HostConfig host_config() const;
   // Throws LoadError naming --goodput or --metrics-compat.
@@ -49,8 +49,9 @@ struct ServeFlags {
   // Called in the order in which --help lists the flags.
   void declare_listening(CLI::App& app);
   void declare_access(CLI::App& app);
-  void declare_operation(CLI::App& app);  // times, memory, logs, traces, metrics
-  void declare_limits(CLI::App& app);     // of connections
+  void declare_operation(CLI::App& app);  // times and memory
+  void declare_observation(CLI::App& app);
+  void declare_limits(CLI::App& app);  // of connections
 };
 
 }  // namespace millrace::app

@@ -1,14 +1,19 @@
 #include "serve/served_model.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "cli.h"
 #include "engine/engine_thread.h"
 #include "engine/turn_arbiter.h"
+#include "option_heading.h"
 #include "runtime/chat_prompt.h"
 #include "runtime/serving_memory.h"
 
 namespace millrace::app {
 namespace {
 
+constexpr std::string_view kDefault = "default";
 constexpr double kProbeSeconds = 0.02;  // for each of the machine's limits
 
 struct Resources {
@@ -84,10 +89,20 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
 }  // namespace
 
 void ServedModelsFlags::declare(CLI::App& app) {
+  declare_names(app);
+  engine.declare(app);
+  model.declare(app);
+}
+
+void ServedModelsFlags::declare_names(CLI::App& app) {
+  const OptionHeading heading(app, "Models");
   app.add_option("model_reference", model.model,
-                 "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'");
-  app.add_option("--served-model-name,--alias", served_model_name,
-                 "Model name in API requests and responses; default the model argument as given");
+                 "Model: a .gguf file, a model directory, org/name on the Hugging Face hub, or 'default'")
+      ->type_name("MODEL");
+  app.add_option(
+      "--served-model-name,--alias", served_model_name,
+      "Model name in API requests and responses; default the model argument as given, and for 'default' the name "
+      "of its file");
   app.add_option("--model", further,
                  "Additional model as NAME=MODEL, loaded at the first request for NAME; may be repeated")
       ->allow_extra_args(false);
@@ -97,8 +112,12 @@ void ServedModelsFlags::declare(CLI::App& app) {
   app.add_option(
       "--reasoning-parser", parsers.reasoning,
       "Format of the model's reasoning. auto: detected from the chat template; none: reasoning stays in the content");
-  engine.declare(app);
-  model.declare(app);
+}
+
+// "default" says nothing to who lists the models; the name of its file does.
+std::string ServedModelsFlags::name_of_first() const {
+  if (!served_model_name.empty()) return served_model_name;
+  return model.model == kDefault ? std::filesystem::path(default_model_path()).stem().string() : model.model;
 }
 
 std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& observers) const {
@@ -106,8 +125,7 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
   server::choose_formats(parsers.tools, parsers.reasoning, probe).or_throw();
   std::vector<server::ModelEntry> entries;
   const auto turn = further.empty() ? nullptr : std::make_shared<engine::TurnArbiter>(Env::system());
-  entries.push_back(
-      entry_of(served_model_name.empty() ? model.model : served_model_name, model, engine, parsers, turn, observers));
+  entries.push_back(entry_of(name_of_first(), model, engine, parsers, turn, observers));
   for (const std::string& pair : further) {
     const std::size_t mark = pair.find('=');
     if (mark == 0 || mark == std::string::npos || mark + 1 == pair.size()) {
@@ -116,6 +134,10 @@ std::vector<server::ModelEntry> ServedModelsFlags::entries(server::Observers& ob
     ModelFlags other = model;
     other.model = pair.substr(mark + 1);
     entries.push_back(entry_of(pair.substr(0, mark), other, engine, parsers, turn, observers));
+  }
+  const auto is_default = [](const server::ModelEntry& entry) { return entry.name == kDefault; };
+  if (served_model_name.empty() && model.model == kDefault && std::ranges::none_of(entries, is_default)) {
+    entries.front().aliases.emplace_back(kDefault);
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -23,7 +23,7 @@ struct AnswerParsers {
 struct ServedModelsFlags {
   ModelFlags model;
   EngineFlags engine;
-  std::string served_model_name;     // of the first model; empty: its reference
+  std::string served_model_name;     // of the first model; empty: its reference, or the name of the default model
   std::vector<std::string> further;  // NAME=REFERENCE each, with the flags of the first model
   AnswerParsers parsers;
 
@@ -32,6 +32,10 @@ struct ServedModelsFlags {
   // several models compute in turns. Throws LoadError (kInvalidArgument) for an unknown format, a --model without '='
   // and a name that occurs twice. `observers` must outlive the entries and the models loaded from them.
   std::vector<server::ModelEntry> entries(server::Observers& observers) const;
+
+ private:
+  void declare_names(CLI::App& app);  // of models and of their formats
+  std::string name_of_first() const;  // in requests
 };
 
 }  // namespace millrace::app

@@ -48,9 +48,9 @@ Processor temperature() {
       .options = {
           {.spec = {.name = "temperature",
                     .flags = "--temperature,--temp",
-                    .high = 100.0,
+                    .high = kMaxTemperature,
                     .neutral = 1.0,
-                    .help = "Sampling temperature; 0 = greedy"},
+                    .help = "Sampling temperature, at most 2; 0 = greedy"},
            .member = &SamplingParams::temperature,
            .model_default = true},
           {.spec = {.name = "dynatemp_range",

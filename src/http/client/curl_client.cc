@@ -85,7 +85,7 @@ HttpFailure::Kind kind_of(CURLcode code) {
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM: return HttpFailure::Kind::kTls;
     case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_PROXY: return HttpFailure::Kind::kUnresolved;
     case CURLE_COULDNT_CONNECT:
     case CURLE_SSL_CONNECT_ERROR:  // most often a connection that broke while it was set up
     case CURLE_PROXY: return HttpFailure::Kind::kUnreachable;

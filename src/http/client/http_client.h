@@ -42,7 +42,8 @@ struct HttpResponse {
 // There is no response, or not a complete one.
 struct HttpFailure {
   enum class Kind {
-    kUnreachable,  // lookup, routing, connection refused, proxy
+    kUnresolved,   // the name of the server or of the proxy has no address
+    kUnreachable,  // routing, connection refused, proxy
     kTls,          // certificate
     kStalled,      // no connection in time, or too slow for too long
     kCut,          // the connection ended early

@@ -22,6 +22,7 @@ struct FakeAnswer {
   std::vector<std::pair<std::string, std::string>> headers;
   std::size_t cut_at = std::string::npos;  // bytes of the body before the connection breaks; npos = all
   bool unreachable = false;                // there is no connection
+  bool unresolved = false;                 // the host's name has no address
 };
 
 // Answers requests by URL; 404 if there is no answer. exchange() is thread-safe; set the members before.
@@ -43,6 +44,7 @@ class FakeClient final : public http::HttpClient {
     } else if (auto route = routes.find(request.url); route != routes.end()) {
       answer = route->second(request);
     }
+    if (answer.unresolved) return http::HttpFailure{http::HttpFailure::Kind::kUnresolved, "no such host"};
     if (answer.unreachable) return http::HttpFailure{http::HttpFailure::Kind::kUnreachable, "no route"};
     http::HttpResponse response{.status = answer.status};
     for (auto& [name, value] : answer.headers) response.headers.add(name, value);

@@ -155,7 +155,8 @@ app::Command compare() {
             flags->output.declare(app);
             app.footer("Exit code 5: B is worse.");
             return [flags] { return compare(*flags); };
-          }};
+          },
+          .example = "millrace bench compare http://127.0.0.1:8000 http://127.0.0.1:8001"};
 }
 
 }  // namespace millrace::bench::commands

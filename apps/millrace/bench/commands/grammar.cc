@@ -210,7 +210,8 @@ app::Command grammar() {
             flags->serving.declare(app);
             flags->report.declare(app);
             return [flags] { return grammar_run(*flags); };
-          }};
+          },
+          .example = "millrace bench grammar default --users 1,4"};
 }
 
 }  // namespace millrace::bench::commands

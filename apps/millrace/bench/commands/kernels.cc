@@ -248,7 +248,8 @@ app::Command kernels() {
             flags->machine.declare_machine(app);
             flags->report.declare(app);
             return [flags] { return kernels(*flags); };
-          }};
+          },
+          .example = "millrace bench kernels --op linear --format q4_0 --rows 1,8"};
 }
 
 }  // namespace millrace::bench::commands

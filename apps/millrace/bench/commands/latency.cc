@@ -222,7 +222,8 @@ app::Command latency() {
         flags->model.declare(app);
         flags->report.declare(app);
         return [flags] { return latency(*flags); };
-      }};
+      },
+      .example = "millrace bench latency default --batch 1,4"};
 }
 
 }  // namespace millrace::bench::commands

@@ -40,7 +40,8 @@ app::Command peers() {
         app.set_help_flag();
         app.footer("Arguments: those of bench/peers/compare; --help lists them, --setup installs peers from PyPI.");
         return [&app] { return peers(app.remaining()); };
-      }};
+      },
+      .example = "millrace bench peers --help"};
 }
 
 }  // namespace millrace::bench::commands

@@ -38,12 +38,16 @@ app::Command report() {
           .summary = "Write HTML, SVG, CSV and Markdown from an existing JSON report",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<ReportCommandFlags>();
-            app.add_option("file", flags->file, "JSON report of bench serve, sweep, compare or peers")->required();
+            app.add_option("file", flags->file, "JSON report of bench serve, sweep, compare or peers")
+                ->type_name("FILE")
+                ->required();
             app.add_option("--report", flags->output.report,
                            "HTML file to write the report to; SVG, CSV and Markdown are written beside it")
+                ->type_name("FILE")
                 ->required();
             return [flags] { return report(*flags); };
-          }};
+          },
+          .example = "millrace bench report run.json --report run.html"};
 }
 
 }  // namespace millrace::bench::commands

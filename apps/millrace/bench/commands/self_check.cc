@@ -114,7 +114,8 @@ app::Command self_check() {
                 ->capture_default_str();
             flags->report.declare(app);
             return [flags] { return self_check(*flags); };
-          }};
+          },
+          .example = "millrace bench self-check --streams 50"};
 }
 
 }  // namespace millrace::bench::commands

@@ -46,7 +46,8 @@ app::Command serve() {
         flags->load.declare(app);
         flags->output.declare(app);
         return [flags] { return serve(*flags); };
-      }};
+      },
+      .example = "millrace bench serve http://127.0.0.1:8000 --num-prompts 20"};
 }
 
 }  // namespace millrace::bench::commands

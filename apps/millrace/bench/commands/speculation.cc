@@ -252,7 +252,8 @@ app::Command speculation() {
         flags->serving.declare(app);
         flags->report.declare(app);
         return [flags] { return speculation(*flags); };
-      }};
+      },
+      .example = "millrace bench speculation default --methods ngram"};
 }
 
 }  // namespace millrace::bench::commands

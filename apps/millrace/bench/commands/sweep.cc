@@ -97,7 +97,8 @@ app::Command sweep() {
         flags->load.declare(app);
         flags->output.declare(app);
         return [flags] { return sweep(*flags); };
-      }};
+      },
+      .example = "millrace bench sweep --spawn default --axis batch-size --values 1,2,4"};
 }
 
 }  // namespace millrace::bench::commands

@@ -180,6 +180,7 @@ app::Command throughput() {
         flags->serving.prefix_caching = false;
         flags->serving.max_num_seqs = 0;
         flags->serving.declare(app);
+        app.get_option("--max-num-seqs")->default_str("the number of --concurrency");
         app.add_option("--warmup", flags->warmup, "Number of short warm-up runs that are not counted")
             ->check(CLI::Range(0, 1000));
         app.add_option("--probe-time", flags->probe_seconds, "Seconds for each measurement of each machine limit")
@@ -190,7 +191,8 @@ app::Command throughput() {
           if (flags->serving.max_num_seqs == 0) flags->serving.max_num_seqs = flags->concurrency;
           return throughput(*flags);
         };
-      }};
+      },
+      .example = "millrace bench throughput default --requests 16"};
 }
 
 }  // namespace millrace::bench::commands

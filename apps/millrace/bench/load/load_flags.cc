@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli.h"
+#include "option_heading.h"
 
 namespace millrace::bench {
 namespace {
@@ -53,13 +54,15 @@ void LoadFlags::declare(CLI::App& app) {
 }
 
 void LoadFlags::declare_workload(CLI::App& app) {
+  const app::OptionHeading heading(app, "Workload");
   app.add_option("--backend", backend,
                  "API to send requests to. openai, vllm: /v1/completions; openai-chat: /v1/chat/completions")
       ->transform(CLI::CheckedTransformer(std::map<std::string, std::string>{
           {"openai", "openai"}, {"vllm", "openai"}, {"openai-chat", "openai-chat"}}));
   app.add_option("--model", model, "Model name to request; default the first that the server lists");
   app.add_option("--dataset-name", dataset, "Workload to send. " + names_of_workloads())->capture_default_str();
-  app.add_option("--dataset-path", dataset_path, "File of the data set or trace that --dataset-name reads");
+  app.add_option("--dataset-path", dataset_path, "File of the data set or trace that --dataset-name reads")
+      ->type_name("FILE");
   app.add_option("--input-len,--random-input-len", input,
                  "Tokens per prompt: N, MIN-MAX (uniform) or MIN-MAX:long (long tail)")
       ->capture_default_str();
@@ -88,6 +91,7 @@ void LoadFlags::declare_workload(CLI::App& app) {
 }
 
 void LoadFlags::declare_arrivals(CLI::App& app) {
+  const app::OptionHeading heading(app, "Arrivals");
   app.add_option("--num-prompts", prompts,
                  "Number of requests, or of conversations where the workload has several turns")
       ->check(CLI::Range(std::int64_t{1}, kMaxCount))
@@ -123,6 +127,7 @@ void LoadFlags::declare_arrivals(CLI::App& app) {
 }
 
 void LoadFlags::declare_requests(CLI::App& app) {
+  const app::OptionHeading heading(app, "Requests and metrics");
   app.add_option("--goodput", goodput,
                  "SLO that a request must meet for goodput, in milliseconds: ttft:1000 tpot:150 e2el:5000; several "
                  "SLOs are separated by /")

@@ -12,6 +12,7 @@
 #include "loadtest/report/html_report.h"
 #include "loadtest/report/report_page.h"
 #include "loadtest/report/write_reports.h"
+#include "option_heading.h"
 
 namespace millrace::bench {
 namespace {
@@ -37,13 +38,18 @@ void check(const std::string& flag, const std::string& path) {
 }  // namespace
 
 void OutputFlags::declare(CLI::App& app) {
-  app.add_option("--output", output, "Write the report as JSON to this file; - = stdout, without the table");
-  app.add_option("--report", report, "HTML file to write the report to; SVG, CSV and Markdown are written beside it");
+  const app::OptionHeading heading(app, "Reports");
+  app.add_option("--output", output, "Write the report as JSON to this file; - = stdout, without the table")
+      ->type_name("FILE");
+  app.add_option("--report", report, "HTML file to write the report to; SVG, CSV and Markdown are written beside it")
+      ->type_name("FILE");
   app.add_flag("--save-result", save_result, "Write the JSON report to a file named after label, command and time");
   app.add_option("--result-dir", result_dir,
-                 "Directory that --save-result and --result-filename write to; default the current one");
+                 "Directory that --save-result and --result-filename write to; default the current one")
+      ->type_name("DIR");
   app.add_option("--result-filename", result_filename,
-                 "File name of the JSON report, instead of the generated one of --save-result");
+                 "File name of the JSON report, instead of the generated one of --save-result")
+      ->type_name("FILE");
   app.add_option("--label", label, "Label of this run in reports");
   app.add_option("--metadata", metadata, "Metadata to store in the report, as NAME=VALUE ...")->expected(1, -1);
   app.add_flag("--disable-tqdm,--no-progress", quiet, "Show no progress while running");

@@ -13,6 +13,7 @@
 #include "loadtest/watch/process_reading.h"
 #include "loadtest/watch/server_watch.h"
 #include "loadtest/watch/step_timeline.h"
+#include "option_heading.h"
 
 namespace millrace::bench {
 namespace {
@@ -31,6 +32,7 @@ std::string own_path() {
 }
 
 void SystemUnderTestFlags::declare(CLI::App& app) {
+  const app::OptionHeading heading(app, "Server to measure");
   app.add_option("url,--base-url", url, "Server to measure: http://HOST:PORT, https://..., HOST:PORT or unix:PATH");
   app.add_option("--host", host, "Host of the server to measure, used without a URL")->capture_default_str();
   app.add_option("--port", port, "TCP port of the server to measure, used without a URL")
@@ -42,7 +44,9 @@ void SystemUnderTestFlags::declare(CLI::App& app) {
 }
 
 void SystemUnderTestFlags::declare_shared(CLI::App& app) {
-  app.add_option("--spawn", spawn, "Model to start `millrace serve` with and measure, e.g. 'default'");
+  const app::OptionHeading heading(app, "Server to measure");
+  app.add_option("--spawn", spawn, "Model to start `millrace serve` with and measure, e.g. 'default'")
+      ->type_name("MODEL");
   app.add_option("--serve-args", serve_args,
                  "Additional arguments of the `millrace serve` that --spawn starts, in one string");
   app.add_option("--ready-timeout", ready_seconds, "Max seconds that a started server may take until it is ready")
@@ -55,8 +59,10 @@ void SystemUnderTestFlags::declare_shared(CLI::App& app) {
 }
 
 void SystemUnderTestFlags::declare_steps(CLI::App& app) {
+  const app::OptionHeading heading(app, "Server to measure");
   app.add_option("--server-trace", server_trace,
-                 "Path on this machine of the file that the server writes with --trace-file");
+                 "Path on this machine of the file that the server writes with --trace-file")
+      ->type_name("FILE");
 }
 
 SystemUnderTest::SystemUnderTest(const SystemUnderTestFlags& flags, const std::string& wanted_model,
