@@ -73,6 +73,7 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
                             const AnswerParsers& parsers, const std::shared_ptr<engine::TurnArbiter>& turn,
                             server::Observers& observers) {
   server::ModelEntry entry;
+  entry.reference = model.model;
   entry.load = [name, model, engine, parsers, turn, &observers](const std::function<void(double)>& progress) {
     return load(name, model, engine, parsers, turn, observers, progress);
   };
