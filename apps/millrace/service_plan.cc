@@ -110,7 +110,7 @@ ServiceRun serve_really(const ServicePlanFlags& flags, const LoadedModel& loaded
                         std::span<const Arrival> arrivals) {
   const auto vocabulary = loaded.transformer->spec().vocab_size;
   auto made = make_engine(loaded, text::blank_tokenizer(vocabulary), model, flags.serving, kv_tokens(flags));
-  made.executor->wait_populated();
+  made.executor->memory().wait_populated();
   made.engine->warm_up().or_throw();
   return simulator::run_service(*made.engine, Env::system(), arrivals, vocabulary,
                                 [](TimePoint until) { std::this_thread::sleep_until(until); });

@@ -10,6 +10,7 @@
 #include "engine/engine_limits.h"
 #include "engine/engine_state.h"
 #include "engine/executor.h"
+#include "engine/idle_memory.h"
 #include "engine/intake.h"
 #include "engine/page_compactor.h"
 #include "engine/request.h"
@@ -65,6 +66,9 @@ class Engine {
   // Moves requests and sessions to and from other engines.
   SequenceTransfer& transfers() noexcept { return transfers_; }
 
+  // Memory that can be given back while there is no request.
+  IdleMemory& idle_memory() noexcept { return idle_memory_; }
+
   StepReporter& reporter() noexcept { return loop_.reporter(); }
   const kv::PagedCache& cache() const noexcept { return state_.cache; }
   const EngineCounters& counters() const noexcept { return state_.counters; }
@@ -83,6 +87,7 @@ class Engine {
   StepLoop loop_{state_};
   SequenceTransfer transfers_{state_, loop_};
   PageCompactor compactor_{state_};
+  IdleMemory idle_memory_{state_};
   bool stalled_ = true;
 };
 

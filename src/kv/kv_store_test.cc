@@ -62,7 +62,7 @@ TEST_F(KvStoreTest, GroupsLayersThatKeepTheSame) {
 }
 
 TEST_F(KvStoreTest, PagesOfDifferentGroupsDoNotOverlap) {
-  store_.populate(std::stop_token());
+  store_.populate(0, kPages, 0.0, std::stop_token());
   fill_all();
   for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
     for (std::int32_t p = 0; p < kPages; ++p) EXPECT_TRUE(holds(layer, p, mark(layer, p))) << layer << " " << p;

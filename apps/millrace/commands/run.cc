@@ -106,7 +106,7 @@ class Runner {
   std::unique_ptr<engine::Engine> make_engine(const RunFlags& flags) {
     runtime::EngineConfig config;
     config.speculation = app::resolved_speculation(flags.speculation, flags.model.hub);
-    auto engine = runtime::make_engine(loaded_, config, {.populate = false}).engine;
+    auto engine = runtime::make_engine(loaded_, config, {.memory = runtime::PageMemory::kAtFirstWrite}).engine;
     engine->reporter().measure(runtime::step_meter(loaded_, *engine));
     return engine;
   }
