@@ -12,6 +12,7 @@
 #include "metrics/slo.h"
 #include "metrics/statistics.h"
 #include "model_speed.h"
+#include "service_advice.h"
 #include "simulator/service_run.h"
 #include "text/blank_tokenizer.h"
 
@@ -190,6 +191,7 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
                       {"preempted"},
                       {"rejected"},
                       {"KV %"}});
+  std::vector<PolicyOutcome> outcomes;
   Json out = {{"requests", arrivals.size()}, {"policies", Json::object()}};
   for (const std::string& policy : policies) {
     ServicePlanFlags one = flags;
@@ -201,6 +203,15 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
     const Summary summary = summary_of(run, objective);
     table.add(table_row(policy, run, summary));
     out["policies"][policy] = json_of(run, summary);
+    outcomes.push_back({.policy = policy,
+                        .ttft_p99 = summary.ttft.p99,
+                        .latency_p99 = summary.latency.p99,
+                        .good_share = summary.good_share,
+                        .kv_peak = run.kv_use_peak,
+                        .rejected = run.rejected,
+                        .preemptions = run.preemptions,
+                        .load_seconds = arrivals.back().seconds,
+                        .served_seconds = run.seconds});
     if (!loaded) continue;
     const ServiceRun real = serve_really(one, *loaded, model, arrivals);
     const Summary measured = summary_of(real, objective);
@@ -208,7 +219,9 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
     out["policies"][policy]["really"] = json_of(real, measured);
     out["policies"][policy]["error"] = errors_of(summary, measured);
   }
+  out["recommendation"] = advice(outcomes, !objectives.empty());
   fmt::print("{}\n", json ? out.dump(2) : table.str());
+  if (!json) fmt::print("{}\n", advice(outcomes, !objectives.empty()));
   return 0;
 }
 
