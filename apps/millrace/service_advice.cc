@@ -26,7 +26,7 @@ std::string limit(const PolicyOutcome& best, bool objective) {
         best.load_seconds, best.served_seconds);
   }
   if (objective && best.good_share < kGood) return "what is missing is speed: lower the rate, or relax the objective";
-  return fmt::format("the machine keeps up, and {:.0f} % of the KV cache suffice", 100.0 * best.kv_peak);
+  return fmt::format("the machine keeps up, with at most {:.0f} % of the KV cache in use", 100.0 * best.kv_peak);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ struct IdleMemoryConfig {
   double free_seconds = 15.0;  // of idleness, until the memory of free pages is given back
   // Cached prefixes beyond `cached_bytes` are evicted after this time, or after so many times the time that computing
   // all of them again would take, whichever is longer.
-  double cached_seconds = 45.0, recompute_times = 10.0;
+  double cached_seconds = 30.0, recompute_times = 5.0;
   std::size_t cached_bytes = std::size_t{8} << 20;
 };
 

@@ -14,6 +14,7 @@ namespace {
 using server::observe::ModelView;
 
 constexpr std::size_t kHistory = 300;  // values kept of a model
+constexpr std::size_t kNarrow = 60;    // columns from which on a line has room for several figures
 
 // Text with the columns that it takes; a style takes none.
 class Line {
@@ -48,8 +49,7 @@ class Line {
 
 constexpr std::string_view kBold = "1", kDim = "2", kRed = "31", kGreen = "32", kYellow = "33", kReverse = "7";
 
-std::string bar(double share, const TopLook& look) {
-  if (look.columns < 60) return "";
+std::string bar(double share) {
   constexpr int kWidth = 20;
   const int full = std::isnan(share) ? 0 : static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kWidth));
   return fmt::format("[{}{}] ", std::string(static_cast<std::size_t>(full), '#'),
@@ -68,13 +68,13 @@ void add_figures(std::vector<std::string>& out, const ModelView& v, const TopHis
     Line line(look);
     line.add("  ").styled(kDim, fmt::format("{:<12}", name));
     const bool known = std::isfinite(share) && share <= 1.0;
-    if (known) line.styled(load_style(share), bar(share, look));
+    if (known) line.styled(load_style(share), bar(share));
     out.push_back(line.add(share_text(share)).add(note).text());
   };
   row("tokens/s", fmt::format("in {:>10}   cached {:>10}   out {:>10}", rate(v.prompt_tokens_s),
                               rate(v.cached_tokens_s), rate(v.output_tokens_s)));
   if (look.interactive) {
-    row("out, lately", history.sparkline(v.model, look.columns > 40 ? look.columns - 16 : 4, look.unicode));
+    row("out, lately", history.sparkline(v.model, look.columns - 16, look.unicode));
   }
   row("requests", fmt::format("running {:>5.0f}   waiting {:>5.0f}   paused {:>5.0f}   done {:.2f}/s   failed {:.0f}",
                               v.running, v.waiting, v.paused, v.requests_s, v.failed));
@@ -89,6 +89,25 @@ void add_figures(std::vector<std::string>& out, const ModelView& v, const TopHis
   row("a step", fmt::format("{:.1f} sequences; schedule {:.1f} %  prepare {:.1f} %  forward {:.1f} %  commit {:.1f} %",
                             v.step_sequences, v.schedule_share * 100.0, v.prepare_share * 100.0,
                             v.forward_share * 100.0, v.commit_share * 100.0));
+}
+
+// Where there is no room for two figures in a line.
+void add_narrow_figures(std::vector<std::string>& out, const ModelView& v, const TopLook& look) {
+  const auto row = [&](std::string_view name, const std::string& text) {
+    out.push_back(Line(look).styled(kDim, fmt::format(" {:<9}", name)).add(fmt::format("{:>10}", text)).text());
+  };
+  const auto share = [](double value) {
+    return std::isfinite(value) && value <= 1.0 ? fmt::format("{:.0f} %", value * 100.0) : "unknown";
+  };
+  row("out/s", rate(v.output_tokens_s));
+  row("running", fmt::format("{:.0f}", v.running));
+  row("waiting", fmt::format("{:.0f}", v.waiting));
+  row("KV cache", share(v.kv_share));
+  row("TTFT p50", milliseconds_text(v.ttft_p50, 0));
+  row("gap p50", milliseconds_text(v.itl_p50, 1));
+  row("MBU", share(v.mbu));
+  row("in/s", rate(v.prompt_tokens_s));
+  row("failed", fmt::format("{:.0f}", v.failed));
 }
 
 std::string request_line(const RequestRow& row, bool marked, const TopLook& look) {
@@ -184,7 +203,8 @@ std::vector<std::string> screen_lines(const std::vector<ModelView>& views,
       line.add(history.sparkline(views[i].model, 20, look.unicode));
     }
     out.push_back(line.text());
-    if (whole) add_figures(out, views[i], history, look);
+    if (!whole) continue;
+    look.columns < kNarrow ? add_narrow_figures(out, views[i], look) : add_figures(out, views[i], history, look);
   }
   if (requests) {
     out.emplace_back();

@@ -78,7 +78,7 @@ std::size_t TopTerminal::rows() const {
 void TopTerminal::draw(const std::vector<std::string>& lines) const {
   std::string text = "\033[H";
   const std::size_t n = std::min(lines.size(), rows());
-  for (std::size_t i = 0; i < n; ++i) text += lines[i] + "\033[K" + (i + 1 < n ? "\r\n" : "");
+  for (std::size_t i = 0; i < n; ++i) text += lines[i] + "\033[K" + (i + 1 < n ? "\n" : "");
   write(text + "\033[J");
 }
 
