@@ -51,7 +51,6 @@ class Engine {
   void pause(RequestId id, bool paused);
   // Interactive sessions.
   Sessions& sessions() noexcept { return state_.sessions; }
-  const Sessions& sessions() const noexcept { return state_.sessions; }
 
   // Launches as many steps as the executor holds, waits for the oldest and returns its outputs. If there is nothing to
   // compute, compacts pages for about 0.5 ms instead.

@@ -10,7 +10,7 @@
 
 namespace millrace::kv {
 
-// The pages of a store, whose memory follows their use where somebody asks for it: a thread gets memory for what is
+// The pages of a store, whose memory follows their use once follow() was called: a thread gets memory for what is
 // handed out next, so that a step seldom waits for the system. PageDevice calls are for the engine's thread.
 class BackedPages final : public PageDevice {
  public:
