@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/log.h"
 #include "cli.h"
 #include "http/client/curl_client.h"
 #include "hub/model_address.h"
@@ -102,6 +103,46 @@ class BarObserver final : public hub::PullObserver {
   std::int64_t done_ = 0;
 };
 
+// Lines of the log: at most every 5 seconds one of progress.
+class LogObserver final : public hub::PullObserver {
+ public:
+  explicit LogObserver(bool silent) : silent_(silent) {}
+
+  void planned(const std::string& what, std::uint64_t total, std::uint64_t present) override {
+    const std::lock_guard lock(mutex_);
+    what_ = what;
+    total_ = static_cast<double>(total);
+    done_ = static_cast<double>(present);
+    if (present < total) log::info("{}: downloading {}", what, readable_bytes(total_ - done_));
+  }
+  void advanced(std::int64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    done_ += static_cast<double>(bytes);
+    const TimePoint now = Env::system().now();
+    if (silent_ || milliseconds_between(told_, now) < kPeriodMs) return;
+    told_ = now;
+    log::info("{}: {:.0f} % of {} are there", what_, 100.0 * done_ / std::max(total_, 1.0), readable_bytes(total_));
+  }
+  void finished(const std::string& file, std::uint64_t bytes) override {
+    log::info("{}: downloaded, {}", file, readable_bytes(static_cast<double>(bytes)));
+  }
+  void note(const std::string& text) override { log::warn("{}", text); }
+  bool cancelled() const override { return interrupted != 0; }
+
+ private:
+  static constexpr double kPeriodMs = 5'000.0;
+  const bool silent_;
+  std::mutex mutex_;  // guards what follows
+  std::string what_;
+  double total_ = 0.0, done_ = 0.0;  // bytes
+  TimePoint told_ = Env::system().now();
+};
+
+std::unique_ptr<hub::PullObserver> make_observer(const HubFlags& flags, bool silent) {
+  if (flags.to_log) return std::make_unique<LogObserver>(silent);
+  return std::make_unique<BarObserver>(silent);
+}
+
 const char* read_environment(const char* name) { return std::getenv(name); }
 
 }  // namespace
@@ -148,11 +189,11 @@ hub::PullResult pull_model(const hub::HubSettings& settings, const hub::PullRequ
                                               .stalled_seconds = settings.stalled_seconds});
   const InterruptScope scope;
   RealPause pause;
-  BarObserver observer(!settings.progress);
+  const auto observer = make_observer(flags, !settings.progress);
   const hub::PullWorld world{
       .client = *client,
       .pause = pause,
-      .observer = observer,
+      .observer = *observer,
       .retry = {.first_delay = milliseconds(static_cast<std::int64_t>(flags.retry_delay * 1000.0)),
                 .seed = Env::system().random_seed()}};
   return hub::pull(settings, request, world).or_throw();
@@ -172,8 +213,8 @@ std::string hub_model_path(const hub::RepositoryReference& reference, const HubF
     error.message += " (offline: nothing is downloaded)";
     throw LoadError(error);
   }
-  std::fprintf(stderr, "millrace: %s is not in the cache: asking %s\n", printable(reference.text()).c_str(),
-               printable(settings.endpoint).c_str());
+  const std::string asking = fmt::format("{} is not in the cache: asking {}", reference.text(), settings.endpoint);
+  flags.to_log ? log::info("{}", asking) : fmt::print(stderr, "millrace: {}\n", printable(asking));
   try {
     return pull_model(settings, {.reference = reference, .max_workers = flags.max_workers}, flags).path;
   } catch (const LoadError& failure) {

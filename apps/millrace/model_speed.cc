@@ -49,8 +49,10 @@ constexpr Size kSizes[] = {{1, 1, 2},   {1, 8, 10},   {1, 16, 2},  {1, 32, 2},  
 
 class SpeedRun {
  public:
-  SpeedRun(const LoadedModel& loaded, const ModelFlags& flags)
-      : vocabulary_(loaded.transformer->spec().vocab_size), longest_(loaded.transformer->max_length()) {
+  SpeedRun(const LoadedModel& loaded, const ModelFlags& flags, const std::function<void(double)>& progress)
+      : progress_(progress),
+        vocabulary_(loaded.transformer->spec().vocab_size),
+        longest_(loaded.transformer->max_length()) {
     auto local = engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, flags.kv_pages(), kSpeedTokens);
     auto executor = std::make_unique<WatchedExecutor>(std::move(local).or_throw(), work_);
     engine::Config config;
@@ -70,6 +72,8 @@ class SpeedRun {
 
  private:
   void measure(const Size& size) {
+    constexpr double kRounds = 3.0 * std::size(kSizes);
+    if (progress_) progress_(measured_++ / kRounds);
     if (size.prompt + size.answer >= longest_) return;
     for (std::int64_t i = 0; i < size.n; ++i) {
       engine::Request request;
@@ -87,6 +91,8 @@ class SpeedRun {
     }
   }
 
+  const std::function<void(double)>& progress_;
+  double measured_ = 0.0;  // sizes so far
   std::int64_t vocabulary_, longest_;
   sched::StepWork work_;
   std::unique_ptr<engine::Engine> engine_;
@@ -96,8 +102,9 @@ class SpeedRun {
 
 }  // namespace
 
-ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags) {
-  const std::vector<Step> steps = SpeedRun(loaded, flags).run();
+ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags,
+                               const std::function<void(double)>& progress) {
+  const std::vector<Step> steps = SpeedRun(loaded, flags, progress).run();
   sched::StepCostEstimator estimator;
   for (const Step& step : steps) estimator.observe(step.work, step.ms);
   std::vector<double> errors;

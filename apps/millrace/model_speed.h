@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,8 +15,10 @@ struct ModelSpeed {
   std::int64_t steps = 0;      // number of measured steps
   double typical_error = 0.0;  // median of |fitted - measured| / measured
 };
-// Runs the steps on the calling thread with a KV cache of 4096 tokens. Throws LoadError if that cache does not fit.
-ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags);
+// Runs the steps on the calling thread with a KV cache of 4096 tokens. Calls `progress` with the share that is done, in
+// [0, 1], between steps. Throws LoadError if that cache does not fit.
+ModelSpeed measure_model_speed(const LoadedModel& loaded, const ModelFlags& flags,
+                               const std::function<void(double)>& progress = {});
 
 nlohmann::ordered_json json_of(const ModelSpeed& speed, const std::string& model);
 // Reads the fields of StepCost from a file that json_of() made; other fields are ignored. Each must be a number of

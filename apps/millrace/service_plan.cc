@@ -12,6 +12,7 @@
 #include "metrics/slo.h"
 #include "metrics/statistics.h"
 #include "model_speed.h"
+#include "service_advice.h"
 #include "simulator/service_run.h"
 #include "text/blank_tokenizer.h"
 
@@ -101,6 +102,35 @@ std::vector<std::string> table_row(const std::string& name, const ServiceRun& ru
           fmt::format("{:.0f}/{:.0f}", 100.0 * run.kv_use_mean, 100.0 * run.kv_use_peak)};
 }
 
+bench::Table empty_table() {
+  return bench::Table({{"policy", true},
+                       {"TTFT p50"},
+                       {"p99"},
+                       {"TPOT p50"},
+                       {"p99"},
+                       {"latency p50"},
+                       {"p99"},
+                       {"tok/s"},
+                       {"req/s"},
+                       {"good %"},
+                       {"preempted"},
+                       {"rejected"},
+                       {"KV %"}});
+}
+
+PolicyOutcome outcome_of(const std::string& policy, const ServiceRun& run, const Summary& summary,
+                         std::span<const Arrival> arrivals) {
+  return {.policy = policy,
+          .ttft_p99 = summary.ttft.p99,
+          .latency_p99 = summary.latency.p99,
+          .good_share = summary.good_share,
+          .kv_peak = run.kv_use_peak,
+          .rejected = run.rejected,
+          .preemptions = run.preemptions,
+          .load_seconds = arrivals.back().seconds,
+          .served_seconds = run.seconds};
+}
+
 std::int64_t kv_tokens(const ServicePlanFlags& flags) {
   return flags.serving.kv_cache_tokens > 0 ? flags.serving.kv_cache_tokens : 32768;
 }
@@ -110,7 +140,7 @@ ServiceRun serve_really(const ServicePlanFlags& flags, const LoadedModel& loaded
                         std::span<const Arrival> arrivals) {
   const auto vocabulary = loaded.transformer->spec().vocab_size;
   auto made = make_engine(loaded, text::blank_tokenizer(vocabulary), model, flags.serving, kv_tokens(flags));
-  made.executor->wait_populated();
+  made.executor->memory().wait_populated();
   made.engine->warm_up().or_throw();
   return simulator::run_service(*made.engine, Env::system(), arrivals, vocabulary,
                                 [](TimePoint until) { std::this_thread::sleep_until(until); });
@@ -179,19 +209,8 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
       flags.model_speed.empty() ? measure_model_speed(*loaded, model).cost : read_model_speed(flags.model_speed);
   std::vector<std::string> policies = flags.policies;
   if (policies.empty()) policies.push_back(flags.serving.scheduling_policy);
-  bench::Table table({{"policy", true},
-                      {"TTFT p50"},
-                      {"p99"},
-                      {"TPOT p50"},
-                      {"p99"},
-                      {"latency p50"},
-                      {"p99"},
-                      {"tok/s"},
-                      {"req/s"},
-                      {"good %"},
-                      {"preempted"},
-                      {"rejected"},
-                      {"KV %"}});
+  bench::Table table = empty_table();
+  std::vector<PolicyOutcome> outcomes;
   Json out = {{"requests", arrivals.size()}, {"policies", Json::object()}};
   for (const std::string& policy : policies) {
     ServicePlanFlags one = flags;
@@ -203,6 +222,7 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
     const Summary summary = summary_of(run, objective);
     table.add(table_row(policy, run, summary));
     out["policies"][policy] = json_of(run, summary);
+    outcomes.push_back(outcome_of(policy, run, summary, arrivals));
     if (!loaded) continue;
     const ServiceRun real = serve_really(one, *loaded, model, arrivals);
     const Summary measured = summary_of(real, objective);
@@ -210,7 +230,9 @@ int plan_service(const ServicePlanFlags& flags, bool json) {
     out["policies"][policy]["really"] = json_of(real, measured);
     out["policies"][policy]["error"] = errors_of(summary, measured);
   }
+  out["recommendation"] = advice(outcomes, !objectives.empty());
   fmt::print("{}\n", json ? out.dump(2) : table.str());
+  if (!json) fmt::print("{}\n", advice(outcomes, !objectives.empty()));
   return 0;
 }
 

@@ -16,6 +16,8 @@ class DeviceMemory {
   virtual ~DeviceMemory() = default;
   // See DeviceBuffer::populate.
   virtual void populate(std::size_t /*offset*/, std::size_t /*bytes*/) const noexcept {}
+  // See DeviceBuffer::give_back.
+  virtual void give_back(std::size_t /*offset*/, std::size_t /*bytes*/) const noexcept {}
 };
 
 // Memory of a device, allocated by Backend::allocate: zeroed, aligned to at least 64 bytes. The host passes its
@@ -44,6 +46,11 @@ class DeviceBuffer {
   // Any thread, also while the device works.
   void populate(std::size_t offset, std::size_t bytes) const noexcept {
     if (memory_ != nullptr) memory_->populate(offset, bytes);
+  }
+  // Gives what memory lies wholly within these bytes back to the system, where the device can. Their contents are lost.
+  // No operation may use them meanwhile; a later one that writes them gets memory again.
+  void give_back(std::size_t offset, std::size_t bytes) const noexcept {
+    if (memory_ != nullptr) memory_->give_back(offset, bytes);
   }
 
  private:

@@ -44,6 +44,13 @@ void Buffer::populate(std::size_t offset, std::size_t bytes) const noexcept {
 #endif
 }
 
+void Buffer::give_back(std::size_t offset, std::size_t bytes) const noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(data_ + std::min(offset, size_)) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(data_ + std::min(offset + bytes, size_)) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 Buffer::~Buffer() {
   if (!mapped_.empty()) ::munmap(mapped_.data(), mapped_.size());
 }

@@ -28,6 +28,10 @@ class Buffer {
   // may use them meanwhile. Does nothing before Linux 5.14.
   void populate(std::size_t offset, std::size_t bytes) const noexcept;
 
+  // Gives the whole pages of memory within these bytes back to the system: they read as zeros and cost nothing until
+  // they are written again. No other thread may use them meanwhile.
+  void give_back(std::size_t offset, std::size_t bytes) const noexcept;
+
   std::byte* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   template <typename T>

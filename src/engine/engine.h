@@ -10,6 +10,7 @@
 #include "engine/engine_limits.h"
 #include "engine/engine_state.h"
 #include "engine/executor.h"
+#include "engine/idle_memory.h"
 #include "engine/intake.h"
 #include "engine/page_compactor.h"
 #include "engine/request.h"
@@ -50,7 +51,6 @@ class Engine {
   void pause(RequestId id, bool paused);
   // Interactive sessions.
   Sessions& sessions() noexcept { return state_.sessions; }
-  const Sessions& sessions() const noexcept { return state_.sessions; }
 
   // Launches as many steps as the executor holds, waits for the oldest and returns its outputs. If there is nothing to
   // compute, compacts pages for about 0.5 ms instead.
@@ -64,6 +64,9 @@ class Engine {
 
   // Moves requests and sessions to and from other engines.
   SequenceTransfer& transfers() noexcept { return transfers_; }
+
+  // Memory that can be given back while there is no request.
+  IdleMemory& idle_memory() noexcept { return idle_memory_; }
 
   StepReporter& reporter() noexcept { return loop_.reporter(); }
   const kv::PagedCache& cache() const noexcept { return state_.cache; }
@@ -83,6 +86,7 @@ class Engine {
   StepLoop loop_{state_};
   SequenceTransfer transfers_{state_, loop_};
   PageCompactor compactor_{state_};
+  IdleMemory idle_memory_{state_};
   bool stalled_ = true;
 };
 

@@ -35,6 +35,7 @@ EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::shared_ptr<const
       config_(config),
       limits_(engine_->limits()),
       grammars_(std::move(tokenizer)),
+      idle_tasks_(config.idle_tasks, env.now()),
       thread_([this] { run(); }) {}
 
 EngineThread::~EngineThread() {
@@ -196,12 +197,16 @@ void EngineThread::take_messages() {
 
 void EngineThread::wait_for_work() {
   const bool nothing = clients_.empty() || !alive_;
+  if (!clients_.empty()) idle_tasks_.busy(env_.now());
   if (!nothing && !engine_->stalled()) return;
   if (const auto next = engine_->next_event(); alive_ && next && *next <= env_.now()) return;
+  if (nothing && alive_ && idle_tasks_.run_one(*engine_, env_.now())) return;  // to look for messages first
   std::unique_lock lock(mutex_);
   const auto ready = [this] { return !inbox_.empty() || stopping_; };
   busy_ = !nothing;
-  if (nothing) {
+  if (const auto task = idle_tasks_.next(); nothing && alive_ && task) {
+    wake_.wait_for(lock, *task - env_.now(), ready);
+  } else if (nothing) {
     wake_.wait(lock, ready);
   } else {
     wake_.wait_for(lock, kIdleTick, ready);

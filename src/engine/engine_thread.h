@@ -12,6 +12,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_client.h"
+#include "engine/idle_tasks.h"
 #include "engine/token_stream.h"
 #include "grammar/grammar_cache.h"
 
@@ -19,6 +20,7 @@ namespace millrace::engine {
 
 struct ThreadConfig {
   double slow_reader_ms = 30'000.0;  // a request that was paused for so long, as its stream is not read, is cancelled
+  std::vector<IdleTask> idle_tasks = {};
 };
 
 // An engine of this process behind EngineClient. Requests are messages to its thread, which owns the engine; outputs
@@ -89,6 +91,7 @@ class EngineThread final : public EngineClient {
   std::vector<RequestId> paused_;
   std::vector<std::promise<void>> drained_;
   std::optional<TimePoint> drain_end_;
+  IdleTasks idle_tasks_;
 
   std::thread thread_;
 };

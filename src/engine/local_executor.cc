@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "base/thread_name.h"
 #include "engine/step_sink.h"
 
 namespace millrace::engine {
@@ -60,17 +59,6 @@ StepResult LocalExecutor::run(StepInput step) {
 void LocalExecutor::set_drafter(std::unique_ptr<draft::Drafter> drafter) {
   followed_.follow(drafter == nullptr ? nullptr : drafter->listener());
   Executor::set_drafter(std::move(drafter));
-}
-
-void LocalExecutor::populate() {
-  populating_ = std::jthread([this](const std::stop_token& stop) {
-    name_thread("populate");
-    store_.populate(stop);
-  });
-}
-
-void LocalExecutor::wait_populated() {
-  if (populating_.joinable()) populating_.join();
 }
 
 }  // namespace millrace::engine

@@ -6,7 +6,7 @@
 
 #include "engine/executor.h"
 #include "engine/fed_tokens.h"
-#include "kv/kv_store.h"
+#include "kv/backed_pages.h"
 #include "kv/page_listener.h"
 #include "model/transformer.h"
 
@@ -22,10 +22,8 @@ class LocalExecutor final : public Executor {
                                                        const backend::KvFormat& kv_pages, std::int64_t kv_cache_tokens,
                                                        int depth = 1);
 
-  // Backs all pages with memory in the background, so that no step waits for it. For servers: the memory is taken
-  // whether requests come or not.
-  void populate();
-  void wait_populated();  // until that is done
+  // The memory behind the pages, which has a thread of its own where it is asked to follow their use.
+  kv::BackedPages& memory() noexcept { return backed_; }
 
   std::int64_t vocab_size() const noexcept override { return model_.spec().vocab_size; }
   std::int64_t max_length() const noexcept override { return model_.max_length(); }
@@ -51,12 +49,12 @@ class LocalExecutor final : public Executor {
   model::Transformer& model_;
   backend::Backend& backend_;
   kv::KvStore store_;
-  kv::MirroredPages followed_{store_};
+  kv::BackedPages backed_{store_};
+  kv::MirroredPages followed_{backed_};
   std::int32_t pages_;
   int depth_;
   std::deque<StepInput> launched_;
   FedTokens fed_;
-  std::jthread populating_;  // ends before the pages do
 };
 
 }  // namespace millrace::engine

@@ -1,5 +1,7 @@
 #include "engine/utilization.h"
 
+#include <algorithm>
+
 namespace millrace::engine {
 
 std::optional<double> giga_per_second(double work, double seconds) {
@@ -9,7 +11,13 @@ std::optional<double> giga_per_second(double work, double seconds) {
 
 std::optional<double> share_of_peak(std::optional<double> giga_per_second, double peak) {
   if (!giga_per_second || !(peak > 0.0)) return std::nullopt;
-  return *giga_per_second / peak;
+  const double share = *giga_per_second / peak;
+  return share > 1.0 ? std::nullopt : std::optional(share);
+}
+
+void LivePeaks::measured(const MachinePeaks& again) noexcept {
+  read_gb_s_ = std::max(read_gb_s_.load(), again.read_gb_s);
+  gop_s_ = std::max(gop_s_.load(), again.gop_s);
 }
 
 Utilization utilization(const TimeSpent& spent, const MachinePeaks& peaks) {

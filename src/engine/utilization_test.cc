@@ -24,6 +24,19 @@ TEST(Utilization, IsWorkOverTheTimeOfItsStepsAndThePeak) {
   EXPECT_DOUBLE_EQ(*use.prefill_mfu, 0.2);
 }
 
+TEST(Utilization, IsNothingWhereTheWorkExceedsThePeak) {
+  const Utilization use = utilization(kSpent, {.read_gb_s = 9.0, .gop_s = 19.0});
+  EXPECT_DOUBLE_EQ(*use.read_gb_s, 10.0);
+  EXPECT_FALSE(use.mbu || use.prefill_mfu);
+}
+
+TEST(Utilization, PeaksOnlyRise) {
+  LivePeaks peaks({.read_gb_s = 10.0, .gop_s = 50.0});
+  peaks.measured({.read_gb_s = 20.0, .gop_s = 0.0});
+  EXPECT_EQ(peaks.now().read_gb_s, 20.0);
+  EXPECT_EQ(peaks.now().gop_s, 50.0);
+}
+
 TEST(Utilization, IsNothingWhereNothingIsKnown) {
   const Utilization unmeasured = utilization(kSpent, {});
   EXPECT_DOUBLE_EQ(*unmeasured.read_gb_s, 10.0);

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "http/connection.h"
+#include "http/socket_owner.h"
 
 namespace millrace::http {
 namespace {
@@ -46,12 +47,41 @@ Result<std::shared_ptr<asio::ssl::context>> load_certificate(const ServerConfig&
   return context;
 }
 
+std::string owner_text(const std::optional<SocketOwner>& owner) {
+  return owner ? fmt::format("process {} ({})", owner->pid, owner->command) : "another process";
+}
+
+// Why the port cannot be listened on.
+Error port_error(const ServerConfig& config, const asio::ip::address& address, const error_code& why) {
+  const std::string where =
+      fmt::format("{}:{}", address.is_v6() ? "[" + address.to_string() + "]" : address.to_string(), config.port);
+  if (why == asio::error::address_in_use) {
+    return make_error(ErrorCode::kUnavailable, "port", "--port {}: {} listens on {}: stop it, or choose another --port",
+                      config.port, owner_text(tcp_owner(address.to_string(), config.port)), where);
+  }
+  if (why == asio::error::access_denied) {
+    return make_error(ErrorCode::kUnavailable, "port", "--port {}: {}: ports below 1024 need a privilege", config.port,
+                      why.message());
+  }
+  if (why == error_code(EADDRNOTAVAIL, boost::system::system_category())) {
+    return make_error(ErrorCode::kInvalidArgument, "host", "--host {}: this machine has no such address", config.host);
+  }
+  return make_error(ErrorCode::kResourceExhausted, "port", "{}: {}", where, why.message());
+}
+
+Error uds_error(const std::string& path, const error_code& why) {
+  if (why != asio::error::address_in_use) {
+    return make_error(ErrorCode::kResourceExhausted, "uds", "--uds {}: {}", path, why.message());
+  }
+  return make_error(ErrorCode::kUnavailable, "uds", "--uds {}: a file that is no socket is there", path);
+}
+
 }  // namespace
 
 // Accepts on the first loop and hands connections to all of them in turn.
 class Server::Listener {
  public:
-  Listener(const ServerConfig& config, Application& application) : config_(config), application_(application) {
+  explicit Listener(const ServerConfig& config) : config_(config) {
     for (int i = 0; i < std::max(1, config.threads); ++i) loops_.push_back(std::make_shared<IoLoop>());
   }
 
@@ -70,10 +100,14 @@ class Server::Listener {
     }
     if (auto bound = config_.unix_socket.empty() ? listen_tcp() : listen_unix(); !bound) return bound;
     bound_ = true;
+    return {};
+  }
+
+  void serve(Application& application) {
+    application_ = &application;
     if (unix_) spawn(*unix_);
     if (tcp_) spawn(*tcp_);
     for (const auto& loop : loops_) loop->run();
-    return {};
   }
 
   Result<void> reload_certificate() {
@@ -113,10 +147,7 @@ class Server::Listener {
     if (!error) tcp_->set_option(asio::socket_base::reuse_address(true), error);
     if (!error) tcp_->bind(endpoint, error);
     if (!error) tcp_->listen(asio::socket_base::max_listen_connections, error);
-    if (error) {
-      return make_error(ErrorCode::kResourceExhausted, "port", "{}:{}: {}", config_.host, config_.port,
-                        error.message());
-    }
+    if (error) return port_error(config_, address, error);
     port_ = tcp_->local_endpoint().port();
     return {};
   }
@@ -129,8 +160,9 @@ class Server::Listener {
       Local::socket probe(loops_[0]->io());
       probe.connect(Local::endpoint(config_.unix_socket), error);
       if (!error) {
-        return make_error(ErrorCode::kResourceExhausted, "uds", "{}: another server listens there",
-                          config_.unix_socket);
+        return make_error(ErrorCode::kUnavailable, "uds",
+                          "--uds {}: {} listens there: stop it, or choose another --uds", path,
+                          owner_text(unix_owner(path)));
       }
       ::unlink(path);
     }
@@ -142,7 +174,7 @@ class Server::Listener {
     if (!error) unix_->bind(Local::endpoint(config_.unix_socket), error);
     ::umask(mask);
     if (!error) unix_->listen(asio::socket_base::max_listen_connections, error);
-    if (error) return make_error(ErrorCode::kResourceExhausted, "uds", "{}: {}", config_.unix_socket, error.message());
+    if (error) return uds_error(config_.unix_socket, error);
     return {};
   }
 
@@ -177,7 +209,7 @@ class Server::Listener {
     if (error) return;
     const bool loopback = remote.address().is_loopback();
     auto place = take_place(remote.address().to_string(), loopback);
-    FollowContext follow_context{application_, config_.limits, loop, remote.address().to_string(), place};
+    FollowContext follow_context{*application_, config_.limits, loop, remote.address().to_string(), place};
     if (place == nullptr) return turn_away(std::move(socket));
     std::shared_ptr<asio::ssl::context> tls;
     {
@@ -195,7 +227,7 @@ class Server::Listener {
     auto place = take_place("unix", true);
     if (place == nullptr) return turn_away(std::move(socket));
     std::make_shared<Connection<UnixStream>>(std::move(socket),
-                                             FollowContext{application_, config_.limits, loop, "unix", place})
+                                             FollowContext{*application_, config_.limits, loop, "unix", place})
         ->start();
   }
 
@@ -218,7 +250,7 @@ class Server::Listener {
   // Says so in as far as the socket takes it without waiting.
   template <typename Socket>
   void turn_away(Socket socket) {
-    const Reply reply = application_.error(503, "too many connections");
+    const Reply reply = application_->error(503, "too many connections");
     const std::string text = fmt::format(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: {}\r\ncontent-length: {}\r\nretry-after: 1\r\n"
         "connection: close\r\n\r\n{}",
@@ -229,7 +261,7 @@ class Server::Listener {
   }
 
   const ServerConfig config_;
-  Application& application_;
+  Application* application_ = nullptr;  // null before serve()
   std::vector<std::shared_ptr<IoLoop>> loops_;
   std::optional<Tcp::acceptor> tcp_;
   std::optional<Local::acceptor> unix_;
@@ -246,10 +278,18 @@ class Server::Listener {
 Server::Server(std::unique_ptr<Listener> listener) : listener_(std::move(listener)) {}
 Server::~Server() = default;
 
-Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config, Application& application) {
-  auto listener = std::make_unique<Listener>(config, application);
+Result<std::unique_ptr<Server>> Server::listen(const ServerConfig& config) {
+  auto listener = std::make_unique<Listener>(config);
   if (auto listening = listener->listen(); !listening) return listening.error();
   return std::unique_ptr<Server>(new Server(std::move(listener)));
+}
+
+void Server::serve(Application& application) { listener_->serve(application); }
+
+Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config, Application& application) {
+  auto server = listen(config);
+  if (server) (*server)->serve(application);
+  return server;
 }
 
 int Server::port() const noexcept { return listener_->port(); }

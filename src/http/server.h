@@ -22,8 +22,13 @@ struct ServerConfig {
 // An HTTP/1.1 server over TCP, TLS or a Unix socket. It parses strictly and gets replies from an Application.
 class Server {
  public:
-  // Listens and serves from now on. kInvalidArgument or kResourceExhausted name the address, kBadFile the certificate.
-  static Result<std::unique_ptr<Server>> start(const ServerConfig& config, Application& application);
+  // Takes the address and reads the certificate. Clients may connect from now on; they wait until serve(). The error
+  // names the flag and the address: kUnavailable and the owner where another listens there, kInvalidArgument for an
+  // address that this machine does not have, kBadFile for the certificate.
+  static Result<std::unique_ptr<Server>> listen(const ServerConfig& config);
+  // Answers from now on. Once; `application` must outlive the server.
+  void serve(Application& application);
+  static Result<std::unique_ptr<Server>> start(const ServerConfig& config, Application& application);  // both
   ~Server();  // closes all connections
 
   int port() const noexcept;

@@ -29,6 +29,11 @@ bool BlockPool::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& ou
   return true;
 }
 
+BlockId BlockPool::next_table() const noexcept {
+  const BlockId run = runs_.longest();
+  return run == kNoBlock || run == 0 ? run : run + (runs_.extent_at(run) - 1) / 4;
+}
+
 bool BlockPool::allocate_run(std::int32_t n, std::int32_t room, std::vector<BlockId>& out) {
   const BlockId run = runs_.fitting(room);
   if (run == kNoBlock) return false;
@@ -43,6 +48,7 @@ void BlockPool::hand_out(BlockId run, std::int32_t skip, std::int32_t n, std::ve
     references_[static_cast<std::size_t>(block)] = 1;
     out.push_back(block);
   }
+  if (device_ != nullptr) device_->taken(run + skip, n, next_table());
 }
 
 void BlockPool::retain(BlockId block) {

@@ -19,7 +19,7 @@ class IdleWatcher {
 // only. Engine thread only. Always free() + used() == total(); check_integrity() walks all and checks it.
 class BlockPool {
  public:
-  // `device`, if any, is called for each page that is freed, and must outlive the pool.
+  // `device`, if any, is told of pages that are handed out and freed, and must outlive the pool.
   explicit BlockPool(std::int32_t total, PageDevice* device = nullptr);
 
   std::int32_t total() const noexcept { return static_cast<std::int32_t>(references_.size()); }
@@ -46,6 +46,9 @@ class BlockPool {
   void unpublish(BlockId block);
   bool published(BlockId block) const { return published_[static_cast<std::size_t>(block)] != 0; }
   void watch(IdleWatcher* watcher) noexcept { watcher_ = watcher; }
+
+  // Where the next table would begin: the first page that allocate(1, kNoBlock, out) would hand out; kNoBlock: nowhere.
+  BlockId next_table() const noexcept;
 
   // A number that changes whenever pages are handed out or freed.
   std::uint64_t changes() const noexcept { return changes_; }

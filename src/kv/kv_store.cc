@@ -1,10 +1,17 @@
 #include "kv/kv_store.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/checked.h"
 
 namespace millrace::kv {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+}  // namespace
 
 Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages) {
   for (const KvGroup& group : groups.groups) {
@@ -37,17 +44,45 @@ Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& group
   return store;
 }
 
-void KvStore::populate(const std::stop_token& stop) const noexcept {
-  constexpr std::size_t kPiece = std::size_t{2} << 20;  // of a layer: a huge page
-  std::size_t largest = 0;
-  for (const Layer& layer : layers_) largest = std::max(largest, layer.page_bytes * n_pages_);
-  for (std::size_t at = 0; at < largest; at += kPiece) {
+void KvStore::populate(BlockId first, std::int32_t n, double pause, const std::stop_token& stop) const noexcept {
+  const auto end = std::min(static_cast<std::size_t>(first + n), n_pages_);
+  const auto step = static_cast<std::size_t>(slice_pages());
+  for (auto page = static_cast<std::size_t>(first); page < end; page += step) {
     for (const Layer& layer : layers_) {
-      const std::size_t bytes = layer.page_bytes * n_pages_;
       if (stop.stop_requested()) return;
-      if (at < bytes) memory_.populate(layer.offset + at, std::min(kPiece, bytes - at));
+      const auto start = std::chrono::steady_clock::now();
+      memory_.populate(layer.offset + page * layer.page_bytes, std::min(step, end - page) * layer.page_bytes);
+      if (pause > 0.0) std::this_thread::sleep_for(pause * (std::chrono::steady_clock::now() - start));
     }
   }
+}
+
+std::int32_t KvStore::slice_pages() const noexcept {
+  std::size_t largest = 1;
+  for (const Layer& layer : layers_) largest = std::max(largest, layer.page_bytes);
+  return static_cast<std::int32_t>(std::max<std::size_t>(1, kHugePage / largest));
+}
+
+std::int32_t KvStore::memory_parts() const noexcept {
+  return static_cast<std::int32_t>((memory_.size() + kHugePage - 1) / kHugePage);
+}
+
+void KvStore::give_back(std::int32_t part, const std::function<bool(BlockId)>& kept) {
+  const std::size_t begin = static_cast<std::size_t>(part) * kHugePage;
+  const std::size_t end = std::min(begin + kHugePage, memory_.size());
+  std::size_t free = begin;  // bytes from here on to where the loop is are of no page that is kept
+  for (const Layer& layer : layers_) {
+    const std::size_t layer_end = layer.offset + layer.page_bytes * n_pages_;
+    if (layer_end <= begin || layer.offset >= end) continue;
+    std::size_t page = begin <= layer.offset ? 0 : (begin - layer.offset) / layer.page_bytes;
+    for (; page < n_pages_ && layer.offset + page * layer.page_bytes < end; ++page) {
+      if (!kept(static_cast<BlockId>(page))) continue;
+      const std::size_t at = layer.offset + page * layer.page_bytes;
+      if (free < at) memory_.give_back(free, at - free);
+      free = std::max(free, at + layer.page_bytes);
+    }
+  }
+  if (free < end) memory_.give_back(free, end - free);
 }
 
 void KvStore::copy(BlockId from, BlockId to) {

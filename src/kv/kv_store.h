@@ -27,9 +27,16 @@ class KvStore final : public PageDevice {
   std::int64_t block_tokens() const noexcept { return block_tokens_; }
   std::size_t bytes() const noexcept { return memory_.size(); }
 
-  // Backs all pages with memory, low page numbers first, as they are handed out first; see DeviceBuffer::populate. Any
-  // thread.
-  void populate(const std::stop_token& stop) const noexcept;
+  std::int32_t pages() const noexcept { return static_cast<std::int32_t>(n_pages_); }
+
+  // Backs the pages [first, first + n) with memory, low numbers first; see DeviceBuffer::populate. Waits `pause` times
+  // as long as each piece took. Any thread.
+  void populate(BlockId first, std::int32_t n, double pause, const std::stop_token& stop) const noexcept;
+  // Pages of a slice: with the memory of so many, in each layer, it makes sense to get and to give back memory at once.
+  std::int32_t slice_pages() const noexcept;
+  // See PageDevice. A part is a huge page of memory, whichever layers it has pages of.
+  std::int32_t memory_parts() const noexcept override;
+  void give_back(std::int32_t part, const std::function<bool(BlockId)>& kept) override;
 
   // The bytes of a page for read() and write() are its keys and values of layer 0, then of layer 1, and so on;
   // page_bytes() in all.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <stop_token>
 
 #include "backend/testing/test_backend.h"
@@ -62,7 +63,7 @@ TEST_F(KvStoreTest, GroupsLayersThatKeepTheSame) {
 }
 
 TEST_F(KvStoreTest, PagesOfDifferentGroupsDoNotOverlap) {
-  store_.populate(std::stop_token());
+  store_.populate(0, kPages, 0.0, std::stop_token());
   fill_all();
   for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
     for (std::int32_t p = 0; p < kPages; ++p) EXPECT_TRUE(holds(layer, p, mark(layer, p))) << layer << " " << p;
@@ -81,6 +82,25 @@ TEST_F(KvStoreTest, CopiesReadsAndWritesAPageInEveryGroup) {
     EXPECT_TRUE(holds(layer, 4, mark(layer, 2))) << "copied " << layer;
     EXPECT_TRUE(holds(layer, 1, mark(layer, 1))) << "left alone " << layer;
     EXPECT_TRUE(holds(layer, 3, mark(layer, 3))) << "left alone " << layer;
+  }
+}
+
+TEST_F(KvStoreTest, GivesBackTheMemoryOfWhatIsNotKept) {
+  ASSERT_EQ(store_.memory_parts(), 1);
+  for (unsigned kept = 0; kept < (1u << kPages); ++kept) {
+    fill_all();
+    const auto keeps = [kept](BlockId p) { return ((kept >> p) & 1u) != 0; };
+    store_.give_back(0, keeps);
+    for (std::size_t layer = 0; layer < kNeeds.size(); ++layer) {
+      for (std::int32_t p = 0; p < kPages; ++p) {
+        EXPECT_TRUE(!keeps(p) || holds(layer, p, mark(layer, p))) << kept << " " << layer << " " << p;
+      }
+    }
+    // Pages of the first layer are whole pages of the system.
+    const bool host = std::getenv("MILLRACE_TEST_BACKEND") == nullptr;
+    for (std::int32_t p = 0; host && p < kPages; ++p) {
+      EXPECT_TRUE(keeps(p) || holds(0, p, std::byte{0})) << kept << " " << p;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory_resource>
 #include <span>
 
@@ -35,6 +36,13 @@ class PageDevice {
   virtual void write_companion(BlockId /*page*/, std::span<const std::byte> /*in*/) {}
   // The page is free now. A device for tests overwrites its contents, to find reads after this.
   virtual void freed(BlockId /*page*/) {}
+  // The pages [first, first + n) were handed out, and a further table would begin at `next` (kNoBlock: nowhere). A
+  // device may get memory ready for them.
+  virtual void taken(BlockId /*first*/, std::int32_t /*n*/, BlockId /*next*/) {}
+  // The memory of pages for which `kept` is false is given back to the system, in so many parts; the contents of those
+  // pages are lost. 0: this device keeps its memory.
+  virtual std::int32_t memory_parts() const noexcept { return 0; }
+  virtual void give_back(std::int32_t /*part*/, const std::function<bool(BlockId)>& /*kept*/) {}
   // Memory for copies of pages on the host, for example pinned memory.
   virtual std::pmr::memory_resource& host_memory() noexcept { return *std::pmr::new_delete_resource(); }
 };

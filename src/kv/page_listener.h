@@ -40,6 +40,11 @@ class MirroredPages final : public PageDevice {
   void read_companion(BlockId page, std::span<std::byte> out) const override { listener_->read_companion(page, out); }
   void write_companion(BlockId page, std::span<const std::byte> in) override { listener_->write_companion(page, in); }
   void freed(BlockId page) override { device_.freed(page); }
+  void taken(BlockId first, std::int32_t n, BlockId next) override { device_.taken(first, n, next); }
+  std::int32_t memory_parts() const noexcept override { return device_.memory_parts(); }
+  void give_back(std::int32_t part, const std::function<bool(BlockId)>& kept) override {
+    device_.give_back(part, kept);
+  }
   std::pmr::memory_resource& host_memory() noexcept override { return device_.host_memory(); }
 
  private:

@@ -80,6 +80,20 @@ bool PagedCache::allocate(std::int32_t n, BlockId after, std::vector<BlockId>& o
   return pool_.allocate(n, after, out);
 }
 
+void PagedCache::give_back(std::int32_t part) {
+  device_.give_back(part, [this](BlockId page) {
+    return pool_.references(page) > 0 || (page > 0 && pool_.references(page - 1) > 0);
+  });
+}
+
+std::int32_t PagedCache::shrink(std::int32_t most, std::int32_t at_once, TimePoint now) {
+  const std::int32_t n = std::min(pool_.idle() - most, at_once);
+  if (n <= 0) return 0;
+  const std::int32_t evicted = tree_->evict(n, now);
+  counters_.evicted_pages += evicted;
+  return evicted;
+}
+
 // Whether writing positions from `computed` on into this page would be seen by others.
 bool PagedCache::shared(const BlockTable& table, std::size_t page, std::int64_t computed) const {
   const BlockId block = table.blocks()[page];

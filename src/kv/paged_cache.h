@@ -109,6 +109,14 @@ class PagedCache {
   // differs.
   std::int32_t compact(std::span<BlockTable* const> tables, std::int32_t most);
 
+  // Gives the memory of free pages back to the system, in so many parts, except that of the page behind each page in
+  // use: its table may grow. Call it only while no step is in flight. 0 parts: the device keeps its memory.
+  std::int32_t memory_parts() const noexcept { return device_.memory_parts(); }
+  void give_back(std::int32_t part);
+  // Evicts cached pages in the order of eviction until `most` are left, but at most `at_once`. Returns how many.
+  std::int32_t shrink(std::int32_t most, std::int32_t at_once, TimePoint now);
+  double recompute_ms_per_page() const noexcept { return recompute_ms_per_page_; }
+
   // A number that changes whenever pages are handed out or freed.
   std::uint64_t changes() const noexcept { return pool_.changes(); }
 

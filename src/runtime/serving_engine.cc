@@ -13,6 +13,9 @@
 namespace millrace::runtime {
 namespace {
 
+// Cached prefixes that an idle server keeps for good: so many bytes, and this part of the weights' bytes.
+constexpr std::size_t kIdleCachedBytes = std::size_t{8} << 20, kIdleCachedPart = 20;
+
 // What must be equal before keys and values computed by one process are those another would compute: the weights, what
 // is computed with them, how they are multiplied, how pages are made, and the kernels. A build with changes is only
 // itself.
@@ -53,6 +56,19 @@ std::int64_t cache_tokens(const LoadedModel& loaded, const EngineConfig& config,
   return pages * groups.block_tokens;
 }
 
+// An error of allocating the pages, in the words of the flag that asked for them.
+Error memory_error(const LoadedModel& loaded, const EngineConfig& config, std::int64_t tokens, Error error) {
+  if (error.code != ErrorCode::kResourceExhausted) return error;
+  const kv::KvGroups groups = loaded.transformer->kv_groups(loaded.config.kv_pages());
+  const double bytes = static_cast<double>(groups.page_bytes(*loaded.backend)) * static_cast<double>(tokens) /
+                       static_cast<double>(groups.block_tokens);
+  const char* flag = config.kv_cache_tokens > 0 ? "kv-cache-tokens" : "kv-cache-memory-bytes";
+  return make_error(ErrorCode::kResourceExhausted, flag,
+                    "--{} asks for {} of keys and values ({} tokens); {} of memory are available", flag,
+                    readable_bytes(bytes), tokens,
+                    readable_bytes(static_cast<double>(cpu_info().memory_available_bytes)));
+}
+
 // What an engine holds beside its model, and what the machine has left before pages are filled.
 void log_memory(const std::string& name, const LoadedModel& loaded, const ServingEngine& made) {
   const auto readable = [](std::size_t bytes) { return readable_bytes(static_cast<double>(bytes)); };
@@ -77,8 +93,13 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   draft::DrafterOptions drafter = config.speculation.prepare(loaded, engine.scheduling);
   const std::int64_t tokens =
       cache_tokens(loaded, config, config.speculation.page_bytes(drafter), surroundings.kv_cache_tokens);
-  auto executor =
-      engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, loaded.config.kv_pages(), tokens).or_throw();
+  auto allocated =
+      engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, loaded.config.kv_pages(), tokens);
+  if (!allocated) {
+    throw LoadError(
+        memory_error(loaded, config, tokens > 0 ? tokens : loaded.transformer->max_length(), allocated.error()));
+  }
+  std::unique_ptr<engine::LocalExecutor> executor = *std::move(allocated);
   ServingEngine made;
   made.executor = executor.get();
   made.disk = open_disk_tier(loaded, config, *executor, executor->device().page_bytes());
@@ -93,7 +114,8 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
           .or_throw();
   if (made.disk != nullptr) made.engine->warm_up().or_throw();
   made.drafting = config.speculation.apply(*made.engine, *made.executor, std::move(drafter));
-  if (surroundings.populate) made.executor->populate();
+  if (surroundings.memory == PageMemory::kWhole) made.executor->memory().populate();
+  if (surroundings.memory == PageMemory::kFollowsUse) made.executor->memory().follow();
   return made;
 }
 
@@ -103,9 +125,11 @@ ServingEngine start_engine(const std::string& name, const LoadedModel& loaded, E
     throw_load_error(ErrorCode::kUnsupported, "tokenizer", "{}: this model has no tokenizer", loaded.checkpoint->path);
   }
   if (config.kv_cache_tokens == 0 && config.kv_cache_bytes == 0) config.kv_cache_bytes = kServingKvBytes;
-  ServingEngine made = make_engine(loaded, config, {.turn = turn});
+  ServingEngine made = make_engine(loaded, config, {.turn = turn, .memory = PageMemory::kFollowsUse});
   log_memory(name, loaded, made);
   made.engine->warm_up().or_throw();
+  made.engine->idle_memory().configure(
+      {.cached_bytes = kIdleCachedBytes + loaded.transformer->weight_bytes() / kIdleCachedPart});
   made.engine->reporter().measure(step_meter(loaded, *made.engine));
   return made;
 }

@@ -27,15 +27,20 @@ struct ServingEngine {
   draft::DraftMemory drafting;  // bytes of draft model or speculator and of its pages
 };
 
+// When pages of the KV cache get memory from the system, beside when they are first written.
+enum class PageMemory {
+  kWhole,        // all, on a thread in the background, so that no step waits for it
+  kFollowsUse,   // what is handed out next; idle tasks may give it back (Engine::idle_memory)
+  kAtFirstWrite  // nothing beforehand
+};
+
 // Arguments of make_engine() besides the configuration.
 struct EngineSurroundings {
   std::shared_ptr<const text::Tokenizer> tokenizer = nullptr;  // null: the model's
   // Tokens of the KV cache if the configuration has neither tokens nor bytes; 0 = a sequence of max_length() tokens.
   std::int64_t kv_cache_tokens = 0;
   std::shared_ptr<engine::TurnArbiter> turn = nullptr;  // shared with the other engines of the process; null: none
-  // Touch all pages on a thread in the background, so that no step waits for the system to map them; false: each page
-  // is mapped when it is first written.
-  bool populate = true;
+  PageMemory memory = PageMemory::kWhole;
 };
 
 // Loads the draft model, allocates the KV cache, opens the disk tier and makes the engine. `loaded` must outlive it.
@@ -44,9 +49,9 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
                           const EngineSurroundings& surroundings = {});
 
 // make_engine() for a server or a program that embeds the library. The KV cache has kServingKvBytes if the
-// configuration gives no size. Also warms the engine up, which computes a few dozen tokens, makes its reporter measure
-// the work of steps, and logs its memory under `name`. Throws LoadError, also kUnsupported if the model has no
-// tokenizer.
+// configuration gives no size, and its memory follows use. Also warms the engine up, which computes a few dozen tokens,
+// makes its reporter measure the work of steps, and logs its memory under `name`. Throws LoadError, also kUnsupported
+// if the model has no tokenizer.
 ServingEngine start_engine(const std::string& name, const LoadedModel& loaded, EngineConfig config,
                            const std::shared_ptr<engine::TurnArbiter>& turn = nullptr);
 

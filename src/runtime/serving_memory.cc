@@ -36,6 +36,11 @@ std::uint64_t speculation_bytes(const SpeculationConfig& speculation, const Mode
   return bytes;
 }
 
+engine::MachinePeaks peaks_of(const backend::cpu::MachineLimits& limits) {
+  return {.read_gb_s = limits.read_gb_s,
+          .gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+}
+
 }  // namespace
 
 std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engine) {
@@ -51,9 +56,11 @@ std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engin
 }
 
 engine::MachinePeaks measured_peaks(const LoadedModel& loaded, double seconds) {
-  const auto limits = backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), seconds);
-  return {.read_gb_s = limits.read_gb_s,
-          .gop_s = std::max({limits.int8_gop_s, limits.bf16_gflop_s, limits.f32_gflop_s})};
+  return peaks_of(backend::cpu::measure_limits(loaded.backend->threads(), detect_isa(), seconds));
+}
+
+engine::MachinePeaks peaks_measured_within(const LoadedModel& loaded, double seconds) {
+  return peaks_of(backend::cpu::measure_limits_within(loaded.backend->threads(), detect_isa(), seconds));
 }
 
 std::int64_t parameters_of(const checkpoint::Checkpoint& checkpoint) {

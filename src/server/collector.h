@@ -66,6 +66,7 @@ class Collector {
     piece.text += output.text;
     if (job_->task.reading.parts) read_parts(answer, piece, output);
     if (output.token) {
+      job_->place.add_output_token();
       answer.tokens.push_back(*output.token);
       piece.tokens.push_back(*output.token);
     }

@@ -17,6 +17,9 @@ ApiError queue_full() { return {429, "queue_full", "", "too many requests are wa
 void submit(const std::shared_ptr<Job>& job) {
   if (job->abandoned) return;
   GenerationTask& task = job->task;
+  std::int64_t prompt_tokens = 0;
+  for (const auto& prompt : task.prompts) prompt_tokens += static_cast<std::int64_t>(prompt.size());
+  job->place.prepared(task.model->name, task.caller.tenant, prompt_tokens);
   task.sampling = {task.requests[0].sampling};
   for (engine::Request& request : task.requests) {
     job->streams.push_back(job->model->engine->submit(std::move(request), job->wake));
@@ -202,7 +205,6 @@ std::unique_ptr<http::Responder> generate(ServerContext& server, const Generatio
     return std::make_unique<http::ReadyReply>(rejected->reply(route.dialect()));
   }
   auto job = std::make_shared<Job>(server, route, std::move(call.request), call.caller, std::move(call.wake));
-  job->request_id = server.request_ids.of(job->request);
   job->task.route = job->request.path;
   job->task.trace_parent = job->request.headers.get("traceparent");
   job->task.received = job->request.received;

@@ -21,7 +21,8 @@ struct Job {
   Caller caller;
   http::Wake wake;
   const FailureSignal::Listed listed;  // calls `wake` when the server gives up
-  std::string request_id;
+  const std::string request_id;
+  RunningRequests::Place place;
   std::atomic<bool> abandoned = false;  // the client has left
   std::int64_t tokens_used = 0;         // prompt and output tokens, for the tenant's quota; set by ~Collector()
 
@@ -34,7 +35,15 @@ struct Job {
   std::atomic<bool> done = false;
 
   Job(ServerContext& s, const GenerationRoute& r, http::Request req, const Caller& c, http::Wake w)
-      : server(s), route(r), request(std::move(req)), caller(c), wake(std::move(w)), listed(s.failure, wake) {}
+      : server(s),
+        route(r),
+        request(std::move(req)),
+        caller(c),
+        wake(std::move(w)),
+        listed(s.failure, wake),
+        request_id(s.request_ids.of(request)),
+        place(s.running,
+              {.id = request_id, .route = request.path, .model = {}, .tenant = {}, .received = request.received}) {}
   ~Job() { server.access.end_request(caller, tokens_used, Env::system().now()); }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;

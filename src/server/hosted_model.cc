@@ -39,7 +39,8 @@ HostedModel::HostedModel(std::string model_name, ModelParts parts)
                    .tool_format = parts.tool_format,
                    .reasoning_format = parts.reasoning_format,
                    .generation = parts.generation,
-                   .peaks = parts.peaks,
+                   .peaks = parts.peaks != nullptr ? parts.peaks
+                                                   : std::make_shared<engine::LivePeaks>(engine::MachinePeaks{}),
                    .max_length = parts.engine->limits().max_length,
                    .vocab_size = parts.engine->limits().vocab_size,
                    .hidden_size = parts.hidden_size,

@@ -23,8 +23,8 @@ struct ModelParts {
   // parameters: number of weights; weight_bytes: in memory; weight_bytes_per_step: that a step must read;
   // trained_length: tokens of the context that the model was trained for; hidden_size: numbers of an embedding.
   std::int64_t parameters = 0, weight_bytes = 0, weight_bytes_per_step = 0, trained_length = 0, hidden_size = 0;
-  std::int64_t drafting_bytes = 0;  // memory of a draft model or speculator, with its pages
-  engine::MachinePeaks peaks;       // measured when the model was loaded
+  std::int64_t drafting_bytes = 0;                 // memory of a draft model or speculator, with its pages
+  std::shared_ptr<const engine::LivePeaks> peaks;  // measured; null: unknown
 };
 
 // Sets tool_format and reasoning_format of `parts`, by parts.chat. Each parser is the name of a format;

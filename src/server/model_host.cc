@@ -15,6 +15,27 @@ Error unknown_model() {
   return {ErrorCode::kNotFound, "model", "this server has no model of that name: GET /v1/models lists them"};
 }
 
+// Whether a text names a path of this machine other than `reference`.
+bool tells_of_folders(std::string_view text, std::string_view reference) {
+  for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
+    const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '\'';
+    if (begins && !text.substr(at).starts_with(reference)) return true;
+  }
+  return false;
+}
+
+// What clients may know of a model that could not be loaded: the reference that leads nowhere, and why.
+Error client_error(const ModelEntry& entry, const Error& error) {
+  if (error.code != ErrorCode::kNotFound) {
+    return make_error(ErrorCode::kInternal, "model", "the model {} could not be loaded: the server's log says why",
+                      entry.name);
+  }
+  std::string reason = error.message.substr(0, std::min(error.message.find(": looked for"), error.message.find(';')));
+  if (tells_of_folders(reason, entry.reference)) reason = "the server's log says why";
+  return make_error(ErrorCode::kNotFound, "model", "the model {} is not there, as its reference {} leads nowhere: {}",
+                    entry.name, entry.reference, reason);
+}
+
 }  // namespace
 
 std::string_view to_string(ModelState state) noexcept {
@@ -176,7 +197,7 @@ void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {
   lock.unlock();
   for (const Then& then : waiting) {
     // What is wrong with a file is the operator's business: it is in the log.
-    loaded ? then(*loaded) : then(Error{ErrorCode::kInternal, "model", "the model could not be loaded"});
+    loaded ? then(*loaded) : then(client_error(slot.entry, loaded.error()));
   }
   if (loaded) (*loaded)->engine->prepare_grammars();
   lock.lock();

@@ -19,6 +19,7 @@ namespace millrace::server {
 struct ModelEntry {
   std::string name;
   std::vector<std::string> aliases;  // further names that requests may use
+  std::string reference = {};        // what the operator gave: a path, or a name on the hub; empty: unknown
   // Loads the model, on the host's thread, and throws LoadError where that fails. May call `progress` from any thread
   // with the share that is loaded, in [0, 1], until it returns.
   std::function<ModelParts(const std::function<void(double share)>& progress)> load;

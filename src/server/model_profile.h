@@ -23,8 +23,8 @@ struct ModelProfile {
   // How the model writes tool calls and reasoning; null where answers are not searched for them. See choose_formats().
   const chat::tools::ToolFormat* const tool_format = nullptr;
   const chat::reasoning::ReasoningFormat* const reasoning_format = nullptr;
-  const checkpoint::GenerationDefaults generation;  // for what a request does not say
-  const engine::MachinePeaks peaks;                 // measured; for utilization
+  const checkpoint::GenerationDefaults generation;       // for what a request does not say
+  const std::shared_ptr<const engine::LivePeaks> peaks;  // measured, for utilization; not null
   // Tokens of prompt and answer together; tokens; numbers of an embedding.
   const std::int64_t max_length = 0, vocab_size = 0, hidden_size = 0;
   decode::BreakerCache breakers;  // DRY's sequence breakers, by their texts

@@ -16,6 +16,7 @@ void RequestJournal::finished(const http::Exchange& exchange) {
   const auto spent = std::chrono::duration<double>(exchange.seconds);
   observe::RequestRecord record;
   record.route = route == nullptr ? "none" : std::string(route->path);
+  record.path = exchange.path;
   record.request_id = exchange.request_id;
   record.status = exchange.status;
   record.error_code = exchange.rejection;
@@ -29,6 +30,7 @@ void RequestJournal::finished(const GenerationTask& task, const std::vector<Answ
   observe::RequestRecord record;
   record.model = task.model->name;
   record.route = task.route;
+  record.path = task.route;  // no route of generation has a parameter
   record.tenant = task.caller.tenant;
   record.request_id = task.request_id;
   record.trace_parent = task.trace_parent;

@@ -11,6 +11,7 @@
 #include "server/prep_pool.h"
 #include "server/request_ids.h"
 #include "server/request_journal.h"
+#include "server/running_requests.h"
 #include "server/service_config.h"
 #include "server/session_registry.h"
 
@@ -43,6 +44,7 @@ struct ServerContext {
   RequestJournal journal;
   RequestIds request_ids;
   BillingHeaders billing_headers;
+  RunningRequests running;
   FailureSignal failure;               // raised when the server gives up, as an engine has failed
   std::atomic<bool> draining = false;  // routes of scope infer answer 503
   // The number of open connections. Set before requests come; called by connections' threads only. Empty: there are

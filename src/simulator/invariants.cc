@@ -34,8 +34,7 @@ void Invariants::before_step(const engine::Engine& engine) {
   }
 }
 
-void Invariants::after_step(const engine::Engine& engine, const RequestDriver& desk, TimePoint now,
-                            bool anything_came) {
+void Invariants::after_step(engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came) {
   stayed_ =
       std::ranges::any_of(engine.scheduler().running(), [&](const sched::Sequence* s) { return ran_.contains(s->id); });
   engine.check_integrity();
@@ -45,7 +44,7 @@ void Invariants::after_step(const engine::Engine& engine, const RequestDriver& d
   check_progress(engine, desk, now, anything_came);
 }
 
-void Invariants::check_queues(const engine::Engine& engine, const RequestDriver& desk) {
+void Invariants::check_queues(engine::Engine& engine, const RequestDriver& desk) {
   const auto waiting = engine.scheduler().waiting(), running = engine.scheduler().running();
   std::set<sched::SequenceId> seen;
   std::size_t beams = 0;  // of which there are as many as the search has

@@ -21,7 +21,7 @@ class Invariants {
 
   void before_step(const engine::Engine& engine);
   // `anything_came`: the step had outputs.
-  void after_step(const engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
+  void after_step(engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);
   // The engine is a new one.
   void restart() {
     idle_rounds_ = 0;
@@ -29,7 +29,7 @@ class Invariants {
   }
 
  private:
-  void check_queues(const engine::Engine& engine, const RequestDriver& desk);
+  void check_queues(engine::Engine& engine, const RequestDriver& desk);
   void check_sequence(const sched::Sequence& sequence, bool waits);
   void check_oldest(const engine::Engine& engine, const RequestDriver& desk);
   void check_batch(const engine::Engine& engine);

@@ -84,3 +84,16 @@ def test_says_what_is_wrong_with_a_trace(millrace, profile, tmp_path, text, name
 def test_says_what_is_wrong_with_a_flag(millrace, profile, flags, named):
     outcome = millrace("simulate", *flags, "--model-speed", profile, ok=False)
     assert outcome.code == 2 and named in outcome.err
+
+
+def test_ends_with_a_recommendation(millrace, profile):
+    slow = ["--workload", "requests=100,rate=50,input=64,output=32", "--policy", "fcfs,decode-first", "--model-speed", profile]
+    out = millrace("simulate", *slow).out
+    last = out.strip().splitlines()[-1]
+    assert last.startswith("Use --scheduling-policy ") and "faster than this machine serves them" in last and last.endswith(".")
+    easy = ["--workload", "requests=20,rate=1,input=16,output=8", "--goodput", "ttft:5000", "--model-speed", profile]
+    last = millrace("simulate", *easy).out.strip().splitlines()[-1]
+    assert "100 % of the requests meet the objective" in last and "the machine keeps up" in last
+    small = ["--workload", "requests=50,rate=50,input=64,output=64", "--kv-cache-tokens", 512, "--model-speed", profile, "--json"]
+    assert "more --kv-cache-tokens would help" in json.loads(millrace("simulate", *small).out)["recommendation"]
+    assert "--workload with --model-speed" in millrace("simulate", "--seeds", 1).out

@@ -1,10 +1,11 @@
 """The log has a line for each request that was refused, and never what it said."""
 import json
 import re
+import subprocess
 import time
 
 import pytest
-from running_server import request_bytes
+from running_server import PROGRAM, environment, request_bytes
 
 SECRET = "the-prompt-nobody-may-log"
 TEXT = "/v1/completions"
@@ -44,7 +45,7 @@ CASES = [
     ("no-room", "POST", TEXT, {"prompt": SECRET, "max_tokens": 5000}, KEY, 400, TEXT, "context_length_exceeded"),
     ("no-key", "POST", TEXT, {"prompt": SECRET}, {}, 401, TEXT, "missing_api_key"),
     ("bad-key", "POST", TEXT, {"prompt": SECRET}, {"X-Api-Key": SECRET}, 401, TEXT, "invalid_api_key"),
-    ("no-path", "POST", f"/{SECRET}?{SECRET}", {"prompt": SECRET}, KEY, 404, "none", "not_found"),
+    ("no-path", "POST", f"/no/such%20path?{SECRET}", {"prompt": SECRET}, KEY, 404, "none", "not_found"),
     ("no-model", "POST", TEXT, {"prompt": SECRET, "model": "x"}, KEY, 404, TEXT, "model_not_found"),
     ("no-method", "DELETE", TEXT, None, KEY, 405, "none", "method_not_allowed"),
     ("no-type", "POST", TEXT, {"prompt": SECRET}, KEY | {"Content-Type": "text/plain"}, 415, TEXT, "unsupported_media_type"),
@@ -57,7 +58,7 @@ def test_what_is_refused_before_a_model_has_its_line(logged, case):
     reply = logged.call(method, path, body, headers | {"X-Request-Id": name})
     assert reply.status == status and reply.headers["x-request-id"] == name
     line = line_of(logged, name)
-    assert (line["status"], line["route"], line["error"]) == (status, route, error)
+    assert (line["status"], line["route"], line["path"], line["error"]) == (status, route, path.partition("?")[0], error)
     assert 0 <= line["total_ms"] < 60_000 and SECRET not in logged.text()
 
 
@@ -69,6 +70,34 @@ def test_what_the_connection_refuses_has_its_line_too(logged):
         line = line_of(logged, request_id)
         assert line["status"] == status and 0 <= line["total_ms"] < 60_000
     assert SECRET not in logged.text()
+
+
+def test_a_path_is_cut_and_cannot_forge_lines(logged):
+    for name, path, wanted in [("long", "/" + "x" * 3000, "/" + "x" * 199 + "..."), ("bytes", "/\xff\x1b[31m", None)]:
+        received = logged.raw(b"GET %s HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: %s\r\nX-Api-Key: master-key-00\r\nConnection: close\r\n\r\n"
+                              % (path.encode("latin-1"), name.encode()))
+        if wanted:
+            assert b" 404 " in received and line_of(logged, name)["path"] == wanted
+    assert "\x1b" not in logged.text()
+
+
+def test_lines_for_people_begin_with_the_time_and_name_the_path(start):
+    with start() as server:
+        assert server.call("GET", "/v1/chat", headers={"X-Request-Id": "lost"}).status == 404
+        pattern = r"(?m)^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info request request_id=lost route=none path=/v1/chat status=404 "
+        server._wait_for(lambda: re.search(pattern, server.text()), 10)
+
+
+def test_in_json_every_line_is_json_also_the_hubs_and_the_last_error(start, model):
+    with start("--log-format", "json", "--model", "gone=nosuch/model-of-nobody", env={"HF_HUB_OFFLINE": "1"}) as server:
+        reply = server.post(TEXT, {"prompt": SECRET, "model": "gone", "max_tokens": 1})
+        assert (reply.status, reply.error["code"], reply.error["param"]) == (404, "model_not_found", "model")
+        assert "nosuch/model-of-nobody" in reply.error["message"] and "/" not in reply.error["message"].replace("nosuch/model-of-nobody", "")
+        taken = subprocess.run([PROGRAM, "serve", model, "--port", str(server.port), "--log-format", "json"], capture_output=True, timeout=60, env=environment())
+        assert taken.returncode == 1 and json.loads(taken.stderr)["level"] == "error"
+        server._wait_for(lambda: "nosuch" in server.text(), 10)
+    for line in server.text().splitlines():
+        assert line.startswith("listening on ") or json.loads(line)["ts"]
 
 
 def test_a_full_tenant_has_its_line(start, tmp_path):

@@ -94,6 +94,7 @@ export interface Server {
   mfu_percent: Metric;
   read_gb_s: Metric;
   peak_gop_s: Metric;
+  limit_note?: string | null;
   energy_joules: Metric;
   counters: Record<string, number> | null;
 }

@@ -52,4 +52,6 @@ std::string rounded(double value) {
   return fmt::format("{:.{}f}", value, std::clamp(3 - digits, 0, 6));
 }
 
+std::string percent_text(double percent) { return percent > 100.0 ? "unknown" : fmt::format("{:.0f}", percent); }
+
 }  // namespace millrace::bench

@@ -25,5 +25,7 @@ class Table {
 // A number with at least three significant digits, no exponent and at most six decimals: "0.123", "12.3", "1234". "-"
 // stands for no value: for 0, infinity and NaN.
 std::string rounded(double value);
+// A share of a limit in percent, without decimals; "unknown" above 100: the limit was measured under load.
+std::string percent_text(double percent);
 
 }  // namespace millrace::bench

@@ -19,7 +19,7 @@ constexpr double kBandwidthSeconds = 0.2;
 std::unique_ptr<engine::Engine> chat_engine(const LoadedModel& loaded, const LocalModelFlags& flags) {
   runtime::EngineConfig config;
   config.speculation = resolved_speculation(flags.speculation, flags.model.hub);
-  auto engine = runtime::make_engine(loaded, config, {.populate = false}).engine;
+  auto engine = runtime::make_engine(loaded, config, {.memory = runtime::PageMemory::kAtFirstWrite}).engine;
   engine->reporter().measure(runtime::step_meter(loaded, *engine));
   return engine;
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "base/cpu_quota.h"
 #include "cli.h"
 #include "command.h"
+#include "machine_advice.h"
 #include "model_flags.h"
 #include "model_speed.h"
 
@@ -91,6 +93,10 @@ std::vector<Warning> warnings_about(const Findings& f) {
         {fmt::format("the control group grants the time of {:.1f} processors of {}", f.cpu_quota, f.cpu.logical_cpus),
          fmt::format("raise the quota (--cpus), or leave it: {} threads are used", usable_threads())});
   }
+  if (f.model.empty()) {
+    warnings.push_back({"the default model is not there, so commands need the name of one",
+                        "./dev setup downloads it; or name another: millrace run org/name downloads that one"});
+  }
   if (f.model_bytes > static_cast<std::uintmax_t>(f.cpu.memory_available_bytes) && f.cpu.memory_available_bytes > 0) {
     warnings.push_back(
         {"the default model is larger than the memory available", "stop other programs or take a smaller model"});
@@ -119,6 +125,12 @@ double reachable_tokens_per_second(const Findings& f) {
   double bandwidth = 0.0;
   for (const Measured& m : f.measured) bandwidth = std::max(bandwidth, m.limits.read_gb_s);
   return f.model_bytes == 0 ? 0.0 : bandwidth * kGigabyte / static_cast<double>(f.model_bytes);
+}
+
+std::vector<std::string> recommendations(const Findings& f) {
+  double best = 0.0;
+  for (const Measured& m : f.measured) best = std::max(best, m.limits.read_gb_s);
+  return app::machine_advice(static_cast<double>(f.cpu.memory_available_bytes), best);
 }
 
 std::string size_text(std::int64_t bytes) {
@@ -159,11 +171,12 @@ void print_text(const Findings& f) {
   }
   fmt::print("\n");
   if (f.model.empty()) {
-    fmt::print("default model: not there (./dev setup downloads it)\n");
+    fmt::print("default model: not there\n");
   } else {
     fmt::print("default model: {}, {:.1f} MB; at this bandwidth at most {:.0f} tokens a second of one sequence\n",
                f.model, static_cast<double>(f.model_bytes) / 1e6, reachable_tokens_per_second(f));
   }
+  for (const std::string& line : recommendations(f)) fmt::print("recommendation: {}\n", line);
   for (const Warning& w : f.warnings) fmt::print("\nwarning: {}\n  remedy: {}\n", w.problem, w.remedy);
   if (f.warnings.empty()) fmt::print("no problems found\n");
 }
@@ -199,9 +212,36 @@ void print_json(const Findings& f) {
     out["default_model"] = {
         {"path", f.model}, {"bytes", f.model_bytes}, {"reachable_tokens_per_second", reachable_tokens_per_second(f)}};
   }
+  out["recommendations"] = recommendations(f);
   out["warnings"] = nlohmann::ordered_json::array();
   for (const Warning& w : f.warnings) out["warnings"].push_back({{"problem", w.problem}, {"remedy", w.remedy}});
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+// A line every few seconds, or on a terminal one that is written over.
+void show_progress(double share) {
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  static std::chrono::steady_clock::time_point told{};
+  const auto now = std::chrono::steady_clock::now();
+  if (now - told < (terminal ? std::chrono::milliseconds(100) : std::chrono::seconds(5))) return;
+  told = now;
+  fmt::print(stderr, "{}measuring steps: {:.0f} %{}", terminal ? "\r" : "", 100.0 * share, terminal ? "\033[K" : "\n");
+  std::fflush(stderr);
+}
+
+// The profile goes to stdout, for a file; what it means to stderr, for people.
+int print_model_speed(const DoctorFlags& flags) {
+  app::ModelFlags model;
+  model.model = flags.model_speed;
+  model.threads = flags.threads, model.cpu_isa = flags.cpu_isa;
+  const auto speed = app::measure_model_speed(app::load_model(model), model, show_progress);
+  if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
+  fmt::print("{}\n", app::json_of(speed, flags.model_speed).dump(2));
+  std::fflush(stdout);
+  for (const std::string& line : app::speed_advice(speed.cost, speed.typical_error, flags.model_speed)) {
+    fmt::print(stderr, "{}\n", line);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -225,12 +265,7 @@ app::Command doctor() {
                 ->type_name("MODEL");
             return [flags] {
               if (!flags->model_speed.empty()) {
-                app::ModelFlags model;
-                model.model = flags->model_speed;
-                model.threads = flags->threads, model.cpu_isa = flags->cpu_isa;
-                const auto speed = app::measure_model_speed(app::load_model(model), model);
-                fmt::print("{}\n", app::json_of(speed, flags->model_speed).dump(2));
-                return 0;
+                return print_model_speed(*flags);
               }
               const Findings findings = examine(*flags);
               flags->json ? print_json(findings) : print_text(findings);

@@ -1,5 +1,3 @@
-#include <atomic>
-
 #include "base/log.h"
 #include "cli.h"
 #include "command.h"
@@ -7,6 +5,7 @@
 #include "serve/lifecycle.h"
 #include "serve/serve_flags.h"
 #include "serve/served_model.h"
+#include "server/observe/log_writer.h"
 
 namespace millrace::commands {
 namespace {
@@ -16,18 +15,20 @@ struct ServeFlags {
   app::ServeFlags serve;
 };
 
-int serve(ServeFlags& flags) {
+int run(ServeFlags& flags) {
   app::hold_signals();
   server::Access access = flags.serve.access();
+  flags.models.model.hub.to_log = true;
   flags.models.engine.tenants = access.tenant_names();
   static_cast<void>(flags.models.engine.config());  // says what is wrong before anything starts
+  // Before anything is loaded or written: another server may be there.
+  auto listening = http::Server::listen(flags.serve.server()).or_throw();
   server::Observers observers(flags.serve.observers(access.tenant_names()), Env::system());
   server::Service service(flags.serve.service(), std::move(access), flags.models.entries(observers),
                           flags.serve.host_config(), observers, Env::system());
-  std::atomic<http::Server*> started = nullptr;
-  service.count_connections([&] { return started != nullptr ? started.load()->connections() : 0; });
-  const auto server = http::Server::start(flags.serve.server(), service).or_throw();
-  started = server.get();
+  const std::unique_ptr<http::Server> server = std::move(listening);  // ends before the service does
+  service.count_connections([&] { return server->connections(); });
+  server->serve(service);
   if (flags.serve.uds.empty()) {
     fmt::print("listening on {}://{}:{}\n", flags.serve.tls_cert.empty() ? "http" : "https", flags.serve.host,
                server->port());
@@ -44,6 +45,20 @@ int serve(ServeFlags& flags) {
     const auto text = flags.serve.key_file();
     note("keys", text ? service.reload_keys(*text) : text.error());
   });
+}
+
+// An error that ends the server has the format of its log.
+int serve(ServeFlags& flags) {
+  try {
+    return run(flags);
+  } catch (const LoadError& failure) {
+    if (flags.serve.log_format != "json") throw;
+    const std::string line =
+        server::observe::format_line(server::observe::LogFormat::kJson, false, log::Level::kError,
+                                     server::observe::LogWriter::WallClock::now(), failure.error().message, {});
+    std::fputs(line.c_str(), stderr);
+    return exit_code(failure.error().code);
+  }
 }
 
 }  // namespace

@@ -39,8 +39,12 @@ void print_campaign(const Campaign& campaign) {
   for (std::size_t i = 0; i < simulator::kEvents; ++i) {
     fmt::print("{:<26}{:>10}\n", to_string(static_cast<Event>(i)), campaign.coverage.of(static_cast<Event>(i)));
   }
-  fmt::print("\n{}\n", campaign.violated.empty() ? std::string("every promise was kept")
-                                                 : fmt::format("{} runs broke a promise", campaign.violated.size()));
+  if (campaign.violated.empty()) {
+    fmt::print("\nEvery promise was kept; to predict how a load is served, use --workload with --model-speed.\n");
+  } else {
+    fmt::print("\n{} runs broke a promise: report the seeds above with `millrace version`; each repeats with --seed.\n",
+               campaign.violated.size());
+  }
 }
 
 // No wall time anywhere: the same seeds print the same bytes.

@@ -1,66 +1,42 @@
+#include <langinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <clocale>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli.h"
 #include "command.h"
-#include "http/client/curl_client.h"
-#include "http/client/text_sink.h"
 #include "printable.h"
-#include "server/observe/dashboard.h"
+#include "top/top_reader.h"
+#include "top/top_screen.h"
+#include "top/top_terminal.h"
 
 namespace millrace::commands {
 namespace {
 
-using metrics::MetricsReading;
 using server::observe::ModelView;
-
-constexpr std::size_t kMaxBytes = 64 << 20;
-constexpr std::string_view kClear = "\033[H\033[2J";
+using Json = nlohmann::ordered_json;
 
 struct TopFlags {
-  std::string url = "http://127.0.0.1:8000";
-  std::string api_key;
+  app::TopSource source;
   double interval = 1.0;  // seconds
   bool once = false, json = false;
 };
 
 volatile std::sig_atomic_t interrupted = 0;
+bool is_interrupted() { return interrupted != 0; }
 
-std::string metrics_url(std::string url) {
-  if (url.find("://") == std::string::npos) url = "http://" + url;
-  const std::size_t path = url.find('/', url.find("://") + 3);
-  if (path == std::string::npos) return url + "/metrics";
-  return path + 1 == url.size() ? url + "metrics" : url;
-}
+// Null where nothing was measured, and where what was exceeded is no limit.
+Json measured(double seconds) { return seconds > 0.0 ? Json(seconds) : Json(); }
+Json share(double value) { return value <= 1.0 ? Json(value) : Json(); }
 
-Result<MetricsReading> read_metrics(http::HttpClient& client, const TopFlags& flags) {
-  http::HttpRequest request{.url = metrics_url(flags.url)};
-  if (!flags.api_key.empty()) request.headers.add("Authorization", "Bearer " + flags.api_key);
-  request.cancelled = [] { return interrupted != 0; };
-  http::TextSink body(kMaxBytes);
-  const auto outcome = client.exchange(request, body);
-  if (const auto* failure = std::get_if<http::HttpFailure>(&outcome)) {
-    return make_error(ErrorCode::kNotFound, "url", "{}: {}", app::printable(request.url), failure->message);
-  }
-  if (const int status = std::get<http::HttpResponse>(outcome).status; status != 200) {
-    return make_error(ErrorCode::kNotFound, "url", "{}: status {}{}", app::printable(request.url), status,
-                      status == 401 ? ": --api-key is missing or wrong" : "");
-  }
-  auto reading = MetricsReading::parse(body.take());
-  if (!reading) return reading.error();
-  reading->taken_unix_seconds =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  return reading;
-}
-
-nlohmann::ordered_json json_of(const ModelView& view) {
+Json json_of(const ModelView& view) {
   return {{"model", view.model},
           {"up", view.up},
           {"seconds", view.seconds},
@@ -72,10 +48,10 @@ nlohmann::ordered_json json_of(const ModelView& view) {
           {"waiting", view.waiting},
           {"paused", view.paused},
           {"kv_cache_usage", view.kv_share},
-          {"ttft_seconds", {{"p50", view.ttft_p50}, {"p95", view.ttft_p95}}},
-          {"inter_token_seconds", {{"p50", view.itl_p50}, {"p95", view.itl_p95}}},
-          {"memory_bandwidth_utilization", view.mbu},
-          {"compute_utilization", view.mfu},
+          {"ttft_seconds", {{"p50", measured(view.ttft_p50)}, {"p95", measured(view.ttft_p95)}}},
+          {"inter_token_seconds", {{"p50", measured(view.itl_p50)}, {"p95", measured(view.itl_p95)}}},
+          {"memory_bandwidth_utilization", share(view.mbu)},
+          {"compute_utilization", share(view.mfu)},
           {"busy_ratio", view.busy},
           {"step_share",
            {{"schedule", view.schedule_share},
@@ -88,52 +64,41 @@ nlohmann::ordered_json json_of(const ModelView& view) {
           {"last_step_age_seconds", view.last_step_age_seconds}};
 }
 
-std::string bar(double share) {
-  constexpr int kWidth = 20;
-  const int full = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kWidth));
-  return fmt::format("[{}{}] {:5.1f} %", std::string(static_cast<std::size_t>(full), '#'),
-                     std::string(static_cast<std::size_t>(kWidth - full), '.'), share * 100.0);
-}
-
-void print_screen(const ModelView& v) {
-  fmt::print("{}{}\n", app::printable(v.model), v.up ? "" : "  ENGINE FAILED");
-  fmt::print("  tokens/s    in {:>10.1f}   cached {:>10.1f}   out {:>10.1f}\n", v.prompt_tokens_s, v.cached_tokens_s,
-             v.output_tokens_s);
-  fmt::print("  requests    running {:>5.0f}   waiting {:>5.0f}   paused {:>5.0f}   done {:.2f}/s   failed {:.0f}\n",
-             v.running, v.waiting, v.paused, v.requests_s, v.failed);
-  fmt::print("  KV cache    {}   preemptions {:.0f}\n", bar(v.kv_share), v.preemptions);
-  fmt::print("  bandwidth   {}   (MBU)\n", bar(v.mbu));
-  fmt::print("  arithmetic  {}   (MFU)\n", bar(v.mfu));
-  fmt::print("  engine      {}   (busy)\n", bar(v.busy));
-  fmt::print("  TTFT        p50 {:>9.1f} ms   p95 {:>9.1f} ms\n", v.ttft_p50 * 1e3, v.ttft_p95 * 1e3);
-  fmt::print("  token gap   p50 {:>9.2f} ms   p95 {:>9.2f} ms\n", v.itl_p50 * 1e3, v.itl_p95 * 1e3);
-  fmt::print(
-      "  a step      {:.1f} sequences; schedule {:.1f} %  prepare {:.1f} %  forward {:.1f} %  commit {:.1f} %\n\n",
-      v.step_sequences, v.schedule_share * 100.0, v.prepare_share * 100.0, v.forward_share * 100.0,
-      v.commit_share * 100.0);
-}
-
-void print_line(const ModelView& v) {
-  fmt::print(
-      "{}{} in {:.1f}/s out {:.1f}/s running {:.0f} waiting {:.0f} kv {:.1f}% ttft {:.1f}/{:.1f} ms gap "
-      "{:.2f}/{:.2f} ms mbu {:.1f}% preempted {:.0f}\n",
-      app::printable(v.model), v.up ? "" : " FAILED", v.prompt_tokens_s, v.output_tokens_s, v.running, v.waiting,
-      v.kv_share * 100.0, v.ttft_p50 * 1e3, v.ttft_p95 * 1e3, v.itl_p50 * 1e3, v.itl_p95 * 1e3, v.mbu * 100.0,
-      v.preemptions);
-}
-
-void print(const std::vector<ModelView>& views, const TopFlags& flags, bool screen) {
-  if (flags.json) {
-    auto all = nlohmann::ordered_json::array();
-    for (const ModelView& view : views) all.push_back(json_of(view));
-    fmt::print("{}\n", all.dump(flags.once ? 2 : -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-  } else {
-    if (screen) fmt::print("{}", kClear);
-    for (const ModelView& view : views) screen || flags.once ? print_screen(view) : print_line(view);
-    if (views.empty()) fmt::print("no model has been loaded\n");
-  }
+void print_json(const std::vector<ModelView>& views, bool indented) {
+  Json all = Json::array();
+  for (const ModelView& view : views) all.push_back(json_of(view));
+  fmt::print("{}\n", all.dump(indented ? 2 : -1, ' ', false, Json::error_handler_t::replace));
   std::fflush(stdout);
 }
+
+// Two readings, and what happened between them.
+class Meter {
+ public:
+  explicit Meter(const app::TopSource& source) : reader_(source) {}
+
+  // Reads; the views are of the time since the reading before, or means since the server's start where there is none.
+  Result<std::vector<ModelView>> read() {
+    auto reading = reader_.read(is_interrupted);
+    const auto now = std::chrono::steady_clock::now();
+    if (!reading) {
+      before_ = {};
+      return reading.error();
+    }
+    requests_ = std::move(reading->requests);
+    auto views =
+        server::observe::views_of(before_, reading->metrics, std::chrono::duration<double>(now - taken_).count());
+    before_ = std::move(reading->metrics);
+    taken_ = now;
+    return views;
+  }
+  const std::optional<std::vector<app::RequestRow>>& requests() const noexcept { return requests_; }
+
+ private:
+  app::TopReader reader_;
+  metrics::MetricsReading before_;
+  std::chrono::steady_clock::time_point taken_{};
+  std::optional<std::vector<app::RequestRow>> requests_;
+};
 
 // Shorter if interrupted.
 void wait(double seconds) {
@@ -143,45 +108,119 @@ void wait(double seconds) {
   }
 }
 
-// With --once, two readings an interval apart: rates are of that time.
-int top(const TopFlags& flags) {
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  const bool screen = !flags.json && !flags.once && isatty(STDOUT_FILENO) != 0;
-  const auto client = http::make_curl_client({.connect_seconds = 5, .stalled_seconds = 10});
-  MetricsReading before = read_metrics(*client, flags).or_throw();
-  auto taken = std::chrono::steady_clock::now();
-  if (screen) print(server::observe::views_of({}, before, 0.0), flags, screen);
-  while (interrupted == 0) {
+// Prints what happens in one interval, or with --json in each.
+int print_intervals(const TopFlags& flags) {
+  Meter meter(flags.source);
+  meter.read().or_throw();
+  for (;;) {
     wait(flags.interval);
-    if (interrupted != 0) break;
-    auto after = read_metrics(*client, flags);
-    const auto now = std::chrono::steady_clock::now();
-    if (!after && flags.once) throw LoadError(after.error());
-    if (!after) {
-      fmt::print(stderr, "{}\n", after.error().message);
+    if (interrupted != 0) return 130;
+    const auto views = meter.read();
+    if (!views && (flags.once || !flags.json)) throw LoadError(views.error());
+    if (!views) {
+      fmt::print(stderr, "{}\n", views.error().message);
       continue;
     }
-    print(server::observe::views_of(before, *after, std::chrono::duration<double>(now - taken).count()), flags, screen);
-    if (flags.once) return 0;
-    before = *std::move(after);
-    taken = now;
+    if (flags.json) {
+      print_json(*views, flags.once);
+      if (flags.once) return 0;
+      continue;
+    }
+    for (const std::string& line : app::screen_lines(*views, meter.requests(), {}, {.columns = 1000})) {
+      fmt::print("{}\n", line);
+    }
+    return 0;
   }
-  return 130;
+}
+
+// The screen and what the user does with it.
+class Watch {
+ public:
+  explicit Watch(const TopFlags& flags)
+      : meter_(flags.source), interval_(flags.interval), views_(meter_.read().or_throw()) {
+    const char* no_colour = std::getenv("NO_COLOR");
+    look_.colour = no_colour == nullptr || *no_colour == '\0';
+    look_.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+    look_.interactive = true;
+  }
+
+  int run() {
+    app::TopTerminal terminal(::isatty(STDIN_FILENO) == 1);
+    auto next = std::chrono::steady_clock::now();
+    for (draw(terminal);; draw(terminal)) {
+      next += std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(interval_));
+      while (std::chrono::steady_clock::now() < next) {
+        if (interrupted != 0) return 130;
+        const app::TopKey key = terminal.wait_key(50);
+        if (key == app::TopKey::kQuit) return 0;
+        if (key != app::TopKey::kNone) {
+          press(key);
+          draw(terminal);
+        }
+      }
+      next = std::max(next, std::chrono::steady_clock::now());
+      read();
+    }
+  }
+
+ private:
+  void read() {
+    auto views = meter_.read();
+    trouble_ = views ? "" : views.error().message;
+    if (!views) return;
+    views_ = *std::move(views);
+    history_.add(views_);
+  }
+  void press(app::TopKey key) {
+    const std::size_t lines = views_.size() + (meter_.requests() ? meter_.requests()->size() : 0);
+    if (key == app::TopKey::kUp && look_.selected > 0) --look_.selected;
+    if (key == app::TopKey::kDown && look_.selected + 1 < lines) ++look_.selected;
+    if (key == app::TopKey::kSort) look_.order = static_cast<app::TopOrder>((static_cast<int>(look_.order) + 1) % 3);
+  }
+  void draw(const app::TopTerminal& terminal) {
+    const std::size_t lines = views_.size() + (meter_.requests() ? meter_.requests()->size() : 0);
+    look_.selected = std::min(look_.selected, std::max<std::size_t>(lines, 1) - 1);
+    look_.columns = terminal.columns();
+    look_.rows = terminal.rows();
+    if (trouble_.empty()) return terminal.draw(app::screen_lines(views_, meter_.requests(), history_, look_));
+    terminal.draw({("trying again: " + trouble_).substr(0, look_.columns)});
+  }
+
+  Meter meter_;
+  const double interval_;  // seconds
+  std::vector<ModelView> views_;
+  app::TopHistory history_;
+  app::TopLook look_;
+  std::string trouble_;  // why the last reading failed
+};
+
+// With --once, or where no screen can be drawn, two readings an interval apart: rates are of that time.
+int top(const TopFlags& flags) {
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::setlocale(LC_CTYPE, "");
+  if (flags.json || flags.once || !app::TopTerminal::can_draw()) return print_intervals(flags);
+  return Watch(flags).run();
 }
 
 }  // namespace
 
 app::Command top() {
   return {.name = "top",
-          .summary = "Watch a server: tokens per second, queues, KV cache, latencies and hardware utilization",
+          .summary = "Watch a server: tokens per second, requests, KV cache, latencies and hardware utilization",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<TopFlags>();
-            app.add_option("url", flags->url, "URL of the server or of its /metrics page");
-            app.add_option("--api-key", flags->api_key, "API key of the server, sent as a bearer token")
+            app.add_option("url", flags->source.url, "URL of the server or of its /metrics page");
+            app.add_option("--api-key", flags->source.api_key, "API key of the server, sent as a bearer token")
                 ->envname("MILLRACE_API_KEY");
+            app.add_option("--cacert", flags->source.ca_file,
+                           "PEM file of the certificates to trust; default that of SSL_CERT_FILE, or the system's")
+                ->check(CLI::ExistingFile);
+            app.add_flag("--insecure", flags->source.insecure, "Accept any TLS certificate of the server");
             app.add_option("--interval", flags->interval, "Seconds between two readings of the metrics")
                 ->check(CLI::Range(0.1, 3600.0));
-            app.add_flag("--once", flags->once, "Print the first interval and exit");
+            app.add_flag(
+                "--once", flags->once,
+                "Print the first interval and exit; always so where stdout is not a terminal, except with --json");
             app.add_flag("--json", flags->json, "Print one JSON array per reading");
             return [flags] { return top(*flags); };
           },

@@ -1,8 +1,11 @@
 #include "serve/served_model.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <filesystem>
 
+#include "base/env.h"
 #include "cli.h"
 #include "engine/engine_thread.h"
 #include "engine/turn_arbiter.h"
@@ -15,6 +18,8 @@ namespace {
 
 constexpr std::string_view kDefault = "default";
 constexpr double kProbeSeconds = 0.02;  // for each of the machine's limits
+// They are measured again after so many seconds of idleness, in so many seconds all together, and then not for a while.
+constexpr double kQuietSeconds = 10.0, kQuietProbeSeconds = 0.04, kQuietPeriodSeconds = 600.0;
 
 struct Resources {
   LoadedModel loaded;
@@ -23,7 +28,7 @@ struct Resources {
 
 // What metrics need to know of a model, and of the machine.
 server::observe::ServedModel observed(const std::string& name, const LoadedModel& loaded, const EngineFlags& flags,
-                                      const ServingEngine& made, const engine::MachinePeaks& peaks) {
+                                      const ServingEngine& made, std::shared_ptr<const engine::LivePeaks> peaks) {
   const engine::Engine& engine = *made.engine;
   return {.name = name,
           .block_tokens = engine.cache().block_tokens(),
@@ -32,7 +37,7 @@ server::observe::ServedModel observed(const std::string& name, const LoadedModel
           .kv_bytes = engine.limits().kv_bytes,
           .drafting_bytes = made.drafting.total(),
           .batches = flags.batching != "continuous",
-          .peaks = peaks};
+          .peaks = std::move(peaks)};
 }
 
 // Before it is loaded. Nothing is counted where a reference leads nowhere: loading says why.
@@ -46,6 +51,24 @@ std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine)
   }
 }
 
+// What an engine does in quiet moments. A request that comes meanwhile waits for a measurement, or about a millisecond.
+// `loaded` must outlive the engine.
+std::vector<engine::IdleTask> idle_tasks(const LoadedModel& loaded, const std::shared_ptr<engine::LivePeaks>& peaks) {
+  constexpr double kFreeSeconds = engine::IdleMemoryConfig{}.free_seconds, kLookSeconds = 5.0;
+  const auto measure = [&loaded, peaks](engine::Engine&, double) {
+    peaks->measured(runtime::peaks_measured_within(loaded, kQuietProbeSeconds));
+    return false;
+  };
+  const auto give_back = [](engine::Engine& engine, double idle) { return engine.idle_memory().work(idle); };
+  const auto trim = [](engine::Engine&, double) {
+    ::malloc_trim(0);
+    return false;
+  };
+  return {{.after_seconds = kQuietSeconds, .period_seconds = kQuietPeriodSeconds, .run = measure},
+          {.after_seconds = kFreeSeconds, .period_seconds = kLookSeconds, .run = give_back},
+          {.after_seconds = kFreeSeconds, .run = trim}};
+}
+
 server::ModelParts load(const std::string& name, const ModelFlags& flags, const EngineFlags& engine_flags,
                         const AnswerParsers& parsers, const std::shared_ptr<engine::TurnArbiter>& turn,
                         server::Observers& observers, const std::function<void(double)>& progress) {
@@ -55,10 +78,12 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   ServingEngine made = runtime::start_engine(name, loaded, engine_flags.resolved(flags.hub), turn);
   resources->disk = std::move(made.disk);
   server::ModelParts parts;
-  parts.peaks = runtime::measured_peaks(loaded, kProbeSeconds);
+  const auto peaks = std::make_shared<engine::LivePeaks>(runtime::measured_peaks(loaded, kProbeSeconds));
+  parts.peaks = peaks;
   made.engine->reporter().observe(observers.watch(observed(name, loaded, engine_flags, made, parts.peaks)));
   parts.engine =
-      std::make_unique<engine::EngineThread>(std::move(made.engine), loaded.checkpoint->tokenizer, Env::system());
+      std::make_unique<engine::EngineThread>(std::move(made.engine), loaded.checkpoint->tokenizer, Env::system(),
+                                             engine::ThreadConfig{.idle_tasks = idle_tasks(loaded, peaks)});
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = runtime::load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
@@ -78,6 +103,7 @@ server::ModelEntry entry_of(std::string name, const ModelFlags& model, const Eng
                             const AnswerParsers& parsers, const std::shared_ptr<engine::TurnArbiter>& turn,
                             server::Observers& observers) {
   server::ModelEntry entry;
+  entry.reference = model.model;
   entry.load = [name, model, engine, parsers, turn, &observers](const std::function<void(double)>& progress) {
     return load(name, model, engine, parsers, turn, observers, progress);
   };

@@ -13,6 +13,7 @@ class Memory final : public DeviceMemory {
  public:
   explicit Memory(Buffer buffer) noexcept : buffer_(std::move(buffer)) {}
   void populate(std::size_t offset, std::size_t bytes) const noexcept override { buffer_.populate(offset, bytes); }
+  void give_back(std::size_t offset, std::size_t bytes) const noexcept override { buffer_.give_back(offset, bytes); }
 
  private:
   Buffer buffer_;

@@ -63,7 +63,8 @@ std::size_t stream_bytes(const CpuInfo& info) {
   return static_cast<std::size_t>(bytes);
 }
 
-Rate measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds) {
+// Nothing where getting the memory takes longer than `most_seconds`.
+Rate measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds, double most_seconds = 1e9) {
   // Pieces of 512 KB dealt in order: each thread reads long runs, and one that was interrupted does not hold up the
   // others.
   constexpr std::size_t kPiece = std::size_t{512} << 10;
@@ -72,10 +73,13 @@ Rate measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds) {
   const std::size_t pieces = buffer->size() / kPiece;
   if (pieces == 0) return {};
   // Written first: pages never touched would all be the one page of zeros.
+  const Clock::time_point start = Clock::now();
   team.split(static_cast<std::int64_t>(pieces), 4, [&](std::int64_t begin, std::int64_t end) {
-    std::memset(buffer->data() + static_cast<std::size_t>(begin) * kPiece, 0x3f,
-                static_cast<std::size_t>(end - begin) * kPiece);
+    for (std::int64_t i = begin; i < end && seconds_since(start) < most_seconds; ++i) {
+      std::memset(buffer->data() + static_cast<std::size_t>(i) * kPiece, 0x3f, kPiece);
+    }
   });
+  if (seconds_since(start) >= most_seconds) return {};
   // A pass reads the next 32 MB at most, around and around: what it left in the cache is gone when it comes by again.
   const std::size_t pass_pieces = std::clamp<std::size_t>(pieces / 4, 1, 64);
   std::size_t first = 0;
@@ -102,6 +106,18 @@ MachineLimits measure_limits(int threads, Isa isa, double seconds_per_probe) {
           .f32_gflop_s = measure_arithmetic(team, kernels.peak_f32, seconds_per_probe) * 1e-9,
           .int8_gop_s = measure_arithmetic(team, kernels.peak_int8, seconds_per_probe) * 1e-9,
           .bf16_gflop_s = measure_arithmetic(team, kernels.peak_bf16, seconds_per_probe) * 1e-9};
+}
+
+MachineLimits measure_limits_within(int threads, Isa isa, double seconds) {
+  WorkerTeam team(threads);
+  const KernelSet kernels = select_kernels(isa);
+  const double each = seconds / 8.0;
+  const Rate read = measure_read(team, kernels, 2.0 * each, 2.0 * each);
+  return {.read_gb_s = read.best * 1e-9,
+          .read_sustained_gb_s = read.sustained * 1e-9,
+          .f32_gflop_s = measure_arithmetic(team, kernels.peak_f32, each) * 1e-9,
+          .int8_gop_s = measure_arithmetic(team, kernels.peak_int8, each) * 1e-9,
+          .bf16_gflop_s = measure_arithmetic(team, kernels.peak_bf16, each) * 1e-9};
 }
 
 double measure_read_bandwidth(int threads, Isa isa, double seconds) {

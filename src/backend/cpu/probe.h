@@ -22,6 +22,10 @@ struct MachineLimits {
 // read_sustained_gb_s is the exception.
 MachineLimits measure_limits(int threads, Isa isa, double seconds_per_probe);
 
+// measure_limits() for a quiet moment of a server that may get a request: takes about `seconds` in all. A limit that
+// would take longer is 0, such as reading where the system is slow to give memory for it.
+MachineLimits measure_limits_within(int threads, Isa isa, double seconds);
+
 // Measures reading alone, from a buffer of at least four times the last-level cache if a quarter of the available
 // memory suffices for it. 1e9 bytes per second.
 double measure_read_bandwidth(int threads, Isa isa, double seconds);

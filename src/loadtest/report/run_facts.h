@@ -38,6 +38,8 @@ struct ServerFacts {
   std::optional<double> model_bytes, kv_bytes_per_token, kv_capacity_tokens, resident_peak_bytes;
   std::optional<double> cpu_seconds, mbu_percent, mfu_percent;
   std::optional<double> read_gb_s, peak_gop_s;  // the limits for MBU and MFU
+  // MBU or MFU is not known as it came to more than 100 %: its limit was measured under load.
+  bool limit_exceeded = false;
   std::optional<double> energy_joules;
   std::vector<std::pair<std::string, double>> counters;  // increase during the run
 };

@@ -94,6 +94,7 @@ Json server_json(const ServerFacts* server) {
           {"mfu_percent", json_of(server->mfu_percent)},
           {"read_gb_s", json_of(server->read_gb_s)},
           {"peak_gop_s", json_of(server->peak_gop_s)},
+          {"limit_note", server->limit_exceeded ? Json("limit not known (measured under load)") : Json()},
           {"energy_joules", json_of(server->energy_joules)},
           {"counters", std::move(counters)}};
 }

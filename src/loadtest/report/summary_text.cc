@@ -113,6 +113,7 @@ std::string machine_block(const Json& report) {
   for (const auto& [name, label] : facts) {
     if (const auto value = number(server, name)) out += line(label, cents(value));
   }
+  if (const std::string note = text(server, "limit_note"); !note.empty()) out += "  MBU or MFU: " + note + "\n";
   if (noise.is_object()) out += line("Machine:", text(noise, "verdict"));
   for (const Json& reason : member(noise, "reasons")) {
     if (reason.is_string()) out += "  " + reason.get<std::string>() + "\n";

@@ -40,6 +40,9 @@ double increase(const WatchedMetrics& before, const WatchedMetrics& after, doubl
   return change < 0.0 ? 0.0 : change;
 }
 
+// A use of more than the limit: what was taken for the limit was measured while other work ran. A server says NaN then.
+bool exceeds_limit(double percent) { return percent > 100.0; }
+
 std::optional<double> where_positive(double value) { return value > 0.0 ? std::optional(value) : std::nullopt; }
 
 }  // namespace
@@ -123,8 +126,9 @@ ServerSamples ServerWatch::samples_from(std::size_t first, TimePoint started, do
     samples.kv_used.push_back(now.kv_used);
     samples.prefill_tok_s.push_back(rate(&WatchedMetrics::prompt_tokens));
     samples.decode_tok_s.push_back(rate(&WatchedMetrics::generation_tokens));
-    samples.mbu_percent.push_back(read_gb_s > 0.0 ? 100.0 * rate(&WatchedMetrics::read_bytes) * 1e-9 / read_gb_s
-                                                  : 100.0 * now.bandwidth_share);
+    const double mbu =
+        read_gb_s > 0.0 ? 100.0 * rate(&WatchedMetrics::read_bytes) * 1e-9 / read_gb_s : 100.0 * now.bandwidth_share;
+    samples.mbu_percent.push_back(exceeds_limit(mbu) ? kUnknown : mbu);
     samples.resident_bytes.push_back(reading.resident_bytes.value_or(kUnknown));
     known = known || reading.metrics || reading.resident_bytes;
     if (reading.metrics) before = &reading;
@@ -162,6 +166,11 @@ std::pair<ServerFacts, ServerSamples> ServerWatch::finish(TimePoint started, con
   }
   // Only the server knows with which arithmetic it multiplies.
   facts.mfu_percent = where_positive(100.0 * after.compute_share);
+  for (std::optional<double>* percent : {&facts.mbu_percent, &facts.mfu_percent}) {
+    if (!*percent || !exceeds_limit(**percent)) continue;
+    percent->reset();
+    facts.limit_exceeded = true;
+  }
   return {std::move(facts), std::move(samples)};
 }
 

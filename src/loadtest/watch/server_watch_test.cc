@@ -98,6 +98,11 @@ std::string millrace_metrics(int n) {
       n, 100 * n, 10 * n, 2 * n, n, 11 * n, 12 * n, 13 * n, 14 * n, 15 * n);
 }
 
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  text.replace(text.find(what), what.size(), with);
+  return text;
+}
+
 TEST(ServerWatch, AddsUpWhatTheRunDidBetweenTheFirstReadingAndTheLast) {
   const Watched w = watched(millrace_metrics, 4);
   const double readings = w.asked - 1;
@@ -110,6 +115,18 @@ TEST(ServerWatch, AddsUpWhatTheRunDidBetweenTheFirstReadingAndTheLast) {
   EXPECT_EQ(w.facts.mfu_percent, 12.5);
   EXPECT_EQ(w.facts.mbu_percent, 50.0) << "the server's own, where nobody measured";
   EXPECT_FALSE(w.facts.read_gb_s || w.facts.cpu_seconds || w.facts.resident_peak_bytes || w.facts.model_bytes);
+}
+
+TEST(ServerWatch, MoreThanTheLimitIsNotKnown) {
+  for (const char* value : {"1.54", "NaN"}) {
+    const Watched w = watched(
+        [&](int n) { return replaced(millrace_metrics(n), "utilization 0.125", fmt::format("utilization {}", value)); },
+        4);
+    EXPECT_FALSE(w.facts.mfu_percent) << value;
+    EXPECT_TRUE(w.facts.limit_exceeded) << value;
+    EXPECT_EQ(w.facts.mbu_percent, 50.0);
+  }
+  EXPECT_FALSE(watched(millrace_metrics, 4).facts.limit_exceeded);
 }
 
 TEST(ServerWatch, ItsSamplesAreOnTheRunsClock) {

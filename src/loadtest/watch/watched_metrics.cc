@@ -1,7 +1,10 @@
 #include "loadtest/watch/watched_metrics.h"
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <utility>
 
 namespace millrace::loadtest {
 namespace {
@@ -35,6 +38,11 @@ WatchedMetrics watched_metrics(const MetricsReading& metrics) {
   WatchedMetrics kept;
   for (const Watched& watched : kWatched) {
     if (metrics.has(watched.metric)) kept.*watched.member = metrics.sum(watched.metric);
+  }
+  // A server that exceeds its limits says NaN; here that is what was not read.
+  for (const auto& [name, share] : {std::pair{"millrace:memory_bandwidth_utilization", &kept.bandwidth_share},
+                                    std::pair{"millrace:compute_utilization", &kept.compute_share}}) {
+    if (metrics.has(name) && std::isnan(*share)) *share = std::numeric_limits<double>::infinity();
   }
   return kept;
 }

@@ -14,7 +14,8 @@ struct WatchedMetrics {
   // Current values.
   double running = kUnknown, waiting = kUnknown;  // sequences
   double kv_used = kUnknown;                      // 0 to 1
-  // MBU and MFU over the last 10 s, as reported by the server; 0 to 1.
+  // MBU and MFU over the last 10 s, as reported by the server; 0 to 1, more or infinite where it exceeds its
+  // limits, which are none then.
   double bandwidth_share = kUnknown, compute_share = kUnknown;
   // Totals since the server began.
   double prompt_tokens = kUnknown, generation_tokens = kUnknown, cached_tokens = kUnknown;

@@ -49,7 +49,7 @@ Json usage(const GenerationTask& task, const std::vector<Answer>& answers) {
 
 Json timings(const GenerationTask& task, const Answer& answer) {
   const engine::RequestStats& s = answer.stats;
-  const engine::Utilization use = engine::utilization(answer.spent, task.model->peaks);
+  const engine::Utilization use = engine::utilization(answer.spent, task.model->peaks->now());
   const double prefill = milliseconds_between(s.admitted, s.first_token);
   const double decode = milliseconds_between(s.first_token, s.last_token);
   const auto rate = [](double tokens, double ms) { return ms > 0.0 ? tokens / ms * 1000.0 : 0.0; };
@@ -76,7 +76,7 @@ Json timings(const GenerationTask& task, const Answer& answer) {
 }
 
 Json explanation(const GenerationTask& task, const Answer& answer) {
-  const engine::Utilization use = engine::utilization(answer.spent, task.model->peaks);
+  const engine::Utilization use = engine::utilization(answer.spent, task.model->peaks->now());
   Json causes = Json::array();
   for (const observe::Cause& cause : observe::explain(answer.stats, answer.spent)) {
     Json one = {{"cause", cause.name}, {"ms", cause.milliseconds}, {"share", cause.share}, {"why", cause.sentence}};

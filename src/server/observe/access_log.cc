@@ -10,14 +10,22 @@
 namespace millrace::server::observe {
 namespace {
 
+constexpr std::size_t kMaxPath = 200;  // bytes of a path in a line
+
 LogField text_field(std::string name, std::string value) { return {std::move(name), std::move(value), false}; }
 LogField count_field(std::string name, std::int64_t value) { return {std::move(name), std::to_string(value), true}; }
 LogField ms_field(std::string name, double ms) { return {std::move(name), fmt::format("{:.2f}", ms), true}; }
+
+// A path may be whatever somebody tries.
+std::string shortened(const std::string& path) {
+  return path.size() <= kMaxPath ? path : path.substr(0, kMaxPath) + "...";
+}
 
 }  // namespace
 
 std::vector<LogField> access_fields(const RequestRecord& record) {
   std::vector<LogField> fields = {text_field("request_id", record.request_id), text_field("route", record.route)};
+  if (!record.path.empty()) fields.push_back(text_field("path", shortened(record.path)));
   if (!record.model.empty()) fields.push_back(text_field("model", record.model));
   if (!record.tenant.empty()) fields.push_back(text_field("tenant", record.tenant));
   if (const auto trace = parse_trace_parent(record.trace_parent)) {

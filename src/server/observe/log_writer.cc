@@ -78,8 +78,8 @@ std::string format_line(LogFormat format, bool colour, log::Level level, LogWrit
     }
     return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
-  std::string line =
-      colour ? fmt::format("{}{}\033[0m", colour_of(level), name_of(level)) : std::string(name_of(level));
+  std::string line = timestamp(time) + " ";
+  line += colour ? fmt::format("{}{}\033[0m", colour_of(level), name_of(level)) : std::string(name_of(level));
   line += " " + escape_controls(message);
   for (const LogField& field : fields) {
     const std::string value = escape_controls(field.value);

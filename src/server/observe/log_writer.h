@@ -61,8 +61,8 @@ class LogWriter {
   std::thread thread_;
 };
 
-// One line with its newline. Only JSON has the time. Control characters and bytes that are not UTF-8 are escaped, so
-// that no name of a model can forge lines or move a terminal's cursor.
+// One line with its newline; it begins with the time (UTC, ISO 8601, milliseconds). Control characters and bytes that
+// are not UTF-8 are escaped, so that no name of a model can forge lines or move a terminal's cursor.
 std::string format_line(LogFormat format, bool colour, log::Level level, LogWriter::WallClock::time_point time,
                         std::string_view message, std::span<const LogField> fields);
 // Escapes control characters: "\n" -> "\\n", ESC -> "\\x1b"; bytes that are not UTF-8 as "\\xff".

@@ -43,7 +43,7 @@ ServedModel tiny_model() {
           .weight_bytes = 1000,
           .kv_bytes = 200,
           .drafting_bytes = 30,
-          .peaks = {.read_gb_s = 1.0, .gop_s = 1.0}};
+          .peaks = std::make_shared<engine::LivePeaks>(engine::MachinePeaks{.read_gb_s = 1.0, .gop_s = 1.0})};
 }
 
 class MetricsTest : public testing::Test {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -36,6 +37,13 @@ std::string label_of(const Slo& objective) {
   add("tpot", objective.tpot_ms);
   add("e2el", objective.latency_ms);
   return label;
+}
+
+// 0: no work, or no peak was measured; NaN: the peak is too low to be one.
+double share_or_nan(double work, double seconds, double peak) {
+  const auto rate = engine::giga_per_second(work, seconds);
+  if (!rate || !(peak > 0.0)) return 0.0;
+  return engine::share_of_peak(rate, peak).value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 double seconds_between(TimePoint start, TimePoint end) { return milliseconds_between(start, end) / 1e3; }
@@ -237,11 +245,9 @@ void ModelMetrics::mirror(const EngineSnapshot& snapshot, TimePoint now) {
   up_.Set(snapshot.alive ? 1.0 : 0.0);
   const std::lock_guard lock(mutex_);
   const RecentWork::Sum work = recent_.sum(now);
-  const auto share = [&](double done, double peak) {
-    return engine::share_of_peak(engine::giga_per_second(done, work.seconds), peak).value_or(0.0);
-  };
-  mbu_.Set(share(work.bytes, model_.peaks.read_gb_s));
-  mfu_.Set(share(work.operations, model_.peaks.gop_s));
+  const engine::MachinePeaks peaks = model_.peaks == nullptr ? engine::MachinePeaks{} : model_.peaks->now();
+  mbu_.Set(share_or_nan(work.bytes, work.seconds, peaks.read_gb_s));
+  mfu_.Set(share_or_nan(work.operations, work.seconds, peaks.gop_s));
   busy_.Set(std::min(1.0, work.seconds / static_cast<double>(RecentWork::kSeconds)));
 }
 

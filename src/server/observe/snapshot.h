@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +20,8 @@ struct ServedModel {
   std::string name;
   std::int64_t block_tokens = 0, pages = 0;  // tokens of a page; all pages
   std::size_t weight_bytes = 0, kv_bytes = 0, drafting_bytes = 0;
-  bool batches = false;        // requests join only when a batch begins, not at every step
-  engine::MachinePeaks peaks;  // measured
+  bool batches = false;                            // requests join only when a batch begins, not at every step
+  std::shared_ptr<const engine::LivePeaks> peaks;  // measured; null: unknown
 };
 
 // The state of one engine at the moment of a scrape.

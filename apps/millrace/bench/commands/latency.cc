@@ -127,7 +127,7 @@ std::string with_spread(const metrics::Spread& s) {
 }
 
 std::vector<std::string> table_row(const LatencyLoad& load, const LatencyMetrics& f) {
-  const auto percent = [](const metrics::Spread& s) { return fmt::format("{:.0f}", s.median); };
+  const auto percent = [](const metrics::Spread& s) { return bench::percent_text(s.median); };
   return {std::to_string(load.batch),     with_spread(f.ttft_ms),        rounded(f.prefill_tok_s.median),
           percent(f.prefill_mfu_percent), with_spread(f.tpot_ms),        rounded(f.decode_tok_s.median),
           percent(f.mbu_percent),         percent(f.decode_mfu_percent), rounded(1000.0 * f.outside_ms.median),

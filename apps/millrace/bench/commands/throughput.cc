@@ -73,8 +73,8 @@ void print_text(const ModelRun& model, const ThroughputLoad& load, const Through
       {{"total tok/s"}, {"output tok/s"}, {"requests/s"}, {"MFU %"}, {"steps"}, {"tokens a step"}, {"sampled a step"}});
   rates.add({rounded(static_cast<double>(run.input_tokens + run.output_tokens) / seconds),
              rounded(static_cast<double>(run.output_tokens) / seconds),
-             rounded(static_cast<double>(load.requests) / seconds), fmt::format("{:.0f}", mfu),
-             std::to_string(run.steps), rounded(run.mean_step_tokens()), rounded(run.mean_step_outputs())});
+             rounded(static_cast<double>(load.requests) / seconds), bench::percent_text(mfu), std::to_string(run.steps),
+             rounded(run.mean_step_tokens()), rounded(run.mean_step_outputs())});
   Table latencies({{"ms", true}, {"mean"}, {"p50"}, {"p90"}, {"p99"}, {"max"}});
   for (const auto& [name, d] :
        {std::pair<const char*, Distribution>{"TTFT", times.ttft}, {"TPOT", times.tpot}, {"latency", times.latency}}) {
@@ -133,7 +133,7 @@ int throughput(const ThroughputFlags& flags) {
                        {"total_tok_s", static_cast<double>(run.input_tokens + run.output_tokens) / run.seconds},
                        {"output_tok_s", static_cast<double>(run.output_tokens) / run.seconds},
                        {"requests_s", static_cast<double>(load.requests) / run.seconds},
-                       {"mfu_percent", mfu},
+                       {"mfu_percent", mfu <= 100.0 ? Json(mfu) : Json()},
                        {"cached_tokens", engine->counters().cached_tokens - before.cached_tokens},
                        {"preemptions", engine->counters().preemptions - before.preemptions},
                        {"swaps", engine->counters().swaps - before.swaps},
