@@ -16,6 +16,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.42)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.88)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8)  # its header alone, compiled into checksum.cc
 mr_require(OpenSSL 3 COMPONENTS Crypto SSL)
 mr_require(Boost 1.81)
 # By pkg-config, as its CMake package wants its HTTP server and client too, which are not used.

@@ -1,49 +1,33 @@
 #include "base/base64.h"
 
-#include <algorithm>
-#include <cstdint>
+#include <openssl/evp.h>
 
 namespace millrace {
 namespace {
 
-int value_of(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
+const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
 }  // namespace
 
+// OpenSSL's decoder skips white space and wants padding, so both are seen to here.
 std::optional<std::string> decode_base64(std::string_view text) {
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
-  if (text.size() % 4 == 1) return std::nullopt;
-  std::string out;
-  out.reserve(text.size() * 3 / 4);
-  std::uint32_t bits = 0;
-  int n = 0;  // of bits not yet in `out`
-  for (const char c : text) {
-    const int value = value_of(c);
-    if (value < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    n += 6;
-    if (n < 8) continue;
-    n -= 8;
-    out.push_back(static_cast<char>(bits >> n & 0xFF));
-  }
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (text.size() % 4 == 1 || text.find_first_not_of(kDigits) != std::string_view::npos) return std::nullopt;
+  const std::size_t padding = (4 - text.size() % 4) % 4;
+  const std::string padded = std::string(text) + std::string(padding, '=');
+  std::string out(padded.size() / 4 * 3, '\0');
+  const int n =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()), bytes_of(padded), static_cast<int>(padded.size()));
+  if (n < 0) return std::nullopt;
+  out.resize(static_cast<std::size_t>(n) - padding);
   return out;
 }
 
 std::string encode_base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::size_t n = std::min<std::size_t>(3, bytes.size() - at);
-    std::uint32_t three = 0;
-    for (std::size_t i = 0; i < 3; ++i) three = three << 8 | (i < n ? static_cast<unsigned char>(bytes[at + i]) : 0u);
-    for (std::size_t i = 0; i < 4; ++i) text += i <= n ? kDigits[three >> (18 - 6 * i) & 63] : '=';
-  }
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL ends it with a zero
+  text.resize(static_cast<std::size_t>(
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes_of(bytes), static_cast<int>(bytes.size()))));
   return text;
 }
 

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-// A 64-bit checksum against accidental damage and as a key of content; not secure against an adversary. Equal on all
-// machines of one byte order. About as fast as reading memory.
+// XXH3 of 64 bits (xxhash), against accidental damage and as a key of content; not secure against an adversary. Equal
+// on all machines. About as fast as reading memory.
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
 inline std::uint64_t checksum(std::string_view text, std::uint64_t seed = 0) noexcept {

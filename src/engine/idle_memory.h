@@ -17,8 +17,8 @@ struct IdleMemoryConfig {
   std::size_t cached_bytes = std::size_t{8} << 20;
 };
 
-// Gives memory of keys and values back while no request needs it. Changes no answer: free pages are written before they are
-// read, and evicted prefixes are computed again. Engine thread only.
+// Gives memory of keys and values back while no request needs it. Changes no answer: free pages are written before they
+// are read, and evicted prefixes are computed again. Engine thread only.
 class IdleMemory {
  public:
   explicit IdleMemory(EngineState& state) : state_(state) {}

@@ -7,7 +7,7 @@
 namespace millrace::kv {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3178646e692d7270;
+constexpr std::uint64_t kMagic = 0x3278646e692d7270;
 
 template <typename T>
 void put(std::string& text, const T& value) {

@@ -8,7 +8,7 @@
 namespace millrace::kv {
 namespace {
 
-constexpr std::uint64_t kSegmentMagic = 0x317367652d72706d, kRecordMagic = 0x3165676170727670;
+constexpr std::uint64_t kSegmentMagic = 0x327367652d72706d, kRecordMagic = 0x3265676170727670;
 using HeaderBytes = std::array<std::byte, 64>;
 static_assert(sizeof(HeaderBytes) == kRecordHeaderBytes && sizeof(HeaderBytes) == kSegmentHeaderBytes);
 

@@ -1,6 +1,8 @@
 #include "loadtest/confidence.h"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -12,9 +14,10 @@
 namespace millrace::loadtest {
 namespace {
 
-constexpr double kZ = 1.959963984540054;  // of the normal distribution, 95 % two-sided
+constexpr double kUpper = 0.975;  // of 95 % two-sided
 
-double normal_share_below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+double normal_quantile(double share) { return boost::math::quantile(boost::math::normal(), share); }
+double normal_share_below(double z) { return boost::math::cdf(boost::math::normal(), z); }
 
 // In [0, n), the same with every standard library.
 std::size_t draw_below(std::mt19937_64& random, std::uint64_t n) {
@@ -27,20 +30,15 @@ Estimate wilson(std::int64_t good, std::int64_t all) {
   if (all <= 0) return {0.0, 0.0, 1.0};
   const auto n = static_cast<double>(all);
   const double share = static_cast<double>(good) / n;
-  const double z2 = kZ * kZ;
+  const double z = normal_quantile(kUpper), z2 = z * z;
   const double middle = (share + z2 / (2 * n)) / (1 + z2 / n);
-  const double half = kZ / (1 + z2 / n) * std::sqrt(share * (1 - share) / n + z2 / (4 * n * n));
+  const double half = z / (1 + z2 / n) * std::sqrt(share * (1 - share) / n + z2 / (4 * n * n));
   return {share, good == 0 ? 0.0 : std::max(0.0, middle - half), good == all ? 1.0 : std::min(1.0, middle + half)};
 }
 
 double student_t(std::int64_t freedom) {
   if (freedom <= 0) return std::numeric_limits<double>::infinity();
-  if (freedom == 1) return 12.706204736432095;
-  if (freedom == 2) return 4.302652729911275;
-  const double f = static_cast<double>(freedom), z2 = kZ * kZ;
-  const double first = kZ * (z2 + 1) / 4, second = kZ * (5 * z2 * z2 + 16 * z2 + 3) / 96;
-  const double third = kZ * (3 * z2 * z2 * z2 + 19 * z2 * z2 + 17 * z2 - 15) / 384;
-  return kZ + first / f + second / (f * f) + third / (f * f * f);
+  return boost::math::quantile(boost::math::students_t(static_cast<double>(freedom)), kUpper);
 }
 
 void draw_with_replacement(std::int64_t n, int resamples, std::uint64_t seed,

@@ -17,7 +17,7 @@ struct Estimate {
 Estimate wilson(std::int64_t good, std::int64_t all);
 
 // The two-sided 95 % quantile of Student's t with `freedom` degrees of freedom: 12.7 for one, 1.96 for many; infinity
-// for none. Within 1 % (Cornish and Fisher's expansion; exact for one and two).
+// for none.
 double student_t(std::int64_t freedom);
 
 // Calls `visit` with `resamples` samples of `n` units with replacement: how many times each unit is in the sample.

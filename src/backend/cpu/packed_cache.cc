@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<char, 8> kMagic = {'M', 'R', 'P', 'A', 'C', 'K', '0', '1'};
+constexpr std::array<char, 8> kMagic = {'M', 'R', 'P', 'A', 'C', 'K', '0', '2'};
 constexpr std::string_view kSuffix = ".packed";
 constexpr std::uint64_t kHeaderBytes = 64, kAlignment = 64;
 constexpr std::uint64_t kMaxDirectoryBytes = std::uint64_t{64} << 20;
@@ -193,6 +193,12 @@ void PackedCache::remove_oldest() const {
   };
   std::vector<File> files;
   std::uint64_t total = 0;
+  const auto of_another_version = [&](const std::string& path) {
+    std::array<char, 8> magic{};
+    auto file = env_.open(path);
+    return file && (*file)->size() > kHeaderBytes && (*file)->read(0, std::as_writable_bytes(std::span(magic))) &&
+           magic != kMagic;
+  };
   for (const std::string& name : env_.list(config_.directory)) {
     // A start that was killed leaves an unfinished one; it is not touched any more, so it is among the oldest soon.
     if (!name.ends_with(kSuffix) && !name.ends_with(std::string(kSuffix) + ".tmp")) continue;
@@ -201,6 +207,10 @@ void PackedCache::remove_oldest() const {
     file.used = fs::last_write_time(file.path, failed);
     if (!failed) file.bytes = fs::file_size(file.path, failed);
     if (failed) continue;
+    if (name.ends_with(kSuffix) && of_another_version(file.path.string()) && fs::remove(file.path, failed)) {
+      log::info("{}: removed, as no start of this version can read it", file.path.string());
+      continue;
+    }
     total += file.bytes;
     files.push_back(std::move(file));
   }

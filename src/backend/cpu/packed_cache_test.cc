@@ -130,6 +130,18 @@ TEST_F(PackedCacheTest, TheLeastRecentlyUsedGoWhenTheLimitIsReached) {
   EXPECT_TRUE(finds(config(3, limit)));
 }
 
+// Their names are of a model that nobody will ask for again.
+TEST_F(PackedCacheTest, FilesOfAnEarlierVersionGo) {
+  keep(config(1));
+  const fs::path old = directory_ / "00000000000000ff.packed";
+  fs::copy_file(files().front(), old);
+  std::fstream(old, std::ios::in | std::ios::out | std::ios::binary).write("MRPACK01", 8);
+  keep(config(2));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(finds(config(1)));
+  EXPECT_TRUE(finds(config(2)));
+}
+
 TEST_F(PackedCacheTest, WhatAKilledStartLeftCountsAndGoes) {
   fs::create_directories(directory_);
   const fs::path left = directory_ / "0000000000000009.packed.tmp";
