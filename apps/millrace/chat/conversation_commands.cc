@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -107,8 +108,15 @@ std::int64_t tokens_of_first(SlashContext& context, std::size_t count) {
   return tokens ? *tokens : 0;
 }
 
+// At most so many bytes of the first line, in whole characters.
+std::string beginning(const std::string& text, std::size_t bytes) {
+  std::size_t end = std::min({bytes, text.size(), text.find('\n')});
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 SlashResult show_context(const std::string&, SlashContext& context) {
-  constexpr std::size_t kShown = 40;  // characters of a message
+  constexpr std::size_t kShown = 40;  // bytes of a message
   const auto& messages = context.chat.conversation.messages();
   const std::int64_t limit = context.chat.responder->context_tokens();
   std::int64_t before = 0;
@@ -116,8 +124,7 @@ SlashResult show_context(const std::string&, SlashContext& context) {
     const std::int64_t tokens = tokens_of_first(context, i + 1);
     const std::string text = messages[i]["content"].get<std::string>();
     std::fprintf(stderr, "%6lld  %-9s  %s\n", static_cast<long long>(tokens - before),
-                 printable(messages[i]["role"].get<std::string>()).c_str(),
-                 printable(text.substr(0, std::min(kShown, text.find('\n')))).c_str());
+                 printable(messages[i]["role"].get<std::string>()).c_str(), printable(beginning(text, kShown)).c_str());
     before = tokens;
   }
   std::fprintf(stderr, "%lld of %lld tokens used, %lld %%\n", static_cast<long long>(before),
