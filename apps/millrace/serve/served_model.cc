@@ -53,10 +53,14 @@ std::uint64_t expected_bytes(const ModelFlags& flags, const EngineFlags& engine)
 
 // What an engine does in quiet moments. A request that comes meanwhile waits for a measurement, or about a millisecond.
 // `loaded` must outlive the engine.
-std::vector<engine::IdleTask> idle_tasks(const LoadedModel& loaded, const std::shared_ptr<engine::LivePeaks>& peaks) {
+std::vector<engine::IdleTask> idle_tasks(const LoadedModel& loaded, const std::shared_ptr<engine::LivePeaks>& peaks,
+                                         const std::shared_ptr<engine::TurnArbiter>& turn) {
   constexpr double kFreeSeconds = engine::IdleMemoryConfig{}.free_seconds, kLookSeconds = 5.0;
-  const auto measure = [&loaded, peaks](engine::Engine&, double) {
+  const auto measure = [&loaded, peaks, turn](engine::Engine&, double) {
+    std::optional<engine::TurnArbiter::Member> member;  // while it has its turn no other model computes
+    if (turn != nullptr) member.emplace(*turn).begin();
     peaks->measured(runtime::peaks_measured_within(loaded, kQuietProbeSeconds));
+    if (member) member->end();
     return false;
   };
   const auto give_back = [](engine::Engine& engine, double idle) { return engine.idle_memory().work(idle); };
@@ -83,7 +87,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   made.engine->reporter().observe(observers.watch(observed(name, loaded, engine_flags, made, parts.peaks)));
   parts.engine =
       std::make_unique<engine::EngineThread>(std::move(made.engine), loaded.checkpoint->tokenizer, Env::system(),
-                                             engine::ThreadConfig{.idle_tasks = idle_tasks(loaded, peaks)});
+                                             engine::ThreadConfig{.idle_tasks = idle_tasks(loaded, peaks, turn)});
   parts.tokenizer = loaded.checkpoint->tokenizer;
   parts.chat = runtime::load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
