@@ -18,12 +18,26 @@ ConfigFile read_config_json(const std::string& file, std::string_view text) {
   return config;
 }
 
+namespace {
+
+// What a model is licensed under changes nothing: of another type it counts as absent.
+std::string licence_of(const GgufMetadata& metadata) {
+  try {
+    return metadata.text("general.license").value_or("");
+  } catch (const LoadError&) {
+    return "";
+  }
+}
+
+}  // namespace
+
 ConfigFile read_config_metadata(const GgufMetadata& metadata) {
   ConfigFile config;
   config.file = metadata.file();
   config.gguf = true;
   config.architecture = metadata.required_text("general.architecture");
   config.name = metadata.text("general.name").value_or("");
+  config.licence = licence_of(metadata);
   config.tokens = static_cast<std::int64_t>(metadata.string_count("tokenizer.ggml.tokens"));
   config.metadata = GgufMetadata(metadata.file());
   for (const auto& [key, value] : metadata.entries()) {

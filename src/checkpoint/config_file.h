@@ -16,6 +16,7 @@ struct ConfigFile {
   std::string file;          // its name in messages
   std::string architecture;  // model class (config.json) or general.architecture (GGUF)
   std::string name;          // general.name or _name_or_path; may be empty
+  std::string licence;       // GGUF only: general.license; may be empty
   std::int64_t tokens = 0;   // GGUF only: number of tokens of its tokenizer
   bool gguf = false;
   nlohmann::json json = nlohmann::json::object();  // content of config.json; not for GGUF

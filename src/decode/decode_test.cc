@@ -181,7 +181,7 @@ TEST(SamplingParams, WrongValuesNameTheirField) {
   EXPECT_EQ(params.validate().error().param, "top_p");
   params = {};
   params.temperature = -1;
-  EXPECT_EQ(params.validate().error().message, "temperature is -1: must be between 0 and 100");
+  EXPECT_EQ(params.validate().error().message, "temperature is -1: must be between 0 and 2");
 }
 
 TEST(SamplingParams, EveryFieldIsCheckedAgainstItsLimit) {

@@ -112,7 +112,7 @@ std::vector<ModelStatus> ModelHost::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<ModelStatus> out;
   for (const Slot& slot : slots_) {
-    out.push_back({slot.entry.name, slot.state, slot.progress, slot.error, slot.model});
+    out.push_back({slot.entry.name, slot.state, slot.progress, slot.error, slot.model, slot.entry.aliases});
   }
   return out;
 }
@@ -121,7 +121,7 @@ ModelStatus ModelHost::first() const {
   const std::lock_guard lock(mutex_);
   if (slots_.empty()) return {};
   const Slot& slot = slots_.front();
-  return {slot.entry.name, slot.state, slot.progress, slot.error, slot.model};
+  return {slot.entry.name, slot.state, slot.progress, slot.error, slot.model, slot.entry.aliases};
 }
 
 bool ModelHost::engine_failed(double step_ms) const {

@@ -45,6 +45,7 @@ struct ModelStatus {
   double progress = 0.0;               // share of the model that is loaded, [0, 1]
   Error error;                         // set for kFailed
   std::shared_ptr<HostedModel> model;  // null except for kReady
+  std::vector<std::string> aliases;
 };
 
 // The models of a server. One thread loads them one after the other, when they are first asked for, and unloads them

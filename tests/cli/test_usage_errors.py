@@ -81,6 +81,10 @@ def test_options_and_commands_of_other_programs_are_answered(millrace, arguments
     assert instead in error and "did you mean" not in error
 
 
+def test_a_temperature_has_a_limit(millrace):
+    assert "temperature is 9: must be between 0 and 2" in refused(millrace, "run", "default", "Hi", "--temperature", "9")
+
+
 def test_a_command_without_a_model_is_not_told_to_name_one(millrace):
     assert "MODEL" not in refused(millrace, "doctor", "-m", "x.gguf")
 

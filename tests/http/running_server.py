@@ -40,13 +40,13 @@ def environment():
 class RunningServer:
     """with RunningServer(model, log, "--flag", ...) as server: ... Leaving asks it to end and wants exit code 0."""
 
-    def __init__(self, model, log, *flags, env=None, wait=True, program=PROGRAM):
+    def __init__(self, model, log, *flags, env=None, wait=True, program=PROGRAM, name="m"):
         self.log = pathlib.Path(log)
         small = {k: v for k, v in SMALL.items() if k not in flags and not (k == "--kv-cache-tokens" and "--kv-cache-memory-bytes" in flags)}
         flags = [*(word for pair in small.items() for word in pair), *map(str, flags)]
         self.uds = flags[flags.index("--uds") + 1] if "--uds" in flags else None
         with open(self.log, "wb") as out:
-            self.process = subprocess.Popen([program, "serve", model, "--port", "0", "--served-model-name", "m", *flags],
+            self.process = subprocess.Popen([program, "serve", model, "--port", "0", *(["--served-model-name", name] if name else []), *flags],
                                             stdout=out, stderr=subprocess.STDOUT, env=environment() | (env or {}))
         try:
             listening = self._wait_for(lambda: re.search(r"listening on (?:(https?)://(.*):(\d+)|unix:(.*))\n", self.text()), 60)

@@ -276,6 +276,36 @@ def test_an_allowed_page_may_ask_and_read_the_answer(friendly, origin):
     assert events(unchunked(received))[-1] == (None, "[DONE]")
 
 
+LOCAL_PAGES = ["http://localhost:3000", "http://127.0.0.1:5173", "http://[::1]:8080", "https://localhost"]
+
+
+@pytest.mark.parametrize("origin", LOCAL_PAGES)
+def test_pages_of_this_machine_may_ask_a_server_that_only_this_machine_reaches(server, origin):
+    asked = server.call("OPTIONS", TEXT, headers={"Origin": origin, "Access-Control-Request-Method": "POST"})
+    assert asked.status == 204 and asked.headers["access-control-allow-origin"] == origin
+    reply = server.post(TEXT, HI, {"Origin": origin})
+    assert reply.status == 200 and reply.headers["access-control-allow-origin"] == origin
+    # A name that somebody pointed here is refused whatever page asks, and so is a page that only looks local.
+    assert server.post(TEXT, HI, {"Origin": origin, "Host": "evil.example"}).status == 403
+    reply = server.post(TEXT, HI, {"Origin": origin.replace("localhost", "localhost.evil.example").replace("127.0.0.1", "127.0.0.1.evil.example")
+                                   .replace("[::1]", "[::2]")})
+    assert reply.status == 403 and "access-control-allow-origin" not in reply.headers
+
+
+def test_a_key_is_still_asked_of_them(fresh):
+    assert fresh.call("GET", "/v1/models", headers={"Origin": "http://localhost:3000"}).status == 401
+    assert fresh.call("GET", "/v1/models", headers={"Origin": "http://localhost:3000"} | bearer("master-key-00")).status == 200
+
+
+@pytest.mark.parametrize("flags", [["--host", "0.0.0.0", "--insecure-no-auth"], ["--allowed-origins", "none"],
+                                   ["--allowed-origins", "https://chat.example"]])
+def test_pages_of_this_machine_stay_out_where_others_reach_the_server_or_other_pages_are_named(start, flags):
+    with start(*flags, wait=False) as server:
+        for origin in LOCAL_PAGES:
+            reply = server.call("GET", "/health", headers={"Origin": origin})
+            assert reply.status == 403 and "access-control-allow-origin" not in reply.headers, origin
+
+
 def test_other_pages_and_names_stay_out_there_too(friendly):
     assert friendly.post(TEXT, HI, {"Origin": "https://chat.example.evil"}).status == 403
     assert friendly.post(TEXT, HI, {"Host": "evil.example"}).status == 403

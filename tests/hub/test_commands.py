@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import pty
+import struct
 import subprocess
 
 import pytest
@@ -65,6 +66,26 @@ def test_show_tells_files_formats_and_licence(hub, millrace, gguf_files, tiny_gg
     text = millrace("show", "org/tiny:Q4_0").out
     assert "apache-2.0" in text and "tiny-Q4_0.gguf" in text
     assert json.loads(millrace("show", tiny_gguf, "--json").out)["architecture"] == "llama"
+
+
+def with_licence(gguf, licence):
+    """The bytes of a .gguf file with one more key. What follows must stay aligned to 32 bytes."""
+    key = b"general.license"
+    entry = struct.pack("<Q", len(key)) + key + struct.pack("<IQ", 8, len(licence)) + licence
+    assert len(entry) % 32 == 0
+    count = struct.unpack_from("<Q", gguf, 16)[0]
+    return gguf[:16] + struct.pack("<Q", count + 1) + entry + gguf[24:]
+
+
+def test_show_tells_the_licence_that_the_file_itself_states(millrace, tiny_gguf, tmp_path):
+    assert json.loads(millrace("show", tiny_gguf, "--json").out)["licence"] is None
+    assert "licence not stated in the files" in " ".join(millrace("show", tiny_gguf).out.split())
+    licence = "a-licence-of-29-letters-xxxxx"
+    path = tmp_path / "licensed.gguf"
+    path.write_bytes(with_licence(tiny_gguf.read_bytes(), licence.encode()))
+    assert json.loads(millrace("show", path, "--json").out)["licence"] == licence
+    (tmp_path / "README.md").write_text("---\nlicense: mit\n---\n")
+    assert json.loads(millrace("show", path, "--json").out)["licence"] == "mit"
 
 
 def test_show_of_what_is_no_model_says_why(tiny, millrace, fails):

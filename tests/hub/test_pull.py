@@ -194,6 +194,7 @@ def test_broken_references_are_usage(hub, fails, reference):
 @pytest.mark.parametrize("address", ["hf.co/org/tiny:Q2_K", "huggingface.co/org/tiny:Q2_K@main", "https://huggingface.co/org/tiny/blob/main/tiny-Q2_K.gguf",
                                      "https://huggingface.co/org/tiny/resolve/refs%2Fpr%2F3/tiny-Q2_K.gguf?download=true"])
 def test_addresses_of_the_hub_are_names_too(hub, tiny, millrace, address):
+    tiny.revisions |= {"refs/pr/3": "b" * 40}
     path = millrace("pull", address).out
     assert path.endswith("tiny-Q2_K.gguf\n")
     assert millrace("pull", "org/tiny:Q2_K@refs/pr/3" if "pr" in address else "org/tiny:Q2_K").out == path

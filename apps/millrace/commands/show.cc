@@ -41,15 +41,6 @@ Json read_licence(const fs::path& readme) {
   return nullptr;
 }
 
-Json licence_of(const checkpoint::GgufMetadata& metadata) {
-  try {
-    const auto licence = metadata.text("general.license");
-    return licence ? Json(*licence) : Json(nullptr);
-  } catch (const LoadError&) {  // of another type
-    return nullptr;
-  }
-}
-
 // What the headers say, without the tokenizer: quick for any size.
 Json describe_headers(const std::string& path) {
   text::GgufVocabulary vocabulary;
@@ -67,7 +58,7 @@ Json describe_headers(const std::string& path) {
     parameters += values;
     formats[std::string(tensor.format->name)] += values;
   }
-  return {{"licence_of_file", licence_of((*opened)->config.metadata)},
+  return {{"licence_of_file", (*opened)->config.licence},
           {"architecture", (*opened)->config.architecture},
           {"parameters", parameters},
           {"context_length", config->context_length},
@@ -77,7 +68,8 @@ Json describe_headers(const std::string& path) {
 // The licence of the model's card, if there is one, is that of its file otherwise.
 void add_headers(Json& report, const std::string& path) {
   Json headers = describe_headers(path);
-  if (report["licence"].is_null()) report["licence"] = headers.value("licence_of_file", Json(nullptr));
+  const std::string of_file = headers.value("licence_of_file", "");
+  if (report["licence"].is_null() && !of_file.empty()) report["licence"] = of_file;
   headers.erase("licence_of_file");
   report.update(headers);
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "server/model_card.h"
 #include "server/route.h"
 #include "server/server_context.h"
@@ -11,7 +13,8 @@ Route model() {
           .summary = "Describe one of the models served",
           .handle = [](ServerContext& server, Call call) -> std::unique_ptr<http::Responder> {
             for (const ModelStatus& status : server.models.list()) {
-              if (status.name != call.parameter) continue;
+              const bool alias = std::ranges::find(status.aliases, call.parameter) != status.aliases.end();
+              if (status.name != call.parameter && !alias) continue;
               return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(model_card(status))});
             }
             const ApiError unknown(404, "model_not_found", "model", "this server has no model of that name");
