@@ -24,10 +24,10 @@ bool takes_many(const CLI::Option& option) {
   return option.get_expected_max() > 1 && option.get_delimiter() == '\0' && option.get_allow_extra_args();
 }
 
-// The text between `open` and `close` behind `at`, and what is behind it; empty where there is none.
+// The text between the first `open` and the first `close` after it; empty where there is none.
 std::string between(const std::string& text, char open, char close) {
-  const std::size_t from = text.find(open), to = text.rfind(close);
-  return from == std::string::npos || to == std::string::npos || to < from ? "" : text.substr(from + 1, to - from - 1);
+  const std::size_t from = text.find(open), to = text.find(close, from == std::string::npos ? text.size() : from);
+  return to == std::string::npos ? "" : text.substr(from + 1, to - from - 1);
 }
 
 // "INT:INT in [1 - 64]" -> "1 to 64".
@@ -107,9 +107,7 @@ std::string value_type(const CLI::Option& option) {
   if (!takes_value(option)) return "";
   std::string type = option.get_type_name();
   if (const std::size_t list = type.find('}'); list != std::string::npos) {
-    type.erase(0, list + 1);
-    if (type.starts_with('|')) type.erase(0, 1);
-    return type;
+    return type.substr(list + 1).starts_with('|') ? type.substr(list + 2) : "";
   }
   type = type.substr(0, type.find_first_of(": "));
   if (type.starts_with('[')) type = between(type, '[', ']');

@@ -22,7 +22,7 @@ def test_version_and_help_are_results(millrace):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
+        ["--log-level", "debug"],
         ["nonsense"],
         ["inspect", "--nonsense"],
         ["synth", "--shape", "no-such-shape", "--format", "f32", "x.gguf"],

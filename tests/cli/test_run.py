@@ -199,9 +199,9 @@ def test_an_option_of_a_drafter_or_policy_that_is_not_chosen_is_checked_too(ask,
 
 def test_help_names_the_neutral_value_of_each_sampler(millrace):
     text = " ".join(millrace("run", "--help").out.split())
-    for flag, neutral in (("--typical-p,--typical", "FLOAT=1 "), ("--dry-base", "FLOAT=1.75 "), ("--top-n-sigma", "FLOAT=-1 ")):
-        assert f"{flag} {neutral}" in text, flag
-    assert "temperature; 0 = greedy; default the model's, else 0.7" in text
+    for flag, neutral in (("--typical-p, --typical", "1"), ("--dry-base", "1.75"), ("--top-n-sigma", "-1")):
+        assert re.search(rf"{flag} NUMBER [^\[]*\[default {neutral}\]", text), flag
+    assert "temperature, at most 2; 0 = greedy; default the model's, else 0.7" in text
 
 
 def test_an_absent_model_is_3(millrace, tmp_path):

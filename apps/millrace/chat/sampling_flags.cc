@@ -30,31 +30,35 @@ std::optional<double> chat_default(std::string_view option) {
 void SamplingFlags::declare(CLI::App& app) {
   const OptionHeading heading(app, "Sampling");
   for (const decode::SamplerOption* option : decode::all_sampler_options()) {
+    if (!option->model_default) continue;
     const OptionSpec& spec = option->spec;
-    CLI::Option* added = declare_option(app, spec, given);
-    if (option->model_default) {
-      const double otherwise = chat_default(spec.name).value_or(spec.neutral);
-      added->description(fmt::format("{}; default the model's, else {}", spec.help, otherwise))->default_str("");
-    } else {
-      added->group("Samplers");
-    }
+    const double otherwise = chat_default(spec.name).value_or(spec.neutral);
+    declare_option(app, spec, given)
+        ->description(fmt::format("{}; default the model's, else {}", spec.help, otherwise))
+        ->default_str("");
   }
   app.add_option("--seed", seed, "Random seed of sampling; the same seed gives the same completion; default random")
       ->check(CLI::NonNegativeNumber);
   app.add_option("-n,--max-tokens", max_tokens, fmt::format("Max tokens of a completion; default {}", kMaxTokens));
   app.add_option("--stop", stop, "Stop string: the completion ends before this text; may be repeated")
       ->allow_extra_args(false);
+  app.add_flag("--ignore-eos", ignore_eos, "Continue past end-of-sequence tokens, up to --max-tokens");
+  declare_further(app);
+}
+
+void SamplingFlags::declare_further(CLI::App& app) {
+  const OptionHeading heading(app, "Further samplers");
+  for (const decode::SamplerOption* option : decode::all_sampler_options()) {
+    if (!option->model_default) declare_option(app, option->spec, given);
+  }
   app.add_option("--dry-sequence-breaker", dry_sequence_breakers,
                  "DRY: text that ends a repetition, e.g. a newline; may be repeated")
-      ->allow_extra_args(false)
-      ->group("Samplers");
+      ->allow_extra_args(false);
   app.add_option("--samplers", samplers,
                  fmt::format("Order of the samplers, separated by semicolons; default {}",
                              fmt::join(decode::sampler_names(), ";")))
       ->delimiter(';')
-      ->allow_extra_args(false)
-      ->group("Samplers");
-  app.add_flag("--ignore-eos", ignore_eos, "Continue past end-of-sequence tokens, up to --max-tokens");
+      ->allow_extra_args(false);
 }
 
 decode::SamplingParams SamplingFlags::resolve(const checkpoint::GenerationDefaults& defaults, std::uint64_t random_seed,

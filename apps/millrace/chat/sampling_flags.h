@@ -33,6 +33,9 @@ struct SamplingFlags {
   // values are checked by SamplingParams::validate().
   decode::SamplingParams resolve(const checkpoint::GenerationDefaults& defaults, std::uint64_t random_seed,
                                  const text::Tokenizer* tokenizer) const;
+
+ private:
+  void declare_further(CLI::App& app);  // those that models have no defaults for
 };
 
 }  // namespace millrace::app
