@@ -7,7 +7,7 @@ Route requests() {
   return {.method = "GET",
           .path = "/v1/requests",
           .scope = Scope::kMetrics,
-          .summary = "The generation requests that are running now, without prompts and answers",
+          .summary = "The generation requests that are running now, without prompts and completions",
           .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
             constexpr std::size_t kMost = 1000;  // of the oldest
             const TimePoint now = Env::system().now();
