@@ -13,7 +13,7 @@ TEXT = "/v1/completions"
 
 @pytest.fixture(scope="module")
 def logged(start):
-    with start("--log-format", "json", "--max-body-bytes", "4096", "--header-timeout", "1", env={"MILLRACE_API_KEY": "master-key-00"}) as server:
+    with start("--log-format", "json", "--max-body-bytes", "4096B", "--header-timeout", "1", env={"MILLRACE_API_KEY": "master-key-00"}) as server:
         yield server
 
 

@@ -369,7 +369,7 @@ def test_models_that_nobody_asks_for_go_and_come_back(start, model):
         wait_for(lambda: set(states(server).values()) == {"unloaded"}, 60)
         assert 'model_name="other"' in server.call("GET", "/metrics").body.decode()
         assert server.post(TEXT, ask | {"model": "other"}).json()["choices"][0]["text"] == first
-    with start("--model", f"other={model}", "--model-memory", "1") as server:  # no room for two
+    with start("--model", f"other={model}", "--model-memory", "1B") as server:  # no room for two
         assert server.post(TEXT, ask | {"model": "other"}).json()["choices"][0]["text"] == first
         assert states(server) == {"m": "unloaded", "other": "ready"}
         with server.open_stream(TEXT, LONG | {"max_tokens": 3500}) as plug:
