@@ -1,12 +1,15 @@
 #include "kv/backed_pages.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/thread_name.h"
 
 namespace millrace::kv {
 namespace {
 
+// After pages were handed out: the first step of a request touches its own itself, and needs the processors meanwhile.
+constexpr std::chrono::milliseconds kDelay{300};
 constexpr double kPause = 2.0;  // of the thread, in times of its work: steps need the processors more
 
 }  // namespace
@@ -67,6 +70,8 @@ void BackedPages::give_back(std::int32_t part, const std::function<bool(BlockId)
 void BackedPages::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [this] { return !queue_.empty(); })) {
+    wake_.wait_for(lock, stop, kDelay, [] { return false; });
+    if (stop.stop_requested()) return;
     const std::size_t slice = queue_.front();
     queue_.pop_front();
     lock.unlock();
