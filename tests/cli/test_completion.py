@@ -90,7 +90,10 @@ def zsh(script, environment, line, cwd):
     setup.write_text(ZSH.format(script=script, out=out, cwd=cwd))
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execvpe("zsh", ["zsh", "-f", "-i"], environment)
+        try:
+            os.execvpe("zsh", ["zsh", "-f", "-i"], environment)
+        finally:
+            os._exit(127)  # a child that cannot become zsh must not go on with the tests
     shown = b""
 
     def wait_for(word):
