@@ -112,7 +112,7 @@ class HelpPage final : public CLI::FormatterBase {
 }  // namespace
 
 std::size_t help_width() {
-  constexpr std::size_t kLeast = 20, kUsual = 80, kMost = 4000;
+  constexpr std::size_t kMin = 20, kUsual = 80, kMax = 4000;
   std::size_t width = 0;
   if (const char* columns = std::getenv("COLUMNS")) {
     const std::string_view text = columns;
@@ -120,7 +120,7 @@ std::size_t help_width() {
   }
   winsize window{};
   if (width == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0) width = window.ws_col;
-  return width == 0 ? kUsual : std::clamp(width, kLeast, kMost);
+  return width == 0 ? kUsual : std::clamp(width, kMin, kMax);
 }
 
 std::shared_ptr<CLI::FormatterBase> help_page(std::size_t width) { return std::make_shared<HelpPage>(width); }

@@ -67,7 +67,7 @@ std::vector<std::string> machine_advice(double memory, double read_gb_s) {
 }
 
 std::vector<std::string> speed_advice(const sched::StepCost& cost, double typical_error, const std::string& model) {
-  constexpr int kFewest = 4, kMost = 256;  // requests at once that are worth a recommendation
+  constexpr int kMin = 4, kMax = 256;  // requests at once that are worth a recommendation
   sched::StepWork token, prompt;
   token.add(1, 0);
   token.samples = 1;
@@ -83,7 +83,7 @@ std::vector<std::string> speed_advice(const sched::StepCost& cost, double typica
     out.push_back(
         fmt::format("up to {} requests at once share the time of reading the weights: use --max-num-seqs {} where "
                     "fast answers matter more than many",
-                    std::max(together, 1), std::clamp(2 * together, kFewest, kMost)));
+                    std::max(together, 1), std::clamp(2 * together, kMin, kMax)));
   }
   if (typical_error > 0.2) {
     out.push_back(fmt::format("the steps differ by {:.0f} % from that: measure again while nothing else runs",

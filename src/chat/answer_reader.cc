@@ -16,6 +16,20 @@ std::uint64_t mixed(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::int32_t> special_markers(const AnswerReading& reading, const text::Tokenizer& tokenizer) {
+  std::vector<std::int32_t> out;
+  const auto add = [&](std::string_view word) {
+    const auto token = tokenizer.find(word);
+    if (token && tokenizer.is_special(*token)) out.push_back(*token);
+  };
+  if (reading.tools != nullptr) std::ranges::for_each(reading.tools->markers, add);
+  if (reading.reasoning != nullptr) {
+    add(reading.reasoning->open);
+    add(reading.reasoning->close);
+  }
+  return out;
+}
+
 AnswerReader::AnswerReader(const AnswerReading& reading, const tools::ToolUse& use, std::size_t answer)
     : writer_(reading.tools != nullptr), seed_(fmt::format("{}/{}", reading.id_seed, answer)) {
   if (reading.reasoning != nullptr) thinks_.emplace(*reading.reasoning, reading.reasoning_begun, writer_);

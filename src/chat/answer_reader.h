@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chat/answer_parts.h"
 #include "chat/reasoning/reasoning_reader.h"
 #include "chat/tools/tool_format.h"
+#include "text/tokenizer.h"
 
 namespace millrace::chat {
 
@@ -21,6 +23,9 @@ struct AnswerReading {
 
   bool plain() const noexcept { return reasoning == nullptr && tools == nullptr; }
 };
+
+// Special tokens of the vocabulary that what reads the answers must see (SamplingParams::shown_special_tokens).
+std::vector<std::int32_t> special_markers(const AnswerReading& reading, const text::Tokenizer& tokenizer);
 
 // Splits one answer's text into parts as it arrives. The parts do not depend on how the text is cut into pieces. One
 // thread.

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/kv_layout.h"
 #include "draft/speculators/testing/made_speculators.h"
+#include "draft/testing/forwarding_drafter.h"
 #include "engine/forwarding_executor.h"
 #include "engine/testing/speculation_fixture.h"
 #include "model/make_spec.h"
@@ -241,22 +242,18 @@ TEST_F(BranchesTest, AreNoneWhereARequestWantsNoneAndForRulesThatDrawOtherwise) 
 }
 
 // Proposes of another's branches those at the root, or those that leave the draft later.
-class SomeBranches final : public draft::Drafter {
+class SomeBranches final : public draft::ForwardingDrafter {
  public:
-  SomeBranches(std::unique_ptr<draft::Drafter> inner, bool at_root) : inner_(std::move(inner)), at_root_(at_root) {}
-  bool computes() const noexcept override { return inner_->computes(); }
+  SomeBranches(std::unique_ptr<draft::Drafter> drafter, bool at_root)
+      : ForwardingDrafter(std::move(drafter)), at_root_(at_root) {}
   void draft(std::span<draft::Task> tasks) override {
-    inner_->draft(tasks);
+    ForwardingDrafter::draft(tasks);
     for (draft::Task& task : tasks) {
       std::erase_if(task.branches, [&](const draft::Branch& branch) { return (branch.from == 0) != at_root_; });
     }
   }
-  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
-    inner_->ended(sequence, scope, tokens);
-  }
 
  private:
-  std::unique_ptr<draft::Drafter> inner_;
   bool at_root_;
 };
 

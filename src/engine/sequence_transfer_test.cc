@@ -269,8 +269,7 @@ TEST_F(BadSnapshotTest, WhatDoesNotFitSaysSoAndNothingIsHalfDone) {
   EXPECT_TRUE(with([](auto& s) { s.answers[0].computed = 1000; }).ends_with("says that 1000 are computed"));
   EXPECT_EQ(with([](auto& s) { s.answers.clear(); }), "the snapshot has no answers");
   EXPECT_EQ(with([](auto& s) { s.answers.push_back(s.answers[0]); }), "the snapshot has answer 0 twice");
-  EXPECT_EQ(with([](auto& s) { s.request.sampling.temperature = -1.0; }),
-            "temperature is -1: must be between 0 and 100");
+  EXPECT_EQ(with([](auto& s) { s.request.sampling.temperature = -1.0; }), "temperature is -1: must be between 0 and 2");
   EXPECT_TRUE(with([](auto& s) { s.answers[0].max_total = 5000; }).starts_with("the sequence may grow to 5000"));
   EXPECT_TRUE(with([](auto& s) { s.beams.emplace(); }).starts_with("the snapshot has beams"));
   EXPECT_TRUE(engine->transfers().import_sequence(in_flight()));  // and one that is right is taken

@@ -4,6 +4,7 @@
 #include "backend/forwarding_backend.h"
 #include "base/log.h"
 #include "draft/speculators/testing/made_speculators.h"
+#include "draft/testing/forwarding_drafter.h"
 #include "engine/testing/speculation_fixture.h"
 
 namespace millrace::engine {
@@ -131,20 +132,15 @@ TEST_F(ShortMemoryTest, AStepEndsItsRequestsAloneAndTheNextOneGoesOn) {
 }
 
 // Wants memory in every other step.
-class Greedy final : public draft::Drafter {
+class Greedy final : public draft::ForwardingDrafter {
  public:
-  explicit Greedy(std::unique_ptr<draft::Drafter> inner) : inner_(std::move(inner)) {}
-  bool computes() const noexcept override { return true; }
+  using ForwardingDrafter::ForwardingDrafter;
   void draft(std::span<draft::Task> tasks) override {
-    inner_->draft(tasks);
+    ForwardingDrafter::draft(tasks);
     if (++calls_ % 2 == 0) throw_load_error(ErrorCode::kResourceExhausted, "memory", "no memory");
   }
 
-  kv::PageListener* listener() noexcept override { return inner_->listener(); }
-  model::HiddenStateHook* hook() noexcept override { return inner_->hook(); }
-
  private:
-  std::unique_ptr<draft::Drafter> inner_;
   int calls_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // by its pages.
 
 #include "draft/speculators/testing/made_speculators.h"
+#include "draft/testing/forwarding_drafter.h"
 
 #include "backend/cpu/kv_layout.h"
 #include "engine/snapshot_bytes.h"
@@ -212,20 +213,13 @@ class Late final : public model::HiddenStateHook {
 };
 
 // A drafter that sees each state a row too late.
-class Misled final : public draft::Drafter {
+class Misled final : public draft::ForwardingDrafter {
  public:
-  Misled(std::unique_ptr<draft::Drafter> inner, backend::Backend& backend)
-      : inner_(std::move(inner)), late_(*inner_->hook(), backend) {}
-  void draft(std::span<draft::Task> tasks) override { inner_->draft(tasks); }
-  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
-    inner_->ended(sequence, scope, tokens);
-  }
-  bool computes() const noexcept override { return inner_->computes(); }
-  kv::PageListener* listener() noexcept override { return inner_->listener(); }
+  Misled(std::unique_ptr<draft::Drafter> drafter, backend::Backend& backend)
+      : ForwardingDrafter(std::move(drafter)), late_(*inner().hook(), backend) {}
   model::HiddenStateHook* hook() noexcept override { return &late_; }
 
  private:
-  std::unique_ptr<draft::Drafter> inner_;
   Late late_;
 };
 
@@ -242,29 +236,22 @@ TEST_F(RoundTest, GuessesFromTheStateBeforeAreNeverRight) {
 }
 
 // Keeps what was drafted after which tokens.
-class Remembering final : public draft::Drafter {
+class Remembering final : public draft::ForwardingDrafter {
  public:
   using DraftTokens = std::map<std::vector<std::int32_t>, std::vector<std::int32_t>>;
-  Remembering(std::unique_ptr<draft::Drafter> inner, DraftTokens& draft_tokens)
-      : inner_(std::move(inner)), draft_tokens_(draft_tokens) {}
+  Remembering(std::unique_ptr<draft::Drafter> drafter, DraftTokens& draft_tokens)
+      : ForwardingDrafter(std::move(drafter)), draft_tokens_(draft_tokens) {}
 
   void draft(std::span<draft::Task> tasks) override {
-    inner_->draft(tasks);
+    ForwardingDrafter::draft(tasks);
     for (const draft::Task& task : tasks) {
       std::vector<std::int32_t> tokens;
       for (const draft::Token& draft_token : task.drafts) tokens.push_back(draft_token.token);
       if (!tokens.empty()) draft_tokens_[{task.tokens.begin(), task.tokens.end()}] = std::move(tokens);
     }
   }
-  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
-    inner_->ended(sequence, scope, tokens);
-  }
-  bool computes() const noexcept override { return inner_->computes(); }
-  kv::PageListener* listener() noexcept override { return inner_->listener(); }
-  model::HiddenStateHook* hook() noexcept override { return inner_->hook(); }
 
  private:
-  std::unique_ptr<draft::Drafter> inner_;
   DraftTokens& draft_tokens_;
 };
 

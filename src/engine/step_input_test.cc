@@ -5,6 +5,7 @@
 #include "backend/cpu/kv_layout.h"
 #include "base/byte_archive.h"
 #include "draft/task_bytes.h"
+#include "draft/testing/forwarding_drafter.h"
 #include "engine/forwarding_executor.h"
 #include "engine/testing/engine_fixture.h"
 
@@ -32,25 +33,18 @@ class WireExecutor final : public ForwardingExecutor {
 };
 
 // Drafts as if in another process, beside the executor that computes there.
-class WireDrafter final : public draft::Drafter {
+class WireDrafter final : public draft::ForwardingDrafter {
  public:
   WireDrafter(std::unique_ptr<draft::Drafter> inner, const draft::ReceivedTasks::Limits& limits)
-      : inner_(std::move(inner)), limits_(limits) {}
+      : ForwardingDrafter(std::move(inner)), limits_(limits) {}
   void draft(std::span<draft::Task> tasks) override {
     const auto sent = draft::to_bytes(tasks);
     auto received = draft::ReceivedTasks::read(sent, limits_).or_throw();
-    inner_->draft(received.tasks());
+    ForwardingDrafter::draft(received.tasks());
     draft::read_drafts(draft::drafts_to_bytes(received.tasks()), limits_.vocab_size, tasks).or_throw();
   }
-  void ended(std::uint64_t sequence, std::string_view scope, std::span<const std::int32_t> tokens) override {
-    inner_->ended(sequence, scope, tokens);
-  }
-  bool computes() const noexcept override { return inner_->computes(); }
-  kv::PageListener* listener() noexcept override { return inner_->listener(); }
-  model::HiddenStateHook* hook() noexcept override { return inner_->hook(); }
 
  private:
-  std::unique_ptr<draft::Drafter> inner_;
   draft::ReceivedTasks::Limits limits_;
 };
 

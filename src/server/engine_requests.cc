@@ -24,21 +24,6 @@ Result<void> check_vocabulary(const GenerationFields& fields, std::int64_t vocab
   return {};
 }
 
-// Special tokens that what reads the answers must see.
-std::vector<std::int32_t> special_markers(const chat::AnswerReading& reading, const text::Tokenizer& tokenizer) {
-  std::vector<std::int32_t> out;
-  const auto add = [&](std::string_view word) {
-    const auto token = tokenizer.find(word);
-    if (token && tokenizer.is_special(*token)) out.push_back(*token);
-  };
-  if (reading.tools != nullptr) std::ranges::for_each(reading.tools->markers, add);
-  if (reading.reasoning != nullptr) {
-    add(reading.reasoning->open);
-    add(reading.reasoning->close);
-  }
-  return out;
-}
-
 // Where the model marks the end of its reasoning with a token of its own.
 Result<std::optional<decode::ThinkingBudget>> thinking_budget(const GenerationTask& task) {
   std::optional<decode::ThinkingBudget> out;
@@ -66,7 +51,7 @@ Result<void> make_requests(GenerationTask& task, std::int64_t default_max_tokens
   const std::uint64_t seed = Env::system().random_seed();
   const auto budget = thinking_budget(task);
   if (!budget) return budget.error();
-  const std::vector<std::int32_t> markers = special_markers(task.reading, *model.tokenizer);
+  const std::vector<std::int32_t> markers = chat::special_markers(task.reading, *model.tokenizer);
   for (std::vector<std::int32_t>& prompt : task.prompts) {
     if (fields.truncate_prompt_tokens) {
       const std::int64_t most =

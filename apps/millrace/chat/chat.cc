@@ -5,7 +5,7 @@
 namespace millrace::app {
 namespace {
 
-constexpr std::int64_t kMostRoom = 256;  // tokens; and an eighth of the context
+constexpr std::int64_t kMaxRoom = 256;  // tokens; and an eighth of the context
 
 }  // namespace
 
@@ -14,7 +14,7 @@ Result<ContextFit> context_fit(const Chat& chat) {
   if (!params) return params.error();
   ContextFit fit;
   fit.limit = chat.responder->context_tokens();
-  fit.room = std::max<std::int64_t>(1, std::min({params->max_tokens, fit.limit / 8, kMostRoom}));
+  fit.room = std::max<std::int64_t>(1, std::min({params->max_tokens, fit.limit / 8, kMaxRoom}));
   Conversation shorter = chat.conversation;
   for (const int rounds = shorter.rounds();; shorter.drop_oldest_round(), ++fit.rounds_to_drop) {
     const auto tokens = chat.responder->count_tokens(shorter.messages());

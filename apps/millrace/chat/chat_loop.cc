@@ -70,9 +70,9 @@ bool may_drop(Chat& chat, Terminal& terminal, const ContextFit& fit) {
 
 // Makes room for an answer to the last message; false: there is none, which has been said.
 bool make_room(Chat& chat, Terminal& terminal) {
-  constexpr std::size_t kMostTokenBytes = 64;  // a longer message has more tokens than the context for sure
+  constexpr std::size_t kMaxTokenBytes = 64;  // a longer message has more tokens than the context for sure
   const std::size_t bytes = chat.conversation.last_user().size();
-  if (bytes > static_cast<std::size_t>(chat.responder->context_tokens()) * kMostTokenBytes) {
+  if (bytes > static_cast<std::size_t>(chat.responder->context_tokens()) * kMaxTokenBytes) {
     std::fprintf(stderr, "this message alone is too long: %zu bytes for a context of %lld tokens\n", bytes,
                  static_cast<long long>(chat.responder->context_tokens()));
     return false;

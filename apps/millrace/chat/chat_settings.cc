@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "chat/nearest_name.h"
 #include "decode/processor.h"
 #include "decode/sampler_option.h"
+#include "did_you_mean.h"
 
 namespace millrace::app {
 namespace {
@@ -114,9 +114,9 @@ Result<void> change_setting(ChatSettings& settings, std::string_view given_name,
     return {};
   }
   if (const auto* option = sampler_option(name)) return change_sampler(settings, option->spec, value);
-  const std::string near = nearest_name(name, setting_names());
+  const std::string meant = did_you_mean(name, setting_names());
   return make_error(ErrorCode::kInvalidArgument, name, "there is no setting '{}'{}", name,
-                    near.empty() ? "; /set lists them" : fmt::format("; did you mean '{}'?", near));
+                    meant.empty() ? "; /set lists them" : meant);
 }
 
 std::string list_settings(const ChatSettings& settings, const decode::SamplingParams& now) {

@@ -13,7 +13,7 @@
 namespace millrace::app {
 namespace {
 
-constexpr std::uint64_t kMostConversationBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxConversationBytes = std::uint64_t{64} << 20;
 
 SlashResult set_system_message(const std::string& text, SlashContext& context) {
   context.chat.conversation.set_system(text);
@@ -85,7 +85,7 @@ SlashResult load(const std::string& path, SlashContext& context) {
     std::fprintf(stderr, "usage: /load FILE\n");
     return SlashResult::kDone;
   }
-  const auto text = read_file(Env::system(), path, kMostConversationBytes);
+  const auto text = read_file(Env::system(), path, kMaxConversationBytes);
   if (!text) {
     std::fprintf(stderr, "%s\n", printable(text.error().message).c_str());
     return SlashResult::kDone;

@@ -14,7 +14,7 @@
 namespace millrace::app {
 namespace {
 
-constexpr std::uint64_t kMostEditedBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxEditedBytes = std::uint64_t{64} << 20;
 
 std::string editor() {
   for (const char* name : {"VISUAL", "EDITOR"}) {
@@ -54,7 +54,7 @@ Result<std::string> edit_text(const std::string& text) {
   ::close(opened);
   const std::string command = editor();
   const int code = written ? run_editor(command, file) : -1;
-  auto edited = read_file(Env::system(), file, kMostEditedBytes);
+  auto edited = read_file(Env::system(), file, kMaxEditedBytes);
   ::unlink(file.c_str());
   if (code != 0) {
     return make_error(ErrorCode::kUnavailable, "edit", "the editor '{}' failed ($VISUAL and $EDITOR name another)",

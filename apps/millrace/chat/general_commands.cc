@@ -14,7 +14,7 @@
 namespace millrace::app {
 namespace {
 
-constexpr std::size_t kMostCopied = 74'994;  // bytes that terminals take by OSC 52, as xterm and hterm do
+constexpr std::size_t kMaxCopied = 74'994;  // bytes that terminals take by OSC 52, as xterm and hterm do
 
 SlashResult help(const std::string&, SlashContext&) {
   for (const SlashCommand* command : all_slash_commands()) {
@@ -36,9 +36,7 @@ SlashResult copy(const std::string&, SlashContext& context) {
     std::fprintf(stderr, "there is no answer to copy\n");
     return SlashResult::kDone;
   }
-  const char* term = std::getenv("TERM");
-  const bool dumb = ::isatty(STDERR_FILENO) != 1 || term == nullptr || std::string_view(term) == "dumb";
-  if (!dumb && text.size() <= kMostCopied) {
+  if (screen::look_of(STDERR_FILENO).escapes && text.size() <= kMaxCopied) {
     std::fprintf(stderr, "\x1b]52;c;%s\a", encode_base64(text).c_str());
     std::fprintf(stderr, "copied by the terminal, if it allows that (OSC 52)\n");
     return SlashResult::kDone;

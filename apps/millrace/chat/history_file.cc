@@ -18,7 +18,7 @@ namespace millrace::app {
 namespace {
 
 constexpr const char* kHistoryHead = "_HiStOrY_V2_\n";
-constexpr int kHistoryLines = 1000, kMostHistoryLines = 2000;
+constexpr int kHistoryLines = 1000, kMaxHistoryLines = 2000;
 
 // One line, with white space and backslashes as libedit's strunvis() reads them.
 std::string encoded_history(const std::string& line) {
@@ -60,7 +60,7 @@ HistoryFile::HistoryFile(std::string path) : path_(std::move(path)) {
   std::ifstream file(path_);
   int lines = 0;
   for (std::string line; std::getline(file, line);) ++lines;
-  if (lines > kMostHistoryLines) write_history(path_.c_str());
+  if (lines > kMaxHistoryLines) write_history(path_.c_str());
 }
 
 void HistoryFile::append(const std::string& line) {

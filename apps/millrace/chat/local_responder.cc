@@ -38,7 +38,7 @@ std::string stats_line(const engine::RequestStats& stats, const engine::TimeSpen
     const double tpot = stats.tpot_ms();
     text += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", tpot, 1000.0 / tpot);
     const auto mbu = engine::utilization(spent, peaks).mbu;
-    if (mbu && *mbu <= 1.0) text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", *mbu * 100.0, peaks.read_gb_s);
+    if (mbu) text += fmt::format(", MBU {:.0f} % of {:.1f} GB/s", *mbu * 100.0, peaks.read_gb_s);
   }
   return text;
 }
@@ -93,24 +93,6 @@ chat::AnswerReading LocalResponder::reading(bool thinking) const {
   return reading;
 }
 
-// Special tokens that what reads the answer must see.
-std::vector<std::int32_t> LocalResponder::shown_markers(const chat::AnswerReading& reading) const {
-  const text::Tokenizer& tokenizer = *loaded_.checkpoint->tokenizer;
-  std::vector<std::int32_t> out;
-  const auto add = [&](std::string_view word) {
-    const auto token = tokenizer.find(word);
-    if (token && tokenizer.is_special(*token)) out.push_back(*token);
-  };
-  if (reading.tools != nullptr) {
-    for (const std::string_view marker : reading.tools->markers) add(marker);
-  }
-  if (reading.reasoning != nullptr) {
-    add(reading.reasoning->open);
-    add(reading.reasoning->close);
-  }
-  return out;
-}
-
 void LocalResponder::observe_prompt(AnswerListener* listener) {
   if (listener == nullptr) return engine_->reporter().observe({});
   engine_->reporter().observe([this, listener](const engine::StepReport& report) {
@@ -127,7 +109,7 @@ Result<Answer> LocalResponder::answer(const nlohmann::ordered_json& messages, co
   auto params = sampling(flags);
   if (!params) return params.error();
   const chat::AnswerReading how = reading(prompt->thinking);
-  params->shown_special_tokens = shown_markers(how);
+  params->shown_special_tokens = chat::special_markers(how, *loaded_.checkpoint->tokenizer);
   const chat::tools::ToolUse no_tools;
   chat::AnswerReader reader(how, no_tools, 0);
   chat::AnswerParts parts;

@@ -43,7 +43,6 @@ class LocalResponder final : public Responder {
 
  private:
   chat::AnswerReading reading(bool thinking) const;
-  std::vector<std::int32_t> shown_markers(const chat::AnswerReading& reading) const;
   void observe_prompt(AnswerListener* listener);
 
   std::string name_;

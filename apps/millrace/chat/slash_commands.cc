@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "chat/nearest_name.h"
+#include "did_you_mean.h"
 #include "printable.h"
 
 namespace millrace::app {
@@ -45,10 +45,9 @@ SlashResult run_slash_command(const std::string& line, SlashContext& context) {
   const std::string argument =
       blank == std::string::npos ? "" : trimmed.substr(trimmed.find_first_not_of(kWhiteSpace, blank));
   if (const SlashCommand* command = find_command(name)) return command->run(argument, context);
-  const std::string near = nearest_name(name, command_names());
-  std::fprintf(stderr,
-               near.empty() ? "unknown command %s; /help lists them\n" : "unknown command %s; did you mean %s?\n",
-               printable(name).c_str(), near.c_str());
+  const std::string meant = did_you_mean(name, command_names());
+  std::fprintf(stderr, "unknown command %s%s\n", printable(name).c_str(),
+               meant.empty() ? "; /help lists them" : meant.c_str());
   return SlashResult::kDone;
 }
 

@@ -13,16 +13,16 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "chat/key_input.h"
+#include "screen/look.h"
 
 namespace millrace::app {
 namespace {
 
-constexpr std::size_t kMostRemembered = 4096;
+constexpr std::size_t kMaxRemembered = 4096;
 
 volatile std::sig_atomic_t interrupted = 0;
 int wake_up[2] = {-1, -1};  // a pipe: an interrupt between the prompt and the wait for a key is not lost
@@ -74,13 +74,8 @@ int take_terminal() {
   return 0;
 }
 
-bool knows_escapes() {
-  const char* term = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::strcmp(term, "dumb") != 0;
-}
-
 void bracket_pastes(bool on) {
-  if (!knows_escapes()) return;
+  if (!screen::look_of(STDERR_FILENO).escapes) return;
   std::fputs(on ? "\x1b[?2004h" : "\x1b[?2004l", stderr);
   std::fflush(stderr);
 }
@@ -172,7 +167,7 @@ TypedLine Terminal::read_line(const std::string& prompt) {
 }
 
 void Terminal::remember(const std::string& text) {
-  if (text.empty() || text.size() > kMostRemembered) return;
+  if (text.empty() || text.size() > kMaxRemembered) return;
   add_history(text.c_str());
   history_.append(text);
 }

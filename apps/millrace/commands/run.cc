@@ -84,7 +84,7 @@ int interactive(app::Chat& chat, const RunFlags& flags) {
   return 0;
 }
 
-constexpr std::size_t kMostStdin = std::size_t{64} << 20;
+constexpr std::size_t kMaxStdin = std::size_t{64} << 20;
 
 // All of stdin without the newlines at its end; empty if it is closed.
 std::string text_of_stdin() {
@@ -95,9 +95,9 @@ std::string text_of_stdin() {
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     text.append(piece.data(), static_cast<std::size_t>(size));
-    if (text.size() > kMostStdin) {
+    if (text.size() > kMaxStdin) {
       throw_load_error(ErrorCode::kInvalidArgument, "prompt", "stdin has more than {} bytes: that is the limit",
-                       kMostStdin);
+                       kMaxStdin);
     }
   }
   while (!text.empty() && text.back() == '\n') text.pop_back();

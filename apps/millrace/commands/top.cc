@@ -1,18 +1,16 @@
-#include <langinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <clocale>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli.h"
 #include "command.h"
 #include "printable.h"
+#include "screen/look.h"
 #include "top/top_reader.h"
 #include "top/top_screen.h"
 #include "top/top_terminal.h"
@@ -138,9 +136,9 @@ class Watch {
  public:
   explicit Watch(const TopFlags& flags)
       : meter_(flags.source), interval_(flags.interval), views_(meter_.read().or_throw()) {
-    const char* no_colour = std::getenv("NO_COLOR");
-    look_.colour = no_colour == nullptr || *no_colour == '\0';
-    look_.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+    const screen::Look look = screen::look_of(STDOUT_FILENO);
+    look_.colour = look.styles;
+    look_.unicode = !look.ascii;
     look_.interactive = true;
   }
 
@@ -197,8 +195,7 @@ class Watch {
 // With --once, or where no screen can be drawn, two readings an interval apart: rates are of that time.
 int top(const TopFlags& flags) {
   std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::setlocale(LC_CTYPE, "");
-  if (flags.json || flags.once || !app::TopTerminal::can_draw()) return print_intervals(flags);
+  if (flags.json || flags.once || !screen::look_of(STDOUT_FILENO).escapes) return print_intervals(flags);
   return Watch(flags).run();
 }
 

@@ -7,9 +7,9 @@ namespace {
 
 using Kind = BlockMarker::Kind;
 
-constexpr int kMostHeadings = 6;
-constexpr std::size_t kMostDigits = 9;
-constexpr int kLeastFence = 3, kLeastRule = 3;
+constexpr int kMaxHeadings = 6;
+constexpr std::size_t kMaxDigits = 9;
+constexpr int kMinFence = 3, kMinRule = 3;
 
 std::size_t run_of(std::string_view text, char c) {
   const std::size_t end = text.find_first_not_of(c);
@@ -29,7 +29,7 @@ std::optional<BlockMarker> with_content(BlockMarker found, std::string_view rest
 
 std::optional<BlockMarker> heading(BlockMarker found, std::string_view rest, std::size_t before, bool complete) {
   const std::size_t size = run_of(rest, '#');
-  if (size > kMostHeadings) return found;
+  if (size > kMaxHeadings) return found;
   BlockMarker marker = found;
   marker.kind = Kind::kHeading;
   marker.level = static_cast<int>(size);
@@ -39,7 +39,7 @@ std::optional<BlockMarker> heading(BlockMarker found, std::string_view rest, std
 std::optional<BlockMarker> ordered(BlockMarker found, std::string_view rest, std::size_t before, bool complete) {
   std::size_t digits = 0;
   while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
-  if (digits > kMostDigits) return found;
+  if (digits > kMaxDigits) return found;
   if (digits == rest.size()) return complete ? std::optional(found) : std::nullopt;
   if (rest[digits] != '.' && rest[digits] != ')') return found;
   BlockMarker marker = found;
@@ -50,7 +50,7 @@ std::optional<BlockMarker> ordered(BlockMarker found, std::string_view rest, std
 
 std::optional<BlockMarker> fence(BlockMarker found, std::string_view rest, std::size_t before, bool complete) {
   const std::size_t size = run_of(rest, rest[0]);
-  if (size < kLeastFence) return size == rest.size() && !complete ? std::nullopt : std::optional(found);
+  if (size < kMinFence) return size == rest.size() && !complete ? std::nullopt : std::optional(found);
   if (!complete) return std::nullopt;
   if (rest[0] == '`' && rest.find('`', size) != rest.npos) return found;
   found.kind = Kind::kFence;
@@ -65,7 +65,7 @@ std::optional<BlockMarker> bullet_or_rule(BlockMarker found, std::string_view re
   const char c = rest[0];
   const bool alone = std::ranges::all_of(rest, [c](char other) { return other == c || other == ' '; });
   if (alone && !complete) return std::nullopt;
-  if (alone && c != '+' && std::ranges::count(rest, c) >= kLeastRule) {
+  if (alone && c != '+' && std::ranges::count(rest, c) >= kMinRule) {
     found.kind = Kind::kRule;
     return found;
   }

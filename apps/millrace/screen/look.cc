@@ -30,7 +30,8 @@ Look look_of(int descriptor) {
   look.terminal = ::isatty(descriptor) == 1;
   if (!look.terminal) return look;
   const std::string_view term = variable("TERM");
-  look.styles = variable("NO_COLOR").empty() && !term.empty() && term != "dumb";
+  look.escapes = !term.empty() && term != "dumb";
+  look.styles = look.escapes && variable("NO_COLOR").empty();
   look.ascii = !locale_has_utf8();
   look.columns = [descriptor] {
     winsize size{};

@@ -7,13 +7,14 @@ namespace millrace::screen {
 // What the terminal at a file descriptor can show.
 struct Look {
   bool terminal = false;  // false: a file or a pipe, which gets text as it is
-  bool styles = false;    // escape codes for colours and bold; never without `terminal`
+  bool escapes = false;   // it understands escape codes: TERM is set, and not "dumb"; never without `terminal`
+  bool styles = false;    // they may be used for colours and bold: NO_COLOR is unset or empty; never without `escapes`
   bool ascii = true;      // the locale has no UTF-8: frames and bullets are drawn in ASCII
   // Width now, which a resize changes; 0 = unknown, lines are not wrapped.
   std::function<int()> columns = [] { return 0; };
 };
 
-// Asks the terminal and the environment: no styles where NO_COLOR is set and not empty, or TERM is unset or "dumb".
+// Asks the terminal and the environment.
 Look look_of(int descriptor);
 
 }  // namespace millrace::screen

@@ -12,7 +12,7 @@ using Kind = BlockMarker::Kind;
 
 constexpr std::size_t kLongLine = 4096;  // bytes after which a line is shown without waiting for markers
 constexpr int kRuleColumns = 40;
-constexpr std::size_t kMostIndent = 16;  // columns of a list in a list
+constexpr std::size_t kMaxIndent = 16;  // columns of a list in a list
 
 StyledText blanks(std::size_t count) { return {count, StyledChar{' '}}; }
 
@@ -83,7 +83,7 @@ void MarkdownStream::begin(const BlockMarker& marker) {
   content_ = marker.content;
   if (marker.kind == Kind::kFence) return show_fence();
   if (!look_.styles) return begin_source(marker);
-  StyledText prefix = blanks(std::min(marker.indent, kMostIndent)), hang;
+  StyledText prefix = blanks(std::min(marker.indent, kMaxIndent)), hang;
   switch (marker.kind) {
     case Kind::kHeading: base_ = marker.level == 1 ? kBold | kUnderline : kBold; break;
     case Kind::kBullet:
@@ -113,7 +113,7 @@ void MarkdownStream::begin(const BlockMarker& marker) {
 void MarkdownStream::begin_source(const BlockMarker& marker) {
   if (marker.kind == Kind::kTableRow) return;
   out_.put(in_style(std::string_view(line_).substr(0, marker.content), kPlain));
-  out_.hang(blanks(marker.kind == Kind::kHeading ? 0 : std::min(marker.content, kMostIndent)));
+  out_.hang(blanks(marker.kind == Kind::kHeading ? 0 : std::min(marker.content, kMaxIndent)));
 }
 
 void MarkdownStream::show_fence() {

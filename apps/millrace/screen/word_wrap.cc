@@ -10,7 +10,7 @@
 namespace millrace::screen {
 namespace {
 
-constexpr int kLeastColumns = 8;  // a narrower terminal gets lines of this length
+constexpr int kMinColumns = 8;  // a narrower terminal gets lines of this length
 
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
 
@@ -22,7 +22,7 @@ WordWrap::WordWrap(Sink sink, std::function<int()> columns, bool styles)
 // The last column stays free: some terminals go to the next line as soon as it is written.
 int WordWrap::limit() const {
   const int columns = columns_();
-  return columns <= 0 || verbatim_ ? std::numeric_limits<int>::max() : std::max(columns - 1, kLeastColumns);
+  return columns <= 0 || verbatim_ ? std::numeric_limits<int>::max() : std::max(columns - 1, kMinColumns);
 }
 
 void WordWrap::put(const StyledText& text) {

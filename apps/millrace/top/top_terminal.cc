@@ -60,11 +60,6 @@ TopTerminal::~TopTerminal() {
   if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
-bool TopTerminal::can_draw() {
-  const char* term = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
-}
-
 std::size_t TopTerminal::columns() const {
   const winsize size = size_of_terminal();
   return size.ws_col == 0 ? 80 : std::max<std::size_t>(size.ws_col, 20);

@@ -20,8 +20,6 @@ class TopTerminal {
   TopTerminal(const TopTerminal&) = delete;
   TopTerminal& operator=(const TopTerminal&) = delete;
 
-  // Whether stdout is a terminal that can be drawn on: not TERM=dumb.
-  static bool can_draw();
   std::size_t columns() const;  // at least 20
   std::size_t rows() const;     // at least 5
   void draw(const std::vector<std::string>& lines) const;

@@ -63,8 +63,8 @@ std::size_t stream_bytes(const CpuInfo& info) {
   return static_cast<std::size_t>(bytes);
 }
 
-// Nothing where getting the memory takes longer than `most_seconds`.
-Rate measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds, double most_seconds = 1e9) {
+// Nothing where getting the memory takes longer than `max_seconds`.
+Rate measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds, double max_seconds = 1e9) {
   // Pieces of 512 KB dealt in order: each thread reads long runs, and one that was interrupted does not hold up the
   // others.
   constexpr std::size_t kPiece = std::size_t{512} << 10;
@@ -75,11 +75,11 @@ Rate measure_read(WorkerTeam& team, const KernelSet& kernels, double seconds, do
   // Written first: pages never touched would all be the one page of zeros.
   const Clock::time_point start = Clock::now();
   team.split(static_cast<std::int64_t>(pieces), 4, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end && seconds_since(start) < most_seconds; ++i) {
+    for (std::int64_t i = begin; i < end && seconds_since(start) < max_seconds; ++i) {
       std::memset(buffer->data() + static_cast<std::size_t>(i) * kPiece, 0x3f, kPiece);
     }
   });
-  if (seconds_since(start) >= most_seconds) return {};
+  if (seconds_since(start) >= max_seconds) return {};
   // A pass reads the next 32 MB at most, around and around: what it left in the cache is gone when it comes by again.
   const std::size_t pass_pieces = std::clamp<std::size_t>(pieces / 4, 1, 64);
   std::size_t first = 0;

@@ -172,9 +172,20 @@ TEST(ServerWatch, MeasuredBandwidthIsWhatItsReadsAreDividedBy) {
   EXPECT_NEAR(w.facts.mbu_percent.value(), 25.0, 1e-9) << "2 GB in 2 s of steps of what gives 4 GB/s";
   EXPECT_EQ(w.facts.model_bytes, 77.0);
   EXPECT_EQ(w.facts.kv_bytes_per_token, 5.0);
+  const report::ServerSamples s = watched(millrace_metrics, 3, 0, model, 4e6).samples;
+  for (std::size_t i = 1; i < s.t.size(); ++i) {
+    EXPECT_NEAR(s.mbu_percent[i] * (s.t[i] - s.t[i - 1]), 100.0 * 2.0 / 4e6, 1e-9);
+  }
+}
+
+TEST(ServerWatch, ALimitThatIsExceededIsNone) {
+  const ServedModel model{.id = "a", .weight_bytes = 77, .kv_bytes_per_token = 5};
+  const Watched w = watched(millrace_metrics, 3, 0, model, 0.5);
+  EXPECT_FALSE(w.facts.mbu_percent);
+  EXPECT_TRUE(w.facts.limit_exceeded);
   const report::ServerSamples& s = w.samples;
   for (std::size_t i = 1; i < s.t.size(); ++i) {
-    EXPECT_NEAR(s.mbu_percent[i] * (s.t[i] - s.t[i - 1]), 100.0 * 2.0 / 4.0, 1e-3);
+    EXPECT_TRUE(std::isnan(s.mbu_percent[i]) || s.t[i] - s.t[i - 1] >= 4.0) << s.mbu_percent[i];
   }
 }
 

@@ -16,7 +16,7 @@ LogField text_field(std::string name, std::string value) { return {std::move(nam
 LogField count_field(std::string name, std::int64_t value) { return {std::move(name), std::to_string(value), true}; }
 LogField ms_field(std::string name, double ms) { return {std::move(name), fmt::format("{:.2f}", ms), true}; }
 
-// A path may be whatever somebody tries.
+// A path may be whatever a client tries.
 std::string shortened(const std::string& path) {
   return path.size() <= kMaxPath ? path : path.substr(0, kMaxPath) + "...";
 }

@@ -9,12 +9,12 @@ Route requests() {
           .scope = Scope::kMetrics,
           .summary = "The generation requests that are running now, without prompts and completions",
           .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
-            constexpr std::size_t kMost = 1000;  // of the oldest
+            constexpr std::size_t kMax = 1000;  // of the oldest
             const TimePoint now = Env::system().now();
             Json data = Json::array();
             const std::vector<RunningRequest> all = server.running.list();
             for (const RunningRequest& one : all) {
-              if (data.size() == kMost) break;
+              if (data.size() == kMax) break;
               data.push_back({{"id", one.id},
                               {"object", "request"},
                               {"route", one.route},
