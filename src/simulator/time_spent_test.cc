@@ -163,7 +163,7 @@ TEST_F(TimeSpentTest, OfHundredsOfStepsCountsWhatEachLookedBackOn) {
   run();
   const engine::TimeSpent& spent = ended_.at(id).spent;
   // Step i of 699 computes the token at position 20 + i, which looks back on 21 + i.
-  EXPECT_NEAR(spent.decode_ms, 699 * (1.0 + 4.0 + 0.5) + 0.01 * (699 * 21 + 699 * 698 / 2), 1e-3);
+  EXPECT_NEAR(spent.decode_ms, 699 * (1.0 + 4.0 + 0.5) + 0.01 * (699 * 21 + 699 * 349), 1e-3);
   EXPECT_NEAR(spent.decode_batch_ms, 0.0, 1e-3);
   EXPECT_EQ(spent.steps, 700);
 }

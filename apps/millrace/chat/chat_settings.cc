@@ -101,7 +101,7 @@ Result<void> change_setting(ChatSettings& settings, std::string_view given_name,
     const auto seed = number_in<std::uint64_t>(value);
     if (!seed)
       return make_error(ErrorCode::kInvalidArgument, name, "seed is '{}': must be a whole number, at least 0", value);
-    settings.sampling.seed = *seed;
+    settings.sampling.seed = seed;
     return {};
   }
   if (name == "max_tokens") {
@@ -110,7 +110,7 @@ Result<void> change_setting(ChatSettings& settings, std::string_view given_name,
       return make_error(ErrorCode::kInvalidArgument, name, "max_tokens is '{}': must be a whole number, at least 1",
                         value);
     }
-    settings.sampling.max_tokens = *tokens;
+    settings.sampling.max_tokens = tokens;
     return {};
   }
   if (const auto* option = sampler_option(name)) return change_sampler(settings, option->spec, value);

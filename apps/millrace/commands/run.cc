@@ -21,8 +21,6 @@
 namespace millrace::commands {
 namespace {
 
-constexpr double kBandwidthSeconds = 0.2;
-
 constexpr int kInterruptedExit = 130;
 
 struct RunFlags {

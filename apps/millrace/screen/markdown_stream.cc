@@ -1,6 +1,7 @@
 #include "screen/markdown_stream.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "screen/inline_markdown.h"
