@@ -14,7 +14,7 @@ namespace millrace::runtime {
 namespace {
 
 // Cached prefixes that an idle server keeps for good: so many bytes, and this part of the weights' bytes.
-constexpr std::size_t kIdleCachedBytes = std::size_t{8} << 20, kIdleCachedPart = 20;
+constexpr std::size_t kIdleCachedBytes = std::size_t{4} << 20, kIdleCachedPart = 20;
 
 // What must be equal before keys and values computed by one process are those another would compute: the weights, what
 // is computed with them, how they are multiplied, how pages are made, and the kernels. A build with changes is only
