@@ -36,13 +36,16 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
+// Request::peer over ServerConfig::owner_socket, which only the user who runs the server can open.
+inline constexpr std::string_view kOwnerPeer = "owner";
+
 struct Request {
   std::string method;  // as sent
   std::string path;    // as sent, from '/' to before '?'; neither decoded nor normalised
   std::string query;   // after the '?'
   Headers headers;
   std::string body;
-  std::string peer;  // the client's address; "unix" on a Unix socket
+  std::string peer;  // the client's address; "unix" on a Unix socket, kOwnerPeer on the owner's
   std::chrono::steady_clock::time_point received{};
 };
 

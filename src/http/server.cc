@@ -29,6 +29,7 @@ using Tcp = asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 
 constexpr std::chrono::milliseconds kNoDescriptors{50};  // until accepting is tried again
+constexpr std::size_t kMaxSocketPath = 100;  // bytes; the kernel takes 107
 constexpr int kSendBuffer =
     128 << 10;  // bytes that the kernel holds for a client that does not read (it takes twice that)
 
@@ -76,6 +77,31 @@ Error uds_error(const std::string& path, const error_code& why) {
   return make_error(ErrorCode::kUnavailable, "uds", "--uds {}: a file that is no socket is there", path);
 }
 
+// Listens on a Unix socket that only this user can open; takes the place of one that nobody listens on.
+Result<Local::acceptor> listen_local(const std::string& path, asio::io_context& io) {
+  error_code error;
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {  // of a process that is gone, or is it?
+    Local::socket probe(io);
+    probe.connect(Local::endpoint(path), error);
+    if (!error) {
+      return make_error(ErrorCode::kUnavailable, "uds", "--uds {}: {} listens there: stop it, or choose another --uds",
+                        path, owner_text(unix_owner(path)));
+    }
+    ::unlink(path.c_str());
+  }
+  error = {};
+  Local::acceptor acceptor(io);
+  acceptor.open(Local(), error);
+  const mode_t mask = ::umask(0177);
+  if (!error && path.size() > kMaxSocketPath) error = asio::error::name_too_long;
+  if (!error) acceptor.bind(Local::endpoint(path), error);
+  ::umask(mask);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error) return uds_error(path, error);
+  return acceptor;
+}
+
 }  // namespace
 
 // Accepts on the first loop and hands connections to all of them in turn.
@@ -88,7 +114,8 @@ class Server::Listener {
   ~Listener() {
     stop_accepting();
     for (const auto& loop : loops_) loop->stop();
-    if (!config_.unix_socket.empty() && bound_) ::unlink(config_.unix_socket.c_str());
+    if (unix_) ::unlink(config_.unix_socket.c_str());
+    if (owner_) ::unlink(config_.owner_socket.c_str());
   }
 
   Result<void> listen() {
@@ -99,14 +126,15 @@ class Server::Listener {
       if (auto loaded = reload_certificate(); !loaded) return loaded;
     }
     if (auto bound = config_.unix_socket.empty() ? listen_tcp() : listen_unix(); !bound) return bound;
-    bound_ = true;
+    if (!config_.owner_socket.empty()) listen_owner();
     return {};
   }
 
   void serve(Application& application) {
     application_ = &application;
-    if (unix_) spawn(*unix_);
-    if (tcp_) spawn(*tcp_);
+    if (unix_) spawn(*unix_, "unix");
+    if (owner_) spawn(*owner_, http::kOwnerPeer);
+    if (tcp_) spawn(*tcp_, {});
     for (const auto& loop : loops_) loop->run();
   }
 
@@ -125,6 +153,7 @@ class Server::Listener {
       error_code ignored;
       if (tcp_) tcp_->close(ignored);
       if (unix_) unix_->close(ignored);
+      if (owner_) owner_->close(ignored);
     });
     for (const auto& loop : loops_) loop->retire_all();
   }
@@ -153,38 +182,29 @@ class Server::Listener {
   }
 
   Result<void> listen_unix() {
-    error_code error;
-    struct stat status{};
-    const char* path = config_.unix_socket.c_str();
-    if (::lstat(path, &status) == 0 && S_ISSOCK(status.st_mode)) {  // of a process that is gone, or is it?
-      Local::socket probe(loops_[0]->io());
-      probe.connect(Local::endpoint(config_.unix_socket), error);
-      if (!error) {
-        return make_error(ErrorCode::kUnavailable, "uds",
-                          "--uds {}: {} listens there: stop it, or choose another --uds", path,
-                          owner_text(unix_owner(path)));
-      }
-      ::unlink(path);
-    }
-    error = {};
-    unix_.emplace(loops_[0]->io());
-    unix_->open(Local(), error);
-    const mode_t mask = ::umask(0077);
-    if (!error && config_.unix_socket.size() > 100) error = asio::error::name_too_long;
-    if (!error) unix_->bind(Local::endpoint(config_.unix_socket), error);
-    ::umask(mask);
-    if (!error) unix_->listen(asio::socket_base::max_listen_connections, error);
-    if (error) return uds_error(config_.unix_socket, error);
+    auto acceptor = listen_local(config_.unix_socket, loops_[0]->io());
+    if (!acceptor) return acceptor.error();
+    unix_.emplace(*std::move(acceptor));
     return {};
   }
 
-  template <typename Acceptor>
-  void spawn(Acceptor& acceptor) {
-    asio::co_spawn(loops_[0]->io(), accept(acceptor), asio::detached);
+  void listen_owner() {
+    auto acceptor = listen_local(config_.owner_socket, loops_[0]->io());
+    if (acceptor) {
+      owner_.emplace(*std::move(acceptor));
+    } else {
+      log::warn("{}: not listened on, so `millrace ps` and `run` do not find this server: {}", config_.owner_socket,
+                acceptor.error().message);
+    }
   }
 
   template <typename Acceptor>
-  asio::awaitable<void> accept(Acceptor& acceptor) {
+  void spawn(Acceptor& acceptor, std::string_view peer) {
+    asio::co_spawn(loops_[0]->io(), accept(acceptor, peer), asio::detached);
+  }
+
+  template <typename Acceptor>
+  asio::awaitable<void> accept(Acceptor& acceptor, std::string_view peer) {
     asio::steady_timer pause(loops_[0]->io());
     while (!stopped_) {
       const std::shared_ptr<IoLoop>& loop = loops_[next_++ % loops_.size()];
@@ -196,11 +216,13 @@ class Server::Listener {
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
         continue;
       }
-      asio::post(loop->io(), [this, loop, socket = std::move(socket)]() mutable { welcome(std::move(socket), loop); });
+      asio::post(loop->io(), [this, loop, peer, socket = std::move(socket)]() mutable {
+        welcome(std::move(socket), peer, loop);
+      });
     }
   }
 
-  void welcome(Tcp::socket socket, const std::shared_ptr<IoLoop>& loop) {
+  void welcome(Tcp::socket socket, std::string_view, const std::shared_ptr<IoLoop>& loop) {
     error_code error;
     socket.set_option(Tcp::no_delay(true), error);
     // Left to itself the buffer grows to megabytes, and a stream that is not read would be made to its end.
@@ -223,11 +245,12 @@ class Server::Listener {
     }
   }
 
-  void welcome(Local::socket socket, const std::shared_ptr<IoLoop>& loop) {
-    auto place = take_place("unix", true);
+  void welcome(Local::socket socket, std::string_view peer, const std::shared_ptr<IoLoop>& loop) {
+    const std::string name(peer);
+    auto place = take_place(name, true);
     if (place == nullptr) return turn_away(std::move(socket));
     std::make_shared<Connection<UnixStream>>(std::move(socket),
-                                             FollowContext{*application_, config_.limits, loop, "unix", place})
+                                             FollowContext{*application_, config_.limits, loop, name, place})
         ->start();
   }
 
@@ -264,12 +287,11 @@ class Server::Listener {
   Application* application_ = nullptr;  // null before serve()
   std::vector<std::shared_ptr<IoLoop>> loops_;
   std::optional<Tcp::acceptor> tcp_;
-  std::optional<Local::acceptor> unix_;
+  std::optional<Local::acceptor> unix_, owner_;
   std::atomic<bool> stopped_ = false;
   std::atomic<int> connections_ = 0;
   std::size_t next_ = 0;
   int port_ = 0;
-  bool bound_ = false;
   std::mutex mutex_;  // of what follows
   std::shared_ptr<asio::ssl::context> tls_;
   std::unordered_map<std::string, int> by_peer_;

@@ -14,6 +14,7 @@ struct ServerConfig {
   std::string host = "127.0.0.1";
   int port = 8000;                // 0 = any free one
   std::string unix_socket;        // path of a Unix socket to listen on instead; "" = TCP
+  std::string owner_socket;       // path of a further Unix socket, for the user who runs the server; "" = none
   std::string tls_cert, tls_key;  // PEM files; both or neither
   int threads = 1;                // IO threads, for any number of connections
   Limits limits;
@@ -24,7 +25,8 @@ class Server {
  public:
   // Takes the address and reads the certificate. Clients may connect from now on; they wait until serve(). The error
   // names the flag and the address: kUnavailable and the owner where another listens there, kInvalidArgument for an
-  // address that this machine does not have, kBadFile for the certificate.
+  // address that this machine does not have, kBadFile for the certificate. An owner_socket that cannot be made is
+  // logged and left out.
   static Result<std::unique_ptr<Server>> listen(const ServerConfig& config);
   // Answers from now on. Once; `application` must outlive the server.
   void serve(Application& application);

@@ -58,6 +58,8 @@ class Access {
   // contents.
   Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
                         ApiError& rejection) const;
+  // Whoever is let in without a key: of the default tenant, with all scopes.
+  const Caller& owner() const noexcept { return open_; }
 
   // Counts a request against its tenant's quota. 429 quota_exceeded with retry_after where the quota is used up; only
   // without an error must end_request() follow, once.
@@ -98,7 +100,7 @@ class Access {
   std::uint64_t secret_ = 0;
   bool has_keys_ = false;
   std::vector<std::string> plain_;
-  Caller open_;               // every caller where there are no keys
+  Caller open_;               // every caller where there are no keys, and the owner of the server
   mutable std::mutex mutex_;  // guards all members below
   std::vector<Key> keys_;
   mutable std::vector<Tenant> tenants_;  // by tenant number; never shrinks, as callers hold numbers

@@ -2,7 +2,22 @@
 
 #include <algorithm>
 
+#include "decode/processor.h"
+#include "decode/sampler_option.h"
+
 namespace millrace::server {
+namespace {
+
+Json sampling_defaults(const checkpoint::GenerationDefaults& model) {
+  Json out = Json::object();
+  for (const decode::SamplerOption* option : decode::all_sampler_options()) {
+    if (!option->model_default) continue;
+    if (const auto value = model.value_of(option->spec.name)) out[std::string(option->spec.name)] = *value;
+  }
+  return out;
+}
+
+}  // namespace
 
 Json model_card(const ModelStatus& status) {
   Json card = {{"id", status.name},
@@ -15,6 +30,7 @@ Json model_card(const ModelStatus& status) {
   if (status.state == ModelState::kLoading) card["progress"] = status.progress;
   if (status.model == nullptr) return card;
   card["max_model_len"] = status.model->max_length;
+  card["sampling_defaults"] = sampling_defaults(status.model->generation);
   card["meta"] = {
       {"n_params", status.model->parameters},
       {"size", status.model->weight_bytes},

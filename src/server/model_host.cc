@@ -10,6 +10,9 @@ namespace millrace::server {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAround{500};  // for models that have become idle
+// A model to be unloaded is looked at so often: what is not a request, such as /metrics, holds it only for a moment.
+constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kBriefly{5};
 
 Error unknown_model() {
   return {ErrorCode::kNotFound, "model", "this server has no model of that name: GET /v1/models lists them"};
@@ -150,13 +153,40 @@ std::vector<std::shared_ptr<HostedModel>> ModelHost::take_idle(std::uint64_t nee
     const bool in_the_way = needed > 0 && config_.memory_cap > 0 && used > config_.memory_cap;
     if (!old && !in_the_way) continue;
     used -= static_cast<std::uint64_t>(slot->model->memory_bytes());
-    log::info("{}: unloaded", slot->entry.name);
-    gone.push_back(std::move(slot->model));
-    slot->model = nullptr;
-    slot->state = ModelState::kUnloaded;
-    slot->progress = 0.0;
+    gone.push_back(taken_from(*slot));
   }
   return gone;
+}
+
+// The slot is unloaded; the caller destroys the model, without the lock.
+std::shared_ptr<HostedModel> ModelHost::taken_from(Slot& slot) {
+  log::info("{}: unloaded", slot.entry.name);
+  slot.state = ModelState::kUnloaded;
+  slot.progress = 0.0;
+  return std::exchange(slot.model, nullptr);
+}
+
+Result<void> ModelHost::unload(std::string_view name) {
+  std::shared_ptr<HostedModel> gone;
+  for (int looks = 0; gone == nullptr; ++looks) {
+    if (looks > 0) std::this_thread::sleep_for(kBriefly);
+    const std::lock_guard lock(mutex_);
+    Slot* slot = find(name);
+    if (slot == nullptr) return unknown_model();
+    if (slot->state == ModelState::kLoading) {
+      return make_error(ErrorCode::kUnavailable, "model", "the model {} is loading", slot->entry.name);
+    }
+    if (slot->model == nullptr) return {};
+    if (slot->model.use_count() == 1) {
+      gone = taken_from(*slot);
+    } else if (looks == kLooks) {
+      return make_error(ErrorCode::kUnavailable, "model",
+                        "the model {} is in use: it can be unloaded when its requests have ended and its sessions are "
+                        "deleted",
+                        slot->entry.name);
+    }
+  }
+  return {};
 }
 
 void ModelHost::load(std::unique_lock<std::mutex>& lock, Slot& slot) {

@@ -66,6 +66,9 @@ class ModelHost {
   std::shared_ptr<HostedModel> ready(std::string_view name);
   // The error for a name for which ready() gave null: kNotFound for an unknown name, else kUnavailable.
   Error absence(std::string_view name);
+  // Unloads the model of that name or alias; nothing where it is not loaded. kNotFound for an unknown name, kUnavailable
+  // while the model loads or others hold it, such as requests and sessions. Blocks while the model is destroyed.
+  Result<void> unload(std::string_view name);
   // The state of every model, in the order of the entries. A ModelStatus keeps its model from being unloaded.
   std::vector<ModelStatus> list() const;
   // The state of the first entry; a default ModelStatus where there are no entries.
@@ -95,6 +98,7 @@ class ModelHost {
   Slot* find(std::string_view name);
   void run();
   void load(std::unique_lock<std::mutex>& lock, Slot& slot);
+  static std::shared_ptr<HostedModel> taken_from(Slot& slot);
   std::vector<std::shared_ptr<HostedModel>> take_idle(std::uint64_t needed, const Slot* keep);
 
   const HostConfig config_;

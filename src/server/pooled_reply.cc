@@ -32,19 +32,29 @@ class PooledReply final : public http::Responder {
 
 std::unique_ptr<http::Responder> answer_in_pool(ServerContext& server, Call call,
                                                 std::function<http::Reply(ServerContext&, const Call&)> work) {
+  return answer_later(server, std::move(call), [work = std::move(work)](ServerContext& s, const Call& c, Answered done) {
+    done(work(s, c));
+  });
+}
+
+std::unique_ptr<http::Responder> answer_later(ServerContext& server, Call call,
+                                              std::function<void(ServerContext&, const Call&, Answered)> work) {
   const Dialect dialect = dialect_of(call.request.path);
   auto state = std::make_shared<PooledReply::State>();
   state->call = std::move(call);
   const bool taken = server.prep_pool.run([&server, state, work = std::move(work), dialect] {
     if (state->abandoned) return;
+    const Answered answered = [state](http::Reply reply) {
+      state->reply = std::move(reply);
+      state->done.store(true, std::memory_order_release);
+      state->call.wake();
+    };
     try {
-      state->reply = work(server, state->call);
+      work(server, state->call, answered);
     } catch (const std::exception& failure) {
       log::error("{}: {}", state->call.request.path, failure.what());
-      state->reply = ApiError().reply(dialect);
+      answered(ApiError().reply(dialect));
     }
-    state->done.store(true, std::memory_order_release);
-    state->call.wake();
   });
   if (taken) return std::make_unique<PooledReply>(std::move(state));
   return std::make_unique<http::ReadyReply>(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -197,9 +198,10 @@ class Schema {
     return make_error(ErrorCode::kInvalidArgument, name, "{} must be {}", name, expected);
   }
   // The value as an integer; 3 and 3.0 are alike, as in JSON Schema. Nothing for other types, for fractions, and for
-  // numbers of about 2^62 and above.
+  // numbers that are no std::int64_t; of floating point for those from about 2^62 on.
   static std::optional<std::int64_t> whole(const Json& value) {
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62) return std::nullopt;
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > kMax) return std::nullopt;
     if (value.is_number_integer()) return value.get<std::int64_t>();
     if (!value.is_number_float()) return std::nullopt;
     const double x = value.get<double>();

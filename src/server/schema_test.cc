@@ -52,6 +52,16 @@ TEST(Schema, MembersOfAnObjectAreFields) {
   EXPECT_EQ(read(R"({})").error, "");
 }
 
+TEST(Schema, IntegersOf64BitsAreRead) {
+  const auto whole = [](const char* text) { return Schema<Fields>::whole(Json::parse(text)); };
+  EXPECT_EQ(whole("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(whole("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(whole("9223372036854775808"), std::nullopt);
+  EXPECT_EQ(whole("3.0"), 3);
+  EXPECT_EQ(whole("3.5"), std::nullopt);
+  EXPECT_EQ(whole("1e19"), std::nullopt);
+}
+
 TEST(Schema, WhatNobodyKnowsIsNotedAtAnyDepth) {
   const Read out = read(R"({"outer": {"depth": 1, "colour": 2}, "outer.depth": 5, "other": null})");
   EXPECT_EQ(out.notes.ignored, (Names{"outer.colour", "outer.depth", "other"}));

@@ -64,7 +64,8 @@ Service::Service(const ServiceConfig& config, Access access, std::vector<ModelEn
 // browser's blessing.
 std::optional<ApiError> Service::reject_browser(const http::Request& head) const {
   const std::string host = host_name(head.headers.get("host"));
-  if (!server_.config.allowed_hosts.empty() && head.peer != "unix" &&
+  const bool over_tcp = head.peer != "unix" && head.peer != http::kOwnerPeer;
+  if (!server_.config.allowed_hosts.empty() && over_tcp &&
       std::ranges::find(server_.config.allowed_hosts, host) == server_.config.allowed_hosts.end()) {
     return ApiError(403, "host_not_allowed", "", "this host name is not served here: see --allowed-hosts");
   }
@@ -105,6 +106,11 @@ std::optional<http::Reply> Service::reject(const http::Request& head) {
   return rejection;
 }
 
+Result<Caller> Service::caller_of(const http::Request& request, ApiError& rejection) const {
+  if (request.peer == http::kOwnerPeer) return server_.access.owner();
+  return server_.access.caller(shown_keys(request.headers), request.peer, env_.now(), rejection);
+}
+
 std::optional<http::Reply> Service::find_rejection(const http::Request& head) const {
   const Dialect dialect = dialect_of(head.path);
   if (const auto rejected = reject_browser(head)) return rejected->reply(dialect);
@@ -117,8 +123,7 @@ std::optional<http::Reply> Service::find_rejection(const http::Request& head) co
   }
   if (!is_open(head.path) && !(head.path == "/metrics" && server_.config.open_metrics)) {
     ApiError rejection;
-    const auto caller = server_.access.caller(shown_keys(head.headers), head.peer, env_.now(), rejection);
-    if (!caller) return rejection.reply(dialect);
+    if (!caller_of(head, rejection)) return rejection.reply(dialect);
   }
   if (head.method == "POST") {
     std::string_view type = head.headers.get("content-type");
@@ -154,7 +159,7 @@ std::unique_ptr<http::Responder> Service::dispatch(http::Request request, http::
   Result<Caller> caller = Caller{};
   if (!is_open(request.path) && !(request.path == "/metrics" && server_.config.open_metrics)) {
     ApiError rejection;
-    caller = server_.access.caller(shown_keys(request.headers), request.peer, env_.now(), rejection);
+    caller = caller_of(request, rejection);
     if (!caller) return reject_with(rejection);
     if (!caller->may(found.route->scope)) {
       return reject_with(ApiError(403, "scope_missing", "", "this API key does not open that path"));

@@ -14,7 +14,8 @@
 namespace millrace::server {
 
 // The server as an http::Application, which knows no sockets. It checks host, origin, key, scope and media type of each
-// request, and hands it to its route. Any thread may call, except where a function says otherwise.
+// request, and hands it to its route; requests of http::kOwnerPeer need neither host nor key. Any thread may call,
+// except where a function says otherwise.
 class Service final : public http::Application {
  public:
   // `observers` and `env` must outlive the service.
@@ -50,6 +51,8 @@ class Service final : public http::Application {
   std::optional<ApiError> reject_browser(const http::Request& head) const;
   bool allows_origin(std::string_view origin) const;
   std::optional<http::Reply> find_rejection(const http::Request& head) const;
+  // The owner of the server needs no key; for all others see Access::caller().
+  Result<Caller> caller_of(const http::Request& request, ApiError& rejection) const;
   std::unique_ptr<http::Responder> dispatch(http::Request request, http::Wake wake);
   http::Headers cors_headers(const http::Request& request) const;
   // Headers that every reply to this request has: CORS and request ids.

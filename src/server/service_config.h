@@ -16,6 +16,7 @@ struct ServiceConfig {
   int prep_threads = 2;                      // threads that prepare requests
   double step_seconds = 60.0;                // an engine that is in one step for longer counts as failed
   std::string version;                       // of the server, for /version and the OpenAPI document
+  std::string address;                       // that it listens on, as a URL or "unix:PATH", for /version; "" = unknown
 };
 
 }  // namespace millrace::server

@@ -30,12 +30,14 @@ def program():
 
 
 @pytest.fixture(scope="session")
-def millrace(program):
+def millrace(program, tmp_path_factory):
     """millrace(arguments...) -> Outcome; with ok=True (the default) the exit code must be 0."""
+
+    nobody_serves = {"XDG_RUNTIME_DIR": str(tmp_path_factory.mktemp("run"))}  # a server elsewhere must not answer
 
     def run(*arguments, stdin=b"", env=None, ok=True):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
-        environment |= {"HF_HUB_OFFLINE": "1"} | (env or {})  # no test of this folder may reach a network
+        environment |= {"HF_HUB_OFFLINE": "1"} | nobody_serves | (env or {})  # no test of this folder may reach a network
         done = subprocess.run([program, *map(str, arguments)], input=stdin, capture_output=True, env=environment, timeout=120)
         outcome = Outcome(done)
         if ok:

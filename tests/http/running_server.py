@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 # How much longer an answer may take than on a server that is built for speed: `./dev asan server` says 10.
@@ -32,9 +33,13 @@ class Reply:
         return f"{self.status} {self.headers} {self.body[:600]!r}"
 
 
+RUNTIME_FOLDER = tempfile.mkdtemp(prefix="millrace-run-")  # where servers of the tests can be found, and no others
+
+
 def environment():
     """None of the user's own settings reaches a test."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")} | {"HF_HUB_OFFLINE": "1"}
+    own = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
+    return own | {"HF_HUB_OFFLINE": "1", "XDG_RUNTIME_DIR": RUNTIME_FOLDER}
 
 
 class RunningServer:

@@ -37,7 +37,7 @@ Result<Answer> answer_last(Chat& chat, AnswerListener& listener) {
 }
 
 bool filled_context(const Chat& chat, const Answer& answer) {
-  return answer.finish == engine::FinishReason::kLength &&
+  return answer.finish == engine::FinishReason::kLength && chat.responder->context_tokens() > 0 &&
          answer.prompt_tokens + answer.output_tokens >= chat.responder->context_tokens();
 }
 

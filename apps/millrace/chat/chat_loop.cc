@@ -15,8 +15,9 @@ constexpr std::string_view kBlockQuotes = "\"\"\"";
 
 // The prompt with a meter of the context used.
 std::string prompt_line(const Chat& chat) {
-  if (chat.context_used == 0) return "> ";
-  const auto percent = 100 * chat.context_used / std::max<std::int64_t>(1, chat.responder->context_tokens());
+  const std::int64_t limit = chat.responder->context_tokens();
+  if (chat.context_used == 0 || limit == 0) return "> ";
+  const auto percent = 100 * chat.context_used / limit;
   const std::string meter = fmt::format("[{}%]", percent);
   return screen::look_of(2).styles ? fmt::format("\1\x1b[2m\1{}\1\x1b[0m\1 > ", meter) : meter + " > ";
 }
@@ -70,6 +71,7 @@ bool may_drop(Chat& chat, Terminal& terminal, const ContextFit& fit) {
 
 // Makes room for an answer to the last message; false: there is none, which has been said.
 bool make_room(Chat& chat, Terminal& terminal) {
+  if (chat.responder->context_tokens() == 0) return true;  // the server will say
   constexpr std::size_t kMaxTokenBytes = 64;  // a longer message has more tokens than the context for sure
   const std::size_t bytes = chat.conversation.last_user().size();
   if (bytes > static_cast<std::size_t>(chat.responder->context_tokens()) * kMaxTokenBytes) {
@@ -78,6 +80,7 @@ bool make_room(Chat& chat, Terminal& terminal) {
     return false;
   }
   const auto fit = context_fit(chat);
+  if (!fit && fit.error().code == ErrorCode::kUnsupported) return true;
   if (!fit) {
     std::fprintf(stderr, "%s\n", printable(fit.error().message).c_str());
     return false;

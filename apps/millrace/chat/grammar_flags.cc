@@ -1,18 +1,11 @@
 #include "chat/grammar_flags.h"
 
-#include <optional>
-
 #include "base/env.h"
 #include "cli.h"
 #include "grammar/language.h"
 
 namespace millrace::app {
 namespace {
-
-struct Asked {
-  const char* flag;
-  grammar::GrammarSource source;
-};
 
 constexpr std::uint64_t kMaxBytes = 1 << 20;  // of a file; grammars have a limit of their own
 
@@ -33,27 +26,29 @@ void GrammarFlags::declare(CLI::App& app) {
   group->require_option(0, 1);
 }
 
+std::optional<GrammarFlags::Asked> GrammarFlags::asked() const {
+  const auto text_of = [](const std::string& file) { return read_file(Env::system(), file, kMaxBytes).or_throw(); };
+  if (!json_schema.empty()) return Asked{"json-schema", {.language = "json_schema", .text = json_schema}};
+  if (!json_schema_file.empty()) {
+    return Asked{"json-schema-file", {.language = "json_schema", .text = text_of(json_schema_file)}};
+  }
+  if (json_object) return Asked{"json-object", {.language = "json_object", .text = ""}};
+  if (!grammar.empty()) return Asked{"grammar", {.language = "ebnf", .text = grammar}};
+  if (!grammar_file.empty()) return Asked{"grammar-file", {.language = "ebnf", .text = text_of(grammar_file)}};
+  if (!regex.empty()) return Asked{"regex", {.language = "regex", .text = regex}};
+  return std::nullopt;
+}
+
 std::shared_ptr<grammar::CompiledGrammar> GrammarFlags::compile(
     std::shared_ptr<const text::Tokenizer> tokenizer) const {
-  std::optional<Asked> asked;
-  if (!json_schema.empty()) asked = {"json-schema", {.language = "json_schema", .text = json_schema}};
-  if (!json_schema_file.empty()) {
-    asked = {"json-schema-file",
-             {.language = "json_schema", .text = read_file(Env::system(), json_schema_file, kMaxBytes).or_throw()}};
-  }
-  if (json_object) asked = {"json-object", {.language = "json_object", .text = ""}};
-  if (!grammar.empty()) asked = {"grammar", {.language = "ebnf", .text = grammar}};
-  if (!grammar_file.empty())
-    asked = {"grammar-file",
-             {.language = "ebnf", .text = read_file(Env::system(), grammar_file, kMaxBytes).or_throw()}};
-  if (!regex.empty()) asked = {"regex", {.language = "regex", .text = regex}};
-  if (!asked) return nullptr;
+  const auto wanted = asked();
+  if (!wanted) return nullptr;
   grammar::WorkMeter meter;
-  const auto read = grammar::read_grammar(asked->source, meter);
-  if (!read) throw_load_error(read.error().code, asked->flag, "--{}: {}", asked->flag, read.error().message);
+  const auto read = grammar::read_grammar(wanted->source, meter);
+  if (!read) throw_load_error(read.error().code, wanted->flag, "--{}: {}", wanted->flag, read.error().message);
   auto compiled = grammar::compile(*read, grammar::make_vocabulary(std::move(tokenizer)), meter);
   if (!compiled)
-    throw_load_error(compiled.error().code, asked->flag, "--{}: {}", asked->flag, compiled.error().message);
+    throw_load_error(compiled.error().code, wanted->flag, "--{}: {}", wanted->flag, compiled.error().message);
   return *std::move(compiled);
 }
 

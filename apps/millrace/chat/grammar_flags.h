@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "grammar/language.h"
 #include "grammar/matcher.h"
 #include "text/tokenizer.h"
 
@@ -18,8 +20,15 @@ struct GrammarFlags {
   bool json_object = false;
 
   void declare(CLI::App& app);
-  // The grammar, compiled for the tokenizer; null if no flag was given. Throws LoadError naming the flag, or the file
-  // if it cannot be read or has more than 1 MiB.
+  // The grammar that a flag asks for, and the flag's name.
+  struct Asked {
+    const char* flag;
+    grammar::GrammarSource source;
+  };
+  // Nothing if no flag was given. Throws LoadError naming the file if it cannot be read or has more than 1 MiB.
+  std::optional<Asked> asked() const;
+  // The grammar, compiled for the tokenizer; null if no flag was given. Throws LoadError naming the flag, and as
+  // asked() does.
   std::shared_ptr<grammar::CompiledGrammar> compile(std::shared_ptr<const text::Tokenizer> tokenizer) const;
 };
 

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -11,11 +12,14 @@
 #include "chat/chat_loop.h"
 #include "chat/local_responder.h"
 #include "chat/lone_argument.h"
+#include "chat/remote_responder.h"
 #include "cli.h"
 #include "command.h"
+#include "option_heading.h"
 #include "printable.h"
 #include "runtime/cache_directory.h"
 #include "screen/status_line.h"
+#include "servers/running_servers.h"
 #include "speculation_flags.h"
 
 namespace millrace::commands {
@@ -25,13 +29,26 @@ constexpr int kInterruptedExit = 130;
 
 struct RunFlags {
   app::LocalModelFlags local;
+  app::ServerAddress server;  // its URL "none": no server is looked for
+  std::vector<const CLI::Option*> of_own_model;  // flags that say how a model is loaded here
   app::ChatSettings settings;
   std::string prompt;
   std::string system;
 };
 
+constexpr std::string_view kNoServer = "none";
+
+bool names_server(const RunFlags& flags) { return !flags.server.url.empty() && flags.server.url != kNoServer; }
+
+// The first flag that was given and says how a model is loaded here; null if there is none.
+const CLI::Option* own_model_flag(const RunFlags& flags) {
+  const auto given = [](const CLI::Option* option) { return option->count() > 0; };
+  const auto found = std::ranges::find_if(flags.of_own_model, given);
+  return found == flags.of_own_model.end() ? nullptr : *found;
+}
+
 // Loads a model, and shows how far that is where stderr is a terminal.
-std::unique_ptr<app::Responder> load_responder(const app::LocalModelFlags& flags, const std::string& name) {
+std::unique_ptr<app::Responder> load_here(const app::LocalModelFlags& flags, const std::string& name) {
   screen::StatusLine status(screen::look_of(STDERR_FILENO), [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
@@ -42,11 +59,32 @@ std::unique_ptr<app::Responder> load_responder(const app::LocalModelFlags& flags
       flags, [&](double share) { status.show(fmt::format("loading {}: {:.0f} %", shown, 100.0 * share)); });
 }
 
+// The model of the server at --url; else that of a running server which has it, unless flags say how to load it; else
+// it is loaded here. `reference` is the model's path by now, or its name on that server.
+std::unique_ptr<app::Responder> responder_of(const RunFlags& flags, const std::string& reference,
+                                             const std::string& name) {
+  const app::GrammarFlags& grammar = flags.local.grammar;
+  if (names_server(flags)) {
+    return std::make_unique<app::RemoteResponder>(flags.server, reference, grammar, app::printable(flags.server.url));
+  }
+  if (flags.server.url.empty() && own_model_flag(flags) == nullptr) {
+    if (const auto found = app::find_loaded_model(reference)) {
+      const std::string server = fmt::format("the server with process id {}", found->server.pid);
+      if (isatty(STDERR_FILENO) == 1) app::print_dim(fmt::format("[answers come from {}]", server));
+      return std::make_unique<app::RemoteResponder>(app::ServerAddress{.socket = found->server.socket}, found->name,
+                                                    grammar, server);
+    }
+  }
+  app::LocalModelFlags local = flags.local;
+  local.model.model = reference;
+  return load_here(local, name);
+}
+
 app::Chat make_chat(const RunFlags& flags, const std::string& name) {
   app::Chat chat;
   chat.settings = flags.settings;
   if (!chat.settings.sampling.seed) chat.settings.sampling.seed = Env::system().random_seed();
-  chat.responder = load_responder(flags.local, name);
+  chat.responder = responder_of(flags, flags.local.model.model, name);
   chat.responder->sampling(chat.settings.sampling).or_throw();
   chat.conversation.set_system(flags.system);
   return chat;
@@ -72,9 +110,8 @@ int answer_once(app::Chat& chat, const std::string& prompt) {
 int interactive(app::Chat& chat, const RunFlags& flags) {
   app::Terminal terminal(runtime::cache_directory() + "/history");
   const auto load = [&](const std::string& reference) {
-    app::LocalModelFlags other = flags.local;
-    other.model.model = app::model_path(reference, other.model.hub);
-    return load_responder(other, reference);
+    if (names_server(flags)) return responder_of(flags, reference, reference);
+    return responder_of(flags, app::model_path(reference, flags.local.model.hub), reference);
   };
   app::SlashContext context{chat, terminal, load};
   std::fprintf(stderr, "%s\n/help lists the commands\n", app::printable(chat.responder->description()).c_str());
@@ -105,7 +142,7 @@ std::string text_of_stdin() {
 // Text on stdin is the prompt, or follows on PROMPT after a blank line; and the model's name becomes its path.
 void complete(RunFlags& flags, bool interactive) {
   // What is wrong with the reference, rather than that there is nothing to ask it.
-  app::check_reference(flags.local.model.model);
+  if (!names_server(flags)) app::check_reference(flags.local.model.model);
   if (!interactive && isatty(STDIN_FILENO) != 1) {
     const std::string text = text_of_stdin();
     if (!flags.prompt.empty() && !text.empty()) flags.prompt += "\n\n";
@@ -114,10 +151,14 @@ void complete(RunFlags& flags, bool interactive) {
   if (flags.prompt.empty() && !interactive)
     throw_load_error(ErrorCode::kInvalidArgument, "prompt", "nothing to answer: no PROMPT and stdin is empty");
   app::ModelFlags& model = flags.local.model;
-  model.model = app::model_path(model.model, model.hub);
+  if (!names_server(flags)) model.model = app::model_path(model.model, model.hub);
 }
 
 void check_before_loading(const RunFlags& flags) {
+  if (const auto* flag = own_model_flag(flags); flag != nullptr && names_server(flags)) {
+    throw_load_error(ErrorCode::kInvalidArgument, flag->get_name(),
+                     "{}: the model runs on the server of --url, as that was told", flag->get_name());
+  }
   const auto sampling = flags.settings.sampling.resolve({}, 0, nullptr);
   sampling.validate().or_throw();
   if (sampling.max_tokens < 1) {
@@ -130,7 +171,9 @@ int run(RunFlags flags, bool model_given) {
   check_before_loading(flags);
   std::string& model = flags.local.model.model;
   const bool lone = model_given && flags.prompt.empty();
-  if (lone && app::is_prompt(model)) flags.prompt = std::exchange(model, "default");
+  const bool lone_prompt = lone && app::is_prompt(model);
+  if (lone_prompt) flags.prompt = std::exchange(model, "default");
+  if (names_server(flags) && (!model_given || lone_prompt)) model.clear();  // the server's first one
   const bool chats = flags.prompt.empty() && isatty(STDIN_FILENO) == 1;
   const std::string name = model;
   if (flags.settings.thinking.empty()) flags.settings.thinking = isatty(STDOUT_FILENO) == 1 ? "show" : "hide";
@@ -142,6 +185,26 @@ int run(RunFlags flags, bool model_given) {
   }
   app::Chat chat = make_chat(flags, name);
   return chats ? interactive(chat, flags) : answer_once(chat, flags.prompt);
+}
+
+void declare_server(CLI::App& app, app::ServerAddress& server) {
+  const app::OptionHeading heading(app, "Server");
+  app.add_option("--url", server.url,
+                 "URL of a server with OpenAI's API that has the model; default a running server of yours that has "
+                 "loaded it, if any; none = load the model here");
+  app::declare_server_access(app, server);
+}
+
+// Flags of a model that is loaded here; those of the hub only say how to find it.
+void declare_own_model(CLI::App& app, RunFlags& flags) {
+  const std::vector<CLI::Option*> before = app.get_options();
+  app::declare_speculation(app, flags.local.speculation);
+  flags.local.model.declare(app);
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (std::ranges::find(before, option) != before.end() || name == "--offline" || name == "--no-progress") continue;
+    flags.of_own_model.push_back(option);
+  }
 }
 
 void declare_chat(CLI::App& app, app::ChatSettings& settings) {
@@ -176,8 +239,8 @@ app::Command run() {
         declare_chat(app, flags->settings);
         flags->settings.sampling.declare(app);
         flags->local.grammar.declare(app);
-        app::declare_speculation(app, flags->local.speculation);
-        flags->local.model.declare(app);
+        declare_server(app, flags->server);
+        declare_own_model(app, *flags);
         return [flags, model] { return run(*flags, model->count() > 0); };
       },
       .example = "millrace run default \"What is the capital of France?\""};

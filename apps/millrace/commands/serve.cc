@@ -24,17 +24,17 @@ int run(ServeFlags& flags) {
   // Before anything is loaded or written: another server may be there.
   auto listening = http::Server::listen(flags.serve.server()).or_throw();
   server::Observers observers(flags.serve.observers(access.tenant_names()), Env::system());
-  server::Service service(flags.serve.service(), std::move(access), flags.models.entries(observers),
-                          flags.serve.host_config(), observers, Env::system());
+  server::ServiceConfig config = flags.serve.service();
+  config.address = flags.serve.uds.empty()
+                       ? fmt::format("{}://{}:{}", flags.serve.tls_cert.empty() ? "http" : "https", flags.serve.host,
+                                     listening->port())
+                       : "unix:" + flags.serve.uds;
+  server::Service service(config, std::move(access), flags.models.entries(observers), flags.serve.host_config(),
+                          observers, Env::system());
   const std::unique_ptr<http::Server> server = std::move(listening);  // ends before the service does
   service.count_connections([&] { return server->connections(); });
   server->serve(service);
-  if (flags.serve.uds.empty()) {
-    fmt::print("listening on {}://{}:{}\n", flags.serve.tls_cert.empty() ? "http" : "https", flags.serve.host,
-               server->port());
-  } else {
-    fmt::print("listening on unix:{}\n", flags.serve.uds);
-  }
+  fmt::print("listening on {}\n", config.address);
   std::fflush(stdout);
   return app::run_until_told(*server, service, flags.serve.shutdown_timeout, [&] {
     const auto note = [](const char* what, const Result<void>& done) {

@@ -6,6 +6,7 @@
 #include "metrics/slo.h"
 #include "option_heading.h"
 #include "server/observe/metric_aliases.h"
+#include "servers/owner_socket.h"
 #include "size_option.h"
 
 namespace millrace::app {
@@ -134,6 +135,7 @@ http::ServerConfig ServeFlags::server() const {
   return {.host = host,
           .port = port,
           .unix_socket = uds,
+          .owner_socket = owner_socket_to_listen_on(),
           .tls_cert = tls_cert,
           .tls_key = tls_key,
           .threads = io_threads,

@@ -92,7 +92,7 @@ server::ModelParts load(const std::string& name, const ModelFlags& flags, const 
   parts.chat = runtime::load_chat_format(*loaded.checkpoint);
   server::choose_formats(parsers.tools, parsers.reasoning, parts).or_throw();
   parts.generation = loaded.checkpoint->generation;
-  parts.path = loaded.checkpoint->path;
+  parts.path = std::filesystem::absolute(loaded.checkpoint->path).lexically_normal();
   parts.parameters = runtime::parameters_of(*loaded.checkpoint);
   parts.weight_bytes = static_cast<std::int64_t>(loaded.transformer->weight_bytes());
   parts.drafting_bytes = static_cast<std::int64_t>(made.drafting.total());

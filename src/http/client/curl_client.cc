@@ -133,6 +133,11 @@ class CurlClient final : public HttpClient {
     // One connection a file: with HTTP/2 all files would share one, and its slowest window.
     curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(handle, CURLOPT_NOBODY, request.method == HttpRequest::Method::kHead ? 1L : 0L);
+    if (request.method == HttpRequest::Method::kPost) {
+      curl_easy_setopt(handle, CURLOPT_POST, 1L);
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    }
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(handle, CURLOPT_PROXYHEADER, nullptr);
     curl_easy_setopt(handle, CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));  // no token to a proxy

@@ -26,10 +26,11 @@ class HttpHeaders {
 };
 
 struct HttpRequest {
-  enum class Method { kGet, kHead };
+  enum class Method { kGet, kHead, kPost };
   Method method = Method::kGet;
   std::string url;
   HttpHeaders headers;
+  std::string body;  // of kPost
   // Called at least once per second on the calling thread; true ends the exchange; may be empty.
   std::function<bool()> cancelled;
 };

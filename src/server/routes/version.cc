@@ -7,9 +7,10 @@ Route version() {
   return {.method = "GET",
           .path = "/version",
           .scope = Scope::kNone,
-          .summary = "This server's version",
+          .summary = "This server's version, and the address it listens on",
           .handle = [](ServerContext& server, Call) -> std::unique_ptr<http::Responder> {
-            const Json body = {{"version", server.config.version}};
+            Json body = {{"version", server.config.version}};
+            if (!server.config.address.empty()) body["address"] = server.config.address;
             return std::make_unique<http::ReadyReply>(http::Reply{.body = dumped(body)});
           }};
 }
