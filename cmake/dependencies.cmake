@@ -7,7 +7,6 @@ macro(mr_require package version)
 endmacro()
 
 mr_require(fmt 9)
-mr_require(spdlog 1.10)
 mr_require(nlohmann_json 3.11)
 mr_require(simdjson 3)
 mr_require(CLI11 2.1)
