@@ -54,7 +54,11 @@ void flush() {
 
 void write(Level level, std::string_view line) {
   const std::shared_lock lock(shared_sink().mutex);
-  if (const Sink& sink = shared_sink().sink) return sink(level, line);
+  const Sink& sink = shared_sink().sink;
+  sink ? sink(level, line) : write_to_stderr(level, line);
+}
+
+void write_to_stderr(Level level, std::string_view line) {
   const std::string whole = fmt::format("{} {}\n", label(level, colour()), line);
   std::fwrite(whole.data(), 1, whole.size(), stderr);  // one call: lines of several threads stay whole
 }

@@ -29,6 +29,8 @@ bool colour() noexcept;
 // "warning", with the codes of its colour around it or without.
 std::string label(Level level, bool colour);
 void write(Level level, std::string_view line);
+// Past the sink, for one that wants its lines there after all.
+void write_to_stderr(Level level, std::string_view line);
 
 template <typename... Args>
 void debug(fmt::format_string<Args...> format, Args&&... args) {

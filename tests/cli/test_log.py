@@ -44,6 +44,7 @@ def test_a_command(program, real_model, look):
     assert process.wait(60) == 0
     os.close(terminal)
     assert f"{level}{real_model}: opened in" in text and ("\x1b[32m" in text) == (look == "colours"), text
+    assert not re.search(r"[^\r\n]" + re.escape(level), text), "a line of the log begins behind what is shown of loading"
 
 
 @pytest.mark.parametrize("look", LOOKS)
