@@ -7,7 +7,6 @@ macro(mr_require package version)
 endmacro()
 
 mr_require(fmt 9)
-mr_require(spdlog 1.10)
 mr_require(nlohmann_json 3.11)
 mr_require(simdjson 3)
 mr_require(CLI11 2.1)
@@ -19,6 +18,12 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.88)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8)  # its header alone, compiled into checksum.cc
 mr_require(OpenSSL 3 COMPONENTS Crypto SSL)
 mr_require(Boost 1.81)
+# Without what Asio deprecates: its calls that take an error_code return none beside it.
+target_compile_definitions(Boost::headers INTERFACE BOOST_ASIO_NO_DEPRECATED)
+# Asio's fences order nothing that its locks do not order already, and ThreadSanitizer does not know fences: g++ refuses them.
+if(MILLRACE_SANITIZE MATCHES "thread")
+  target_compile_definitions(Boost::headers INTERFACE BOOST_ASIO_DISABLE_FENCED_BLOCK)
+endif()
 # By pkg-config, as its CMake package wants its HTTP server and client too, which are not used.
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit>=3.1)

@@ -1,5 +1,5 @@
 # The library for programs that embed (docs/runtime.md): one shared object of all that src/runtime/api/ reaches, whose only symbols are
-# those of include/millrace/, so that a program's own fmt or spdlog never meets the ones in it; and what find_package(millrace) reads.
+# those of include/millrace/, so that a program's own fmt or simdjson never meets the ones in it; and what find_package(millrace) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

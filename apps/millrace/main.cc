@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "base/error.h"
@@ -7,6 +9,7 @@
 #include "help_page.h"
 #include "old_flags.h"
 #include "printable.h"
+#include "screen/look.h"
 #include "usage_error.h"
 #include "version_text.h"
 
@@ -113,5 +116,6 @@ int main(int argc, char** argv) {
   }
   if (line.check_usage) return 0;
   set_log_level(line.log_level);
+  log::set_colour(screen::look_of(STDERR_FILENO).styles);
   return run(line.selected);
 }

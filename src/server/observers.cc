@@ -1,12 +1,10 @@
 #include "server/observers.h"
 
-#include <unistd.h>
-
 namespace millrace::server {
 
 Observers::Observers(const ObserverConfig& config, Env& env)
     : log_requests_(config.log_requests),
-      writer_({.format = config.log_format, .colour = ::isatty(STDERR_FILENO) == 1}),
+      writer_({.format = config.log_format, .colour = log::colour()}),
       access_log_(writer_),
       metrics_(config.metrics, env) {
   if (!config.trace_file.empty()) trace_ = observe::StepTrace::create(env, config.trace_file, {}).or_throw();

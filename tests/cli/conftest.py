@@ -12,6 +12,8 @@ import subprocess
 
 import pytest
 
+from chat_terminal import Chat
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / os.environ.get("MILLRACE_BUILD_DIR", "build/release") / "bin" / "millrace"
 
@@ -75,3 +77,19 @@ def text_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_text("The quick brown fox jumps over the lazy dog. " * 4)
     return path
+
+
+@pytest.fixture
+def start(program, real_model, tmp_path):
+    chats = []
+
+    def run(*arguments, stats=True, **more):
+        """`columns` wide, so wide that no line wraps unless told otherwise; further names are the environment's."""
+        chat = Chat(program, tmp_path, [real_model, "--temperature", 0, *(["--stats"] if stats else []), *arguments], **more)
+        chats.append(chat)
+        chat.expect("/help lists the commands\r\n.*> $")
+        return chat
+
+    yield run
+    for chat in chats:
+        chat.close()

@@ -1,112 +1,13 @@
-"""`millrace run` on a terminal: a conversation, held through a pseudo-terminal."""
+"""`millrace run` on a terminal: a conversation, held through a pseudo-terminal: its commands, its history, what it does when the context is full."""
 import base64
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import signal
-import struct
-import subprocess
-import termios
-import time
 
 import pytest
 
-STATS = r"\[(?:[^\]\r]*; )?prompt (\d+) cached \+ (\d+) new tokens, answer (\d+) tokens[^\r]*\r\n"
-CTRL_C, CTRL_D, UP, ENTER = "\x03", "\x04", "\x1b[A", "\r"
-
-
-PASTE, PASTED = "\x1b[200~", "\x1b[201~"
-STYLE = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def environment(cache, **more):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_") and k not in ("NO_COLOR", "LC_ALL", "LC_CTYPE")}
-    return kept | {"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": str(cache)} | more
-
-
-class Chat:
-    """The program on a terminal of its own."""
-
-    def __init__(self, program, cache, arguments, columns=500, **more):
-        command = [str(word) for word in (program, "run", *arguments)]
-        self.process, self.terminal = pty.fork()
-        if self.process == 0:
-            try:
-                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-                os.execve(command[0], command, environment(cache, **more))
-            finally:
-                os._exit(127)  # a child that cannot become millrace must not go on with the tests
-        self.shown, self.code = "", None
-
-    def send(self, text):
-        data = text if isinstance(text, bytes) else text.encode()
-        while data:
-            if select.select([], [self.terminal], [], 0)[1]:
-                data = data[os.write(self.terminal, data[:1024]) :]
-            elif select.select([self.terminal], [], [], 0.01)[0]:
-                self.shown += os.read(self.terminal, 1 << 16).decode(errors="replace")
-
-    def expect(self, pattern, seconds=60):
-        """Waits for `pattern` on the screen and takes all up to its end off it."""
-        end = time.monotonic() + seconds
-        while not (found := re.search(pattern, self.shown, re.DOTALL)):
-            ready = select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]
-            assert ready, f"no {pattern!r} within {seconds} s in {self.shown!r}"
-            self.shown += os.read(self.terminal, 1 << 16).decode(errors="replace")  # OSError: the program has ended
-        self.shown = self.shown[found.end() :]
-        return found
-
-    def ask(self, line):
-        """Sends a line; counts of cached, new and answered tokens."""
-        self.send(line + ENTER)
-        counts = tuple(map(int, self.expect(STATS).groups()))
-        self.expect("> $")
-        return counts
-
-    def command(self, line):
-        """Sends a line that is not a question; what it prints."""
-        self.send(line + ENTER)
-        return self.expect(re.escape(line) + r"\s*\r\n(.*?)> $")[1]
-
-    def wait(self, seconds=10):
-        """The exit code."""
-        end = time.monotonic() + seconds
-        while self.code is None:
-            assert time.monotonic() < end, "the program goes on"
-            if select.select([self.terminal], [], [], 0.05)[0]:
-                try:
-                    os.read(self.terminal, 1 << 16)
-                except OSError:  # EIO: its side of the terminal is closed
-                    pass
-            ended, status = os.waitpid(self.process, os.WNOHANG)
-            if ended:
-                self.code = os.waitstatus_to_exitcode(status)
-        return self.code
-
-    def close(self):
-        if self.code is None:
-            os.kill(self.process, signal.SIGKILL)
-            os.waitpid(self.process, 0)
-        os.close(self.terminal)
-
-
-@pytest.fixture
-def start(program, real_model, tmp_path):
-    chats = []
-
-    def run(*arguments, stats=True, **more):
-        """`columns` wide, so wide that no line wraps unless told otherwise; further names are the environment's."""
-        chat = Chat(program, tmp_path, [real_model, "--temperature", 0, *(["--stats"] if stats else []), *arguments], **more)
-        chats.append(chat)
-        chat.expect("/help lists the commands\r\n.*> $")
-        return chat
-
-    yield run
-    for chat in chats:
-        chat.close()
+from chat_terminal import CTRL_C, CTRL_D, ENTER, PASTE, PASTED, STATS, UP, messages, user_messages
 
 
 def test_a_second_round_computes_only_what_is_new(start):
@@ -240,33 +141,6 @@ def test_arrow_up_recalls_the_last_line_also_of_an_earlier_program(start, tmp_pa
     again.expect(STATS)
 
 
-def test_prompt_and_echo_stay_out_of_a_redirected_stdout(program, real_model, tmp_path):
-    master, slave = pty.openpty()
-    with open(tmp_path / "out", "wb") as out:
-        process = subprocess.Popen([program, "run", real_model, "--temperature", "0", "-n", "4", "--stats"], stdin=slave, stdout=out, stderr=slave,
-                                   env=environment(tmp_path), start_new_session=True)
-    os.close(slave)
-    shown = b""
-    for expected, line in ((b"> ", b"Name a colour.\r"), (b"%] > ", b"/quit\r")):
-        while expected not in shown:
-            assert select.select([master], [], [], 60)[0], shown
-            shown += os.read(master, 1 << 16)
-        os.write(master, line)
-    assert process.wait(timeout=30) == 0
-    os.close(master)
-    text = (tmp_path / "out").read_text()
-    assert text.strip() and "> " not in text and "Name a colour." not in text
-
-
-def messages(chat, tmp_path):
-    chat.command(f"/save {tmp_path}/chat.json")
-    return json.loads((tmp_path / "chat.json").read_text())
-
-
-def user_messages(chat, tmp_path):
-    return [m["content"] for m in messages(chat, tmp_path) if m["role"] == "user"]
-
-
 def test_a_paste_of_many_lines_is_one_message(start, tmp_path):
     chat = start("-n", 2)
     chat.send(PASTE + "Line one\rLine two\rLine three\r" + PASTED)
@@ -347,41 +221,6 @@ def test_a_full_context_may_stop(start, tmp_path):
     assert user_messages(chat, tmp_path) == [*ROUNDS[:2]]
     assert "taken back: " + ROUNDS[1] in chat.command("/undo")
     assert chat.ask(ROUNDS[2])
-
-
-def test_an_answer_cut_by_a_limit_is_marked_and_the_prompt_says_how_full_the_context_is(start):
-    chat = start("-c", 100, "-n", 4, "--ignore-eos", stats=False)
-    chat.send("Tell me." + ENTER)
-    chat.expect(r"\r\n\[cut by max_tokens; /set max_tokens raises it\]\r\n\[\d+%\] > $")
-    chat.command("/set max_tokens 500")
-    chat.send("Go on." + ENTER)
-    chat.expect(r"\r\n\[cut: the context of 100 tokens is full\]\r\n\[100%\] > $")
-
-
-def test_words_are_not_broken_on_a_narrow_terminal(start):
-    chat = start("-n", 60, "--ignore-eos", columns=20, stats=False)
-    chat.send("Tell me of the sea." + ENTER)
-    shown = chat.expect(r"\.\s*\r\n(.*)\r\n\[cut")[1]
-    chat.send(CTRL_D)
-    lines = [line for line in shown.split("\r\n") if line.strip()]
-    assert len(lines) > 5 and all(len(line) < 20 for line in lines), lines
-    wide = start("-n", 60, "--ignore-eos", stats=False)
-    wide.send("Tell me of the sea." + ENTER)
-    assert wide.expect(r"\.\s*\r\n(.*)\r\n\[cut")[1].split() == shown.split()
-
-
-@pytest.mark.parametrize("variables, styled", [({"NO_COLOR": ""}, True), ({}, False), ({"NO_COLOR": "", "TERM": "dumb"}, False)])
-def test_styles_are_only_where_they_are_wanted(start, variables, styled):
-    chat = start("-n", 4, "--ignore-eos", stats=False, **variables)
-    chat.send("Hello." + ENTER)
-    assert bool(STYLE.search(chat.expect("cut.*> $")[0])) == styled
-
-
-def test_a_locale_without_utf8_takes_and_shows_utf8(start, tmp_path):
-    chat = start("-n", 2, LANG="C")
-    chat.send("Größe" + ENTER)
-    chat.expect(STATS + r"\[\d+%\] > $")
-    assert user_messages(chat, tmp_path) == ["Größe"]
 
 
 def test_ctrl_c_twice_ends_the_chat_and_once_says_so(start):
@@ -506,61 +345,3 @@ def test_tab_completes_commands_settings_and_files(start, tmp_path):
         chat.expect(re.escape(typed) + "$")
         chat.send("\t" + ENTER)
         chat.expect(outcome + r"[^\r]*\r\n> $")
-
-
-def test_loading_and_a_long_prompt_show_progress(start, program, real_model, tmp_path):
-    chat = Chat(program, tmp_path, [real_model, "-n", 2])
-    try:
-        chat.expect("loading [^\r]*gguf: 100 %")
-        chat.expect("> $")
-        chat.send(PASTE + "A line of some words.\r" * 200 + PASTED + ENTER)
-        chat.expect(r"reading the prompt: 512 of \d+ tokens")
-        chat.expect(r"%\] > $")
-    finally:
-        chat.close()
-
-
-@pytest.fixture(scope="module")
-def thinking_model(real_model, tmp_path_factory):
-    """The real model, whose template names the tag of reasoning: in its default system message, so that no length changes."""
-    data = real_model.read_bytes()
-    old = b"You are a helpful AI assistant named SmolLM, trained by Hugging Face"
-    assert data.count(old) == 1
-    path = tmp_path_factory.mktemp("thinking") / "thinking.gguf"
-    path.write_bytes(data.replace(old, b"<think>".ljust(len(old), b".")))
-    yield path
-    path.unlink()
-
-
-THOUGHT = ("--regex", "<think>one two three</think>\\n\\nfour five", "-n", "40", "--temperature", "0")
-
-
-@pytest.mark.parametrize("view, shown", [("show", r"\x1b\[0;2mone.*three.*\r\n\r\nfour five"), ("fold", r"\[thought 3 words; /show thinking\].*\r\nfour five"), ("hide", r"\r\nfour five")])
-def test_reasoning_is_shown_folded_or_hidden(program, thinking_model, tmp_path, view, shown):
-    chat = Chat(program, tmp_path, [thinking_model, *THOUGHT, "--thinking", view], NO_COLOR="")
-    try:
-        chat.expect("> $")
-        chat.send("Hello." + ENTER)
-        found = chat.expect(r"Hello\.\s*\r\n(.*)> $")
-        text = found[0]
-        assert re.search(shown, text, re.DOTALL) and "<think>" not in text, text
-        assert view == "show" or "two" not in text, text
-        assert chat.command("/show thinking").startswith("one two three\r\n")
-        saved = messages(chat, tmp_path)
-        assert (saved[-1]["content"], saved[-1]["reasoning_content"]) == ("four five", "one two three")
-    finally:
-        chat.close()
-
-
-def test_reasoning_stays_out_of_a_pipe_unless_wanted(millrace, thinking_model):
-    assert millrace("run", thinking_model, "Hello.", *THOUGHT).out == "four five\n"
-    assert millrace("run", thinking_model, "Hello.", *THOUGHT, "--thinking", "show").out == "one two three\n\nfour five\n"
-
-
-def test_keys_typed_during_an_answer_appear_once(start, tmp_path):
-    chat = start("-n", 60, "--ignore-eos")
-    chat.send("Tell me a story." + ENTER)
-    chat.expect(r"story\.\s*\r\n.{20}")
-    chat.send("typed ahead")
-    assert "typed" not in chat.expect(STATS)[0]
-    chat.expect("> typed ahead$")

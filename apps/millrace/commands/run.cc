@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "chat/answer_view.h"
 #include "chat/chat_loop.h"
 #include "chat/local_responder.h"
@@ -47,12 +49,34 @@ const CLI::Option* own_model_flag(const RunFlags& flags) {
   return found == flags.of_own_model.end() ? nullptr : *found;
 }
 
-// Loads a model, and shows how far that is where stderr is a terminal.
+// How far loading is, where stderr is a terminal. What is logged meanwhile gets lines of its own. Thread-safe.
+class LoadingLine {
+ public:
+  LoadingLine() {
+    log::set_sink([this](log::Level level, std::string_view line) {
+      const std::lock_guard lock(mutex_);
+      status_.clear();
+      log::write_to_stderr(level, line);
+    });
+  }
+  ~LoadingLine() { log::set_sink({}); }
+  LoadingLine(const LoadingLine&) = delete;
+  LoadingLine& operator=(const LoadingLine&) = delete;
+  void show(std::string text) {
+    const std::lock_guard lock(mutex_);
+    status_.show(std::move(text));
+  }
+
+ private:
+  std::mutex mutex_;
+  screen::StatusLine status_{screen::look_of(STDERR_FILENO), [](std::string_view text) {
+                               std::fwrite(text.data(), 1, text.size(), stderr);
+                               std::fflush(stderr);
+                             }};
+};
+
 std::unique_ptr<app::Responder> load_here(const app::LocalModelFlags& flags, const std::string& name) {
-  screen::StatusLine status(screen::look_of(STDERR_FILENO), [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  });
+  LoadingLine status;
   const std::string shown = app::printable(name);
   status.show(fmt::format("loading {}", shown));
   return std::make_unique<app::LocalResponder>(

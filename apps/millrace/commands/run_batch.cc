@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/log.h"
 #include "cli.h"
 #include "command.h"
 #include "configuration.h"
@@ -89,6 +90,7 @@ int run_batch(const RunBatchFlags& flags) {
   const auto counts = run.run(input.fd(), output.fd());
   if (service.engine_failed()) {
     std::fprintf(stderr, "millrace: an engine has failed\n");
+    log::flush();
     ::_exit(kEngineFailed);  // its thread may never end
   }
   if (!counts) throw LoadError(counts.error());

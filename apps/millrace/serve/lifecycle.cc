@@ -63,7 +63,10 @@ int drain(http::Server& server, server::Service& service, double seconds) {
   const sigset_t set = our_signals();
   while (!drained) {
     const int signal = ::sigtimedwait(&set, nullptr, &kLookAround);
-    if (signal == SIGTERM || signal == SIGINT) ::_exit(128 + signal);
+    if (signal == SIGTERM || signal == SIGINT) {
+      log::flush();
+      ::_exit(128 + signal);
+    }
   }
   draining.join();
   const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(2);  // for last words to be taken

@@ -3,178 +3,136 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <utility>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <cstdint>
 
 namespace millrace::loadtest {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
+namespace beast = boost::beast;
+namespace http = beast::http;
+using beast::error_code;
+using beast::string_view;
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
-// One of "a, b, c".
-bool lists(std::string_view value, std::string_view word) {
-  while (true) {
-    const std::size_t comma = value.find(',');
-    if (same_word(trimmed(value.substr(0, comma)), word)) return true;
-    if (comma == std::string_view::npos) return false;
-    value.remove_prefix(comma + 1);
-  }
-}
-
-bool parse_number(std::string_view text, int base, std::uint64_t& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
+constexpr std::string_view kStart = "HTTP/1.";
 
 }  // namespace
 
-void ReplyReader::broken(std::string problem) {
-  state_ = State::kBroken;
-  problem_ = std::move(problem);
+// Keeps what the client asks for, and the last piece of the body.
+class ReplyReader::Parser final : public http::basic_parser<false> {
+ public:
+  Parser() {
+    header_limit(kHeadBytes + 1);  // never met: the reader counts
+    body_limit(boost::none);
+  }
+
+  int status = 0;
+  std::string content_type;
+  std::string_view piece;
+
+ private:
+  void on_request_impl(http::verb, string_view, string_view, int, error_code&) override {}
+  void on_response_impl(int code, string_view, int, error_code& error) override {
+    status = code;
+    if (code < 100) error = http::error::bad_status;
+  }
+  // Of the transfer codings Beast looks for "chunked" alone, and would take what is compressed below it for the body.
+  void on_field_impl(http::field name, string_view, string_view value, error_code& error) override {
+    if (name == http::field::content_type && !is_header_done()) content_type = std::string(value);
+    if (name == http::field::transfer_encoding && !beast::iequals(value, "chunked")) {
+      error = http::error::bad_transfer_encoding;
+    }
+  }
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+  std::size_t on_body_impl(string_view body, error_code&) override {
+    piece = {body.data(), body.size()};
+    return body.size();
+  }
+  void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, error_code& error) override {
+    return on_body_impl(body, error);
+  }
+  void on_finish_impl(error_code&) override {}
+};
+
+ReplyReader::ReplyReader() : parser_(std::make_unique<Parser>()) {}
+ReplyReader::~ReplyReader() = default;
+ReplyReader::ReplyReader(ReplyReader&&) noexcept = default;
+ReplyReader& ReplyReader::operator=(ReplyReader&&) noexcept = default;
+
+ReplyReader::State ReplyReader::state() const noexcept {
+  if (!problem_.empty()) return State::kBroken;
+  if (parser_->is_done()) return State::kWhole;
+  return parser_->is_header_done() ? State::kBody : State::kHead;
 }
 
-// True: `line` is one, without its end. False: more bytes are needed, or the head is too long.
-bool ReplyReader::take_line(std::string_view& bytes, std::string& line) {
-  const std::size_t end = bytes.find('\n');
-  const std::size_t n = end == std::string_view::npos ? bytes.size() : end + 1;
-  head_bytes_ += n;
-  if (head_bytes_ > kHeadBytes) {
-    broken(fmt::format("the head of the reply is longer than {} bytes", kHeadBytes));
-    return false;
-  }
-  line_.append(bytes.substr(0, n));
+int ReplyReader::status() const noexcept { return parser_->status; }
+const std::string& ReplyReader::content_type() const noexcept { return parser_->content_type; }
+bool ReplyReader::keeps_alive() const noexcept { return state() == State::kWhole && parser_->keep_alive(); }
+
+// Bytes that were used: 0 where the parser waits for more.
+std::size_t ReplyReader::parse(std::string_view bytes) {
+  error_code error;
+  const std::size_t used = parser_->put(boost::asio::buffer(bytes), error);
+  if (error && error != http::error::need_more) problem_ = "the reply is no valid HTTP/1.1: " + error.message();
+  return used;
+}
+
+// Begins or continues begun_, up to the end of the line.
+void ReplyReader::take_line(std::string_view& bytes) {
+  const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1) + 1;
+  const std::size_t n = std::min(end, kHeadBytes - begun_.size());
+  begun_ += bytes.substr(0, n);
   bytes.remove_prefix(n);
-  if (end == std::string_view::npos) return false;
-  line_.pop_back();
-  if (line_.ends_with('\r')) line_.pop_back();
-  line = std::exchange(line_, {});
-  return true;
+}
+
+// The parser gets a head as a whole, since it says other things of a part. What begins otherwise than a reply is not
+// waited for: another protocol may say no more than a greeting.
+void ReplyReader::take_head(std::string_view& bytes) {
+  take_line(bytes);
+  const bool whole = begun_.ends_with("\n\r\n") || begun_.ends_with("\n\n");
+  if (!kStart.starts_with(begun_.substr(0, kStart.size())) || (whole && parse(begun_) < begun_.size())) {
+    if (problem_.empty()) problem_ = "the reply is no HTTP/1.1";
+  } else if (whole) {
+    begun_.clear();
+    if (status() == 101) {
+      problem_ = "the server changes the protocol";
+    } else if (status() < 200) {  // of the reply that follows it says nothing
+      parser_ = std::make_unique<Parser>();
+    }
+  }
 }
 
 std::string_view ReplyReader::take(std::string_view& bytes) {
-  if (state_ == State::kHead) take_head(bytes);
-  if (state_ != State::kBody || bytes.empty()) return {};
-  return framing_ == Framing::kChunked ? take_chunked(bytes) : take_data(bytes);
-}
-
-void ReplyReader::take_head(std::string_view& bytes) {
-  std::string line;
-  while (state_ == State::kHead && take_line(bytes, line)) {
-    if (status_ == 0) {
-      read_status(line);
-    } else if (line.empty()) {
-      end_head();
+  parser_->piece = {};
+  while (!bytes.empty() && !over() && parser_->piece.empty()) {
+    if (state() == State::kHead) {
+      take_head(bytes);
+    } else if (!begun_.empty()) {
+      take_line(bytes);
+      begun_.erase(0, parse(begun_));
     } else {
-      read_header(line);
+      const std::string_view next = bytes.substr(0, kHeadBytes);
+      const std::size_t used = parse(next);
+      if (used == 0) begun_ = next;
+      bytes.remove_prefix(used == 0 ? next.size() : used);
+    }
+    if (begun_.size() == kHeadBytes && problem_.empty()) {
+      problem_ = fmt::format("the head of the reply is longer than {} bytes", kHeadBytes);
     }
   }
-}
-
-void ReplyReader::read_status(std::string_view line) {
-  std::uint64_t number = 0;
-  if (!line.starts_with("HTTP/1.") || line.size() < 12 || line[8] != ' ' ||
-      !parse_number(line.substr(9, 3), 10, number) || number < 100 || (line.size() > 12 && line[12] != ' ')) {
-    return broken("the reply is no HTTP/1.1");
-  }
-  status_ = static_cast<int>(number);
-  keep_alive_ = line[7] != '0';
-}
-
-void ReplyReader::read_header(std::string_view line) {
-  const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || colon == 0) return broken("a header of the reply has no name");
-  const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
-  if (same_word(name, "content-length")) {
-    std::uint64_t length = 0;
-    if (!parse_number(value, 10, length) || (has_length_ && length != left_)) {
-      return broken("the reply's content-length is no number");
-    }
-    has_length_ = true;
-    left_ = length;
-  } else if (same_word(name, "transfer-encoding")) {
-    chunked_ = lists(value, "chunked");
-    if (!same_word(value, "chunked")) broken("the reply's transfer-encoding is not understood");
-  } else if (same_word(name, "connection")) {
-    if (lists(value, "close")) keep_alive_ = false;
-  } else if (same_word(name, "content-type")) {
-    content_type_ = value;
-  }
-}
-
-void ReplyReader::end_head() {
-  const bool interim = status_ < 200;
-  if (status_ == 101) return broken("the server changes the protocol");
-  if (interim) {  // its headers say nothing of the reply that follows
-    *this = ReplyReader();
-    return;
-  }
-  state_ = State::kBody;
-  if (chunked_) {
-    framing_ = Framing::kChunked;
-    head_bytes_ = 0;
-  } else if (has_length_ || status_ == 204 || status_ == 304) {
-    framing_ = Framing::kLength;
-    if (left_ == 0 || status_ == 204 || status_ == 304) state_ = State::kWhole;
-  } else {
-    framing_ = Framing::kUntilClose;
-    keep_alive_ = false;
-  }
-}
-
-std::string_view ReplyReader::take_data(std::string_view& bytes) {
-  if (framing_ == Framing::kUntilClose) return std::exchange(bytes, {});
-  const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
-  const std::string_view piece = bytes.substr(0, n);
-  bytes.remove_prefix(n);
-  left_ -= n;
-  if (left_ == 0 && framing_ == Framing::kLength) state_ = State::kWhole;
-  return piece;
-}
-
-std::string_view ReplyReader::take_chunked(std::string_view& bytes) {
-  std::string line;
-  while (state_ == State::kBody && !bytes.empty()) {
-    if (chunk_ == Chunk::kData) {
-      const std::string_view piece = take_data(bytes);
-      if (left_ == 0) chunk_ = Chunk::kBorder;
-      return piece;
-    }
-    if (!take_line(bytes, line)) break;
-    if (chunk_ == Chunk::kTrailers) {
-      if (line.empty()) state_ = State::kWhole;
-      continue;
-    }
-    head_bytes_ = 0;
-    if (chunk_ == Chunk::kBorder) {
-      if (!line.empty()) broken("a chunk of the reply is longer than it says");
-      chunk_ = Chunk::kSize;
-      continue;
-    }
-    if (!parse_number(trimmed(std::string_view(line).substr(0, line.find(';'))), 16, left_)) {
-      broken("a chunk of the reply has no size");
-    } else {
-      chunk_ = left_ > 0 ? Chunk::kData : Chunk::kTrailers;
-    }
-  }
-  return {};
+  return parser_->piece;
 }
 
 void ReplyReader::close() {
   if (over()) return;
-  if (state_ == State::kBody && framing_ == Framing::kUntilClose) {
-    state_ = State::kWhole;
-    return;
-  }
-  broken(status_ == 0 ? "the connection ended without a reply" : "the connection ended inside the reply");
+  error_code error = http::error::partial_message;
+  if (state() == State::kBody) parser_->put_eof(error);
+  if (!error) return;
+  const bool nothing = state() == State::kHead && begun_.empty();
+  problem_ = nothing ? "the connection ended without a reply" : "the connection ended inside the reply";
 }
 
 }  // namespace millrace::loadtest

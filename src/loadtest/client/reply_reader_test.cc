@@ -45,11 +45,12 @@ constexpr auto kHead = ReplyReader::State::kHead, kBroken = ReplyReader::State::
 
 TEST(ReplyReader, TakesABodyWithALength) {
   expect("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", kWhole, "hello", true);
-  expect("HTTP/1.1 200\r\ncontent-length:5 \r\n\r\nhelloHTTP", kWhole, "hello", true, 200, "HTTP");
+  expect("HTTP/1.1 200 \r\ncontent-length:5 \r\n\r\nhelloHTTP", kWhole, "hello", true, 200, "HTTP");
   expect("HTTP/1.1 429 Too Many\r\nContent-Length: 0\r\n\r\n", kWhole, "", true, 429);
-  expect("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", kWhole, "ok", true);
   expect("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello", kBody, "hello", false);
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", kWhole, "ok", true);
   expect("HTTP/1.1 204 No Content\r\n\r\n", kWhole, "", true, 204);
+  expect("HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n", kWhole, "", true, 304);
 }
 
 TEST(ReplyReader, TakesChunksAndTrailers) {
@@ -58,9 +59,8 @@ TEST(ReplyReader, TakesChunksAndTrailers) {
   expect("HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n1\r\n\n\r\n0\r\nx: y\r\nz: w\r\n\r\nmore", kWhole, "\n",
          true, 200, "more");
   expect("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", kBody, "hello", false);
-  // A length beside it is not believed (RFC 9112, 6.3).
-  expect("HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", kWhole,
-         "hello", true);
+  expect("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0005;a;b=c\r\nhello\r\n000\r\n\r\n", kWhole, "hello",
+         true);
 }
 
 TEST(ReplyReader, SaysWhetherTheConnectionMayBeUsedAgain) {
@@ -68,6 +68,7 @@ TEST(ReplyReader, SaysWhetherTheConnectionMayBeUsedAgain) {
   expect("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: x, CLOSE\r\n\r\nx", kWhole, "x", false);
   expect("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\nx", kWhole, "x", true);
   expect("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", kWhole, "x", false);
+  expect("HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\nx", kWhole, "x", true);
 }
 
 TEST(ReplyReader, PassesOverInterimReplies) {
@@ -79,20 +80,38 @@ TEST(ReplyReader, PassesOverInterimReplies) {
 }
 
 TEST(ReplyReader, IsBrokenByWhatIsNoReply) {
-  for (const char* text :
-       {"SSH-2.0-x\r\n", "HTTP/2 200\r\n", "HTTP/1.1 20 OK\r\n", "HTTP/1.1 2000\r\n", "HTTP/1.1 099 x\r\n", "\r\n"}) {
-    EXPECT_EQ(read({text}).reader.state(), kBroken) << text;
+  // At once, since nothing more may come.
+  for (const char* text : {"SSH-2.0-x\r\n", "HTTP/2 200\r\n", "\r\n", "http/1.1"}) {
+    expect(text, kBroken, "", false, 0);
   }
+  for (const char* line : {"HTTP/1.1 20 OK", "HTTP/1.1 2000", "HTTP/1.1 200", "HTTP/1.1 2", "HTTP/1.2 200 OK"}) {
+    expect(std::string(line) + "\r\n\r\n", kBroken, "", false, 0);
+  }
+  expect("HTTP/1.1 099 x\r\n\r\n", kBroken, "", false, 99);
+  expect("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", kBroken, "", false, 101);
   const std::string ok = "HTTP/1.1 200 OK\r\n";
-  expect(ok + "no colon\r\n", kBroken, "", false);
-  expect(ok + ": x\r\n", kBroken, "", false);
-  expect(ok + "content-length: -1\r\n", kBroken, "", false);
-  expect(ok + "content-length: 1\r\ncontent-length: 2\r\n", kBroken, "", false);
-  expect(ok + "content-length: 99999999999999999999\r\n", kBroken, "", false);
-  expect(ok + "transfer-encoding: gzip, chunked\r\n", kBroken, "", false);
-  expect(ok + "transfer-encoding: chunked\r\n\r\nx\r\n", kBroken, "", false);
-  expect(ok + "transfer-encoding: chunked\r\n\r\n11111111111111111\r\n", kBroken, "", false);
-  expect(ok + "transfer-encoding: chunked\r\n\r\n1\r\nab\r\n", kBroken, "a", false);
+  for (const char* field :
+       {"no colon", ": x", "a : x", "a: \x01", "content-length: -1", "content-length:", "content-length: 1, 2",
+        "content-length: 1\r\ncontent-length: 2", "content-length: 99999999999999999999",
+        "transfer-encoding: gzip, chunked", "transfer-encoding: gzip", "transfer-encoding: chunked, chunked",
+        "transfer-encoding: chunked\r\ntransfer-encoding: chunked",
+        // Whose length counts, a smuggler chooses (RFC 9112, 6.3).
+        "content-length: 3\r\ntransfer-encoding: chunked", "transfer-encoding: chunked\r\ncontent-length: 3"}) {
+    expect(ok + field + "\r\n\r\n", kBroken, "", false);
+  }
+  const std::string chunked = ok + "transfer-encoding: chunked\r\n\r\n";
+  for (const char* line :
+       {"x", "", "-1", "11111111111111111", "1 ", " 1", "1;", "1;a=", "1;a=\"b\r\n\"", "0;=", "1\r2"}) {
+    expect(chunked + line + "\r\n\r\n", kBroken, "", false);
+  }
+  expect(chunked + "1\r\nab\r\n0\r\n", kBroken, "a", false);
+}
+
+TEST(ReplyReader, TakesNoLinesThatEndWithLineFeedsAlone) {  // it may (RFC 9112, 2.2), but does not have to
+  expect("HTTP/1.1 200 OK\nContent-Length: 2\n\n", kBroken, "", false, 0);
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 2\n\r\n", kBroken, "", false);
+  expect("HTTP/1.1 200 OK\r\n\n", kBroken, "", false);
+  expect("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\n0\r\n\r\n", kBroken, "a", false);
 }
 
 TEST(ReplyReader, HoldsNoMoreThanAHead) {
@@ -107,6 +126,7 @@ TEST(ReplyReader, HoldsNoMoreThanAHead) {
   std::string trailers = chunked + "0\r\n";
   while (trailers.size() < 2 * ReplyReader::kHeadBytes) trailers += "a: b\r\n";
   EXPECT_EQ(read({trailers}).reader.state(), kBroken);
+  EXPECT_EQ(read({trailers + "\r\n"}).reader.state(), kBroken);
   // Many chunks are no long head.
   std::string chunks = chunked;
   while (chunks.size() < 3 * ReplyReader::kHeadBytes) chunks += "1\r\na\r\n";
@@ -123,6 +143,8 @@ TEST(ReplyReader, KnowsAnEndThatComesTooEarly) {
   EXPECT_EQ(closed("HTTP/1.1 200 OK\r\n\r\nall of it").body, "all of it");
   EXPECT_FALSE(closed("HTTP/1.1 200 OK\r\n\r\nall of it").reader.keeps_alive());
   EXPECT_EQ(closed("").reader.problem(), "the connection ended without a reply");
+  EXPECT_EQ(closed("HTTP/1.1 100 Continue\r\n\r\n").reader.problem(), "the connection ended without a reply");
+  EXPECT_EQ(closed("HTTP/1.1 200 O").reader.problem(), "the connection ended inside the reply");
   EXPECT_EQ(closed("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhell").reader.state(), kBroken);
   EXPECT_EQ(closed("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n").reader.problem(),
             "the connection ended inside the reply");

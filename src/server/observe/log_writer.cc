@@ -18,26 +18,6 @@ namespace {
 // A pipe that poll() calls writable takes as many bytes without blocking (pipe(7)).
 constexpr std::size_t kPieceBytes = 4096;
 constexpr int kPollMs = 100;
-constexpr std::chrono::seconds kLastWords{1};
-
-std::string_view name_of(log::Level level) {
-  switch (level) {
-    case log::Level::kDebug: return "debug";
-    case log::Level::kInfo: return "info";
-    case log::Level::kWarn: return "warning";
-    case log::Level::kError: return "error";
-    case log::Level::kOff: return "off";
-  }
-  return "";
-}
-
-std::string_view colour_of(log::Level level) {
-  switch (level) {
-    case log::Level::kWarn: return "\033[33m";
-    case log::Level::kError: return "\033[31m";
-    default: return "\033[32m";
-  }
-}
 
 std::string timestamp(LogWriter::WallClock::time_point time) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
@@ -71,16 +51,14 @@ std::string format_line(LogFormat format, bool colour, log::Level level, LogWrit
                         std::string_view message, std::span<const LogField> fields) {
   if (format == LogFormat::kJson) {
     nlohmann::ordered_json line = {
-        {"ts", timestamp(time)}, {"level", name_of(level)}, {"msg", escape_controls(message)}};
+        {"ts", timestamp(time)}, {"level", log::label(level, false)}, {"msg", escape_controls(message)}};
     for (const LogField& field : fields) {
       line[field.name] = field.number ? nlohmann::ordered_json::parse(field.value, nullptr, false)
                                       : nlohmann::ordered_json(escape_controls(field.value));
     }
     return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
-  std::string line = timestamp(time) + " ";
-  line += colour ? fmt::format("{}{}\033[0m", colour_of(level), name_of(level)) : std::string(name_of(level));
-  line += " " + escape_controls(message);
+  std::string line = fmt::format("{} {} {}", timestamp(time), log::label(level, colour), escape_controls(message));
   for (const LogField& field : fields) {
     const std::string value = escape_controls(field.value);
     const bool quoted = value.empty() || value.find_first_of(" \"=") != std::string::npos;
@@ -90,7 +68,7 @@ std::string format_line(LogFormat format, bool colour, log::Level level, LogWrit
 }
 
 LogWriter::LogWriter(const Config& config) : config_(config), queue_(config.max_lines), thread_([this] { run(); }) {
-  log::set_sink([this](log::Level level, std::string_view line) { write(level, line); });
+  log::set_sink([this](log::Level level, std::string_view line) { write(level, line); }, [this] { flush(); });
 }
 
 LogWriter::~LogWriter() {
@@ -100,7 +78,16 @@ LogWriter::~LogWriter() {
 }
 
 void LogWriter::write(log::Level level, std::string_view message, std::vector<LogField> fields) {
-  queue_.push({level, WallClock::now(), std::string(message), std::move(fields)});
+  ++queued_;
+  if (!queue_.push({level, WallClock::now(), std::string(message), std::move(fields)})) ++done_;
+}
+
+void LogWriter::flush() {
+  const std::int64_t all = queued_;
+  const auto end = std::chrono::steady_clock::now() + config_.last_words;
+  while (done_ < all && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 // All of it, or false: the descriptor is broken, or the writer is to end and it is not read.
@@ -118,7 +105,7 @@ bool LogWriter::put(std::string_view bytes) {
     }
     if (!queue_.closed()) continue;
     const auto now = std::chrono::steady_clock::now();
-    if (give_up == std::chrono::steady_clock::time_point{}) give_up = now + kLastWords;
+    if (give_up == std::chrono::steady_clock::time_point{}) give_up = now + config_.last_words;
     if (now >= give_up) return false;
   }
   return true;
@@ -134,7 +121,9 @@ void LogWriter::run() {
     for (const Line& line : lines) {
       text += format_line(config_.format, config_.colour, line.level, line.time, line.message, line.fields);
     }
-    if (!put(text)) queue_.drop(static_cast<std::int64_t>(lines.size()));
+    const auto count = static_cast<std::int64_t>(lines.size());
+    if (!put(text)) queue_.drop(count);
+    done_ += count;
     if (const std::int64_t dropped = queue_.dropped(); dropped > told && !ending) {
       (void)put(format_line(config_.format, config_.colour, log::Level::kWarn, WallClock::now(),
                             fmt::format("{} log lines were dropped: their reader is too slow", dropped - told), {}));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -34,16 +35,20 @@ class LogWriter {
     std::size_t max_lines = 4096;  // that wait to be written
     // Longest time for which the writing thread waits for lines before it looks whether lines were dropped.
     std::chrono::milliseconds tick{1000};
+    // Longest time for which flush() and the destructor wait for a reader.
+    std::chrono::milliseconds last_words{1000};
   };
   // The clock of the times of lines.
   using WallClock = std::chrono::system_clock;
 
   explicit LogWriter(const Config& config);
-  ~LogWriter();  // writes queued lines; gives up a second after the first wait for a reader
+  ~LogWriter();  // writes queued lines, for as long as last_words allows
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
   void write(log::Level level, std::string_view message, std::vector<LogField> fields = {});
+  // Waits until the lines queued before are written or dropped, for as long as last_words allows.
+  void flush();
   std::int64_t dropped() const noexcept { return queue_.dropped(); }
 
  private:
@@ -58,6 +63,7 @@ class LogWriter {
 
   const Config config_;
   DropQueue<Line> queue_;
+  std::atomic<std::int64_t> queued_ = 0, done_ = 0;  // lines; done: written or dropped
   std::thread thread_;
 };
 

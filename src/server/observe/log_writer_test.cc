@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +20,13 @@ class Pipe {
     ::close(ends_[0]);
     close_writer();
   }
+  int reader() const { return ends_[0]; }
   int writer() const { return ends_[1]; }
+  int waiting() const {  // bytes
+    int bytes = 0;
+    EXPECT_EQ(::ioctl(ends_[0], FIONREAD, &bytes), 0);
+    return bytes;
+  }
   void close_writer() {
     if (ends_[1] >= 0) ::close(ends_[1]);
     ends_[1] = -1;
@@ -93,11 +100,29 @@ TEST(LogWriter, DropsAndCountsWhileNobodyReadsAndHoldsNobodyBack) {
   Pipe pipe;
   const std::string filler(1000, 'x');
   {
-    LogWriter writer({.fd = pipe.writer(), .max_lines = 100});
+    LogWriter writer({.fd = pipe.writer(), .max_lines = 100, .last_words = std::chrono::milliseconds(10)});
     for (int i = 0; i < 5000; ++i) log::info("{}", filler);  // 64 KiB fit the pipe; nobody reads it
     EXPECT_GT(writer.dropped(), 0);
   }  // ends although the pipe is full
   SUCCEED();
+}
+
+TEST(LogWriter, HasWrittenWhatCameBeforeOnceFlushed) {
+  Pipe pipe;
+  LogWriter writer({.fd = pipe.writer()});
+  log::error("last words");
+  log::flush();
+  char got[256];
+  const ssize_t n = pipe.waiting() > 0 ? ::read(pipe.reader(), got, sizeof got) : 0;
+  EXPECT_EQ(without_times({got, static_cast<std::size_t>(n)}), "error last words\n");
+}
+
+TEST(LogWriter, FlushesNoLongerThanItMayWhileNobodyReads) {
+  Pipe pipe;
+  LogWriter writer({.fd = pipe.writer(), .last_words = std::chrono::milliseconds(10)});
+  for (int i = 0; i < 200; ++i) log::info("{}", std::string(1000, 'x'));
+  log::flush();  // returns
+  EXPECT_GT(pipe.waiting(), 0);
 }
 
 TEST(LogWriter, GoesOnWithoutWhomItWritesTo) {
