@@ -18,7 +18,8 @@ namespace {
 
 // As `millrace serve` has it but for the limits that a benchmark reaches by intent: connections, requests of one.
 int serve_until_closed(const InstantConfig& model, int io_threads, int report, int alive) {
-  server::Observers observers({.log_requests = false}, Env::system());
+  server::observe::LogWriter writer({});
+  server::Observers observers({.log_requests = false}, writer, Env::system());
   std::vector<server::ModelEntry> models;
   models.push_back(instant_model(model, observers));
   server::Service service({}, server::Access::load("", {}, 0).or_throw(), std::move(models), {}, observers,

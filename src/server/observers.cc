@@ -2,11 +2,8 @@
 
 namespace millrace::server {
 
-Observers::Observers(const ObserverConfig& config, Env& env)
-    : log_requests_(config.log_requests),
-      writer_({.format = config.log_format, .colour = log::colour()}),
-      access_log_(writer_),
-      metrics_(config.metrics, env) {
+Observers::Observers(const ObserverConfig& config, observe::LogWriter& writer, Env& env)
+    : log_requests_(config.log_requests), writer_(writer), access_log_(writer_), metrics_(config.metrics, env) {
   if (!config.trace_file.empty()) trace_ = observe::StepTrace::create(env, config.trace_file, {}).or_throw();
   if (!config.otlp_endpoint.empty()) {
     spans_ = observe::SpanExporter::create({.endpoint = config.otlp_endpoint, .version = config.metrics.version}, env)

@@ -16,7 +16,6 @@ namespace millrace::server {
 
 // What observers write, and where.
 struct ObserverConfig {
-  observe::LogFormat log_format = observe::LogFormat::kText;
   bool log_requests = true;   // a line for each finished request, and lines of traffic
   std::string trace_file;     // path of the step trace (step_trace.h); empty: none
   std::string otlp_endpoint;  // URL that spans are sent to (span_exporter.h); empty: none
@@ -24,11 +23,12 @@ struct ObserverConfig {
 };
 
 // Passes steps and finished requests to everything that watches a server: log, metrics, step trace and spans.
-// Thread-safe; never waits for a reader. Log lines go to standard error.
+// Thread-safe; never waits for a reader.
 class Observers {
  public:
-  // Throws LoadError where the trace file cannot be made or the endpoint is wrong. `env` must outlive the observers.
-  Observers(const ObserverConfig& config, Env& env);
+  // Throws LoadError where the trace file cannot be made or the endpoint is wrong. `writer` and `env` must outlive the
+  // observers.
+  Observers(const ObserverConfig& config, observe::LogWriter& writer, Env& env);
 
   // Registers a model with the metrics and returns the observer for its engine, which the engine's thread calls after
   // each step. Call it before the model's first request, and again after a reload. The observers must outlive the
@@ -44,7 +44,7 @@ class Observers {
 
  private:
   const bool log_requests_;
-  observe::LogWriter writer_;  // first, so that it outlives the members that write to it
+  observe::LogWriter& writer_;
   observe::AccessLog access_log_;
   observe::Metrics metrics_;
   std::unique_ptr<observe::StepTrace> trace_;

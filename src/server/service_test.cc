@@ -124,7 +124,8 @@ class ServiceTest : public testing::TestWithParam<Place> {
     return running() == 0;
   }
 
-  Observers observers_{{.log_requests = false}, Env::system()};
+  observe::LogWriter writer_{{}};
+  Observers observers_{{.log_requests = false}, writer_, Env::system()};
   std::unique_ptr<Service> service_;
 };
 

@@ -56,7 +56,8 @@ server::ModelEntry entry(const std::string& name, const Flags& flags, server::Ob
 int serve(const Flags& flags) {
   app::hold_signals();
   log::set_level(log::Level::kInfo);
-  server::Observers observers({}, Env::system());
+  server::observe::LogWriter writer({});
+  server::Observers observers({}, writer, Env::system());
   auto nobody = server::Access::load("", {}, 1).or_throw();
   server::Service service({.step_seconds = flags.step_timeout, .version = "faulty"}, std::move(nobody),
                           {entry("m", flags, observers)}, {}, observers, Env::system());

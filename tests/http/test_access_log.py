@@ -109,3 +109,11 @@ def test_a_full_tenant_has_its_line(start, tmp_path):
         assert server.post(TEXT, body, headers | {"X-Request-Id": "second"}).status == 429
         assert line_of(server, "first")["status"] == 200
         assert line_of(server, "second")["error"] == "quota_exceeded"
+
+
+def test_what_is_logged_before_the_server_listens_has_the_format_of_the_log(start, tmp_path):
+    (tmp_path / "millrace").mkdir()
+    (tmp_path / "millrace").chmod(0o755)
+    with start("--log-format", "json", env={"XDG_RUNTIME_DIR": str(tmp_path)}) as server:
+        early = [json.loads(line) for line in server.text().splitlines() if "open to other users" in line]
+    assert [line["level"] for line in early] == ["warning"]

@@ -31,7 +31,8 @@ server::ModelParts load(server::Observers& observers) {
 }
 
 void serve_until_the_input_ends() {
-  server::Observers observers({.log_requests = false}, Env::system());
+  server::observe::LogWriter writer({});
+  server::Observers observers({.log_requests = false}, writer, Env::system());
   server::ModelEntry entry;
   entry.name = "m";
   entry.load = [&](const std::function<void(double)>&) { return load(observers); };

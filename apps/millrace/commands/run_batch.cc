@@ -72,7 +72,8 @@ int run_batch(const RunBatchFlags& flags) {
   const OpenFile output(flags.output, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
   server::ObserverConfig quiet;
   quiet.log_requests = false;
-  server::Observers observers(quiet, Env::system());
+  server::observe::LogWriter writer({.colour = log::colour()});
+  server::Observers observers(quiet, writer, Env::system());
   auto nobody = server::Access::load("", {}, Env::system().random_seed()).or_throw();
   server::Service service({.version = MILLRACE_VERSION}, std::move(nobody), flags.models.entries(observers), {},
                           observers, Env::system());

@@ -17,13 +17,14 @@ struct ServeFlags {
 
 int run(ServeFlags& flags) {
   app::hold_signals();
+  server::observe::LogWriter writer(flags.serve.log());  // first, so that every line has the format of the log
   server::Access access = flags.serve.access();
   flags.models.model.hub.to_log = true;
   flags.models.engine.tenants = access.tenant_names();
   static_cast<void>(flags.models.engine.config());  // says what is wrong before anything starts
   // Before anything is loaded or written: another server may be there.
   auto listening = http::Server::listen(flags.serve.server()).or_throw();
-  server::Observers observers(flags.serve.observers(access.tenant_names()), Env::system());
+  server::Observers observers(flags.serve.observers(access.tenant_names()), writer, Env::system());
   server::ServiceConfig config = flags.serve.service();
   config.address = flags.serve.uds.empty()
                        ? fmt::format("{}://{}:{}", flags.serve.tls_cert.empty() ? "http" : "https", flags.serve.host,

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "base/log.h"
 #include "metrics/slo.h"
 #include "option_heading.h"
 #include "server/observe/metric_aliases.h"
@@ -166,9 +167,13 @@ server::HostConfig ServeFlags::host_config() const {
   return {.idle_seconds = model_idle_timeout, .memory_cap = memory_cap};
 }
 
+server::observe::LogWriter::Config ServeFlags::log() const {
+  using server::observe::LogFormat;
+  return {.format = log_format == "json" ? LogFormat::kJson : LogFormat::kText, .colour = log::colour()};
+}
+
 server::ObserverConfig ServeFlags::observers(std::vector<std::string> tenants) const {
   server::ObserverConfig config;
-  config.log_format = log_format == "json" ? server::observe::LogFormat::kJson : server::observe::LogFormat::kText;
   config.log_requests = log_requests;
   config.trace_file = trace_file;
   config.otlp_endpoint = otlp_endpoint;
