@@ -18,6 +18,7 @@ STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 def environment(cache, **more):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_") and k not in ("NO_COLOR", "LC_ALL", "LC_CTYPE")}
+    # A server elsewhere must not answer.
     return kept | {"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": str(cache), "XDG_RUNTIME_DIR": str(cache)} | more
 
 

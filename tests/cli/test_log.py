@@ -27,19 +27,19 @@ def until(terminal, process, pattern):
     return text
 
 
-def on_a_terminal(program, env, *arguments):
+def on_a_terminal(program, folder, env, *arguments):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_") and k != "NO_COLOR"}
     terminal, other = pty.openpty()
     process = subprocess.Popen([program, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=other,
-                               env=kept | {"TERM": "xterm", "HF_HUB_OFFLINE": "1"} | env)
+                               env=kept | {"TERM": "xterm", "HF_HUB_OFFLINE": "1", "XDG_RUNTIME_DIR": str(folder)} | env)
     os.close(other)
     return terminal, process
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_a_command(program, real_model, look):
+def test_a_command(program, real_model, tmp_path, look):
     env, level = LOOKS[look]
-    terminal, process = on_a_terminal(program, env, "--log-level", "info", "run", real_model, "hello", "--max-tokens", "1")
+    terminal, process = on_a_terminal(program, tmp_path, env, "--log-level", "info", "run", real_model, "hello", "--max-tokens", "1")
     text = until(terminal, process, r"opened in [^\n]*\n")
     assert process.wait(60) == 0
     os.close(terminal)
@@ -48,9 +48,9 @@ def test_a_command(program, real_model, look):
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_a_server(program, real_model, look):
+def test_a_server(program, real_model, tmp_path, look):
     env, level = LOOKS[look]
-    terminal, process = on_a_terminal(program, env, "serve", real_model, "--port", "0", "--kv-cache-tokens", "2048", "--max-model-len", "2048")
+    terminal, process = on_a_terminal(program, tmp_path, env, "serve", real_model, "--port", "0", "--kv-cache-tokens", "2048", "--max-model-len", "2048")
     text = until(terminal, process, r"is ready\r?\n")
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0

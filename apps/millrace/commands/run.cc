@@ -5,13 +5,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
-#include "base/log.h"
 #include "chat/answer_view.h"
 #include "chat/chat_loop.h"
+#include "chat/loading_line.h"
 #include "chat/local_responder.h"
 #include "chat/lone_argument.h"
 #include "chat/remote_responder.h"
@@ -20,7 +19,6 @@
 #include "option_heading.h"
 #include "printable.h"
 #include "runtime/cache_directory.h"
-#include "screen/status_line.h"
 #include "servers/running_servers.h"
 #include "speculation_flags.h"
 
@@ -49,34 +47,9 @@ const CLI::Option* own_model_flag(const RunFlags& flags) {
   return found == flags.of_own_model.end() ? nullptr : *found;
 }
 
-// How far loading is, where stderr is a terminal. What is logged meanwhile gets lines of its own. Thread-safe.
-class LoadingLine {
- public:
-  LoadingLine() {
-    log::set_sink([this](log::Level level, std::string_view line) {
-      const std::lock_guard lock(mutex_);
-      status_.clear();
-      log::write_to_stderr(level, line);
-    });
-  }
-  ~LoadingLine() { log::set_sink({}); }
-  LoadingLine(const LoadingLine&) = delete;
-  LoadingLine& operator=(const LoadingLine&) = delete;
-  void show(std::string text) {
-    const std::lock_guard lock(mutex_);
-    status_.show(std::move(text));
-  }
-
- private:
-  std::mutex mutex_;
-  screen::StatusLine status_{screen::look_of(STDERR_FILENO), [](std::string_view text) {
-                               std::fwrite(text.data(), 1, text.size(), stderr);
-                               std::fflush(stderr);
-                             }};
-};
-
+// Loads a model, and shows how far that is where stderr is a terminal.
 std::unique_ptr<app::Responder> load_here(const app::LocalModelFlags& flags, const std::string& name) {
-  LoadingLine status;
+  app::LoadingLine status;
   const std::string shown = app::printable(name);
   status.show(fmt::format("loading {}", shown));
   return std::make_unique<app::LocalResponder>(
