@@ -29,7 +29,7 @@ using Tcp = asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 
 constexpr std::chrono::milliseconds kNoDescriptors{50};  // until accepting is tried again
-constexpr std::size_t kMaxSocketPath = 100;  // bytes; the kernel takes 107
+constexpr std::size_t kMaxSocketPath = 100;              // bytes; the kernel takes 107
 constexpr int kSendBuffer =
     128 << 10;  // bytes that the kernel holds for a client that does not read (it takes twice that)
 
@@ -216,9 +216,8 @@ class Server::Listener {
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
         continue;
       }
-      asio::post(loop->io(), [this, loop, peer, socket = std::move(socket)]() mutable {
-        welcome(std::move(socket), peer, loop);
-      });
+      asio::post(loop->io(),
+                 [this, loop, peer, socket = std::move(socket)]() mutable { welcome(std::move(socket), peer, loop); });
     }
   }
 

@@ -58,7 +58,7 @@ class Access {
   // contents.
   Result<Caller> caller(std::span<const std::string_view> shown, const std::string& peer, TimePoint now,
                         ApiError& rejection) const;
-  // Whoever is let in without a key: of the default tenant, with all scopes.
+  // The caller that is let in without a key: of the default tenant, with all scopes.
   const Caller& owner() const noexcept { return open_; }
 
   // Counts a request against its tenant's quota. 429 quota_exceeded with retry_after where the quota is used up; only

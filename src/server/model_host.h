@@ -66,8 +66,9 @@ class ModelHost {
   std::shared_ptr<HostedModel> ready(std::string_view name);
   // The error for a name for which ready() gave null: kNotFound for an unknown name, else kUnavailable.
   Error absence(std::string_view name);
-  // Unloads the model of that name or alias; nothing where it is not loaded. kNotFound for an unknown name, kUnavailable
-  // while the model loads or others hold it, such as requests and sessions. Blocks while the model is destroyed.
+  // Unloads the model of that name or alias; nothing where it is not loaded. kNotFound for an unknown name,
+  // kUnavailable while the model loads or others hold it, such as requests and sessions. Blocks while the model is
+  // destroyed.
   Result<void> unload(std::string_view name);
   // The state of every model, in the order of the entries. A ModelStatus keeps its model from being unloaded.
   std::vector<ModelStatus> list() const;

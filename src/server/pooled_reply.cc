@@ -32,9 +32,8 @@ class PooledReply final : public http::Responder {
 
 std::unique_ptr<http::Responder> answer_in_pool(ServerContext& server, Call call,
                                                 std::function<http::Reply(ServerContext&, const Call&)> work) {
-  return answer_later(server, std::move(call), [work = std::move(work)](ServerContext& s, const Call& c, Answered done) {
-    done(work(s, c));
-  });
+  return answer_later(server, std::move(call),
+                      [work = std::move(work)](ServerContext& s, const Call& c, Answered done) { done(work(s, c)); });
 }
 
 std::unique_ptr<http::Responder> answer_later(ServerContext& server, Call call,

@@ -18,7 +18,8 @@ namespace millrace::server {
 // the pool is full, 500 where `work` throws. `work` does not run if the client leaves first. `server` must outlive it.
 std::unique_ptr<http::Responder> answer_in_pool(ServerContext& server, Call call,
                                                 std::function<http::Reply(ServerContext&, const Call&)> work);
-// The same for work that others finish: it or they call `answered` once, from any thread. `work` throws only before that.
+// The same for work that others finish: it or they call `answered` once, from any thread. `work` throws only before
+// that.
 using Answered = std::function<void(http::Reply)>;
 std::unique_ptr<http::Responder> answer_later(ServerContext& server, Call call,
                                               std::function<void(ServerContext&, const Call&, Answered)> work);

@@ -72,7 +72,7 @@ bool may_drop(Chat& chat, Terminal& terminal, const ContextFit& fit) {
 // Makes room for an answer to the last message; false: there is none, which has been said.
 bool make_room(Chat& chat, Terminal& terminal) {
   if (chat.responder->context_tokens() == 0) return true;  // the server will say
-  constexpr std::size_t kMaxTokenBytes = 64;  // a longer message has more tokens than the context for sure
+  constexpr std::size_t kMaxTokenBytes = 64;               // a longer message has more tokens than the context for sure
   const std::size_t bytes = chat.conversation.last_user().size();
   if (bytes > static_cast<std::size_t>(chat.responder->context_tokens()) * kMaxTokenBytes) {
     std::fprintf(stderr, "this message alone is too long: %zu bytes for a context of %lld tokens\n", bytes,

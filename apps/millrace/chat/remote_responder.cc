@@ -149,7 +149,8 @@ json RemoteResponder::body(const nlohmann::ordered_json& messages, const Samplin
   if (!params.stop.empty()) out["stop"] = params.stop;
   if (params.ignore_eos) out["ignore_eos"] = true;
   if (!params.samplers.empty()) out["samplers"] = params.samplers;
-  if (flags.given.find("dry_multiplier").value_or(0.0) > 0.0) out["dry_sequence_breakers"] = flags.dry_sequence_breakers;
+  if (flags.given.find("dry_multiplier").value_or(0.0) > 0.0)
+    out["dry_sequence_breakers"] = flags.dry_sequence_breakers;
   for (const decode::SamplerOption* option : decode::all_sampler_options()) {
     const std::string name(option->spec.name);
     const bool everywhere = name == "temperature" || name == "top_p";

@@ -13,8 +13,9 @@ namespace millrace::app {
 // defaults; another server gets what was set, and temperature and top_p.
 class RemoteResponder final : public Responder {
  public:
-  // Asks the server for the model; an empty `model` is its first one. `shown_as` is how messages name the server. Throws
-  // LoadError: kUnavailable where it does not answer, kNotFound with its models' names where it has no such model.
+  // Asks the server for the model; an empty `model` is its first one. `shown_as` is how messages name the server.
+  // Throws LoadError: kUnavailable where it does not answer, kNotFound with its models' names where it has no such
+  // model.
   RemoteResponder(ServerAddress address, const std::string& model, const GrammarFlags& grammar,
                   const std::string& shown_as);
 
@@ -39,8 +40,8 @@ class RemoteResponder final : public Responder {
   std::string model_, shown_as_, template_, stats_;
   GrammarFlags grammar_;
   bool is_millrace_ = false;
-  bool continues_text_ = false;   // the model has no chat template: prompts are texts to go on with
-  std::int64_t context_ = 0;      // 0 = unknown
+  bool continues_text_ = false;  // the model has no chat template: prompts are texts to go on with
+  std::int64_t context_ = 0;     // 0 = unknown
   checkpoint::GenerationDefaults defaults_;
 };
 

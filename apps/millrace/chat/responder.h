@@ -34,7 +34,8 @@ class Responder {
   // The error is the template's, or kContextLength if the prompt leaves no room.
   virtual Result<Answer> answer(const nlohmann::ordered_json& messages, const SamplingFlags& sampling,
                                 AnswerListener& listener) = 0;
-  // Tokens of the prompt that these messages make. The error is the template's, or kUnsupported where nobody can say.
+  // Tokens of the prompt that these messages make. The error is the template's, or kUnsupported where that cannot be
+  // told.
   virtual Result<std::int64_t> count_tokens(const nlohmann::ordered_json& messages) = 0;
   virtual std::string last_stats() = 0;  // counts and times of the last answer in one line; empty: there is none
   virtual std::int64_t context_tokens() const = 0;  // limit of prompt and answer together; 0 = unknown

@@ -36,9 +36,8 @@ Json described(const app::ServerReport& report) {
     if (!model.path.empty()) one["path"] = model.path;
     models.push_back(std::move(one));
   }
-  Json out = {{"pid", report.server.pid},        {"address", report.address},
-              {"socket", report.server.socket},  {"models", std::move(models)},
-              {"requests", report.requests},     {"resident_bytes", report.resident_bytes},
+  Json out = {{"pid", report.server.pid},    {"address", report.address},   {"socket", report.server.socket},
+              {"models", std::move(models)}, {"requests", report.requests}, {"resident_bytes", report.resident_bytes},
               {"seconds", report.seconds}};
   if (!report.trouble.empty()) out["error"] = report.trouble;
   return out;

@@ -29,7 +29,7 @@ constexpr int kInterruptedExit = 130;
 
 struct RunFlags {
   app::LocalModelFlags local;
-  app::ServerAddress server;  // its URL "none": no server is looked for
+  app::ServerAddress server;                     // its URL "none": no server is looked for
   std::vector<const CLI::Option*> of_own_model;  // flags that say how a model is loaded here
   app::ChatSettings settings;
   std::string prompt;

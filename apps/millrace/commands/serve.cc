@@ -26,10 +26,9 @@ int run(ServeFlags& flags) {
   auto listening = http::Server::listen(flags.serve.server()).or_throw();
   server::Observers observers(flags.serve.observers(access.tenant_names()), writer, Env::system());
   server::ServiceConfig config = flags.serve.service();
-  config.address = flags.serve.uds.empty()
-                       ? fmt::format("{}://{}:{}", flags.serve.tls_cert.empty() ? "http" : "https", flags.serve.host,
-                                     listening->port())
-                       : "unix:" + flags.serve.uds;
+  config.address = flags.serve.uds.empty() ? fmt::format("{}://{}:{}", flags.serve.tls_cert.empty() ? "http" : "https",
+                                                         flags.serve.host, listening->port())
+                                           : "unix:" + flags.serve.uds;
   server::Service service(config, std::move(access), flags.models.entries(observers), flags.serve.host_config(),
                           observers, Env::system());
   const std::unique_ptr<http::Server> server = std::move(listening);  // ends before the service does

@@ -27,10 +27,10 @@ Result<std::string> owner_socket_folder() {
   std::string folder = folder_name();
   struct stat status{};
   if (::lstat(folder.c_str(), &status) != 0) return folder;
-  const char* wrong = !S_ISDIR(status.st_mode)             ? "is not a directory"
-                      : status.st_uid != ::geteuid()       ? "belongs to another user"
+  const char* wrong = !S_ISDIR(status.st_mode)                      ? "is not a directory"
+                      : status.st_uid != ::geteuid()                ? "belongs to another user"
                       : (status.st_mode & (S_IRWXG | S_IRWXO)) != 0 ? "is open to other users: chmod 700 closes it"
-                                                           : nullptr;
+                                                                    : nullptr;
   if (wrong != nullptr) return make_error(ErrorCode::kInvalidArgument, "XDG_RUNTIME_DIR", "{} {}", folder, wrong);
   return folder;
 }

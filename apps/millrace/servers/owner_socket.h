@@ -13,7 +13,8 @@ namespace millrace::app {
 // The folder of the sockets, which may be absent. kInvalidArgument where something is there that is no folder, belongs
 // to another user or lets others in: its sockets are not to be trusted.
 Result<std::string> owner_socket_folder();
-// The path of this process's socket, in a folder made with mode 0700. Empty where that is not possible, which is logged.
+// The path of this process's socket, in a folder made with mode 0700. Empty where that is not possible, which is
+// logged.
 std::string owner_socket_to_listen_on();
 
 }  // namespace millrace::app

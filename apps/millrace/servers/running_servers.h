@@ -18,7 +18,7 @@ struct RunningServer {
 // The error is owner_socket_folder()'s.
 Result<std::vector<RunningServer>> running_servers();
 
-// Whether the process lives; one that nobody has waited for does not.
+// Whether the process lives; a zombie does not.
 bool still_runs(const RunningServer& server);
 
 // A model of a running server.
@@ -40,10 +40,10 @@ struct ServerReport {
     std::string path;         // of its files; empty: unknown
   };
   std::vector<Model> models;
-  std::int64_t requests = 0;        // that run now
+  std::int64_t requests = 0;         // that run now
   std::uint64_t resident_bytes = 0;  // memory of the process
-  double seconds = 0.0;             // since it was started
-  std::string trouble;              // why it does not answer; empty: it does
+  double seconds = 0.0;              // since it was started
+  std::string trouble;               // why it does not answer; empty: it does
 };
 ServerReport report_of(const RunningServer& server);
 

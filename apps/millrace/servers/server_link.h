@@ -16,10 +16,10 @@ namespace millrace::app {
 
 // How a server is reached.
 struct ServerAddress {
-  std::string url;       // "http://127.0.0.1:8000", also without the scheme, or with /v1 at its end
-  std::string socket;    // path of a Unix socket to connect to instead; the URL is then of no weight
-  std::string api_key;   // empty: none
-  std::string ca_file;   // PEM file; empty: that of SSL_CERT_FILE, or the system's certificates
+  std::string url;        // "http://127.0.0.1:8000", also without the scheme, or with /v1 at its end
+  std::string socket;     // path of a Unix socket to connect to instead; the URL is then of no weight
+  std::string api_key;    // empty: none
+  std::string ca_file;    // PEM file; empty: that of SSL_CERT_FILE, or the system's certificates
   bool insecure = false;  // accept any certificate
 };
 
