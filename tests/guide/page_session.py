@@ -45,9 +45,11 @@ class PageSession:
         (models / "SmolLM2-135M-Instruct.Q4_1.gguf").symlink_to(model)
         (folder / ".bin").mkdir()
         (folder / ".bin" / "millrace").symlink_to(program)
+        runtime = folder / ".run"  # else `run` would find servers of the user's own
+        runtime.mkdir(mode=0o700)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(OWN) and not k.lower().endswith("_proxy")}
         self.environment = kept | {
-            "HOME": str(home), "PATH": f"{folder / '.bin'}:{pathlib.Path(python).parent}:{os.environ['PATH']}", "LANG": "C.UTF-8", "TERM": "dumb",
+            "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "PATH": f"{folder / '.bin'}:{pathlib.Path(python).parent}:{os.environ['PATH']}", "LANG": "C.UTF-8", "TERM": "dumb",
             "COLUMNS": "80", "HF_HUB_OFFLINE": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "MILLRACE_PORT": str(self.port("8000")), "PYTHONWARNINGS": "ignore",
             "MILLRACE_KV_CACHE_TOKENS": "16384"} | dict(environment)
 
@@ -129,7 +131,8 @@ class PageSession:
         first, _, rest = block.text.partition("\n")
         words = shlex.split(first.removeprefix("$ millrace run"))
         assert first.startswith("$ millrace run"), f"{block.place}: a chat begins with its command"
-        one = Chat(self.program, self.environment["HOME"] + "/.cache", words, columns=100, HOME=self.environment["HOME"])
+        one = Chat(self.program, self.environment["HOME"] + "/.cache", words, columns=100, HOME=self.environment["HOME"],
+                   XDG_RUNTIME_DIR=self.environment["XDG_RUNTIME_DIR"])
         screen = ""
         try:
             for typed in PROMPT.findall(rest):
