@@ -1,4 +1,5 @@
 """Runs the blocks of one page one after another: a folder, a home, ports and a server of its own."""
+import itertools
 import json
 import os
 import pathlib
@@ -49,9 +50,9 @@ class PageSession:
         runtime.mkdir(mode=0o700)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(OWN) and not k.lower().endswith("_proxy")}
         self.environment = kept | {
-            "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "PATH": f"{folder / '.bin'}:{pathlib.Path(python).parent}:{os.environ['PATH']}", "LANG": "C.UTF-8", "TERM": "dumb",
-            "COLUMNS": "80", "HF_HUB_OFFLINE": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "MILLRACE_PORT": str(self.port("8000")), "PYTHONWARNINGS": "ignore",
-            "MILLRACE_KV_CACHE_TOKENS": "16384"} | dict(environment)
+            "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "PATH": f"{folder / '.bin'}:{os.environ['PATH']}", "LANG": "C.UTF-8",
+            "TERM": "dumb", "COLUMNS": "80", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "MILLRACE_PORT": str(self.port("8000")), "PYTHONWARNINGS": "ignore"} | dict(environment)
 
     # The ports that pages name are mapped to free ones, and back in what is printed.
     def port(self, name):
@@ -82,10 +83,9 @@ class PageSession:
         done = subprocess.run(["bash", "-n", "-c", block.text], capture_output=True)
         assert done.returncode == 0, f"{block.place}: {done.stderr.decode()}"
         for line in re.sub(r"\\\n", " ", block.text).splitlines():
-            words = shlex.split(line, comments=True)
-            words = words[words.index("millrace") + 1:] if "millrace" in words else []
-            words = [*words[:next((i for i, word in enumerate(words) if word in ("|", ">", "&", "&&", ";", "<")), len(words))]]
-            if words:
+            words = [*itertools.dropwhile(lambda word: re.match(r"\w+=", word), shlex.split(line, comments=True))]
+            if words[:1] == ["millrace"]:
+                words = [*itertools.takewhile(lambda word: word not in ("|", ">", "&", "&&", ";", "<"), words[1:])]
                 done = subprocess.run([self.program, "--check-usage", *words], capture_output=True, env=self.environment, cwd=self.folder)
                 assert done.returncode == 0, f"{block.place}: {done.stderr.decode()}"
 

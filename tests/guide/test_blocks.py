@@ -15,8 +15,8 @@ def test_no_block_is_left_out(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_blocks_do_what_the_page_says(page, program, model, python, tmp_path):
-    session = PageSession(tmp_path, program, model, python)
+def test_blocks_do_what_the_page_says(page, program, model, python, hub, tmp_path):
+    session = PageSession(tmp_path, program, model, python, {"HF_ENDPOINT": hub.url, "MILLRACE_RETRY_DELAY": "0.01"})
     try:
         session.play(blocks(page))
     finally:
