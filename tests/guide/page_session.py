@@ -64,7 +64,7 @@ class PageSession:
     def as_in_page(self, text):
         for name, number in self.ports.items():
             text = re.sub(rf"\b{number}\b", name, text)
-        return text.replace(str(self.folder / ".home"), "/home/you").replace(str(self.folder), "/home/you/work")
+        return text.replace("\r\n", "\n").replace(str(self.folder / ".home"), "/home/you").replace(str(self.folder), "/home/you/work")
 
     def run(self, block: Block, limit=120):
         """What a block prints, on stdout and stderr, as it comes. Its exit code is checked."""
@@ -72,7 +72,8 @@ class PageSession:
         text = self.with_own_ports(block.text)
         python = self.python if HEAVY.search(text) else sys.executable
         command = [python, "-c", text] if block.language == "python" else ["bash", "-euo", "pipefail", "-c", text]
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        environment = {k: v for k, v in self.environment.items() if k != "MILLRACE_PORT" or "--config" not in text}  # it beats a file
+        done = subprocess.run(command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=limit)
         printed = self.as_in_page(done.stdout.decode(errors="replace"))
         assert done.returncode == want, f"{block.place}: exit code {done.returncode}\n{block.text}\n{printed}\n{self.server_log()}"
