@@ -1,9 +1,11 @@
-"""Every block of code in docs/guide is executed, or says why not. How: guide_page.py."""
+"""Every block of code in README.md and docs/guide is executed, or says why not. How: guide_page.py."""
+import re
+
 import pytest
-from guide_page import GUIDE, blocks, differences, fences, flaw, same_text
+from guide_page import GUIDE, ROOT, blocks, differences, fences, flaw, same_text
 from page_session import PageSession
 
-PAGES = sorted(GUIDE.glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -32,3 +34,8 @@ def test_the_comparison_itself():
     assert len(differences({"a": 1, "b": "x", "c": None}, {"a": "1", "b": "y", "d": None})) == 4
     assert differences([1, "..."], [1, 2, 3]) == [] and differences([1], [1, 2]) != []
     assert differences({"a": True}, {"a": 1}) != [] and differences({"a": {"b": [1]}}, {"a": {"b": ["1"]}}) != []
+
+
+def test_the_index_of_the_documentation_has_each_page_once():
+    listed = re.findall(r"^\| \[guide/[^\]]+\]\(guide/([^)]+)\) \|", (ROOT / "docs" / "README.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == [page.name for page in PAGES[1:]] and len(listed) >= 10
