@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from guide_page import GUIDE, ROOT, blocks, differences, fences, flaw, same_text
+from guide_page import GUIDE, ROOT, blocks, differences, fences, flaw, mismatch, same_text
 from page_session import PageSession
 
 PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
@@ -39,3 +39,37 @@ def test_the_comparison_itself():
 def test_the_index_of_the_documentation_has_each_page_once():
     listed = re.findall(r"^\| \[guide/[^\]]+\]\(guide/([^)]+)\) \|", (ROOT / "docs" / "README.md").read_text(), re.MULTILINE)
     assert sorted(listed) == [page.name for page in PAGES[1:]] and len(listed) >= 10
+
+
+def flaws(tmp_path, text):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    found = blocks(page)
+    return len(found) == fences(page), [flaw(one, before) for one, before in zip(found, [None, *found])]
+
+
+@pytest.mark.parametrize("text, word", [
+    ("```cpp\nint x;\n```\n", "nothing says how"),
+    ("```\nmillrace\n```\n", "nothing says how"),
+    ("```text\nout\n```\n", "output of no command"),
+    ("<!-- test: syntax: cannot be run here -->\n```sh\nls\n```\n```text\nout\n```\n", "output of no command"),
+    ("<!-- test: skip -->\n```sh\nls\n```\n", "unknown mark"),
+    ("<!-- test: syntax: later -->\n```sh\nls\n```\n", "says why"),
+])
+def test_a_block_that_nothing_would_test_is_found(tmp_path, text, word):
+    whole, why = flaws(tmp_path, text)
+    assert whole and word in why[-1]
+
+
+@pytest.mark.parametrize("text", ["- one\n  ```sh\n  ls\n  ```\n", "````sh\nls\n````\n", "```sh title\nls\n```\n", "```sh\nls\n"])
+def test_a_fence_that_is_no_block_is_found(tmp_path, text):
+    assert not flaws(tmp_path, text)[0]
+
+
+def test_what_is_printed_otherwise_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text('```json\n{"a": "x"}\n```\n```text\na\n```\n<!-- test: answer -->\n```text\na\n```\n')
+    value, text, answer = blocks(page)
+    assert mismatch(value, '{"a": "x"}') is None and "'y' in fact" in mismatch(value, '{"a": "y"}') and "no JSON" in mismatch(value, "x")
+    assert mismatch(text, "a\n") is None and mismatch(text, "b\n")
+    assert mismatch(answer, "b") is None and mismatch(answer, "\n")
