@@ -25,6 +25,15 @@ def test_blocks_do_what_the_page_says(page, program, model, python, hub, tmp_pat
         session.stop_server()
 
 
+CHECKED = [one for page in PAGES for one in blocks(page) if one.is_marked("syntax")]
+
+
+@pytest.mark.parametrize("block", CHECKED, ids=lambda block: f"{block.place} {block.argument}")
+def test_what_cannot_be_run_is_at_least_written_rightly(block, program, model, python, tmp_path):
+    """The names of these tests are the list of what no test runs, and why."""
+    PageSession(tmp_path, program, model, python).check_usage(block)
+
+
 def test_the_comparison_itself():
     assert same_text("a ... c\n", "a b c") and not same_text("a ... c", "a b\nc")
     assert same_text("a\n...\nd", "a\nb\nc\nd\n") and not same_text("a\n...\nd", "a\nb\nc")
