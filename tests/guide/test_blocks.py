@@ -1,5 +1,6 @@
 """Every block of code in README.md and docs/guide is executed, or says why not. How: guide_page.py."""
 import re
+import subprocess
 
 import pytest
 from guide_page import GUIDE, ROOT, blocks, differences, fences, flaw, mismatch, same_text
@@ -23,6 +24,20 @@ def test_blocks_do_what_the_page_says(page, program, model, python, hub, tmp_pat
         session.play(blocks(page))
     finally:
         session.stop_server()
+
+
+@pytest.fixture(scope="session")
+def all_options(program):
+    text = subprocess.run([program, "--help-all"], capture_output=True, text=True, check=True, env={"COLUMNS": "4000"}).stdout
+    peers = subprocess.run([program, "bench", "peers", "--help"], capture_output=True, text=True, check=True).stdout
+    return {option for line in (text + peers).splitlines() for option in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", line[:120])}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_options_that_the_text_names_exist(page, all_options):
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    named = {option for span in re.findall(r"`([^`]+)`", prose) for option in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", span)}
+    assert len(all_options) > 200 and sorted(named - all_options) == []
 
 
 CHECKED = [one for page in PAGES for one in blocks(page) if one.is_marked("syntax")]
