@@ -20,7 +20,7 @@ from guide_page import ROOT, Block, mismatch, same_text
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 
-from test_run_terminal import Chat  # noqa: E402
+from chat_terminal import Chat  # noqa: E402
 
 PORT = re.compile(r"(?<=[:=\s])(8000|8001|8080|8443|4000)\b")
 # None of the user's own settings reaches a page.
