@@ -209,6 +209,24 @@ def test_no_point_of_a_sweep_finds_its_prompts_in_a_cache(server, tmp_path):
     assert len(kept) == 2 and all(r["server"]["counters"]["cached_tokens"] == 0 for r in kept)
 
 
+@pytest.mark.parametrize("flags, sent, says", [
+    (["--num-prompts", "6"], [6, 6], "6 requests (--num-prompts)"),
+    (["--point-seconds", "0.5"], [20, 40], "as many requests as are due in 0.5 s (--point-seconds), at least 20"),
+    (["--num-prompts", "6", "--point-seconds", "0.1"], [2, 6], "6 requests (--num-prompts) or as many as are due in 0.1 s (--point-seconds), whichever is less")])
+def test_how_many_requests_a_point_of_a_sweep_sends(server, tmp_path, flags, sent, says):
+    out = tmp_path / "s.json"
+    done = bench("sweep", server, "--axis", "request-rate", "--values", "20,80", *flags, *SMALL, "--output", out)
+    report = json.loads(out.read_text())
+    assert [p["requests"] for p in report["series"][0]["points"]] == sent
+    assert report["point_size"] == says and f"Each point: {says}." in done.stdout
+
+
+def test_a_sweep_of_batch_sizes_sends_what_it_is_told(server, tmp_path):
+    out = tmp_path / "s.json"
+    bench("sweep", server, "--axis", "batch-size", "--values", "1,2", "--num-prompts", "3", *SMALL, "--output", out)
+    assert [p["requests"] for p in json.loads(out.read_text())["series"][0]["points"]] == [3, 3]
+
+
 def test_only_serve_asks_a_server_for_its_steps(server, real_model, tmp_path):
     out = tmp_path / "s.json"
     bench("sweep", "--spawn", real_model, "--axis", "batch-size", "--values", "1", *SMALL, "--output", out)
@@ -228,7 +246,7 @@ def test_a_trace_that_a_running_server_writes_is_read(real_model, tmp_path):
 
 
 def test_sweeps_that_make_no_sense_are_refused(server):
-    for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--max-goodput", "0.9"], "goodput"),
+    for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--axis", "batch-size", "--point-seconds", "5"], "--axis batch-size"), (["--max-goodput", "0.9"], "goodput"),
                          (["--resume"], "output")):
         done = subprocess.run([PROGRAM, "bench", "sweep", server, *flags, *SMALL], capture_output=True, text=True, timeout=60)
         assert done.returncode != 0 and named in done.stderr, flags

@@ -164,6 +164,7 @@ export interface SweepPoint {
   x: number;
   stopped?: boolean | null;
   runs?: Metric;
+  requests?: Metric; // that count, of all runs
   metrics: Metrics;
   goodput?: Goodput[] | null;
   noise?: string | null;
@@ -189,6 +190,7 @@ export interface HighestRate {
 export interface SweepReport extends Common {
   schema: 'millrace.bench.sweep';
   axis: { name: string; unit: string; label: string; scale: 'log' | 'linear' };
+  point_size?: string | null; // in words
   series: SweepSeries[];
   plots?: Plot[] | null;
   knee?: { label: string; x: number; why: string }[] | null;

@@ -250,13 +250,14 @@ def sweep():
     draw = random.Random(3)
     report = common("sweep", "--model", "smollm2-135m-instruct", "--request-rate", "1,2,4,6,8,10,12,14,16", "--goodput", "ttft:200,tpot:40/ttft:1000,tpot:60")
     report["axis"] = {"name": "request_rate", "unit": "1/s", "label": "Requests a second", "scale": "log"}
+    report["point_size"] = "as many requests as are due in 30 s (--point-seconds), at least 20"
     slos = [{"ttft_ms": 200, "tpot_ms": 40}, {"ttft_ms": 1000, "tpot_ms": 60}]
     report["series"] = []
     for label, best in (("fcfs", 11.5), ("fair", 10.4), ("prefill-first", 9.2)):
         points = []
         for rate in (1, 2, 4, 6, 8, 10, 12, 14, 16):
             share = [1 / (1 + math.exp((rate / best - bend) * 16)) for bend in (0.72, 0.98)]
-            points.append({"x": rate, "stopped": rate == 16 and label == "prefill-first", "runs": 3, "metrics": metrics_at(rate, best, draw),
+            points.append({"x": rate, "stopped": rate == 16 and label == "prefill-first", "runs": 3, "requests": 3 * max(20, 30 * rate), "metrics": metrics_at(rate, best, draw),
                            "goodput": [{"slo": slo, "share": wilson(round(s * 600), 600), "requests_s": s * min(rate, best),
                                         "tokens_s": s * min(rate, best) * 64} for slo, s in zip(slos, share)],
                            "noise": "noisy" if rate == 6 and label == "fair" else "quiet"})
