@@ -66,6 +66,56 @@ def test_a_report_agrees_with_itself(server):
     assert report["server"]["model_bytes"] > 5e7 and report["server"]["resident_peak_bytes"] > report["server"]["model_bytes"] / 2
 
 
+def test_a_running_millrace_says_where_the_time_went(server):
+    """Without --trace-file: with each answer."""
+    report = serve_report(server, "--users", "3", "--num-prompts", "9")
+    assert report["target"]["server"] == "millrace" and report["target"]["version"]
+    assert report["steps"] is None
+    for r in report["requests"]:
+        assert [p["phase"] for p in r["phases"]] == ["queue", "prefill", "decode"]
+        assert r["due"] - 0.05 <= r["phases"][0]["start"] <= r["phases"][-1]["end"] <= r["ended"] + 0.05
+        spent = sum(r["causes"].values())
+        assert 0 < spent <= 1000 * (r["ended"] - r["sent"]) + 1 and "prefill" in r["causes"]
+    shown = bench("serve", server, *SMALL, "--num-prompts", "4").stdout
+    assert re.search(r"Where the Time Goes.*\n(.*\n)*Prefill \(%\): +\d", shown) and "Not known" not in shown
+    # Nothing is asked twice where the user asks.
+    assert serve_report(server, "--num-prompts", "1", "--extra-body", '{"explain": false}')["requests"][0]["causes"] is None
+
+
+# Answers one token as vLLM does, and fails what it does not know.
+STRANGER = """
+import http.server, json, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def send(self, body, kind="application/json"):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_GET(self):
+        self.send(json.dumps({"data": [{"id": "m", "owned_by": "vllm", "meta": {"n_vocab": 100}}], "version": "0.11.0"}).encode())
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if {"explain", "timings"} & set(asked):
+            return self.send_error(400)
+        events = [{"id": "c", "choices": [{"text": "a", "finish_reason": "length"}]}, {"id": "c", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}]
+        self.send("".join(f"data: {e}\\n\\n" for e in [*map(json.dumps, events), "[DONE]"]).encode(), "text/event-stream")
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_another_server_does_not_say_where_the_time_went(tmp_path):
+    script, out = tmp_path / "stranger.py", tmp_path / "r.json"
+    script.write_text(STRANGER)
+    done = bench("serve", "--spawn-command", f"{sys.executable} {script} {{port}}", "--num-prompts", "2", *SMALL, "--output", out)
+    report = json.loads(out.read_text())
+    assert report["completed"] == 2 and report["target"]["server"] == "vllm" and report["target"]["version"] == "0.11.0"
+    assert "Not known: vllm does not say." in done.stdout
+
+
 def test_percentiles_that_are_asked_for(server):
     report = serve_report(server, "--request-rate", "inf", "--num-prompts", "12", "--metric-percentiles", "25,99.9", "--percentile-metrics", "ttft,e2el")
     ttfts = sorted(report["ttfts"])
@@ -259,13 +309,28 @@ def test_a_server_beside_itself_is_no_regression_and_a_slower_one_is(server, rea
     report = json.loads(out.read_text())
     assert done.returncode == 0 and report["verdict"] != "regression"
     assert [r["order"] for r in report["rounds"]] == ["AB", "BA", "AB"]
+    assert [s["name"] for s in report["sides"]] == ["A", "B"]
+    assert report["remark"] == f"A and B are the same server, {server}: what differs between them is noise" and report["remark"] in done.stdout
     # Six users at a time on one place wait for one another: nothing of speed is needed to see it.
     slow = f"{PROGRAM} serve {real_model} --port {{port}} --max-num-seqs 1 --disable-log-requests"
     done = subprocess.run([PROGRAM, "bench", "compare", server, slow, "--users", "6", "--num-prompts", "12", "--rounds", "6", "--input-len", "8", "--output-len", "24",
                            "--no-probe", "--no-progress", "--output", out], capture_output=True, text=True, timeout=300)
     report = json.loads(out.read_text())
     assert done.returncode == 5 and report["verdict"] == "regression", done.stdout
+    assert report["remark"] is None and [s["name"] for s in report["sides"]] == [server, "..." + slow[-57:]], "one program and one model: what the user wrote differs"
     assert {v["metric"]: v["verdict"] for v in report["verdicts"]}["median_ttft_ms"] == "B worse"
+
+
+def test_sides_are_named_by_what_differs(server, tmp_path):
+    script, out = tmp_path / "stranger.py", tmp_path / "c.json"
+    script.write_text(STRANGER)
+    stranger = f"{sys.executable} {script} {{port}}"
+    command = ["compare", server, stranger, "--num-prompts", "1", "--rounds", "1", *SMALL, "--output", out]
+    bench(*command)
+    a, b = json.loads(out.read_text())["sides"]
+    assert a["name"] == f"millrace {a['version']}, {a['model_id']}" and b["name"] == "vllm 0.11.0, m" and b["millrace_version"] is None
+    bench(*command, "--names", "old", "new")
+    assert [s["name"] for s in json.loads(out.read_text())["sides"]] == ["old", "new"]
 
 
 def cached_tokens(url):

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { counted, errorGroups, groupsBySpeed, measure, slowest, split } from './derive';
-import { findings, why } from './reasons';
+import { causeSums, counted, errorGroups, groupsBySpeed, measure, slowest, split } from './derive';
+import { comparisonTitle, findings, verdictsInWords, why } from './reasons';
 import type { RequestRow, ServeReport } from './schema';
 import { ascending, ecdf, everyKth, logHistogram, quantile } from './stats';
 
@@ -115,4 +115,30 @@ describe('statistics', () => {
     for (let i = 1; i < points.length; ++i) expect(points[i]![0]).toBeGreaterThan(points[i - 1]![0]);
   });
   it('samples with both ends', () => expect(everyKth([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4)).toEqual([0, 3, 6, 9]));
+});
+
+describe('causes', () => {
+  it('add up over the answers, the greatest first, in words', () => {
+    const told = ([{ causes: { queue: 1, decode: 6 } }, { causes: { queue: 2, unheard_of: 1 } }, { causes: null }] as Partial<RequestRow>[]).map((more) => measure(row(more)));
+    expect(causeSums(told)).toEqual([
+      { name: 'decode, as fast as alone', ms: 6, share: 0.6, mean: 3 },
+      { name: 'waiting in the queue', ms: 3, share: 0.3, mean: 1.5 },
+      { name: 'unheard_of', ms: 1, share: 0.1, mean: 0.5 },
+    ]);
+    expect(causeSums([measure(row({}))])).toEqual([]);
+  });
+});
+
+describe('a comparison in words', () => {
+  const verdicts = (...all: string[]) => all.map((verdict) => ({ verdict }));
+  it('says how many are what', () => {
+    expect(verdictsInWords(verdicts('B better', 'B better', 'B worse', 'undecided'))).toBe('Of 4 metrics, B is better in 2 and worse in 1; 1 is undecided.');
+    expect(verdictsInWords(verdicts('equal', 'undecided', 'undecided'))).toBe('Of 3 metrics, B is equal in 1; 2 are undecided.');
+    expect(verdictsInWords(verdicts('undecided', 'undecided'))).toBe('All 2 metrics are undecided.');
+  });
+  it('is titled by names, or by addresses where there are none', () => {
+    expect(comparisonTitle([{ name: 'main' }, { name: 'fast' }])).toBe('A main · B fast');
+    expect(comparisonTitle([{ name: 'A', target: 'http://h:1' }, { name: 'B', target: { url: 'http://h:2' } }])).toBe('A http://h:1 · B http://h:2');
+    expect(comparisonTitle([{ name: 'A', target: 'http://h:1' }, { name: 'B', target: 'http://h:1' }])).toBe('http://h:1 beside itself');
+  });
 });

@@ -45,6 +45,7 @@ export interface RequestRow {
   finish_reason: string;
   good: number[];
   phases: Phase[] | null;
+  causes?: Record<string, number> | null; // ms; as the server's `explain` said it
 }
 export interface Noise {
   steal_percent: Metric;
@@ -132,7 +133,7 @@ export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Late
   total_token_throughput?: Metric;
   max_concurrent_requests?: Metric;
   itls?: number[][] | null;
-  target?: { url?: string | null; spawned?: string[] | string | null } | null;
+  target?: { url?: string | null; spawned?: string[] | string | null; server?: string | null; version?: string | null } | null;
   load?: {
     kind?: string | null;
     workload?: string | null;
@@ -217,7 +218,14 @@ export interface Round {
 }
 export interface CompareReport extends Common {
   schema: 'millrace.bench.compare';
-  sides: { name: string; target?: string | { url?: string | null } | null; millrace_version?: string | null }[];
+  sides: {
+    name: string;
+    target?: string | { url?: string | null } | null;
+    server?: string | null;
+    version?: string | null;
+    millrace_version?: string | null;
+  }[];
+  remark?: string | null; // what a reader must know first
   rounds?: Round[] | null;
   verdicts?: Verdict[] | null;
   verdict?: string | null;

@@ -4,7 +4,7 @@ import { svgOf } from '../../shared/echarts';
 import { LIGHT } from '../../shared/theme';
 import { counted, groupsBySpeed } from '../derive';
 import type { CompareReport, PeersReport, ServeReport, SweepReport } from '../schema';
-import { forest, rounds } from './compare';
+import { beyond, forest, forestLimit, rounds } from './compare';
 import { cumulative, histogram, quantileTable } from './distribution';
 import { logScale, logTicks, type Option } from './frame';
 import { heatShare, itlHeat } from './itl_heat';
@@ -183,6 +183,18 @@ describe('compare', () => {
   it('keeps every interval within its axis', () => {
     const { max } = forest(LIGHT, compare).xAxis as { max: number };
     for (const v of compare.verdicts!) expect(Math.abs(v.ratio!.high! - 1) * 100).toBeLessThanOrEqual(max);
+  });
+  it('lets no outlier stretch its axis: an arrow says that it goes on', () => {
+    const outlier = { ...compare.verdicts![1]!, ratio: { value: 4, low: 0.2, high: 16 } };
+    const odd = { ...compare, verdicts: [compare.verdicts![0]!, outlier, ...compare.verdicts!.slice(2)] };
+    expect(forestLimit(odd)).toBeLessThan(60);
+    expect(beyond(odd)).toEqual(['p99 TTFT']);
+    expect(beyond(compare)).toEqual([]);
+    const arrows = series(forest(LIGHT, odd)).find((s) => s.name === 'beyond')!.data as { value: number[] }[];
+    expect(arrows.map((a) => a.value)).toEqual([[-forestLimit(odd), 1], [forestLimit(odd), 1]]);
+    for (const s of series(forest(LIGHT, odd))) {
+      for (const d of s.data as (number[] | { value: number[] })[]) for (const x of 'value' in d ? [d.value[0]!] : d.slice(1)) if (s.name !== 'noise') expect(Math.abs(x)).toBeLessThanOrEqual(forestLimit(odd));
+    }
   });
   it('joins A and B of each round', () => {
     const option = rounds(LIGHT, compare, 'median_ttft_ms');

@@ -115,6 +115,16 @@ def figures(report, name, values):
         report[f"p{percent}_{name}_ms"] = quantile(values, percent / 100)
 
 
+def causes(phases):
+    """Milliseconds by cause; of its own and of other requests' tokens by a rule of thumb."""
+    spent = {name: sum(end - start for phase, start, end, _ in phases if phase == name) * 1e3 for name in ("queue", "prefill", "decode")}
+    shared = {"prefill": ("prefill_shared", 0.15), "decode": ("decode_batch", 0.4)}
+    out = {"queue": spent["queue"]}
+    for name, (other, part) in shared.items():
+        out.update({name: spent[name] * (1 - part), other: spent[name] * part})
+    return {name: ms for name, ms in out.items() if ms > 0}
+
+
 def serve(count, rate, seed=1):
     draw = random.Random(seed)
     requests, due = [], 0.0
@@ -147,7 +157,8 @@ def serve(count, rate, seed=1):
             row.update(first_byte=events[0] - 0.0002, first_token=events[0], last_token=events[-1], ended=events[-1] + 0.0003,
                        prompt_tokens=r["prompt"], cached_tokens=r["cached"], output_tokens=len(events), outcome="whole", status=200,
                        error="", id=f"cmpl-{r['index']:06x}", finish_reason="length", good=met,
-                       phases=[{"phase": p, "start": a, "end": b, "tokens": n} for p, a, b, n in r["phases"]])
+                       phases=[{"phase": p, "start": a, "end": b, "tokens": n} for p, a, b, n in r["phases"]],
+                       causes=causes(r["phases"]))
             if not r["warmup"]:
                 gaps = [b - a for a, b in zip(events, events[1:])]
                 itls.append((events[1:], gaps))
@@ -186,7 +197,8 @@ def serve(count, rate, seed=1):
     report["itls"] = [by_index.get(row["index"], []) for row in counted]
     report["start_times"] = [row["sent"] for row in counted]
     report["errors"] = [row["error"] for row in counted]
-    report["target"] = {"url": "http://127.0.0.1:8000", "spawned": ["millrace", "serve", "smollm2-135m-instruct", "--trace-file", "t.json"]}
+    report["target"] = {"url": "http://127.0.0.1:8000", "spawned": ["millrace", "serve", "smollm2-135m-instruct", "--trace-file", "t.json"],
+                        "server": "millrace", "version": "0.1.0"}
     report["load"] = {"kind": "open", "workload": "lognormal", "arrivals": "poisson", "users": None, "think_s": None, "sessions": count - 4,
                       "turns": 1, "warmup": 4, "seed": seed, "stopped": False}
     lag = [(row["sent"] - row["due"]) * 1e3 for row in counted]
