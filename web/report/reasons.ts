@@ -37,6 +37,11 @@ function tail(requests: Measured[], figure: 'ttft' | 'latency'): { part: Part; s
     .sort((a, b) => b.share - a.share);
 }
 
+// Reasons one after the other, without the full stops that they may have.
+function sentences(reasons: string[]): string {
+  return reasons.map((reason) => reason.trim().replace(/\.+$/, '')).join('; ');
+}
+
 // What a reader should know first. Says only what the report holds; each finding has its rule beside it.
 export function findings(report: ServeReport, requests: Measured[]): Finding[] {
   const all: Finding[] = [];
@@ -44,7 +49,7 @@ export function findings(report: ServeReport, requests: Measured[]): Finding[] {
   const whole = requests.filter((r) => r.whole);
 
   if (report.noise?.verdict === 'noisy') {
-    add('warning', 'machine', `The machine was noisy: ${report.noise.reasons?.join('; ') || 'no reason was recorded'}.`);
+    add('warning', 'machine', `The machine was noisy: ${report.noise.reasons?.length ? sentences(report.noise.reasons) : 'no reason was recorded'}.`);
   }
   if (report.load?.stopped) add('warning', 'run', 'The run was stopped before its end: its last requests are missing.');
   if (isNumber(report.failed) && report.failed > 0) {
@@ -118,4 +123,9 @@ export function verdictsInWords(verdicts: { verdict: string }[]): string {
   const last = said.pop();
   const ranked = said.length ? `${said.join(', ')} and ${last}` : last;
   return `Of ${plural(all, 'metric')}, B is ${ranked}${undecided ? `; ${undecided} ${undecided === 1 ? 'is' : 'are'} undecided` : ''}.`;
+}
+
+// "default" is what the command line calls a model, and no name of one.
+export function modelName(id: string | null | undefined): string {
+  return id === 'default' ? "millrace's default model" : (id ?? 'A model without a name');
 }
