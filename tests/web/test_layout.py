@@ -57,7 +57,7 @@ def test_tiles_leave_no_holes(layout):
     assert layout["holes"] == []
 
 
-def test_rows_of_the_slowest_requests_are_not_tall(layout):
+def test_rows_are_not_tall_by_a_column_that_nobody_sees(layout):
     assert layout["tall"] == []
 
 

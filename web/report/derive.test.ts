@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { causeSums, counted, errorGroups, groupsBySpeed, measure, slowest, split } from './derive';
-import { comparisonTitle, findings, verdictsInWords, why } from './reasons';
+import { comparisonTitle, findings, modelName, verdictsInWords, why } from './reasons';
 import type { RequestRow, ServeReport } from './schema';
 import { ascending, ecdf, everyKth, logHistogram, quantile } from './stats';
 
@@ -127,6 +127,13 @@ describe('causes', () => {
     ]);
     expect(causeSums([measure(row({}))])).toEqual([]);
   });
+});
+
+it('ends no sentence twice, and names no model "default"', () => {
+  const noise = { verdict: 'noisy', reasons: ['Other processes took 11 % (limit 5 %).', 'MFU was odd.'] };
+  expect(findings({ ...report, noise } as ServeReport, [])[0]!.text).toBe('The machine was noisy: other processes took 11 % (limit 5 %); MFU was odd.');
+  expect(modelName('default')).toBe("millrace's default model");
+  expect(modelName('m')).toBe('m');
 });
 
 describe('a comparison in words', () => {

@@ -39,7 +39,7 @@ function tail(requests: Measured[], figure: 'ttft' | 'latency'): { part: Part; s
 
 // Reasons one after the other, without the full stops that they may have.
 function sentences(reasons: string[]): string {
-  return reasons.map((reason) => reason.trim().replace(/\.+$/, '')).join('; ');
+  return reasons.map((reason) => reason.trim().replace(/\.+$/, '').replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())).join('; ');
 }
 
 // What a reader should know first. Says only what the report holds; each finding has its rule beside it.

@@ -3,6 +3,7 @@ import { csv } from './download';
 import { framedSvg } from './framed_svg';
 import { parsePlace, placeHash } from './location';
 import { DARK, LIGHT, shade } from './theme';
+import { columnsOf } from './tiles';
 
 it('writes csv that spreadsheets read as text', () => {
   expect(csv(['a', 'b'], [['x,"y"', 1], ['=1+1', null], ['two\nlines', 0.5]])).toBe(`a,b\r\n"x,""y""",1\r\n'=1+1,\r\n"two\nlines",0.5\r\n`);
@@ -47,4 +48,10 @@ it('frames a saved chart with its title and key, and keeps its text text', () =>
 it('shades between the colours of a scale', () => {
   expect(shade(['#000000', '#ffffff'], 0.5)).toBe('rgb(128, 128, 128)');
   expect(shade(['#000000', '#ffffff'], 9)).toBe('rgb(255, 255, 255)');
+});
+
+it('lays out tiles so that the last row is full, or as full as may be', () => {
+  const at = (count: number, most: number) => columnsOf(count, most * 230, 220, 10);
+  expect([8, 9, 5, 6, 12].map((count) => at(count, 4))).toEqual([4, 3, 3, 3, 4]);
+  expect([at(3, 1), at(2, 6), at(13, 4)]).toEqual([1, 2, 3]);
 });

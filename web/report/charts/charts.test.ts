@@ -7,7 +7,8 @@ import type { CompareReport, PeersReport, ServeReport, SweepReport } from '../sc
 import { beyond, forest, forestLimit, rounds } from './compare';
 import { cumulative, histogram, quantileTable } from './distribution';
 import { logScale, logTicks, type Option } from './frame';
-import { heatShare, itlHeat } from './itl_heat';
+import { lanes } from './lanes';
+import { heatShare, itlHeat, trimmed } from './itl_heat';
 import { advantage, advantages, peerBars } from './peers';
 import { againstPrompt, medians, overTime } from './scatter';
 import { pareto, paretoPoints } from './pareto';
@@ -33,6 +34,19 @@ describe('axes', () => {
   it('label 1, 2 and 5, or powers of ten where those are too many', () => {
     expect(logTicks(10, 200)).toEqual([10, 20, 50, 100, 200]);
     expect(logTicks(1, 100_000)).toEqual([1, 10, 100, 1000, 10_000, 100_000]);
+  });
+  it('label four at least where the ends lie close together', () => {
+    expect(logTicks(5000, 10_000)).toEqual([5000, 6000, 7000, 8000, 9000, 10_000]);
+    for (const [low, high] of [[1, 2], [100, 200], [20, 50], [3, 4]] as const) {
+      const ticks = logTicks(low, high);
+      expect(ticks.length).toBeGreaterThanOrEqual(4);
+      expect(ticks.length).toBeLessThanOrEqual(8);
+    }
+  });
+  it('put names that lie together in rows of their own', () => {
+    const axis = { type: 'log', min: 100, max: 1000 };
+    expect(lanes([{ at: 200, text: 'p50' }, { at: 900, text: 'p90' }, { at: 910, text: 'p99' }, { at: 905, text: '≤ 1 s' }], axis).map((l) => l.row)).toEqual([0, 0, 1, 2]);
+    expect(lanes([{ at: 100, text: 'p50' }, { at: 1000, text: 'p99' }], axis).map((l) => l.align)).toEqual(['left', 'right']);
   });
   it('end at round figures around the values', () => {
     expect(logScale([23, 480])).toMatchObject({ min: 20, max: 500 });
@@ -147,12 +161,27 @@ describe('timeline', () => {
   });
 });
 
+describe('a heat map', () => {
+  it('is not flattened by one gap of coalesced writes', () => {
+    const heat = { t: [0, 1, 2], ms: [0.01, 0.1, 1, 10, 100, 1000], counts: [[1, 0], [0, 0], [0, 0], [300, 200], [9, 0]] };
+    expect(trimmed(heat)).toEqual({ heat: { t: [0, 1, 2], ms: [10, 100, 1000], counts: [[301, 200], [9, 0]] }, short: 1 });
+    const even = { ...heat, counts: [[50, 0], [0, 0], [0, 0], [300, 200], [9, 0]] };
+    expect(trimmed(even)).toEqual({ heat: even, short: 0 });
+  });
+});
+
 describe('sweep', () => {
   it('draws each plot, its bands and the knees', () => {
     for (const plot of sweep.plots!) expect(paths(drawn(curves(LIGHT, sweep, plot)))).toBeGreaterThan(sweep.series.length * 9);
     const option = curves(LIGHT, sweep, sweep.plots![0]!);
-    expect(series(option).filter((s) => s.markLine)).toHaveLength(sweep.knee!.length);
+    const lines = series(option).flatMap((s) => s.markLine?.data ?? []) as { xAxis: number; label: { formatter: string } }[];
+    expect(lines.map((line) => [line.xAxis, line.label.formatter])).toEqual([[10, 'knee: fcfs, fair'], [8, 'knee: prefill-first']]);
     expect(series(option)).toHaveLength(sweep.series.length * 2 * 2);
+  });
+  it('has room for all of a band', () => {
+    const wide = { ...sweep, series: sweep.series.map((s) => ({ ...s, points: s.points.map((q) => ({ x: q.x, metrics: { output_throughput: { value: 100, low: 50, high: 990 } } })) })) };
+    const svg = drawn(curves(LIGHT, wide, sweep.plots!.find((plot) => plot.metrics[0] === 'output_throughput')!));
+    expect(svg).toContain('1000\u202ftok/s');
   });
   it('draws without knees and intervals', () => {
     const bare = { ...sweep, knee: null, series: sweep.series.map((s) => ({ ...s, points: s.points.map((q) => ({ x: q.x, metrics: { median_ttft_ms: { value: 5, low: null, high: null } } })) })) };

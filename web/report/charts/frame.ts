@@ -76,7 +76,7 @@ export function logTicks(low: number, high: number, most = 8): number[] {
   if (usual.length >= FEWEST) return usual;
   const all = STEPS.slice(2).map(of);
   const fit = all.find((ticks) => ticks.length >= FEWEST && ticks.length <= most);
-  return fit ?? everyKth(all.at(-1)!.length > FEWEST ? all.at(-1)! : usual, most);
+  return fit ?? everyKth(all.at(-1)!, most);
 }
 
 // A logarithmic axis over the positive ones of `values`, ending at the next 1, 2 or 5 outside; ECharts alone labels powers of ten only.

@@ -43,18 +43,19 @@ function remarks(point: SweepPoint): string {
   return `${point.noise === 'noisy' ? '<br>the machine was noisy' : ''}${point.stopped ? '<br>stopped before its end' : ''}`;
 }
 
-const LONGEST = 24; // letters of a series' name beside "knee"
+const LONGEST = 24; // letters of the names beside "knee"; each series has its part of them
 
 // Where each series bends: an upright line, one for all that bend at the same place, named above the plot.
 export function kneeLines(p: Palette, report: SweepReport, x: Axis): { top: number; lines: Record<string, unknown>[] } {
   const found = report.knee ?? [];
   const all = [...new Set(found.map((knee) => knee.x))].map((place) => {
     const knees = found.filter((knee) => knee.x === place);
-    const names = knees.map((knee) => knee.label).join(', ');
+    const most = Math.max(5, Math.floor(LONGEST / knees.length));
+    const names = knees.map(({ label }) => (label.length > most ? `${label.slice(0, most - 1)}…` : label)).join(', ');
     const first = report.series.findIndex((s) => s.label === knees[0]!.label);
     return {
       at: place,
-      text: report.series.length === 1 ? 'knee' : `knee: ${names.length > LONGEST ? `${names.slice(0, LONGEST - 1)}…` : names}`,
+      text: report.series.length === 1 ? 'knee' : `knee: ${names}`,
       colour: knees.length === 1 && first >= 0 ? p.series[first % p.series.length]! : p.text,
     };
   });
