@@ -66,6 +66,6 @@ export function layoutFacts() {
   }
   // In a small window the last column is out of sight.
   for (const row of document.querySelectorAll('#slowest tbody tr, #verdicts tbody tr')) if (innerWidth < 600 && row.offsetHeight > 64) found.tall.push(row.offsetHeight);
-  found.contents = document.querySelector('nav.contents').offsetHeight;
+  found.contents = document.querySelector('nav.contents')?.offsetHeight ?? 0;
   return found;
 }

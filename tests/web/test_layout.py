@@ -10,7 +10,7 @@ import awkward_reports
 import pytest
 from conftest import PLAYWRIGHT, ROOT, filled
 
-NAMES = ("serve", "sweep", "compare", "peers", "few", "knees", "outlier")
+NAMES = ("serve", "sweep", "compare", "peers", "few", "knees", "outlier", "pictures")
 PLACES = [f"{name}-{width}-{scheme}" for name in NAMES for width in (400, 1000, 1600) for scheme in ("light", "dark")]
 
 
@@ -25,6 +25,10 @@ def layouts(node, chromium, page, samples, tmp_path_factory):
     for name, report in reports.items():
         (work / f"{name}.html").write_text(filled(page, report))
         files.append(f"{name}={work / name}.html")
+    # Those of the documentation, as they would lie in a page.
+    figures = [f'<figure data-chart="{p.stem}"><div class="picture">{p.read_text()}</div></figure>' for p in sorted((ROOT / "docs/performance").glob("*.svg"))]
+    (work / "pictures.html").write_text(f"<meta charset=utf-8><style>svg {{ max-width: 100%; height: auto }} figure {{ margin: 0 }}</style><main>{''.join(figures)}</main>")
+    files.append(f"pictures={work}/pictures.html")
     script = pathlib.Path(__file__).parent / "look_at_layout.mjs"
     done = subprocess.run([node, script, PLAYWRIGHT, chromium, ROOT / "build/web-screenshots", *files], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

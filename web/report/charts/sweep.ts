@@ -6,9 +6,15 @@ import { laneHeight, laneLabel, lanes } from './lanes';
 
 function xAxisOf(p: Palette, report: SweepReport): Record<string, unknown> {
   const { axis: x, series } = report;
-  const name = x.unit && !x.label.includes(x.unit) && x.unit !== '1/s' ? `${x.label} (${x.unit})` : x.label;
+  const name = x.unit && !x.label.toLowerCase().includes(x.unit) && x.unit !== '1/s' ? `${x.label} (${x.unit})` : x.label;
   const values = series.flatMap((s) => s.points.map((point) => point.x));
-  if (x.scale === 'log') return logAxis(p, name, x.unit === '1/s' ? '' : x.unit, values, false);
+  if (x.scale === 'log') {
+    // What was measured is what the axis names, where that is few.
+    const made = logAxis(p, name, '', values, false);
+    const customValues = [...new Set(values)].sort((a, b) => a - b);
+    if (customValues.length < 2 || customValues.length > 10) return made;
+    return { ...made, axisLabel: { ...(made.axisLabel as object), customValues }, axisTick: { show: false, customValues }, splitLine: { ...(made.splitLine as object), customValues } };
+  }
   return axis(p, name, { scale: true, axisLabel: { formatter: (v: number) => tidy(v) } });
 }
 
@@ -55,7 +61,7 @@ export function kneeLines(p: Palette, report: SweepReport, x: Axis): { top: numb
     const first = report.series.findIndex((s) => s.label === knees[0]!.label);
     return {
       at: place,
-      text: report.series.length === 1 ? 'knee' : `knee: ${names}`,
+      text: report.series.length === 1 ? `knee at ${tidy(place)}` : `knee: ${names}`,
       colour: knees.length === 1 && first >= 0 ? p.series[first % p.series.length]! : p.text,
     };
   });
