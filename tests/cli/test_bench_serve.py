@@ -1,6 +1,7 @@
 """millrace bench serve, sweep, compare and report on a real server: reports agree with themselves and with what was asked. No time is asserted."""
 import json
 import os
+import pathlib
 import re
 import signal
 import statistics
@@ -80,6 +81,19 @@ def test_a_running_millrace_says_where_the_time_went(server):
     assert re.search(r"Where the Time Goes.*\n(.*\n)*Prefill \(%\): +\d", shown) and "Not known" not in shown
     # Nothing is asked twice where the user asks.
     assert serve_report(server, "--num-prompts", "1", "--extra-body", '{"explain": false}')["requests"][0]["causes"] is None
+
+
+def test_a_run_stands_beside_an_earlier_one(server, tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "1", "--output", first)
+    shown = bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "2", "--compare-with", first, "--output", second).stdout
+    then, now = json.loads(first.read_text()), json.loads(second.read_text())["earlier"]
+    assert now["estimates"] == then["estimates"] and now["date"] == then["date"] and now["file"] == str(first)
+    assert now["differences"] == ["users: 2 now, 1 then"]
+    assert re.search(r"Beside .*first.json of 20.*\n +Median TTFT +\S+ was +\S+ +[+-]\d", shown) and "differs: users: 2 now, 1 then" in shown
+    for wrong in (tmp_path / "none.json", pathlib.Path(__file__)):
+        done = subprocess.run([PROGRAM, "bench", "serve", server, "--num-prompts", "1", *SMALL, "--compare-with", wrong], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "compare-with" in done.stderr and done.stdout == ""
 
 
 # Answers one token as vLLM does, and fails what it does not know.

@@ -14,6 +14,9 @@ def few_and_close(serve):
     report["goodput"] = [{"slo": {"ttft_ms": 240, "e2el_ms": 1000}, "share": {"value": 0.5, "low": 0.25, "high": 0.75}, "requests_s": 3.0, "tokens_s": 190.0}]
     report["server"].update(mfu_percent=154.2, energy_joules=31.0)
     report["noise"]["reasons"] = ["Other processes took 11.0 % of the processors' time (limit 5 %).", "Read bandwidth changed by 17 % (limit 15 %)."]
+    report["earlier"] = {"file": "last-week.json", "date": "2026-11-18T17:40:00Z", "millrace": {"version": "0.1.0", "commit": "1a2b3c4"}, "noise": "quiet",
+                         "estimates": {name: {k: v * 1.3 for k, v in e.items()} for name, e in report["estimates"].items()},
+                         "differences": ["requests a second: 4 now, 8 then", "model: default now, another one with a long name then"]}
     edges = [0.01 * 1.5 ** i for i in range(25)]
     counts = [[0] * 10 for _ in range(24)]
     counts[0][3] = 1

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from conftest import PLAYWRIGHT, ROOT, WEB, filled
 
-SERVE = {"overview", "distributions", "why", "over-time", "itl", "timeline", "goodput", "slowest", "errors", "machine", "client", "run"}
+SERVE = {"overview", "earlier", "distributions", "why", "over-time", "itl", "timeline", "goodput", "slowest", "errors", "machine", "client", "run"}
 SECTIONS = {"serve": SERVE, "large": SERVE, "empty": SERVE, "hostile": SERVE, "sweep": {"curves", "goodput", "max-goodput", "pareto", "points", "run"},
             "compare": {"changes", "verdicts", "rounds", "run"}, "peers": {"advantages", "ratios", "contestants", "run"}}
 EVIL = "</script><script>window.intruder = true</script><img src=x onerror=\"window.intruder = true\">\u2028\"'&amp;"

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { causeSums, counted, errorGroups, groupsBySpeed, measure, slowest, split } from './derive';
+import { besideEarlier, causeSums, counted, errorGroups, groupsBySpeed, measure, slowest, split } from './derive';
 import { comparisonTitle, findings, modelName, verdictsInWords, why } from './reasons';
 import type { RequestRow, ServeReport } from './schema';
 import { ascending, ecdf, everyKth, logHistogram, quantile } from './stats';
@@ -147,5 +147,19 @@ describe('a comparison in words', () => {
     expect(comparisonTitle([{ name: 'main' }, { name: 'fast' }])).toBe('A main · B fast');
     expect(comparisonTitle([{ name: 'A', target: 'http://h:1' }, { name: 'B', target: { url: 'http://h:2' } }])).toBe('A http://h:1 · B http://h:2');
     expect(comparisonTitle([{ name: 'A', target: 'http://h:1' }, { name: 'B', target: 'http://h:1' }])).toBe('http://h:1 beside itself');
+  });
+});
+
+describe('an earlier run', () => {
+  const at = (value: number, reach: number) => ({ value, low: value - reach, high: value + reach });
+  it('stands beside this one, with each change', () => {
+    const estimates = { median_ttft_ms: at(120, 5), p99_ttft_ms: at(200, 50), output_throughput: at(100, 1), median_tpot_ms: null };
+    const then = { median_ttft_ms: at(100, 5), p99_ttft_ms: at(180, 50), output_throughput: { value: 50, low: null, high: null }, median_tpot_ms: at(9, 1) };
+    expect(besideEarlier({ ...report, estimates, earlier: { estimates: then } }).map((r) => r.cells)).toEqual([
+      ['median TTFT', '120\u202fms', '115 to 125', '100\u202fms', '95 to 105', '+20.0\u202f%', 'apart'],
+      ['p99 TTFT', '200\u202fms', '150 to 250', '180\u202fms', '130 to 230', '+11.1\u202f%', 'overlap'],
+      ['output tokens', '100\u202ftok/s', '99 to 101', '50.0\u202ftok/s', '–', '+100\u202f%', 'not known'],
+    ]);
+    expect(besideEarlier({ ...report, earlier: null })).toEqual([]);
   });
 });

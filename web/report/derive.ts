@@ -1,4 +1,4 @@
-import { isNumber } from '../shared/format';
+import { change, isNumber, metric, quantity, withUnit } from '../shared/format';
 import type { Phase, RequestRow, ServeReport } from './schema';
 import { mean } from './stats';
 
@@ -157,4 +157,23 @@ export function slowest(requests: Measured[], figure: 'ttft' | 'tpot' | 'latency
     .filter((r) => isNumber(r[figure]))
     .sort((a, b) => b[figure]! - a[figure]!)
     .slice(0, count);
+}
+
+export interface Beside {
+  name: string;
+  apart: boolean; // the intervals share no value
+  cells: string[]; // metric, now, its interval, then, its interval, change, whether the intervals are apart
+}
+
+// Each figure beside that of the earlier run.
+export function besideEarlier(report: ServeReport): Beside[] {
+  return Object.entries(report.estimates ?? {}).flatMap(([name, now]) => {
+    const then = report.earlier?.estimates?.[name];
+    if (!now || !then || !isNumber(now.value) || !isNumber(then.value)) return [];
+    const known = [now.low, now.high, then.low, then.high].every(isNumber);
+    const apart = known && (now.low! > then.high! || now.high! < then.low!);
+    const { name: title, unit } = metric(name);
+    const cells = [now, then].flatMap((e) => [withUnit(e.value, unit), quantity(e.value, unit, e.low, e.high).interval || '–']);
+    return [{ name, apart, cells: [title, ...cells, then.value ? change(now.value / then.value) : '–', known ? (apart ? 'apart' : 'overlap') : 'not known'] }];
+  });
 }

@@ -100,6 +100,18 @@ export interface Server {
   counters: Record<string, number> | null;
 }
 
+// An earlier run that this one stands beside.
+export interface Earlier {
+  file?: string | null;
+  date?: string | null;
+  label?: string | null;
+  millrace?: { version?: string | null; commit?: string | null } | null;
+  server_version?: string | null;
+  noise?: string | null;
+  estimates?: Metrics | null;
+  differences?: string[] | null;
+}
+
 interface Common {
   schema: string;
   schema_version: number;
@@ -158,6 +170,7 @@ export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Late
   steps?: Steps | null;
   requests?: RequestRow[] | null;
   itl_heat?: Heat | null;
+  earlier?: Earlier | null;
   noise?: Partial<Noise> | null;
 }
 
