@@ -85,12 +85,12 @@ def test_a_running_millrace_says_where_the_time_went(server):
 
 def test_a_run_stands_beside_an_earlier_one(server, tmp_path):
     first, second = tmp_path / "first.json", tmp_path / "second.json"
-    bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "1", "--output", first)
-    shown = bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "2", "--compare-with", first, "--output", second).stdout
+    bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "1", "--seed", "7001", "--output", first)
+    shown = bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "2", "--seed", "7002", "--compare-with", first, "--output", second).stdout
     then, now = json.loads(first.read_text()), json.loads(second.read_text())["earlier"]
     assert now["estimates"] == then["estimates"] and now["date"] == then["date"] and now["file"] == str(first)
     assert now["differences"] == ["users: 2 now, 1 then"]
-    assert re.search(r"Beside .*first.json of 20.*\n +Median TTFT +\S+ was +\S+ +[+-]\d", shown) and "differs: users: 2 now, 1 then" in shown
+    assert re.search(r"Beside .*first.json of 20.*\n +Median TTFT \(ms\) +\S+ was +\S+ +[+-]\d", shown) and "differs: users: 2 now, 1 then" in shown
     for wrong in (tmp_path / "none.json", pathlib.Path(__file__)):
         done = subprocess.run([PROGRAM, "bench", "serve", server, "--num-prompts", "1", *SMALL, "--compare-with", wrong], capture_output=True, text=True, timeout=60)
         assert done.returncode != 0 and "compare-with" in done.stderr and done.stdout == ""

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/env.h"
+#include "loadtest/comparison.h"
 #include "loadtest/report/number_text.h"
 
 namespace millrace::loadtest::report {
 namespace {
 
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 30;
-constexpr double kSameLength = 0.05;  // means of lengths that differ by less are alike
+constexpr double kSameLength = 0.05;  // means of lengths, and shares, that differ by less are alike
 
 // Members that say what was asked of which server; "/" goes into an object.
 constexpr struct {
@@ -38,6 +39,11 @@ std::optional<double> mean_length(const Json& report, const char* total) {
   return tokens && requests && *requests > 0.0 ? std::optional(*tokens / *requests) : std::nullopt;
 }
 
+std::optional<double> cached_share(const Json& report) {
+  const auto cached = number(report, "total_cached_tokens"), all = number(report, "total_input_tokens");
+  return cached && all && *all > 0.0 ? std::optional(*cached / *all) : std::nullopt;
+}
+
 Json differences(const Json& now, const Json& then) {
   Json out = Json::array();
   for (const auto& [path, name] : kLoad) {
@@ -50,6 +56,11 @@ Json differences(const Json& now, const Json& then) {
     const auto a = mean_length(now, total), b = mean_length(then, total);
     if (!a || !b || std::abs(*a - *b) <= kSameLength * std::max(*a, *b)) continue;
     out.push_back(fmt::format("{}: {} now, {} then", name, number_text(*a), number_text(*b)));
+  }
+  // The same prompts again: the server has them.
+  const auto a = cached_share(now), b = cached_share(then);
+  if (a && b && std::abs(*a - *b) > kSameLength) {
+    out.push_back(fmt::format("prompt tokens from the prefix cache: {:.0f} % now, {:.0f} % then", 100 * *a, 100 * *b));
   }
   return out;
 }
@@ -87,7 +98,9 @@ std::string earlier_text(const Json& report) {
     const auto now = estimate(member(report, "estimates"), name), then = estimate(member(earlier, "estimates"), name);
     if (!now || !then || then->value == 0.0) continue;
     const bool apart = now->low > then->high || now->high < then->low;
-    out += fmt::format("  {:<38} {:>10} was {:>10}  {:+.1f} %{}\n", metric_label(name), number_text(now->value),
+    const std::string_view unit = unit_of(name);
+    const std::string label = unit.empty() ? metric_label(name) : fmt::format("{} ({})", metric_label(name), unit);
+    out += fmt::format("  {:<38} {:>10} was {:>10}  {:+.1f} %{}\n", label, number_text(now->value),
                        number_text(then->value), 100.0 * (now->value / then->value - 1.0),
                        apart ? ", intervals apart" : "");
   }

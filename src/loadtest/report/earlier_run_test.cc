@@ -28,6 +28,10 @@ TEST(EarlierRun, SaysWhatDiffersBetweenTheLoads) {
             Json::array({"workload: random now, not known then", "requests a second: 4 now, 8 then"}));
   now["total_input_tokens"] = 200;
   EXPECT_EQ(earlier_json(now, now, "x.json")["differences"], Json::array());
+  now["total_cached_tokens"] = 100, then["total_cached_tokens"] = 0;
+  EXPECT_EQ(earlier_json(now, then, "x.json")["differences"].back(),
+            "prompt tokens from the prefix cache: 50 % now, 0 % then");
+  now["total_cached_tokens"] = nullptr;
   EXPECT_EQ(earlier_json(now, then, "x.json")["differences"].back(), "prompt tokens of a request: 20 now, 10.3 then");
 }
 

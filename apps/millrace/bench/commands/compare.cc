@@ -128,7 +128,8 @@ Json report_of(const CompareFlags& flags, const Systems& systems, const std::vec
 
 void print_table(const Json& report, const loadtest::Comparison& comparison) {
   for (const auto& [side, what] : {std::pair{"A", report["sides"][0]}, std::pair{"B", report["sides"][1]}}) {
-    fmt::print("{}: {}\n", side, app::printable(what["name"].get<std::string>()));
+    const auto name = what["name"].get<std::string>();
+    if (name != side) fmt::print("{}: {}\n", side, app::printable(name));
   }
   if (report["remark"].is_string()) fmt::print("{}\n", app::printable(report["remark"].get<std::string>()));
   Table table({{"metric", true}, {"A"}, {"B"}, {"B / A"}, {"95 %"}, {"verdict", true}});
