@@ -1,6 +1,6 @@
 // What a page looks like, in facts that a test can judge: passed to Chromium as it stands, so it names nothing outside itself.
 export function layoutFacts() {
-  const found = { sideways: [document.documentElement.scrollWidth, document.documentElement.clientWidth], cut: [], uncued: [], overlaps: [], crossed: [], holes: [], tall: [] };
+  const found = { sideways: [document.documentElement.scrollWidth, document.documentElement.clientWidth], cut: [], uncued: [], overlaps: [], repeated: [], crossed: [], holes: [], tall: [] };
   const name = (text) => text.trim().slice(0, 40);
   const visible = (e) => e.checkVisibility({ visibilityProperty: true });
   const scrolls = (e) => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
@@ -43,6 +43,8 @@ export function layoutFacts() {
       for (const b of labels.slice(i + 1)) {
         const wide = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
         const tall = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+        // Two ticks of one axis that say the same; names of points may.
+        if (chart !== 'pareto' && a.text === b.text && Math.abs(a.box.top - b.box.top) < 1) found.repeated.push(`${chart}: ${a.text}`);
         if (wide > 1 && tall > 3) found.overlaps.push(`${chart}: ${a.text} | ${b.text}`);
       }
     });

@@ -57,6 +57,10 @@ def test_labels_of_charts_lie_on_nothing(layout):
     assert layout["overlaps"] == [] and layout["crossed"] == []
 
 
+def test_no_two_ticks_say_the_same(layout):
+    assert layout["repeated"] == []
+
+
 def test_tiles_leave_no_holes(layout):
     assert layout["holes"] == []
 

@@ -12,7 +12,7 @@ import { heatShare, itlHeat, trimmed } from './itl_heat';
 import { advantage, advantages, peerBars } from './peers';
 import { againstPrompt, medians, overTime } from './scatter';
 import { pareto, paretoPoints } from './pareto';
-import { curves, goodput, objectives } from './sweep';
+import { curves, estimateOf, goodput, objectives } from './sweep';
 import { coverage, timeline } from './timeline';
 import { panels } from './timeline_panels';
 import { bars, inFlight, kvUsed, lane, requestsWithin } from './timeline_rows';
@@ -177,6 +177,11 @@ describe('sweep', () => {
     const lines = series(option).flatMap((s) => s.markLine?.data ?? []) as { xAxis: number; label: { formatter: string } }[];
     expect(lines.map((line) => [line.xAxis, line.label.formatter])).toEqual([[10, 'knee: fcfs, fair'], [8, 'knee: prefill-first']]);
     expect(series(option)).toHaveLength(sweep.series.length * 2 * 2);
+  });
+  it('draws no share above all there is', () => {
+    expect(estimateOf({ x: 1, metrics: { mbu_percent: { value: 383, low: 300, high: 400 } } }, 'mbu_percent')).toBeNull();
+    expect(estimateOf({ x: 1, metrics: { mbu_percent: { value: 83, low: 80, high: 90 } } }, 'mbu_percent')?.value).toBe(83);
+    expect(estimateOf({ x: 1, metrics: { p99_ttft_ms: { value: 383, low: 300, high: 400 } } }, 'p99_ttft_ms')?.value).toBe(383);
   });
   it('has room for all of a band', () => {
     const wide = { ...sweep, series: sweep.series.map((s) => ({ ...s, points: s.points.map((q) => ({ x: q.x, metrics: { output_throughput: { value: 100, low: 50, high: 990 } } })) })) };

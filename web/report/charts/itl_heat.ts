@@ -42,7 +42,7 @@ export function itlHeat(p: Palette, whole: Heat): Option {
   return {
     ...base,
     grid: within({ top: 10, bottom: 26 }),
-    xAxis: axis(p, 'seconds since the start', { min: heat.t[0], max: heat.t[columns], splitLine: { show: false }, axisLabel: { formatter: integer } }),
+    xAxis: axis(p, 'seconds since the start', { min: heat.t[0], max: heat.t[columns], splitLine: { show: false }, axisLabel: { formatter: (v: number) => tidy(v), showMaxLabel: false } }),
     yAxis: yAxis(p, {
       type: 'log',
       min: low,

@@ -23,6 +23,12 @@ function interval(unit: string, e: Estimate): string {
   return `<b>${q.text} ${q.unit}</b>${q.interval ? ` (${q.interval})` : ''}`;
 }
 
+// A metric of a point; a share above 100 % is none: its limit was measured while other work ran.
+export function estimateOf(point: SweepPoint, name: string): Estimate | null {
+  const e = point.metrics[name];
+  return !e || (name.endsWith('_percent') && e.value > 100) ? null : e;
+}
+
 // The band between low and high, as one polygon.
 function band(colour: string, points: [number, Estimate][]): Record<string, unknown> {
   const known = points.filter(([, e]) => isNumber(e.low) && isNumber(e.high));
@@ -86,8 +92,8 @@ export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
   const series = report.series.flatMap((s, i) => {
     const colour = p.series[i % p.series.length]!;
     return plot.metrics.flatMap((name, j) => {
-      const points = s.points.filter((point) => isNumber(point.metrics[name]?.value));
-      const estimates = points.map((point): [number, Estimate] => [point.x, point.metrics[name]!]);
+      const points = s.points.filter((point) => isNumber(estimateOf(point, name)?.value));
+      const estimates = points.map((point): [number, Estimate] => [point.x, estimateOf(point, name)!]);
       for (const [, e] of estimates) values.push(e.value, ...[e.low, e.high].filter(isNumber));
       return [
         band(colour, estimates),
@@ -121,7 +127,7 @@ export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
         const pair = Math.floor(seriesIndex / 2);
         const s = report.series[Math.floor(pair / plot.metrics.length)]!;
         const name = plot.metrics[pair % plot.metrics.length]!;
-        const point = s.points.filter((q) => isNumber(q.metrics[name]?.value))[dataIndex]!;
+        const point = s.points.filter((q) => isNumber(estimateOf(q, name)?.value))[dataIndex]!;
         return `${escapeHtml(s.label)} at ${tidy(point.x)}<br>${metric(name).name} ${interval(plot.unit, point.metrics[name]!)}${remarks(point)}`;
       },
     },

@@ -2,6 +2,7 @@ import type { Key } from '../../shared/Chart.svelte';
 import { isNumber, metric } from '../../shared/format';
 import { DASHES, SHAPES } from '../../shared/theme';
 import { verdictColour } from '../charts/compare';
+import { estimateOf } from '../charts/sweep';
 import type { PeersReport, Plot, SweepReport } from '../schema';
 
 // Titles and keys of charts that are drawn in more than one place.
@@ -24,7 +25,7 @@ function metricKeys(metrics: string[]): Key[] {
 }
 
 export function hasFigures(report: SweepReport, plot: Plot): boolean {
-  return report.series.some((s) => s.points.some((point) => plot.metrics.some((m) => isNumber(point.metrics[m]?.value))));
+  return report.series.some((s) => s.points.some((point) => plot.metrics.some((m) => isNumber(estimateOf(point, m)?.value))));
 }
 
 export function curveTitle(plot: Plot): string {
