@@ -98,6 +98,11 @@ app::Command sweep() {
         app.add_option("--max-rate", flags->max_rate, "Max request rate per second that --max-goodput tries")
             ->check(CLI::Range(1e-3, 1e6));
         flags->load.declare(app);
+        app.get_option("--num-prompts")
+            ->description(
+                "Number of requests of each point, or of conversations where the workload has several turns; default "
+                "by --axis: request-rate what --point-seconds says, batch-size 4 for each in flight, else 100")
+            ->default_str("");
         flags->output.declare(app);
         return [flags] { return sweep(*flags); };
       },
