@@ -7,10 +7,7 @@ import subprocess
 import sys
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-WEB = ROOT / "web"
-PLAYWRIGHT = WEB / "node_modules/playwright-core/index.mjs"
+from web_page import PLAYWRIGHT, ROOT, WEB
 
 
 @pytest.fixture(scope="session")
@@ -37,11 +34,6 @@ def page():
     if not built.exists() or built.stat().st_size == 0:
         pytest.skip(f"{built} is not there: this build has no report page")
     return built.read_text()
-
-
-def filled(page, report):
-    assert page.count('"MILLRACE_REPORT"') == 1
-    return page.replace('"MILLRACE_REPORT"', json.dumps(report, ensure_ascii=False).replace("<", "\\u003c"))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import subprocess
 
 import awkward_reports
 import pytest
-from conftest import PLAYWRIGHT, ROOT, filled
+from web_page import PLAYWRIGHT, ROOT, filled
 
 NAMES = ("serve", "sweep", "compare", "peers", "few", "knees", "outlier", "pictures")
 PLACES = [f"{name}-{width}-{scheme}" for name in NAMES for width in (400, 1000, 1600) for scheme in ("light", "dark")]

@@ -6,7 +6,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from conftest import ROOT, WEB
+from web_page import ROOT, WEB
 
 REPORTS = ROOT / "docs/performance"
 sys.path.insert(0, str(ROOT / "bench"))

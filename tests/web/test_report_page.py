@@ -12,7 +12,7 @@ import subprocess
 from xml.etree import ElementTree
 
 import pytest
-from conftest import PLAYWRIGHT, ROOT, WEB, filled
+from web_page import PLAYWRIGHT, ROOT, WEB, filled
 
 SERVE = {"overview", "earlier", "distributions", "why", "over-time", "itl", "timeline", "goodput", "slowest", "errors", "machine", "client", "run"}
 SECTIONS = {"serve": SERVE, "large": SERVE, "empty": SERVE, "hostile": SERVE, "sweep": {"curves", "goodput", "max-goodput", "pareto", "points", "run"},
