@@ -5,11 +5,15 @@
     bench/performance_page.py --only sweep        measure what begins with this, then write from all that was ever measured
     bench/performance_page.py --render            write only
 
-The reports, one JSON file a measurement, lie in docs/performance with their plots; each is made by the one command that the page shows.
+The reports, one JSON file a measurement, lie in docs/performance; each is made by the one command that the page shows. The pictures
+beside them are drawn by the charts of the report page (web/report/make_pictures.mjs), which needs node and web/node_modules.
 """
+import functools
+import json
 import pathlib
 import shlex
 import shutil
+import subprocess
 
 import measured_page
 from measured_models import MILLRACE, ROOT, fill, shown
@@ -17,7 +21,7 @@ from measured_page import REPORTS, figure, load, table
 
 TWO_GOALS = "--goodput ttft:200,tpot:25/ttft:1000,tpot:150"
 
-# Section -> name of the report -> arguments of `millrace bench`. Those with --report leave plots beside it.
+# Section -> name of the report -> arguments of `millrace bench`.
 SWEEPS = {
     "Load": {
         "sweep-rate": f"sweep --spawn default --axis request-rate --values 1,2,4,6,8,10,12,16 --point-seconds 8 --num-warmups 2 --input-len 128 --output-len 64 {TWO_GOALS}",
@@ -74,14 +78,29 @@ def measure(only, prefix):
             continue
         words = shlex.split(fill(arguments.replace("{millrace}", str(MILLRACE))))
         flag = "--json" if name in PEERS or name in CHECK else "--output"
-        page = ROOT / "build/performance" / f"{name}.html"
-        page.parent.mkdir(parents=True, exist_ok=True)
-        with_page = [] if flag == "--json" else ["--report", page, "--no-progress"]
-        measured_page.measure(name, [MILLRACE, "bench", *words, flag, REPORTS / f"{name}.json", *with_page], prefix)
-        for plot in page.parent.glob(f"{name}.*.svg"):
-            (REPORTS / plot.name).write_bytes(plot.read_bytes())
+        quiet = [] if flag == "--json" else ["--no-progress"]
+        measured_page.measure(name, [MILLRACE, "bench", *words, flag, REPORTS / f"{name}.json", *quiet], prefix)
         for folder in REPORTS.glob("*.points"):
             shutil.rmtree(folder)
+
+
+def drawn():
+    """The reports that have pictures."""
+    names = [name for reports in (*SWEEPS.values(), COMPARES) for name in reports]
+    return [REPORTS / f"{name}.json" for name in names if load(name)]
+
+
+@functools.cache
+def pictures():
+    """Draws all of them anew, as what the page draws may have changed. By name of the report."""
+    for old in REPORTS.glob("*.svg"):
+        old.unlink()
+    done = subprocess.run(["node", ROOT / "web/report/make_pictures.mjs", REPORTS, *drawn()], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def images(name):
+    return [f"![{picture['title']}](performance/{picture['file']})" for picture in pictures()[name]] + [""]
 
 
 def estimate(e):
@@ -110,7 +129,7 @@ def sweep(name, arguments):
     for found in report.get("max_goodput", report.get("frontier")) or []:
         rate = f"up to **{estimate(found['rate'])} requests/s**" if found["rate"] else "at no rate that was tried"
         out += [f"{100 * found['wanted_share']:.0f} % of the requests are within {found['objective']} {rate} ({len(found['tried'])} runs).", ""]
-    return out + [f"![]({'performance/' + plot.name})" for plot in sorted(REPORTS.glob(f"{name}.*.svg"))] + [""]
+    return out + images(name)
 
 
 def compares():
@@ -120,7 +139,7 @@ def compares():
             continue
         a, b = (side["name"] for side in report["sides"])
         rows = [(v["metric"], figure(v["a"]), figure(v["b"]), estimate(v["ratio"]), v["verdict"]) for v in report["verdicts"]]
-        out += [command_line(arguments), "", *table(["", a, b, f"{b} / {a} (95 %)", "verdict"], rows)]
+        out += [command_line(arguments), "", *table(["", a, b, f"{b} / {a} (95 %)", "verdict"], rows), *images(name)]
     return ["## 4 bits against 16, one user", "", *out] if out else []
 
 

@@ -19,6 +19,17 @@ enum class Outcome {
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
+// Where the time of an answer went, as its server says (`timings` and `explain` of millrace).
+struct ServerTimes {
+  double queue_ms = -1.0, prefill_ms = -1.0, decode_ms = -1.0;  // -1: it does not say
+  struct Cause {
+    std::string name;  // "queue", "decode_batch", ... (docs/observability.md)
+    double ms = 0.0;
+  };
+  std::vector<Cause> causes;  // the greatest first
+  bool known() const noexcept { return queue_ms >= 0.0 && prefill_ms >= 0.0 && decode_ms >= 0.0; }
+};
+
 // One request as seen by its client. Times are seconds since the run began (negative in warm-up), by the client's
 // clock; times of events that never occurred are 0, with status 0. Latencies count from `due`, so that delays by a slow
 // client or server are included (coordinated omission).
@@ -45,6 +56,7 @@ struct RequestRecord {
   std::string id;             // the reply's `id`, which names the request in the server's trace
   std::string finish_reason;  // of the first choice
   std::string text;           // the answer, if the load keeps it
+  ServerTimes server;
 
   bool good() const noexcept { return outcome == Outcome::kWhole && !events.empty(); }
   std::int64_t output_tokens() const noexcept {

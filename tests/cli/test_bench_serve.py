@@ -1,6 +1,7 @@
 """millrace bench serve, sweep, compare and report on a real server: reports agree with themselves and with what was asked. No time is asserted."""
 import json
 import os
+import pathlib
 import re
 import signal
 import statistics
@@ -64,6 +65,69 @@ def test_a_report_agrees_with_itself(server):
     assert easy["requests_s"] == pytest.approx(report["request_throughput"])
     assert report["server"]["counters"]["generation_tokens"] >= 120
     assert report["server"]["model_bytes"] > 5e7 and report["server"]["resident_peak_bytes"] > report["server"]["model_bytes"] / 2
+
+
+def test_a_running_millrace_says_where_the_time_went(server):
+    """Without --trace-file: with each answer."""
+    report = serve_report(server, "--users", "3", "--num-prompts", "9")
+    assert report["target"]["server"] == "millrace" and report["target"]["version"]
+    assert report["steps"] is None
+    for r in report["requests"]:
+        assert [p["phase"] for p in r["phases"]] == ["queue", "prefill", "decode"]
+        assert r["due"] - 0.05 <= r["phases"][0]["start"] <= r["phases"][-1]["end"] <= r["ended"] + 0.05
+        spent = sum(r["causes"].values())
+        assert 0 < spent <= 1000 * (r["ended"] - r["sent"]) + 1 and "prefill" in r["causes"]
+    shown = bench("serve", server, *SMALL, "--num-prompts", "4").stdout
+    assert re.search(r"Where the Time Goes.*\n(.*\n)*Prefill \(%\): +\d", shown) and "Not known" not in shown
+    # Nothing is asked twice where the user asks.
+    assert serve_report(server, "--num-prompts", "1", "--extra-body", '{"explain": false}')["requests"][0]["causes"] is None
+
+
+def test_a_run_stands_beside_an_earlier_one(server, tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "1", "--seed", "7001", "--output", first)
+    shown = bench("serve", server, *SMALL, "--num-prompts", "4", "--users", "2", "--seed", "7002", "--compare-with", first, "--output", second).stdout
+    then, now = json.loads(first.read_text()), json.loads(second.read_text())["earlier"]
+    assert now["estimates"] == then["estimates"] and now["date"] == then["date"] and now["file"] == str(first)
+    assert now["differences"] == ["users: 2 now, 1 then"]
+    assert re.search(r"Beside .*first.json of 20.*\n +Median TTFT \(ms\) +\S+ was +\S+ +[+-]\d", shown) and "differs: users: 2 now, 1 then" in shown
+    for wrong in (tmp_path / "none.json", pathlib.Path(__file__)):
+        done = subprocess.run([PROGRAM, "bench", "serve", server, "--num-prompts", "1", *SMALL, "--compare-with", wrong], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "compare-with" in done.stderr and done.stdout == ""
+
+
+# Answers one token as vLLM does, and fails what it does not know.
+STRANGER = """
+import http.server, json, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def send(self, body, kind="application/json"):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_GET(self):
+        self.send(json.dumps({"data": [{"id": "m", "owned_by": "vllm", "meta": {"n_vocab": 100}}], "version": "0.11.0"}).encode())
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if {"explain", "timings"} & set(asked):
+            return self.send_error(400)
+        events = [{"id": "c", "choices": [{"text": "a", "finish_reason": "length"}]}, {"id": "c", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}]
+        self.send("".join(f"data: {e}\\n\\n" for e in [*map(json.dumps, events), "[DONE]"]).encode(), "text/event-stream")
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_another_server_does_not_say_where_the_time_went(tmp_path):
+    script, out = tmp_path / "stranger.py", tmp_path / "r.json"
+    script.write_text(STRANGER)
+    done = bench("serve", "--spawn-command", f"{sys.executable} {script} {{port}}", "--num-prompts", "2", *SMALL, "--output", out)
+    report = json.loads(out.read_text())
+    assert report["completed"] == 2 and report["target"]["server"] == "vllm" and report["target"]["version"] == "0.11.0"
+    assert "Not known: vllm does not say." in done.stdout
 
 
 def test_percentiles_that_are_asked_for(server):
@@ -148,7 +212,7 @@ def test_a_spawned_server_shows_its_steps(real_model, tmp_path):
     for r in report["requests"]:
         assert all(r["due"] - 1e-3 <= p["start"] <= p["end"] <= r["ended"] + 1e-3 for p in r["phases"])
     assert "MILLRACE_REPORT" not in page.read_text() and (tmp_path / "r.md").exists() and (tmp_path / "r.csv").exists()
-    assert list(tmp_path.glob("r.*.svg"))
+    assert sorted(p.name for p in tmp_path.glob("r.*")) == ["r.csv", "r.html", "r.json", "r.md"]
 
 
 # Serves a model that answers nothing, and notes at its end whether its log is still there.
@@ -209,6 +273,24 @@ def test_no_point_of_a_sweep_finds_its_prompts_in_a_cache(server, tmp_path):
     assert len(kept) == 2 and all(r["server"]["counters"]["cached_tokens"] == 0 for r in kept)
 
 
+@pytest.mark.parametrize("flags, sent, says", [
+    (["--num-prompts", "6"], [6, 6], "6 requests (--num-prompts)"),
+    (["--point-seconds", "0.5"], [20, 40], "as many requests as are due in 0.5 s (--point-seconds), at least 20"),
+    (["--num-prompts", "6", "--point-seconds", "0.1"], [2, 6], "6 requests (--num-prompts) or as many as are due in 0.1 s (--point-seconds), whichever is less")])
+def test_how_many_requests_a_point_of_a_sweep_sends(server, tmp_path, flags, sent, says):
+    out = tmp_path / "s.json"
+    done = bench("sweep", server, "--axis", "request-rate", "--values", "20,80", *flags, *SMALL, "--output", out)
+    report = json.loads(out.read_text())
+    assert [p["requests"] for p in report["series"][0]["points"]] == sent
+    assert report["point_size"] == says and f"Each point: {says}." in done.stdout
+
+
+def test_a_sweep_of_batch_sizes_sends_what_it_is_told(server, tmp_path):
+    out = tmp_path / "s.json"
+    bench("sweep", server, "--axis", "batch-size", "--values", "1,2", "--num-prompts", "3", *SMALL, "--output", out)
+    assert [p["requests"] for p in json.loads(out.read_text())["series"][0]["points"]] == [3, 3]
+
+
 def test_only_serve_asks_a_server_for_its_steps(server, real_model, tmp_path):
     out = tmp_path / "s.json"
     bench("sweep", "--spawn", real_model, "--axis", "batch-size", "--values", "1", *SMALL, "--output", out)
@@ -228,7 +310,7 @@ def test_a_trace_that_a_running_server_writes_is_read(real_model, tmp_path):
 
 
 def test_sweeps_that_make_no_sense_are_refused(server):
-    for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--max-goodput", "0.9"], "goodput"),
+    for flags, named in ((["--axis", "colour"], "axis"), (["--series", "batching"], "--spawn"), (["--values", "0"], "values"), (["--axis", "batch-size", "--point-seconds", "5"], "--axis batch-size"), (["--max-goodput", "0.9"], "goodput"),
                          (["--resume"], "output")):
         done = subprocess.run([PROGRAM, "bench", "sweep", server, *flags, *SMALL], capture_output=True, text=True, timeout=60)
         assert done.returncode != 0 and named in done.stderr, flags
@@ -241,13 +323,28 @@ def test_a_server_beside_itself_is_no_regression_and_a_slower_one_is(server, rea
     report = json.loads(out.read_text())
     assert done.returncode == 0 and report["verdict"] != "regression"
     assert [r["order"] for r in report["rounds"]] == ["AB", "BA", "AB"]
+    assert [s["name"] for s in report["sides"]] == ["A", "B"]
+    assert report["remark"] == f"A and B are the same server, {server}: what differs between them is noise" and report["remark"] in done.stdout
     # Six users at a time on one place wait for one another: nothing of speed is needed to see it.
     slow = f"{PROGRAM} serve {real_model} --port {{port}} --max-num-seqs 1 --disable-log-requests"
     done = subprocess.run([PROGRAM, "bench", "compare", server, slow, "--users", "6", "--num-prompts", "12", "--rounds", "6", "--input-len", "8", "--output-len", "24",
                            "--no-probe", "--no-progress", "--output", out], capture_output=True, text=True, timeout=300)
     report = json.loads(out.read_text())
     assert done.returncode == 5 and report["verdict"] == "regression", done.stdout
+    assert report["remark"] is None and [s["name"] for s in report["sides"]] == [server, "..." + slow[-57:]], "one program and one model: what the user wrote differs"
     assert {v["metric"]: v["verdict"] for v in report["verdicts"]}["median_ttft_ms"] == "B worse"
+
+
+def test_sides_are_named_by_what_differs(server, tmp_path):
+    script, out = tmp_path / "stranger.py", tmp_path / "c.json"
+    script.write_text(STRANGER)
+    stranger = f"{sys.executable} {script} {{port}}"
+    command = ["compare", server, stranger, "--num-prompts", "1", "--rounds", "1", *SMALL, "--output", out]
+    bench(*command)
+    a, b = json.loads(out.read_text())["sides"]
+    assert a["name"] == f"millrace {a['version']}, {a['model_id']}" and b["name"] == "vllm 0.11.0, m" and b["millrace_version"] is None
+    bench(*command, "--names", "old", "new")
+    assert [s["name"] for s in json.loads(out.read_text())["sides"]] == ["old", "new"]
 
 
 def cached_tokens(url):

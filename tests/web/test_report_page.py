@@ -6,46 +6,18 @@ Screenshots are left in build/web-screenshots.
 """
 import copy
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
+from web_page import PLAYWRIGHT, ROOT, WEB, filled
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-WEB = ROOT / "web"
-PLAYWRIGHT = WEB / "node_modules/playwright-core/index.mjs"
-SERVE = {"overview", "distributions", "why", "over-time", "itl", "timeline", "goodput", "slowest", "errors", "machine", "client", "run"}
+SERVE = {"overview", "earlier", "distributions", "why", "over-time", "itl", "timeline", "goodput", "slowest", "errors", "machine", "client", "run"}
 SECTIONS = {"serve": SERVE, "large": SERVE, "empty": SERVE, "hostile": SERVE, "sweep": {"curves", "goodput", "max-goodput", "pareto", "points", "run"},
             "compare": {"changes", "verdicts", "rounds", "run"}, "peers": {"advantages", "ratios", "contestants", "run"}}
 EVIL = "</script><script>window.intruder = true</script><img src=x onerror=\"window.intruder = true\">\u2028\"'&amp;"
-
-
-@pytest.fixture(scope="session")
-def node():
-    found = shutil.which("node")
-    if found is None or shutil.which("npm") is None:
-        pytest.skip("node and npm are not installed")
-    if not PLAYWRIGHT.exists():
-        pytest.skip("web/node_modules is not there: npm ci in web")
-    return found
-
-
-@pytest.fixture(scope="session")
-def page():
-    built = pathlib.Path(os.environ.get("MILLRACE_BUILD_DIR", ROOT / "build/release")) / "web/report/index.html"
-    if not built.exists() or built.stat().st_size == 0:
-        pytest.skip(f"{built} is not there: this build has no report page")
-    return built.read_text()
-
-
-def filled(page, report):
-    assert page.count('"MILLRACE_REPORT"') == 1
-    return page.replace('"MILLRACE_REPORT"', json.dumps(report, ensure_ascii=False).replace("<", "\\u003c"))
 
 
 def nothing(value):
@@ -65,24 +37,12 @@ def hostile(value):
 
 
 @pytest.fixture(scope="session")
-def reports(tmp_path_factory):
-    """By name, as dictionaries."""
-    work = tmp_path_factory.mktemp("samples")
-    make = [sys.executable, WEB / "report/samples/make_samples.py", work]
-    subprocess.run(make, check=True)
-    made = {name: json.loads((work / f"{name}.json").read_text()) for name in ("serve", "sweep", "compare", "peers")}
-    subprocess.run([*make, "--requests", "2000", "--only", "serve"], check=True)
-    made["large"] = json.loads((work / "serve.json").read_text())
-    made["empty"] = nothing(made["serve"])
-    made["hostile"] = hostile(made["serve"])
-    return made
+def reports(samples):
+    return samples | {"empty": nothing(samples["serve"]), "hostile": hostile(samples["serve"])}
 
 
 @pytest.fixture(scope="session")
-def found(node, page, reports, tmp_path_factory):
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed: ./dev setup")
+def found(node, chromium, page, reports, tmp_path_factory):
     work = tmp_path_factory.mktemp("pages")
     files = []
     for name, report in reports.items():
@@ -182,7 +142,7 @@ def test_metrics_are_those_of_the_json(name, found, reports):
 def test_what_is_not_known_is_said(found):
     empty = found["pages"]["empty"]
     assert empty["figures"]["median_ttft_ms"].endswith("not known")
-    for words in ("Not known: the machine was not watched", "Not known: the server gave no trace", "No objective was set", "the report says nothing of its client"):
+    for words in ("Not known: the machine was not watched", "Not known: the server does not say.", "No objective was set", "the report says nothing of its client"):
         assert words in re.sub(r"\s+", " ", empty["text"])
 
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { counted, errorGroups, groupsBySpeed, measure, slowest, split } from './derive';
-import { findings, why } from './reasons';
+import { besideEarlier, causeSums, counted, errorGroups, groupsBySpeed, measure, slowest, split } from './derive';
+import { comparisonTitle, findings, modelName, verdictsInWords, why } from './reasons';
 import type { RequestRow, ServeReport } from './schema';
 import { ascending, ecdf, everyKth, logHistogram, quantile } from './stats';
 
@@ -115,4 +115,51 @@ describe('statistics', () => {
     for (let i = 1; i < points.length; ++i) expect(points[i]![0]).toBeGreaterThan(points[i - 1]![0]);
   });
   it('samples with both ends', () => expect(everyKth([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4)).toEqual([0, 3, 6, 9]));
+});
+
+describe('causes', () => {
+  it('add up over the answers, the greatest first, in words', () => {
+    const told = ([{ causes: { queue: 1, decode: 6 } }, { causes: { queue: 2, unheard_of: 1 } }, { causes: null }] as Partial<RequestRow>[]).map((more) => measure(row(more)));
+    expect(causeSums(told)).toEqual([
+      { name: 'decode, as fast as alone', ms: 6, share: 0.6, mean: 3 },
+      { name: 'waiting in the queue', ms: 3, share: 0.3, mean: 1.5 },
+      { name: 'unheard_of', ms: 1, share: 0.1, mean: 0.5 },
+    ]);
+    expect(causeSums([measure(row({}))])).toEqual([]);
+  });
+});
+
+it('ends no sentence twice, and names no model "default"', () => {
+  const noise = { verdict: 'noisy', reasons: ['Other processes took 11 % (limit 5 %).', 'MFU was odd.'] };
+  expect(findings({ ...report, noise } as ServeReport, [])[0]!.text).toBe('The machine was noisy: other processes took 11 % (limit 5 %); MFU was odd.');
+  expect(modelName('default')).toBe("millrace's default model");
+  expect(modelName('m')).toBe('m');
+});
+
+describe('a comparison in words', () => {
+  const verdicts = (...all: string[]) => all.map((verdict) => ({ verdict }));
+  it('says how many are what', () => {
+    expect(verdictsInWords(verdicts('B better', 'B better', 'B worse', 'undecided'))).toBe('Of 4 metrics, B is better in 2 and worse in 1; 1 is undecided.');
+    expect(verdictsInWords(verdicts('equal', 'undecided', 'undecided'))).toBe('Of 3 metrics, B is equal in 1; 2 are undecided.');
+    expect(verdictsInWords(verdicts('undecided', 'undecided'))).toBe('All 2 metrics are undecided.');
+  });
+  it('is titled by names, or by addresses where there are none', () => {
+    expect(comparisonTitle([{ name: 'main' }, { name: 'fast' }])).toBe('A main · B fast');
+    expect(comparisonTitle([{ name: 'A', target: 'http://h:1' }, { name: 'B', target: { url: 'http://h:2' } }])).toBe('A http://h:1 · B http://h:2');
+    expect(comparisonTitle([{ name: 'A', target: 'http://h:1' }, { name: 'B', target: 'http://h:1' }])).toBe('http://h:1 beside itself');
+  });
+});
+
+describe('an earlier run', () => {
+  const at = (value: number, reach: number) => ({ value, low: value - reach, high: value + reach });
+  it('stands beside this one, with each change', () => {
+    const estimates = { median_ttft_ms: at(120, 5), p99_ttft_ms: at(200, 50), output_throughput: at(100, 1), median_tpot_ms: null };
+    const then = { median_ttft_ms: at(100, 5), p99_ttft_ms: at(180, 50), output_throughput: { value: 50, low: null, high: null }, median_tpot_ms: at(9, 1) };
+    expect(besideEarlier({ ...report, estimates, earlier: { estimates: then } }).map((r) => r.cells)).toEqual([
+      ['median TTFT', '120\u202fms', '115 to 125', '100\u202fms', '95 to 105', '+20.0\u202f%', 'apart'],
+      ['p99 TTFT', '200\u202fms', '150 to 250', '180\u202fms', '130 to 230', '+11.1\u202f%', 'overlap'],
+      ['output tokens', '100\u202ftok/s', '99 to 101', '50.0\u202ftok/s', '–', '+100\u202f%', 'not known'],
+    ]);
+    expect(besideEarlier({ ...report, earlier: null })).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import { isNumber } from '../shared/format';
+import { change, isNumber, metric, quantity, withUnit } from '../shared/format';
 import type { Phase, RequestRow, ServeReport } from './schema';
 import { mean } from './stats';
 
@@ -70,6 +70,37 @@ export function split(request: Measured, until: 'first token' | 'end'): Split | 
   return parts;
 }
 
+// What millrace's `explain` calls the causes of an answer's time, in words; in the order in which they come.
+export const CAUSE_NAMES: Record<string, string> = {
+  queue: 'waiting in the queue',
+  prefill: 'prefill',
+  prefill_shared: "prefill: the steps' tokens of other requests",
+  held: 'held: the steps went to others',
+  decode: 'decode, as fast as alone',
+  decode_batch: "decode: the steps' other answers",
+  decode_prefill: "decode: the steps' other prompts",
+  preempted: 'preempted',
+  recompute: 'computed again after a preemption',
+  paused: 'paused: its reader did not read',
+};
+
+export interface CauseSum {
+  name: string;
+  ms: number; // of all answers together
+  share: number; // of the time of all causes
+  mean: number; // ms an answer
+}
+
+// What each cause took of all answers' time in the server, the greatest first. Empty where the server does not explain.
+export function causeSums(requests: Measured[]): CauseSum[] {
+  const told = requests.filter((r) => r.row.causes);
+  const sums = new Map<string, number>();
+  for (const r of told) for (const [name, value] of Object.entries(r.row.causes!)) sums.set(name, (sums.get(name) ?? 0) + value);
+  const whole = [...sums.values()].reduce((a, b) => a + b, 0);
+  if (!(whole > 0)) return [];
+  return [...sums].map(([name, value]) => ({ name: CAUSE_NAMES[name] ?? name, ms: value, share: value / whole, mean: value / told.length })).sort((a, b) => b.ms - a.ms);
+}
+
 export interface Group {
   label: string;
   from: number; // least and largest figure of the group, ms
@@ -126,4 +157,23 @@ export function slowest(requests: Measured[], figure: 'ttft' | 'tpot' | 'latency
     .filter((r) => isNumber(r[figure]))
     .sort((a, b) => b[figure]! - a[figure]!)
     .slice(0, count);
+}
+
+export interface Beside {
+  name: string;
+  apart: boolean; // the intervals share no value
+  cells: string[]; // metric, now, its interval, then, its interval, change, whether the intervals are apart
+}
+
+// Each figure beside that of the earlier run.
+export function besideEarlier(report: ServeReport): Beside[] {
+  return Object.entries(report.estimates ?? {}).flatMap(([name, now]) => {
+    const then = report.earlier?.estimates?.[name];
+    if (!now || !then || !isNumber(now.value) || !isNumber(then.value)) return [];
+    const known = [now.low, now.high, then.low, then.high].every(isNumber);
+    const apart = known && (now.low! > then.high! || now.high! < then.low!);
+    const { name: title, unit } = metric(name);
+    const cells = [now, then].flatMap((e) => [withUnit(e.value, unit), quantity(e.value, unit, e.low, e.high).interval || '–']);
+    return [{ name, apart, cells: [title, ...cells, then.value ? change(now.value / then.value) : '–', known ? (apart ? 'apart' : 'overlap') : 'not known'] }];
+  });
 }

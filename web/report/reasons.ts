@@ -1,6 +1,6 @@
 import { bytes, integer, isNumber, ms, percent, plural, share } from '../shared/format';
 import { PART_NAMES, split, type Measured, type Part } from './derive';
-import type { ServeReport } from './schema';
+import type { CompareReport, ServeReport } from './schema';
 import { ascending, mean, quantile } from './stats';
 
 export interface Finding {
@@ -37,6 +37,11 @@ function tail(requests: Measured[], figure: 'ttft' | 'latency'): { part: Part; s
     .sort((a, b) => b.share - a.share);
 }
 
+// Reasons one after the other, without the full stops that they may have.
+function sentences(reasons: string[]): string {
+  return reasons.map((reason) => reason.trim().replace(/\.+$/, '').replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())).join('; ');
+}
+
 // What a reader should know first. Says only what the report holds; each finding has its rule beside it.
 export function findings(report: ServeReport, requests: Measured[]): Finding[] {
   const all: Finding[] = [];
@@ -44,7 +49,7 @@ export function findings(report: ServeReport, requests: Measured[]): Finding[] {
   const whole = requests.filter((r) => r.whole);
 
   if (report.noise?.verdict === 'noisy') {
-    add('warning', 'machine', `The machine was noisy: ${report.noise.reasons?.join('; ') || 'no reason was recorded'}.`);
+    add('warning', 'machine', `The machine was noisy: ${report.noise.reasons?.length ? sentences(report.noise.reasons) : 'no reason was recorded'}.`);
   }
   if (report.load?.stopped) add('warning', 'run', 'The run was stopped before its end: its last requests are missing.');
   if (isNumber(report.failed) && report.failed > 0) {
@@ -92,4 +97,35 @@ export function findings(report: ServeReport, requests: Measured[]): Finding[] {
     add('note', 'timeline', `The KV cache of ${integer(capacity)} tokens${size} was full at times.`);
   }
   return all;
+}
+
+type Side = CompareReport['sides'][number];
+const address = (side: Side | undefined) => (typeof side?.target === 'string' ? side.target : (side?.target?.url ?? null));
+
+// The title of a comparison: by the sides' names, or by their addresses where nobody named them.
+export function comparisonTitle(sides: Side[]): string {
+  const [a, b] = sides;
+  if (a?.name !== 'A' || b?.name !== 'B') return `A ${a?.name ?? '?'} · B ${b?.name ?? '?'}`;
+  const [x, y] = [address(a), address(b)];
+  if (x === null || y === null) return 'A and B, two servers without an address';
+  return x === y ? `${x} beside itself` : `A ${x} · B ${y}`;
+}
+
+// "Of 11 metrics, B is better in 2 and worse in 1; 8 are undecided."
+export function verdictsInWords(verdicts: { verdict: string }[]): string {
+  const all = verdicts.length;
+  if (all === 0) return '';
+  const count = (verdict: string) => verdicts.filter((v) => v.verdict === verdict).length;
+  const undecided = count('undecided');
+  if (undecided === all) return all === 1 ? 'The one metric is undecided.' : `All ${all} metrics are undecided.`;
+  const parts = [[count('B better'), 'better'], [count('B worse'), 'worse'], [count('equal'), 'equal']] as const;
+  const said = parts.filter(([n]) => n > 0).map(([n, word]) => `${word} in ${n}`);
+  const last = said.pop();
+  const ranked = said.length ? `${said.join(', ')} and ${last}` : last;
+  return `Of ${plural(all, 'metric')}, B is ${ranked}${undecided ? `; ${undecided} ${undecided === 1 ? 'is' : 'are'} undecided` : ''}.`;
+}
+
+// "default" is what the command line calls a model, and no name of one.
+export function modelName(id: string | null | undefined): string {
+  return id === 'default' ? "millrace's default model" : (id ?? 'A model without a name');
 }

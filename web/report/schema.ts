@@ -45,6 +45,7 @@ export interface RequestRow {
   finish_reason: string;
   good: number[];
   phases: Phase[] | null;
+  causes?: Record<string, number> | null; // ms; as the server's `explain` said it
 }
 export interface Noise {
   steal_percent: Metric;
@@ -99,6 +100,18 @@ export interface Server {
   counters: Record<string, number> | null;
 }
 
+// An earlier run that this one stands beside.
+export interface Earlier {
+  file?: string | null;
+  date?: string | null;
+  label?: string | null;
+  millrace?: { version?: string | null; commit?: string | null } | null;
+  server_version?: string | null;
+  noise?: string | null;
+  estimates?: Metrics | null;
+  differences?: string[] | null;
+}
+
 interface Common {
   schema: string;
   schema_version: number;
@@ -132,7 +145,7 @@ export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Late
   total_token_throughput?: Metric;
   max_concurrent_requests?: Metric;
   itls?: number[][] | null;
-  target?: { url?: string | null; spawned?: string[] | string | null } | null;
+  target?: { url?: string | null; spawned?: string[] | string | null; server?: string | null; version?: string | null } | null;
   load?: {
     kind?: string | null;
     workload?: string | null;
@@ -157,6 +170,7 @@ export interface ServeReport extends Common, Partial<Record<`${Statistic}_${Late
   steps?: Steps | null;
   requests?: RequestRow[] | null;
   itl_heat?: Heat | null;
+  earlier?: Earlier | null;
   noise?: Partial<Noise> | null;
 }
 
@@ -164,6 +178,7 @@ export interface SweepPoint {
   x: number;
   stopped?: boolean | null;
   runs?: Metric;
+  requests?: Metric; // that count, of all runs
   metrics: Metrics;
   goodput?: Goodput[] | null;
   noise?: string | null;
@@ -189,6 +204,7 @@ export interface HighestRate {
 export interface SweepReport extends Common {
   schema: 'millrace.bench.sweep';
   axis: { name: string; unit: string; label: string; scale: 'log' | 'linear' };
+  point_size?: string | null; // in words
   series: SweepSeries[];
   plots?: Plot[] | null;
   knee?: { label: string; x: number; why: string }[] | null;
@@ -215,7 +231,14 @@ export interface Round {
 }
 export interface CompareReport extends Common {
   schema: 'millrace.bench.compare';
-  sides: { name: string; target?: string | { url?: string | null } | null; millrace_version?: string | null }[];
+  sides: {
+    name: string;
+    target?: string | { url?: string | null } | null;
+    server?: string | null;
+    version?: string | null;
+    millrace_version?: string | null;
+  }[];
+  remark?: string | null; // what a reader must know first
   rounds?: Round[] | null;
   verdicts?: Verdict[] | null;
   verdict?: string | null;

@@ -3,6 +3,8 @@ import { csv } from './download';
 import { framedSvg } from './framed_svg';
 import { parsePlace, placeHash } from './location';
 import { DARK, LIGHT, shade } from './theme';
+import { themedSvg } from './themed_svg';
+import { columnsOf } from './tiles';
 
 it('writes csv that spreadsheets read as text', () => {
   expect(csv(['a', 'b'], [['x,"y"', 1], ['=1+1', null], ['two\nlines', 0.5]])).toBe(`a,b\r\n"x,""y""",1\r\n'=1+1,\r\n"two\nlines",0.5\r\n`);
@@ -47,4 +49,19 @@ it('frames a saved chart with its title and key, and keeps its text text', () =>
 it('shades between the colours of a scale', () => {
   expect(shade(['#000000', '#ffffff'], 0.5)).toBe('rgb(128, 128, 128)');
   expect(shade(['#000000', '#ffffff'], 9)).toBe('rgb(255, 255, 255)');
+});
+
+it('makes one SVG of a light and a dark drawing', () => {
+  const drawing = (a: string, b: string) => `<svg width="1"><path fill="${a}" stroke="none"/><text fill="${b}"/><path stroke="#0a0a0a"/></svg>`;
+  expect(themedSvg(drawing('#fff', '#123456'), drawing('#000', '#abcdef'))).toBe(
+    `<svg width="1"><style>@media (prefers-color-scheme:dark){[fill="#fff"]{fill:#000}[fill="#123456"]{fill:#abcdef}}</style>${drawing('#fff', '#123456').slice('<svg width="1">'.length)}`,
+  );
+  expect(() => themedSvg(drawing('#fff', '#fff'), drawing('#000', '#111'))).toThrow('dark in two ways');
+  expect(() => themedSvg('<svg><a fill="#fff"/></svg>', '<svg></svg>')).toThrow('not the same drawing');
+});
+
+it('lays out tiles so that the last row is full, or as full as may be', () => {
+  const at = (count: number, most: number) => columnsOf(count, most * 230, 220, 10);
+  expect([8, 9, 5, 6, 12].map((count) => at(count, 4))).toEqual([4, 3, 3, 3, 4]);
+  expect([at(3, 1), at(2, 6), at(13, 4)]).toEqual([1, 2, 3]);
 });

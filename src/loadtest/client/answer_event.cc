@@ -15,6 +15,8 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
+constexpr std::size_t kMostCauses = 32;  // of a server that may be anybody's
+
 static_assert(EventReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
 bool read(const object& from, std::string_view key, std::string_view& out) {
@@ -47,6 +49,28 @@ void read_usage(const object& usage, AnswerEvent& out) {
   read(usage, "completion_tokens", out.completion_tokens);
   object details;
   if (read_object(usage, "prompt_tokens_details", details)) read(details, "cached_tokens", out.cached_tokens);
+}
+
+void read_server_times(const object& event, ServerTimes& out) {
+  object timings;
+  if (read_object(event, "timings", timings)) {
+    for (const auto& [name, member] : {std::pair{"queue_ms", &out.queue_ms}, std::pair{"prefill_ms", &out.prefill_ms},
+                                       std::pair{"decode_ms", &out.decode_ms}}) {
+      double ms = 0.0;
+      if (timings[name].get_double().get(ms) == simdjson::SUCCESS && ms >= 0.0) *member = ms;
+    }
+  }
+  simdjson::dom::array causes;
+  if (event["why_slow"].get_array().get(causes) != simdjson::SUCCESS) return;
+  for (const element& one : causes) {
+    object cause;
+    std::string_view name;
+    double ms = 0.0;
+    if (one.get_object().get(cause) != simdjson::SUCCESS || !read(cause, "cause", name)) continue;
+    if (cause["ms"].get_double().get(ms) != simdjson::SUCCESS || !(ms >= 0.0) || out.causes.size() >= kMostCauses)
+      continue;
+    out.causes.push_back({one_line(name, 32), ms});
+  }
 }
 
 bool filled_array(const object& from, std::string_view key) {
@@ -100,7 +124,10 @@ bool AnswerEventParser::parse(const std::string& data, AnswerEvent& out) {
   read(event, "id", out.id);
   object usage;
   const bool has_usage = read_object(event, "usage", usage);
-  if (has_usage) read_usage(usage, out);
+  if (has_usage) {
+    read_usage(usage, out);
+    read_server_times(event, out.server);
+  }
   simdjson::dom::array choices;
   if (event["choices"].get_array().get(choices) == simdjson::SUCCESS && choices.begin() != choices.end()) {
     object choice;

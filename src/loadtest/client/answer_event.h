@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "loadtest/request_record.h"
+
 namespace millrace::loadtest {
 
 // The content of one event of an answer's stream. Texts point into the parser and are valid until its next call.
@@ -13,6 +15,7 @@ struct AnswerEvent {
   std::string_view text;  // of the answer itself, without reasoning and tool calls
   std::string_view id, finish_reason;
   std::int64_t prompt_tokens = -1, cached_tokens = -1, completion_tokens = -1;  // from `usage`; -1: absent
+  ServerTimes server;  // of millrace's last event, where it was asked for
   bool error = false;
   std::string_view message;  // only with `error`
 };

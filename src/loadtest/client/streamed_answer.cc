@@ -70,6 +70,7 @@ void StreamedAnswer::note(const AnswerEvent& event, double now) {
   if (event.prompt_tokens >= 0) record_.prompt_tokens = event.prompt_tokens;
   if (event.cached_tokens >= 0) record_.cached_tokens = event.cached_tokens;
   if (event.completion_tokens >= 0) record_.completion_tokens = event.completion_tokens;
+  if (event.server.known() || !event.server.causes.empty()) record_.server = event.server;
   if (keep_text_) record_.text += event.text;
   // Of an answer without text (special tokens alone, or an end at once) its end is the first that anybody hears.
   const bool nothing_but_its_end = !event.finish_reason.empty() && record_.events.empty();

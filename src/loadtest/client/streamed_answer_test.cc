@@ -91,6 +91,21 @@ TEST(StreamedAnswer, FillsTheRecordOfACompletion) {
   EXPECT_FALSE(reader.answer().keeps_alive());
 }
 
+TEST(StreamedAnswer, TakesWhatTheServerSaysOfItsTime) {
+  const RequestRecord record = whole(
+      {text_event("a"),
+       R"({"id":"c1","choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1},)"
+       R"("timings":{"queue_ms":1,"prefill_ms":2.5,"decode_ms":4,"mbu":null},)"
+       R"("why_slow":[{"cause":"decode","ms":4,"share":0.5},{"cause":7},3,{"cause":"x","ms":-1},{"cause":"queue","ms":1.25}]})",
+       "[DONE]"});
+  EXPECT_TRUE(record.server.known());
+  EXPECT_EQ(record.server.prefill_ms, 2.5);
+  ASSERT_EQ(record.server.causes.size(), 2u);
+  EXPECT_EQ(record.server.causes[1].name, "queue");
+  EXPECT_EQ(record.server.causes[1].ms, 1.25);
+  EXPECT_FALSE(whole({text_event("a"), kUsage, "[DONE]"}).server.known());
+}
+
 TEST(StreamedAnswer, IsTheSameHoweverItIsCut) {
   const std::string text = stream({text_event("a"), text_event("b"), kUsage, "[DONE]"});
   for (std::size_t i = 1; i < text.size(); ++i) {

@@ -151,6 +151,7 @@ std::string compare_markdown(const Json& report) {
   };
   std::string out = fmt::format("**{}** over {} rounds; changes below {} % are equal.\n\n", text(report, "verdict"),
                                 member(report, "rounds").size(), number_text(number(report, "threshold_percent")));
+  if (const std::string remark = text(report, "remark"); !remark.empty()) out += remark + ".\n\n";
   Table table({"Metric", "A: " + side(0), "B: " + side(1), "B / A [95 %]", "Noise", "Verdict"});
   for (const Json& verdict : member(report, "verdicts")) {
     table.line({with_unit(metric_label(text(verdict, "metric")), text(verdict, "unit")),

@@ -1,6 +1,8 @@
 #include "loadtest/report/request_json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace millrace::loadtest::report {
 namespace {
@@ -14,17 +16,37 @@ Json seconds_json(double seconds) { return json_of(std::round(seconds * 1e6) / 1
 Json time_json(double seconds, bool came) { return came ? seconds_json(seconds) : Json(nullptr); }
 Json tokens_json(std::int64_t tokens) { return tokens >= 0 ? Json(tokens) : Json(nullptr); }
 
-Json phases_json(const RequestPhases* phases, std::int64_t index) {
-  if (phases == nullptr) return nullptr;
-  const auto found = phases->find(index);
-  if (found == phases->end()) return nullptr;
+// Of an answer that says how long each phase took: put together around the first token, where the client saw it.
+std::vector<RequestPhase> phases_by_answer(const RequestRecord& record) {
+  if (!record.server.known() || record.events.empty()) return {};
+  const double first = record.events.front(), prefill = first - record.server.prefill_ms * 1e-3;
+  using Kind = RequestPhase::Kind;
+  return {{Kind::kQueue, prefill - record.server.queue_ms * 1e-3, prefill, 0},
+          {Kind::kPrefill, prefill, first,
+           std::max<std::int64_t>(0, record.prompt_tokens - std::max<std::int64_t>(0, record.cached_tokens))},
+          {Kind::kDecode, first, first + record.server.decode_ms * 1e-3, record.output_tokens()}};
+}
+
+Json phases_json(const RequestPhases* phases, const RequestRecord& record) {
+  std::vector<RequestPhase> known;
+  if (phases != nullptr && phases->contains(record.index)) known = phases->at(record.index);
+  if (known.empty()) known = phases_by_answer(record);
+  if (known.empty()) return nullptr;
   Json out = Json::array();
-  for (const RequestPhase& phase : found->second) {
+  for (const RequestPhase& phase : known) {
     out.push_back({{"phase", kPhaseNames[static_cast<int>(phase.kind)]},
                    {"start", seconds_json(phase.start)},
                    {"end", seconds_json(phase.end)},
                    {"tokens", phase.tokens}});
   }
+  return out;
+}
+
+Json causes_json(const RequestRecord& record) {
+  if (record.server.causes.empty()) return nullptr;
+  Json out = Json::object();
+  for (const ServerTimes::Cause& cause : record.server.causes)
+    out[cause.name] = json_of(std::round(cause.ms * 1e3) / 1e3);
   return out;
 }
 
@@ -53,7 +75,8 @@ Json request_json(const RequestRecord& record, const RunFacts& facts) {
           {"id", text_json(record.id)},
           {"finish_reason", text_json(record.finish_reason)},
           {"good", std::move(good)},
-          {"phases", phases_json(facts.phases, record.index)}};
+          {"phases", phases_json(facts.phases, record)},
+          {"causes", causes_json(record)}};
 }
 
 }  // namespace

@@ -25,9 +25,10 @@ struct LoadFacts {
   double burstiness = 1.0;
   std::optional<std::int64_t> max_concurrency;
   std::string url;
-  std::string spawned;             // command of the server that the benchmark started; "" = it was running
-  bool closed = false;             // closed loop
-  std::string workload, arrivals;  // arrivals: "poisson", "gamma", "constant", "ramp", "trace", "closed"
+  std::string server, server_version;  // as ServedModel has them; "" = not known
+  std::string spawned;                 // command of the server that the benchmark started; "" = it was running
+  bool closed = false;                 // closed loop
+  std::string workload, arrivals;      // arrivals: "poisson", "gamma", "constant", "ramp", "trace", "closed"
   std::int64_t users = 0, sessions = 0, turns = 1, warmup = 0;
   double think_s = 0.0;
   std::uint64_t seed = 0;

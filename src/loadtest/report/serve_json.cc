@@ -137,7 +137,10 @@ Json serve_json(const RunFacts& facts) {
   Json report = Json::object();
   add_vllm_metrics(facts, report);
   add_vllm_lists(*facts.run, report);
-  report["target"] = {{"url", facts.load->url}, {"spawned", text_json(facts.load->spawned)}};
+  report["target"] = {{"url", facts.load->url},
+                      {"spawned", text_json(facts.load->spawned)},
+                      {"server", text_json(facts.load->server)},
+                      {"version", text_json(facts.load->server_version)}};
   report["load"] = load_json(facts);
   report["estimates"] = Json::object();
   for (const auto& [name, estimate] : facts.metrics->estimates) report["estimates"][name] = json_of(estimate);

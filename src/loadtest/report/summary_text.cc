@@ -121,12 +121,50 @@ std::string machine_block(const Json& report) {
   return out;
 }
 
+struct CauseLabel {
+  const char *name, *label;
+};
+constexpr CauseLabel kCauses[] = {{"queue", "Waiting in the queue (%):"},
+                                  {"prefill", "Prefill (%):"},
+                                  {"prefill_shared", "Prefill, for other requests' tokens (%):"},
+                                  {"held", "Held: the steps went to others (%):"},
+                                  {"decode", "Decode (%):"},
+                                  {"decode_batch", "Decode, for other answers (%):"},
+                                  {"decode_prefill", "Decode, for other prompts (%):"},
+                                  {"preempted", "Preempted (%):"},
+                                  {"recompute", "Computed again (%):"},
+                                  {"paused", "Paused: the client did not read (%):"}};
+
+// Of all answers together, as the server said with each.
+std::string time_block(const Json& report) {
+  std::map<std::string, double> ms;
+  double whole = 0.0;
+  for (const Json& request : member(report, "requests")) {
+    if (member(request, "warmup") == true) continue;
+    for (const auto& [name, value] : member(request, "causes").items()) {
+      if (!value.is_number()) continue;
+      ms[name] += value.get<double>();
+      whole += value.get<double>();
+    }
+  }
+  const std::string title = ruled("Where the Time Goes", '-');
+  if (!(whole > 0.0)) {
+    const std::string server = text(member(report, "target"), "server");
+    return title + fmt::format("Not known: {} does not say.\n", server.empty() ? "the server" : server);
+  }
+  std::string out = title;
+  for (const auto& [name, label] : kCauses) {
+    if (const auto found = ms.find(name); found != ms.end()) out += line(label, cents(100.0 * found->second / whole));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string summary_text(const Json& report) {
   std::string out = ruled(" Serving Benchmark Result ", '=') + throughput_block(report);
   for (const Latency& latency : kLatencyBlocks) out += latency_block(report, latency);
-  return out + goodput_block(report) + machine_block(report) + ruled("", '=');
+  return out + time_block(report) + goodput_block(report) + machine_block(report) + ruled("", '=');
 }
 
 }  // namespace millrace::loadtest::report

@@ -7,7 +7,6 @@
 #include "base/output_file.h"
 #include "loadtest/report/csv.h"
 #include "loadtest/report/markdown.h"
-#include "loadtest/report/plots.h"
 
 namespace millrace::loadtest::report {
 namespace {
@@ -26,7 +25,6 @@ std::vector<std::string> write_beside(const Json& report, const std::string& htm
     if (stem.ends_with(ending)) stem.resize(stem.size() - ending.size());
   }
   std::vector<std::pair<std::string, std::string>> files;
-  for (Plot& plot : plots_of(report)) files.emplace_back(stem + "." + plot.name + ".svg", std::move(plot.svg));
   files.emplace_back(stem + ".csv", csv_of(report));
   files.emplace_back(stem + ".md", markdown_of(report));
   std::vector<std::string> written;

@@ -1,7 +1,9 @@
 #include "loadtest/watch/served_model.h"
 
 #include <algorithm>
+#include <map>
 
+#include "loadtest/client/answer_event.h"
 #include "loadtest/foreign_json.h"
 
 namespace millrace::loadtest {
@@ -17,6 +19,27 @@ std::int64_t number(const Json& object, const char* name) {
 std::int64_t vocabulary_of_tokenizer(Getter& getter) {
   const auto text = getter.get("/tokenizer_info");
   return text ? number(parse_foreign_json(*text), "vocab_size") : 0;
+}
+
+// The server by the owner that it names for its models.
+std::string server_of(const Json& card) {
+  static const std::map<std::string, std::string> kServers = {{"millrace", "millrace"},
+                                                              {"vllm", "vllm"},
+                                                              {"sglang", "sglang"},
+                                                              {"llamacpp", "llama.cpp"},
+                                                              {"library", "ollama"}};
+  const auto owner = card.find("owned_by");
+  const auto found =
+      owner != card.end() && owner->is_string() ? kServers.find(owner->get<std::string>()) : kServers.end();
+  return found != kServers.end() ? found->second : "";
+}
+
+std::string version_of(Getter& getter) {
+  const auto text = getter.get("/version");
+  const Json json = text ? parse_foreign_json(*text) : Json();
+  return json.is_object() && json.contains("version") && json["version"].is_string()
+             ? one_line(json["version"].get<std::string>(), 64)
+             : "";
 }
 
 }  // namespace
@@ -40,7 +63,9 @@ Result<ServedModel> read_served_model(Getter& getter, std::string_view wanted) {
                       .parameters = number(meta, "n_params"),
                       .weight_bytes = number(meta, "size"),
                       .kv_bytes_per_token = number(meta, "kv_bytes_per_token"),
-                      .max_length = number(card, "max_model_len")};
+                      .max_length = number(card, "max_model_len"),
+                      .server = server_of(card),
+                      .version = version_of(getter)};
     if (model.vocabulary == 0) model.vocabulary = vocabulary_of_tokenizer(getter);
     return model;
   }

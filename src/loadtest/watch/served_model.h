@@ -14,6 +14,8 @@ struct ServedModel {
   std::int64_t vocabulary = 0;  // ids of prompts must be below
   std::int64_t parameters = 0, weight_bytes = 0, kv_bytes_per_token = 0;
   std::int64_t max_length = 0;  // limit of a request's prompt and answer together
+  std::string server;           // "millrace", "vllm", "sglang", "llama.cpp" or "ollama"; "": none of them
+  std::string version;          // of the server, from /version
 };
 
 // Reads the model `wanted`, or the first one, from /v1/models, and from /tokenizer_info if that lacks the vocabulary.

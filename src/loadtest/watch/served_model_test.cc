@@ -46,6 +46,19 @@ TEST(ServedModel, OfVllmGetsItsVocabularyFromTheTokenizer) {
   EXPECT_EQ(model.weight_bytes, 0);
 }
 
+TEST(ServedModel, NamesTheServersThatItKnows) {
+  const auto model = [](const char* owner) {
+    return served({{"/v1/models", fmt::format(R"({{"data": [{{"id": "m", "owned_by": {}}}]}})", owner)},
+                   {"/version", R"({"version": "0.11.0"})"}})
+        .or_throw();
+  };
+  EXPECT_EQ(model(R"("millrace")").server, "millrace");
+  EXPECT_EQ(model(R"("library")").server, "ollama");
+  EXPECT_EQ(model(R"("vllm")").version, "0.11.0");
+  EXPECT_EQ(model(R"("an organisation")").server, "");
+  EXPECT_EQ(model("7").server, "");
+}
+
 TEST(ServedModel, NumbersThatPythonWroteDoNotHideTheModel) {
   const ServedModel model =
       served({{"/v1/models",

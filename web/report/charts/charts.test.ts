@@ -4,14 +4,15 @@ import { svgOf } from '../../shared/echarts';
 import { LIGHT } from '../../shared/theme';
 import { counted, groupsBySpeed } from '../derive';
 import type { CompareReport, PeersReport, ServeReport, SweepReport } from '../schema';
-import { forest, rounds } from './compare';
+import { beyond, forest, forestLimit, rounds } from './compare';
 import { cumulative, histogram, quantileTable } from './distribution';
 import { logScale, logTicks, type Option } from './frame';
-import { heatShare, itlHeat } from './itl_heat';
+import { lanes } from './lanes';
+import { heatShare, itlHeat, trimmed } from './itl_heat';
 import { advantage, advantages, peerBars } from './peers';
 import { againstPrompt, medians, overTime } from './scatter';
 import { pareto, paretoPoints } from './pareto';
-import { curves, goodput, objectives } from './sweep';
+import { curves, estimateOf, goodput, objectives } from './sweep';
 import { coverage, timeline } from './timeline';
 import { panels } from './timeline_panels';
 import { bars, inFlight, kvUsed, lane, requestsWithin } from './timeline_rows';
@@ -33,6 +34,19 @@ describe('axes', () => {
   it('label 1, 2 and 5, or powers of ten where those are too many', () => {
     expect(logTicks(10, 200)).toEqual([10, 20, 50, 100, 200]);
     expect(logTicks(1, 100_000)).toEqual([1, 10, 100, 1000, 10_000, 100_000]);
+  });
+  it('label four at least where the ends lie close together', () => {
+    expect(logTicks(5000, 10_000)).toEqual([5000, 6000, 7000, 8000, 9000, 10_000]);
+    for (const [low, high] of [[1, 2], [100, 200], [20, 50], [3, 4]] as const) {
+      const ticks = logTicks(low, high);
+      expect(ticks.length).toBeGreaterThanOrEqual(4);
+      expect(ticks.length).toBeLessThanOrEqual(8);
+    }
+  });
+  it('put names that lie together in rows of their own', () => {
+    const axis = { type: 'log', min: 100, max: 1000 };
+    expect(lanes([{ at: 200, text: 'p50' }, { at: 900, text: 'p90' }, { at: 910, text: 'p99' }, { at: 905, text: '≤ 1 s' }], axis).map((l) => l.row)).toEqual([0, 0, 1, 2]);
+    expect(lanes([{ at: 100, text: 'p50' }, { at: 1000, text: 'p99' }], axis).map((l) => l.align)).toEqual(['left', 'right']);
   });
   it('end at round figures around the values', () => {
     expect(logScale([23, 480])).toMatchObject({ min: 20, max: 500 });
@@ -147,12 +161,32 @@ describe('timeline', () => {
   });
 });
 
+describe('a heat map', () => {
+  it('is not flattened by one gap of coalesced writes', () => {
+    const heat = { t: [0, 1, 2], ms: [0.01, 0.1, 1, 10, 100, 1000], counts: [[1, 0], [0, 0], [0, 0], [300, 200], [9, 0]] };
+    expect(trimmed(heat)).toEqual({ heat: { t: [0, 1, 2], ms: [10, 100, 1000], counts: [[301, 200], [9, 0]] }, short: 1 });
+    const even = { ...heat, counts: [[50, 0], [0, 0], [0, 0], [300, 200], [9, 0]] };
+    expect(trimmed(even)).toEqual({ heat: even, short: 0 });
+  });
+});
+
 describe('sweep', () => {
   it('draws each plot, its bands and the knees', () => {
     for (const plot of sweep.plots!) expect(paths(drawn(curves(LIGHT, sweep, plot)))).toBeGreaterThan(sweep.series.length * 9);
     const option = curves(LIGHT, sweep, sweep.plots![0]!);
-    expect(series(option).filter((s) => s.markLine)).toHaveLength(sweep.knee!.length);
+    const lines = series(option).flatMap((s) => s.markLine?.data ?? []) as { xAxis: number; label: { formatter: string } }[];
+    expect(lines.map((line) => [line.xAxis, line.label.formatter])).toEqual([[10, 'knee: fcfs, fair'], [8, 'knee: prefill-first']]);
     expect(series(option)).toHaveLength(sweep.series.length * 2 * 2);
+  });
+  it('draws no share above all there is', () => {
+    expect(estimateOf({ x: 1, metrics: { mbu_percent: { value: 383, low: 300, high: 400 } } }, 'mbu_percent')).toBeNull();
+    expect(estimateOf({ x: 1, metrics: { mbu_percent: { value: 83, low: 80, high: 90 } } }, 'mbu_percent')?.value).toBe(83);
+    expect(estimateOf({ x: 1, metrics: { p99_ttft_ms: { value: 383, low: 300, high: 400 } } }, 'p99_ttft_ms')?.value).toBe(383);
+  });
+  it('has room for all of a band', () => {
+    const wide = { ...sweep, series: sweep.series.map((s) => ({ ...s, points: s.points.map((q) => ({ x: q.x, metrics: { output_throughput: { value: 100, low: 50, high: 990 } } })) })) };
+    const svg = drawn(curves(LIGHT, wide, sweep.plots!.find((plot) => plot.metrics[0] === 'output_throughput')!));
+    expect(svg).toContain('1000\u202ftok/s');
   });
   it('draws without knees and intervals', () => {
     const bare = { ...sweep, knee: null, series: sweep.series.map((s) => ({ ...s, points: s.points.map((q) => ({ x: q.x, metrics: { median_ttft_ms: { value: 5, low: null, high: null } } })) })) };
@@ -183,6 +217,18 @@ describe('compare', () => {
   it('keeps every interval within its axis', () => {
     const { max } = forest(LIGHT, compare).xAxis as { max: number };
     for (const v of compare.verdicts!) expect(Math.abs(v.ratio!.high! - 1) * 100).toBeLessThanOrEqual(max);
+  });
+  it('lets no outlier stretch its axis: an arrow says that it goes on', () => {
+    const outlier = { ...compare.verdicts![1]!, ratio: { value: 4, low: 0.2, high: 16 } };
+    const odd = { ...compare, verdicts: [compare.verdicts![0]!, outlier, ...compare.verdicts!.slice(2)] };
+    expect(forestLimit(odd)).toBeLessThan(60);
+    expect(beyond(odd)).toEqual(['p99 TTFT']);
+    expect(beyond(compare)).toEqual([]);
+    const arrows = series(forest(LIGHT, odd)).find((s) => s.name === 'beyond')!.data as { value: number[] }[];
+    expect(arrows.map((a) => a.value)).toEqual([[-forestLimit(odd), 1], [forestLimit(odd), 1]]);
+    for (const s of series(forest(LIGHT, odd))) {
+      for (const d of s.data as (number[] | { value: number[] })[]) for (const x of 'value' in d ? [d.value[0]!] : d.slice(1)) if (s.name !== 'noise') expect(Math.abs(x)).toBeLessThanOrEqual(forestLimit(odd));
+    }
   });
   it('joins A and B of each round', () => {
     const option = rounds(LIGHT, compare, 'median_ttft_ms');

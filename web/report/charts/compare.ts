@@ -1,6 +1,7 @@
 import { change, escapeHtml, isNumber, metric, tidy, withUnit } from '../../shared/format';
 import { faded, type Palette } from '../../shared/theme';
 import type { CompareReport, Estimate, Metric, Round, Verdict } from '../schema';
+import { ascending, quantile } from '../stats';
 import { axis, frame, whiskers, yAxis, within, type Option, type RenderApi, type Shape } from './frame';
 
 export function verdictColour(p: Palette, verdict: string): string {
@@ -13,18 +14,39 @@ const SYMBOLS: Record<string, string> = { 'B better': 'triangle', 'B worse': 'di
 
 const asChange = (ratio: number) => (ratio - 1) * 100;
 
+type Ranked = Verdict & { ratio: Estimate };
+const ranked = (report: CompareReport): Ranked[] => (report.verdicts ?? []).filter((v): v is Ranked => isNumber(v.ratio?.value));
+
+// Where the axis of changes ends, percent: at the farthest interval, unless that is more than three times what is usual here.
+export function forestLimit(report: CompareReport): number {
+  const reaches = ranked(report).map((v) => Math.max(...[v.ratio.low, v.ratio.value, v.ratio.high].filter(isNumber).map((r) => Math.abs(asChange(r))), (v.noise_ratio ?? 0) * 100));
+  const usual = 3 * (quantile(ascending(reaches), 0.5) ?? 0);
+  const threshold = report.threshold_percent;
+  const reach = Math.max(3, isNumber(threshold) ? threshold * 1.5 : 0, Math.min(Math.max(0, ...reaches), usual));
+  return Math.ceil((reach * 1.08) / (reach > 20 ? 10 : 2)) * (reach > 20 ? 10 : 2);
+}
+
+// The metrics whose intervals go on beyond the axis: there the chart has an arrow.
+export function beyond(report: CompareReport): string[] {
+  const limit = forestLimit(report);
+  const outside = (r: number | null | undefined) => isNumber(r) && Math.abs(asChange(r)) > limit;
+  return ranked(report).filter((v) => outside(v.ratio.low) || outside(v.ratio.value) || outside(v.ratio.high)).map((v) => metric(v.metric).name);
+}
+
 // Each metric's B / A with its interval, as a change in percent; behind it what one side differs from itself.
 export function forest(p: Palette, report: CompareReport): Option {
   const base = frame(p);
-  const rows = (report.verdicts ?? []).filter((v): v is Verdict & { ratio: Estimate } => isNumber(v.ratio?.value));
+  const rows = ranked(report);
   const threshold = report.threshold_percent;
-  const reach = Math.max(
-    3,
-    isNumber(threshold) ? threshold * 1.5 : 0,
-    ...rows.flatMap((v) => [v.ratio.low, v.ratio.value, v.ratio.high].filter(isNumber).map((r) => Math.abs(asChange(r)))),
-    ...rows.map((v) => (v.noise_ratio ?? 0) * 100),
+  const limit = forestLimit(report);
+  const inside = (ratio: number) => Math.min(limit, Math.max(-limit, asChange(ratio)));
+  const arrows = rows.flatMap((v, i) =>
+    [-limit, limit].flatMap((end) =>
+      [v.ratio.low, v.ratio.value, v.ratio.high].some((r) => isNumber(r) && (end < 0 ? asChange(r) < end : asChange(r) > end))
+        ? [{ value: [end, i], symbolRotate: end < 0 ? 90 : -90, symbolOffset: [end < 0 ? -5 : 5, 0], itemStyle: { color: verdictColour(p, v.verdict) } }]
+        : [],
+    ),
   );
-  const limit = Math.ceil((reach * 1.08) / (reach > 20 ? 10 : 2)) * (reach > 20 ? 10 : 2);
   const marks = [{ xAxis: 0, lineStyle: { color: p.text, type: 'solid', width: 1.4 }, label: { show: false } }];
   if (isNumber(threshold)) {
     for (const side of [-threshold, threshold]) marks.push({ xAxis: side, lineStyle: { color: p.quiet, type: 'dashed', width: 1 }, label: { show: false } });
@@ -57,14 +79,15 @@ export function forest(p: Palette, report: CompareReport): Option {
         data: rows.map((v, i) => [i, isNumber(v.noise_ratio) ? v.noise_ratio * 100 : 0]),
         encode: { x: 1, y: 0 },
         renderItem: (_: unknown, api: RenderApi): Shape => {
-          const [left, y] = api.coord([-api.value(1), api.value(0)]);
-          const [right] = api.coord([api.value(1), api.value(0)]);
+          const half = Math.min(api.value(1), limit);
+          const [left, y] = api.coord([-half, api.value(0)]);
+          const [right] = api.coord([half, api.value(0)]);
           const tall = api.size([0, 1])[1] * 0.62;
           return { type: 'rect', shape: { x: left, y: y - tall / 2, width: right - left, height: tall }, style: { fill: faded(p.quiet, 0.2) } };
         },
       },
       ...rows.map((v, i) =>
-        whiskers({ colour: verdictColour(p, v.verdict) }, isNumber(v.ratio.low) && isNumber(v.ratio.high) ? [[i, asChange(v.ratio.low), asChange(v.ratio.high)]] : [], { name: `interval ${i}` }, true),
+        whiskers({ colour: verdictColour(p, v.verdict) }, isNumber(v.ratio.low) && isNumber(v.ratio.high) ? [[i, inside(v.ratio.low), inside(v.ratio.high)]] : [], { name: `interval ${i}` }, true),
       ),
       {
         type: 'scatter',
@@ -72,12 +95,13 @@ export function forest(p: Palette, report: CompareReport): Option {
         z: 5,
         symbolSize: 10,
         data: rows.map((v, i) => ({
-          value: [asChange(v.ratio.value), i],
+          value: [inside(v.ratio.value), i],
           symbol: SYMBOLS[v.verdict] ?? 'circle',
           itemStyle: { color: verdictColour(p, v.verdict) },
         })),
         markLine: { silent: true, symbol: 'none', data: marks },
       },
+      { type: 'scatter', name: 'beyond', silent: true, clip: false, z: 6, symbol: 'triangle', symbolSize: 9, data: arrows, tooltip: { show: false } },
     ],
   };
 }

@@ -1,7 +1,8 @@
 import { ms, percent, plural, quantity, tidy } from '../../shared/format';
 import { DASHES, type Palette } from '../../shared/theme';
 import { ascending, ecdf, logHistogram, quantile } from '../stats';
-import { frame, logAxis, yAxis, within, type Option } from './frame';
+import { frame, logAxis, yAxis, within, type Axis, type Option } from './frame';
+import { laneHeight, laneLabel, lanes } from './lanes';
 
 export interface Distribution {
   values: number[]; // ms
@@ -10,30 +11,43 @@ export interface Distribution {
 
 const MARKS = [0.5, 0.9, 0.99];
 
-function lines(p: Palette, of: Distribution, at: 'insideStartTop' | 'insideEndTop'): Record<string, unknown> {
+interface Marks {
+  top: number; // px above the plot that their names take
+  markLine: Record<string, unknown>;
+}
+
+// The quantiles and the limits of objectives, each with its name above the plot.
+function marks(p: Palette, of: Distribution, x: Axis): Marks {
   const sorted = ascending(of.values);
-  const marks = MARKS.map((share, i) => ({
-    xAxis: quantile(sorted, share)!,
-    lineStyle: { color: p.text, type: DASHES[i], width: 1 },
-    // p90 and p99 may stand close together: their names lean apart.
-    label: { formatter: `p${share * 100}`, color: p.text, position: 'end', fontSize: 10, offset: [[0, -8, 8][i], 0] },
-  }));
-  const limits = of.objectives.map((limit) => ({
-    xAxis: limit,
-    lineStyle: { color: p.bad, type: 'solid', width: 1.5 },
-    label: { formatter: `≤ ${tidy(limit, 'ms')}`, color: p.bad, position: at, fontSize: 10, backgroundColor: p.panel, padding: [0, 2] },
-  }));
-  return { silent: true, symbol: 'none', data: [...marks, ...limits] };
+  const lines = [
+    ...MARKS.map((share, i) => ({ at: quantile(sorted, share)!, text: `p${share * 100}`, colour: p.text, type: DASHES[i], width: 1 })),
+    ...of.objectives.map((limit) => ({ at: limit, text: `≤ ${tidy(limit, 'ms')}`, colour: p.bad, type: 'solid' as const, width: 1.5 })),
+  ];
+  const rows = lanes(lines, x);
+  return {
+    top: laneHeight(rows),
+    markLine: {
+      silent: true,
+      symbol: 'none',
+      data: lines.map(({ at, text, colour, type, width }, i) => ({
+        xAxis: at,
+        lineStyle: { color: colour, type, width },
+        label: { ...laneLabel(rows[i]!), formatter: text, color: colour },
+      })),
+    },
+  };
 }
 
 // How many requests, of all, took so long at most.
 export function cumulative(p: Palette, of: Distribution): Option {
   const points = ecdf(of.values);
   const base = frame(p);
+  const x = logAxis(p, '', 'ms', [...of.values, ...of.objectives], false);
+  const { top, markLine } = marks(p, of, x);
   return {
     ...base,
-    grid: within({ right: 20, top: 22, bottom: 6 }),
-    xAxis: logAxis(p, '', 'ms', [...of.values, ...of.objectives], false),
+    grid: within({ right: 20, top, bottom: 6 }),
+    xAxis: x,
     yAxis: yAxis(p, { min: 0, max: 100, interval: 25, axisLabel: { formatter: (v: number) => tidy(v, '%') } }),
     tooltip: {
       ...(base.tooltip as object),
@@ -53,7 +67,7 @@ export function cumulative(p: Palette, of: Distribution): Option {
         data: points.map(([value, share]) => [value, share * 100]),
         lineStyle: { color: p.accent, width: 2 },
         itemStyle: { color: p.accent },
-        markLine: lines(p, of, 'insideStartTop'),
+        markLine,
       },
     ],
   };
@@ -62,10 +76,12 @@ export function cumulative(p: Palette, of: Distribution): Option {
 // How many requests took how long, in bins of equal ratio.
 export function histogram(p: Palette, of: Distribution, bins = 32): Option {
   const base = frame(p);
+  const x = logAxis(p, '', 'ms', [...of.values, ...of.objectives], false);
+  const { top, markLine } = marks(p, of, x);
   return {
     ...base,
-    grid: within({ right: 20, top: 22, bottom: 6 }),
-    xAxis: logAxis(p, '', 'ms', [...of.values, ...of.objectives], false),
+    grid: within({ right: 20, top, bottom: 6 }),
+    xAxis: x,
     yAxis: yAxis(p, { minInterval: 1 }),
     tooltip: {
       ...(base.tooltip as object),
@@ -87,7 +103,7 @@ export function histogram(p: Palette, of: Distribution, bins = 32): Option {
             style: { fill: p.accent, opacity: 0.65 },
           };
         },
-        markLine: lines(p, of, 'insideEndTop'),
+        markLine,
       },
     ],
   };

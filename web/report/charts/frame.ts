@@ -1,6 +1,7 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import { tidy } from '../../shared/format';
 import type { Palette } from '../../shared/theme';
+import { everyKth } from '../stats';
 
 export type Option = EChartsCoreOption;
 export type Axis = Record<string, unknown>;
@@ -55,16 +56,27 @@ export function formatter(unit: string): (value: number) => string {
   return (value) => tidy(value, unit === '1/s' ? '' : unit);
 }
 
-// Values 1, 2 and 5 times powers of ten within [low, high]; powers of ten alone where those would be more than `most`.
+const STEPS = [[1], [1, 2, 5], [1, 2, 3, 5, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9], Array.from({ length: 90 }, (_, i) => 1 + i / 10)];
+const FEWEST = 4;
+
+// Round values within [low, high], at most `most` of them: powers of ten, or as many steps between them as give four at least.
 export function logTicks(low: number, high: number, most = 8): number[] {
-  const ticks: number[] = [];
-  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e) {
-    for (const m of [1, 2, 5]) {
-      const value = Number((m * 10 ** e).toPrecision(2));
-      if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
+  const of = (steps: number[]) => {
+    const ticks: number[] = [];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e) {
+      for (const m of steps) {
+        const value = Number((m * 10 ** e).toPrecision(3));
+        if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
+      }
     }
-  }
-  return ticks.length > most ? ticks.filter((tick) => Number.isInteger(Number(Math.log10(tick).toFixed(6)))) : ticks;
+    return ticks;
+  };
+  const usual = of(STEPS[1]!);
+  if (usual.length > most) return of(STEPS[0]!);
+  if (usual.length >= FEWEST) return usual;
+  const all = STEPS.slice(2).map(of);
+  const fit = all.find((ticks) => ticks.length >= FEWEST && ticks.length <= most);
+  return fit ?? everyKth(all.at(-1)!, most);
 }
 
 // A logarithmic axis over the positive ones of `values`, ending at the next 1, 2 or 5 outside; ECharts alone labels powers of ten only.

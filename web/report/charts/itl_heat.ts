@@ -8,8 +8,24 @@ export function heatShare(count: number, most: number): number {
   return most <= 1 ? 1 : Math.log(count) / Math.log(most);
 }
 
+const FEW = 0.005; // of all gaps
+
+// The heat map from the first row on below which there are few gaps: coalesced writes, 10 µs apart, would flatten all others. The
+// short ones are in the lowest row.
+export function trimmed(heat: Heat): { heat: Heat; short: number } {
+  const totals = heat.counts.map((row) => row.reduce((a, b) => a + b, 0));
+  const all = totals.reduce((a, b) => a + b, 0);
+  let first = 0;
+  let short = 0;
+  while (first < totals.length - 2 && short + totals[first]! <= FEW * all) short += totals[first++]!;
+  if (first === 0) return { heat, short: 0 };
+  const lowest = heat.counts[first]!.map((_, j) => heat.counts.slice(0, first + 1).reduce((sum, row) => sum + row[j]!, 0));
+  return { heat: { t: heat.t, ms: heat.ms.slice(first), counts: [lowest, ...heat.counts.slice(first + 1)] }, short };
+}
+
 // How many gaps between tokens were how long, over the run.
-export function itlHeat(p: Palette, heat: Heat): Option {
+export function itlHeat(p: Palette, whole: Heat): Option {
+  const { heat } = trimmed(whole);
   const columns = heat.t.length - 1;
   const cells: number[][] = [];
   let most = 0;
@@ -26,7 +42,7 @@ export function itlHeat(p: Palette, heat: Heat): Option {
   return {
     ...base,
     grid: within({ top: 10, bottom: 26 }),
-    xAxis: axis(p, 'seconds since the start', { min: heat.t[0], max: heat.t[columns], splitLine: { show: false }, axisLabel: { formatter: integer } }),
+    xAxis: axis(p, 'seconds since the start', { min: heat.t[0], max: heat.t[columns], splitLine: { show: false }, axisLabel: { formatter: (v: number) => tidy(v), showMaxLabel: false } }),
     yAxis: yAxis(p, {
       type: 'log',
       min: low,

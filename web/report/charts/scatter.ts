@@ -1,4 +1,4 @@
-import { integer, isNumber, ms, runTime } from '../../shared/format';
+import { integer, isNumber, ms, runTime, tidy } from '../../shared/format';
 import { SHAPES, type Palette } from '../../shared/theme';
 import type { Measured } from '../derive';
 import { ascending, quantile } from '../stats';
@@ -29,7 +29,7 @@ export function overTime(p: Palette, requests: Measured[], figure: Metric): Opti
   return {
     ...base,
     grid: within({ top: 10, bottom: 26 }),
-    xAxis: axis(p, 'due, seconds since the start', { min: 0, max: end || 1, axisLabel: { formatter: (v: number) => integer(v) } }),
+    xAxis: axis(p, 'due, seconds since the start', { min: 0, max: end || 1, axisLabel: { formatter: (v: number) => tidy(v), showMaxLabel: false } }),
     yAxis: y,
     tooltip: {
       ...(base.tooltip as object),

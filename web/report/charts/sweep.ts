@@ -1,19 +1,32 @@
 import { escapeHtml, isNumber, metric, quantity, slo, tidy } from '../../shared/format';
 import { DASHES, SHAPES, faded, type Palette } from '../../shared/theme';
 import type { Estimate, Plot, Slo, SweepPoint, SweepReport } from '../schema';
-import { axis, formatter, frame, logAxis, whiskers, yAxis, within, type Option, type RenderApi, type Shape } from './frame';
+import { axis, formatter, frame, logAxis, whiskers, yAxis, within, type Axis, type Option, type RenderApi, type Shape } from './frame';
+import { laneHeight, laneLabel, lanes } from './lanes';
 
 function xAxisOf(p: Palette, report: SweepReport): Record<string, unknown> {
   const { axis: x, series } = report;
-  const name = x.unit && !x.label.includes(x.unit) && x.unit !== '1/s' ? `${x.label} (${x.unit})` : x.label;
+  const name = x.unit && !x.label.toLowerCase().includes(x.unit) && x.unit !== '1/s' ? `${x.label} (${x.unit})` : x.label;
   const values = series.flatMap((s) => s.points.map((point) => point.x));
-  if (x.scale === 'log') return logAxis(p, name, x.unit === '1/s' ? '' : x.unit, values, false);
+  if (x.scale === 'log') {
+    // What was measured is what the axis names, where that is few.
+    const made = logAxis(p, name, '', values, false);
+    const customValues = [...new Set(values)].sort((a, b) => a - b);
+    if (customValues.length < 2 || customValues.length > 10) return made;
+    return { ...made, axisLabel: { ...(made.axisLabel as object), customValues }, axisTick: { show: false, customValues }, splitLine: { ...(made.splitLine as object), customValues } };
+  }
   return axis(p, name, { scale: true, axisLabel: { formatter: (v: number) => tidy(v) } });
 }
 
 function interval(unit: string, e: Estimate): string {
   const q = quantity(e.value, unit, e.low, e.high);
   return `<b>${q.text} ${q.unit}</b>${q.interval ? ` (${q.interval})` : ''}`;
+}
+
+// A metric of a point; a share above 100 % is none: its limit was measured while other work ran.
+export function estimateOf(point: SweepPoint, name: string): Estimate | null {
+  const e = point.metrics[name];
+  return !e || (name.endsWith('_percent') && e.value > 100) ? null : e;
 }
 
 // The band between low and high, as one polygon.
@@ -24,12 +37,17 @@ function band(colour: string, points: [number, Estimate][]): Record<string, unkn
     silent: true,
     z: 1,
     clip: true,
-    data: known.length > 1 ? [[known[0]![0], known[0]![1].value]] : [],
-    renderItem: (_: unknown, api: RenderApi): Shape => ({
-      type: 'polygon',
-      shape: { points: [...known.map(([x, e]) => api.coord([x, e.low!])), ...known.toReversed().map(([x, e]) => api.coord([x, e.high!]))] },
-      style: { fill: faded(colour, 0.16) },
-    }),
+    // All of it, so that the axis reaches as far; drawn once.
+    data: known.length > 1 ? known.map(([x, e]) => [x, e.low, e.high]) : [],
+    encode: { x: 0, y: [1, 2] },
+    renderItem: ({ dataIndex }: { dataIndex: number }, api: RenderApi): Shape =>
+      dataIndex > 0
+        ? undefined
+        : {
+            type: 'polygon',
+            shape: { points: [...known.map(([x, e]) => api.coord([x, e.low!])), ...known.toReversed().map(([x, e]) => api.coord([x, e.high!]))] },
+            style: { fill: faded(colour, 0.16) },
+          },
   };
 }
 
@@ -37,16 +55,45 @@ function remarks(point: SweepPoint): string {
   return `${point.noise === 'noisy' ? '<br>the machine was noisy' : ''}${point.stopped ? '<br>stopped before its end' : ''}`;
 }
 
+const LONGEST = 24; // letters of the names beside "knee"; each series has its part of them
+
+// Where each series bends: an upright line, one for all that bend at the same place, named above the plot.
+export function kneeLines(p: Palette, report: SweepReport, x: Axis): { top: number; lines: Record<string, unknown>[] } {
+  const found = report.knee ?? [];
+  const all = [...new Set(found.map((knee) => knee.x))].map((place) => {
+    const knees = found.filter((knee) => knee.x === place);
+    const most = Math.max(5, Math.floor(LONGEST / knees.length));
+    const names = knees.map(({ label }) => (label.length > most ? `${label.slice(0, most - 1)}…` : label)).join(', ');
+    const first = report.series.findIndex((s) => s.label === knees[0]!.label);
+    return {
+      at: place,
+      text: report.series.length === 1 ? `knee at ${tidy(place)}` : `knee: ${names}`,
+      colour: knees.length === 1 && first >= 0 ? p.series[first % p.series.length]! : p.text,
+    };
+  });
+  const ends = isNumber(x.min) ? x : { ...x, min: Math.min(...report.series.flatMap((s) => s.points.map((q) => q.x))), max: Math.max(...report.series.flatMap((s) => s.points.map((q) => q.x))) };
+  const rows = lanes(all, ends);
+  return {
+    top: laneHeight(rows),
+    lines: all.map((knee, i) => ({
+      xAxis: knee.at,
+      lineStyle: { color: knee.colour, type: 'dotted', width: 1.4 },
+      label: { ...laneLabel(rows[i]!), formatter: knee.text, color: knee.colour },
+    })),
+  };
+}
+
 // One of `plots`: each metric of each series with its interval. Colour and shape tell the series, the dash tells the metric.
 export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
   const base = frame(p);
   const values: number[] = [];
+  const x = xAxisOf(p, report);
+  const knees = kneeLines(p, report, x);
   const series = report.series.flatMap((s, i) => {
     const colour = p.series[i % p.series.length]!;
-    const knee = report.knee?.find((k) => k.label === s.label);
     return plot.metrics.flatMap((name, j) => {
-      const points = s.points.filter((point) => isNumber(point.metrics[name]?.value));
-      const estimates = points.map((point): [number, Estimate] => [point.x, point.metrics[name]!]);
+      const points = s.points.filter((point) => isNumber(estimateOf(point, name)?.value));
+      const estimates = points.map((point): [number, Estimate] => [point.x, estimateOf(point, name)!]);
       for (const [, e] of estimates) values.push(e.value, ...[e.low, e.high].filter(isNumber));
       return [
         band(colour, estimates),
@@ -63,15 +110,7 @@ export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
           })),
           lineStyle: { color: colour, width: 1.8, type: DASHES[j % DASHES.length] },
           itemStyle: { color: colour },
-          ...(knee && j === 0
-            ? {
-                markLine: {
-                  silent: true,
-                  symbol: 'none',
-                  data: [{ xAxis: knee.x, lineStyle: { color: colour, type: 'dotted', width: 1.4 }, label: { show: false } }],
-                },
-              }
-            : {}),
+          ...(i === 0 && j === 0 ? { markLine: { silent: true, symbol: 'none', data: knees.lines } } : {}),
         },
       ];
     });
@@ -79,8 +118,8 @@ export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
   const y = plot.scale === 'log' ? logAxis(p, '', plot.unit, values, true) : yAxis(p, { min: 0, axisLabel: { formatter: formatter(plot.unit) } });
   return {
     ...base,
-    grid: within({ top: 10, bottom: 26 }),
-    xAxis: xAxisOf(p, report),
+    grid: within({ top: knees.top, bottom: 26 }),
+    xAxis: x,
     yAxis: y,
     tooltip: {
       ...(base.tooltip as object),
@@ -88,7 +127,7 @@ export function curves(p: Palette, report: SweepReport, plot: Plot): Option {
         const pair = Math.floor(seriesIndex / 2);
         const s = report.series[Math.floor(pair / plot.metrics.length)]!;
         const name = plot.metrics[pair % plot.metrics.length]!;
-        const point = s.points.filter((q) => isNumber(q.metrics[name]?.value))[dataIndex]!;
+        const point = s.points.filter((q) => isNumber(estimateOf(q, name)?.value))[dataIndex]!;
         return `${escapeHtml(s.label)} at ${tidy(point.x)}<br>${metric(name).name} ${interval(plot.unit, point.metrics[name]!)}${remarks(point)}`;
       },
     },

@@ -115,6 +115,16 @@ def figures(report, name, values):
         report[f"p{percent}_{name}_ms"] = quantile(values, percent / 100)
 
 
+def causes(phases):
+    """Milliseconds by cause; of its own and of other requests' tokens by a rule of thumb."""
+    spent = {name: sum(end - start for phase, start, end, _ in phases if phase == name) * 1e3 for name in ("queue", "prefill", "decode")}
+    shared = {"prefill": ("prefill_shared", 0.15), "decode": ("decode_batch", 0.4)}
+    out = {"queue": spent["queue"]}
+    for name, (other, part) in shared.items():
+        out.update({name: spent[name] * (1 - part), other: spent[name] * part})
+    return {name: ms for name, ms in out.items() if ms > 0}
+
+
 def serve(count, rate, seed=1):
     draw = random.Random(seed)
     requests, due = [], 0.0
@@ -147,7 +157,8 @@ def serve(count, rate, seed=1):
             row.update(first_byte=events[0] - 0.0002, first_token=events[0], last_token=events[-1], ended=events[-1] + 0.0003,
                        prompt_tokens=r["prompt"], cached_tokens=r["cached"], output_tokens=len(events), outcome="whole", status=200,
                        error="", id=f"cmpl-{r['index']:06x}", finish_reason="length", good=met,
-                       phases=[{"phase": p, "start": a, "end": b, "tokens": n} for p, a, b, n in r["phases"]])
+                       phases=[{"phase": p, "start": a, "end": b, "tokens": n} for p, a, b, n in r["phases"]],
+                       causes=causes(r["phases"]))
             if not r["warmup"]:
                 gaps = [b - a for a, b in zip(events, events[1:])]
                 itls.append((events[1:], gaps))
@@ -186,7 +197,8 @@ def serve(count, rate, seed=1):
     report["itls"] = [by_index.get(row["index"], []) for row in counted]
     report["start_times"] = [row["sent"] for row in counted]
     report["errors"] = [row["error"] for row in counted]
-    report["target"] = {"url": "http://127.0.0.1:8000", "spawned": ["millrace", "serve", "smollm2-135m-instruct", "--trace-file", "t.json"]}
+    report["target"] = {"url": "http://127.0.0.1:8000", "spawned": ["millrace", "serve", "smollm2-135m-instruct", "--trace-file", "t.json"],
+                        "server": "millrace", "version": "0.1.0"}
     report["load"] = {"kind": "open", "workload": "lognormal", "arrivals": "poisson", "users": None, "think_s": None, "sessions": count - 4,
                       "turns": 1, "warmup": 4, "seed": seed, "stopped": False}
     lag = [(row["sent"] - row["due"]) * 1e3 for row in counted]
@@ -250,13 +262,14 @@ def sweep():
     draw = random.Random(3)
     report = common("sweep", "--model", "smollm2-135m-instruct", "--request-rate", "1,2,4,6,8,10,12,14,16", "--goodput", "ttft:200,tpot:40/ttft:1000,tpot:60")
     report["axis"] = {"name": "request_rate", "unit": "1/s", "label": "Requests a second", "scale": "log"}
+    report["point_size"] = "as many requests as are due in 30 s (--point-seconds), at least 20"
     slos = [{"ttft_ms": 200, "tpot_ms": 40}, {"ttft_ms": 1000, "tpot_ms": 60}]
     report["series"] = []
     for label, best in (("fcfs", 11.5), ("fair", 10.4), ("prefill-first", 9.2)):
         points = []
         for rate in (1, 2, 4, 6, 8, 10, 12, 14, 16):
             share = [1 / (1 + math.exp((rate / best - bend) * 16)) for bend in (0.72, 0.98)]
-            points.append({"x": rate, "stopped": rate == 16 and label == "prefill-first", "runs": 3, "metrics": metrics_at(rate, best, draw),
+            points.append({"x": rate, "stopped": rate == 16 and label == "prefill-first", "runs": 3, "requests": 3 * max(20, 30 * rate), "metrics": metrics_at(rate, best, draw),
                            "goodput": [{"slo": slo, "share": wilson(round(s * 600), 600), "requests_s": s * min(rate, best),
                                         "tokens_s": s * min(rate, best) * 64} for slo, s in zip(slos, share)],
                            "noise": "noisy" if rate == 6 and label == "fair" else "quiet"})

@@ -7,6 +7,7 @@
 #include "bench/table.h"
 #include "cli.h"
 #include "command.h"
+#include "loadtest/client/answer_event.h"
 #include "loadtest/comparison.h"
 #include "loadtest/report/json.h"
 #include "printable.h"
@@ -18,8 +19,8 @@ constexpr int kRegression = 5;  // exit code
 
 struct CompareFlags {
   std::vector<std::string> sides;
-  std::vector<std::string> names{"A", "B"};
-  SystemUnderTestFlags system;  // what both sides share
+  std::vector<std::string> names;  // of A and B; empty: what differs between them
+  SystemUnderTestFlags system;     // what both sides share
   LoadFlags load;
   OutputFlags output;
   int rounds = 8;
@@ -54,16 +55,66 @@ Json json_of_metrics(const std::vector<std::pair<std::string, double>>& metrics)
   return json;
 }
 
-Json report_of(const CompareFlags& flags, const std::vector<std::unique_ptr<SystemUnderTest>>& systems,
-               const std::vector<loadtest::ComparedRound>& rounds, const loadtest::Comparison& comparison) {
+using Systems = std::vector<std::unique_ptr<SystemUnderTest>>;
+
+std::string server_of(const SystemUnderTest& system) {
+  const loadtest::ServedModel& model = system.model();
+  return model.version.empty() || model.server.empty() ? model.server : model.server + " " + model.version;
+}
+
+// A command line is long for the name of a line in a chart; its end is what tells one from the other.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kWidth = 60;
+  return text.size() <= kWidth ? text : "..." + loadtest::one_line(text.substr(text.size() - kWidth + 3), kWidth);
+}
+
+// What tells the sides apart: server and version, and the model; where both are alike, what the user wrote for them.
+std::vector<std::string> names_of(const CompareFlags& flags, const Systems& systems) {
+  if (!flags.names.empty()) return flags.names;
+  const auto text_of = [](const std::string& part, const std::string& more) {
+    return part.empty() || more.empty() ? part + more : part + ", " + more;
+  };
+  std::vector<std::string> names(2);
+  const auto add_if_it_differs = [&](const std::string& a, const std::string& b) {
+    if (a == b || a.empty() || b.empty()) return;
+    names = {text_of(names[0], a), text_of(names[1], b)};
+  };
+  add_if_it_differs(server_of(*systems[0]), server_of(*systems[1]));
+  add_if_it_differs(systems[0]->model().id, systems[1]->model().id);
+  if (names[0].empty()) add_if_it_differs(shortened(flags.sides[0]), shortened(flags.sides[1]));
+  return names[0].empty() ? std::vector<std::string>{"A", "B"} : names;
+}
+
+// What the reader must know before any figure; empty: nothing.
+std::string remark_of(const CompareFlags& flags, const Systems& systems) {
+  if (loadtest::same_server(systems[0]->target(), systems[1]->target())) {
+    return fmt::format("A and B are the same server, {}: what differs between them is noise", systems[0]->target().url);
+  }
+  if (flags.sides[0] == flags.sides[1]) {
+    return fmt::format("A and B were started in the same way, by '{}': what differs between them is noise",
+                       flags.sides[0]);
+  }
+  return "";
+}
+
+Json report_of(const CompareFlags& flags, const Systems& systems, const std::vector<loadtest::ComparedRound>& rounds,
+               const loadtest::Comparison& comparison) {
+  const std::vector<std::string> names = names_of(flags, systems);
   Json report;
   report["sides"] = Json::array();
   for (std::size_t i = 0; i < systems.size(); ++i) {
-    report["sides"].push_back({{"name", flags.names[i]},
+    const loadtest::ServedModel& model = systems[i]->model();
+    const auto known = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+    report["sides"].push_back({{"name", names[i]},
                                {"target", flags.sides[i]},
-                               {"model_id", systems[i]->model().id},
+                               {"model_id", model.id},
+                               {"server", known(model.server)},
+                               {"version", known(model.version)},
+                               {"millrace_version", model.server == "millrace" ? known(model.version) : Json(nullptr)},
                                {"spawned", systems[i]->command()}});
   }
+  const std::string remark = remark_of(flags, systems);
+  report["remark"] = remark.empty() ? Json(nullptr) : Json(remark);
   report["rounds"] = Json::array();
   for (const loadtest::ComparedRound& round : rounds) {
     report["rounds"].push_back({{"order", round.order},
@@ -75,8 +126,13 @@ Json report_of(const CompareFlags& flags, const std::vector<std::unique_ptr<Syst
   return report;
 }
 
-void print_table(const CompareFlags& flags, const loadtest::Comparison& comparison) {
-  Table table({{"metric", true}, {flags.names[0]}, {flags.names[1]}, {"B / A"}, {"95 %"}, {"verdict", true}});
+void print_table(const Json& report, const loadtest::Comparison& comparison) {
+  for (const auto& [side, what] : {std::pair{"A", report["sides"][0]}, std::pair{"B", report["sides"][1]}}) {
+    const auto name = what["name"].get<std::string>();
+    if (name != side) fmt::print("{}: {}\n", side, app::printable(name));
+  }
+  if (report["remark"].is_string()) fmt::print("{}\n", app::printable(report["remark"].get<std::string>()));
+  Table table({{"metric", true}, {"A"}, {"B"}, {"B / A"}, {"95 %"}, {"verdict", true}});
   for (const loadtest::MetricVerdict& v : comparison.verdicts) {
     table.add({v.metric, rounded(v.a), rounded(v.b), fmt::format("{:.3f}", v.ratio.value),
                fmt::format("{:.3f}-{:.3f}", v.ratio.low, v.ratio.high), std::string(loadtest::to_string(v.kind))});
@@ -97,7 +153,7 @@ std::uint64_t seed_of(const CompareFlags& flags, bool same_server, int round, ch
 int compare(const CompareFlags& flags) {
   flags.output.check_writable();
   LiveLine live(flags.output.quiet ? "" : "A");
-  std::vector<std::unique_ptr<SystemUnderTest>> systems;
+  Systems systems;
   for (const std::string& text : flags.sides) {
     systems.push_back(
         std::make_unique<SystemUnderTest>(side(flags.system, text), flags.load.model, LiveLine::interrupted));
@@ -125,7 +181,7 @@ int compare(const CompareFlags& flags) {
   if (stopped) rounds.pop_back();
   const loadtest::Comparison comparison = loadtest::compare(rounds, flags.threshold);
   const Json report = flags.output.complete("compare", report_of(flags, systems, rounds, comparison));
-  if (flags.output.table()) print_table(flags, comparison);
+  if (flags.output.table()) print_table(report, comparison);
   flags.output.write("compare", report);
   if (stopped) return 130;
   return comparison.regression() ? kRegression : 0;
@@ -144,7 +200,9 @@ app::Command compare() {
                            "Servers A and B to compare, each a URL, a millrace program, or a command line with {port}")
                 ->required()
                 ->expected(2);
-            app.add_option("--names", flags->names, "Names of A and B in the report")->expected(2);
+            app.add_option("--names", flags->names,
+                           "Names of A and B in the report; default what differs: server and version, model, or URL")
+                ->expected(2);
             app.add_option("--rounds", flags->rounds,
                            "Number of rounds; each runs both servers once, in alternating order")
                 ->check(CLI::Range(1, 1000));

@@ -35,14 +35,14 @@ int report(const ReportCommandFlags& flags) {
 
 app::Command report() {
   return {.name = "report",
-          .summary = "Write HTML, SVG, CSV and Markdown from an existing JSON report",
+          .summary = "Write HTML, CSV and Markdown from an existing JSON report",
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<ReportCommandFlags>();
             app.add_option("file", flags->file, "JSON report of bench serve, sweep, compare or peers")
                 ->type_name("FILE")
                 ->required();
             app.add_option("--report", flags->output.report,
-                           "HTML file to write the report to; SVG, CSV and Markdown are written beside it")
+                           "HTML file to write the report to; CSV and Markdown are written beside it")
                 ->type_name("FILE")
                 ->required();
             return [flags] { return report(*flags); };

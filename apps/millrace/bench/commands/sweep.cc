@@ -23,6 +23,7 @@ std::string cell(const Json& metrics, const char* name) {
 void print_table(const Json& report) {
   Table table({{"series", true},
                {report["axis"]["name"].get<std::string>()},
+               {"requests"},
                {"TTFT p50 ms"},
                {"p99"},
                {"TPOT p50 ms"},
@@ -35,12 +36,12 @@ void print_table(const Json& report) {
     for (const Json& point : series["points"]) {
       const Json& m = point["metrics"];
       table.add({app::printable(series["label"].get<std::string>()), rounded(point["x"].get<double>()),
-                 cell(m, "median_ttft_ms"), cell(m, "p99_ttft_ms"), cell(m, "median_tpot_ms"), cell(m, "p99_tpot_ms"),
-                 cell(m, "median_e2el_ms"), cell(m, "request_throughput"), cell(m, "output_throughput"),
-                 point["noise"].get<std::string>()});
+                 fmt::format("{}", point["requests"].get<std::int64_t>()), cell(m, "median_ttft_ms"),
+                 cell(m, "p99_ttft_ms"), cell(m, "median_tpot_ms"), cell(m, "p99_tpot_ms"), cell(m, "median_e2el_ms"),
+                 cell(m, "request_throughput"), cell(m, "output_throughput"), point["noise"].get<std::string>()});
     }
   }
-  fmt::print("{}\n", table.str());
+  fmt::print("{}\nEach point: {}.\n", table.str(), report["point_size"].get<std::string>());
   for (const Json& knee : report.value("knee", Json::array())) {
     fmt::print("{}: bends at {}: {}\n", app::printable(knee["label"].get<std::string>()),
                knee["x"].is_null() ? std::string("-") : rounded(knee["x"].get<double>()),
@@ -83,8 +84,10 @@ app::Command sweep() {
                        "policies, prefix-caching, speculation, kv-dtypes");
         app.add_option("--runs", flags->runs, "Number of runs per point, alternating between the series")
             ->check(CLI::Range(1, 1000));
-        app.add_option("--point-seconds", flags->point_seconds,
-                       "Approximate seconds of one point with --axis request-rate")
+        app.add_option(
+               "--point-seconds", flags->point_seconds,
+               "Seconds of requests that a point at a request rate sends, at least 20 of them; with --num-prompts, "
+               "whichever ends first; default 30, or what --num-prompts says")
             ->check(CLI::Range(0.1, 86400.0));
         app.add_flag("--resume", flags->resume,
                      "Resume a stopped sweep: keep the points that the --output file already has");
@@ -95,6 +98,11 @@ app::Command sweep() {
         app.add_option("--max-rate", flags->max_rate, "Max request rate per second that --max-goodput tries")
             ->check(CLI::Range(1e-3, 1e6));
         flags->load.declare(app);
+        app.get_option("--num-prompts")
+            ->description(
+                "Number of requests of each point, or of conversations where the workload has several turns; default "
+                "by --axis: request-rate what --point-seconds says, batch-size 4 for each in flight, else 100")
+            ->default_str("");
         flags->output.declare(app);
         return [flags] { return sweep(*flags); };
       },

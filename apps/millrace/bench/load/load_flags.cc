@@ -95,6 +95,7 @@ void LoadFlags::declare_arrivals(CLI::App& app) {
   app.add_option("--num-prompts", prompts,
                  "Number of requests, or of conversations where the workload has several turns")
       ->check(CLI::Range(std::int64_t{1}, kMaxCount))
+      ->each([this](const std::string&) { prompts_given = true; })
       ->capture_default_str();
   app.add_option("--request-rate", request_rate,
                  "Requests sent per second (open loop), independent of responses; inf = all at once or as in the trace")

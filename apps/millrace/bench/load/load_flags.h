@@ -33,6 +33,7 @@ struct LoadFlags {
   std::int64_t vocabulary = 0;  // upper bound of random token ids; 0 = that of the server
 
   std::int64_t prompts = 100;        // sessions: requests, or conversations of several turns
+  bool prompts_given = false;        // by the user: a sweep then takes no number of its own
   std::string request_rate = "inf";  // requests per second, or "inf"
   double burstiness = 1.0;
   std::string ramp;

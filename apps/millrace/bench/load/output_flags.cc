@@ -41,7 +41,7 @@ void OutputFlags::declare(CLI::App& app) {
   const app::OptionHeading heading(app, "Reports");
   app.add_option("--output", output, "Write the report as JSON to this file; - = stdout, without the table")
       ->type_name("FILE");
-  app.add_option("--report", report, "HTML file to write the report to; SVG, CSV and Markdown are written beside it")
+  app.add_option("--report", report, "HTML file to write the report to; CSV and Markdown are written beside it")
       ->type_name("FILE");
   app.add_flag("--save-result", save_result, "Write the JSON report to a file named after label, command and time");
   app.add_option("--result-dir", result_dir,

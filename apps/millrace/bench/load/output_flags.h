@@ -11,7 +11,7 @@ class App;
 
 namespace millrace::bench {
 
-// Flags of the files of a report: --output for JSON, --report for an HTML page with SVG, CSV and Markdown files beside
+// Flags of the files of a report: --output for JSON, --report for an HTML page with CSV and Markdown files beside
 // it.
 struct OutputFlags {
   std::string output, report, label;

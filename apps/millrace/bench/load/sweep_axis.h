@@ -15,9 +15,11 @@ struct SweepAxis {
   std::string_view label, unit;  // of the plots' horizontal axis
   bool logarithmic = false;      // scale of that axis
   std::vector<double> values;    // defaults of --values
-  // Sets the load to a value of the axis. `seconds` is about how long a point lasts if the number of requests depends
-  // on the axis.
-  void (*apply)(LoadFlags& load, double value, double seconds);
+  // Sets the load to a value of the axis, but for the number of requests.
+  void (*apply)(LoadFlags& load, double value);
+  // Requests of a point that takes `seconds`, where the user gave no --num-prompts; null: the default of --num-prompts.
+  std::int64_t (*requests)(double value, double seconds) = nullptr;
+  bool timed = false;  // `requests` depends on `seconds`
   struct Plot {
     std::string_view title, unit;
     std::vector<std::string_view> metrics;  // names in docs/bench_reports.md

@@ -16,6 +16,7 @@ namespace millrace::bench {
 namespace {
 
 constexpr const char* kKneeMetric = "median_ttft_ms";
+constexpr double kPointSeconds = 30.0;  // where the user says neither how long nor how many
 
 std::string file_part(const std::string& text) {
   std::string part;
@@ -91,6 +92,12 @@ SweepRun::SweepRun(const SweepFlags& flags)
     Line& made = lines_.emplace_back(Line{.series = std::move(line), .points = {}, .max_goodput = Json::array()});
     for (const double x : flags_.values) made.points.push_back({.x = x, .runs = {}});
   }
+  if (flags_.point_seconds && !axis_->timed && flags_.max_goodput == 0.0) {
+    throw_load_error(
+        ErrorCode::kInvalidArgument, "point-seconds",
+        "point-seconds is {:g}: --axis {} has no rate that it could bound; --num-prompts or --duration does",
+        *flags_.point_seconds, axis_->name);
+  }
   if (flags_.max_goodput > 0.0 && flags_.load.slos().empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "max-goodput",
                      "max-goodput: the search needs --goodput to say what is good");
@@ -114,9 +121,36 @@ void SweepRun::measure() {
 
 LoadFlags SweepRun::load_at(const SweepAxis& axis, double x, std::uint64_t run) const {
   LoadFlags load = flags_.load;
-  axis.apply(load, x, flags_.point_seconds);
+  axis.apply(load, x);
+  load.prompts = requests_at(axis, x);
   load.seed += run;
   return load;
+}
+
+std::int64_t SweepRun::requests_at(const SweepAxis& axis, double x) const {
+  const LoadFlags& load = flags_.load;
+  if (axis.timed && flags_.point_seconds && load.prompts_given) {
+    return std::min(load.prompts, std::max<std::int64_t>(1, std::llround(x * *flags_.point_seconds)));
+  }
+  if (load.prompts_given || axis.requests == nullptr) return load.prompts;
+  return axis.requests(x, flags_.point_seconds.value_or(kPointSeconds));
+}
+
+std::string SweepRun::size_rule() const {
+  const std::int64_t prompts = flags_.load.prompts;
+  const bool timed = axis_->timed && (flags_.point_seconds || !flags_.load.prompts_given);
+  if (timed && flags_.load.prompts_given) {
+    return fmt::format(
+        "{} requests (--num-prompts) or as many as are due in {:g} s (--point-seconds), whichever is less", prompts,
+        *flags_.point_seconds);
+  }
+  if (timed) {
+    return fmt::format("as many requests as are due in {:g} s (--point-seconds), at least 20",
+                       flags_.point_seconds.value_or(kPointSeconds));
+  }
+  if (flags_.load.prompts_given) return fmt::format("{} requests (--num-prompts)", prompts);
+  if (axis_->requests != nullptr) return "4 requests for each of those in flight, at least 8";
+  return fmt::format("{} requests (the default of --num-prompts)", prompts);
 }
 
 void SweepRun::measure_line(Line& line, int run) {
@@ -185,13 +219,16 @@ Json SweepRun::json_of(const Point& point) const {
     metrics[name] = merged_fact(point.runs, name);
   }
   bool stopped = false, noisy = false;
+  std::int64_t requests = 0;  // that count, of all runs
   for (const Json& run : point.runs) {
+    requests += run["num_prompts"].get<std::int64_t>();
     stopped = stopped || run["load"]["stopped"].get<bool>();
     noisy = noisy || run["noise"]["verdict"] != "quiet";
   }
   return {{"x", point.x},
           {"stopped", stopped},
           {"runs", point.runs.size()},
+          {"requests", requests},
           {"metrics", metrics},
           {"goodput", point.runs.back()["goodput"]},
           {"noise", noisy ? "noisy" : "quiet"}};
@@ -226,6 +263,7 @@ Json SweepRun::report() const {
                     {"unit", axis_->unit},
                     {"label", axis_->label},
                     {"scale", axis_->logarithmic ? "log" : "linear"}};
+  report["point_size"] = size_rule();
   report["series"] = Json::array();
   for (const Line& line : lines_) {
     Json points = Json::array();

@@ -21,10 +21,11 @@ struct SweepFlags {
   std::vector<double> values;       // empty: those of the axis
   std::vector<std::string> series;  // texts for parse_series(); empty: one series without further arguments
   int runs = 1;                     // runs of each point, each with other prompts
-  double point_seconds = 30.0;      // see SweepAxis::apply
-  bool resume = false;              // reuse the points that an interrupted sweep of the same command has kept
-  double max_goodput = 0.0;         // wanted share of good requests, for the max goodput rate; 0 = no search
-  double max_rate = 1024.0;         // upper bound of that search, requests per second
+  // Seconds of a point at a request rate; nothing: as --num-prompts says, or 30 where the user gave neither.
+  std::optional<double> point_seconds;
+  bool resume = false;       // reuse the points that an interrupted sweep of the same command has kept
+  double max_goodput = 0.0;  // wanted share of good requests, for the max goodput rate; 0 = no search
+  double max_rate = 1024.0;  // upper bound of that search, requests per second
 };
 
 // A sweep: runs the load for each value of an axis and each series, and makes the report of `bench sweep`
@@ -54,6 +55,9 @@ class SweepRun {
   // The load of a point. `run` numbers the runs on one server and changes the seed, so that no run finds its prompts in
   // the prefix cache; run n of each line has the same seed.
   LoadFlags load_at(const SweepAxis& axis, double x, std::uint64_t run) const;
+  // Requests of a point. Where --num-prompts and --point-seconds are both given, the one that ends first counts.
+  std::int64_t requests_at(const SweepAxis& axis, double x) const;
+  std::string size_rule() const;  // the same for the reader of a report
   void search_max_goodput(Line& line, SystemUnderTest& system);
   Json json_of(const Point& point) const;
   Json json_of_max_goodput() const;

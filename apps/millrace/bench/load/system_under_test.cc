@@ -164,6 +164,8 @@ loadtest::report::LoadFacts SystemUnderTest::facts_of(const LoadFlags& load, con
   facts.burstiness = load.burstiness;
   if (load.max_concurrency > 0) facts.max_concurrency = load.max_concurrency;
   facts.url = target_.url;
+  facts.server = model_.server;
+  facts.server_version = model_.version;
   facts.spawned = fmt::format("{}", fmt::join(command(), " "));
   facts.closed = load.users > 0;
   facts.workload = load.dataset;
@@ -177,10 +179,20 @@ loadtest::report::LoadFacts SystemUnderTest::facts_of(const LoadFlags& load, con
   return facts;
 }
 
+loadtest::RequestStyle SystemUnderTest::style_of(const LoadFlags& load) const {
+  loadtest::RequestStyle style = load.style(model_.id);
+  if (!flags_.steps || model_.server != "millrace") return style;
+  for (const char* field : {"timings", "explain"}) {
+    if (style.extra.find(fmt::format("\"{}\"", field)) != std::string::npos) continue;
+    style.extra += fmt::format("{}\"{}\":true", style.extra.empty() ? "" : ",", field);
+  }
+  return style;
+}
+
 MeasuredRun SystemUnderTest::measure(const LoadFlags& load, const loadtest::LoadHooks& hooks) {
   const auto workload = load.workload(model_.vocabulary);
   const loadtest::LoadPlan plan = load.plan(*workload);
-  const loadtest::RequestStyle style = load.style(model_.id);
+  const loadtest::RequestStyle style = style_of(load);
   const std::vector<loadtest::Slo> slos = load.slos();
   MeasuredRun measured;
   measured.load = facts_of(load, *workload, plan);

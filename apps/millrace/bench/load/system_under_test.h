@@ -30,8 +30,10 @@ struct SystemUnderTestFlags {
   std::string spawn_command;  // command line of any other server, with {port} in it; empty: none is started
   std::string serve_args;     // further arguments of `millrace serve`
   std::string program;        // path of the millrace to start; empty: own_path()
-  bool steps = false;         // a started millrace writes a trace of its steps, and the report has them
-  std::string server_trace;   // path of the trace that the server writes on this machine; empty: none, or by `steps`
+  // The report says what the server did: a started millrace writes a trace of its steps, and any millrace is asked
+  // where the time of each answer went.
+  bool steps = false;
+  std::string server_trace;  // path of the trace that the server writes on this machine; empty: none, or by `steps`
   std::string api_key;
   std::vector<std::string> headers;  // "Name: value"
   bool insecure = false, no_probe = false;
@@ -80,6 +82,8 @@ class SystemUnderTest {
   loadtest::Target start(const std::function<bool()>& stop);
   loadtest::report::LoadFacts facts_of(const LoadFlags& load, const loadtest::Workload& workload,
                                        const loadtest::LoadPlan& plan) const;
+  // Asks a millrace to say with each answer where its time went, if the report has a place for that.
+  loadtest::RequestStyle style_of(const LoadFlags& load) const;
   void read_steps(MeasuredRun& measured) const;
   // Measures this machine's read bandwidth in GB/s; 0 if the server is elsewhere or with --no-probe.
   double read_bandwidth() const;

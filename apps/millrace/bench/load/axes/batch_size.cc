@@ -14,11 +14,11 @@ SweepAxis batch_size() {
           .logarithmic = true,
           .values = {1, 2, 4, 8, 16, 32},
           .apply =
-              [](LoadFlags& load, double value, double) {
+              [](LoadFlags& load, double value) {
                 load.users = std::llround(value);
-                load.prompts = std::max<std::int64_t>(8, 4 * load.users);
                 load.warmups = std::max(load.warmups, std::min<std::int64_t>(load.users, 4));
               },
+          .requests = [](double value, double) { return std::max<std::int64_t>(8, 4 * std::llround(value)); },
           .plots = {{"Output tokens a second", "tok/s", {"output_throughput"}},
                     {"Time per output token", "ms", {"median_tpot_ms", "p99_tpot_ms"}},
                     {"Time to first token", "ms", {"median_ttft_ms", "p99_ttft_ms"}},

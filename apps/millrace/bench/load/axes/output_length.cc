@@ -12,7 +12,7 @@ SweepAxis output_length() {
           .logarithmic = true,
           .values = {16, 64, 256, 1024},
           .apply =
-              [](LoadFlags& load, double value, double) {
+              [](LoadFlags& load, double value) {
                 load.output = fmt::format("{}", std::llround(value));
                 if (load.users == 0) load.users = 1;
               },

@@ -12,7 +12,7 @@ SweepAxis prompt_length() {
           .logarithmic = true,
           .values = {32, 128, 512, 1024, 2048, 4096},
           .apply =
-              [](LoadFlags& load, double value, double) {
+              [](LoadFlags& load, double value) {
                 load.input = fmt::format("{}", std::llround(value));
                 if (load.users == 0) load.users = 1;
               },

@@ -14,11 +14,13 @@ SweepAxis request_rate() {
           .logarithmic = true,
           .values = {0.5, 1, 2, 4, 8, 16},
           .apply =
-              [](LoadFlags& load, double value, double seconds) {
+              [](LoadFlags& load, double value) {
                 load.users = 0;
                 load.request_rate = fmt::format("{}", value);
-                load.prompts = std::max<std::int64_t>(20, std::llround(value * seconds));
               },
+          .requests = [](double value,
+                         double seconds) { return std::max<std::int64_t>(20, std::llround(value * seconds)); },
+          .timed = true,
           .plots = {{"Time to first token", "ms", {"median_ttft_ms", "p99_ttft_ms"}, true},
                     {"Time per output token", "ms", {"median_tpot_ms", "p99_tpot_ms"}},
                     {"Latency", "ms", {"median_e2el_ms", "p99_e2el_ms"}, true},
