@@ -87,11 +87,11 @@ void AnswerView::on_part(const chat::PartEvent& part) {
   }
 }
 
-void AnswerView::finish() {
+void AnswerView::finish(bool answered) {
   status_.clear();
   end_thinking();
   markdown_.finish();
-  write_out("\n");
+  if (answered || shown_ || thought_) write_out("\n");
 }
 
 void print_dim(const std::string& text) {

@@ -21,8 +21,8 @@ class AnswerView final : public AnswerListener {
   void on_prompt(std::int64_t done, std::int64_t total) override;
   void on_part(const chat::PartEvent& part) override;
   bool interrupted() override { return interrupted_(); }
-  // Ends the answer's last line.
-  void finish();
+  // Ends the answer's last line; where there is no answer but an error, only what is begun.
+  void finish(bool answered = true);
 
  private:
   void think(const std::string& text);

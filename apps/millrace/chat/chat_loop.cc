@@ -117,7 +117,7 @@ void answer_message(Chat& chat, Terminal& terminal) {
   const QuietKeys quiet;
   Terminal::take_interrupt();
   const auto answer = answer_last(chat, view);
-  view.finish();
+  view.finish(answer.ok());
   if (!answer) {
     std::fprintf(stderr, "%s\n", printable(answer.error().message).c_str());
     chat.conversation.pop_user();
