@@ -72,7 +72,9 @@ Error port_error(const ServerConfig& config, const asio::ip::address& address, c
 
 Error uds_error(const std::string& path, const error_code& why) {
   if (why != asio::error::address_in_use) {
-    return make_error(ErrorCode::kResourceExhausted, "uds", "--uds {}: {}", path, why.message());
+    const bool short_of = why == asio::error::no_descriptors || why == asio::error::no_memory;
+    return make_error(short_of ? ErrorCode::kResourceExhausted : ErrorCode::kInvalidArgument, "uds", "--uds {}: {}",
+                      path, why.message());
   }
   return make_error(ErrorCode::kUnavailable, "uds", "--uds {}: a file that is no socket is there", path);
 }

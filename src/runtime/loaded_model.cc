@@ -52,6 +52,11 @@ LoadedModel load_model(const ModelConfig& config, const std::function<void(doubl
   loaded.transformer = std::make_unique<model::Transformer>(
       *loaded.checkpoint, model::make_spec(*loaded.checkpoint, loaded.backend->limits()).or_throw(), *loaded.backend,
       options);
+  const std::int64_t trained = loaded.transformer->spec().context_length;
+  if (trained > 0 && options.max_length > trained) {
+    log::warn("--max-model-len {}: the model was trained for {} tokens, and answers beyond them are of no use",
+              options.max_length, trained);
+  }
   if (options.precision == backend::MatmulPrecision::kAuto) {
     apply_outlier_policy(*loaded.checkpoint, *loaded.backend, *loaded.transformer, model_key);
   }

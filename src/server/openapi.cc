@@ -37,7 +37,7 @@ Json operation(const Route& route, bool has_keys) {
   Json responses = {{"200", std::move(ok)}};
   // One for each status there is, so that a client generated from this knows them all.
   for (const char* status :
-       {"400", "401", "403", "404", "405", "408", "413", "415", "429", "431", "500", "503", "504"}) {
+       {"400", "401", "403", "404", "405", "408", "409", "413", "415", "429", "431", "500", "503", "504"}) {
     responses[status] = {
         {"description", "Rejected or failed"},
         {"content", {{"application/json", {{"schema", {{"$ref", std::string("#/components/schemas/") + name}}}}}}}};

@@ -246,3 +246,10 @@ def test_a_grammar_that_is_none_is_refused_by_its_flag(ask):
     assert "json-schema" in refused(ask("Hi", "--json-schema", '{"type": "strin"}', ok=False))
     assert "regex" in refused(ask("Hi", "--regex", "(a", ok=False))
     refused(ask("Hi", "--regex", "a", "--json-object", ok=False))
+
+
+def test_more_context_than_a_model_was_trained_for_is_warned_of(millrace, real_model):
+    ask = [real_model, "Hi", "-n", 1, "--temperature", 0]
+    beyond = millrace("run", *ask, "--max-model-len", 8193)
+    assert "--max-model-len 8193: the model was trained for 8192 tokens" in beyond.err
+    assert "trained" not in millrace("run", *ask, "--max-model-len", 8192).err

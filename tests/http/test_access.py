@@ -366,3 +366,11 @@ def test_keys_are_read_anew_on_sighup(start, tmp_path):
         reload("short\n")
         assert "line 1" in server.text() and status("second-key-00") == 200  # those before stay
         assert "second-key-00" not in server.text()
+
+
+def test_a_wrong_line_of_the_key_file_is_named_with_the_file(tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text("short\n")
+    done = subprocess.run([PROGRAM, "serve", "default", "--api-key-file", keys], capture_output=True, text=True, timeout=60, env=environment())
+    assert done.returncode == 2 and f"{keys}: line 1: a key has at least 8" in done.stderr
+    assert subprocess.run([PROGRAM, "serve", "default", "--uds", tmp_path / "no" / "socket"], capture_output=True, timeout=60, env=environment()).returncode == 2

@@ -162,6 +162,8 @@ def test_loading_and_unloading_need_the_scope_admin(serve, tmp_path):
         assert (unknown.status, unknown.error["code"], unknown.error["param"]) == (404, "model_not_found", "model")
         wrong = server.post("/models/unload", {}, {"Authorization": "Bearer key-of-the-admin"})
         assert (wrong.status, wrong.error["param"]) == (400, "model")
+        empty = server.post("/models/unload", {"model": ""}, {"Authorization": "Bearer key-of-the-admin"})
+        assert (empty.status, empty.error["message"]) == (400, "model must be a name of 1 to 256 characters")
 
 
 def test_models_are_loaded_and_unloaded(serve, model, millrace):

@@ -194,7 +194,11 @@ server::Access ServeFlags::access() const {
   if (!api_key.empty()) plain.push_back(api_key);
   std::string file;
   if (!api_key_file.empty()) file = key_file().or_throw();
-  auto access = server::Access::load(file, plain, Env::system().random_seed()).or_throw();
+  auto loaded = server::Access::load(file, plain, Env::system().random_seed());
+  if (!loaded && !api_key_file.empty()) {
+    throw_load_error(loaded.error().code, loaded.error().param, "{}: {}", api_key_file, loaded.error().message);
+  }
+  server::Access access = std::move(loaded).or_throw();
   if (!access.has_keys() && !api_key_file.empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "api-key-file", "{}: holds no key", api_key_file);
   }

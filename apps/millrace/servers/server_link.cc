@@ -28,7 +28,8 @@ std::string told(const std::string& body) {
 
 ErrorCode code_of(int status) {
   if (status == 404) return ErrorCode::kNotFound;
-  return status >= 400 && status < 500 && status != 429 ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable;
+  return status >= 400 && status < 500 && status != 409 && status != 429 ? ErrorCode::kInvalidArgument
+                                                                         : ErrorCode::kUnavailable;
 }
 
 Error rejection(const std::string& server, int status, const std::string& body) {

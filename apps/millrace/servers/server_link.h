@@ -31,7 +31,7 @@ std::string trusted_certificates(const ServerAddress& address);
 std::string server_root(std::string url);
 
 // Requests to one server. Errors name its address: kUnavailable where it does not answer, kCancelled where `cancelled`
-// returned true, and what the server says where it rejects: kNotFound for 404, kInvalidArgument for other 4xx, else
+// returned true, and what the server says where it rejects: kNotFound for 404, kInvalidArgument for most 4xx, else
 // kUnavailable. One thread.
 class ServerLink {
  public:

@@ -21,10 +21,13 @@ std::string counted(std::int64_t n, std::string_view one, std::string_view many)
   return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
+std::string_view was(std::int64_t n) { return n == 1 ? "was" : "were"; }
+
 std::string prefill_sentence(const RequestStats& stats, const TimeSpent&) {
   const std::int64_t computed = stats.prompt_tokens - stats.cached_tokens;
-  return fmt::format("{} of its prompt were computed; {} were found in the cache", counted(computed, "token", "tokens"),
-                     stats.cached_tokens);
+  return fmt::format("{} of its prompt {} computed; {} in the cache", counted(computed, "token", "tokens"),
+                     was(computed),
+                     stats.cached_tokens == 1 ? "1 was found" : fmt::format("{} were found", stats.cached_tokens));
 }
 
 constexpr std::array kCauses = {
@@ -61,8 +64,8 @@ constexpr std::array kCauses = {
               }},
     CauseKind{"recompute", &TimeSpent::recompute_ms,
               [](const RequestStats&, const TimeSpent& spent) {
-                return fmt::format("{} were computed again after that",
-                                   counted(spent.recomputed_tokens, "token", "tokens"));
+                return fmt::format("{} {} computed again after that",
+                                   counted(spent.recomputed_tokens, "token", "tokens"), was(spent.recomputed_tokens));
               }},
     CauseKind{"paused", &TimeSpent::paused_ms,
               [](const RequestStats&, const TimeSpent&) -> std::string {

@@ -1,12 +1,19 @@
 #include "server/model_fields.h"
-#include "server/pooled_reply.h"
 
 namespace millrace::server::routes {
 namespace {
 
-Result<Json> unload(ServerContext& server, const Call&, const ModelFields& fields) {
-  if (auto done = server.models.unload(fields.model); !done) return done.error();
-  return Json{{"success", true}};
+http::Reply unload(ServerContext& server, const Call& call) {
+  const auto fields = read_model_fields(server, call);
+  if (!fields) return ApiError(fields.error()).reply(Dialect::kOpenAi);
+  const auto done = server.models.unload(fields->model);
+  const Json success = {{"success", true}};
+  if (done) return {.body = dumped(success)};
+  const Error& why = done.error();
+  // Another try may succeed, but the server is well.
+  if (why.code == ErrorCode::kUnavailable)
+    return ApiError(409, "model_in_use", why.param, why.message).reply(Dialect::kOpenAi);
+  return ApiError(why).reply(Dialect::kOpenAi);
 }
 
 }  // namespace
@@ -15,9 +22,8 @@ Route model_unload() {
   return {.method = "POST",
           .path = "/models/unload",
           .scope = Scope::kAdmin,
-          .summary = "Unload a model that nobody uses; the next request for it loads it again",
-          .handle = [](ServerContext& server,
-                       Call call) { return answer_fields(server, std::move(call), model_schema(), unload); },
+          .summary = "Unload a model that is not in use; the next request for it loads it again",
+          .handle = [](ServerContext& server, Call call) { return answer_in_pool(server, std::move(call), unload); },
           .body_schema = [] { return model_schema().json(); }};
 }
 
