@@ -327,10 +327,13 @@ def test_copy_asks_the_terminal_or_writes_a_file(start, tmp_path):
     assert (tmp_path / "millrace" / "copied.txt").read_text() == answer + "\n"
 
 
-def test_another_model_keeps_the_conversation(start, tmp_path, real_model):
+def test_another_model_keeps_the_conversation(start, tmp_path, real_model, tiny):
     chat = start("-n", 2)
     chat.ask("Name a colour.")
     assert "the model stays" in chat.command(f"/model {tmp_path}/missing.gguf")
+    assert "has no tokenizer; the model stays" in chat.command(f"/model {tiny}")  # found when the one before is gone
+    assert chat.ask("Another?")[2] == 2
+    chat.command("/undo")
     (tmp_path / "other.gguf").symlink_to(real_model)
     assert "other.gguf" in chat.command(f"/model {tmp_path}/other.gguf")
     assert sum(chat.ask("Another?")[:2]) > 20

@@ -71,6 +71,7 @@ SlashResult change_model(const std::string& reference, SlashContext& context) {
     context.chat.context_used = 0;
     print_block(context.chat.responder->description(), "");
   } catch (const LoadError& failure) {
+    if (context.chat.responder == nullptr) throw;
     std::fprintf(stderr, "%s; the model stays %s\n", printable(failure.error().message).c_str(),
                  printable(context.chat.responder->model_name()).c_str());
   }

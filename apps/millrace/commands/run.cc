@@ -104,11 +104,23 @@ int answer_once(app::Chat& chat, const std::string& prompt) {
   return answer->finish == engine::FinishReason::kCancelled ? kInterruptedExit : 0;
 }
 
+// A conversation on a terminal.
 int interactive(app::Chat& chat, const RunFlags& flags) {
   app::Terminal terminal(runtime::cache_directory() + "/history");
+  std::string now = flags.local.model.model;
   const auto load = [&](const std::string& reference) {
     if (names_server(flags)) return responder_of(flags, reference, reference);
-    return responder_of(flags, app::model_path(reference, flags.local.model.hub), reference);
+    const std::string path = app::model_path(reference, flags.local.model.hub);
+    static_cast<void>(app::open_model(path));  // most of what can be wrong with it
+    chat.responder.reset();                    // memory need not hold both
+    try {
+      auto other = responder_of(flags, path, reference);
+      now = path;
+      return other;
+    } catch (const LoadError&) {
+      chat.responder = responder_of(flags, now, now);
+      throw;
+    }
   };
   app::SlashContext context{chat, terminal, load};
   std::fprintf(stderr, "%s\n/help lists the commands\n", app::printable(chat.responder->description()).c_str());
