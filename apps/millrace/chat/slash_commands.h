@@ -18,7 +18,7 @@ enum class SlashResult { kDone, kAnswer, kQuit };
 struct SlashContext {
   Chat& chat;
   Terminal& terminal;
-  // Loads another model. Throws LoadError; the chat then has the one it had, or none where that is not to be had either.
+  // Loads another model. Throws LoadError; the chat then has the one it had, or none where that cannot be loaded again.
   std::function<std::unique_ptr<Responder>(const std::string& reference)> load_model;
 };
 
