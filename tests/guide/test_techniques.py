@@ -86,10 +86,12 @@ def section(page, anchor):
 
 @each
 def test_figures_are_those_of_the_page_that_is_linked(row):
-    """Every number of an effect that has a link stands in the section that the link leads to."""
+    """Every number of an effect that has links stands in the section that the next link leads to."""
     effect = row[4]
     assert effect.startswith(("not measured", "as above", "a token's bits")) or LINK.search(effect), effect
-    for path, anchor in LINK.findall(effect):
-        text = section((PAGE.parent / path).resolve(), anchor)
-        figures = re.findall(r"(?<![\w.])\d+(?:[.,]\d+)*", re.sub(LINK, "", re.sub(r"\[[^\]]*\]", "", effect)))
+    begun = 0
+    for link in LINK.finditer(effect):
+        text = section((PAGE.parent / link[1]).resolve(), link[2])
+        figures = re.findall(r"(?<![\w.])\d+(?:[.,]\d+)*", re.sub(r"\[[^\]]*\]", "", effect[begun:link.start()]))
+        begun = link.end()
         assert [one for one in figures if not re.search(rf"(?<![\d.]){re.escape(one)}(?![\d])", text)] == []

@@ -374,3 +374,8 @@ def test_a_wrong_line_of_the_key_file_is_named_with_the_file(tmp_path):
     done = subprocess.run([PROGRAM, "serve", "default", "--api-key-file", keys], capture_output=True, text=True, timeout=60, env=environment())
     assert done.returncode == 2 and f"{keys}: line 1: a key has at least 8" in done.stderr
     assert subprocess.run([PROGRAM, "serve", "default", "--uds", tmp_path / "no" / "socket"], capture_output=True, timeout=60, env=environment()).returncode == 2
+
+
+def test_what_is_no_address_is_not_called_reachable():
+    done = subprocess.run([PROGRAM, "serve", "default", "--host", "300.1.1.1"], capture_output=True, text=True, timeout=60, env=environment())
+    assert done.returncode == 2 and "host is '300.1.1.1': expected an address" in done.stderr

@@ -1,6 +1,8 @@
 #include "serve/serve_flags.h"
 #include "cli.h"
 
+#include <arpa/inet.h>
+
 #include <cstdlib>
 
 #include "base/log.h"
@@ -14,6 +16,11 @@ namespace millrace::app {
 namespace {
 
 constexpr std::uint64_t kMaxKeyFileBytes = 1 << 20;
+
+bool is_address(const std::string& host) {
+  in6_addr parsed{};
+  return ::inet_pton(AF_INET, host.c_str(), &parsed) == 1 || ::inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
+}
 
 bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
@@ -202,7 +209,8 @@ server::Access ServeFlags::access() const {
   if (!access.has_keys() && !api_key_file.empty()) {
     throw_load_error(ErrorCode::kInvalidArgument, "api-key-file", "{}: holds no key", api_key_file);
   }
-  if (!access.has_keys() && uds.empty() && !is_loopback(host) && !insecure_no_auth) {
+  const bool is_reachable = uds.empty() && !is_loopback(host) && is_address(host);  // what is no address is no place
+  if (!access.has_keys() && is_reachable && !insecure_no_auth) {
     throw_load_error(ErrorCode::kInvalidArgument, "host",
                      "{} is reachable from elsewhere and there is no API key: set MILLRACE_API_KEY or --api-key-file, "
                      "or say --insecure-no-auth",
