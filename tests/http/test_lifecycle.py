@@ -123,7 +123,7 @@ def test_a_port_in_use_is_an_error_that_names_it(server, model):
 
 
 @pytest.mark.parametrize("flags, code, named", [(["--host", "203.0.113.1", "--insecure-no-auth"], 2, "--host 203.0.113.1: this machine has no such address"),
-                                                (["--uds", "/no/folder/s"], 4, "--uds /no/folder/s"), (["--uds", __file__], 1, "no socket")])
+                                                (["--uds", "/no/folder/s"], 2, "--uds /no/folder/s"), (["--uds", __file__], 1, "no socket")])
 def test_an_address_that_cannot_be_taken_is_named(model, flags, code, named):
     done = subprocess.run([PROGRAM, "serve", model, *flags], capture_output=True, text=True, timeout=60, env=environment())
     assert done.returncode == code and named in done.stderr
