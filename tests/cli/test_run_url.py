@@ -1,6 +1,11 @@
 """`millrace run --url` on servers of other makes, played here: what they are sent, and what a chat does when they fail."""
 import json
+import os
+import re
+import subprocess
 import threading
+import time
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -17,7 +22,7 @@ class Other(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.asked, self.behave, self.left = [], "answer", threading.Event()
+        self.asked, self.behave, self.left, self.owner = [], "answer", threading.Event(), "somebody else"
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server_port}"
 
@@ -41,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(200, b"<html>Welcome</html>", "text/html")
         if self.path != "/v1/models":
             return self.reply(404, {"detail": "Not Found"})
-        self.reply(200, {"object": "list", "data": [{"id": "other", "object": "model", "owned_by": "somebody"}, {"id": "larger"}]})
+        self.reply(200, {"object": "list", "data": [{"id": "other", "object": "model", "owned_by": self.server.owner}, {"id": "larger"}]})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -102,6 +107,25 @@ def chat(program, other, tmp_path):
         one.close()
 
 
+@pytest.fixture
+def own(program, real_model, tmp_path):
+    """The URL of a millrace whose context is soon full."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")} | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    process = subprocess.Popen([program, "serve", real_model, "--port", "0", "--max-model-len", "200", "--kv-cache-tokens", "1024"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    url = re.search(r"http://\S+", process.stdout.readline())[0]
+    while True:
+        try:
+            urllib.request.urlopen(url + "/ready")
+            break
+        except OSError:
+            assert process.poll() is None
+            time.sleep(0.05)
+    yield url
+    process.terminate()
+    process.wait()
+
+
 def ask(chat, line):
     """What is shown up to the next prompt."""
     chat.send(line + ENTER)
@@ -113,24 +137,47 @@ def test_other_servers_are_sent_what_openai_knows_and_what_was_asked_for(other, 
     assert other.asked[0] == {"model": "other", "messages": [{"role": "user", "content": "Three colours?"}], "stream": True,
                               "stream_options": {"include_usage": True}, "seed": 7, "max_tokens": 2048, "temperature": 0.7, "top_p": 0.95}
     done = millrace("run", "--url", other.url + "/v1/", "larger", "-p", "x", "--system", "Be brief.", "--top-k", "5", "-n", "4", "--stop", "z", "--stats")
-    assert done.err == "prompt 9 tokens, answer 3 tokens\n"
+    assert re.fullmatch(r"prompt 9 tokens, answer 3 tokens, TTFT [\d.]+ ms(, TPOT [\d.]+ ms, [\d.]+ tok/s)?\n", done.err), done.err
     sent = other.asked[1]
     assert (sent["model"], sent["top_k"], sent["max_tokens"], sent["stop"]) == ("larger", 5, 4, ["z"])
     assert sent["messages"][0] == {"role": "system", "content": "Be brief."} and sent["seed"] >= 0
 
 
-def test_grammars_go_in_the_fields_of_openai_and_vllm(other, millrace, tmp_path):
-    schema = {"type": "object"}
-    (tmp_path / "schema.json").write_text(json.dumps(schema))
-    for flags, field, value in ((["--json-schema", json.dumps(schema)], "response_format", {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}),
-                                (["--json-schema-file", tmp_path / "schema.json"], "response_format", {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}),
-                                (["--json-object"], "response_format", {"type": "json_object"}),
-                                (["--regex", "a+"], "structured_outputs", {"regex": "a+"}),
-                                (["--grammar", 'root ::= "a"'], "structured_outputs", {"grammar": 'root ::= "a"'})):
+SCHEMA = {"type": "object"}
+STRICT = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
+
+
+def test_schemas_go_in_the_field_of_openai(other, millrace, tmp_path):
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    for flags, value in ((["--json-schema", json.dumps(SCHEMA)], STRICT), (["--json-schema-file", tmp_path / "schema.json"], STRICT),
+                         (["--json-object"], {"type": "json_object"})):
         millrace("run", "--url", other.url, "-p", "x", *flags)
-        assert other.asked.pop()[field] == value
+        assert other.asked.pop()["response_format"] == value
     refused = millrace("run", "--url", other.url, "-p", "x", "--json-schema", "{", ok=False)
     assert refused.code == 2 and "--json-schema" in refused.err and not other.asked
+
+
+@pytest.mark.parametrize("owner, flag, sent", [
+    ("vllm", "--regex", {"structured_outputs": {"regex": "a+"}}), ("vllm", "--grammar", {"structured_outputs": {"grammar": "a+"}}),
+    ("sglang", "--regex", {"regex": "a+"}), ("sglang", "--grammar", {"ebnf": "a+"}), ("llamacpp", "--grammar", {"grammar": "a+"}),
+    ("llamacpp", "--regex", None), ("somebody else", "--grammar", None), ("", "--regex", None),
+])
+def test_a_grammar_goes_in_the_servers_own_field_or_nowhere(other, millrace, owner, flag, sent):
+    """llama-server, for one, answers without a word what it does not know: the text would be free."""
+    other.owner = owner
+    done = millrace("run", "--url", other.url, "-p", "x", flag, "a+", ok=sent is not None)
+    if sent is None:
+        assert done.code == 3 and flag in done.err and (owner in done.err) and not other.asked
+    else:
+        assert other.asked[0].items() >= sent.items()
+
+
+def test_samplers_have_the_names_of_the_server(other, millrace):
+    millrace("run", "--url", other.url, "-p", "x", "--repetition-penalty", "1.5")
+    other.owner = "llamacpp"
+    millrace("run", "--url", other.url, "-p", "x", "--repetition-penalty", "1.5")
+    assert (other.asked[0]["repetition_penalty"], other.asked[1]["repeat_penalty"]) == (1.5, 1.5)
+    assert "repetition_penalty" not in other.asked[1]
 
 
 def test_a_chat_sends_all_of_the_conversation_each_time(other, chat, tmp_path):
@@ -150,6 +197,37 @@ def test_a_chat_sends_all_of_the_conversation_each_time(other, chat, tmp_path):
     assert other.asked[4]["top_k"] == 3
     talk.send("/exit" + ENTER)
     assert talk.wait() == 0
+
+
+def test_a_chat_on_millrace_fills_its_context_as_one_of_its_own(own, program, tmp_path):
+    talk = Chat(program, tmp_path, ["--url", own, "--temperature", "0", "--on-context-full", "shift"])
+    try:
+        talk.expect("context 200 tokens\r\n.*> $")
+        shares = []
+        while "forgotten" not in (shown := ask_metered(talk, "Tell me a fact about the sea.", shares)):
+            assert len(shares) < 10, shown
+        assert "the oldest round is forgotten" in shown or re.search(r"the oldest \d rounds are forgotten", shown)
+        full = shares[:-1]
+        assert full == sorted(full) and full[0] > 0
+        assert re.search(r"\d+ of 200 tokens used", talk.command("/context"))
+    finally:
+        talk.close()
+
+
+def ask_metered(talk, line, shares):
+    talk.send(line + ENTER)
+    found = talk.expect(r"(.*)\[(\d+)%\] > $")
+    shares.append(int(found[2]))
+    return found[1]
+
+
+def test_what_the_server_does_not_tell_is_not_made_up(other, chat):
+    talk = chat()
+    assert "0 tokens used; the server does not tell" in talk.command("/context")
+    ask(talk, "Three colours?")
+    shown = talk.command("/context").splitlines()
+    assert [line.split()[:2] for line in shown[:2]] == [["-", "user"], ["-", "assistant"]]
+    assert shown[2] == "12 tokens used; the server does not tell how many there can be"
 
 
 def test_reasoning_is_not_the_answer(other, chat, tmp_path):

@@ -58,7 +58,7 @@ export const DARK: Palette = {
 };
 
 export const DASHES: ('solid' | 'dashed' | 'dotted' | number[])[] = ['solid', 'dashed', 'dotted', [8, 3, 2, 3], [2, 4], [12, 4], 'solid'];
-// As many as keys have marks for; with the colours, 28 series are told apart.
+// As many as keys have marks for; with the colours, 28 series differ.
 export const SHAPES = ['circle', 'rect', 'triangle', 'diamond'] as const;
 
 // "#1c5c95" at `alpha` of opacity.

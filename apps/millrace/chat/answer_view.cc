@@ -17,18 +17,12 @@ void write_out(std::string_view text) {
   std::fflush(stdout);
 }
 
-void write_status(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
 }  // namespace
 
 AnswerView::AnswerView(ThinkingView thinking, std::function<bool()> interrupted)
     : look_(screen::look_of(1)),
       thinking_(thinking),
       interrupted_(std::move(interrupted)),
-      status_(screen::look_of(2), write_status),
       wrap_(write_out, look_.columns, look_.styles),
       markdown_(wrap_, look_) {}
 

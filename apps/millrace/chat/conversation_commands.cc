@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/env.h"
 #include "chat/edit_text.h"
@@ -99,12 +100,13 @@ SlashResult load(const std::string& path, SlashContext& context) {
   return SlashResult::kDone;
 }
 
-// Tokens that the first `count` messages make; 0 if the template refuses so few.
-std::int64_t tokens_of_first(SlashContext& context, std::size_t count) {
+// Tokens that the first `count` messages make; 0 if the template refuses so few, nothing if that cannot be told.
+std::optional<std::int64_t> tokens_of_first(SlashContext& context, std::size_t count) {
   nlohmann::ordered_json first = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < count; ++i) first.push_back(context.chat.conversation.messages()[i]);
-  const auto tokens =
-      first.empty() ? Result<std::int64_t>(std::int64_t{0}) : context.chat.responder->count_tokens(first);
+  if (first.empty()) return 0;
+  const auto tokens = context.chat.responder->count_tokens(first);
+  if (!tokens && tokens.error().code == ErrorCode::kUnsupported) return std::nullopt;
   return tokens ? *tokens : 0;
 }
 
@@ -119,16 +121,18 @@ SlashResult show_context(const std::string&, SlashContext& context) {
   constexpr std::size_t kShown = 40;  // bytes of a message
   const auto& messages = context.chat.conversation.messages();
   const std::int64_t limit = context.chat.responder->context_tokens();
-  std::int64_t before = 0;
+  std::int64_t used = 0;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const std::int64_t tokens = tokens_of_first(context, i + 1);
+    const auto tokens = tokens_of_first(context, i + 1);
     const std::string text = messages[i]["content"].get<std::string>();
-    std::fprintf(stderr, "%6lld  %-9s  %s\n", static_cast<long long>(tokens - before),
+    std::fprintf(stderr, "%6s  %-9s  %s\n", tokens ? std::to_string(*tokens - used).c_str() : "-",
                  printable(messages[i]["role"].get<std::string>()).c_str(), printable(beginning(text, kShown)).c_str());
-    before = tokens;
+    used = tokens.value_or(context.chat.context_used);
   }
-  std::fprintf(stderr, "%lld of %lld tokens used, %lld %%\n", static_cast<long long>(before),
-               static_cast<long long>(limit), static_cast<long long>(100 * before / limit));
+  const std::string share = limit > 0
+                                ? fmt::format("{} of {} tokens used, {} %", used, limit, 100 * used / limit)
+                                : fmt::format("{} tokens used; the server does not tell how many there can be", used);
+  std::fprintf(stderr, "%s\n", share.c_str());
   return SlashResult::kDone;
 }
 

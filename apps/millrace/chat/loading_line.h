@@ -1,8 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <mutex>
 #include <string>
 
@@ -32,13 +29,8 @@ class LoadingLine {
   }
 
  private:
-  static void write(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  }
-
   std::mutex mutex_;
-  screen::StatusLine status_{screen::look_of(STDERR_FILENO), write};
+  screen::StatusLine status_;
 };
 
 }  // namespace millrace::app

@@ -1,7 +1,6 @@
 #include "chat/remote_responder.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,44 +9,16 @@
 #include "decode/processor.h"
 #include "decode/sampler_option.h"
 #include "printable.h"
+#include "servers/model_cards.h"
 
 namespace millrace::app {
 namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::int64_t whole_of(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<std::int64_t>() : 0;
-}
-
-// The card of the model, or of the first one. Names that are aliases have a card of their own path.
-Result<json> card_of(ServerLink& link, const std::string& model) {
-  const auto list = link.get("/v1/models");
-  if (!list) return list.error();
-  std::vector<std::string> names;
-  if (list->is_object() && list->contains("data") && (*list)["data"].is_array()) {
-    for (const json& card : (*list)["data"]) {
-      if (!card.is_object() || text_of(card, "id").empty()) continue;
-      if (model.empty() || text_of(card, "id") == model) return card;
-      names.push_back(printable(text_of(card, "id")));
-    }
-  }
-  if (names.empty()) {
-    return make_error(ErrorCode::kNotFound, "url", "{}: GET /v1/models lists no models", link.name());
-  }
-  const bool plain = std::ranges::all_of(model, [](char c) { return c > ' ' && c < 0x7f && c != '?' && c != '#'; });
-  if (plain) {
-    auto card = link.get("/v1/models/" + model);
-    if (card && card->is_object() && !text_of(*card, "id").empty()) return card;
-  }
-  return make_error(ErrorCode::kNotFound, "model", "{} has no model {}: it has {}", link.name(), printable(model),
-                    fmt::join(names, ", "));
 }
 
 checkpoint::GenerationDefaults defaults_of(const json& card) {
@@ -76,8 +47,17 @@ json value_of(const decode::SamplerOption& option, const SamplingFlags& flags, c
   return option.of(params);
 }
 
-// Fields of OpenAI's API where it has some, else vLLM's.
-void add_grammar(json& body, const GrammarFlags& flags) {
+// What servers call a grammar, by the owner that they name for their models; null: not known.
+const char* field_of(const std::string& owner, const std::string& language) {
+  const bool regex = language == "regex";
+  if (owner == "millrace" || owner == "vllm")
+    return regex ? "/structured_outputs/regex" : "/structured_outputs/grammar";
+  if (owner == "sglang") return regex ? "/regex" : "/ebnf";
+  return owner == "llamacpp" && !regex ? "/grammar" : nullptr;
+}
+
+// Throws LoadError where the server would leave the grammar out without a word.
+void add_grammar(json& body, const GrammarFlags& flags, const std::string& owner) {
   const auto asked = flags.asked();
   if (!asked) return;
   const std::string& language = asked->source.language;
@@ -90,8 +70,12 @@ void add_grammar(json& body, const GrammarFlags& flags) {
     }
     body["response_format"] = {{"type", "json_schema"},
                                {"json_schema", {{"name", "answer"}, {"strict", true}, {"schema", std::move(schema)}}}};
+  } else if (const char* field = field_of(owner, language)) {
+    body[json::json_pointer(field)] = asked->source.text;
   } else {
-    body["structured_outputs"] = {{language == "regex" ? "regex" : "grammar", asked->source.text}};
+    throw_load_error(ErrorCode::kUnsupported, asked->flag,
+                     "--{}: the server ({}) is not known to obey it: use --json-schema, or a model loaded here",
+                     asked->flag, owner.empty() ? "which names no owner of its model" : printable(owner));
   }
 }
 
@@ -100,9 +84,10 @@ void add_grammar(json& body, const GrammarFlags& flags) {
 RemoteResponder::RemoteResponder(ServerAddress address, const std::string& model, const GrammarFlags& grammar,
                                  const std::string& shown_as)
     : link_(std::move(address)), shown_as_(shown_as), grammar_(grammar) {
-  const json card = card_of(link_, model).or_throw();
+  const json card = model_card(link_, model).or_throw();
   model_ = text_of(card, "id");
-  is_millrace_ = text_of(card, "owned_by") == "millrace";
+  owner_ = text_of(card, "owned_by");
+  is_millrace_ = owner_ == "millrace";
   context_ = whole_of(card, "max_model_len");
   if (context_ == 0 && card.contains("meta") && card["meta"].is_object()) {
     context_ = whole_of(card["meta"], "n_ctx");  // llama-server
@@ -112,7 +97,7 @@ RemoteResponder::RemoteResponder(ServerAddress address, const std::string& model
     template_ = text_of(*info, "chat_template");
   }
   json checked;
-  add_grammar(checked, grammar_);
+  add_grammar(checked, grammar_, owner_);
 }
 
 std::string RemoteResponder::description() const {
@@ -130,6 +115,16 @@ Result<decode::SamplingParams> RemoteResponder::sampling(const SamplingFlags& fl
   }
 }
 
+void RemoteResponder::add_prompt(json& body, const nlohmann::ordered_json& messages) const {
+  if (!continues_text_) {
+    body["messages"] = messages;
+    return;
+  }
+  std::string text;
+  for (const auto& message : messages) text += message["content"].get<std::string>();
+  body["prompt"] = std::move(text);
+}
+
 json RemoteResponder::body(const nlohmann::ordered_json& messages, const SamplingFlags& flags,
                            const decode::SamplingParams& params) const {
   const auto seed = static_cast<std::int64_t>(params.seed);
@@ -138,13 +133,7 @@ json RemoteResponder::body(const nlohmann::ordered_json& messages, const Samplin
               {"stream_options", {{"include_usage", true}}},
               {"max_tokens", params.max_tokens},
               {"seed", is_millrace_ ? seed : seed & std::numeric_limits<std::int64_t>::max()}};
-  if (continues_text_) {
-    std::string text;
-    for (const auto& message : messages) text += message["content"].get<std::string>();
-    out["prompt"] = std::move(text);
-  } else {
-    out["messages"] = messages;
-  }
+  add_prompt(out, messages);
   if (is_millrace_) out["timings"] = true;
   if (!params.stop.empty()) out["stop"] = params.stop;
   if (params.ignore_eos) out["ignore_eos"] = true;
@@ -152,13 +141,14 @@ json RemoteResponder::body(const nlohmann::ordered_json& messages, const Samplin
   if (flags.given.find("dry_multiplier").value_or(0.0) > 0.0)
     out["dry_sequence_breakers"] = flags.dry_sequence_breakers;
   for (const decode::SamplerOption* option : decode::all_sampler_options()) {
+    const bool other_name = owner_ == "llamacpp" && !option->spec.alias.empty();
     const std::string name(option->spec.name);
     const bool everywhere = name == "temperature" || name == "top_p";
     if (flags.given.has(name) || everywhere || (is_millrace_ && option->model_default)) {
-      out[name] = value_of(*option, flags, params);
+      out[other_name ? std::string(option->spec.alias) : name] = value_of(*option, flags, params);
     }
   }
-  add_grammar(out, grammar_);
+  add_grammar(out, grammar_, owner_);
   return out;
 }
 
@@ -173,6 +163,8 @@ Result<void> RemoteResponder::take(const json& event, Answer& answer, AnswerList
   const json& choice = (*choices)[0];
   const auto add = [&](chat::PartEvent::Kind kind, std::string& to, const std::string& text) {
     if (text.empty()) return;
+    last_part_ = Env::system().now();
+    if (!first_part_) first_part_ = last_part_;
     to += text;
     listener.on_part({.kind = kind, .text = text});
   };
@@ -202,6 +194,8 @@ Result<Answer> RemoteResponder::answer(const nlohmann::ordered_json& messages, c
   const auto on_event = [&](const json& event) { return take(event, answer, listener); };
   const auto interrupted = [&] { return listener.interrupted(); };
   const auto ask = [&] {
+    asked_ = Env::system().now();
+    first_part_.reset();
     return link_.stream(continues_text_ ? "/v1/completions" : "/v1/chat/completions", body(messages, flags, *params),
                         on_event, interrupted);
   };
@@ -217,40 +211,38 @@ Result<Answer> RemoteResponder::answer(const nlohmann::ordered_json& messages, c
 
 Result<std::int64_t> RemoteResponder::count_tokens(const nlohmann::ordered_json& messages) {
   json body = {{"model", model_}};
-  if (continues_text_) {
-    std::string text;
-    for (const auto& message : messages) text += message["content"].get<std::string>();
-    body["prompt"] = std::move(text);
-  } else {
-    body["messages"] = messages;
-  }
+  add_prompt(body, messages);
+  if (body == counted_.first) return counted_.second;
   const auto counted = link_.post("/tokenize", body);
   if (counted && counted->is_object() && counted->contains("count") && (*counted)["count"].is_number()) {
-    return (*counted)["count"].get<std::int64_t>();
+    counted_ = {std::move(body), (*counted)["count"].get<std::int64_t>()};
+    return counted_.second;
   }
   if (!counted && counted.error().code == ErrorCode::kUnavailable) return counted.error();
   return make_error(ErrorCode::kUnsupported, "url", "{}: this server does not count the tokens of messages",
                     link_.name());
 }
 
-// As of a model in this process, as far as the server tells.
+// As of a model in this process; times that the server does not tell are the client's.
 void RemoteResponder::note_stats(const json& event, const Answer& answer) {
   const auto found = event.find("timings");
-  if (found == event.end() || !found->is_object()) {
-    stats_ = fmt::format("prompt {} tokens, answer {} tokens", answer.prompt_tokens, answer.output_tokens);
-    return;
-  }
-  const auto number = [&](const char* key) {
-    const auto at = found->find(key);
-    return at != found->end() && at->is_number() ? at->get<double>() : 0.0;
+  const json timings = found != event.end() && found->is_object() ? *found : json::object();
+  const auto number = [&](const char* key, double otherwise) {
+    const auto at = timings.find(key);
+    return at != timings.end() && at->is_number() ? at->get<double>() : otherwise;
   };
-  stats_ = fmt::format("prompt {} cached + {} new tokens, answer {} tokens", whole_of(*found, "cache_n"),
-                       whole_of(*found, "prompt_n"), answer.output_tokens);
-  if (number("ttft_ms") > 0.0) stats_ += fmt::format(", TTFT {:.1f} ms", number("ttft_ms"));
-  if (number("tpot_ms") > 0.0) {
-    stats_ += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", number("tpot_ms"), 1000.0 / number("tpot_ms"));
-  }
-  if (number("mbu") > 0.0) stats_ += fmt::format(", MBU {:.0f} %", 100.0 * number("mbu"));
+  const std::string prompt =
+      timings.contains("cache_n")
+          ? fmt::format("{} cached + {} new tokens", whole_of(timings, "cache_n"), whole_of(timings, "prompt_n"))
+          : fmt::format("{} tokens", answer.prompt_tokens);
+  stats_ = fmt::format("prompt {}, answer {} tokens", prompt, answer.output_tokens);
+  if (!first_part_) return;
+  stats_ += fmt::format(", TTFT {:.1f} ms", number("ttft_ms", milliseconds_between(asked_, *first_part_)));
+  if (answer.output_tokens < 2) return;
+  const double gaps = static_cast<double>(answer.output_tokens - 1);
+  const double tpot = number("tpot_ms", milliseconds_between(*first_part_, last_part_) / gaps);
+  if (tpot > 0.0) stats_ += fmt::format(", TPOT {:.2f} ms, {:.1f} tok/s", tpot, 1000.0 / tpot);
+  if (const double mbu = number("mbu", 0.0); mbu > 0.0) stats_ += fmt::format(", MBU {:.0f} %", 100.0 * mbu);
 }
 
 }  // namespace millrace::app

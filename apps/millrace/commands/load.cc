@@ -1,8 +1,4 @@
-#include <unistd.h>
-
-#include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -16,40 +12,31 @@
 namespace millrace::commands {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{100};
-
-// Shows how far the model is loaded until `done`.
-void show_progress(const app::ChosenModel& model, const std::function<bool()>& done) {
-  app::ServerLink link = app::find_serving(model);
-  screen::StatusLine status(screen::look_of(STDERR_FILENO), [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  });
-  while (!done()) {
-    double share = 0.0;
-    const auto state = app::state_of(link, model.name, share);
-    if (state && *state == "loading") {
-      status.show(fmt::format("loading {}: {:.0f} %", app::printable(model.name), 100.0 * share));
+// Shows how far the model is loaded, until `done`; asks the server each time.
+template <typename Done>
+void show_progress(const app::ServerAddress& address, const std::string& model, const Done& done) {
+  app::ServerLink link(address);
+  screen::StatusLine status;
+  for (;;) {
+    const auto progress = app::progress_of(link, model).or_throw();
+    if (done(progress.state)) return;
+    if (progress.state == "loading") {
+      status.show(fmt::format("loading {}: {:.0f} %", app::printable(model), 100.0 * progress.share));
     }
-    std::this_thread::sleep_for(kLook);
   }
 }
 
 int load(const app::ChosenModel& model) {
-  app::ServerLink link = app::find_serving(model);
-  double share = 0.0;
-  show_progress(model, [&] {  // of a start or of another's request
-    const auto state = app::state_of(link, model.name, share);
-    if (!state) throw LoadError(state.error());
-    return *state != "loading";
+  constexpr std::chrono::milliseconds kLook{100};
+  const app::ServerAddress address = app::find_serving(model);
+  show_progress(address, model.name, [&](const std::string& state) {  // of a start or of another's request
+    if (state == "loading") std::this_thread::sleep_for(kLook);
+    return state != "loading";
   });
-  std::atomic<bool> done = false;
-  auto reply = std::async(std::launch::async, [&] {
-    auto got = link.post("/models/load", {{"model", model.name}});
-    done = true;
-    return got;
-  });
-  show_progress(model, [&] { return done.load(); });
+  auto reply = std::async(std::launch::async,
+                          [&] { return app::ServerLink(address).post("/models/load", {{"model", model.name}}); });
+  show_progress(address, model.name,
+                [&](const std::string&) { return reply.wait_for(kLook) == std::future_status::ready; });
   reply.get().or_throw();
   fmt::print("{} is loaded\n", app::printable(model.name));
   return 0;

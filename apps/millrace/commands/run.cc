@@ -189,7 +189,7 @@ int run(RunFlags flags, bool model_given) {
   try {
     complete(flags, chats);
   } catch (const LoadError& failure) {
-    if (!lone) throw;
+    if (!lone || names_server(flags)) throw;
     throw LoadError(app::with_other_reading(failure.error(), model));
   }
   app::Chat chat = make_chat(flags, name);

@@ -35,10 +35,7 @@ void send(int pid, int signal) {
 // Running requests may end within the server's --shutdown-timeout; a second signal ends it at once.
 int stop(const StopFlags& flags) {
   constexpr std::chrono::milliseconds kLook{50};
-  screen::StatusLine status(screen::look_of(STDERR_FILENO), [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  });
+  screen::StatusLine status;
   for (const app::ServerReport& report : chosen(flags)) {
     const int pid = report.server.pid;
     send(pid, SIGTERM);

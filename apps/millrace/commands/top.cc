@@ -22,7 +22,7 @@ using server::observe::ModelView;
 using Json = nlohmann::ordered_json;
 
 struct TopFlags {
-  app::TopSource source;
+  app::ServerAddress source{.url = "http://127.0.0.1:8000"};
   double interval = 1.0;  // seconds
   bool once = false, json = false;
 };
@@ -72,7 +72,7 @@ void print_json(const std::vector<ModelView>& views, bool indented) {
 // Two readings, and what happened between them.
 class Meter {
  public:
-  explicit Meter(const app::TopSource& source) : reader_(source) {}
+  explicit Meter(const app::ServerAddress& source) : reader_(source) {}
 
   // Reads; the views are of the time since the reading before, or means since the server's start where there is none.
   Result<std::vector<ModelView>> read() {
@@ -207,12 +207,7 @@ app::Command top() {
           .configure = [](CLI::App& app) -> std::function<int()> {
             auto flags = std::make_shared<TopFlags>();
             app.add_option("url", flags->source.url, "URL of the server or of its /metrics page");
-            app.add_option("--api-key", flags->source.api_key, "API key of the server, sent as a bearer token")
-                ->envname("MILLRACE_API_KEY");
-            app.add_option("--cacert", flags->source.ca_file,
-                           "PEM file of the certificates to trust; default that of SSL_CERT_FILE, or the system's")
-                ->check(CLI::ExistingFile);
-            app.add_flag("--insecure", flags->source.insecure, "Accept any TLS certificate of the server");
+            app::declare_server_access(app, flags->source);
             app.add_option("--interval", flags->interval, "Seconds between two readings of the metrics")
                 ->check(CLI::Range(0.1, 3600.0));
             app.add_flag(

@@ -14,7 +14,7 @@ app::Command unload() {
             auto model = std::make_shared<app::ChosenModel>();
             app::declare_chosen_model(app, *model, "Name of the model, as `millrace ps` lists it");
             return [model] {
-              app::find_serving(*model).post("/models/unload", {{"model", model->name}}).or_throw();
+              app::ServerLink(app::find_serving(*model)).post("/models/unload", {{"model", model->name}}).or_throw();
               fmt::print("{} is unloaded\n", app::printable(model->name));
               return 0;
             };

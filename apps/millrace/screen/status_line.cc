@@ -1,8 +1,17 @@
 #include "screen/status_line.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 
 namespace millrace::screen {
+
+StatusLine::StatusLine()
+    : StatusLine(look_of(STDERR_FILENO), [](std::string_view text) {
+        std::fwrite(text.data(), 1, text.size(), stderr);
+        std::fflush(stderr);
+      }) {}
 
 void StatusLine::show(std::string text) {
   if (!look_.terminal) return;

@@ -12,6 +12,7 @@ namespace millrace::screen {
 class StatusLine {
  public:
   using Write = std::function<void(std::string_view)>;
+  StatusLine();  // on stderr
   StatusLine(Look look, Write write) : look_(std::move(look)), write_(std::move(write)) {}
   ~StatusLine() { clear(); }
   StatusLine(const StatusLine&) = delete;

@@ -37,8 +37,8 @@ struct ServeFlags {
   // absent. Allows web origins of this machine if the address is loopback and --allowed-origins is absent.
   server::ServiceConfig service() const;
   server::HostConfig host_config() const;
-  // Throws LoadError naming --goodput or --metrics-compat.
   server::observe::LogWriter::Config log() const;
+  // Throws LoadError naming --goodput or --metrics-compat.
   server::ObserverConfig observers(std::vector<std::string> tenants) const;
   // Reads the API keys. Throws LoadError (kInvalidArgument) if the key file holds none, and if the server would listen
   // beyond loopback without a key and without --insecure-no-auth.

@@ -2,23 +2,15 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli.h"
 #include "printable.h"
+#include "servers/model_cards.h"
 #include "servers/running_servers.h"
 
 namespace millrace::app {
-namespace {
-
-// The server's router takes a path as it is sent.
-bool can_be_in_path(const std::string& name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f && c != '?' && c != '#'; });
-}
-
-}  // namespace
 
 void declare_chosen_model(CLI::App& app, ChosenModel& model, const std::string& about) {
   app.add_option("model", model.name, about)->required();
@@ -27,31 +19,26 @@ void declare_chosen_model(CLI::App& app, ChosenModel& model, const std::string& 
   declare_server_access(app, model.address);
 }
 
-Result<std::string> state_of(ServerLink& link, const std::string& name, double& progress) {
-  if (!can_be_in_path(name)) return make_error(ErrorCode::kNotFound, "model", "no model is named {}", printable(name));
-  const auto card = link.get("/v1/models/" + name);
-  if (!card && card.error().code == ErrorCode::kNotFound) {
-    return make_error(ErrorCode::kNotFound, "model", "{} has no model {}", link.name(), name);
-  }
+Result<ModelProgress> progress_of(ServerLink& link, const std::string& name) {
+  const auto card = model_card(link, name);
   if (!card) return card.error();
-  const auto status = card->find("status");
-  if (status == card->end() || !status->is_string()) {
+  const std::string state = text_of(*card, "status");
+  if (state.empty()) {
     return make_error(ErrorCode::kUnsupported, "url", "{}: this server does not tell the state of its models",
                       link.name());
   }
   const auto share = card->find("progress");
-  progress = share != card->end() && share->is_number() ? share->get<double>() : 0.0;
-  return status->get<std::string>();
+  return ModelProgress{state, share != card->end() && share->is_number() ? share->get<double>() : 0.0};
 }
 
-ServerLink find_serving(const ChosenModel& model) {
-  double progress = 0.0;
-  if (!model.address.url.empty()) return ServerLink(model.address);
+ServerAddress find_serving(const ChosenModel& model) {
+  if (!model.address.url.empty()) return model.address;
   std::vector<std::string> known;
   const auto servers = running_servers().or_throw();
   for (const RunningServer& server : servers) {
-    ServerLink link({.socket = server.socket});
-    if (state_of(link, model.name, progress)) return link;
+    const ServerAddress address{.socket = server.socket};
+    ServerLink link(address);
+    if (model_card(link, model.name)) return address;
     for (const ServerReport::Model& one : report_of(server).models) known.push_back(printable(one.name));
   }
   throw_load_error(ErrorCode::kNotFound, "model", "{}: {}", printable(model.name),

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "servers/model_cards.h"
 #include "servers/owner_socket.h"
 #include "servers/server_link.h"
 
@@ -35,21 +36,6 @@ std::optional<int> pid_of(const fs::path& socket) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
   const bool whole = error == std::errc() && end == name.data() + name.size();
   return whole && pid > 0 && socket.extension() == ".sock" ? std::optional(pid) : std::nullopt;
-}
-
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-// Objects of a list's `data`; none where it is no list.
-std::vector<json> data_of(const Result<json>& list) {
-  std::vector<json> out;
-  if (!list || !list->is_object() || !list->contains("data") || !(*list)["data"].is_array()) return out;
-  for (const json& one : (*list)["data"]) {
-    if (one.is_object()) out.push_back(one);
-  }
-  return out;
 }
 
 // Seconds since the process was started; nothing if it has ended.

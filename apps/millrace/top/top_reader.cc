@@ -1,7 +1,6 @@
 #include "top/top_reader.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "http/client/curl_client.h"
@@ -26,12 +25,6 @@ std::string requests_page(const std::string& metrics_url) {
   return metrics_url.substr(0, metrics_url.size() - kMetrics.size()) + "/v1/requests";
 }
 
-std::string certificates(const TopSource& source) {
-  if (!source.ca_file.empty()) return source.ca_file;
-  const char* set = std::getenv("SSL_CERT_FILE");
-  return set == nullptr ? "" : set;
-}
-
 // Another program may answer at that path: what is not as expected counts as not there.
 std::optional<std::vector<RequestRow>> rows_of(const std::string& text) {
   const auto list = nlohmann::json::parse(text, nullptr, false);
@@ -54,11 +47,11 @@ std::optional<std::vector<RequestRow>> rows_of(const std::string& text) {
 
 }  // namespace
 
-TopReader::TopReader(TopSource source)
+TopReader::TopReader(ServerAddress source)
     : source_(std::move(source)),
       metrics_url_(metrics_page(source_.url)),
       requests_url_(requests_page(metrics_url_)),
-      client_(http::make_curl_client({.ca_file = certificates(source_),
+      client_(http::make_curl_client({.ca_file = trusted_certificates(source_),
                                       .connect_seconds = 5,
                                       .stalled_seconds = 10,
                                       .insecure = source_.insecure})) {}

@@ -8,16 +8,9 @@
 #include "base/result.h"
 #include "http/client/http_client.h"
 #include "metrics/prometheus_text.h"
+#include "servers/server_link.h"
 
 namespace millrace::app {
-
-// Where `millrace top` reads, and how.
-struct TopSource {
-  std::string url = "http://127.0.0.1:8000";  // of the server or of its /metrics page
-  std::string api_key;                        // empty: none
-  std::string ca_file;                        // PEM file; empty: that of SSL_CERT_FILE, or the system's certificates
-  bool insecure = false;                      // accept any certificate
-};
 
 // A running request as the server tells of it.
 struct RequestRow {
@@ -35,7 +28,8 @@ struct TopReading {
 // Reads a server's metrics and running requests. One thread.
 class TopReader {
  public:
-  explicit TopReader(TopSource source);
+  // The URL is of the server or of its /metrics page.
+  explicit TopReader(ServerAddress source);
   // `cancelled` is asked while it waits. kNotFound naming the URL where the server does not answer, or not with 200.
   Result<TopReading> read(const std::function<bool()>& cancelled);
   const std::string& metrics_url() const noexcept { return metrics_url_; }
@@ -43,7 +37,7 @@ class TopReader {
  private:
   Result<std::string> get(const std::string& url, const std::function<bool()>& cancelled);
 
-  const TopSource source_;
+  const ServerAddress source_;
   const std::string metrics_url_, requests_url_;  // requests_url_: "" where the URL names another page
   std::unique_ptr<http::HttpClient> client_;
 };

@@ -15,7 +15,7 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr std::size_t kMostCauses = 32;  // of a server that may be anybody's
+constexpr std::size_t kMaxCauses = 32;  // of an answer; the server may send any number
 
 static_assert(EventReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
@@ -67,7 +67,7 @@ void read_server_times(const object& event, ServerTimes& out) {
     std::string_view name;
     double ms = 0.0;
     if (one.get_object().get(cause) != simdjson::SUCCESS || !read(cause, "cause", name)) continue;
-    if (cause["ms"].get_double().get(ms) != simdjson::SUCCESS || !(ms >= 0.0) || out.causes.size() >= kMostCauses)
+    if (cause["ms"].get_double().get(ms) != simdjson::SUCCESS || !(ms >= 0.0) || out.causes.size() >= kMaxCauses)
       continue;
     out.causes.push_back({one_line(name, 32), ms});
   }

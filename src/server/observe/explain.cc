@@ -25,9 +25,8 @@ std::string_view was(std::int64_t n) { return n == 1 ? "was" : "were"; }
 
 std::string prefill_sentence(const RequestStats& stats, const TimeSpent&) {
   const std::int64_t computed = stats.prompt_tokens - stats.cached_tokens;
-  return fmt::format("{} of its prompt {} computed; {} in the cache", counted(computed, "token", "tokens"),
-                     was(computed),
-                     stats.cached_tokens == 1 ? "1 was found" : fmt::format("{} were found", stats.cached_tokens));
+  return fmt::format("{} of its prompt {} computed; {} {} found in the cache", counted(computed, "token", "tokens"),
+                     was(computed), stats.cached_tokens, was(stats.cached_tokens));
 }
 
 constexpr std::array kCauses = {
