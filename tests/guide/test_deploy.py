@@ -12,7 +12,8 @@ FILES = {one.argument: one.text for one in blocks(GUIDE / "deploy.md") if one.is
 
 
 def tool(name):
-    return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") or shutil.which(name) or pytest.skip(f"{name} is not installed")
+    places = f"{ROOT}/build/tools:/usr/sbin:/usr/bin:/sbin:/bin"
+    return shutil.which(name, path=places) or shutil.which(name) or pytest.skip(f"{name} is not installed: ./dev setup")
 
 
 def unit():
