@@ -117,7 +117,7 @@ TEST_F(DeviceSeamTest, AProductAddedLaterHasTheBitsOfOneAddedAtOnce) {
   backend_.linear(*weight, {.bias = bias.address(), .accumulate = true}, x.view(kRows, kIn), once.view(kRows, kOut));
   backend_.linear(*weight, {.bias = bias.address()}, x.view(kRows, kIn), product.view(kRows, kOut));
   backend_.all_gather(product.view(kRows, kOut), product.view(kRows, kOut));
-  backend_.add(product.view(kRows, kOut), later.view(kRows, kOut));
+  backend_.add({}, product.view(kRows, kOut), later.view(kRows, kOut));
   EXPECT_EQ(values_of(backend_, later.view(kRows, kOut)), values_of(backend_, once.view(kRows, kOut)));
 }
 
@@ -134,7 +134,7 @@ TEST_F(DeviceSeamTest, RanksWithHalfOfTheRowsEachGatherTheBitsOfOne) {
     backend.linear(*weight, {}, x.view(kRows, kIn), own.view(kRows, n));
     for (int step = 0; step < 3; ++step) {
       backend.all_gather(own.view(kRows, n), all.view(kRows, kOut));
-      backend.add(all.view(kRows, kOut), out.view(kRows, kOut));
+      backend.add({}, all.view(kRows, kOut), out.view(kRows, kOut));
     }
     return values_of(backend, out.view(kRows, kOut));
   };
@@ -180,7 +180,7 @@ TEST_F(DeviceSeamTest, HostCodeThatTouchesTheMemoryOfAStepDies) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const DeviceBuffer from = matrix(backend_, Values(128, 2.0f)), to = matrix(backend_, Values(128, 1.0f));
   const DeviceView x = from.view(8, 16), out = to.view(8, 16);
-  backend_.add(x, out);
+  backend_.add({}, x, out);
   EXPECT_DEATH(stolen(out), "");
   EXPECT_DEATH(*cpu::pointer(x.data) = 1.0f, "");
   backend_.synchronize();
@@ -197,7 +197,7 @@ TEST_F(DeviceSeamTest, ALeaseOpensNothingElseAndAnotherStaysWhenItEnds) {
   EXPECT_DEATH(stolen(other.view(8, 16)), "");
   first.release();
   EXPECT_EQ(second.view().row(3)[15], 2.0f);
-  backend_.add(other.view(8, 16), memory.view(8, 16));
+  backend_.add({}, other.view(8, 16), memory.view(8, 16));
   backend_.synchronize();
   EXPECT_EQ(second.view().row(3)[15], 3.0f);
 }
@@ -218,8 +218,8 @@ TEST(DeviceKind, IsChosenByNameAndAnUnknownOneNamesTheKnown) {
   EXPECT_EQ(cpu.kv_format(DType::kBF16, "token", 0).or_throw().block_tokens, 1);
   EXPECT_EQ(cpu.kv_format(DType::kBF16, "paged32", 24).error().param, "block-size");
   const Limits limits = cpu.make({.threads = 1}).or_throw()->limits();
-  EXPECT_EQ(limits.max_key_dim, 256);
-  EXPECT_EQ(limits.max_value_dim, 256);
+  EXPECT_EQ(limits.max_key_dim, 576);
+  EXPECT_EQ(limits.max_value_dim, 512);
   const auto unknown = choose_device("abacus");
   EXPECT_EQ(unknown.error().param, "device");
   EXPECT_EQ(unknown.error().message, "device is 'abacus': expected one of cpu");

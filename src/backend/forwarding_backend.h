@@ -48,13 +48,16 @@ class ForwardingBackend : public Backend {
     inner_->project_attention(inputs, x, qkv);
   }
   void attend(const AttendArgs& args, DeviceView out) override { inner_->attend(args, out); }
-  void mlp(const Mlp& mlp, DeviceView x) override { inner_->mlp(mlp, x); }
-  void add_activated(Activation activation, DeviceView y, DeviceView x) override {
-    inner_->add_activated(activation, y, x);
-  }
-  void add(DeviceView x, DeviceView out) override { inner_->add(x, out); }
+  void mlp(const Mlp& mlp, DeviceView x, DeviceView out) override { inner_->mlp(mlp, x, out); }
+  void activate(const ActivateArgs& args, DeviceView x, DeviceView out) override { inner_->activate(args, x, out); }
+  void add(const AddOptions& options, DeviceView x, DeviceView out) override { inner_->add(options, x, out); }
+  void scale(const ScaleOptions& options, DeviceView x) override { inner_->scale(options, x); }
+  void gate(DeviceView gate, DeviceView x) override { inner_->gate(gate, x); }
   void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) override {
     inner_->rotary_table(positions, angles, out);
+  }
+  void position_scale(std::span<const std::int32_t> positions, const PositionScale& scale, DeviceView out) override {
+    inner_->position_scale(positions, scale, out);
   }
   void load_rows(DeviceView table, std::span<const std::int64_t> slots, DeviceView out) override {
     inner_->load_rows(table, slots, out);

@@ -15,6 +15,14 @@ ConfigFile read_config_json(const std::string& file, std::string_view text) {
   }
   config.architecture = list->front().get<std::string>();
   config.name = fields.text("_name_or_path").value_or("");
+  if (const auto text_model = fields.object("text_config")) {
+    const nlohmann::json own = config.json.at("text_config");
+    config.text_type = text_model->text("model_type").value_or("");
+    config.json.erase("text_config");
+    for (const auto& [key, value] : own.items()) {
+      if (key != "architectures") config.json[key] = value;
+    }
+  }
   return config;
 }
 

@@ -18,6 +18,9 @@ struct ConfigFile {
   std::string name;          // general.name or _name_or_path; may be empty
   std::string licence;       // GGUF only: general.license; may be empty
   std::int64_t tokens = 0;   // GGUF only: number of tokens of its tokenizer
+  // model_type of config.json's text_config: a checkpoint of several modalities, of which `json` has the text model's
+  // fields, and those of the whole that it leaves out. Empty: there is no text_config.
+  std::string text_type;
   bool gguf = false;
   nlohmann::json json = nlohmann::json::object();  // content of config.json; not for GGUF
   // The file that json's kQuantizationField comes from, if it is not config.json.

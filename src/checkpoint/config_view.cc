@@ -31,9 +31,18 @@ bool says_nothing(const nlohmann::json& value) {
 
 }  // namespace
 
+ConfigView::ConfigView(const ConfigFile& config, std::string_view defaults)
+    : config_(&config), read_{"architectures", "_name_or_path", "model_type"} {
+  if (defaults.empty() || config.gguf) return;
+  nlohmann::json filled = nlohmann::json::parse(defaults);
+  filled.update(config.json);
+  filled_ = std::make_shared<const nlohmann::json>(std::move(filled));
+}
+
 std::vector<std::string> ConfigView::spellings(const ConfigField& field) const {
   std::vector<std::string> names;
-  for (const std::string_view name : gguf() ? field.gguf : field.json) {
+  for (const std::string_view name :
+       gguf() ? std::span<const std::string_view>(field.gguf) : std::span<const std::string_view>(field.json)) {
     if (!name.empty()) names.push_back((gguf() ? config_->architecture + "." : "") + std::string(name));
   }
   return names;
@@ -41,6 +50,10 @@ std::vector<std::string> ConfigView::spellings(const ConfigField& field) const {
 
 bool ConfigView::is_there(const std::string& name) const {
   return gguf() ? config_->metadata.find(name) != nullptr : fields().find(name) != nullptr;
+}
+
+bool ConfigView::is_in_file(const std::string& name) const {
+  return gguf() ? is_there(name) : JsonFields(config_->file, config_->json).find(name) != nullptr;
 }
 
 std::string ConfigView::find(const ConfigField& field) {
@@ -78,6 +91,12 @@ void ConfigView::bad_value(const ConfigField& field, std::string_view what) cons
 }
 
 bool ConfigView::has(const ConfigField& field) { return !find(field).empty(); }
+
+bool ConfigView::is_list(const ConfigField& field) {
+  const std::string name = find(field);
+  if (name.empty()) return false;
+  return gguf() ? std::holds_alternative<GgufArray>(*config_->metadata.find(name)) : fields().find(name)->is_array();
+}
 
 void ConfigView::check_range(const ConfigField& field, std::int64_t value, IntegerRange range) const {
   if (value >= range.low && value <= range.high) return;
@@ -151,6 +170,38 @@ std::optional<JsonFields> ConfigView::object(const ConfigField& field) {
   return fields().object(name);
 }
 
+std::optional<std::vector<std::int64_t>> ConfigView::integers(const ConfigField& field, std::int64_t n,
+                                                              IntegerRange range) {
+  const std::string name = find(field);
+  if (name.empty()) return std::nullopt;
+  std::vector<std::int64_t> values;
+  if (gguf()) {
+    values = config_->metadata.integers(name);
+  } else if (const nlohmann::json& value = *fields().find(name); value.is_array()) {
+    for (const nlohmann::json& element : value) {
+      const auto number = whole_number(element);
+      if (!number) bad_value(field, std::string("expected integers, found ") + element.type_name());
+      values.push_back(*number);
+    }
+  } else {
+    values.push_back(*fields().integer(name));
+  }
+  if (!is_list(field)) values.resize(static_cast<std::size_t>(n), values.front());
+  if (std::ssize(values) != n) bad_value(field, fmt::format("{} entries for {} layers", values.size(), n));
+  for (const std::int64_t value : values) check_range(field, value, range);
+  return values;
+}
+
+std::optional<std::vector<double>> ConfigView::numbers(const ConfigField& field) {
+  const std::string name = find(field);
+  if (name.empty()) return std::nullopt;
+  if (gguf()) {
+    const auto floats = config_->metadata.floats(name);
+    return floats ? std::optional(std::vector<double>(floats->begin(), floats->end())) : std::nullopt;
+  }
+  return fields().numbers(name);
+}
+
 bool ConfigView::is_neutral(const std::string& name, std::string_view neutral) const {
   if (neutral == "*") return true;
   const nlohmann::json value = gguf() ? as_json(*config_->metadata.find(name)) : *fields().find(name);
@@ -160,7 +211,7 @@ bool ConfigView::is_neutral(const std::string& name, std::string_view neutral) c
 void ConfigView::check_unread(std::span<const ConfigField> known) const {
   for (const ConfigField& field : known) {
     for (const std::string& name : spellings(field)) {
-      if (read_.contains(name) || !is_there(name) || is_neutral(name, field.neutral)) continue;
+      if (read_.contains(name) || !is_in_file(name) || is_neutral(name, field.neutral)) continue;
       throw_load_error(ErrorCode::kUnsupported, name,
                        "{}: {}{}: a {} model does not have this, and other models change by it", file(),
                        gguf() ? "key " : "", gguf() ? quote_name(name) : name, config_->architecture);
@@ -172,7 +223,7 @@ std::vector<std::string> ConfigView::unread() const {
   std::set<std::string> names;
   for (const auto& [key, value] : config_->metadata.entries()) names.insert(key);
   for (const auto& [key, value] : config_->json.items()) names.insert(key);
-  std::erase_if(names, [&](const std::string& name) { return read_.contains(name) || !is_there(name); });
+  std::erase_if(names, [&](const std::string& name) { return read_.contains(name) || !is_in_file(name); });
   return {names.begin(), names.end()};
 }
 

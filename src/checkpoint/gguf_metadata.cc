@@ -117,6 +117,28 @@ std::optional<std::int64_t> GgufMetadata::uniform_integer(const std::string& key
       std::get<GgufArray>(*value).elements);
 }
 
+std::vector<std::int64_t> GgufMetadata::integers(const std::string& key) const {
+  const GgufValue* value = find(key);
+  if (value == nullptr) missing(key);
+  if (!std::holds_alternative<GgufArray>(*value)) return {required_integer(key)};
+  return std::visit(
+      [&](const auto& elements) -> std::vector<std::int64_t> {
+        using T = typename std::decay_t<decltype(elements)>::value_type;
+        if constexpr (kIsInteger<T>) {
+          std::vector<std::int64_t> values;
+          for (const T element : elements) {
+            const auto integer = as_integer(GgufValue(element));
+            if (!integer) wrong_type(key, "integers below 2^63", *value);
+            values.push_back(*integer);
+          }
+          return values;
+        } else {
+          wrong_type(key, "integers", *value);
+        }
+      },
+      std::get<GgufArray>(*value).elements);
+}
+
 template <typename T>
 const std::vector<T>* GgufMetadata::array(const std::string& key, std::string_view expected) const {
   const GgufValue* value = find(key);

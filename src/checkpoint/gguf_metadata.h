@@ -36,6 +36,8 @@ class GgufMetadata {
   std::string required_text(const std::string& key) const;
   // An integer, or an array of equal integers (counts for each layer).
   std::optional<std::int64_t> uniform_integer(const std::string& key) const;
+  // The integers of an array, or one integer. The key must be there.
+  std::vector<std::int64_t> integers(const std::string& key) const;
 
   std::optional<std::vector<float>> floats(const std::string& key) const;
   std::optional<std::vector<std::int32_t>> int32s(const std::string& key) const;

@@ -134,6 +134,19 @@ std::optional<JsonFields> JsonFields::object(std::string_view key) const {
   return JsonFields(file_, *value, where_ + std::string(key) + ".");
 }
 
+std::optional<std::vector<double>> JsonFields::numbers(std::string_view key) const {
+  const nlohmann::json* list = find(key);
+  if (list == nullptr) return std::nullopt;
+  if (!list->is_array()) wrong_type(key, "a list of numbers");
+  std::vector<double> values;
+  for (const nlohmann::json& element : *list) {
+    const auto value = any_number(element);
+    if (!value || !std::isfinite(*value)) wrong_type(key, "a list of finite numbers");
+    values.push_back(*value);
+  }
+  return values;
+}
+
 std::optional<std::int64_t> JsonFields::integer(std::initializer_list<std::string_view> keys) const {
   for (const std::string_view key : keys) {
     if (const auto value = integer(key)) return value;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/env.h"
 
@@ -39,6 +40,7 @@ class JsonFields {
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::string> text(std::string_view key) const;
   std::optional<JsonFields> object(std::string_view key) const;
+  std::optional<std::vector<double>> numbers(std::string_view key) const;  // a list of finite numbers
 
   // The value under the first of these names that is present.
   std::optional<std::int64_t> integer(std::initializer_list<std::string_view> keys) const;

@@ -17,6 +17,53 @@ const BlockKind& kind_of(const BlockSpec& block) {
   return *found;
 }
 
+std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
+  if (weight.rotated_head > 0) {
+    const std::int64_t head = i / weight.rotated_head, in_head = i % weight.rotated_head, half = weight.rotated / 2;
+    if (in_head < weight.rotated) i = head * weight.rotated_head + 2 * (in_head % half) + in_head / half;
+  }
+  return weight.slice.row(i);
+}
+
+std::vector<BlockWeight> block_weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
+  std::vector<BlockWeight> all = kind_of(block).weights(block, spec, has);
+  const BlockOutput& output = block.output;
+  for (const std::string& name : {output.norm_name, output.sum_norm_name}) {
+    if (!name.empty()) all.push_back({.role = "post_norm", .name = name, .rows = spec.hidden_size});
+  }
+  return all;
+}
+
+std::vector<BlockWeight> outer_weights(const ModelSpec& spec) {
+  const WeightNames& names = spec.names;
+  const std::int64_t width = spec.embedding_width(), hidden = spec.hidden_size;
+  std::vector<BlockWeight> all = {{.role = "token_embd", .name = names.embedding, .rows = spec.vocab_size, .cols = width}};
+  if (spec.positions == PositionKind::kLearned) {
+    const std::int64_t rows = spec.context_length + spec.position_offset;
+    all.push_back({.role = "position_embd", .name = names.positions, .rows = rows, .cols = hidden});
+  }
+  const auto vector = [&](std::string_view role, const std::string& name) {
+    if (!name.empty()) all.push_back({.role = std::string(role), .name = name, .rows = hidden});
+  };
+  vector("token_embd_norm", names.embedding_norm);
+  if (!names.project_in.empty()) {
+    all.push_back({.role = "project_in", .name = names.project_in, .rows = hidden, .cols = width});
+    all.push_back({.role = "project_out", .name = names.project_out, .rows = width, .cols = hidden});
+  }
+  vector("output_norm", names.final_norm);
+  if (!spec.tied_head) all.push_back({.role = "output", .name = names.head, .rows = spec.vocab_size, .cols = width});
+  return all;
+}
+
+std::string block_key(const BlockSpec& block) {
+  const BlockOutput& o = block.output;
+  std::string text(block.kind());
+  text += " " + kind_of(block).key(block);
+  if (o.plain()) return text;
+  text += fmt::format(" output {} {} {}", o.has_norm() ? key_of(o.norm) : "", o.scale, o.has_sum_norm());
+  return o.has_sum_norm() ? text + " " + key_of(o.sum_norm) : text;
+}
+
 std::vector<kv::KvNeed> kv_needs(const ModelSpec& spec) {
   std::vector<kv::KvNeed> needs;
   for (const LayerSpec& layer : spec.layers) {

@@ -29,19 +29,13 @@ std::vector<float> in_order(std::vector<float> values, const std::vector<std::in
 }  // namespace
 
 backend::WeightSource BlockLoader::source(const BlockWeight& weight) {
-  const std::string full = name(weight.name) + ".weight";
-  if (spec_.rope_interleaved && weight.rotated_head > 0) {
-    return weights_.rotary_linear(full, weight.rows, weight.cols, weight.rotated_head);
-  }
-  return weights_.linear(full, weight.rows, weight.cols, spec_.transposed_linears);
+  return weights_.linear(name(weight.name) + ".weight", weight);
 }
 
 std::vector<float> BlockLoader::bias(const BlockWeight& weight) {
   const std::string full = name(weight.name) + ".bias";
   if (!spec_.biases && !weights_.has(full)) return {};
-  return spec_.rope_interleaved && weight.rotated_head > 0
-             ? weights_.rotary_vector(full, weight.rows, weight.rotated_head)
-             : weights_.vector(full, weight.rows);
+  return weights_.vector(full, weight);
 }
 
 Product BlockLoader::product(std::span<const BlockWeight> stacked) {
@@ -74,12 +68,25 @@ Product BlockLoader::pack(std::vector<backend::WeightSource> sources, std::vecto
           .bias = backend_.make_vector(stack(std::move(biases), stacked))};
 }
 
-NormWeights BlockLoader::norm(const std::string& pattern) {
-  return pattern.empty() ? NormWeights() : NormWeights(weights_, name(pattern), spec_, backend_);
+NormWeights BlockLoader::norm(const std::string& pattern, const NormSpec& norm, std::int64_t n) {
+  return NormWeights(weights_, pattern.empty() ? pattern : name(pattern), norm, n, backend_);
 }
 
-backend::DeviceVector BlockLoader::vector(const std::string& pattern, std::int64_t n) {
-  return backend_.make_vector(weights_.vector(name(pattern) + ".weight", n));
+std::vector<float> BlockLoader::values(const std::string& pattern, std::int64_t n) {
+  return weights_.vector(name(pattern), n);
+}
+
+NormWeights BlockLoader::head_norm(const NormSpec& norm, const BlockWeight& order, float factor) {
+  NormWeights made;
+  made.spec = norm;
+  std::vector<float> weight(static_cast<std::size_t>(order.rows), 1.0f), bias;
+  if (norm.weight) weight = weights_.vector(name(order.name) + ".weight", order);
+  if (norm.bias) bias = weights_.vector(name(order.name) + ".bias", order);
+  for (float& value : weight) value = (value + (norm.weight ? norm.offset : 0.0f)) * factor;
+  for (float& value : bias) value *= factor;
+  made.weight = backend_.make_vector(weight);
+  made.bias = backend_.make_vector(bias);
+  return made;
 }
 
 }  // namespace millrace::model

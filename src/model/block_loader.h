@@ -28,6 +28,7 @@ class BlockLoader {
   void set_layer(std::int64_t layer) noexcept { layer_ = layer; }
 
   const ModelSpec& spec() const noexcept { return spec_; }
+  backend::Backend& backend() const noexcept { return backend_; }
   bool has(const std::string& pattern) const { return weights_.has(name(pattern) + ".weight"); }
   // The matrices stacked along their outputs. If only some have biases, the others get zeros.
   Product product(std::span<const BlockWeight> stacked);
@@ -38,9 +39,12 @@ class BlockLoader {
     Product up, down;
   };
   Chain chain(std::span<const BlockWeight> up, const BlockWeight& down);
-  // A norm; without weights if the pattern is empty.
-  NormWeights norm(const std::string& pattern);
-  backend::DeviceVector vector(const std::string& pattern, std::int64_t n);
+  // A norm of n values; see NormWeights.
+  NormWeights norm(const std::string& pattern, const NormSpec& spec, std::int64_t n);
+  // A vector [n]. The pattern is of the tensor's whole name.
+  std::vector<float> values(const std::string& pattern, std::int64_t n);
+  // A norm of heads, whose result is multiplied with `factor`.
+  NormWeights head_norm(const NormSpec& spec, const BlockWeight& order, float factor);
 
  private:
   std::string name(const std::string& pattern) const { return WeightLoader::layer_name(pattern, layer_); }

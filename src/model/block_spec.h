@@ -2,21 +2,40 @@
 
 #include <any>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "model/norm_spec.h"
 
 namespace millrace::model {
 
-// One block as plain data: its kind and the parameters of that kind. Parameters are a struct in blocks/<kind>.h with
+// How the output f of a block joins the residual stream: x += scale * norm(f), and then x = sum_norm(x). Patterns of
+// names of the norms' weights; a norm without a name and with weights is none.
+struct BlockOutput {
+  NormSpec norm;
+  std::string norm_name;
+  float scale = 1.0f;
+  NormSpec sum_norm;
+  std::string sum_norm_name;
+
+  bool has_norm() const noexcept { return !norm_name.empty() || !norm.weight; }
+  bool has_sum_norm() const noexcept { return !sum_norm_name.empty(); }
+  // x += f, which the block's last product does by itself.
+  bool plain() const noexcept { return !has_norm() && scale == 1.0f && !has_sum_norm(); }
+};
+
+// One block as plain data: its kind, the parameters of that kind, and what happens to its output. Parameters are a struct in blocks/<kind>.h with
 // `static constexpr std::string_view kKind`, the sizes, and the names of the block's weights.
 class BlockSpec {
  public:
   template <typename Params>
     requires requires { Params::kKind; }
   BlockSpec(Params params) : kind_(Params::kKind), params_(std::move(params)) {}  // NOLINT: a layer is a list of these
+
+  BlockOutput output;
 
   std::string_view kind() const noexcept { return kind_; }
   // The parameters; the block must be of their kind.
@@ -39,21 +58,27 @@ class BlockSpec {
 
 // How the blocks of a layer are connected.
 enum class ResidualForm {
-  kSequential,  // for each block in turn: x += block(norm(x))
+  kSequential,  // for each block in turn: x += block(x)
+  kParallel,    // x += the sum of all blocks of the same x (GPT-J)
 };
 
 struct LayerSpec {
   std::vector<BlockSpec> blocks;  // in the order in which they run
   ResidualForm residual = ResidualForm::kSequential;
 
-  // The parameters of the first block of that kind. CHECKs that the layer has one.
+  // The first block of that kind. CHECKs that the layer has one.
   template <typename Params>
-  Params& get() {
-    for (BlockSpec& block : blocks) {
-      if (Params* params = block.find<Params>()) return *params;
+  BlockSpec& block() {
+    for (BlockSpec& candidate : blocks) {
+      if (candidate.find<Params>() != nullptr) return candidate;
     }
     CHECK(false && "the layer has a block of this kind");
     __builtin_unreachable();
+  }
+  // Its parameters.
+  template <typename Params>
+  Params& get() {
+    return *block<Params>().template find<Params>();
   }
 };
 

@@ -8,15 +8,17 @@
 namespace millrace::model {
 namespace {
 
+enum class Positions { kLearned, kRotary };
+
 constexpr backend::Limits kLimits{.max_key_dim = 256, .max_value_dim = 256, .max_group = 64};
 
-ModelSpec spec_of(std::int64_t head_dim, PositionKind positions, std::int64_t heads = 4) {
+ModelSpec spec_of(std::int64_t head_dim, Positions positions, std::int64_t heads = 4) {
   ModelSpec spec;
   spec.hidden_size = 32;
-  spec.positions = positions;
-  spec.rope_dim = head_dim;
+  spec.ropes = {{.dim = head_dim}};
+  const int rope = positions == Positions::kRotary ? 0 : -1;
   spec.layers.assign(
-      2, {.blocks = {AttentionParams{.heads = heads, .kv_heads = heads == 4 ? 2 : heads, .head_dim = head_dim},
+      2, {.blocks = {AttentionParams{.heads = heads, .kv_heads = heads == 4 ? 2 : heads, .head_dim = head_dim, .rope = rope},
                      MlpParams{.width = 64}}});
   return spec;
 }
@@ -28,28 +30,30 @@ std::string outcome(const ModelSpec& spec) {
 
 TEST(BlockDimensions, TakesEveryHeadSizeUpToTheLargest) {
   for (std::int64_t head_dim = 1; head_dim <= 256; ++head_dim) {
-    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kLearned)), "");
-    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kRope)).empty(), head_dim % 2 == 0) << head_dim;
+    EXPECT_EQ(outcome(spec_of(head_dim, Positions::kLearned)), "");
+    EXPECT_EQ(outcome(spec_of(head_dim, Positions::kRotary)).empty(), head_dim % 2 == 0) << head_dim;
   }
 }
 
 TEST(BlockDimensions, NamesAHeadSizeThatNoKernelTakesAndTheLimit) {
   for (const std::int64_t head_dim : {-2, 0, 257, 258}) {
-    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kLearned)),
+    EXPECT_EQ(outcome(spec_of(head_dim, Positions::kLearned)),
               fmt::format("head_dim is {}: must be from 1 to 256", head_dim));
   }
   for (const std::int64_t head_dim : {0, 1, 33, 255, 257, 258}) {
-    EXPECT_EQ(outcome(spec_of(head_dim, PositionKind::kRope)),
+    EXPECT_EQ(outcome(spec_of(head_dim, Positions::kRotary)),
               fmt::format("head_dim is {}: must be an even number, as positions are rotary, from 2 to 256", head_dim));
   }
-  EXPECT_EQ(check_dimensions(spec_of(258, PositionKind::kRope), kLimits).error().param, "head_dim");
-  ModelSpec second = spec_of(20, PositionKind::kRope);
+  EXPECT_EQ(check_dimensions(spec_of(258, Positions::kRotary), kLimits).error().param, "head_dim");
+  ModelSpec second = spec_of(20, Positions::kRotary);
+  second.ropes.push_back({.dim = 21});
   second.layers[1].get<AttentionParams>().head_dim = 21;
+  second.layers[1].get<AttentionParams>().rope = 1;
   EXPECT_EQ(outcome(second), "head_dim is 21: must be an even number, as positions are rotary, from 2 to 256");
 }
 
 TEST(BlockDimensions, TakesValuesOfAnySizeUpToTheLargest) {
-  ModelSpec spec = spec_of(20, PositionKind::kRope);
+  ModelSpec spec = spec_of(20, Positions::kRotary);
   for (std::int64_t value_dim = 1; value_dim <= 256; ++value_dim) {
     spec.layers[1].get<AttentionParams>().value_dim = value_dim;
     EXPECT_EQ(outcome(spec), "") << value_dim;
@@ -63,16 +67,16 @@ TEST(BlockDimensions, TakesValuesOfAnySizeUpToTheLargest) {
 }
 
 TEST(BlockDimensions, NamesWhatOddHeadsMakeOdd) {
-  EXPECT_EQ(outcome(spec_of(5, PositionKind::kLearned, 3)), "n_heads * head_dim is 15: must be even");
-  ModelSpec values = spec_of(5, PositionKind::kLearned, 3);
+  EXPECT_EQ(outcome(spec_of(5, Positions::kLearned, 3)), "n_heads * head_dim is 15: must be even");
+  ModelSpec values = spec_of(5, Positions::kLearned, 3);
   for (LayerSpec& layer : values.layers) layer.get<AttentionParams>().value_dim = 4;
   EXPECT_EQ(outcome(values), "");
   values.layers[1].get<AttentionParams>().value_dim = 7;
   EXPECT_EQ(outcome(values), "n_heads * value_dim is 21: must be even");
-  ModelSpec partial = spec_of(20, PositionKind::kRope);
-  partial.rope_dim = 5;
+  ModelSpec partial = spec_of(20, Positions::kRotary);
+  partial.ropes[0].dim = 5;
   EXPECT_EQ(outcome(partial), "rope_dim is 5: must be even and at most head_dim, 20");
-  partial.rope_dim = 22;
+  partial.ropes[0].dim = 22;
   EXPECT_EQ(outcome(partial), "rope_dim is 22: must be even and at most head_dim, 20");
 }
 

@@ -7,9 +7,12 @@ namespace millrace::model {
 StackWorkspace stack_workspace(const ModelSpec& spec) {
   StackWorkspace most;
   for (const LayerSpec& layer : spec.layers) {
+    const bool parallel = layer.residual == ResidualForm::kParallel;
+    const auto n_blocks = static_cast<std::int64_t>(layer.blocks.size());
     for (const BlockSpec& block : layer.blocks) {
       const BlockWorkspace needed = kind_of(block).workspace(block);
-      std::int64_t columns = 0;
+      const std::int64_t outputs = parallel ? n_blocks : block.output.plain() ? 0 : 1;
+      std::int64_t columns = outputs * RowSpace::padded(spec.hidden_size);
       for (const std::int64_t part : needed.columns) columns += RowSpace::padded(part);
       most.columns = std::max(most.columns, columns);
       most.ffn = std::max(most.ffn, needed.ffn);
@@ -25,26 +28,66 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
   for (const LayerSpec& layer : spec.layers) {
     if (before) before(size());
     loader.set_layer(size());
-    std::vector<Entry>& entries = layers_.emplace_back();
+    Layer& loaded = layers_.emplace_back();
+    loaded.residual = layer.residual;
     for (const BlockSpec& block : layer.blocks) {
       const BlockKind& kind = kind_of(block);
       const std::int64_t kv_layer = kind.kv(block) ? kv_layers++ : -1;
-      entries.push_back({.block = kind.load(block, loader), .kv_layer = kv_layer});
+      const BlockOutput& output = block.output;
+      loaded.entries.push_back({.block = kind.load(block, loader),
+                                .kv_layer = kv_layer,
+                                .output = output,
+                                .norm = loader.norm(output.norm_name, output.norm, spec.hidden_size),
+                                .sum_norm = loader.norm(output.sum_norm_name, output.sum_norm, spec.hidden_size)});
     }
   }
 }
 
-void LayerStack::run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows,
+void LayerStack::run(backend::Backend& backend, const Entry& entry, const BlockRows& rows, const kv::KvStore& store) {
+  entry.block->run(backend, rows, entry.kv_layer < 0 ? backend::KvPages{} : store.layer(entry.kv_layer));
+}
+
+void LayerStack::join(backend::Backend& backend, const Entry& entry, const backend::DeviceView& output,
+                      const backend::DeviceView& residual) {
+  std::optional<backend::Norm> norm;
+  if (!entry.norm.empty()) norm = entry.norm.view();
+  backend.add({.norm = norm, .scale = entry.output.scale}, output, residual);
+  if (!entry.sum_norm.empty()) backend.norm(entry.sum_norm.view(), {}, residual, residual);
+}
+
+void LayerStack::run(backend::Backend& backend, std::int64_t index, const BlockRows& rows,
                      const kv::KvStore& store) const {
-  for (const Entry& entry : layers_[static_cast<std::size_t>(layer)]) {
-    entry.block->run(backend, rows, entry.kv_layer < 0 ? backend::KvPages{} : store.layer(entry.kv_layer));
+  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  if (layer.residual == ResidualForm::kParallel) return run_parallel(backend, layer, rows, store);
+  for (const Entry& entry : layer.entries) {
+    BlockRows of_block = rows;
+    of_block.accumulate = entry.output.plain();
+    of_block.output = of_block.accumulate ? rows.residual : of_block.space.take(rows.residual.cols());
+    run(backend, entry, of_block, store);
+    if (!of_block.accumulate) join(backend, entry, of_block.output, rows.residual);
+  }
+}
+
+// The last block may add to the residual at once, as all have read it then.
+void LayerStack::run_parallel(backend::Backend& backend, const Layer& layer, const BlockRows& rows,
+                              const kv::KvStore& store) const {
+  BlockRows of_block = rows;
+  std::vector<backend::DeviceView> outputs;
+  for (const Entry& entry : layer.entries) {
+    of_block.accumulate = &entry == &layer.entries.back() && entry.output.plain();
+    of_block.output = of_block.accumulate ? rows.residual : of_block.space.take(rows.residual.cols());
+    outputs.push_back(of_block.output);
+    run(backend, entry, of_block, store);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].data != rows.residual.data) join(backend, layer.entries[i], outputs[i], rows.residual);
   }
 }
 
 std::vector<backend::Linear*> LayerStack::linears() const {
   std::vector<backend::Linear*> all;
-  for (const auto& layer : layers_) {
-    for (const Entry& entry : layer) {
+  for (const Layer& layer : layers_) {
+    for (const Entry& entry : layer.entries) {
       for (backend::Linear* linear : entry.block->linears()) all.push_back(linear);
     }
   }
@@ -53,14 +96,14 @@ std::vector<backend::Linear*> LayerStack::linears() const {
 
 std::size_t LayerStack::weight_bytes_per_token() const noexcept {
   std::size_t bytes = 0;
-  for (const auto& layer : layers_) {
-    for (const Entry& entry : layer) bytes += entry.block->weight_bytes_per_token();
+  for (const Layer& layer : layers_) {
+    for (const Entry& entry : layer.entries) bytes += entry.block->weight_bytes_per_token();
   }
   return bytes;
 }
 
 std::string LayerStack::description() const {
-  const auto linears = layers_.front().back().block->linears();
+  const auto linears = layers_.front().entries.back().block->linears();
   const auto largest =
       std::ranges::max_element(linears, {}, [](const backend::Linear* linear) { return linear->n() * linear->k(); });
   return (*largest)->description();

@@ -26,7 +26,7 @@ class LayerStack {
              backend::MatmulPrecision precision, const std::function<void(std::int64_t layer)>& before = {});
 
   std::int64_t size() const noexcept { return std::ssize(layers_); }
-  // Runs one layer over the rows. Its blocks read and write keys and values in the store, which must be made for
+  // Runs one layer over the rows, of which `output` and `accumulate` are set here. Its blocks read and write keys and values in the store, which must be made for
   // kv_needs(spec).
   void run(backend::Backend& backend, std::int64_t layer, const BlockRows& rows, const kv::KvStore& store) const;
 
@@ -39,8 +39,20 @@ class LayerStack {
   struct Entry {
     std::unique_ptr<Block> block;
     std::int64_t kv_layer;  // of the store; -1: it keeps nothing
+    BlockOutput output;
+    NormWeights norm, sum_norm;  // of the output
   };
-  std::vector<std::vector<Entry>> layers_;
+  struct Layer {
+    ResidualForm residual = ResidualForm::kSequential;
+    std::vector<Entry> entries;
+  };
+  static void join(backend::Backend& backend, const Entry& entry, const backend::DeviceView& output,
+                   const backend::DeviceView& residual);
+  static void run(backend::Backend& backend, const Entry& entry, const BlockRows& rows, const kv::KvStore& store);
+  void run_parallel(backend::Backend& backend, const Layer& layer, const BlockRows& rows,
+                    const kv::KvStore& store) const;
+
+  std::vector<Layer> layers_;
 };
 
 }  // namespace millrace::model

@@ -1,5 +1,6 @@
 #include "model/make_spec.h"
 
+#include <array>
 #include <string>
 
 #include "model/block.h"
@@ -9,6 +10,8 @@
 namespace millrace::model {
 namespace {
 
+using checkpoint::Checkpoint;
+
 std::string known_architectures() {
   std::string text;
   for (const ModelFamily& family : all_families()) {
@@ -17,22 +20,50 @@ std::string known_architectures() {
   return text;
 }
 
+// What checkpoints of several modalities have beside the text model.
+constexpr std::array kOtherModalities = {"vision_tower.*", "model.vision_tower.*", "vision_model.*",
+                                         "visual.*", "model.visual.*", "audio_tower.*",
+                                         "model.audio_tower.*", "multi_modal_projector.*",
+                                         "model.multi_modal_projector.*", "mtp.*"};
+
+// Files put the model's names behind that of a larger whole, or leave out what precedes them: finds which of these this
+// file does by its embedding.
+void find_prefix(const Checkpoint& checkpoint, WeightNames& names) {
+  const auto has = [&](const std::string& name) { return checkpoint.find(name + ".weight") != nullptr; };
+  const std::size_t dot = names.embedding.rfind('.');
+  if (dot == std::string::npos || has(names.embedding)) return;
+  const std::string ours = names.embedding.substr(0, dot + 1), last = names.embedding.substr(dot + 1);
+  for (const std::string& theirs :
+       {std::string(), "model.language_model." + std::string(), "language_model." + ours, "model." + ours,
+        std::string("language_model."), std::string("model.text_model.")}) {
+    if (!has(theirs + last)) continue;
+    names.renamed.emplace_back(ours, theirs);
+    break;
+  }
+  const std::string head = "language_model." + names.head;
+  if (!has(names.head) && has(head)) names.renamed.emplace_back(names.head, head);
+}
+
 }  // namespace
 
-Result<ModelSpec> make_spec(const checkpoint::Checkpoint& checkpoint, const backend::Limits& limits) try {
-  checkpoint::ConfigView view(checkpoint.config);
-  const ModelFamily* family = find_family(checkpoint.config.architecture, view.gguf());
+Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits& limits) try {
+  const ModelFamily* family = find_family(checkpoint.config);
   if (family == nullptr) {
     return make_error(ErrorCode::kUnsupported, "architecture", "{}: unknown architecture '{}'; known: {}",
                       checkpoint.path, checkpoint.config.architecture, known_architectures());
   }
+  checkpoint::ConfigView view(checkpoint.config, family->defaults.json);
   ModelConfig config = read_shared_config(view, family->defaults);
   check_quantization(checkpoint);
   complete_from_tensors(checkpoint, config);
-  ModelSpec spec = family->spec(view, config, checkpoint.container);
+  ModelSpec spec = family->spec(view, config);
   view.check_unread(known_fields());
   spec.unread_fields = view.unread();
   spec.family = family->name;
+  if (!view.gguf()) find_prefix(checkpoint, spec.names);
+  if (!checkpoint.config.text_type.empty()) {
+    spec.names.ignored.insert(spec.names.ignored.end(), kOtherModalities.begin(), kOtherModalities.end());
+  }
   if (auto checked = check_dimensions(spec, limits); !checked) return checked.error();
   return spec;
 } catch (const LoadError& failure) {

@@ -4,6 +4,7 @@
 
 #include "kv/kv_groups.h"
 #include "model/layer_stack.h"
+#include "model/transformer.h"
 
 namespace millrace::model {
 namespace {
@@ -22,10 +23,12 @@ class PackedWeights {
     }
   }
   void add(const LayerSpec& layer, std::int64_t index, const ModelSpec& spec) {
-    const auto named = [&](const std::string& pattern) { return WeightLoader::layer_name(pattern, index); };
+    const auto named = [&](const std::string& pattern) {
+      return spec.names.in_file(WeightLoader::layer_name(pattern, index));
+    };
     const auto has = [&](const std::string& pattern) { return formats_.contains(named(pattern) + ".weight"); };
     for (const BlockSpec& block : layer.blocks) {
-      for (const BlockWeight& weight : kind_of(block).weights(block, spec, has)) {
+      for (const BlockWeight& weight : block_weights(block, spec, has)) {
         if (weight.cols > 0) add(named(weight.name), weight.rows, weight.cols);
       }
     }
@@ -41,9 +44,7 @@ class PackedWeights {
 
 // The transformer's, as f32.
 std::uint64_t activation_bytes(const ModelSpec& spec, std::int64_t rows) {
-  const std::int64_t columns =
-      RowSpace::padded(spec.hidden_size) + RowSpace::padded(spec.rope_dim) + stack_workspace(spec).columns;
-  return static_cast<std::uint64_t>(columns * rows) * sizeof(float);
+  return static_cast<std::uint64_t>(step_columns(spec) * rows) * sizeof(float);
 }
 
 }  // namespace
@@ -55,11 +56,9 @@ std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backe
 MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, const backend::Backend& backend,
                        const MemoryPlanOptions& options) {
   PackedWeights weights(stored, backend, options.precision);
-  weights.add(spec.names.embedding, spec.vocab_size, spec.hidden_size);
-  if (spec.positions == PositionKind::kLearned) {
-    weights.add(spec.names.positions, spec.context_length, spec.hidden_size);
+  for (const BlockWeight& weight : outer_weights(spec)) {
+    if (weight.cols > 0) weights.add(spec.names.in_file(weight.name), weight.rows, weight.cols);
   }
-  if (!spec.tied_head) weights.add(spec.names.head, spec.vocab_size, spec.hidden_size);
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     weights.add(spec.layers[i], static_cast<std::int64_t>(i), spec);
   }

@@ -4,12 +4,17 @@
 
 namespace millrace::model {
 
-const ModelFamily* find_family(std::string_view architecture, bool gguf) {
-  for (const ModelFamily& family : all_families()) {
-    const auto& names = gguf ? family.gguf : family.hf;
-    if (std::ranges::find(names, architecture) != names.end()) return &family;
+const ModelFamily* find_family(const checkpoint::ConfigFile& config) {
+  const auto lists = [](const std::vector<std::string_view>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const auto families = all_families();
+  auto found = std::ranges::find_if(
+      families, [&](const ModelFamily& f) { return lists(config.gguf ? f.gguf : f.hf, config.architecture); });
+  if (found == families.end() && !config.text_type.empty()) {
+    found = std::ranges::find_if(families, [&](const ModelFamily& f) { return lists(f.text_types, config.text_type); });
   }
-  return nullptr;
+  return found == families.end() ? nullptr : &*found;
 }
 
 std::span<const checkpoint::ConfigField> known_fields() {

@@ -1,15 +1,22 @@
 #include "model/norm_weights.h"
 
+#include <vector>
+
 #include "model/weight_loader.h"
 
 namespace millrace::model {
 
-NormWeights::NormWeights(WeightLoader& loader, const std::string& name, const ModelSpec& spec,
+NormWeights::NormWeights(WeightLoader& loader, const std::string& name, const NormSpec& norm, std::int64_t n,
                          backend::Backend& backend)
-    : weight(backend.make_vector(loader.vector(name + ".weight", spec.hidden_size))) {
-  if (spec.norm == backend::NormKind::kLayer) {
-    bias = backend.make_vector(loader.vector(name + ".bias", spec.hidden_size));
+    : spec(norm) {
+  std::vector<float> values(static_cast<std::size_t>(n), 1.0f);
+  if (name.empty() && norm.weight) return;
+  if (norm.weight) {
+    values = loader.vector(name + ".weight", n);
+    for (float& value : values) value += norm.offset;
   }
+  weight = backend.make_vector(values);
+  if (norm.bias) bias = backend.make_vector(loader.vector(name + ".bias", n));
 }
 
 }  // namespace millrace::model

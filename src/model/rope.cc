@@ -59,36 +59,50 @@ double yarn_attention_factor(const RopeScaling& s) {
   return yarn_mscale(s.factor, 1.0);
 }
 
-// Dynamic NTK: the base grows with the length beyond the original context.
+// Dynamic NTK: the base grows with the length beyond the original context, or by a fixed factor.
 double dynamic_theta(const RopeScaling& s, double theta, std::int64_t dim, double original, std::int64_t max_length) {
   const double length = std::max(static_cast<double>(max_length), original);
-  const double stretch = s.factor * length / original - (s.factor - 1.0);
+  const double stretch = s.alpha > 0.0 ? s.alpha : s.factor * length / original - (s.factor - 1.0);
   return theta * std::pow(stretch, static_cast<double>(dim) / static_cast<double>(dim - 2));
+}
+
+double longrope_attention_factor(const RopeScaling& s, double original) {
+  if (s.attention_factor) return *s.attention_factor;
+  return s.factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(s.factor) / std::log(original));
 }
 
 }  // namespace
 
-Rope::Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int64_t context_length,
-           std::int64_t max_length, std::span<const float> factors)
-    : dim_(dim), inverse_frequency_(plain_frequencies(theta, dim)) {
+Rope::Rope(const RopeConfig& config, std::int64_t context_length, std::int64_t max_length,
+           std::span<const float> factors)
+    : dim_(config.dim), inverse_frequency_(plain_frequencies(config.theta, config.dim)) {
+  const RopeScaling& scaling = config.scaling;
   const auto original = static_cast<double>(scaling.original_context > 0 ? scaling.original_context : context_length);
+  const auto divide = [&](const auto& divisors) {
+    for (std::size_t i = 0; i < divisors.size() && i < inverse_frequency_.size(); ++i) {
+      inverse_frequency_[i] /= static_cast<double>(divisors[i]);
+    }
+  };
   switch (scaling.kind) {
     case RopeScaling::Kind::kNone: break;
     case RopeScaling::Kind::kLinear:
       for (double& f : inverse_frequency_) f /= scaling.factor;
       break;
     case RopeScaling::Kind::kDynamic:
-      inverse_frequency_ = plain_frequencies(dynamic_theta(scaling, theta, dim, original, max_length), dim);
+      inverse_frequency_ =
+          plain_frequencies(dynamic_theta(scaling, config.theta, dim_, original, max_length), dim_);
       break;
     case RopeScaling::Kind::kYarn:
-      scale_yarn(scaling, theta, dim, original, inverse_frequency_);
+      scale_yarn(scaling, config.theta, dim_, original, inverse_frequency_);
       attention_factor_ = yarn_attention_factor(scaling);
       break;
     case RopeScaling::Kind::kLlama3: scale_llama3(scaling, original, inverse_frequency_); break;
+    case RopeScaling::Kind::kLongRope:
+      divide(static_cast<double>(max_length) > original ? scaling.long_factors : scaling.short_factors);
+      attention_factor_ = longrope_attention_factor(scaling, original);
+      break;
   }
-  for (std::size_t i = 0; i < factors.size() && i < inverse_frequency_.size(); ++i) {
-    inverse_frequency_[i] /= static_cast<double>(factors[i]);
-  }
+  divide(factors);
 }
 
 }  // namespace millrace::model

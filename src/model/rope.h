@@ -14,11 +14,10 @@ namespace millrace::model {
 class Rope {
  public:
   // `factors` divide the frequencies one by one, as GGUF's rope_freqs.weight does; empty = all 1. `context_length` is
-  // the model's. Dynamic scaling depends on a sequence's length. It uses the maximum length that is allowed,
-  // `max_length`, so that a token's keys do not depend on when they were computed (law 3 of the architecture); up to
-  // the original context length nothing changes.
-  Rope(double theta, std::int64_t dim, const RopeScaling& scaling, std::int64_t context_length, std::int64_t max_length,
-       std::span<const float> factors);
+  // the model's. Dynamic scaling and longrope (arXiv:2402.13753) depend on a sequence's length. They use the maximum
+  // length that is allowed, `max_length`, so that a token's keys do not depend on when they were computed (law 3 of the
+  // architecture); up to the original context length nothing changes.
+  Rope(const RopeConfig& config, std::int64_t context_length, std::int64_t max_length, std::span<const float> factors);
 
   std::int64_t dim() const noexcept { return dim_; }
   // The input of Backend::rotary_table, as a view of this object.
@@ -27,7 +26,7 @@ class Rope {
  private:
   std::int64_t dim_;
   std::vector<double> inverse_frequency_;
-  double attention_factor_ = 1.0;  // multiplies cosines and sines (yarn)
+  double attention_factor_ = 1.0;  // multiplies cosines and sines (yarn, longrope)
 };
 
 }  // namespace millrace::model

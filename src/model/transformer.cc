@@ -1,6 +1,8 @@
 #include "model/transformer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "base/check.h"
 #include "model/weight_loader.h"
@@ -13,18 +15,58 @@ namespace {
 // vocabulary of 49,152.
 constexpr std::int64_t kSinkRows = 64;
 
+// The factors of longrope that a GGUF file has as tensors.
+void read_rope_factors(WeightLoader& loader, RopeConfig& rope) {
+  if (rope.scaling.kind != RopeScaling::Kind::kLongRope || !rope.scaling.long_factors.empty()) return;
+  const auto read = [&](const std::string& name) {
+    const std::vector<float> factors = loader.vector(name, rope.dim / 2);
+    return std::vector<double>(factors.begin(), factors.end());
+  };
+  rope.scaling.short_factors = read("rope_factors_short.weight");
+  rope.scaling.long_factors = read("rope_factors_long.weight");
+}
+
+// Sines, then cosines, of position * 10000^(-i / (n - 1)).
+backend::WeightSource sinusoidal_positions(std::int64_t rows, std::int64_t hidden) {
+  backend::WeightSource source{
+      .name = "sinusoidal positions", .format = quant::find_format("f32"), .rows = rows, .cols = hidden, .read = {}};
+  source.read = [hidden](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    const std::int64_t half = hidden / 2;
+    const double step = std::log(10000.0) / static_cast<double>(half - 1);
+    for (std::int64_t r = 0; r < count; ++r) {
+      for (std::int64_t i = 0; i < 2 * half; ++i) {
+        const double angle = static_cast<double>(first + r) * std::exp(-step * static_cast<double>(i % half));
+        const auto value = static_cast<float>(i < half ? std::sin(angle) : std::cos(angle));
+        std::memcpy(out.data() + static_cast<std::size_t>(r * hidden + i) * sizeof(float), &value, sizeof value);
+      }
+    }
+  };
+  return source;
+}
+
 }  // namespace
+
+std::int64_t step_columns(const ModelSpec& spec) {
+  std::int64_t columns = RowSpace::padded(spec.hidden_size) + stack_workspace(spec).columns;
+  for (const RopeConfig& rope : spec.ropes) columns += RowSpace::padded(rope.dim);
+  if (spec.query_scale) columns += RowSpace::padded(1);
+  if (!spec.names.project_in.empty()) columns += RowSpace::padded(spec.embedding_width());
+  return columns;
+}
 
 // Activations of one step, [rows, columns] f32 each, grown when a larger step comes.
 struct Transformer::Workspace {
   std::int64_t columns = 0, rows = 0;  // of memory
-  std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> positions, table_rows;
   backend::DeviceBuffer memory;
   BlockRows layer;
+  std::vector<backend::DeviceView> cos_sin;
+  backend::DeviceView embedded;  // [T, size of embeddings], where that is not the layers'
   std::int64_t logit_rows = 0;
   backend::DeviceBuffer logits_memory;
   backend::HostView logits;           // of the last step
   backend::DeviceBuffer sink_memory;  // of kSinkRows logits or hidden states, from the first step on that has a sink
+  backend::DeviceBuffer projected_memory;  // of rows before the head, where embeddings are of another size
 };
 
 Transformer::~Transformer() = default;
@@ -37,43 +79,63 @@ Transformer::Transformer(const checkpoint::Checkpoint& checkpoint, ModelSpec spe
       workspace_(std::make_unique<Workspace>()) {
   check_dimensions(spec_, backend.limits()).or_throw();
   load(checkpoint, options);
-  workspace_->columns = RowSpace::padded(spec_.hidden_size) + stack_workspace(spec_).columns;
-  if (rope_) workspace_->columns += RowSpace::padded(spec_.rope_dim);
+  workspace_->columns = step_columns(spec_);
 }
 
 void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options) {
   WeightLoader loader(checkpoint, spec_);
   const std::uint64_t all_bytes = loader.bytes();
   const WeightNames& names = spec_.names;
-  const auto embedding_name = names.embedding + ".weight";
-  embedding_ =
-      backend_.make_linear({loader.linear(embedding_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
-  if (spec_.positions == PositionKind::kLearned) {
-    positions_ = backend_.make_linear(
-        {loader.linear(names.positions + ".weight", spec_.context_length, spec_.hidden_size)}, options.precision);
-    if (max_length_ > spec_.context_length) {
-      throw_load_error(ErrorCode::kInvalidArgument, "max-model-len",
-                       "max-model-len is {}: this model has {} learned positions", max_length_, spec_.context_length);
-    }
-  } else {
-    std::vector<float> factors;
-    if (loader.has("rope_freqs.weight")) factors = loader.vector("rope_freqs.weight", spec_.rope_dim / 2);
-    rope_ = std::make_unique<Rope>(spec_.rope_theta, spec_.rope_dim, spec_.rope_scaling, spec_.context_length,
-                                   max_length_, factors);
-  }
+  embedding_ = backend_.make_linear(
+      {loader.linear(names.embedding + ".weight", spec_.vocab_size, spec_.embedding_width())}, options.precision);
+  embedding_norm_ = NormWeights(loader, names.embedding_norm, spec_.embedding_norm, spec_.hidden_size, backend_);
+  load_positions(loader, options);
   layers_ = std::make_unique<LayerStack>(loader, spec_, backend_, options.precision, [&](std::int64_t) {
     if (options.progress) options.progress(loader.bytes_used(), all_bytes);
   });
-  final_norm_ = NormWeights(loader, names.final_norm, spec_, backend_);
-  const std::string head_name = names.head + ".weight";
-  if (spec_.tied_head) {
-    loader.mark_used(head_name);  // some files repeat the embedding as the head
-  } else {
-    head_ = backend_.make_linear({loader.linear(head_name, spec_.vocab_size, spec_.hidden_size)}, options.precision);
-  }
+  final_norm_ = NormWeights(loader, names.final_norm, spec_.final_norm, spec_.hidden_size, backend_);
+  load_head(loader, options);
   if (options.progress) options.progress(all_bytes, all_bytes);
   loader.check_all_used();
   backend_.finish_loading();
+}
+
+void Transformer::load_positions(WeightLoader& loader, const ModelOptions& options) {
+  for (RopeConfig rope : spec_.ropes) {
+    std::vector<float> factors;
+    if (loader.has("rope_freqs.weight")) factors = loader.vector("rope_freqs.weight", rope.dim / 2);
+    read_rope_factors(loader, rope);
+    ropes_.emplace_back(rope, spec_.context_length, max_length_, factors);
+  }
+  if (spec_.positions == PositionKind::kNone) return;
+  const std::int64_t rows = spec_.context_length + spec_.position_offset;
+  if (max_length_ > spec_.context_length) {
+    throw_load_error(ErrorCode::kInvalidArgument, "max-model-len", "max-model-len is {}: this model has {} positions",
+                     max_length_, spec_.context_length);
+  }
+  positions_ = backend_.make_linear({spec_.positions == PositionKind::kLearned
+                                         ? loader.linear(spec_.names.positions + ".weight", rows, spec_.hidden_size)
+                                         : sinusoidal_positions(rows, spec_.hidden_size)},
+                                    options.precision);
+}
+
+void Transformer::load_head(WeightLoader& loader, const ModelOptions& options) {
+  const WeightNames& names = spec_.names;
+  const auto linear = [&](const std::string& name, std::int64_t rows, std::int64_t cols) {
+    return backend_.make_linear({loader.linear(name + ".weight", rows, cols)}, options.precision);
+  };
+  if (!names.project_in.empty()) {
+    project_in_ = linear(names.project_in, spec_.hidden_size, spec_.embedding_width());
+    project_out_ = linear(names.project_out, spec_.embedding_width(), spec_.hidden_size);
+  }
+  if (spec_.tied_head) {
+    loader.mark_used(names.head + ".weight");  // some files repeat the embedding as the head
+  } else {
+    head_ = linear(names.head, spec_.vocab_size, spec_.embedding_width());
+  }
+  if (loader.has(names.head + ".bias")) {
+    head_bias_ = backend_.make_vector(loader.vector(names.head + ".bias", spec_.vocab_size));
+  }
 }
 
 kv::KvGroups Transformer::kv_groups(const backend::KvFormat& form) const {
@@ -89,8 +151,10 @@ std::size_t Transformer::reserve(std::int64_t rows, std::int64_t logit_rows) {
     capacity = wanted;
   };
   grow(w.memory, w.rows, rows, w.columns);
+  std::int64_t projected = w.logit_rows;
+  if (project_out_) grow(w.projected_memory, projected, std::max(logit_rows, kSinkRows), spec_.embedding_width());
   grow(w.logits_memory, w.logit_rows, logit_rows, RowSpace::padded(spec_.vocab_size));
-  return w.memory.size() + w.logits_memory.size();
+  return w.memory.size() + w.logits_memory.size() + w.projected_memory.size();
 }
 
 void Transformer::prepare_workspace(const BatchInput& input) {
@@ -100,15 +164,12 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   reserve(rows, logit_rows);
   w.layer.space = RowSpace(w.memory.address(), rows);
   w.layer.residual = w.layer.space.take(spec_.hidden_size);
-  w.layer.cos_sin = rope_ ? w.layer.space.take(spec_.rope_dim) : backend::DeviceView();
+  w.cos_sin.clear();
+  for (const Rope& rope : ropes_) w.cos_sin.push_back(w.layer.space.take(rope.dim()));
+  w.layer.cos_sin = w.cos_sin;
+  if (spec_.query_scale) w.layer.query_scale = w.layer.space.take(1);
+  if (project_in_) w.embedded = w.layer.space.take(spec_.embedding_width());
   w.layer.sequences = input.sequences;
-}
-
-TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
-  Workspace& w = *workspace_;
-  w.logits.release();
-  prepare_workspace(input);
-  backend_.gather(*embedding_, input.tokens, false, w.layer.residual);
   w.positions.resize(input.tokens.size());
   for (const backend::SequenceRows& sequence : input.sequences) {
     for (std::int64_t i = 0; i < sequence.n_rows; ++i) {
@@ -116,11 +177,35 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
           static_cast<std::int32_t>(sequence.first_position + i);
     }
   }
-  if (rope_) {
-    backend_.rotary_table(w.positions, rope_->angles(), w.layer.cos_sin);
-  } else {
-    backend_.gather(*positions_, w.positions, true, w.layer.residual);
+}
+
+// Rows of the embedding, with what depends on positions alone.
+void Transformer::embed(const BatchInput& input) {
+  Workspace& w = *workspace_;
+  const backend::DeviceView& residual = w.layer.residual;
+  const backend::DeviceView& embedded = project_in_ ? w.embedded : residual;
+  backend_.gather(*embedding_, input.tokens, false, embedded);
+  if (spec_.embedding_scale != 1.0f) backend_.scale({.factor = spec_.embedding_scale}, embedded);
+  if (project_in_) backend_.linear(*project_in_, {}, embedded, residual);
+  if (positions_) {
+    w.table_rows.clear();
+    for (const std::int32_t position : w.positions) {
+      w.table_rows.push_back(position + static_cast<std::int32_t>(spec_.position_offset));
+    }
+    backend_.gather(*positions_, w.table_rows, true, residual);
   }
+  if (!embedding_norm_.empty()) backend_.norm(embedding_norm_.view(), {}, residual, residual);
+  for (std::size_t i = 0; i < ropes_.size(); ++i) {
+    backend_.rotary_table(w.positions, ropes_[i].angles(), w.cos_sin[i]);
+  }
+  if (spec_.query_scale) backend_.position_scale(w.positions, *spec_.query_scale, w.layer.query_scale);
+}
+
+TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
+  Workspace& w = *workspace_;
+  w.logits.release();
+  prepare_workspace(input);
+  embed(input);
   const auto run_layer = [&](std::int64_t index) {
     if (input.hook != nullptr) input.hook->pass(index, w.layer.residual);
     layers_->run(backend_, index, w.layer, store);
@@ -129,7 +214,7 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   for (std::int64_t i = 0; input.layers.empty() && i < layers_->size(); ++i) run_layer(i);
   if (input.hook != nullptr) input.hook->pass(layers_->size(), w.layer.residual);
   const backend::DeviceView of_rows = w.logits_memory.view(std::ssize(input.logit_rows), spec_.vocab_size);
-  if (!input.logit_rows.empty()) logits(input.logit_rows, of_rows);
+  if (!input.logit_rows.empty()) compute_logits(final_norm(), input.logit_rows, w.layer.residual, of_rows);
   backend_.synchronize();
   if (input.sink != nullptr) feed(input);
   if (input.hook != nullptr) input.hook->computed(input);
@@ -137,9 +222,18 @@ TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& stor
   return w.logits.view();
 }
 
-void Transformer::logits(std::span<const std::int64_t> rows, backend::DeviceView out) {
-  const backend::Norm norm = final_norm();
-  backend_.linear(head(), {.norm = norm, .rows = rows}, workspace_->layer.residual, out);
+void Transformer::compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
+                                 backend::DeviceView out) const {
+  if (project_out_) {
+    const backend::DeviceView projected = workspace_->projected_memory.view(out.rows(), spec_.embedding_width());
+    backend_.linear(*project_out_, {.norm = norm, .rows = rows}, x, projected);
+    backend_.linear(head(), {.bias = head_bias_.address()}, projected, out);
+  } else {
+    backend_.linear(head(), {.norm = norm, .bias = head_bias_.address(), .rows = rows}, x, out);
+  }
+  if (spec_.logit_scale != 1.0f || spec_.logit_softcap != 0.0f) {
+    backend_.scale({.factor = spec_.logit_scale, .softcap = spec_.logit_softcap}, out);
+  }
 }
 
 void Transformer::feed(const BatchInput& input) {
@@ -160,7 +254,7 @@ void Transformer::feed(const BatchInput& input) {
     }
   };
   in_blocks(
-      input.scored_rows, spec_.vocab_size, [&](auto rows, backend::DeviceView block) { logits(rows, block); },
+      input.scored_rows, spec_.vocab_size, [&](auto rows, backend::DeviceView block) { compute_logits(final_norm(), rows, w.layer.residual, block); },
       [&](std::int64_t first, const TensorView& block) { input.sink->take_logits(first, block); });
   in_blocks(
       input.hidden_rows, spec_.hidden_size,
@@ -186,7 +280,7 @@ std::size_t Transformer::weight_bytes_per_token() const noexcept {
 
 std::size_t Transformer::weight_bytes() const noexcept {
   std::size_t bytes = embedding_->packed_bytes();
-  for (const auto* linear : {&positions_, &head_}) bytes += *linear ? (*linear)->packed_bytes() : 0;
+  for (const auto* linear : {&positions_, &head_, &project_in_, &project_out_}) bytes += *linear ? (*linear)->packed_bytes() : 0;
   for (const backend::Linear* linear : layers_->linears()) bytes += linear->packed_bytes();
   return bytes;
 }

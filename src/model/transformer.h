@@ -26,6 +26,9 @@ struct ModelOptions {
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
+// F32 columns of the activations of each row of a step.
+std::int64_t step_columns(const ModelSpec& spec);
+
 // A decoder-only transformer on one device. Const after load. forward() uses the one workspace, so one call at a time.
 class Transformer {
  public:
@@ -48,7 +51,11 @@ class Transformer {
 
   // The weights that turn hidden states into logits and tokens into rows, for speculators that compute with these
   // states.
-  backend::Norm final_norm() const noexcept { return final_norm_.view(spec_); }
+  backend::Norm final_norm() const noexcept { return final_norm_.view(); }
+  // Computes logits [rows, V] of these rows of x [T, E], behind that norm; no rows are all. `rows` must stay until the
+  // backend has synchronized.
+  void compute_logits(const backend::Norm& norm, std::span<const std::int64_t> rows, backend::DeviceView x,
+                      backend::DeviceView out) const;
   const backend::Linear& head() const noexcept { return head_ ? *head_ : *embedding_; }
   const backend::Linear& embedding() const noexcept { return *embedding_; }
 
@@ -65,16 +72,20 @@ class Transformer {
  private:
   struct Workspace;
   void load(const checkpoint::Checkpoint& checkpoint, const ModelOptions& options);
+  void load_positions(WeightLoader& loader, const ModelOptions& options);
+  void load_head(WeightLoader& loader, const ModelOptions& options);
   void prepare_workspace(const BatchInput& input);
-  void logits(std::span<const std::int64_t> rows, backend::DeviceView out);
+  void embed(const BatchInput& input);
   void feed(const BatchInput& input);
 
   ModelSpec spec_;
   backend::Backend& backend_;
   std::int64_t max_length_;
-  std::unique_ptr<Rope> rope_;                                     // null with learned positions
+  std::vector<Rope> ropes_;
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
-  NormWeights final_norm_;
+  std::unique_ptr<backend::Linear> project_in_, project_out_;      // null where embeddings are of the layers' size
+  backend::DeviceVector head_bias_;
+  NormWeights embedding_norm_, final_norm_;
   std::unique_ptr<LayerStack> layers_;
   std::unique_ptr<Workspace> workspace_;
 

@@ -1,6 +1,8 @@
 #include "model/weight_loader.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "model/weights/plain_weights.h"
 
@@ -21,6 +23,28 @@ bool matches(std::string_view pattern, std::string_view text) {
   return false;
 }
 
+// Reads the rows of that order: with one read where they lie near each other, else run by run.
+void read_rows(const std::function<void(std::int64_t, std::int64_t, std::span<std::byte>)>& read, std::size_t row_bytes,
+               std::span<const std::int32_t> order, std::span<std::byte> out) {
+  const auto [low, high] = std::ranges::minmax(order);
+  const std::int64_t span = high - low + 1;
+  if (span <= 2 * std::ssize(order)) {
+    std::vector<std::byte> rows(static_cast<std::size_t>(span) * row_bytes);
+    read(low, span, rows);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      std::memcpy(out.data() + i * row_bytes, rows.data() + static_cast<std::size_t>(order[i] - low) * row_bytes,
+                  row_bytes);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t n = 1;
+    while (i + n < order.size() && order[i + n] == order[i] + static_cast<std::int32_t>(n)) ++n;
+    read(order[i], static_cast<std::int64_t>(n), out.subspan(i * row_bytes, n * row_bytes));
+    i += n;
+  }
+}
+
 }  // namespace
 
 std::string WeightLoader::layer_name(const std::string& pattern, std::int64_t layer) {
@@ -39,11 +63,22 @@ std::uint64_t WeightLoader::bytes() const noexcept {
   return all;
 }
 
+std::shared_ptr<const StoredWeight> WeightLoader::open(const std::string& file_name, std::int64_t rows,
+                                                       std::int64_t cols, bool transposed) {
+  std::weak_ptr<const StoredWeight>& known = opened_[file_name];
+  std::shared_ptr<const StoredWeight> weight = known.lock();
+  if (weight) return weight;
+  weight = weights_.open(file_name, rows, cols, transposed);
+  known = weight;
+  for (const RawTensor* tensor : weight->tensors) use(*tensor);
+  return weight;
+}
+
 backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t rows, std::int64_t cols,
                                            bool transposed) {
-  const std::shared_ptr<const StoredWeight> weight = weights_.open(name, rows, cols, transposed);
-  for (const RawTensor* tensor : weight->tensors) use(*tensor);
-  backend::WeightSource source{.name = name, .format = weight->format, .rows = rows, .cols = cols, .read = {}};
+  const std::string file_name = spec_.names.in_file(name);
+  const auto weight = open(file_name, rows, cols, transposed);
+  backend::WeightSource source{.name = file_name, .format = weight->format, .rows = rows, .cols = cols, .read = {}};
   source.read = [weight](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
     weight->read(first, count, out);
   };
@@ -51,40 +86,31 @@ backend::WeightSource WeightLoader::linear(const std::string& name, std::int64_t
   return source;
 }
 
+backend::WeightSource WeightLoader::linear(const std::string& name, const BlockWeight& weight) {
+  backend::WeightSource source = linear(name, weight.tensor_rows(), weight.cols, spec_.transposed_linears);
+  source.rows = weight.rows;
+  if (!weight.slice.whole()) source.name += " " + weight.role;
+  std::vector<std::int32_t> order(static_cast<std::size_t>(weight.rows));
+  for (std::int64_t i = 0; i < weight.rows; ++i) {
+    order[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(tensor_row(weight, i));
+  }
+  const bool in_order = weight.slice.whole() && weight.rotated_head == 0;
+  return in_order ? source : with_rows(std::move(source), std::move(order));
+}
+
 backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std::vector<std::int32_t> order) {
   if (order.empty()) return source;
   const std::size_t row_bytes = source.format->row_bytes(source.cols);
   source.read = [read = source.read, row_bytes, order = std::move(order)](std::int64_t first, std::int64_t count,
                                                                           std::span<std::byte> out) {
-    for (std::int64_t r = 0; r < count; ++r) {
-      read(order[static_cast<std::size_t>(first + r)], 1,
-           out.subspan(static_cast<std::size_t>(r) * row_bytes, row_bytes));
-    }
-  };
-  return source;
-}
-
-backend::WeightSource WeightLoader::rotary_linear(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                                  std::int64_t head_dim) {
-  backend::WeightSource source = linear(name, rows, cols);
-  const std::size_t row_bytes = source.format->row_bytes(cols);
-  source.read = [read = source.read, row_bytes, head_dim](std::int64_t first, std::int64_t count,
-                                                          std::span<std::byte> out) {
-    const std::int64_t begin = first / head_dim * head_dim;
-    const std::int64_t end = (first + count + head_dim - 1) / head_dim * head_dim;
-    std::vector<std::byte> heads(static_cast<std::size_t>(end - begin) * row_bytes);
-    read(begin, end - begin, heads);
-    for (std::int64_t r = 0; r < count; ++r) {
-      std::memcpy(out.data() + static_cast<std::size_t>(r) * row_bytes,
-                  heads.data() + static_cast<std::size_t>(paired_row(first + r, head_dim) - begin) * row_bytes,
-                  row_bytes);
-    }
+    read_rows(read, row_bytes, std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+              out);
   };
   return source;
 }
 
 std::vector<float> WeightLoader::vector(const std::string& name, std::int64_t n) {
-  const RawTensor& tensor = require_tensor(checkpoint_, name, Shape{n});
+  const RawTensor& tensor = require_tensor(checkpoint_, spec_.names.in_file(name), Shape{n});
   use(tensor);
   std::vector<std::byte> raw(tensor.bytes);
   checkpoint_.read(tensor, 0, raw).or_throw();
@@ -93,13 +119,11 @@ std::vector<float> WeightLoader::vector(const std::string& name, std::int64_t n)
   return values;
 }
 
-std::vector<float> WeightLoader::rotary_vector(const std::string& name, std::int64_t n, std::int64_t head_dim) {
-  const std::vector<float> paired = vector(name, n);
-  std::vector<float> halves(paired.size());
-  for (std::int64_t i = 0; i < n; ++i) {
-    halves[static_cast<std::size_t>(i)] = paired[static_cast<std::size_t>(paired_row(i, head_dim))];
-  }
-  return halves;
+std::vector<float> WeightLoader::vector(const std::string& name, const BlockWeight& weight) {
+  const std::vector<float> all = vector(name, weight.tensor_rows());
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < weight.rows; ++i) values.push_back(all[static_cast<std::size_t>(tensor_row(weight, i))]);
+  return values;
 }
 
 void WeightLoader::check_all_used() const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -7,14 +9,15 @@
 
 #include "backend/backend.h"
 #include "checkpoint/checkpoint.h"
+#include "model/block.h"
 #include "model/model_spec.h"
 #include "model/weights/checkpoint_weights.h"
 
 namespace millrace::model {
 
 // Finds the weights that a spec needs in a checkpoint, checks their shapes, and records which were used. A weight that
-// is never asked for is an error, since the model then is not what the spec describes. All functions throw LoadError
-// naming the tensor.
+// is never asked for is an error, since the model then is not what the spec describes. Names are the spec's; the file
+// may spell them otherwise (WeightNames::renamed). All functions throw LoadError naming the tensor.
 class WeightLoader {
  public:
   WeightLoader(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec)
@@ -23,20 +26,20 @@ class WeightLoader {
   // `pattern` with the layer number in place of `{}`.
   static std::string layer_name(const std::string& pattern, std::int64_t layer);
 
-  bool has(const std::string& name) const { return weights_.has(name); }
+  bool has(const std::string& name) const { return weights_.has(spec_.names.in_file(name)); }
   // A linear weight [rows, cols] for the backend to pack. `transposed`: it is stored as [cols, rows] if it is one
   // tensor.
   backend::WeightSource linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool transposed = false);
-  // Q or K of a file that stores rotary pairs: the rows of each head are reordered to halves.
-  backend::WeightSource rotary_linear(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                      std::int64_t head_dim);
+  // A weight of a block, with the rows that the spec says, of the tensor `name`.
+  backend::WeightSource linear(const std::string& name, const BlockWeight& weight);
   // The same matrix with row order[i] as row i; an empty order changes nothing. With it, the outputs of one weight come
   // in the order in which another takes its inputs (WeightSource::columns).
   static backend::WeightSource with_rows(backend::WeightSource source, std::vector<std::int32_t> order);
   // A vector [n] as f32.
   std::vector<float> vector(const std::string& name, std::int64_t n);
-  std::vector<float> rotary_vector(const std::string& name, std::int64_t n, std::int64_t head_dim);
-  void mark_used(const std::string& name) { used_.insert(name); }
+  // The values that belong to a weight's rows, such as its bias.
+  std::vector<float> vector(const std::string& name, const BlockWeight& weight);
+  void mark_used(const std::string& name) { used_.insert(spec_.names.in_file(name)); }
 
   std::uint64_t bytes() const noexcept;  // of all tensors, as stored
   // Bytes of the weights asked for so far, as stored.
@@ -47,17 +50,15 @@ class WeightLoader {
 
  private:
   void use(const checkpoint::RawTensor& tensor);
+  std::shared_ptr<const StoredWeight> open(const std::string& file_name, std::int64_t rows, std::int64_t cols,
+                                           bool transposed);
+
   const checkpoint::Checkpoint& checkpoint_;
   const ModelSpec& spec_;
   CheckpointWeights weights_;
+  std::map<std::string, std::weak_ptr<const StoredWeight>> opened_;  // by name in the file: parts share a fused tensor
   std::set<std::string> used_;
   std::uint64_t bytes_used_ = 0;
 };
-
-// The row in a file that stores rotary pairs, of the row `row` of a weight in halves.
-constexpr std::int64_t paired_row(std::int64_t row, std::int64_t head_dim) noexcept {
-  const std::int64_t head = row / head_dim, in_head = row % head_dim, half = head_dim / 2;
-  return head * head_dim + 2 * (in_head % half) + in_head / half;
-}
 
 }  // namespace millrace::model

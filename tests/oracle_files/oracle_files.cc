@@ -103,6 +103,7 @@ std::string_view kind_name(millrace::model::RopeScaling::Kind kind) {
     case millrace::model::RopeScaling::Kind::kDynamic: return "dynamic";
     case millrace::model::RopeScaling::Kind::kYarn: return "yarn";
     case millrace::model::RopeScaling::Kind::kLlama3: return "llama3";
+    case millrace::model::RopeScaling::Kind::kLongRope: return "longrope";
   }
   return "";
 }
@@ -121,9 +122,9 @@ void print_config(const std::string& path) {
                               {"max_position_embeddings", c.context_length},
                               {"eps", c.norm_eps},
                               {"activation", c.activation},
-                              {"rope_theta", c.rope_theta},
-                              {"rope_type", kind_name(c.rope_scaling.kind)},
-                              {"rope_factor", c.rope_scaling.factor},
+                              {"rope_theta", c.rope.theta},
+                              {"rope_type", kind_name(c.rope.scaling.kind)},
+                              {"rope_factor", c.rope.scaling.factor},
                               {"sliding_window", c.sliding_window},
                               {"layer_uses_window", c.layer_uses_window},
                               {"tie_word_embeddings", c.tie_word_embeddings}};

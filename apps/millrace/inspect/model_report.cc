@@ -26,6 +26,7 @@ std::string_view scaling_name(RopeScaling::Kind kind) {
     case RopeScaling::Kind::kDynamic: return "dynamic";
     case RopeScaling::Kind::kYarn: return "yarn";
     case RopeScaling::Kind::kLlama3: return "llama3";
+    case RopeScaling::Kind::kLongRope: return "longrope";
   }
   return "none";
 }
@@ -36,10 +37,10 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json describe_shape(const model::ModelConfig& c) {
-  Json rope = {{"theta", c.rope_theta}, {"dimensions", c.rope_dim}, {"scaling", scaling_name(c.rope_scaling.kind)}};
-  if (c.rope_scaling.kind != RopeScaling::Kind::kNone) {
-    rope["factor"] = c.rope_scaling.factor;
-    rope["original_context"] = c.rope_scaling.original_context;
+  Json rope = {{"theta", c.rope.theta}, {"dimensions", c.rope.dim}, {"scaling", scaling_name(c.rope.scaling.kind)}};
+  if (c.rope.scaling.kind != RopeScaling::Kind::kNone) {
+    rope["factor"] = c.rope.scaling.factor;
+    rope["original_context"] = c.rope.scaling.original_context;
   }
   return {{"layers", c.n_layers},
           {"hidden_size", c.hidden_size},

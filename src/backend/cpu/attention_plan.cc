@@ -14,22 +14,45 @@ constexpr std::int64_t kTasksPerWorker = 4;  // enough that none waits long for 
 
 std::int64_t splits_up_to(std::int64_t position) noexcept { return (position + kSplitTokens) / kSplitTokens; }
 
+// All of a call but its size, from token `token` of the sequence and from the query head on.
+AttendRows rows_of(const HostAttendArgs& args, const SequenceRows& sequence, TensorView out, std::int64_t token,
+                   std::int64_t query_head) noexcept {
+  const KvGeometry& geometry = args.kv.geometry;
+  const std::int64_t row = sequence.first_row + token;
+  AttendRows rows{};
+  rows.q = args.q.row(row) + query_head * geometry.key_dim;
+  rows.q_stride = args.q.row_stride();
+  rows.out = out.row(row) + query_head * geometry.value_dim;
+  rows.out_stride = out.row_stride();
+  rows.first_position = sequence.first_position + token;
+  rows.window = args.window;
+  rows.chunk = args.chunk;
+  rows.scale = args.scale;
+  rows.softcap = args.softcap;
+  rows.alibi = args.alibi != nullptr ? args.alibi + query_head : nullptr;
+  rows.sinks = args.sinks != nullptr ? args.sinks + query_head : nullptr;
+  rows.pages = sequence.pages.data();
+  rows.kv = args.kv;
+  rows.gather = layout_of(geometry).gather;
+  return rows;
+}
+
 }  // namespace
 
-std::size_t attend_scratch_bytes(std::int64_t padded_value_dim) noexcept {
+std::size_t attend_scratch_bytes(std::int64_t padded_key_dim, std::int64_t padded_value_dim) noexcept {
   constexpr std::size_t kTileState = std::size_t{4} * 12 * kTileTokens * sizeof(float);
-  constexpr std::size_t kCopies = 13 * static_cast<std::size_t>(kTileTokens) * (kMaxHeadDim + 2) * sizeof(float);
   constexpr std::size_t kPadding = 10 * 64;
+  const std::size_t copies = 13 * part_bytes(padded_key_dim, padded_value_dim);
   // Output and total; a query with its padding; sums of 16 lanes, two maxima, a sum.
-  const auto row = static_cast<std::size_t>(2 * padded_value_dim + kMaxHeadDim + 16 + 16 + 8) * sizeof(float);
-  return (static_cast<std::size_t>(kAttendRows) * row + kTileState + kCopies + kPadding + 63) / 64 * 64;
+  const auto row = static_cast<std::size_t>(2 * padded_value_dim + kMaxKeyDim + 16 + 16 + 8) * sizeof(float);
+  return (static_cast<std::size_t>(kAttendRows) * row + kTileState + copies + kPadding + 63) / 64 * 64;
 }
 
 void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args, TensorView out, int workers) {
   const KvGeometry& geometry = args.kv.geometry;
-  DCHECK(args.heads / geometry.kv_heads <= kTaskRows);
-  DCHECK(geometry.key_dim >= 1 && geometry.key_dim <= kMaxHeadDim && args.q.cols() == args.heads * geometry.key_dim);
-  DCHECK(geometry.value_dim >= 1 && geometry.value_dim <= kMaxHeadDim && out.cols() == args.heads * geometry.value_dim);
+  DCHECK(geometry.key_dim >= 1 && geometry.key_dim <= kMaxKeyDim && args.q.cols() == args.heads * geometry.key_dim);
+  DCHECK(geometry.value_dim >= 1 && geometry.value_dim <= kMaxValueDim &&
+         out.cols() == args.heads * geometry.value_dim);
   DCHECK(layout_of(geometry).fits(geometry.block_tokens));
   kernels_ = &kernels;
   kernel_ = geometry.dtype == DType::kF32   ? kernels.attend_f32
@@ -41,7 +64,7 @@ void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args
   const auto count = [&] {
     std::int64_t tasks = 0;
     for (const SequenceRows& s : args.sequences) {
-      const std::int64_t lowest = args.window > 0 ? std::max<std::int64_t>(0, s.first_position - args.window + 1) : 0;
+      const std::int64_t lowest = first_seen(s.first_position, args.window, args.chunk);
       tasks += (splits_up_to(s.kv_length() - 1) - lowest / kSplitTokens) * ((geometry.kv_heads + heads - 1) / heads);
     }
     return tasks;
@@ -74,35 +97,29 @@ void AttentionPlan::prepare(const KernelSet& kernels, const HostAttendArgs& args
 void AttentionPlan::add_sequence(const HostAttendArgs& args, const SequenceRows& sequence, TensorView out,
                                  std::int64_t heads_together) {
   const KvGeometry& geometry = args.kv.geometry;
-  const std::int64_t group = args.heads / geometry.kv_heads;
-  const std::int64_t max_tokens = std::max<std::int64_t>(1, kTaskRows / group);
+  const std::int64_t whole_group = args.heads / geometry.kv_heads;
+  // Query heads of a kv head in a task: all, or equal parts of more than fit.
+  const std::int64_t parts = (whole_group + kTaskRows - 1) / kTaskRows, group = (whole_group + parts - 1) / parts;
+  const std::int64_t max_tokens = kTaskRows / group;
   // Few rows over many keys (decoding, verification): a task a split, of several heads. Else one task for all splits of
   // as many rows as fit, of one head.
   const bool by_splits = sequence.n_rows <= max_tokens;
   const std::int64_t tokens = std::min(sequence.n_rows, max_tokens);
-  const std::int64_t heads =
-      by_splits ? std::clamp<std::int64_t>(kTaskRows / (tokens * group), 1, heads_together) : std::int64_t{1};
+  const std::int64_t heads = by_splits && parts == 1
+                                 ? std::clamp<std::int64_t>(kTaskRows / (tokens * group), 1, heads_together)
+                                 : std::int64_t{1};
   for (std::int64_t h = 0; h < geometry.kv_heads; h += heads) {
     for (std::int64_t t = 0; t < sequence.n_rows; t += tokens) {
-      const std::int64_t row = sequence.first_row + t;
-      AttendRows rows{};
-      rows.q = args.q.row(row) + h * group * geometry.key_dim;
-      rows.q_stride = args.q.row_stride();
-      rows.out = out.row(row) + h * group * geometry.value_dim;
-      rows.out_stride = out.row_stride();
-      rows.n_tokens = std::min(tokens, sequence.n_rows - t);
-      rows.group = group;
-      rows.first_head = h;
-      rows.n_heads = std::min(heads, geometry.kv_heads - h);
-      rows.first_position = sequence.first_position + t;
-      rows.window = args.window;
-      rows.scale = args.scale;
-      rows.pages = sequence.pages.data();
-      rows.kv = args.kv;
-      rows.gather = layout_of(geometry).gather;
-      rows.first_split = rows.lowest_position() / kSplitTokens;
-      rows.last_split = splits_up_to(rows.last_position());
-      add_rows(rows, by_splits);
+      for (std::int64_t part = 0; part < whole_group; part += group) {
+        AttendRows rows = rows_of(args, sequence, out, t, h * whole_group + part);
+        rows.n_tokens = std::min(tokens, sequence.n_rows - t);
+        rows.group = std::min(group, whole_group - part);
+        rows.first_head = h;
+        rows.n_heads = std::min(heads, geometry.kv_heads - h);
+        rows.first_split = rows.lowest_position() / kSplitTokens;
+        rows.last_split = splits_up_to(rows.last_position());
+        add_rows(rows, by_splits);
+      }
     }
   }
 }
@@ -146,8 +163,10 @@ void AttentionPlan::merge(const Group& group, const float* partials) const noexc
   const std::int64_t head_rows = rows.n_tokens * rows.group;
   for (std::int64_t r = 0; r < rows.rows(); ++r) {
     const std::int64_t head = r / head_rows, local = r % head_rows;
-    float* out = rows.out + local / rows.group * rows.out_stride + (head * rows.group + local % rows.group) * value_dim;
-    kernels_->merge_splits(partials + r * state, group.n_splits, rows.rows() * state, value_dim, out);
+    const std::int64_t query_head = head * rows.group + local % rows.group;
+    float* out = rows.out + local / rows.group * rows.out_stride + query_head * value_dim;
+    const float* sink = rows.sinks != nullptr ? rows.sinks + query_head : nullptr;
+    kernels_->merge_splits(partials + r * state, group.n_splits, rows.rows() * state, value_dim, sink, out);
   }
 }
 

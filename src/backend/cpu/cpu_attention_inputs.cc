@@ -1,4 +1,5 @@
-// Queries, keys and values: norm, product, norms of heads, rotation, and the keys' and values' way into their pages.
+// Queries, keys and values: norm, product, clipping, norms of heads, rotation, and the keys' and values' way into their
+// pages.
 
 #include <algorithm>
 
@@ -18,20 +19,51 @@ void write_token(const KvWriter& writer, std::span<const SequenceRows> sequences
   writer.write(*sequence, sequence->first_position + row - sequence->first_row, kv_head, k, v);
 }
 
+// What needs a whole row: clipping, and norms over all heads together.
+bool has_row_work(const HostAttentionInputs& inputs) noexcept {
+  const auto whole = [](const HostHeadNorm& n) { return n.norm.weight != nullptr && n.over == HeadNorm::Over::kRow; };
+  return inputs.clip > 0.0f || whole(inputs.q_norm) || whole(inputs.k_norm);
+}
+
+void finish_row(const KernelSet& kernels, const HostAttentionInputs& inputs, float* qkv, std::int64_t width) noexcept {
+  if (inputs.clip > 0.0f) kernels.clamp(qkv, width, inputs.clip);
+  const auto apply = [&](const HostHeadNorm& n, float* heads, std::int64_t n_heads) {
+    if (n.norm.weight == nullptr || n.over != HeadNorm::Over::kRow) return;
+    normalise(kernels, n.norm, heads, n_heads * inputs.kv.geometry.key_dim, heads);
+  };
+  apply(inputs.q_norm, qkv, inputs.heads);
+  apply(inputs.k_norm, qkv + inputs.heads * inputs.kv.geometry.key_dim, inputs.kv.geometry.kv_heads);
+}
+
+// Norm and rotation of one head of queries or keys; `number` is the head's.
+void finish_head(const KernelSet& kernels, const HostAttentionInputs& inputs, const HostHeadNorm& head_norm,
+                 std::int64_t row, std::int64_t number, float* head) noexcept {
+  HostNorm norm = head_norm.norm;
+  const bool has_norm = norm.weight != nullptr && head_norm.over == HeadNorm::Over::kHead;
+  if (has_norm) {
+    norm.weight += number * head_norm.weight_stride;
+    if (norm.bias != nullptr) norm.bias += number * head_norm.weight_stride;
+  }
+  const std::int64_t dim = inputs.kv.geometry.key_dim;
+  if (has_norm && !head_norm.after_rotation) normalise(kernels, norm, head, dim, head);
+  if (inputs.cos_sin != nullptr) kernels.rope(head, inputs.rotated, inputs.cos_sin + row * inputs.rotated);
+  if (has_norm && head_norm.after_rotation) normalise(kernels, norm, head, dim, head);
+}
+
 // Queries, key and value of one key/value head of a row, once the product is there.
-void finish_head(const KernelSet& kernels, const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
-                 TensorView qkv) noexcept {
+void finish_heads(const KernelSet& kernels, const HostAttentionInputs& inputs, std::int64_t row, std::int64_t kv_head,
+                  TensorView qkv) noexcept {
   const KvGeometry& geometry = inputs.kv.geometry;
   const std::int64_t head_dim = geometry.key_dim, group = inputs.heads / geometry.kv_heads;
-  float* q = qkv.row(row) + kv_head * group * head_dim;
-  float* k = qkv.row(row) + (inputs.heads + kv_head) * head_dim;
-  const float* v = qkv.row(row) + (inputs.heads + geometry.kv_heads) * head_dim + kv_head * geometry.value_dim;
-  const auto place = [&](const std::optional<HostNorm>& norm, float* head) {
-    if (norm) normalise(kernels, *norm, head, head_dim, head);
-    if (inputs.cos_sin != nullptr) kernels.rope(head, inputs.rotated, inputs.cos_sin + row * inputs.rotated);
-  };
-  for (std::int64_t h = 0; h < group; ++h) place(inputs.q_norm, q + h * head_dim);
-  place(inputs.k_norm, k);
+  float* q = qkv.row(row);
+  float* k = q + (inputs.heads + kv_head) * head_dim;
+  const float* v = q + (inputs.heads + geometry.kv_heads) * head_dim + kv_head * geometry.value_dim;
+  for (std::int64_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
+    float* head = q + h * head_dim;
+    finish_head(kernels, inputs, inputs.q_norm, row, h, head);
+    if (inputs.query_scale.data != nullptr) kernels.scale(head, head_dim, *inputs.query_scale.row(row), 0.0f);
+  }
+  finish_head(kernels, inputs, inputs.k_norm, row, kv_head, k);
   write_token(KvWriter(kernels, inputs.kv), inputs.sequences, row, kv_head, k, v);
 }
 
@@ -46,6 +78,7 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
   if (rows == 0) return;
   const RowSource source(x, inputs.norm);
   const ProductOutput output{inputs.bias, false, qkv};
+  const bool row_work = has_row_work(inputs);
   const std::int64_t block = row_block(rows, threads());
   if (block > 0) {
     products_.reserve_block(weight, block);
@@ -53,14 +86,20 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
       const std::int64_t first = i * block, end = std::min(rows, first + block);
       products_.multiply_rows(source, weight, output, first, end - first, worker);
       for (std::int64_t row = first; row < end; ++row) {
-        for (std::int64_t h = 0; h < kv_heads; ++h) finish_head(kernels_, inputs, row, h, qkv);
+        if (row_work) finish_row(kernels_, inputs, qkv.row(row), qkv.cols());
+        for (std::int64_t h = 0; h < kv_heads; ++h) finish_heads(kernels_, inputs, row, h, qkv);
       }
     });
     return;
   }
   products_.multiply_columns(*program_, source, weight, output);
+  if (row_work) {
+    program_->add_split(rows, 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+      for (std::int64_t row = begin; row < end; ++row) finish_row(kernels_, inputs, qkv.row(row), qkv.cols());
+    });
+  }
   program_->add_split(rows * kv_heads, 1, [=, this](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t i = begin; i < end; ++i) finish_head(kernels_, inputs, i / kv_heads, i % kv_heads, qkv);
+    for (std::int64_t i = begin; i < end; ++i) finish_heads(kernels_, inputs, i / kv_heads, i % kv_heads, qkv);
   });
 }
 

@@ -47,10 +47,13 @@ class CpuBackend final : public Backend {
   void linear(const Linear& weight, const LinearOptions& options, DeviceView x, DeviceView out) override;
   void project_attention(const AttentionInputs& inputs, DeviceView x, DeviceView qkv) override;
   void attend(const AttendArgs& args, DeviceView out) override;
-  void mlp(const Mlp& mlp, DeviceView x) override;
-  void add_activated(Activation activation, DeviceView y, DeviceView x) override;
-  void add(DeviceView x, DeviceView out) override;
+  void mlp(const Mlp& mlp, DeviceView x, DeviceView out) override;
+  void activate(const ActivateArgs& args, DeviceView x, DeviceView out) override;
+  void add(const AddOptions& options, DeviceView x, DeviceView out) override;
+  void scale(const ScaleOptions& options, DeviceView x) override;
+  void gate(DeviceView gate, DeviceView x) override;
   void rotary_table(std::span<const std::int32_t> positions, const RotaryAngles& angles, DeviceView out) override;
+  void position_scale(std::span<const std::int32_t> positions, const PositionScale& scale, DeviceView out) override;
   void load_rows(DeviceView table, std::span<const std::int64_t> slots, DeviceView out) override;
   void store_rows(DeviceView x, std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
                   DeviceView table) override;

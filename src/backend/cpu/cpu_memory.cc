@@ -51,8 +51,6 @@ std::size_t CpuBackend::kv_page_bytes(const KvFormat& format) const noexcept {
 
 Result<void> CpuBackend::check_kv_format(const KvFormat& format) const { return check_pages(format); }
 
-Limits CpuBackend::limits() const noexcept {
-  return {.max_key_dim = kMaxHeadDim, .max_value_dim = kMaxHeadDim, .max_group = kMaxGroup};
-}
+Limits CpuBackend::limits() const noexcept { return {.max_key_dim = kMaxKeyDim, .max_value_dim = kMaxValueDim}; }
 
 }  // namespace millrace::backend::cpu

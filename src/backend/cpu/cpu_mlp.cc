@@ -42,9 +42,9 @@ void activate_columns(const KernelSet& kernels, const HostMlp& mlp, std::int64_t
     for (std::int64_t r = 0; r < rows; ++r) {
       float* x = chunk + r * stride;
       if (mlp.gated) {
-        kernels.activate(mlp.activation, gate + r * stride, x, columns, x);
+        kernels.activate(mlp.activation, mlp.parameters, gate + r * stride, x, columns, x);
       } else {
-        kernels.activate(mlp.activation, x, nullptr, columns, x);
+        kernels.activate(mlp.activation, mlp.parameters, x, nullptr, columns, x);
       }
       hidden.store(kernels, r, column, x, columns);
     }
@@ -53,7 +53,7 @@ void activate_columns(const KernelSet& kernels, const HostMlp& mlp, std::int64_t
 
 // Blocks of rows, each through the whole operation in the memory of the worker that takes it.
 void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory& workers, const HostMlp& mlp,
-                   TensorView x, std::int64_t block) {
+                   TensorView x, TensorView out, std::int64_t block) {
   const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
   const std::size_t input_at = WorkerMemory::row_bytes(up.k());
   const std::size_t hidden_at = input_at + ActivationRows(up.activation_form(), block, nullptr).bytes();
@@ -69,7 +69,7 @@ void record_blocks(StepProgram& program, const KernelSet& kernels, WorkerMemory&
     source.store(kernels, first, rows, input, workers.normed_row(worker));
     activate_columns(kernels, mlp, 0, (weight.k() + kPanelRows - 1) / kPanelRows, input, rows, hidden,
                      reinterpret_cast<float*>(memory + chunk_at));
-    weight.multiply(0, weight.panels(), {hidden, mlp.down_bias, true, x.row(first), x.row_stride()});
+    weight.multiply(0, weight.panels(), {hidden, mlp.down_bias, mlp.accumulate, out.row(first), out.row_stride()});
   });
 }
 
@@ -85,16 +85,17 @@ std::size_t CpuBackend::workspace_bytes(std::int64_t rows, std::int64_t hidden, 
          static_cast<std::size_t>(threads()) * std::max(chunk_bytes(1), chunk_bytes(of_one));
 }
 
-void CpuBackend::mlp(const Mlp& of_device, DeviceView residual) {
+void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
   const HostMlp mlp = on_host(of_device);
-  const TensorView x = on_host(residual);
+  const TensorView x = on_host(from), out = on_host(to);
   const std::int64_t rows = x.rows();
   const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
-  DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == x.cols());
+  DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == out.cols() &&
+         rows == out.rows());
   if (rows == 0) return;
   const RowSource source(x, mlp.norm);
   if (const std::int64_t block = row_block(rows, threads())) {
-    return record_blocks(*program_, kernels_, workers_, mlp, x, block);
+    return record_blocks(*program_, kernels_, workers_, mlp, x, out, block);
   }
   const Products::SharedInput input = products_.share_input(*program_, source, up);
   hidden_.reserve(ActivationRows(down.activation_form(), rows, nullptr).bytes());
@@ -109,10 +110,11 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView residual) {
                         activate_columns(kernels_, mlp, begin, end, products_.open_input(input, worker), n, hidden,
                                          chunk);
                       });
-  program_->add_split(down.panels(), kColumnGrain, [this, mlp, x](std::int64_t begin, std::int64_t end, int) {
+  program_->add_split(down.panels(), kColumnGrain, [this, mlp, out](std::int64_t begin, std::int64_t end, int) {
     const PackedLinear& weight = packed(mlp.down);
-    const ActivationRows hidden(weight.activation_form(), x.rows(), hidden_.data());
-    weight.multiply(begin, end, {hidden, mlp.down_bias, true, x.row(0) + weight.column(begin), x.row_stride()});
+    const ActivationRows hidden(weight.activation_form(), out.rows(), hidden_.data());
+    weight.multiply(begin, end,
+                    {hidden, mlp.down_bias, mlp.accumulate, out.row(0) + weight.column(begin), out.row_stride()});
   });
 }
 

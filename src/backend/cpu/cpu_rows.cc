@@ -1,5 +1,5 @@
-// Operations on rows, each row by itself: embeddings, norms, sums, rotary tables, and the way of rows into tables and
-// back.
+// Operations on rows, each row by itself: embeddings, norms, activations, sums, gates, tables of positions, and the way
+// of rows into tables and back.
 
 #include <cmath>
 #include <cstring>
@@ -16,12 +16,6 @@ std::byte* row_at(const TensorView& table, std::int64_t row) noexcept {
          static_cast<std::size_t>(row * table.row_stride()) * size_of(table.dtype);
 }
 
-// x / (1 + exp(-x)) and its like in the arithmetic of the C library: few rows, whose bits drafts depend on.
-float activated(Activation activation, float x) noexcept {
-  DCHECK(activation == Activation::kSilu || activation == Activation::kRelu);
-  return activation == Activation::kSilu ? x / (1.0f + std::exp(-x)) : std::max(x, 0.0f);
-}
-
 }  // namespace
 
 void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids, bool accumulate, DeviceView to) {
@@ -33,7 +27,7 @@ void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids,
                         for (std::int64_t t = begin; t < end; ++t) {
                           float* row = accumulate ? workers_.normed_row(worker) : out.row(t);
                           packed->unpack_row(ids[static_cast<std::size_t>(t)], row);
-                          if (accumulate) kernels_.add(row, out.cols(), out.row(t));
+                          if (accumulate) kernels_.add(row, out.cols(), 1.0f, out.row(t));
                         }
                       });
 }
@@ -41,26 +35,58 @@ void CpuBackend::gather(const Linear& weight, std::span<const std::int32_t> ids,
 void CpuBackend::norm(const Norm& of_device, std::span<const std::int64_t> rows, DeviceView from, DeviceView to) {
   const HostNorm norm = on_host(of_device);
   const TensorView x = on_host(from), out = on_host(to);
-  program_->add_split(static_cast<std::int64_t>(rows.size()), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+  DCHECK(out.rows() == (rows.empty() ? x.rows() : std::ssize(rows)) && out.cols() == x.cols());
+  program_->add_split(out.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t i = begin; i < end; ++i) {
-      normalise(kernels_, norm, x.row(rows[static_cast<std::size_t>(i)]), x.cols(), out.row(i));
+      const std::int64_t row = rows.empty() ? i : rows[static_cast<std::size_t>(i)];
+      normalise(kernels_, norm, x.row(row), x.cols(), out.row(i));
     }
   });
 }
 
-void CpuBackend::add_activated(Activation activation, DeviceView from, DeviceView to) {
-  const TensorView y = on_host(from), x = on_host(to);
-  program_->add_split(x.rows(), 1, [=](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      for (std::int64_t i = 0; i < x.cols(); ++i) x.row(t)[i] += activated(activation, y.row(t)[i]);
-    }
-  });
-}
-
-void CpuBackend::add(DeviceView from, DeviceView to) {
+void CpuBackend::activate(const ActivateArgs& args, DeviceView from, DeviceView to) {
   const TensorView x = on_host(from), out = on_host(to);
+  DCHECK(x.rows() == out.rows() && x.cols() == (args.gated ? 2 : 1) * out.cols());
+  program_->add_split(out.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const float* up = args.gated ? x.row(t) + out.cols() : nullptr;
+      kernels_.activate(args.activation, args.parameters, x.row(t), up, out.cols(), out.row(t));
+    }
+  });
+}
+
+void CpuBackend::add(const AddOptions& options, DeviceView from, DeviceView to) {
+  const TensorView x = on_host(from), out = on_host(to);
+  const HostNorm norm = on_host(options.norm).value_or(HostNorm{});
+  const float scale = options.scale;
+  DCHECK(x.rows() == out.rows() && x.cols() == out.cols());
+  if (norm.weight != nullptr) workers_.reserve(WorkerMemory::row_bytes(x.cols()));
+  program_->add_split(x.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int worker) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const float* row = x.row(t);
+      if (norm.weight != nullptr) {
+        normalise(kernels_, norm, row, x.cols(), workers_.normed_row(worker));
+        row = workers_.normed_row(worker);
+      }
+      kernels_.add(row, x.cols(), scale, out.row(t));
+    }
+  });
+}
+
+void CpuBackend::scale(const ScaleOptions& options, DeviceView of_device) {
+  const TensorView x = on_host(of_device);
   program_->add_split(x.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t t = begin; t < end; ++t) kernels_.add(x.row(t), x.cols(), out.row(t));
+    for (std::int64_t t = begin; t < end; ++t) kernels_.scale(x.row(t), x.cols(), options.factor, options.softcap);
+  });
+}
+
+void CpuBackend::gate(DeviceView gates_of_device, DeviceView of_device) {
+  const TensorView gates = on_host(gates_of_device), x = on_host(of_device);
+  DCHECK(gates.rows() == x.rows() && gates.cols() > 0 && x.cols() % gates.cols() == 0);
+  program_->add_split(x.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      kernels_.gate(gates.row(t), gates.cols(), x.cols() / gates.cols(), x.row(t));
+    }
   });
 }
 
@@ -77,6 +103,18 @@ void CpuBackend::rotary_table(std::span<const std::int32_t> positions, const Rot
         row[i] = static_cast<float>(std::cos(angle) * angles.factor);
         row[half + i] = static_cast<float>(std::sin(angle) * angles.factor);
       }
+    }
+  });
+}
+
+void CpuBackend::position_scale(std::span<const std::int32_t> positions, const PositionScale& scale, DeviceView to) {
+  const TensorView out = on_host(to);
+  DCHECK(out.cols() == 1 && out.rows() == std::ssize(positions));
+  program_->add_split(std::ssize(positions), 1, [=](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const auto position = static_cast<double>(positions[static_cast<std::size_t>(t)]);
+      const double periods = std::floor((position + scale.offset) / scale.period);
+      *out.row(t) = static_cast<float>(1.0 + scale.factor * std::log(1.0 + periods));
     }
   });
 }

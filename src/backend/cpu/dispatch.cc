@@ -32,6 +32,9 @@ KernelSet select_kernels(Isa isa) {
     take(best.activate, set->activate);
     take(best.rope, set->rope);
     take(best.add, set->add);
+    take(best.scale, set->scale);
+    take(best.clamp, set->clamp);
+    take(best.gate, set->gate);
     take(best.peak_f32, set->peak_f32);
     take(best.peak_int8, set->peak_int8);
     take(best.peak_bf16, set->peak_bf16);

@@ -93,6 +93,11 @@ TEST(Elementwise, LayerNormMatchesFloat64) {
   });
 }
 
+constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGelu,        Activation::kGeluTanh,
+                                       Activation::kRelu, Activation::kReluSquared, Activation::kQuickGelu,
+                                       Activation::kXielu};
+constexpr ActivationParameters kXieluParameters{.alpha_p = 0.8f, .alpha_n = 1.3f, .beta = 0.5f, .eps = -1e-6f};
+
 double exact_activation(Activation kind, double x) {
   switch (kind) {
     case Activation::kSilu: return x / (1.0 + std::exp(-x));
@@ -102,6 +107,13 @@ double exact_activation(Activation kind, double x) {
       return x / (1.0 + std::exp(-2.0 * u));
     }
     case Activation::kRelu: return std::max(x, 0.0);
+    case Activation::kReluSquared: return x > 0.0 ? x * x : 0.0;
+    case Activation::kQuickGelu: return x / (1.0 + std::exp(-1.702 * x));
+    case Activation::kXielu: {
+      const double straight = kXieluParameters.beta * x;
+      if (x > 0.0) return kXieluParameters.alpha_p * x * x + straight;
+      return kXieluParameters.alpha_n * (std::expm1(std::min<double>(x, kXieluParameters.eps)) - x) + straight;
+    }
   }
   return 0.0;
 }
@@ -113,13 +125,13 @@ TEST(Elementwise, ActivationsMatchFloat64) {
     for (const std::int64_t n : kSizes) {
       std::vector<float> gate = input(n, 1);
       for (float& v : gate) v *= 4.0f;
-      const float special[] = {0.0f, -0.0f, 100.0f, -100.0f, 1e-40f, 1e30f, -1e30f};
+      const float special[] = {0.0f, -0.0f, 100.0f, -100.0f, 1e-40f, 1e30f, -1e30f, -1e-3f, -1e-7f, -0.34f, -0.35f};
       for (std::size_t i = 0; i < std::size(special) && i + 1 < gate.size(); ++i) gate[i] = special[i];
       const std::vector<float> up = input(n, 2);
-      for (const auto kind : {Activation::kSilu, Activation::kGelu, Activation::kGeluTanh, Activation::kRelu}) {
+      for (const auto kind : kActivations) {
         for (const float* u : {up.data(), static_cast<const float*>(nullptr)}) {
           Output out(n);
-          set.activate(kind, gate.data(), u, n, out.data());
+          set.activate(kind, kXieluParameters, gate.data(), u, n, out.data());
           for (std::int64_t i = 0; i < n; ++i) {
             const auto at = static_cast<std::size_t>(i);
             const double factor = u == nullptr ? 1.0 : u[at], exact = exact_activation(kind, gate[at]) * factor;
@@ -138,9 +150,9 @@ TEST(Elementwise, ActivationsKeepNan) {
   for_each_set([](const KernelSet& set) {
     std::vector<float> x = input(17, 1);
     x[3] = x[16] = std::numeric_limits<float>::quiet_NaN();
-    for (const auto kind : {Activation::kSilu, Activation::kGelu, Activation::kGeluTanh, Activation::kRelu}) {
+    for (const auto kind : kActivations) {
       Output out(17);
-      set.activate(kind, x.data(), nullptr, 17, out.data());
+      set.activate(kind, kXieluParameters, x.data(), nullptr, 17, out.data());
       for (std::int64_t i = 0; i < 17; ++i) {
         EXPECT_EQ(std::isnan(out[i]), i == 3 || i == 16) << "activation " << static_cast<int>(kind) << " at " << i;
       }
@@ -178,7 +190,7 @@ TEST(Elementwise, AddIsExact) {
       const std::vector<float> x = input(n, 1), y = input(n, 2);
       Output out(n);
       std::copy(y.begin(), y.end(), out.data());
-      set.add(x.data(), n, out.data());
+      set.add(x.data(), n, 1.0f, out.data());
       for (std::int64_t i = 0; i < n; ++i)
         ASSERT_EQ(out[i], x[static_cast<std::size_t>(i)] + y[static_cast<std::size_t>(i)]);
       EXPECT_TRUE(out.margin_is_intact());
@@ -284,8 +296,10 @@ TEST(Elementwise, InstructionSetsGiveTheSameBits) {
     both([&](const KernelSet& s, float* out) { s.rms_norm(x.data(), 577, weight.data(), 1e-6f, out); }, "rms_norm");
     both([&](const KernelSet& s, float* out) { s.layer_norm(x.data(), 577, weight.data(), x.data(), 1e-6f, out); },
          "layer_norm");
-    for (const auto kind : {Activation::kSilu, Activation::kGelu, Activation::kGeluTanh, Activation::kRelu}) {
-      both([&](const KernelSet& s, float* out) { s.activate(kind, x.data(), weight.data(), 577, out); }, "activate");
+    for (const auto kind : kActivations) {
+      both([&](const KernelSet& s,
+               float* out) { s.activate(kind, kXieluParameters, x.data(), weight.data(), 577, out); },
+           "activate");
     }
     both(
         [&](const KernelSet& s, float* out) {

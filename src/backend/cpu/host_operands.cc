@@ -19,23 +19,38 @@ std::optional<HostNorm> on_host(const std::optional<Norm>& norm) noexcept {
   return norm ? std::optional(on_host(*norm)) : std::nullopt;
 }
 
+HostHeadNorm on_host(const HeadNorm& norm) noexcept {
+  return {on_host(norm.norm), norm.over, norm.weight_stride, norm.after_rotation};
+}
+
 HostKvPages on_host(const KvPages& pages) noexcept {
   return {pointer<std::byte>(pages.base), geometry_of(pages.format)};
 }
 
 HostAttendArgs on_host(const AttendArgs& args) {
-  return {on_host(args.q), args.sequences, on_host(args.kv), args.heads, args.scale, args.window};
+  return {.q = on_host(args.q),
+          .sequences = args.sequences,
+          .kv = on_host(args.kv),
+          .heads = args.heads,
+          .scale = args.scale,
+          .window = args.window,
+          .chunk = args.chunk,
+          .softcap = args.softcap,
+          .alibi = pointer(args.alibi),
+          .sinks = pointer(args.sinks)};
 }
 
 HostAttentionInputs on_host(const AttentionInputs& inputs) noexcept {
   return {.norm = on_host(inputs.norm),
           .qkv = inputs.qkv,
           .bias = pointer(inputs.bias),
+          .clip = inputs.clip,
           .q_norm = on_host(inputs.q_norm),
           .k_norm = on_host(inputs.k_norm),
           .heads = inputs.heads,
           .cos_sin = pointer(inputs.cos_sin.data),
           .rotated = inputs.cos_sin.data ? inputs.cos_sin.cols() : 0,
+          .query_scale = on_host(inputs.query_scale),
           .sequences = inputs.sequences,
           .kv = on_host(inputs.kv)};
 }
@@ -46,8 +61,10 @@ HostMlp on_host(const Mlp& mlp) noexcept {
           .up_bias = pointer(mlp.up_bias),
           .gated = mlp.gated,
           .activation = mlp.activation,
+          .parameters = mlp.parameters,
           .down = mlp.down,
-          .down_bias = pointer(mlp.down_bias)};
+          .down_bias = pointer(mlp.down_bias),
+          .accumulate = mlp.accumulate};
 }
 
 }  // namespace millrace::backend::cpu

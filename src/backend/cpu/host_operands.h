@@ -49,17 +49,29 @@ struct HostAttendArgs {
   HostKvPages kv;
   std::int64_t heads = 0;
   float scale = 1.0f;
-  std::int64_t window = 0;
+  std::int64_t window = 0, chunk = 0;
+  float softcap = 0.0f;
+  const float* alibi = nullptr;
+  const float* sinks = nullptr;
+};
+
+struct HostHeadNorm {
+  HostNorm norm;
+  HeadNorm::Over over = HeadNorm::Over::kHead;
+  std::int64_t weight_stride = 0;
+  bool after_rotation = false;
 };
 
 struct HostAttentionInputs {
   HostNorm norm;
   const Linear* qkv = nullptr;
   const float* bias = nullptr;
-  std::optional<HostNorm> q_norm, k_norm;
+  float clip = 0.0f;
+  HostHeadNorm q_norm, k_norm;
   std::int64_t heads = 0;
   const float* cos_sin = nullptr;  // rows of `rotated` values
   std::int64_t rotated = 0;
+  TensorView query_scale;
   std::span<const SequenceRows> sequences;
   HostKvPages kv;
 };
@@ -70,14 +82,17 @@ struct HostMlp {
   const float* up_bias = nullptr;
   bool gated = true;
   Activation activation = Activation::kSilu;
+  ActivationParameters parameters = {};
   const Linear* down = nullptr;
   const float* down_bias = nullptr;
+  bool accumulate = true;
 };
 
 // The geometry for kernels; the format must be one that check_pages() of kv_layout.h accepts.
 KvGeometry geometry_of(const KvFormat& format) noexcept;
 HostNorm on_host(const Norm& norm) noexcept;
 std::optional<HostNorm> on_host(const std::optional<Norm>& norm) noexcept;
+HostHeadNorm on_host(const HeadNorm& norm) noexcept;
 HostKvPages on_host(const KvPages& pages) noexcept;
 HostAttendArgs on_host(const AttendArgs& args);
 HostAttentionInputs on_host(const AttentionInputs& inputs) noexcept;

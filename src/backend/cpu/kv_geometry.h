@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,15 +12,15 @@ struct KvLayout;
 
 // Dimensions of a key or value of one head. Weights, activations, norms, rotation and scale have as many as the model;
 // in pages and within attention, zeros pad them to a multiple of what the kernels process at a time.
-inline constexpr std::int64_t kMaxHeadDim = 256;  // of a key and of a value
-inline constexpr std::int64_t kMaxGroup = 64;     // query heads of a key/value head
+inline constexpr std::int64_t kMaxKeyDim = 576, kMaxValueDim = 512;
+inline constexpr std::int64_t kMaxHeadDim = std::max(kMaxKeyDim, kMaxValueDim);
 constexpr std::int64_t padded_head_dim(std::int64_t head_dim) noexcept { return (head_dim + 15) / 16 * 16; }
 
 // Pages as kernels see them: a page holds one part per head, all of the same size. KvLayout defines how the tokens lie
 // in a part. Keys and values may have different sizes.
 struct KvGeometry {
   DType dtype = DType::kBF16;
-  std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;  // unpadded, 1 to kMaxHeadDim
+  std::int64_t kv_heads = 0, key_dim = 0, value_dim = 0;  // unpadded, 1 to kMax...
   std::int64_t block_tokens = 32;
   const KvLayout* layout = nullptr;  // null: paged32
 

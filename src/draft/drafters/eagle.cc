@@ -41,7 +41,7 @@ SpeculatorSpec layer_spec(const SpeculatorFiles& files, const model::ModelSpec& 
     throw_load_error(ErrorCode::kInvalidArgument, "spec-model", "{}: vocab_size is {}; the model's is {}",
                      files.config_file, config.vocab_size, target.vocab_size);
   }
-  spec.model = model::llama_spec(config, Checkpoint::Container::kSafetensors);
+  spec.model = model::llama_spec(config, false);
   spec.model.family = "eagle";
   return spec;
 }

@@ -152,7 +152,8 @@ class Medusa final : public Drafter {
     states_->read(slots_, x);
     for (const Block& block : one.blocks) {
       backend_.linear(*block.weight, {.bias = block.bias.address()}, x, y);
-      backend_.add_activated(backend::Activation::kSilu, y, x);
+      backend_.activate({.activation = backend::Activation::kSilu}, y, y);
+      backend_.add({}, y, x);
     }
     const backend::DeviceView out = logits_.get(n, one.logits->n());
     backend_.linear(*one.logits, {}, x, out);

@@ -41,9 +41,9 @@ void FeatureSpeculator::load(const checkpoint::Checkpoint& checkpoint, const Dra
   const auto linear = [&](const std::string& name, std::int64_t rows, std::int64_t cols) {
     return backend_.make_linear({loader.linear(name + ".weight", rows, cols)}, place.precision);
   };
-  if (!spec_.token_norm.empty()) token_norm_ = NormWeights(loader, spec_.token_norm, m, backend_);
-  if (!spec_.state_norm.empty()) state_norm_ = NormWeights(loader, spec_.state_norm, m, backend_);
-  if (!m.names.final_norm.empty()) final_norm_ = NormWeights(loader, m.names.final_norm, m, backend_);
+  if (!spec_.token_norm.empty()) token_norm_ = NormWeights(loader, spec_.token_norm, m.final_norm, width, backend_);
+  if (!spec_.state_norm.empty()) state_norm_ = NormWeights(loader, spec_.state_norm, m.final_norm, width, backend_);
+  if (!m.names.final_norm.empty()) final_norm_ = NormWeights(loader, m.names.final_norm, m.final_norm, width, backend_);
   if (!m.names.embedding.empty()) embedding_ = linear(m.names.embedding, target.vocab_size, width);
   if (!m.names.head.empty()) head_ = linear(m.names.head, spec_.head_rows, width);
   if (reduces) reduction_ = linear(spec_.reduction, width, std::ssize(spec_.layers) * target.hidden_size);
@@ -55,8 +55,9 @@ void FeatureSpeculator::load(const checkpoint::Checkpoint& checkpoint, const Dra
     }
   }
   layer_ = std::make_unique<model::LayerStack>(loader, m, backend_, place.precision);
-  rope_ = std::make_unique<model::Rope>(m.rope_theta, m.rope_dim, m.rope_scaling, m.context_length,
-                                        target_.max_length(), std::vector<float>{});
+  for (const model::RopeConfig& rope : m.ropes) {
+    ropes_.emplace_back(rope, m.context_length, target_.max_length(), std::vector<float>{});
+  }
   loader.check_all_used();
 }
 
@@ -84,7 +85,7 @@ std::size_t FeatureSpeculator::weight_bytes() const noexcept {
 std::size_t FeatureSpeculator::workspace_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const RowBuffer* rows :
-       {&residual_, &space_, &cos_sin_, &tokens_, &states_, &joined_rows_, &logits_, &passed_}) {
+       {&residual_, &space_, &tables_, &tokens_, &states_, &joined_rows_, &logits_, &passed_}) {
     bytes += rows->bytes();
   }
   return bytes + spread_.size() * sizeof(float);
@@ -97,7 +98,8 @@ void FeatureSpeculator::reserve(const DraftPlace& place) {
   residual_.reserve(backend_, rows, width);
   space_columns_ = model::stack_workspace(m).columns;
   space_.reserve(backend_, rows, space_columns_);
-  cos_sin_.reserve(backend_, rows, m.rope_dim);
+  for (const model::Rope& rope : ropes_) table_columns_ += model::RowSpace::padded(rope.dim());
+  tables_.reserve(backend_, rows, table_columns_);
   joined_rows_.reserve(backend_, rows, 2 * width);
   if (!token_norm_.empty()) tokens_.reserve(backend_, rows, width);
   if (!state_norm_.empty()) states_.reserve(backend_, rows, width);
@@ -120,7 +122,7 @@ void FeatureSpeculator::join(const model::BatchInput& input, StatePages& states)
   const backend::Linear& embedding = embedding_ ? *embedding_ : target_.embedding();
   const backend::DeviceView tokens = token_norm_.empty() ? of_tokens : tokens_.get(n, width);
   backend_.gather(embedding, input.tokens, false, tokens);
-  if (!token_norm_.empty()) backend_.norm(view(token_norm_), all, tokens, of_tokens);
+  if (!token_norm_.empty()) backend_.norm(token_norm_.view(), all, tokens, of_tokens);
 
   const backend::DeviceView read = state_norm_.empty() ? of_states : states_.get(n, width);
   read_slots_.clear();
@@ -130,10 +132,10 @@ void FeatureSpeculator::join(const model::BatchInput& input, StatePages& states)
     }
   }
   states.read(read_slots_, read);
-  if (!state_norm_.empty()) backend_.norm(view(state_norm_), all, read, of_states);
+  if (!state_norm_.empty()) backend_.norm(state_norm_.view(), all, read, of_states);
   if (projection_) return;
   if (spec_.normed_residual) {
-    backend_.norm(view(state_norm_), all, read, rows_.residual);
+    backend_.norm(state_norm_.view(), all, read, rows_.residual);
     return;
   }
   states.read(read_slots_, rows_.residual);
@@ -144,7 +146,10 @@ TensorView FeatureSpeculator::forward(const model::BatchInput& input, StatePages
   const auto n = std::ssize(input.tokens), with_logits = std::ssize(input.logit_rows);
   rows_.residual = residual_.get(n, m.hidden_size);
   rows_.space = model::RowSpace(space_.get(n, space_columns_).data, n);
-  rows_.cos_sin = cos_sin_.get(n, m.rope_dim);
+  model::RowSpace tables(tables_.get(n, table_columns_).data, n);
+  cos_sin_.clear();
+  for (const model::Rope& rope : ropes_) cos_sin_.push_back(tables.take(rope.dim()));
+  rows_.cos_sin = cos_sin_;
   rows_.sequences = input.sequences;
   host_logits_.release();
   positions_.clear();
@@ -153,7 +158,7 @@ TensorView FeatureSpeculator::forward(const model::BatchInput& input, StatePages
       positions_.push_back(static_cast<std::int32_t>(sequence.first_position + i));
     }
   }
-  backend_.rotary_table(positions_, rope_->angles(), rows_.cos_sin);
+  for (std::size_t i = 0; i < ropes_.size(); ++i) backend_.rotary_table(positions_, ropes_[i].angles(), cos_sin_[i]);
   join(input, states);
   if (projection_) {
     backend_.linear(*projection_, {.bias = projection_bias_.address()}, rows_.input, rows_.residual);
@@ -165,7 +170,11 @@ TensorView FeatureSpeculator::forward(const model::BatchInput& input, StatePages
   }
   const backend::Linear& head = head_ ? *head_ : target_.head();
   const backend::DeviceView logits = logits_.get(with_logits, head.n());
-  backend_.linear(head, {.norm = view(final_norm_), .rows = input.logit_rows}, rows_.residual, logits);
+  if (head_) {
+    backend_.linear(*head_, {.norm = final_norm_.view(), .rows = input.logit_rows}, rows_.residual, logits);
+  } else {
+    target_.compute_logits(final_norm_.view(), input.logit_rows, rows_.residual, logits);
+  }
   pass_on(input, states);
   host_logits_ = backend_.host_view(logits);
   return spec_.head_tokens.empty() ? host_logits_.view() : spread(host_logits_.view());
@@ -177,7 +186,7 @@ void FeatureSpeculator::pass_on(const model::BatchInput& input, StatePages& stat
   std::span<const std::int64_t> rows = input.logit_rows;
   if (spec_.passes_normed) {
     passed = passed_.get(std::ssize(input.logit_rows), spec_.model.hidden_size);
-    backend_.norm(view(final_norm_), input.logit_rows, rows_.residual, passed);
+    backend_.norm(final_norm_.view(), input.logit_rows, rows_.residual, passed);
     rows = std::span(all_rows_).first(input.logit_rows.size());
   }
   proposed_slots_.clear();

@@ -62,7 +62,6 @@ class FeatureSpeculator {
   void join(const model::BatchInput& input, StatePages& states);
   void pass_on(const model::BatchInput& input, StatePages& states);
   TensorView spread(const TensorView& logits);
-  backend::Norm view(const model::NormWeights& norm) const { return norm.view(spec_.model); }
 
   SpeculatorSpec spec_;
   std::uint64_t key_ = 0;
@@ -72,14 +71,16 @@ class FeatureSpeculator {
   backend::DeviceVector projection_bias_;
   std::unique_ptr<backend::Linear> embedding_, projection_, reduction_, head_;
   std::unique_ptr<model::LayerStack> layer_;
-  std::unique_ptr<model::Rope> rope_;
+  std::vector<model::Rope> ropes_;
 
   // Buffers of the step: T rows in all, n of them with logits.
   model::BlockRows rows_;  // the layer's input: what is joined, [T, 2E]
   std::vector<std::int64_t> all_rows_, read_slots_, proposed_slots_;
   std::vector<std::int32_t> positions_;
   std::int64_t space_columns_ = 0;  // of what the layer's blocks keep of a row
-  RowBuffer residual_, space_, cos_sin_, tokens_, states_, joined_rows_, logits_, passed_;
+  std::int64_t table_columns_ = 0;  // of all rotations
+  std::vector<backend::DeviceView> cos_sin_;  // parts of `tables_`, one for each rotation
+  RowBuffer residual_, space_, tables_, tokens_, states_, joined_rows_, logits_, passed_;
   backend::HostView host_logits_;  // of the last pass
   std::vector<float> spread_;      // them over the target's vocabulary
 };

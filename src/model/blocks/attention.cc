@@ -1,5 +1,7 @@
 #include "model/blocks/attention.h"
 
+#include <cmath>
+
 #include "model/block_loader.h"
 
 namespace millrace::model {
@@ -12,7 +14,10 @@ AttentionNames gguf_attention_names() {
           .qkv = "blk.{}.attn_qkv",
           .o = "blk.{}.attn_output",
           .q_norm = "blk.{}.attn_q_norm",
-          .k_norm = "blk.{}.attn_k_norm"};
+          .k_norm = "blk.{}.attn_k_norm",
+          .gate = "blk.{}.attn_gate",
+          .sub_norm = "",
+          .sinks = "blk.{}.attn_sinks.weight"};
 }
 
 AttentionNames llama_attention_names(const std::string& layer) {
@@ -20,10 +25,13 @@ AttentionNames llama_attention_names(const std::string& layer) {
           .q = layer + "self_attn.q_proj",
           .k = layer + "self_attn.k_proj",
           .v = layer + "self_attn.v_proj",
-          .qkv = "",
+          .qkv = layer + "self_attn.qkv_proj",
           .o = layer + "self_attn.o_proj",
           .q_norm = layer + "self_attn.q_norm",
-          .k_norm = layer + "self_attn.k_norm"};
+          .k_norm = layer + "self_attn.k_norm",
+          .gate = layer + "self_attn.gate_proj",
+          .sub_norm = "",
+          .sinks = layer + "self_attn.sinks"};
 }
 
 namespace blocks {
@@ -35,14 +43,45 @@ std::int64_t input_width(const AttentionParams& a, const ModelSpec& spec) {
   return a.input_width > 0 ? a.input_width : spec.hidden_size;
 }
 
+std::int64_t rotated_dims(const AttentionParams& a, const ModelSpec& spec) {
+  return a.rope < 0 ? 0 : spec.ropes[static_cast<std::size_t>(a.rope)].dim;
+}
+
+// Rows of Q, K or V in the fused tensor: number `part` of the three, of `rows` rows in all.
+RowSlice fused_slice(const AttentionParams& a, int part, std::int64_t rows) {
+  const std::int64_t group = a.heads / a.kv_heads * a.head_dim, key = a.head_dim, value = a.value_head_dim();
+  const std::int64_t sizes[] = {a.q_size(), a.k_size(), a.v_size()};
+  const std::int64_t firsts[] = {0, a.q_size(), a.q_size() + a.k_size()};
+  const std::int64_t in_group[] = {0, group, group + key}, runs[] = {group, key, value};
+  switch (a.fused) {
+    case FusedQkv::kStacked: return {firsts[part], sizes[part], sizes[part], a.qkv_size()};
+    case FusedQkv::kGrouped: return {in_group[part], runs[part], group + key + value, a.qkv_size()};
+    case FusedQkv::kQuarters: break;
+  }
+  constexpr std::int64_t kPlaces[] = {0, 2, 1};  // Q, V, K
+  return {kPlaces[part] * rows / 4, rows / 4, 3 * rows / 4, a.qkv_size()};
+}
+
 std::vector<BlockWeight> qkv_weights(const AttentionParams& a, const ModelSpec& spec, const HasTensor& has) {
   const std::int64_t inputs = input_width(a, spec);
-  if (!a.names.qkv.empty() && has(a.names.qkv)) {
-    return {{.role = "attn_qkv", .name = a.names.qkv, .rows = a.qkv_size(), .cols = inputs}};
+  std::vector<BlockWeight> weights = {
+      {.role = "attn_q", .name = a.names.q, .rows = a.q_size(), .cols = inputs},
+      {.role = "attn_k", .name = a.names.k, .rows = a.k_size(), .cols = inputs},
+      {.role = "attn_v", .name = a.names.v, .rows = a.v_size(), .cols = inputs},
+  };
+  if (a.rotary_pairs && a.rope >= 0) {
+    for (int part = 0; part < 2; ++part) {
+      weights[static_cast<std::size_t>(part)].rotated_head = a.head_dim;
+      weights[static_cast<std::size_t>(part)].rotated = rotated_dims(a, spec);
+    }
   }
-  return {{.role = "attn_q", .name = a.names.q, .rows = a.q_size(), .cols = inputs, .rotated_head = a.head_dim},
-          {.role = "attn_k", .name = a.names.k, .rows = a.k_size(), .cols = inputs, .rotated_head = a.head_dim},
-          {.role = "attn_v", .name = a.names.v, .rows = a.v_size(), .cols = inputs}};
+  if (a.names.qkv.empty() || !has(a.names.qkv)) return weights;
+  for (int part = 0; part < 3; ++part) {
+    BlockWeight& weight = weights[static_cast<std::size_t>(part)];
+    weight.name = a.names.qkv;
+    weight.slice = fused_slice(a, part, weight.rows);
+  }
+  return weights;
 }
 
 BlockWeight o_weight(const AttentionParams& a, const ModelSpec& spec) {
@@ -50,59 +89,133 @@ BlockWeight o_weight(const AttentionParams& a, const ModelSpec& spec) {
       .role = "attn_output", .name = a.names.o, .rows = spec.hidden_size, .cols = a.output_size(), .to_residual = true};
 }
 
+BlockWeight gate_weight(const AttentionParams& a, const ModelSpec& spec) {
+  return {.role = "attn_gate", .name = a.names.gate, .rows = a.gate_size(), .cols = input_width(a, spec)};
+}
+
+// The weights of a norm of heads, in the order of the rows of the heads.
+BlockWeight head_norm_weight(const AttentionParams& a, const ModelSpec& spec, bool of_queries) {
+  const bool all = a.q_k_norm->over_row || a.q_k_norm->own_weights;
+  BlockWeight weight{.role = of_queries ? "attn_q_norm" : "attn_k_norm",
+                     .name = of_queries ? a.names.q_norm : a.names.k_norm,
+                     .rows = !all ? a.head_dim : of_queries ? a.q_size() : a.k_size()};
+  if (a.rotary_pairs && a.rope >= 0) {
+    weight.rotated_head = a.head_dim;
+    weight.rotated = rotated_dims(a, spec);
+  }
+  return weight;
+}
+
+// 2^(-k * alibi_max / n) for n, the next power of two: those of even k, then those of odd k where heads are fewer.
+std::vector<float> alibi_slopes(const AttentionParams& a) {
+  std::int64_t n = 1;
+  while (n < a.heads) n *= 2;
+  std::vector<float> slopes;
+  const auto slope = [&](std::int64_t k) {
+    const double exponent = static_cast<double>(k) * static_cast<double>(a.alibi_max) / static_cast<double>(n);
+    slopes.push_back(a.alibi * static_cast<float>(std::exp2(-exponent)));
+  };
+  if (n == a.heads) {
+    for (std::int64_t k = 1; k <= n; ++k) slope(k);
+    return slopes;
+  }
+  for (std::int64_t k = 2; k <= n; k += 2) slope(k);
+  for (std::int64_t k = 1; std::ssize(slopes) < a.heads; k += 2) slope(k);
+  return slopes;
+}
+
 class Attention final : public Block {
  public:
   Attention(const AttentionParams& params, BlockLoader& loader)
-      : params_(params),
-        kind_(loader.spec().norm),
-        eps_(loader.spec().norm_eps),
-        norm_(loader.norm(params.names.norm)) {
+      : params_(params), norm_(loader.norm(params.names.norm, params.norm, input_width(params, loader.spec()))) {
+    const ModelSpec& spec = loader.spec();
     const auto has = [&](const std::string& pattern) { return loader.has(pattern); };
-    qkv_ = loader.product(qkv_weights(params_, loader.spec(), has));
-    o_ = loader.product(o_weight(params_, loader.spec()));
+    qkv_ = loader.product(qkv_weights(params_, spec, has));
+    if (params_.gate != OutputGate::kNone) gate_ = loader.product(gate_weight(params_, spec));
+    sub_norm_ = loader.norm(params_.names.sub_norm, params_.sub_norm, params_.output_size());
+    o_ = loader.product(o_weight(params_, spec));
+    if (params_.sinks) sinks_ = loader.backend().make_vector(loader.values(params_.names.sinks, params_.heads));
+    if (params_.alibi != 0.0f) slopes_ = loader.backend().make_vector(alibi_slopes(params_));
     if (!params_.q_k_norm) return;
-    q_norm_.weight = loader.vector(params_.names.q_norm, params_.head_dim);
-    k_norm_.weight = loader.vector(params_.names.k_norm, params_.head_dim);
+    q_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, true), params_.q_k_norm->factor);
+    k_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, false), params_.q_k_norm->factor);
   }
 
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages) const override {
     const AttentionParams& a = params_;
     RowSpace space = rows.space;
     const backend::DeviceView qkv = space.take(a.qkv_size()), attended = space.take(a.output_size());
+    const backend::DeviceView& x = a.input_width > 0 ? rows.input : rows.residual;
+    project(backend, rows, pages, x, qkv);
+    backend.attend({.q = qkv.columns(0, a.q_size()),
+                    .sequences = rows.sequences,
+                    .kv = pages,
+                    .heads = a.heads,
+                    .scale = a.scale,
+                    .window = a.window,
+                    .chunk = a.chunk,
+                    .softcap = a.softcap,
+                    .alibi = slopes_.address(),
+                    .sinks = sinks_.address()},
+                   attended);
+    if (a.gate != OutputGate::kNone) {
+      const backend::DeviceView gate = space.take(a.gate_size());
+      backend.linear(*gate_.weight, {.norm = norm_.view(), .bias = gate_.bias.address()}, x, gate);
+      backend.gate(gate, attended);
+    }
+    backend.linear(*o_.weight,
+                   {.norm = sub_norm_.view(), .bias = o_.bias.address(), .accumulate = rows.accumulate}, attended,
+                   rows.output);
+  }
+
+  std::vector<backend::Linear*> linears() const override {
+    std::vector<backend::Linear*> all = {qkv_.weight.get(), o_.weight.get()};
+    if (gate_.weight) all.push_back(gate_.weight.get());
+    return all;
+  }
+
+ private:
+  void project(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages,
+               const backend::DeviceView& x, const backend::DeviceView& qkv) const {
+    const AttentionParams& a = params_;
     backend::AttentionInputs inputs;
-    inputs.norm = norm_.view(kind_, eps_);
+    inputs.norm = norm_.view();
     inputs.qkv = qkv_.weight.get();
     inputs.bias = qkv_.bias.address();
     inputs.heads = a.heads;
+    inputs.clip = a.clip;
     if (a.q_k_norm) {
-      inputs.q_norm = q_norm_.view(backend::NormKind::kRms, eps_);
-      inputs.k_norm = k_norm_.view(backend::NormKind::kRms, eps_);
+      inputs.q_norm = head_norm(q_norm_);
+      inputs.k_norm = head_norm(k_norm_);
     }
-    inputs.cos_sin = rows.cos_sin;
+    if (a.rope >= 0) inputs.cos_sin = rows.cos_sin[static_cast<std::size_t>(a.rope)];
+    if (a.scales_query) inputs.query_scale = rows.query_scale;
     inputs.sequences = rows.sequences;
     inputs.kv = pages;
-    backend.project_attention(inputs, a.input_width > 0 ? rows.input : rows.residual, qkv);
-    backend.attend({qkv.columns(0, a.q_size()), rows.sequences, pages, a.heads, a.scale, a.window}, attended);
-    backend.linear(*o_.weight, {.bias = o_.bias.address(), .accumulate = true}, attended, rows.residual);
+    backend.project_attention(inputs, x, qkv);
+  }
+  backend::HeadNorm head_norm(const NormWeights& norm) const {
+    using Over = backend::HeadNorm::Over;
+    return {.norm = norm.view(),
+            .over = params_.q_k_norm->over_row ? Over::kRow : Over::kHead,
+            .weight_stride = params_.q_k_norm->own_weights ? params_.head_dim : 0,
+            .after_rotation = params_.q_k_norm->after_rotation};
   }
 
-  std::vector<backend::Linear*> linears() const override { return {qkv_.weight.get(), o_.weight.get()}; }
-
- private:
   AttentionParams params_;
-  backend::NormKind kind_;
-  float eps_;
-  NormWeights norm_, q_norm_, k_norm_;
-  Product qkv_, o_;
+  NormWeights norm_, q_norm_, k_norm_, sub_norm_;
+  Product qkv_, gate_, o_;
+  backend::DeviceVector sinks_, slopes_;
 };
 
 Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend::Limits& limits) {
   const AttentionParams& a = params_of(block);
-  const bool rotated = spec.positions == PositionKind::kRope;
+  const std::int64_t rotated = rotated_dims(a, spec);
   const auto fails = [](std::int64_t dim, std::int64_t most) { return dim < 1 || (most > 0 && dim > most); };
   const auto to = [](std::int64_t most) { return most > 0 ? fmt::format(" to {}", most) : std::string(); };
-  if (fails(a.head_dim, limits.max_key_dim) || (rotated && a.head_dim % 2 != 0)) {
-    const std::string_view from = rotated ? "an even number, as positions are rotary, from 2" : "from 1";
+  const bool all_rotated = a.rope >= 0 && rotated == a.head_dim;
+  if (fails(a.head_dim, limits.max_key_dim) || (all_rotated && rotated % 2 != 0)) {
+    const std::string_view from = all_rotated ? "an even number, as positions are rotary, from 2" : "from 1";
     return unsupported_dimension("head_dim", a.head_dim, fmt::format("{}{}", from, to(limits.max_key_dim)));
   }
   if (fails(a.value_head_dim(), limits.max_value_dim)) {
@@ -112,21 +225,35 @@ Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend:
     const std::string_view dim = a.value_head_dim() == a.head_dim ? "head_dim" : "value_dim";
     return unsupported_dimension(fmt::format("n_heads * {}", dim), a.output_size(), "even");
   }
-  if (rotated && (spec.rope_dim % 2 != 0 || spec.rope_dim > a.head_dim)) {
-    return unsupported_dimension("rope_dim", spec.rope_dim, fmt::format("even and at most head_dim, {}", a.head_dim));
+  if (rotated % 2 != 0 || rotated > a.head_dim) {
+    return unsupported_dimension("rope_dim", rotated, fmt::format("even and at most head_dim, {}", a.head_dim));
   }
-  if (a.heads % a.kv_heads != 0) return unsupported_dimension("n_heads", a.heads, "a multiple of the key/value heads");
+  if (a.kv_heads < 1 || a.heads % a.kv_heads != 0) {
+    return unsupported_dimension("n_heads", a.heads, "a multiple of the key/value heads");
+  }
+  if (a.fused == FusedQkv::kQuarters && (a.q_size() % 4 != 0 || a.heads != a.kv_heads)) {
+    return unsupported_dimension("n_heads", a.heads, "a multiple of 4 and the number of key/value heads");
+  }
   if (limits.max_group > 0 && a.heads / a.kv_heads > limits.max_group) {
     return unsupported_dimension("n_heads", a.heads, fmt::format("at most {} a key/value head", limits.max_group));
   }
   return {};
 }
 
+std::string key_of(const HeadNormParams& norm) {
+  return fmt::format(" heads {} {} {} {} {}", key_of(norm.norm), norm.over_row, norm.own_weights, norm.after_rotation,
+                     norm.factor);
+}
+
 std::string key(const BlockSpec& block) {
   const AttentionParams& a = params_of(block);
-  std::string text = fmt::format("{} {} {} {} {} {}", a.heads, a.kv_heads, a.head_dim, a.q_k_norm, a.scale, a.window);
-  if (a.input_width > 0) text += fmt::format(" input {}", a.input_width);
-  if (a.value_head_dim() != a.head_dim) text += fmt::format(" values {}", a.value_head_dim());
+  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", a.heads, a.kv_heads, a.head_dim,
+                                 a.value_head_dim(), key_of(a.norm), a.scale, a.window, a.chunk, a.rope, a.rotary_pairs,
+                                 a.scales_query, a.softcap, a.clip, a.alibi, a.alibi_max, a.sinks,
+                                 static_cast<int>(a.gate));
+  text += fmt::format(" {} {} {}", static_cast<int>(a.fused), a.names.norm.empty(), a.input_width);
+  if (a.q_k_norm) text += key_of(*a.q_k_norm);
+  if (!a.names.sub_norm.empty()) text += " sub " + key_of(a.sub_norm);
   return text;
 }
 
@@ -137,7 +264,9 @@ std::optional<kv::KvNeed> kv(const BlockSpec& block) {
 
 BlockWorkspace workspace(const BlockSpec& block) {
   const AttentionParams& a = params_of(block);
-  return {.columns = {a.qkv_size(), a.output_size()}};
+  BlockWorkspace needed{.columns = {a.qkv_size(), a.output_size()}};
+  if (a.gate_size() > 0) needed.columns.push_back(a.gate_size());
+  return needed;
 }
 
 BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
@@ -145,7 +274,8 @@ BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
   const auto qkv = static_cast<double>(a.qkv_size()), attended = static_cast<double>(a.output_size());
   const auto inputs = static_cast<double>(input_width(a, spec)), outputs = static_cast<double>(spec.hidden_size);
   // A key takes a product with the query, and one of its weight with the value.
-  return {.operations = 2.0 * (inputs * qkv + attended * outputs),
+  const auto gate = static_cast<double>(a.gate_size());
+  return {.operations = 2.0 * (inputs * (qkv + gate) + attended * outputs),
           .operations_per_key = 2.0 * (static_cast<double>(a.q_size()) + attended)};
 }
 
@@ -153,12 +283,16 @@ std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, 
   const AttentionParams& a = params_of(block);
   std::vector<BlockWeight> all;
   if (!a.names.norm.empty()) {
-    all.push_back({.role = "attn_norm", .name = a.names.norm, .rows = spec.hidden_size});
+    all.push_back({.role = "attn_norm", .name = a.names.norm, .rows = input_width(a, spec)});
   }
   for (BlockWeight& weight : qkv_weights(a, spec, has)) all.push_back(std::move(weight));
-  if (a.q_k_norm) {
-    all.push_back({.role = "attn_q_norm", .name = a.names.q_norm, .rows = a.head_dim});
-    all.push_back({.role = "attn_k_norm", .name = a.names.k_norm, .rows = a.head_dim});
+  if (a.q_k_norm && a.q_k_norm->norm.weight) {
+    all.push_back(head_norm_weight(a, spec, true));
+    all.push_back(head_norm_weight(a, spec, false));
+  }
+  if (a.gate != OutputGate::kNone) all.push_back(gate_weight(a, spec));
+  if (!a.names.sub_norm.empty()) {
+    all.push_back({.role = "attn_sub_norm", .name = a.names.sub_norm, .rows = a.output_size()});
   }
   all.push_back(o_weight(a, spec));
   return all;

@@ -1,18 +1,29 @@
 #include "model/blocks/mlp.h"
 
+#include <cmath>
+
 #include "model/block_loader.h"
 
 namespace millrace::model {
 
 MlpNames gguf_mlp_names() {
-  return {.norm = "blk.{}.ffn_norm", .gate = "blk.{}.ffn_gate", .up = "blk.{}.ffn_up", .down = "blk.{}.ffn_down"};
+  return {.norm = "blk.{}.ffn_norm",
+          .gate = "blk.{}.ffn_gate",
+          .up = "blk.{}.ffn_up",
+          .down = "blk.{}.ffn_down",
+          .gate_up = "",
+          .sub_norm = "",
+          .xielu = ""};
 }
 
 MlpNames llama_mlp_names(const std::string& layer) {
   return {.norm = layer + "post_attention_layernorm",
           .gate = layer + "mlp.gate_proj",
           .up = layer + "mlp.up_proj",
-          .down = layer + "mlp.down_proj"};
+          .down = layer + "mlp.down_proj",
+          .gate_up = layer + "mlp.gate_up_proj",
+          .sub_norm = "",
+          .xielu = ""};
 }
 
 namespace blocks {
@@ -20,10 +31,15 @@ namespace {
 
 const MlpParams& params_of(const BlockSpec& block) { return block.as<MlpParams>(); }
 
-std::vector<BlockWeight> up_weights(const MlpParams& m, const ModelSpec& spec) {
+std::vector<BlockWeight> up_weights(const MlpParams& m, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all;
   if (m.gated) all.push_back({.role = "ffn_gate", .name = m.names.gate, .rows = m.width, .cols = spec.hidden_size});
   all.push_back({.role = "ffn_up", .name = m.names.up, .rows = m.width, .cols = spec.hidden_size});
+  if (!m.gated || m.names.gate_up.empty() || !has(m.names.gate_up)) return all;
+  for (std::size_t part = 0; part < 2; ++part) {
+    all[part].name = m.names.gate_up;
+    all[part].slice = {static_cast<std::int64_t>(part) * m.width, m.width, m.width, 2 * m.width};
+  }
   return all;
 }
 
@@ -31,24 +47,40 @@ BlockWeight down_weight(const MlpParams& m, const ModelSpec& spec) {
   return {.role = "ffn_down", .name = m.names.down, .rows = spec.hidden_size, .cols = m.width, .to_residual = true};
 }
 
+// arXiv:2411.13010: the file has what softplus makes positive.
+backend::ActivationParameters read_xielu(const MlpParams& m, BlockLoader& loader) {
+  const auto softplus = [&](std::string_view name) {
+    return std::log1p(std::exp(static_cast<double>(loader.values(m.names.xielu + std::string(name), 1).front())));
+  };
+  backend::ActivationParameters read = m.parameters;
+  read.alpha_p = static_cast<float>(softplus("alpha_p"));
+  read.alpha_n = static_cast<float>(static_cast<double>(m.parameters.beta) + softplus("alpha_n"));
+  return read;
+}
+
 class Mlp final : public Block {
  public:
   Mlp(const MlpParams& params, BlockLoader& loader)
       : params_(params),
-        kind_(loader.spec().norm),
-        eps_(loader.spec().norm_eps),
-        norm_(loader.norm(params.names.norm)),
-        products_(loader.chain(up_weights(params, loader.spec()), down_weight(params, loader.spec()))) {}
+        norm_(loader.norm(params.names.norm, params.norm, loader.spec().hidden_size)),
+        sub_norm_(loader.norm(params.names.sub_norm, params.sub_norm, params.width)) {
+    const auto has = [&](const std::string& pattern) { return loader.has(pattern); };
+    products_ = loader.chain(up_weights(params, loader.spec(), has), down_weight(params, loader.spec()));
+    if (!params.names.xielu.empty()) params_.parameters = read_xielu(params, loader);
+  }
 
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages&) const override {
-    backend.mlp({.norm = norm_.view(kind_, eps_),
+    if (!sub_norm_.empty()) return run_in_parts(backend, rows);
+    backend.mlp({.norm = norm_.view(),
                  .up = products_.up.weight.get(),
                  .up_bias = products_.up.bias.address(),
                  .gated = params_.gated,
                  .activation = params_.activation,
+                 .parameters = params_.parameters,
                  .down = products_.down.weight.get(),
-                 .down_bias = products_.down.bias.address()},
-                rows.residual);
+                 .down_bias = products_.down.bias.address(),
+                 .accumulate = rows.accumulate},
+                rows.residual, rows.output);
   }
 
   std::vector<backend::Linear*> linears() const override {
@@ -56,22 +88,36 @@ class Mlp final : public Block {
   }
 
  private:
+  void run_in_parts(backend::Backend& backend, const BlockRows& rows) const {
+    RowSpace space = rows.space;
+    const backend::DeviceView up = space.take(products_.up.weight->n()), hidden = space.take(params_.width);
+    backend.linear(*products_.up.weight, {.norm = norm_.view(), .bias = products_.up.bias.address()}, rows.residual, up);
+    backend.activate({.activation = params_.activation, .parameters = params_.parameters, .gated = params_.gated}, up,
+                     hidden);
+    backend.linear(
+        *products_.down.weight,
+        {.norm = sub_norm_.view(), .bias = products_.down.bias.address(), .accumulate = rows.accumulate}, hidden,
+        rows.output);
+  }
+
   MlpParams params_;
-  backend::NormKind kind_;
-  float eps_;
-  NormWeights norm_;
+  NormWeights norm_, sub_norm_;
   BlockLoader::Chain products_;  // up: gate and up stacked when gated
 };
 
 Result<void> check(const BlockSpec& block, const ModelSpec&, const backend::Limits&) {
   const std::int64_t width = params_of(block).width;
-  if (width % 2 != 0) return unsupported_dimension("intermediate_size", width, "even");
+  if (width < 1 || width % 2 != 0) return unsupported_dimension("intermediate_size", width, "even");
   return {};
 }
 
 std::string key(const BlockSpec& block) {
   const MlpParams& m = params_of(block);
-  return fmt::format("{} {} {}", m.width, m.gated, static_cast<int>(m.activation));
+  const backend::ActivationParameters& p = m.parameters;
+  std::string text = fmt::format("{} {} {} {} {} {} {} {} {}", m.width, m.gated, static_cast<int>(m.activation),
+                                 key_of(m.norm), m.names.norm.empty(), p.alpha_p, p.alpha_n, p.beta, p.eps);
+  if (!m.names.sub_norm.empty()) text += " sub " + key_of(m.sub_norm);
+  return text;
 }
 
 BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
@@ -80,11 +126,18 @@ BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
               2.0 * static_cast<double>(spec.hidden_size) * (m.gated ? 3.0 : 2.0) * static_cast<double>(m.width)};
 }
 
-std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor&) {
+BlockWorkspace workspace(const BlockSpec& block) {
+  const MlpParams& m = params_of(block);
+  if (m.names.sub_norm.empty()) return {.columns = {}, .ffn = m.width};
+  return {.columns = {(m.gated ? 2 : 1) * m.width, m.width}, .ffn = m.width};
+}
+
+std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   const MlpParams& m = params_of(block);
   std::vector<BlockWeight> all;
   if (!m.names.norm.empty()) all.push_back({.role = "ffn_norm", .name = m.names.norm, .rows = spec.hidden_size});
-  for (BlockWeight& weight : up_weights(m, spec)) all.push_back(std::move(weight));
+  for (BlockWeight& weight : up_weights(m, spec, has)) all.push_back(std::move(weight));
+  if (!m.names.sub_norm.empty()) all.push_back({.role = "ffn_sub_norm", .name = m.names.sub_norm, .rows = m.width});
   all.push_back(down_weight(m, spec));
   return all;
 }
@@ -92,17 +145,16 @@ std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, 
 }  // namespace
 
 BlockKind mlp() {
-  return {
-      .name = MlpParams::kKind,
-      .check = check,
-      .key = key,
-      .kv = [](const BlockSpec&) { return std::optional<kv::KvNeed>(); },
-      .workspace = [](const BlockSpec& block) { return BlockWorkspace{.columns = {}, .ffn = params_of(block).width}; },
-      .work = work,
-      .weights = weights,
-      .load = [](const BlockSpec& block, BlockLoader& loader) -> std::unique_ptr<Block> {
-        return std::make_unique<Mlp>(params_of(block), loader);
-      }};
+  return {.name = MlpParams::kKind,
+          .check = check,
+          .key = key,
+          .kv = [](const BlockSpec&) { return std::optional<kv::KvNeed>(); },
+          .workspace = workspace,
+          .work = work,
+          .weights = weights,
+          .load = [](const BlockSpec& block, BlockLoader& loader) -> std::unique_ptr<Block> {
+            return std::make_unique<Mlp>(params_of(block), loader);
+          }};
 }
 
 }  // namespace blocks

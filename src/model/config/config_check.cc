@@ -28,9 +28,19 @@ void check_count(const std::string& file, std::string_view field, std::int64_t v
                    value);
 }
 
-void check_rope(const std::string& file, const ModelConfig& config) {
-  check_positive(file, "rope theta", config.rope_theta);
-  const RopeScaling& scaling = config.rope_scaling;
+void check_factors(const std::string& file, std::string_view field, const std::vector<double>& factors,
+                   std::int64_t rotated) {
+  if (!factors.empty() && std::ssize(factors) != rotated / 2) {
+    throw_load_error(ErrorCode::kBadFile, std::string(field), "{}: {}: {} factors for {} rotated dimensions, expected {}",
+                     file, field, factors.size(), rotated, rotated / 2);
+  }
+  for (const double factor : factors) check_positive(file, field, factor);
+}
+
+void check_rope(const std::string& file, const RopeConfig& rope, std::int64_t head_dim) {
+  check_count(file, "rotated dimensions", rope.dim, head_dim);
+  check_positive(file, "rope theta", rope.theta);
+  const RopeScaling& scaling = rope.scaling;
   if (scaling.kind == RopeScaling::Kind::kNone) return;
   check_positive(file, "rope scaling factor", scaling.factor);
   if (scaling.original_context != 0)
@@ -42,14 +52,18 @@ void check_rope(const std::string& file, const ModelConfig& config) {
   if (scaling.attention_factor) check_positive(file, "rope scaling attention factor", *scaling.attention_factor);
   if (scaling.mscale) check_finite(file, "rope scaling mscale", *scaling.mscale);
   if (scaling.mscale_all_dim) check_finite(file, "rope scaling mscale_all_dim", *scaling.mscale_all_dim);
+  if (scaling.alpha != 0.0) check_positive(file, "rope scaling alpha", scaling.alpha);
+  check_factors(file, "rope scaling short_factor", scaling.short_factors, rope.dim);
+  check_factors(file, "rope scaling long_factor", scaling.long_factors, rope.dim);
 }
 
 }  // namespace
 
 void check_model_config(const std::string& file, const ModelConfig& config) {
-  check_count(file, "rotated dimensions", config.rope_dim, config.head_dim);
-  check_rope(file, config);
-  if (config.n_heads % config.n_kv_heads != 0) {
+  check_rope(file, config.rope, config.head_dim);
+  if (config.sliding_rope) check_rope(file, *config.sliding_rope, config.head_dim);
+  const bool uniform = config.layer_heads.empty() && config.layer_kv_heads.empty();  // else each block checks its own
+  if (uniform && config.n_heads % config.n_kv_heads != 0) {
     throw_load_error(ErrorCode::kBadFile, "attention head count",
                      "{}: {} attention heads are not a multiple of {} key-value heads", file, config.n_heads,
                      config.n_kv_heads);

@@ -70,12 +70,18 @@ TEST(GgufConfig, ChecksRanges) {
   EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.vocab_size': 3, but the tokenizer has 4 tokens");
 }
 
-TEST(GgufConfig, TakesPerLayerCountsOnlyWhenEqual) {
+TEST(GgufConfig, TakesCountsOfEachLayer) {
   TinyGguf tiny;
+  tiny.set("llama.block_count", std::uint32_t{2});
   tiny.set("llama.attention.head_count_kv", GgufArray{std::vector<std::int32_t>{2, 2}});
   EXPECT_EQ(gguf_config(metadata_of(tiny)).n_kv_heads, 2);
+  EXPECT_TRUE(gguf_config(metadata_of(tiny)).layer_kv_heads.empty());
   tiny.set("llama.attention.head_count_kv", GgufArray{std::vector<std::int32_t>{2, 1}});
-  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.head_count_kv': layers that differ in it are not supported");
+  EXPECT_EQ(gguf_config(metadata_of(tiny)).layer_kv_heads, (std::vector<std::int64_t>{2, 1}));
+  tiny.set("llama.attention.head_count_kv", GgufArray{std::vector<std::int32_t>{2}});
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.head_count_kv': 1 entries for 2 layers");
+  tiny.set("llama.attention.head_count_kv", GgufArray{std::vector<std::int32_t>{2, 9}});
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.attention.head_count_kv': expected 0 to 4, found 9");
 }
 
 // Each is a share of the hidden size, 64 / 4, where the file does not say it, whatever it says of the other.
@@ -104,14 +110,14 @@ TEST(GgufConfig, ReadsYarnScaling) {
   tiny.set("llama.rope.scaling.original_context_length", std::uint32_t{32});
   tiny.set("llama.rope.scaling.yarn_beta_fast", 16.0f);
   tiny.set("llama.rope.scaling.attn_factor", 0.5f);
-  const RopeScaling scaling = gguf_config(metadata_of(tiny)).rope_scaling;
+  const RopeScaling scaling = gguf_config(metadata_of(tiny)).rope.scaling;
   EXPECT_EQ(scaling.kind, RopeScaling::Kind::kYarn);
   EXPECT_EQ(scaling.factor, 4.0);
   EXPECT_EQ(scaling.original_context, 32);
   EXPECT_EQ(scaling.beta_fast, 16.0);
   EXPECT_DOUBLE_EQ(*scaling.attention_factor, 0.5 * (0.1 * std::log(4.0) + 1.0));
-  tiny.set("llama.rope.scaling.type", std::string("longrope"));
-  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.rope.scaling.type': rope scaling 'longrope' is not supported");
+  tiny.set("llama.rope.scaling.type", std::string("longer"));
+  EXPECT_EQ(outcome(tiny), "m.gguf: key 'llama.rope.scaling.type': rope scaling 'longer' is not supported");
 }
 
 TEST(GgufConfig, ReadsUnknownArchitecturesGenerically) {
@@ -126,7 +132,7 @@ TEST(GgufConfig, ReadsUnknownArchitecturesGenerically) {
   const ModelConfig config = gguf_config(metadata_of(tiny));
   EXPECT_EQ(config.architecture, "novel");
   EXPECT_EQ(config.head_dim, 24);
-  EXPECT_EQ(config.rope_dim, 8);
+  EXPECT_EQ(config.rope.dim, 8);
   EXPECT_EQ(config.sliding_window, 64);
   EXPECT_EQ(outcome(tiny), "good");
 }

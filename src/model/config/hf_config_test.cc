@@ -34,10 +34,10 @@ TEST(HfConfig, ReadsLlama) {
   EXPECT_EQ(config.value_dim, 4);
   EXPECT_EQ(config.n_kv_heads, 2);
   EXPECT_EQ(config.norm_eps, 1e-6);
-  EXPECT_EQ(config.rope_theta, 10000.0);
+  EXPECT_EQ(config.rope.theta, 10000.0);
   EXPECT_EQ(config.activation, "silu");
   EXPECT_FALSE(config.tie_word_embeddings);
-  EXPECT_EQ(config.rope_scaling.kind, RopeScaling::Kind::kNone);
+  EXPECT_EQ(config.rope.scaling.kind, RopeScaling::Kind::kNone);
 }
 
 TEST(HfConfig, ReadsGpt2Spellings) {
@@ -65,26 +65,26 @@ TEST(HfConfig, ReadsRopeScalingInItsThreeForms) {
   auto json = llama();
   json["rope_theta"] = 500000.0;
   json["rope_scaling"] = {{"type", "linear"}, {"factor", 2.0}};
-  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kLinear);
+  EXPECT_EQ(parse(json).rope.scaling.kind, RopeScaling::Kind::kLinear);
   json["rope_scaling"] = {{"rope_type", "llama3"},
                           {"factor", 8},
                           {"low_freq_factor", 1.0},
                           {"high_freq_factor", 4.0},
                           {"original_max_position_embeddings", 8192}};
-  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kLlama3);
-  EXPECT_EQ(parse(json).rope_scaling.original_context, 8192);
-  EXPECT_EQ(parse(json).rope_theta, 500000.0);
+  EXPECT_EQ(parse(json).rope.scaling.kind, RopeScaling::Kind::kLlama3);
+  EXPECT_EQ(parse(json).rope.scaling.original_context, 8192);
+  EXPECT_EQ(parse(json).rope.theta, 500000.0);
   json.erase("rope_theta");
   json.erase("rope_scaling");
   json["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4.0}, {"rope_theta", 1e6}, {"truncate", false}};
-  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kYarn);
-  EXPECT_FALSE(parse(json).rope_scaling.truncate);
-  EXPECT_EQ(parse(json).rope_theta, 1e6);
+  EXPECT_EQ(parse(json).rope.scaling.kind, RopeScaling::Kind::kYarn);
+  EXPECT_FALSE(parse(json).rope.scaling.truncate);
+  EXPECT_EQ(parse(json).rope.theta, 1e6);
   json["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1e6}, {"partial_rotary_factor", 0.5}};
-  EXPECT_EQ(parse(json).rope_scaling.kind, RopeScaling::Kind::kNone);
-  EXPECT_EQ(parse(json).rope_dim, 2);
-  json["rope_parameters"] = {{"rope_type", "longrope"}, {"factor", 4.0}};
-  EXPECT_EQ(outcome(json), "config.json: rope_parameters.rope_type: rope scaling 'longrope' is not supported");
+  EXPECT_EQ(parse(json).rope.scaling.kind, RopeScaling::Kind::kNone);
+  EXPECT_EQ(parse(json).rope.dim, 2);
+  json["rope_parameters"] = {{"rope_type", "longer"}, {"factor", 4.0}};
+  EXPECT_EQ(outcome(json), "config.json: rope_parameters.rope_type: rope scaling 'longer' is not supported");
   json["rope_parameters"] = {{"rope_type", "yarn"}};
   EXPECT_EQ(outcome(json), "config.json: rope_parameters.factor: expected a number, found nothing");
 }

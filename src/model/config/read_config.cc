@@ -7,8 +7,8 @@ namespace millrace::model {
 namespace {
 
 ModelConfig read(const checkpoint::ConfigFile& file) {
-  checkpoint::ConfigView view(file);
-  const ModelFamily* family = find_family(file.architecture, file.gguf);
+  const ModelFamily* family = find_family(file);
+  checkpoint::ConfigView view(file, family == nullptr ? "" : family->defaults.json);
   return read_shared_config(view, family == nullptr ? ConfigDefaults{} : family->defaults);
 }
 

@@ -13,10 +13,13 @@ using checkpoint::ConfigView;
 using checkpoint::JsonFields;
 using checkpoint::quote_name;
 
-constexpr ConfigField kTheta{.json = {"rope_theta"}, .gguf = {"rope.freq_base"}};
+constexpr ConfigField kTheta{.json = {"rope_theta", "rotary_emb_base"}, .gguf = {"rope.freq_base"}};
+constexpr ConfigField kSlidingTheta{.json = {"rope_local_base_freq"}, .gguf = {"rope.freq_base_swa"}, .neutral = "*"};
 constexpr ConfigField kParameters{.json = {"rope_parameters", "rope_scaling"}};
-constexpr ConfigField kPartial{.json = {"partial_rotary_factor"}, .neutral = "1.0"};
-constexpr ConfigField kDimensions{.gguf = {"rope.dimension_count"}, .neutral = "*"};
+constexpr ConfigField kPartial{.json = {"partial_rotary_factor", "rotary_pct", "rope_pct"}, .neutral = "1.0"};
+constexpr ConfigField kOriginalContext{.json = {"original_max_position_embeddings"}, .neutral = "*"};
+constexpr ConfigField kDimensions{.json = {"rotary_dim"}, .gguf = {"rope.dimension_count"}, .neutral = "*"};
+constexpr ConfigField kSlidingDimensions{.gguf = {"rope.dimension_count_swa"}, .neutral = "*"};
 constexpr ConfigField kOldLinear{.gguf = {"rope.scale_linear"}, .neutral = "1.0"};
 constexpr ConfigField kType{.gguf = {"rope.scaling.type"}, .neutral = "\"none\""};
 constexpr ConfigField kFactor{.gguf = {"rope.scaling.factor"}, .neutral = "1.0"};
@@ -34,17 +37,25 @@ RopeScaling::Kind kind_of(const JsonFields& scaling) {
   if (*type == "dynamic") return RopeScaling::Kind::kDynamic;
   if (*type == "yarn") return RopeScaling::Kind::kYarn;
   if (*type == "llama3") return RopeScaling::Kind::kLlama3;
+  if (*type == "longrope" || *type == "su") return RopeScaling::Kind::kLongRope;
+  if (*type == "mrope") return RopeScaling::Kind::kNone;  // of text alone all sections have the same position
   scaling.unsupported("rope_type", "rope scaling " + quote_name(*type) + " is not supported");
 }
 
-RopeScaling json_scaling(const JsonFields& fields) {
+RopeScaling json_scaling(const JsonFields& fields, const ModelConfig& config, std::optional<std::int64_t> original) {
   RopeScaling out;
   out.kind = kind_of(fields);
   if (out.kind == RopeScaling::Kind::kNone) return out;
-  const auto factor = fields.number("factor");
-  if (!factor) fields.wrong_type("factor", "a number");
-  out.factor = *factor;
-  out.original_context = fields.integer("original_max_position_embeddings").value_or(0);
+  const bool longrope = out.kind == RopeScaling::Kind::kLongRope;
+  out.original_context = fields.integer("original_max_position_embeddings").value_or(original.value_or(0));
+  const auto factor = fields.number("factor"), alpha = fields.number("alpha");
+  if (!factor && !longrope && !alpha) fields.wrong_type("factor", "a number");
+  const auto stretch = [&] {
+    if (out.original_context < 1) fields.wrong_type("original_max_position_embeddings", "a positive integer");
+    return static_cast<double>(config.context_length) / static_cast<double>(out.original_context);
+  };
+  out.factor = factor || !longrope ? factor.value_or(1.0) : stretch();
+  out.alpha = alpha.value_or(0.0);
   out.low_freq_factor = fields.number("low_freq_factor").value_or(out.low_freq_factor);
   out.high_freq_factor = fields.number("high_freq_factor").value_or(out.high_freq_factor);
   out.beta_fast = fields.number("beta_fast").value_or(out.beta_fast);
@@ -53,26 +64,51 @@ RopeScaling json_scaling(const JsonFields& fields) {
   out.mscale = fields.number("mscale");
   out.mscale_all_dim = fields.number("mscale_all_dim");
   out.truncate = fields.boolean("truncate").value_or(true);
+  if (!longrope) return out;
+  const auto list = [&](std::string_view key) {
+    const auto factors = fields.numbers(key);
+    if (!factors || factors->empty()) fields.wrong_type(key, "a list of numbers");
+    return *factors;
+  };
+  out.short_factors = list("short_factor");
+  out.long_factors = list("long_factor");
   return out;
 }
 
-void read_json_rope(ConfigView& view, ModelConfig& config) {
-  const auto parameters = view.object(kParameters);
-  if (const auto theta = view.number(kTheta)) config.rope_theta = *theta;
-  auto partial = view.number(kPartial);
-  if (parameters) {
-    if (parameters->find("full_attention") != nullptr || parameters->find("sliding_attention") != nullptr) {
-      parameters->unsupported("full_attention", "rope parameters by layer type are not supported");
-    }
-    if (const auto theta = parameters->number("rope_theta")) config.rope_theta = *theta;
-    if (const auto inner = parameters->number("partial_rotary_factor")) partial = inner;
-    config.rope_scaling = json_scaling(*parameters);
-  }
+// What config.json says beside rope_parameters.
+struct JsonDefaults {
+  std::optional<double> partial;
+  std::optional<std::int64_t> dim, original;
+};
+
+RopeConfig json_rope(ConfigView& view, const JsonFields& parameters, const ModelConfig& config, double theta,
+                     const JsonDefaults& defaults) {
+  RopeConfig rope{.theta = parameters.number("rope_theta").value_or(theta), .dim = config.head_dim, .scaling = {}};
+  auto partial = parameters.number("partial_rotary_factor");
+  if (!partial) partial = defaults.partial;
   if (partial && !(*partial > 0.0 && *partial <= 1.0)) {
     view.bad_value(kPartial, fmt::format("expected a number above 0 and up to 1, found {}", *partial));
   }
-  config.rope_dim =
-      partial ? static_cast<std::int64_t>(static_cast<double>(config.head_dim) * *partial) : config.head_dim;
+  if (partial) rope.dim = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * *partial);
+  if (defaults.dim) rope.dim = *defaults.dim;
+  rope.scaling = json_scaling(parameters, config, defaults.original);
+  return rope;
+}
+
+void read_json_rope(ConfigView& view, ModelConfig& config) {
+  const double theta = view.number(kTheta).value_or(config.rope.theta);
+  const auto sliding_theta = view.number(kSlidingTheta);
+  const JsonDefaults defaults{view.number(kPartial), view.integer(kDimensions, checkpoint::kCounts),
+                              view.integer(kOriginalContext, checkpoint::kCounts)};
+  static const nlohmann::json kNothing = nlohmann::json::object();
+  const auto parameters = view.object(kParameters).value_or(JsonFields(view.file(), kNothing));
+  const auto full = parameters.object("full_attention"), sliding = parameters.object("sliding_attention");
+  config.rope = json_rope(view, full ? *full : parameters, config, theta, defaults);
+  if (sliding) {
+    config.sliding_rope = json_rope(view, *sliding, config, sliding_theta.value_or(theta), defaults);
+  } else if (sliding_theta) {
+    config.sliding_rope = RopeConfig{.theta = *sliding_theta, .dim = config.rope.dim, .scaling = {}};
+  }
 }
 
 RopeScaling gguf_scaling(ConfigView& view) {
@@ -83,16 +119,18 @@ RopeScaling gguf_scaling(ConfigView& view) {
   const auto original = view.integer(kOriginal);
   const auto magnitude = view.number(kMagnitude);
   if (type == "none") return scaling;
-  if (type != "linear" && type != "yarn") {
+  if (type != "linear" && type != "yarn" && type != "longrope") {
     view.unsupported(kType, "rope scaling " + quote_name(type) + " is not supported");
   }
-  scaling.kind = type == "linear" ? RopeScaling::Kind::kLinear : RopeScaling::Kind::kYarn;
+  using Kind = RopeScaling::Kind;
+  scaling.kind = type == "linear" ? Kind::kLinear : type == "yarn" ? Kind::kYarn : Kind::kLongRope;
   scaling.factor = old_linear ? *old_linear : factor.value_or(1.0);
   scaling.original_context = original.value_or(0);
   scaling.beta_fast = beta_fast.value_or(scaling.beta_fast);
   scaling.beta_slow = beta_slow.value_or(scaling.beta_slow);
-  // GGUF's factor multiplies YaRN's own magnitude; ours replaces it.
-  if (magnitude) {
+  if (scaling.kind == Kind::kLongRope) {
+    scaling.attention_factor = magnitude.value_or(1.0);
+  } else if (magnitude) {  // GGUF's factor multiplies YaRN's own magnitude; ours replaces it.
     scaling.attention_factor = *magnitude * (scaling.factor > 1.0 ? 0.1 * std::log(scaling.factor) + 1.0 : 1.0);
   }
   return scaling;
@@ -102,14 +140,22 @@ RopeScaling gguf_scaling(ConfigView& view) {
 
 void read_rope(ConfigView& view, ModelConfig& config) {
   if (!view.gguf()) return read_json_rope(view, config);
-  config.rope_dim = view.integer(kDimensions).value_or(config.head_dim);
-  config.rope_theta = view.number(kTheta).value_or(config.rope_theta);
-  config.rope_scaling = gguf_scaling(view);
+  config.rope.dim = view.integer(kDimensions).value_or(config.head_dim);
+  config.rope.theta = view.number(kTheta).value_or(config.rope.theta);
+  config.rope.scaling = gguf_scaling(view);
+  const auto sliding_theta = view.number(kSlidingTheta);
+  const auto sliding_dim = view.integer(kSlidingDimensions);
+  if (sliding_theta || sliding_dim) {
+    config.sliding_rope = RopeConfig{.theta = sliding_theta.value_or(config.rope.theta),
+                                     .dim = sliding_dim.value_or(config.rope.dim),
+                                     .scaling = {}};
+  }
 }
 
 std::span<const ConfigField> rope_fields() {
-  static constexpr ConfigField kFields[] = {kTheta,  kParameters, kPartial,  kDimensions, kOldLinear, kType,
-                                            kFactor, kOriginal,   kBetaFast, kBetaSlow,   kMagnitude};
+  static constexpr ConfigField kFields[] = {kTheta,      kSlidingTheta,      kParameters, kPartial, kOriginalContext,
+                                            kDimensions, kSlidingDimensions, kOldLinear,  kType,    kFactor,
+                                            kOriginal,   kBetaFast,          kBetaSlow,   kMagnitude};
   return kFields;
 }
 

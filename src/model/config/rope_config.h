@@ -7,9 +7,10 @@
 
 namespace millrace::model {
 
-// Reads rope_theta, rope_dim and rope_scaling. In config.json these are rope_theta and rope_scaling {type | rope_type,
-// ...}, or rope_parameters {rope_theta, rope_type, ...} of Transformers 5; in GGUF rope.*. config.head_dim must be set.
-// Throws LoadError.
+// Reads rope and sliding_rope. In config.json these are rope_theta and rope_scaling {type | rope_type, ...}, or
+// rope_parameters {rope_theta, rope_type, ...} of Transformers 5, there possibly one object for each type of layer; in
+// GGUF rope.*. What the file leaves out is as in `config`, of which head_dim and context_length must be set. Throws
+// LoadError.
 void read_rope(checkpoint::ConfigView& view, ModelConfig& config);
 
 // Every field that read_rope() reads.

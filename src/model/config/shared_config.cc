@@ -1,5 +1,7 @@
 #include "model/config/shared_config.h"
 
+#include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "base/error.h"
@@ -16,18 +18,22 @@ using checkpoint::kCounts;
 using checkpoint::kMaxCount;
 
 constexpr ConfigField kVocabulary{.json = {"vocab_size"}, .gguf = {"vocab_size"}};
-constexpr ConfigField kHidden{.json = {"hidden_size", "n_embd"}, .gguf = {"embedding_length"}};
-constexpr ConfigField kLayers{.json = {"num_hidden_layers", "n_layer"}, .gguf = {"block_count"}};
-constexpr ConfigField kHeads{.json = {"num_attention_heads", "n_head"}, .gguf = {"attention.head_count"}};
-constexpr ConfigField kKvHeads{.json = {"num_key_value_heads"}, .gguf = {"attention.head_count_kv"}};
+constexpr ConfigField kHidden{.json = {"hidden_size", "n_embd", "d_model"}, .gguf = {"embedding_length"}};
+constexpr ConfigField kLayers{.json = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
+                              .gguf = {"block_count"}};
+constexpr ConfigField kHeads{.json = {"num_attention_heads", "n_head", "n_heads", "num_heads"},
+                             .gguf = {"attention.head_count"}};
+constexpr ConfigField kKvHeads{.json = {"num_key_value_heads", "num_kv_heads"}, .gguf = {"attention.head_count_kv"}};
 constexpr ConfigField kHeadDim{.json = {"head_dim"}, .gguf = {"attention.key_length"}};
 // Not `v_head_dim` of config.json: what it means differs from family to family, so that theirs is theirs to read.
 constexpr ConfigField kValueDim{.gguf = {"attention.value_length"}};
-constexpr ConfigField kContext{.json = {"max_position_embeddings", "n_positions", "n_ctx"}, .gguf = {"context_length"}};
-constexpr ConfigField kFfn{.json = {"intermediate_size", "n_inner"}, .gguf = {"feed_forward_length"}};
-constexpr ConfigField kNormEps{.json = {"rms_norm_eps", "layer_norm_epsilon"},
+constexpr ConfigField kContext{.json = {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length"},
+                               .gguf = {"context_length"}};
+constexpr ConfigField kFfn{.json = {"intermediate_size", "n_inner", "ffn_dim"}, .gguf = {"feed_forward_length"}};
+constexpr ConfigField kNormEps{.json = {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_eps",
+                                        "norm_epsilon"},
                                .gguf = {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}};
-constexpr ConfigField kActivation{.json = {"hidden_act", "activation_function"}};
+constexpr ConfigField kActivation{.json = {"hidden_activation", "hidden_act", "activation_function"}};
 constexpr ConfigField kTied{.json = {"tie_word_embeddings"}};
 constexpr ConfigField kAttentionBias{.json = {"attention_bias"}};
 constexpr ConfigField kMlpBias{.json = {"mlp_bias"}};
@@ -54,9 +60,21 @@ std::int64_t read_vocabulary_size(ConfigView& view) {
   return size;
 }
 
+// Takes the counts of all layers: one number where they are equal, the largest otherwise, with `each` of them.
+std::int64_t largest_of(std::vector<std::int64_t> counts, std::vector<std::int64_t>& each) {
+  const std::int64_t most = std::ranges::max(counts);
+  if (std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) != counts.end()) each = std::move(counts);
+  return most;
+}
+
 void read_heads(ConfigView& view, ModelConfig& config) {
-  config.n_heads = view.required_integer(kHeads, kCounts);
-  config.n_kv_heads = view.integer(kKvHeads, {1, config.n_heads}).value_or(config.n_heads);
+  constexpr checkpoint::IntegerRange kNoneOrMore{0, kMaxCount};
+  const auto heads = view.integers(kHeads, config.n_layers, kNoneOrMore);
+  config.n_heads = heads ? largest_of(*heads, config.layer_heads) : view.required_integer(kHeads, kCounts);
+  if (config.n_heads < 1) view.required_integer(kHeads, kCounts);
+  const auto kv_heads = view.integers(kKvHeads, config.n_layers, {0, config.n_heads});
+  config.n_kv_heads = kv_heads ? largest_of(*kv_heads, config.layer_kv_heads) : config.n_heads;
+  if (config.n_kv_heads < 1) view.bad_value(kKvHeads, fmt::format("expected 1 to {}, found 0", config.n_heads));
   const auto head_dim = view.integer(kHeadDim, kCounts), value_dim = view.integer(kValueDim, kCounts);
   const bool says_both = head_dim && (value_dim || !view.gguf());
   if (!says_both && config.hidden_size % config.n_heads != 0) {
@@ -69,14 +87,25 @@ void read_heads(ConfigView& view, ModelConfig& config) {
   config.value_dim = value_dim.value_or(view.gguf() ? share : config.head_dim);
 }
 
+void read_ffn(ConfigView& view, const ConfigDefaults& defaults, ModelConfig& config) {
+  const bool stated = view.has(kFfn) || view.gguf() || defaults.ffn_factor == 0;
+  if (!stated) {
+    config.intermediate_size = defaults.ffn_factor * config.hidden_size;
+  } else if (const auto widths = view.integers(kFfn, config.n_layers, {0, kMaxCount})) {
+    config.intermediate_size = largest_of(*widths, config.layer_ffn);
+    if (config.intermediate_size < 1) view.required_integer(kFfn, kCounts);
+  } else {
+    config.intermediate_size = view.required_integer(kFfn, kCounts);
+  }
+}
+
 void read_sizes(ConfigView& view, const ConfigDefaults& defaults, ModelConfig& config) {
   config.context_length = read_context_length(view);
   config.vocab_size = read_vocabulary_size(view);
   config.hidden_size = view.required_integer(kHidden, kCounts);
   config.n_layers = view.required_integer(kLayers, {1, kMaxLayers});
   read_heads(view, config);
-  const bool stated = view.has(kFfn) || view.gguf() || defaults.ffn_factor == 0;
-  config.intermediate_size = stated ? view.required_integer(kFfn, kCounts) : defaults.ffn_factor * config.hidden_size;
+  read_ffn(view, defaults, config);
 }
 
 }  // namespace
@@ -93,9 +122,9 @@ ModelConfig read_shared_config(ConfigView& view, const ConfigDefaults& defaults)
   config.norm_eps = view.gguf() ? view.required_positive_number(kNormEps)
                                 : view.positive_number(kNormEps).value_or(defaults.norm_eps);
   config.activation = view.text(kActivation).value_or(std::string(defaults.activation));
-  config.rope_dim = config.head_dim;
+  config.rope.dim = config.head_dim;
   if (defaults.rotary) read_rope(view, config);
-  read_window(view, defaults.windows, config);
+  read_window(view, {.used = defaults.windows, .period = defaults.window_period}, config);
   config.tie_word_embeddings = view.boolean(kTied).value_or(defaults.tied_head);
   config.attention_bias = view.boolean(kAttentionBias).value_or(defaults.attention_bias);
   config.mlp_bias = view.boolean(kMlpBias).value_or(defaults.mlp_bias);
@@ -109,6 +138,7 @@ void complete_from_tensors(const checkpoint::Checkpoint& checkpoint, ModelConfig
   config.tie_word_embeddings = !has("output.weight");
   config.attention_bias = has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias");
   config.mlp_bias = has("blk.0.ffn_up.bias");
+  if (has("rope_factors_long.weight")) config.rope.scaling.kind = RopeScaling::Kind::kLongRope;
 }
 
 std::span<const ConfigField> shared_fields() {

@@ -14,6 +14,9 @@ namespace millrace::model {
 // The values that a family's class in Hugging Face's library has where its configuration is silent.
 struct ConfigDefaults {
   std::string_view activation = "silu";
+  // The class's values of other fields that files leave out, as a JSON object in the spelling of config.json: Gemma 3's
+  // files have no num_attention_heads. Empty = none.
+  std::string_view json = {};
   double norm_eps = 1e-6;                         // config.json only; GGUF always has it
   bool tied_head = false;                         // config.json only; in GGUF the tensors decide
   bool attention_bias = false, mlp_bias = false;  // config.json only
@@ -21,6 +24,7 @@ struct ConfigDefaults {
   std::int64_t ffn_factor = 0;
   bool rotary = true;   // positions are rotary, so the rope fields are read
   bool windows = true;  // a window applies unless use_sliding_window is false
+  std::int64_t window_period = 0;  // every so-manieth layer sees all tokens where the file is silent; 0 = none does
   // Code that auto_map names does what this family does; if false, auto_map is an error.
   bool code_is_known = false;
 };

@@ -17,6 +17,8 @@ constexpr ConfigField kSwitch{.json = {"use_sliding_window"}};
 // These two say nothing where there is no window.
 constexpr ConfigField kLayerTypes{
     .json = {"layer_types"}, .gguf = {"attention.sliding_window_pattern"}, .neutral = "*"};
+constexpr ConfigField kPattern{
+    .json = {"sliding_window_pattern", "_sliding_window_pattern"}, .gguf = {}, .neutral = "*"};
 constexpr ConfigField kFullLayers{.json = {"max_window_layers"}, .neutral = "*"};
 
 // One entry a layer: "sliding_attention" or "full_attention".
@@ -34,6 +36,27 @@ std::vector<bool> json_layers(const ConfigView& view, const nlohmann::json& type
   return windows;
 }
 
+// Every period-th layer sees all tokens.
+std::vector<bool> layers_of_period(std::int64_t n_layers, std::int64_t period) {
+  std::vector<bool> windows;
+  for (std::int64_t i = 0; i < n_layers; ++i) windows.push_back((i + 1) % period != 0);
+  return windows;
+}
+
+// A period, or one of letters: "LLLG" for three layers with a window and one without.
+std::int64_t json_period(ConfigView& view, std::int64_t fallback) {
+  const nlohmann::json* pattern = view.json(kPattern);
+  if (pattern == nullptr) return fallback;
+  if (!pattern->is_string()) return view.integer(kPattern, checkpoint::kCounts).value_or(fallback);
+  const auto letters = pattern->get<std::string>();
+  const auto full = letters.find('G');
+  if (letters.empty() || letters.find_first_not_of("LG") != std::string::npos ||
+      (full != std::string::npos && full + 1 != letters.size())) {
+    view.bad_value(kPattern, "expected a number or letters L with a last G, found " + checkpoint::quote_name(letters));
+  }
+  return full == std::string::npos ? fallback : std::ssize(letters);
+}
+
 std::int64_t checked_window(const ConfigView& view, std::int64_t window) {
   if (window < 1 || window > checkpoint::kMaxCount) {
     view.bad_value(kWindow, fmt::format("expected 1 to {}, found {}", checkpoint::kMaxCount, window));
@@ -41,24 +64,39 @@ std::int64_t checked_window(const ConfigView& view, std::int64_t window) {
   return window;
 }
 
+void read_gguf_layers(ConfigView& view, std::int64_t period, ModelConfig& config) {
+  if (!view.has(kLayerTypes) && period > 0) {
+    config.layer_uses_window = layers_of_period(config.n_layers, period);
+  } else if (!view.is_list(kLayerTypes)) {
+    const std::int64_t stated = view.integer(kLayerTypes, {0, checkpoint::kMaxCount}).value_or(0);
+    if (stated > 1) config.layer_uses_window = layers_of_period(config.n_layers, stated);
+  } else {
+    config.layer_uses_window = view.booleans(kLayerTypes).value_or(std::vector<bool>());
+  }
+}
+
 }  // namespace
 
-void read_window(ConfigView& view, bool used, ModelConfig& config) {
-  const std::int64_t window = view.integer(kWindow).value_or(0);
-  const bool on = view.boolean(kSwitch).value_or(used);
+void read_window(ConfigView& view, const WindowDefaults& defaults, ModelConfig& config) {
+  const auto window = view.integer(kWindow);
+  const bool on = view.boolean(kSwitch).value_or(defaults.used);
   const nlohmann::json* types = view.json(kLayerTypes);
   const auto full_layers = view.integer(kFullLayers);
   if (view.gguf()) {
-    config.sliding_window = window == 0 ? 0 : checked_window(view, window);
-    config.layer_uses_window = view.booleans(kLayerTypes).value_or(std::vector<bool>());
+    config.sliding_window = window.value_or(0) == 0 ? 0 : checked_window(view, *window);
+    if (config.sliding_window > 0) read_gguf_layers(view, defaults.period, config);
     return;
   }
-  if (!on || window == 0) return;
-  config.sliding_window = checked_window(view, window);
+  const std::int64_t period = json_period(view, defaults.period);
+  std::vector<bool> of_types = types == nullptr ? std::vector<bool>() : json_layers(view, *types);
+  if (!on || !window) return;
+  config.sliding_window = checked_window(view, *window);
   if (types != nullptr) {
-    config.layer_uses_window = json_layers(view, *types);
+    config.layer_uses_window = std::move(of_types);
   } else if (full_layers) {
     for (std::int64_t i = 0; i < config.n_layers; ++i) config.layer_uses_window.push_back(i >= *full_layers);
+  } else if (period > 0) {
+    config.layer_uses_window = layers_of_period(config.n_layers, period);
   }
   std::vector<bool>& layers = config.layer_uses_window;
   if (layers.empty()) return;
@@ -70,7 +108,7 @@ void read_window(ConfigView& view, bool used, ModelConfig& config) {
 }
 
 std::span<const ConfigField> window_fields() {
-  static constexpr ConfigField kFields[] = {kWindow, kSwitch, kLayerTypes, kFullLayers};
+  static constexpr ConfigField kFields[] = {kWindow, kSwitch, kLayerTypes, kPattern, kFullLayers};
   return kFields;
 }
 

@@ -22,7 +22,11 @@ WeightNames hf_names() {
           .positions = "transformer.wpe",
           .final_norm = "transformer.ln_f",
           .head = "lm_head",
-          .ignored = {"*.attn.bias", "*.attn.masked_bias"}};
+          .embedding_norm = "",
+          .project_in = "",
+          .project_out = "",
+          .ignored = {"*.attn.bias", "*.attn.masked_bias"},
+          .renamed = {}};
 }
 
 void name_hf_layer(LayerSpec& layer) {
@@ -33,11 +37,17 @@ void name_hf_layer(LayerSpec& layer) {
                                         .qkv = "transformer.h.{}.attn.c_attn",
                                         .o = "transformer.h.{}.attn.c_proj",
                                         .q_norm = "",
-                                        .k_norm = ""};
+                                        .k_norm = "",
+                                        .gate = "",
+                                        .sub_norm = "",
+                                        .sinks = ""};
   layer.get<MlpParams>().names = {.norm = "transformer.h.{}.ln_2",
                                   .gate = "",
                                   .up = "transformer.h.{}.mlp.c_fc",
-                                  .down = "transformer.h.{}.mlp.c_proj"};
+                                  .down = "transformer.h.{}.mlp.c_proj",
+                                  .gate_up = "",
+                                  .sub_norm = "",
+                                  .xielu = ""};
 }
 
 }  // namespace
@@ -55,23 +65,17 @@ ModelFamily gpt2() {
                    .ffn_factor = 4,
                    .rotary = false},
       .fields = {kScaled, kScaledByLayer, kCrossAttention},
-      .spec = [](checkpoint::ConfigView& view, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
+      .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
         reject_variants(view);
-        ModelSpec spec = llama_spec(config, container);
-        spec.norm = backend::NormKind::kLayer;
-        spec.positions = PositionKind::kLearned;
+        ModelSpec spec = llama_spec(view, config);
+        use_layer_norms(spec, true);
+        use_learned_positions(spec);
         spec.biases = true;
-        const bool hf = container != checkpoint::Checkpoint::Container::kGguf;
-        if (hf) {
-          spec.names = hf_names();
-          spec.transposed_linears = true;
-        }
-        for (LayerSpec& layer : spec.layers) {
-          if (hf) name_hf_layer(layer);
-          auto& mlp = layer.get<MlpParams>();
-          mlp.gated = false;
-          mlp.activation = parse_activation(config.activation);
-        }
+        spec.transposed_linears = !view.gguf();
+        each_mlp(spec, [](MlpParams& mlp) { mlp.gated = false; });
+        if (view.gguf()) return spec;
+        spec.names = hf_names();
+        for (LayerSpec& layer : spec.layers) name_hf_layer(layer);
         return spec;
       }};
 }

@@ -9,9 +9,10 @@ ModelFamily llama() {
   return {.name = "llama",
           .hf = {"LlamaForCausalLM"},
           .gguf = {"llama"},
-          .spec = [](checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
-            ModelSpec spec = llama_spec(config, container);
-            spec.rope_interleaved = container == checkpoint::Checkpoint::Container::kGguf;
+          .text_types = {"llama"},
+          .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
+            ModelSpec spec = llama_spec(view, config);
+            if (view.gguf()) keep_rotary_pairs(spec);
             return spec;
           }};
 }

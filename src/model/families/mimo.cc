@@ -15,9 +15,9 @@ ModelFamily mimo() {
       .gguf = {},
       .defaults = {.code_is_known = true},
       .fields = {kPredictingLayers},
-      .spec = [](checkpoint::ConfigView& view, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
+      .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
         view.integer(kPredictingLayers, {0, checkpoint::kMaxCount});  // the base model does without
-        ModelSpec spec = llama_spec(config, container);
+        ModelSpec spec = llama_spec(view, config);
         spec.names.ignored.emplace_back("model.mtp_layers.*");
         return spec;
       }};

@@ -8,9 +8,9 @@ ModelFamily qwen3() {
           .hf = {"Qwen3ForCausalLM"},
           .gguf = {"qwen3"},
           .defaults = {.windows = false},
-          .spec = [](checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
-            ModelSpec spec = llama_spec(config, container);
-            for (LayerSpec& layer : spec.layers) layer.get<AttentionParams>().q_k_norm = true;
+          .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
+            ModelSpec spec = llama_spec(view, config);
+            add_head_norms(spec);
             return spec;
           }};
 }

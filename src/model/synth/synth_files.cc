@@ -49,9 +49,9 @@ std::vector<GgufEntry> gguf_entries(const SynthModel& model) {
   count("attention.head_count_kv", config.n_kv_heads);
   count("attention.key_length", config.head_dim);
   count("attention.value_length", config.value_dim);
-  count("rope.dimension_count", config.rope_dim);
+  count("rope.dimension_count", config.rope.dim);
   count("vocab_size", config.vocab_size);
-  number("rope.freq_base", config.rope_theta);
+  number("rope.freq_base", config.rope.theta);
   number("attention.layer_norm_rms_epsilon", config.norm_eps);
   const auto& tokenizer = model.options.tokenizer.entries;
   entries.insert(entries.end(), tokenizer.begin(), tokenizer.end());
@@ -95,7 +95,7 @@ nlohmann::ordered_json config_json(const SynthModel& model, const nlohmann::orde
                                  {"hidden_act", config.activation},
                                  {"max_position_embeddings", config.context_length},
                                  {"rms_norm_eps", config.norm_eps},
-                                 {"rope_theta", config.rope_theta},
+                                 {"rope_theta", config.rope.theta},
                                  {"vocab_size", config.vocab_size},
                                  {"tie_word_embeddings", config.tie_word_embeddings},
                                  {"attention_bias", false},

@@ -35,11 +35,11 @@ ModelConfig make_config(const SynthShape& shape, const ModelFamily& family, Chec
   config.n_layers = shape.layers;
   config.n_heads = shape.heads;
   config.n_kv_heads = shape.kv_heads;
-  config.head_dim = config.rope_dim = shape.head_dim;
+  config.head_dim = config.rope.dim = shape.head_dim;
   config.value_dim = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
   config.context_length = shape.context;
   config.norm_eps = shape.norm_eps;
-  config.rope_theta = shape.rope_theta;
+  config.rope.theta = shape.rope_theta;
   config.activation = "silu";
   config.tie_word_embeddings = shape.tied_head;
   return config;
@@ -74,7 +74,7 @@ class Layout {
  private:
   void add_block(const BlockSpec& block, std::int64_t layer, double residual) {
     const auto has = [](const std::string&) { return false; };
-    for (const BlockWeight& weight : kind_of(block).weights(block, spec_, has)) {
+    for (const BlockWeight& weight : block_weights(block, spec_, has)) {
       const std::string name = WeightLoader::layer_name(weight.name, layer);
       if (weight.cols == 0) {
         ones(name, weight.rows);
@@ -82,7 +82,7 @@ class Layout {
       }
       const double of_inputs = 1.0 / std::sqrt(static_cast<double>(weight.cols));
       matrix(name, fmt::format("blk.{}.{}", layer, weight.role), weight.rows, weight.cols,
-             weight.to_residual ? of_inputs * residual : of_inputs, spec_.rope_interleaved ? weight.rotated_head : 0);
+             weight.to_residual ? of_inputs * residual : of_inputs, weight.rotated_head);
     }
   }
 
@@ -149,9 +149,10 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
                    .options = std::move(options),
                    .tensors = {},
                    .heads_config = {}};
-  const checkpoint::ConfigFile no_fields;  // beside what all families share
+  checkpoint::ConfigFile no_fields;  // beside what all families share
+  no_fields.gguf = gguf;
   checkpoint::ConfigView view(no_fields);
-  Layout(model, family.spec(view, model.config, container)).build();
+  Layout(model, family.spec(view, model.config)).build();
   return model;
 }
 

@@ -44,7 +44,7 @@ void mlp_cases_of_weights(const KernelSizes& sizes, const KernelContext& context
     c.run = [&] {
       context.backend.mlp(
           {.norm = {.weight = norm.address()}, .up = weights[next].up.get(), .down = weights[next].down.get()},
-          matrix_view(x, rows, shape.k));
+          matrix_view(x, rows, shape.k), matrix_view(x, rows, shape.k));
       context.backend.synchronize();
       next = (next + 1) % weights.size();
     };

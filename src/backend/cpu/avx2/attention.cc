@@ -7,6 +7,7 @@ namespace millrace::backend::cpu {
 namespace {
 #include "backend/cpu/vec/avx2.inc"
 #include "backend/cpu/vec/dot_avx2.inc"
+#include "backend/cpu/body/math.inc"
 #include "backend/cpu/body/exp2.inc"
 #include "backend/cpu/vec/avx2_attention.inc"
 #include "backend/cpu/body/flush_mode.inc"

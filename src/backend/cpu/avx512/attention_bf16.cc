@@ -6,6 +6,7 @@
 namespace millrace::backend::cpu {
 namespace {
 #include "backend/cpu/vec/avx512.inc"
+#include "backend/cpu/body/math.inc"
 #include "backend/cpu/body/exp2.inc"
 #include "backend/cpu/vec/avx512_attention.inc"
 #include "backend/cpu/vec/bf16_dot.inc"

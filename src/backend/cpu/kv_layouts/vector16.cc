@@ -53,7 +53,7 @@ void gather(const KvGeometry& geometry, const KvSlot* tokens, std::byte* tile) {
       continue;
     }
     // Pages of fewer tokens than a piece has: dimension by dimension, side by side after all.
-    alignas(kPiece) std::byte columns[kMaxHeadDim * kPiece];
+    alignas(kPiece) std::byte columns[kMaxValueDim * kPiece];
     for (std::int64_t i = 0; i < together; ++i) {
       const std::byte* value = tokens[t + i].head + parts.values + tokens[t + i].slot * parts.element;
       for (std::int64_t d = 0; d < form.value_dim; ++d) {

@@ -4,6 +4,7 @@
 namespace millrace::backend::cpu {
 namespace {
 #include "backend/cpu/vec/scalar.inc"
+#include "backend/cpu/body/math.inc"
 #include "backend/cpu/body/exp2.inc"
 #include "backend/cpu/vec/scalar_attention.inc"
 #include "backend/cpu/vec/scalar_flush_mode.inc"

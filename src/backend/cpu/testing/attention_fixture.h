@@ -279,7 +279,7 @@ class Store {
   std::vector<const Content*> contents_;
   KvGeometry geometry_;
   Buffer memory_;
-  Buffer scratch_ = Buffer::allocate(attend_scratch_bytes(kMaxHeadDim)).or_throw();
+  Buffer scratch_ = Buffer::allocate(attend_scratch_bytes(kMaxKeyDim, kMaxValueDim)).or_throw();
   std::vector<std::vector<std::int32_t>> tables_;
   AttentionPlan plan_;
 };

@@ -18,10 +18,11 @@ class Shortcut final : public Block {
   explicit Shortcut(Product product) : product_(std::move(product)), width_(product_.weight->n()) {}
 
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages&) const override {
+    if (!rows.accumulate) return backend.linear(*product_.weight, {}, rows.residual, rows.output);
     RowSpace space = rows.space;
     const backend::DeviceView made = space.take(width_);
     backend.linear(*product_.weight, {}, rows.residual, made);
-    backend.add(made, rows.residual);
+    backend.add({}, made, rows.output);
   }
   std::vector<backend::Linear*> linears() const override { return {product_.weight.get()}; }
 

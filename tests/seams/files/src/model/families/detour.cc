@@ -9,8 +9,8 @@ ModelFamily detour() {
           .hf = {"DetourForCausalLM"},
           .gguf = {},
           .defaults = {},
-          .spec = [](checkpoint::ConfigView&, const ModelConfig& config, checkpoint::Checkpoint::Container container) {
-            ModelSpec spec = llama_spec(config, container);
+          .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
+            ModelSpec spec = llama_spec(view, config);
             for (LayerSpec& layer : spec.layers)
               layer.blocks.push_back(ShortcutParams{config.hidden_size, "model.layers.{}.shortcut"});
             return spec;
