@@ -28,9 +28,11 @@ std::int64_t tensor_row(const BlockWeight& weight, std::int64_t i) noexcept {
 std::vector<BlockWeight> block_weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   std::vector<BlockWeight> all = kind_of(block).weights(block, spec, has);
   const BlockOutput& output = block.output;
-  for (const std::string& name : {output.norm_name, output.sum_norm_name}) {
-    if (!name.empty()) all.push_back({.role = "post_norm", .name = name, .rows = spec.hidden_size});
-  }
+  const auto add = [&](const std::string& name, const NormSpec& norm) {
+    if (!name.empty() && norm.weight) all.push_back({.role = "post_norm", .name = name, .rows = spec.hidden_size});
+  };
+  add(output.norm_name, output.norm);
+  add(output.sum_norm_name, output.sum_norm);
   return all;
 }
 
@@ -42,15 +44,15 @@ std::vector<BlockWeight> outer_weights(const ModelSpec& spec) {
     const std::int64_t rows = spec.context_length + spec.position_offset;
     all.push_back({.role = "position_embd", .name = names.positions, .rows = rows, .cols = hidden});
   }
-  const auto vector = [&](std::string_view role, const std::string& name) {
-    if (!name.empty()) all.push_back({.role = std::string(role), .name = name, .rows = hidden});
+  const auto vector = [&](std::string_view role, const std::string& name, const NormSpec& norm) {
+    if (!name.empty() && norm.weight) all.push_back({.role = std::string(role), .name = name, .rows = hidden});
   };
-  vector("token_embd_norm", names.embedding_norm);
+  vector("token_embd_norm", names.embedding_norm, spec.embedding_norm);
   if (!names.project_in.empty()) {
     all.push_back({.role = "project_in", .name = names.project_in, .rows = hidden, .cols = width});
     all.push_back({.role = "project_out", .name = names.project_out, .rows = width, .cols = hidden});
   }
-  vector("output_norm", names.final_norm);
+  vector("output_norm", names.final_norm, spec.final_norm);
   if (!spec.tied_head) all.push_back({.role = "output", .name = names.head, .rows = spec.vocab_size, .cols = width});
   return all;
 }

@@ -95,7 +95,8 @@ struct BlockWeight {
   // Where the file has the rows of a head as rotary pairs (2i, 2i + 1), which loading puts as halves: the rows of a
   // head, and how many of them are rotated, the first ones. 0: the rows are in order.
   std::int64_t rotated_head = 0, rotated = 0;
-  bool to_residual = false;  // its output is added to the residual
+  std::int64_t head_rows = 0;  // of a head's norm: values of one head
+  bool to_residual = false;    // its output is added to the residual
   std::int64_t tensor_rows() const noexcept { return slice.whole() ? rows : slice.of; }
 };
 // The row of the tensor that is row i of the weight.

@@ -80,8 +80,8 @@ NormWeights BlockLoader::head_norm(const NormSpec& norm, const BlockWeight& orde
   NormWeights made;
   made.spec = norm;
   std::vector<float> weight(static_cast<std::size_t>(order.rows), 1.0f), bias;
-  if (norm.weight) weight = weights_.vector(name(order.name) + ".weight", order);
-  if (norm.bias) bias = weights_.vector(name(order.name) + ".bias", order);
+  if (norm.weight) weight = weights_.head_vector(name(order.name) + ".weight", order);
+  if (norm.bias) bias = weights_.head_vector(name(order.name) + ".bias", order);
   for (float& value : weight) value = (value + (norm.weight ? norm.offset : 0.0f)) * factor;
   for (float& value : bias) value *= factor;
   made.weight = backend_.make_vector(weight);

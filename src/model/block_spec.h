@@ -12,8 +12,8 @@
 
 namespace millrace::model {
 
-// How the output f of a block joins the residual stream: x += scale * norm(f), and then x = sum_norm(x). Patterns of
-// names of the norms' weights; a norm without a name and with weights is none.
+// How the output f of a block joins the residual stream: x += scale * norm(f), and then x = sum_norm(x). The names are
+// patterns; a norm without one is none.
 struct BlockOutput {
   NormSpec norm;
   std::string norm_name;
@@ -21,7 +21,7 @@ struct BlockOutput {
   NormSpec sum_norm;
   std::string sum_norm_name;
 
-  bool has_norm() const noexcept { return !norm_name.empty() || !norm.weight; }
+  bool has_norm() const noexcept { return !norm_name.empty(); }
   bool has_sum_norm() const noexcept { return !sum_norm_name.empty(); }
   // x += f, which the block's last product does by itself.
   bool plain() const noexcept { return !has_norm() && scale == 1.0f && !has_sum_norm(); }

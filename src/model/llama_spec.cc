@@ -154,4 +154,9 @@ void run_in_parallel(ModelSpec& spec) {
   for (LayerSpec& layer : spec.layers) layer.residual = ResidualForm::kParallel;
 }
 
+void run_behind_one_norm(ModelSpec& spec) {
+  run_in_parallel(spec);
+  for (LayerSpec& layer : spec.layers) layer.get<MlpParams>().names.norm = layer.get<AttentionParams>().names.norm;
+}
+
 }  // namespace millrace::model

@@ -75,7 +75,8 @@ void add_post_norms(ModelSpec& spec, bool gguf, const std::string& attention, co
 void use_learned_positions(ModelSpec& spec);
 // All outputs of blocks are multiplied.
 void scale_residual(ModelSpec& spec, float factor);
-// x += attention(norm(x)) + mlp(norm(x)).
+// x += attention(norm(x)) + mlp(norm(x)), each behind its own norm, or both behind attention's.
 void run_in_parallel(ModelSpec& spec);
+void run_behind_one_norm(ModelSpec& spec);
 
 }  // namespace millrace::model

@@ -11,7 +11,7 @@ struct NormSpec {
   backend::NormKind kind = backend::NormKind::kRms;
   float eps = 1e-5f;
   float offset = 0.0f;  // added to the weights as stored: 1 for Gemma's in safetensors
-  bool weight = true;   // false: all weights are 1, and the file has none
+  bool weight = true;   // false: all weights are 1, and the file has none; the norm has a name all the same
   bool bias = false;    // the file must have one
   bool operator==(const NormSpec&) const = default;
 };

@@ -10,7 +10,7 @@ NormWeights::NormWeights(WeightLoader& loader, const std::string& name, const No
                          backend::Backend& backend)
     : spec(norm) {
   std::vector<float> values(static_cast<std::size_t>(n), 1.0f);
-  if (name.empty() && norm.weight) return;
+  if (name.empty()) return;
   if (norm.weight) {
     values = loader.vector(name + ".weight", n);
     for (float& value : values) value += norm.offset;

@@ -15,8 +15,8 @@ struct NormWeights {
   backend::DeviceVector weight, bias;
 
   NormWeights() = default;
-  // Reads NAME.weight and, where the spec has one, NAME.bias. Without a name: no norm, unless the spec has no weights
-  // to read either. Throws LoadError naming tensor, expected and found shape.
+  // Reads NAME.weight and NAME.bias, where the spec has them. Without a name: no norm. Throws LoadError naming tensor,
+  // expected and found shape.
   NormWeights(WeightLoader& loader, const std::string& name, const NormSpec& spec, std::int64_t n,
               backend::Backend& backend);
   bool empty() const noexcept { return weight.empty(); }

@@ -110,12 +110,35 @@ backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std:
 }
 
 std::vector<float> WeightLoader::vector(const std::string& name, std::int64_t n) {
-  const RawTensor& tensor = require_tensor(checkpoint_, spec_.names.in_file(name), Shape{n});
+  return read(require_tensor(checkpoint_, spec_.names.in_file(name), Shape{n}));
+}
+
+std::vector<float> WeightLoader::read(const RawTensor& tensor) {
   use(tensor);
   std::vector<std::byte> raw(tensor.bytes);
   checkpoint_.read(tensor, 0, raw).or_throw();
-  std::vector<float> values(static_cast<std::size_t>(n));
+  std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()));
   tensor.format->unpack(raw.data(), values);
+  return values;
+}
+
+std::vector<float> WeightLoader::head_vector(const std::string& name, const BlockWeight& weight) {
+  std::vector<float> all;
+  if (const std::size_t at = name.find("[]"); at != std::string::npos) {
+    const auto of_head = [&](std::int64_t head) {
+      return name.substr(0, at) + std::to_string(head) + name.substr(at + 2);
+    };
+    for (std::int64_t head = 0; std::ssize(all) < weight.rows; ++head) {
+      const std::vector<float> one = vector(of_head(head), weight.head_rows);
+      all.insert(all.end(), one.begin(), one.end());
+    }
+  } else {
+    const RawTensor* tensor = checkpoint_.find(spec_.names.in_file(name));
+    const bool by_head = tensor != nullptr && tensor->shape == Shape{weight.rows / weight.head_rows, weight.head_rows};
+    all = by_head ? read(*tensor) : vector(name, weight.rows);
+  }
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < weight.rows; ++i) values.push_back(all[static_cast<std::size_t>(tensor_row(weight, i))]);
   return values;
 }
 

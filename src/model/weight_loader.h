@@ -39,6 +39,8 @@ class WeightLoader {
   std::vector<float> vector(const std::string& name, std::int64_t n);
   // The values that belong to a weight's rows, such as its bias.
   std::vector<float> vector(const std::string& name, const BlockWeight& weight);
+  // The values of heads: of one tensor [rows] or [heads, D], or of one for each head, whose number stands for `[]`.
+  std::vector<float> head_vector(const std::string& name, const BlockWeight& weight);
   void mark_used(const std::string& name) { used_.insert(spec_.names.in_file(name)); }
 
   std::uint64_t bytes() const noexcept;  // of all tensors, as stored
@@ -50,6 +52,7 @@ class WeightLoader {
 
  private:
   void use(const checkpoint::RawTensor& tensor);
+  std::vector<float> read(const checkpoint::RawTensor& tensor);
   std::shared_ptr<const StoredWeight> open(const std::string& file_name, std::int64_t rows, std::int64_t cols,
                                            bool transposed);
 

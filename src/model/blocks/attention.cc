@@ -98,7 +98,8 @@ BlockWeight head_norm_weight(const AttentionParams& a, const ModelSpec& spec, bo
   const bool all = a.q_k_norm->over_row || a.q_k_norm->own_weights;
   BlockWeight weight{.role = of_queries ? "attn_q_norm" : "attn_k_norm",
                      .name = of_queries ? a.names.q_norm : a.names.k_norm,
-                     .rows = !all ? a.head_dim : of_queries ? a.q_size() : a.k_size()};
+                     .rows = !all ? a.head_dim : of_queries ? a.q_size() : a.k_size(),
+                     .head_rows = a.head_dim};
   if (a.rotary_pairs && a.rope >= 0) {
     weight.rotated_head = a.head_dim;
     weight.rotated = rotated_dims(a, spec);
@@ -282,7 +283,7 @@ BlockWork work(const BlockSpec& block, const ModelSpec& spec) {
 std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   const AttentionParams& a = params_of(block);
   std::vector<BlockWeight> all;
-  if (!a.names.norm.empty()) {
+  if (!a.names.norm.empty() && a.norm.weight) {
     all.push_back({.role = "attn_norm", .name = a.names.norm, .rows = input_width(a, spec)});
   }
   for (BlockWeight& weight : qkv_weights(a, spec, has)) all.push_back(std::move(weight));
@@ -291,7 +292,7 @@ std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, 
     all.push_back(head_norm_weight(a, spec, false));
   }
   if (a.gate != OutputGate::kNone) all.push_back(gate_weight(a, spec));
-  if (!a.names.sub_norm.empty()) {
+  if (!a.names.sub_norm.empty() && a.sub_norm.weight) {
     all.push_back({.role = "attn_sub_norm", .name = a.names.sub_norm, .rows = a.output_size()});
   }
   all.push_back(o_weight(a, spec));

@@ -135,9 +135,9 @@ BlockWorkspace workspace(const BlockSpec& block) {
 std::vector<BlockWeight> weights(const BlockSpec& block, const ModelSpec& spec, const HasTensor& has) {
   const MlpParams& m = params_of(block);
   std::vector<BlockWeight> all;
-  if (!m.names.norm.empty()) all.push_back({.role = "ffn_norm", .name = m.names.norm, .rows = spec.hidden_size});
+  if (!m.names.norm.empty() && m.norm.weight) all.push_back({.role = "ffn_norm", .name = m.names.norm, .rows = spec.hidden_size});
   for (BlockWeight& weight : up_weights(m, spec, has)) all.push_back(std::move(weight));
-  if (!m.names.sub_norm.empty()) all.push_back({.role = "ffn_sub_norm", .name = m.names.sub_norm, .rows = m.width});
+  if (!m.names.sub_norm.empty() && m.sub_norm.weight) all.push_back({.role = "ffn_sub_norm", .name = m.names.sub_norm, .rows = m.width});
   all.push_back(down_weight(m, spec));
   return all;
 }

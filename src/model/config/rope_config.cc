@@ -26,8 +26,9 @@ constexpr ConfigField kFactor{.gguf = {"rope.scaling.factor"}, .neutral = "1.0"}
 constexpr ConfigField kOriginal{.gguf = {"rope.scaling.original_context_length"}, .neutral = "*"};
 constexpr ConfigField kBetaFast{.gguf = {"rope.scaling.yarn_beta_fast"}, .neutral = "*"};
 constexpr ConfigField kBetaSlow{.gguf = {"rope.scaling.yarn_beta_slow"}, .neutral = "*"};
-constexpr ConfigField kMagnitude{.gguf = {"rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"},
-                                 .neutral = "1.0"};
+constexpr ConfigField kMagnitude{.gguf = {"rope.scaling.attn_factor"}, .neutral = "1.0"};
+constexpr ConfigField kYarnMagnitude{.gguf = {"rope.scaling.yarn_attn_factor"}, .neutral = "1.0"};
+constexpr ConfigField kYarnMultiplier{.gguf = {"rope.scaling.yarn_log_multiplier"}, .neutral = "0.0"};
 
 RopeScaling::Kind kind_of(const JsonFields& scaling) {
   auto type = scaling.text("rope_type");
@@ -111,28 +112,43 @@ void read_json_rope(ConfigView& view, ModelConfig& config) {
   }
 }
 
+// What the file says of YaRN's magnitude: a factor of the usual one, all of it, or DeepSeek's mscale_all_dim, where
+// mscale is 1.
+void read_gguf_magnitude(ConfigView& view, RopeScaling& scaling) {
+  const auto factor = view.number(kMagnitude), whole = view.number(kYarnMagnitude);
+  const auto multiplier = view.number(kYarnMultiplier);
+  if (scaling.kind != RopeScaling::Kind::kYarn) {
+    scaling.attention_factor = factor;
+    return;
+  }
+  if (multiplier.value_or(0.0) != 0.0) {
+    scaling.mscale = 1.0;
+    scaling.mscale_all_dim = multiplier;
+  }
+  if (factor) {
+    scaling.attention_factor = *factor * (scaling.factor > 1.0 ? 0.1 * std::log(scaling.factor) + 1.0 : 1.0);
+  }
+  if (whole) scaling.attention_factor = whole;
+}
+
 RopeScaling gguf_scaling(ConfigView& view) {
+  using Kind = RopeScaling::Kind;
   RopeScaling scaling;
   const auto old_linear = view.number(kOldLinear);
   const std::string type = view.text(kType).value_or(old_linear ? "linear" : "none");
-  const auto factor = view.number(kFactor), beta_fast = view.number(kBetaFast), beta_slow = view.number(kBetaSlow);
-  const auto original = view.integer(kOriginal);
-  const auto magnitude = view.number(kMagnitude);
-  if (type == "none") return scaling;
-  if (type != "linear" && type != "yarn" && type != "longrope") {
+  if (type != "none" && type != "linear" && type != "yarn" && type != "longrope") {
     view.unsupported(kType, "rope scaling " + quote_name(type) + " is not supported");
   }
-  using Kind = RopeScaling::Kind;
-  scaling.kind = type == "linear" ? Kind::kLinear : type == "yarn" ? Kind::kYarn : Kind::kLongRope;
+  scaling.kind = type == "none"     ? Kind::kNone
+                 : type == "linear" ? Kind::kLinear
+                 : type == "yarn"   ? Kind::kYarn
+                                    : Kind::kLongRope;
+  const auto factor = view.number(kFactor);
   scaling.factor = old_linear ? *old_linear : factor.value_or(1.0);
-  scaling.original_context = original.value_or(0);
-  scaling.beta_fast = beta_fast.value_or(scaling.beta_fast);
-  scaling.beta_slow = beta_slow.value_or(scaling.beta_slow);
-  if (scaling.kind == Kind::kLongRope) {
-    scaling.attention_factor = magnitude.value_or(1.0);
-  } else if (magnitude) {  // GGUF's factor multiplies YaRN's own magnitude; ours replaces it.
-    scaling.attention_factor = *magnitude * (scaling.factor > 1.0 ? 0.1 * std::log(scaling.factor) + 1.0 : 1.0);
-  }
+  scaling.original_context = view.integer(kOriginal).value_or(0);
+  scaling.beta_fast = view.number(kBetaFast).value_or(scaling.beta_fast);
+  scaling.beta_slow = view.number(kBetaSlow).value_or(scaling.beta_slow);
+  read_gguf_magnitude(view, scaling);
   return scaling;
 }
 
@@ -155,7 +171,8 @@ void read_rope(ConfigView& view, ModelConfig& config) {
 std::span<const ConfigField> rope_fields() {
   static constexpr ConfigField kFields[] = {kTheta,      kSlidingTheta,      kParameters, kPartial, kOriginalContext,
                                             kDimensions, kSlidingDimensions, kOldLinear,  kType,    kFactor,
-                                            kOriginal,   kBetaFast,          kBetaSlow,   kMagnitude};
+                                            kOriginal,   kBetaFast,          kBetaSlow,   kMagnitude,
+                                            kYarnMagnitude, kYarnMultiplier};
   return kFields;
 }
 

@@ -54,7 +54,8 @@ std::int64_t read_vocabulary_size(ConfigView& view) {
   const std::int64_t tokens = view.config().tokens;
   const std::int64_t size = view.integer(kVocabulary).value_or(tokens);
   if (size < tokens) view.bad_value(kVocabulary, fmt::format("{}, but the tokenizer has {} tokens", size, tokens));
-  if (size < 1 || size > kMaxCount) {
+  const std::int64_t least = tokens == 0 && !view.has(kVocabulary) ? 0 : 1;  // complete_from_tensors() finds it
+  if (size < least || size > kMaxCount) {
     view.bad_value(kVocabulary, fmt::format("expected 1 to {}, found {}", kMaxCount, size));
   }
   return size;
@@ -135,9 +136,18 @@ ModelConfig read_shared_config(ConfigView& view, const ConfigDefaults& defaults)
 void complete_from_tensors(const checkpoint::Checkpoint& checkpoint, ModelConfig& config) {
   if (checkpoint.container != checkpoint::Checkpoint::Container::kGguf) return;
   const auto has = [&](const char* name) { return checkpoint.find(name) != nullptr; };
+  if (config.vocab_size == 0) {
+    const checkpoint::RawTensor* embedding = checkpoint.find("token_embd.weight");
+    if (embedding == nullptr || embedding->shape.rank() != 2) {
+      throw_load_error(ErrorCode::kBadFile, "vocab_size", "{}: no tokenizer, no vocab_size and no token_embd.weight",
+                       checkpoint.path);
+    }
+    config.vocab_size = embedding->shape[0];
+  }
   config.tie_word_embeddings = !has("output.weight");
   config.attention_bias = has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias");
   config.mlp_bias = has("blk.0.ffn_up.bias");
+  config.head_norms = has("blk.0.attn_q_norm.weight");
   if (has("rope_factors_long.weight")) config.rope.scaling.kind = RopeScaling::Kind::kLongRope;
 }
 

@@ -18,12 +18,12 @@ struct GoldenLogits {
   std::vector<float> logits;  // [tokens, V]
 };
 
-// Reads expected.json and expected.safetensors of a folder in tests/golden/tiny. Throws LoadError.
-inline GoldenLogits read_golden(const std::filesystem::path& folder) {
+// Reads NAME.json and NAME.safetensors of a folder in tests/golden. Throws LoadError.
+inline GoldenLogits read_golden(const std::filesystem::path& folder, const std::string& name = "expected") {
   GoldenLogits golden;
-  const std::string text = read_file(Env::system(), folder / "expected.json", 1 << 20).or_throw();
+  const std::string text = read_file(Env::system(), folder / (name + ".json"), 1 << 20).or_throw();
   golden.tokens = nlohmann::json::parse(text).at("tokens").get<std::vector<std::int32_t>>();
-  const std::string raw = read_file(Env::system(), folder / "expected.safetensors", 1 << 26).or_throw();
+  const std::string raw = read_file(Env::system(), folder / (name + ".safetensors"), 1 << 26).or_throw();
   std::uint64_t header = 0;
   std::memcpy(&header, raw.data(), 8);
   golden.logits.resize((raw.size() - 8 - header) / sizeof(float));

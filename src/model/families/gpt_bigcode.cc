@@ -1,0 +1,40 @@
+// StarCoder and SantaCoder (arXiv:2305.06161): GPT-2's layer with one key/value head.
+#include "model/gpt2_spec.h"
+
+namespace millrace::model::families {
+namespace {
+
+constexpr checkpoint::ConfigField kMultiQuery{.json = {"multi_query"}, .neutral = "true"};
+
+std::vector<checkpoint::ConfigField> fields() {
+  std::vector<checkpoint::ConfigField> all = gpt2_fields();
+  all.push_back(kMultiQuery);
+  return all;
+}
+
+}  // namespace
+
+ModelFamily gpt_bigcode() {
+  return {.name = "gpt_bigcode",
+          .hf = {"GPTBigCodeForCausalLM"},
+          .gguf = {"starcoder"},
+          .defaults = {.activation = "gelu_pytorch_tanh",
+                       .norm_eps = 1e-5,
+                       .tied_head = true,
+                       .attention_bias = true,
+                       .mlp_bias = true,
+                       .ffn_factor = 4,
+                       .rotary = false},
+          .fields = fields(),
+          .spec = [](checkpoint::ConfigView& view, const ModelConfig& read) {
+            reject_gpt2_variants(view);
+            ModelConfig config = read;
+            const bool one = view.gguf() || view.boolean(kMultiQuery).value_or(true);
+            if (!view.gguf()) config.n_kv_heads = one ? 1 : config.n_heads;
+            ModelSpec spec = gpt2_spec(view, config);
+            if (!one) each_attention(spec, [](AttentionParams& a) { a.fused = FusedQkv::kGrouped; });
+            return spec;
+          }};
+}
+
+}  // namespace millrace::model::families

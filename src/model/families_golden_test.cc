@@ -1,0 +1,87 @@
+// Logits of a tiny checkpoint of every family against Hugging Face Transformers (tests/golden/make_families.py): from
+// safetensors in both spellings of config.json, and from what llama.cpp's converter made of it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "model/computation_key.h"
+#include "model/testing/golden_logits.h"
+#include "model/testing/runner.h"
+
+namespace millrace::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The largest difference, in units of the largest logit.
+double relative_error(const std::vector<float>& found, const std::vector<float>& expected) {
+  if (found.size() != expected.size()) return INFINITY;
+  double largest = 0.0, error = 0.0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(found[i]) - expected[i]);
+    error = std::isnan(difference) ? INFINITY : std::max(error, difference);
+    largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
+  }
+  return error / largest;
+}
+
+std::vector<std::vector<TestRunner::Chunk>> one_by_one(std::size_t tokens) {
+  return std::vector<std::vector<TestRunner::Chunk>>(tokens, {{0, 1}});
+}
+
+std::vector<fs::path> golden_families() {
+  std::vector<fs::path> folders;
+  for (const auto& folder : fs::directory_iterator(fs::path(MILLRACE_TEST_DATA) / "../golden/families")) {
+    if (fs::exists(folder.path() / "config.json")) folders.push_back(folder.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+class GoldenFamily : public testing::TestWithParam<fs::path> {
+ protected:
+  // The file's logits of these tokens, as a whole and token by token, are the golden ones.
+  void expect_golden(const fs::path& model, const GoldenLogits& golden, const char* what) const {
+    const auto length = static_cast<std::int64_t>(golden.tokens.size());
+    TestRunner runner(model, {.precision = backend::MatmulPrecision::kF32, .max_length = length});
+    const double whole = relative_error(runner.run_whole(golden.tokens), golden.logits);
+    const double single = relative_error(runner.run({golden.tokens}, one_by_one(golden.tokens.size()))[0], golden.logits);
+    std::printf("  %-28s %-12s max error %.2e\n", GetParam().filename().c_str(), what, std::max(whole, single));
+    EXPECT_LE(whole, 1e-4) << what << ", the whole prompt";
+    EXPECT_LE(single, 1e-4) << what << ", token by token";
+  }
+};
+
+TEST_P(GoldenFamily, SafetensorsEqualTransformers) {
+  expect_golden(GetParam(), read_golden(GetParam()), "safetensors");
+  if (!fs::exists(GetParam() / "expected_short.json")) return;
+  expect_golden(GetParam(), read_golden(GetParam(), "expected_short"), "short");
+}
+
+TEST_P(GoldenFamily, TheHubsSpellingSaysTheSame) {
+  const fs::path spelling = GetParam() / "config.hub.json";
+  if (!fs::exists(spelling)) GTEST_SKIP() << "the hub has no other spelling";
+  const fs::path folder = fs::path(testing::TempDir()) / ("hub_" + GetParam().filename().string());
+  fs::create_directories(folder);
+  fs::copy_file(spelling, folder / "config.json", fs::copy_options::overwrite_existing);
+  fs::copy_file(GetParam() / "model.safetensors", folder / "model.safetensors", fs::copy_options::overwrite_existing);
+  const auto ours = checkpoint::open_checkpoint(Env::system(), GetParam()).or_throw();
+  const auto theirs = checkpoint::open_checkpoint(Env::system(), folder).or_throw();
+  EXPECT_EQ(computation_key(make_spec(*ours).or_throw()), computation_key(make_spec(*theirs).or_throw()));
+  expect_golden(folder, read_golden(GetParam()), "hub");
+}
+
+TEST_P(GoldenFamily, GgufEqualsTransformers) {
+  if (!fs::exists(GetParam() / "model.gguf")) GTEST_SKIP() << "no GGUF twin";
+  expect_golden(GetParam() / "model.gguf", read_golden(GetParam()), "gguf");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenFamily, testing::ValuesIn(golden_families()),
+                         [](const auto& tested) { return tested.param.filename().string(); });
+
+}  // namespace
+}  // namespace millrace::model
