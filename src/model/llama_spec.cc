@@ -1,5 +1,6 @@
 #include "model/llama_spec.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace millrace::model {
@@ -138,10 +139,26 @@ void add_post_norms(ModelSpec& spec, bool gguf, const std::string& attention, co
   }
 }
 
-void use_learned_positions(ModelSpec& spec) {
-  spec.positions = PositionKind::kLearned;
+void rotate_nothing(ModelSpec& spec) {
   spec.ropes.clear();
   each_attention(spec, [](AttentionParams& a) { a.rope = -1; });
+}
+
+void use_learned_positions(ModelSpec& spec) {
+  rotate_nothing(spec);
+  spec.positions = PositionKind::kLearned;
+}
+
+void rotate_layers_by(ModelSpec& spec, const std::vector<double>& thetas) {
+  const RopeConfig first = spec.ropes.front();
+  for (std::size_t i = 0; i < spec.layers.size() && i < thetas.size(); ++i) {
+    RopeConfig rope = first;
+    rope.theta = thetas[i];
+    auto known = std::ranges::find(spec.ropes, rope);
+    if (thetas[i] != 0.0 && known == spec.ropes.end()) known = spec.ropes.insert(spec.ropes.end(), rope);
+    spec.layers[i].get<AttentionParams>().rope =
+        thetas[i] == 0.0 ? -1 : static_cast<int>(known - spec.ropes.begin());
+  }
 }
 
 void scale_residual(ModelSpec& spec, float factor) {

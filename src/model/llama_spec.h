@@ -71,8 +71,12 @@ void keep_rotary_pairs(ModelSpec& spec);
 void add_head_norms(ModelSpec& spec);
 // Norms of what attention and MLP give, in front of the residual; GGUF has its own names for them.
 void add_post_norms(ModelSpec& spec, bool gguf, const std::string& attention, const std::string& mlp);
+// Queries and keys are not rotated.
+void rotate_nothing(ModelSpec& spec);
 // Positions are rows of a table, and nothing is rotated.
 void use_learned_positions(ModelSpec& spec);
+// Layer i rotates by thetas[i]; by 0: not at all.
+void rotate_layers_by(ModelSpec& spec, const std::vector<double>& thetas);
 // All outputs of blocks are multiplied.
 void scale_residual(ModelSpec& spec, float factor);
 // x += attention(norm(x)) + mlp(norm(x)), each behind its own norm, or both behind attention's.

@@ -24,7 +24,7 @@ std::string known_architectures() {
 constexpr std::array kOtherModalities = {"vision_tower.*", "model.vision_tower.*", "vision_model.*",
                                          "visual.*", "model.visual.*", "audio_tower.*",
                                          "model.audio_tower.*", "multi_modal_projector.*",
-                                         "model.multi_modal_projector.*", "mtp.*"};
+                                         "model.multi_modal_projector.*", "model.vision_adapter.*", "model.vision_projection.*", "vision_projection.*", "mtp.*"};
 
 // Files put the model's names behind that of a larger whole, or leave out what precedes them: finds which of these this
 // file does by its embedding.
@@ -40,8 +40,21 @@ void find_prefix(const Checkpoint& checkpoint, WeightNames& names) {
     names.renamed.emplace_back(ours, theirs);
     break;
   }
-  const std::string head = "language_model." + names.head;
-  if (!has(names.head) && has(head)) names.renamed.emplace_back(names.head, head);
+}
+
+// The head may stand behind the whole's name too, or have the one that all heads have in Transformers 5.
+void find_head(const Checkpoint& checkpoint, WeightNames& names) {
+  const auto has = [&](const std::string& name) { return checkpoint.find(name + ".weight") != nullptr; };
+  for (const std::string& theirs : {"language_model." + names.head, std::string("lm_head")}) {
+    if (!has(names.head) && has(theirs)) {
+      names.renamed.emplace_back(names.head, theirs);
+      return;
+    }
+  }
+}
+
+bool has_other_modalities(const checkpoint::ConfigFile& config) {
+  return !config.text_type.empty() || config.json.contains("vision_config") || config.json.contains("audio_config");
 }
 
 }  // namespace
@@ -60,8 +73,11 @@ Result<ModelSpec> make_spec(const Checkpoint& checkpoint, const backend::Limits&
   view.check_unread(known_fields());
   spec.unread_fields = view.unread();
   spec.family = family->name;
-  if (!view.gguf()) find_prefix(checkpoint, spec.names);
-  if (!checkpoint.config.text_type.empty()) {
+  if (!view.gguf()) {
+    find_prefix(checkpoint, spec.names);
+    find_head(checkpoint, spec.names);
+  }
+  if (has_other_modalities(checkpoint.config)) {
     spec.names.ignored.insert(spec.names.ignored.end(), kOtherModalities.begin(), kOtherModalities.end());
   }
   if (auto checked = check_dimensions(spec, limits); !checked) return checked.error();

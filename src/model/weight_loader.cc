@@ -110,6 +110,8 @@ backend::WeightSource WeightLoader::with_rows(backend::WeightSource source, std:
 }
 
 std::vector<float> WeightLoader::vector(const std::string& name, std::int64_t n) {
+  const RawTensor* found = checkpoint_.find(spec_.names.in_file(name));
+  if (n == 1 && found != nullptr && found->shape.rank() == 0) return read(*found);  // a number
   return read(require_tensor(checkpoint_, spec_.names.in_file(name), Shape{n}));
 }
 

@@ -138,8 +138,9 @@ class Attention final : public Block {
     if (params_.sinks) sinks_ = loader.backend().make_vector(loader.values(params_.names.sinks, params_.heads));
     if (params_.alibi != 0.0f) slopes_ = loader.backend().make_vector(alibi_slopes(params_));
     if (!params_.q_k_norm) return;
-    q_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, true), params_.q_k_norm->factor);
-    k_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, false), params_.q_k_norm->factor);
+    q_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, true),
+                               params_.q_k_norm->query_factor);
+    k_norm_ = loader.head_norm(params_.q_k_norm->norm, head_norm_weight(params_, spec, false), 1.0f);
   }
 
   void run(backend::Backend& backend, const BlockRows& rows, const backend::KvPages& pages) const override {
@@ -243,7 +244,7 @@ Result<void> check(const BlockSpec& block, const ModelSpec& spec, const backend:
 
 std::string key_of(const HeadNormParams& norm) {
   return fmt::format(" heads {} {} {} {} {}", key_of(norm.norm), norm.over_row, norm.own_weights, norm.after_rotation,
-                     norm.factor);
+                     norm.query_factor);
 }
 
 std::string key(const BlockSpec& block) {

@@ -34,7 +34,7 @@ struct HeadNormParams {
   bool over_row = false;        // one norm over all heads together (OLMo 2), before the rotation
   bool own_weights = false;     // each head has weights of its own
   bool after_rotation = false;  // (HunYuan)
-  float factor = 1.0f;          // of the result (Muse Glimmer)
+  float query_factor = 1.0f;    // of the normed queries (Muse Glimmer)
 };
 
 enum class OutputGate {

@@ -26,6 +26,14 @@ MlpNames llama_mlp_names(const std::string& layer) {
           .xielu = ""};
 }
 
+backend::ActivationParameters xielu_parameters(double alpha_p, double alpha_n, double beta, double eps) {
+  const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+  return {.alpha_p = static_cast<float>(softplus(alpha_p)),
+          .alpha_n = static_cast<float>(beta + softplus(alpha_n)),
+          .beta = static_cast<float>(beta),
+          .eps = static_cast<float>(eps)};
+}
+
 namespace blocks {
 namespace {
 
@@ -47,15 +55,9 @@ BlockWeight down_weight(const MlpParams& m, const ModelSpec& spec) {
   return {.role = "ffn_down", .name = m.names.down, .rows = spec.hidden_size, .cols = m.width, .to_residual = true};
 }
 
-// arXiv:2411.13010: the file has what softplus makes positive.
 backend::ActivationParameters read_xielu(const MlpParams& m, BlockLoader& loader) {
-  const auto softplus = [&](std::string_view name) {
-    return std::log1p(std::exp(static_cast<double>(loader.values(m.names.xielu + std::string(name), 1).front())));
-  };
-  backend::ActivationParameters read = m.parameters;
-  read.alpha_p = static_cast<float>(softplus("alpha_p"));
-  read.alpha_n = static_cast<float>(static_cast<double>(m.parameters.beta) + softplus("alpha_n"));
-  return read;
+  const auto value = [&](const char* name) { return loader.values(m.names.xielu + name, 1).front(); };
+  return xielu_parameters(value("alpha_p"), value("alpha_n"), value("beta"), value("eps"));
 }
 
 class Mlp final : public Block {

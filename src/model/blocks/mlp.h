@@ -14,7 +14,7 @@ namespace millrace::model {
 struct MlpNames {
   std::string norm, gate, up, down;
   std::string gate_up, sub_norm;
-  std::string xielu;  // what precedes "alpha_p" and "alpha_n" in whole names
+  std::string xielu;  // what precedes "alpha_p", "alpha_n", "beta" and "eps" in whole names
 };
 MlpNames gguf_mlp_names();
 // The names of Llama and its descendants in Hugging Face files. `layer` is the prefix of a layer's names:
@@ -29,11 +29,14 @@ struct MlpParams {
   std::int64_t width = 0;
   bool gated = true;  // activation(gate) * up, else activation(up)
   backend::Activation activation = backend::Activation::kSilu;
-  // Of kXielu. If names.xielu is set, the file has alpha_p and alpha_n, in front of softplus.
+  // Of kXielu. If names.xielu is set, the file has them.
   backend::ActivationParameters parameters = {};
   NormSpec norm;
   NormSpec sub_norm;  // of what goes into down (BitNet), if it has a name
   MlpNames names = {};
 };
+
+// The parameters of xIELU from those that are learned (arXiv:2411.13010).
+backend::ActivationParameters xielu_parameters(double alpha_p, double alpha_n, double beta, double eps);
 
 }  // namespace millrace::model

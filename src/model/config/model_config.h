@@ -58,7 +58,8 @@ struct ModelConfig {
   std::vector<bool> layer_uses_window;  // by layer; empty = all layers
   bool tie_word_embeddings = false;     // GGUF: true when output.weight is absent
   bool attention_bias = false, mlp_bias = false;
-  bool head_norms = false;  // GGUF: there are norms of heads
+  bool head_norms = false;   // GGUF: there are norms of heads
+  bool second_norm = false;  // GGUF: there is an attn_norm_2
 };
 
 }  // namespace millrace::model

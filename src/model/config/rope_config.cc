@@ -62,8 +62,10 @@ RopeScaling json_scaling(const JsonFields& fields, const ModelConfig& config, st
   out.beta_fast = fields.number("beta_fast").value_or(out.beta_fast);
   out.beta_slow = fields.number("beta_slow").value_or(out.beta_slow);
   out.attention_factor = fields.number("attention_factor");
-  out.mscale = fields.number("mscale");
-  out.mscale_all_dim = fields.number("mscale_all_dim");
+  if (out.kind == RopeScaling::Kind::kYarn) {
+    out.mscale = fields.number("mscale");
+    out.mscale_all_dim = fields.number("mscale_all_dim");
+  }
   out.truncate = fields.boolean("truncate").value_or(true);
   if (!longrope) return out;
   const auto list = [&](std::string_view key) {

@@ -21,7 +21,7 @@ constexpr ConfigField kVocabulary{.json = {"vocab_size"}, .gguf = {"vocab_size"}
 constexpr ConfigField kHidden{.json = {"hidden_size", "n_embd", "d_model"}, .gguf = {"embedding_length"}};
 constexpr ConfigField kLayers{.json = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
                               .gguf = {"block_count"}};
-constexpr ConfigField kHeads{.json = {"num_attention_heads", "n_head", "n_heads", "num_heads"},
+constexpr ConfigField kHeads{.json = {"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"},
                              .gguf = {"attention.head_count"}};
 constexpr ConfigField kKvHeads{.json = {"num_key_value_heads", "num_kv_heads"}, .gguf = {"attention.head_count_kv"}};
 constexpr ConfigField kHeadDim{.json = {"head_dim"}, .gguf = {"attention.key_length"}};
@@ -148,6 +148,7 @@ void complete_from_tensors(const checkpoint::Checkpoint& checkpoint, ModelConfig
   config.attention_bias = has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias");
   config.mlp_bias = has("blk.0.ffn_up.bias");
   config.head_norms = has("blk.0.attn_q_norm.weight");
+  config.second_norm = has("blk.0.attn_norm_2.weight");
   if (has("rope_factors_long.weight")) config.rope.scaling.kind = RopeScaling::Kind::kLongRope;
 }
 

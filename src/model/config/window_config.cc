@@ -47,7 +47,7 @@ std::vector<bool> layers_of_period(std::int64_t n_layers, std::int64_t period) {
 std::int64_t json_period(ConfigView& view, std::int64_t fallback) {
   const nlohmann::json* pattern = view.json(kPattern);
   if (pattern == nullptr) return fallback;
-  if (!pattern->is_string()) return view.integer(kPattern, checkpoint::kCounts).value_or(fallback);
+  if (!pattern->is_string()) return view.integer(kPattern, {0, checkpoint::kMaxCount}).value_or(fallback);
   const auto letters = pattern->get<std::string>();
   const auto full = letters.find('G');
   if (letters.empty() || letters.find_first_not_of("LG") != std::string::npos ||

@@ -6,8 +6,9 @@ namespace millrace::model::families {
 
 ModelFamily qwen2() {
   return {.name = "qwen2",
-          .hf = {"Qwen2ForCausalLM"},
-          .gguf = {"qwen2"},
+          .hf = {"Qwen2ForCausalLM", "Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"},
+          .gguf = {"qwen2", "qwen2vl"},
+          .text_types = {"qwen2", "qwen2_vl_text", "qwen2_5_vl_text"},
           .defaults = {.attention_bias = true, .windows = false},
           .spec = llama_spec};
 }

@@ -6,7 +6,8 @@ namespace millrace::model::families {
 ModelFamily qwen3() {
   return {.name = "qwen3",
           .hf = {"Qwen3ForCausalLM"},
-          .gguf = {"qwen3"},
+          .gguf = {"qwen3", "qwen3vl"},
+          .text_types = {"qwen3", "qwen3_vl_text"},
           .defaults = {.windows = false},
           .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
             ModelSpec spec = llama_spec(view, config);

@@ -1,0 +1,52 @@
+// Apertus (arXiv:2509.14233): Llama's layer with norms of heads and an MLP of xIELU, whose parameters each layer learns.
+#include "model/llama_spec.h"
+
+namespace millrace::model::families {
+namespace {
+
+using checkpoint::ConfigField;
+
+// In GGUF; safetensors have them as tensors.
+constexpr ConfigField kAlphaP{.gguf = {":xielu.alpha_p"}}, kAlphaN{.gguf = {":xielu.alpha_n"}},
+    kBeta{.gguf = {":xielu.beta"}}, kEps{.gguf = {":xielu.eps"}};
+
+void read_parameters(checkpoint::ConfigView& view, ModelSpec& spec) {
+  const auto list = [&](const ConfigField& field) {
+    auto values = view.numbers(field);
+    if (!values || values->size() != spec.layers.size()) {
+      view.bad_value(field, fmt::format("expected {} numbers, found {}", spec.layers.size(), values ? values->size() : 0));
+    }
+    return *std::move(values);
+  };
+  const auto p = list(kAlphaP), n = list(kAlphaN), beta = list(kBeta), eps = list(kEps);
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    spec.layers[i].get<MlpParams>().parameters = xielu_parameters(p[i], n[i], beta[i], eps[i]);
+  }
+}
+
+}  // namespace
+
+ModelFamily apertus() {
+  return {.name = "apertus",
+          .hf = {"ApertusForCausalLM"},
+          .gguf = {"apertus"},
+          .defaults = {.activation = "xielu", .json = R"({"rope_theta": 12000000.0})", .norm_eps = 1e-5},
+          .fields = {kAlphaP, kAlphaN, kBeta, kEps},
+          .spec = [](checkpoint::ConfigView& view, const ModelConfig& config) {
+            ModelSpec spec = llama_spec(view, config);
+            add_head_norms(spec);
+            each_attention(spec, [&](AttentionParams& a) {
+              if (!view.gguf()) a.names.norm = "model.layers.{}.attention_layernorm";
+            });
+            each_mlp(spec, [&](MlpParams& mlp) {
+              mlp.gated = false;
+              if (view.gguf()) return;
+              mlp.names.norm = "model.layers.{}.feedforward_layernorm";
+              mlp.names.xielu = "model.layers.{}.mlp.act_fn.";
+            });
+            if (view.gguf()) read_parameters(view, spec);
+            return spec;
+          }};
+}
+
+}  // namespace millrace::model::families
