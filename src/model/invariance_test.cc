@@ -3,16 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "base/cpu.h"
+#include "model/testing/golden_logits.h"
 #include "model/testing/runner.h"
 
 namespace millrace::model {
 namespace {
 
 const std::string kTiny = std::string(MILLRACE_TEST_DATA) + "/../golden/tiny/";
+const std::string kFamilies = std::string(MILLRACE_TEST_DATA) + "/../golden/families/";
 
 std::vector<std::int32_t> random_tokens(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);
@@ -72,6 +76,53 @@ TEST_P(Invariance, EveryInstructionSetComputesTheSameBits) {
                      name);
   }
 }
+
+// Every family that has golden files, over its golden prompt, which is longer than its windows.
+class FamilyInvariance : public testing::TestWithParam<std::string> {};
+
+TEST_P(FamilyInvariance, ChunksNeighboursThreadsAndInstructionSetsChangeNoBit) {
+  const std::string path = kFamilies + GetParam();
+  const std::vector<std::int32_t> tokens = read_golden(path).tokens, other = random_tokens(21, 5);
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  TestRunner::Options options{.kv = DType::kBF16, .max_length = length};
+  TestRunner runner(path, options);
+  const std::vector<float> whole = runner.run_whole(tokens);
+  std::vector<std::vector<TestRunner::Chunk>> chunked, mixed;
+  std::int64_t left = length, other_left = 21;
+  for (std::int64_t n = 1; left > 0; n = n % 7 + 1) {
+    const std::int64_t now = std::min(n, left), beside = std::min<std::int64_t>(other_left, n % 4);
+    left -= now;
+    other_left -= beside;
+    chunked.push_back({{0, now}});
+    mixed.push_back({{0, now}});
+    if (beside > 0) mixed.back().insert(mixed.back().begin(), TestRunner::Chunk{1, beside});
+  }
+  if (other_left > 0) mixed.push_back({{1, other_left}});
+  expect_same_bits(runner.run({tokens}, chunked)[0], whole, "chunked");
+  expect_same_bits(runner.run({tokens, other}, mixed)[0], whole, "with a neighbour");
+  options.threads = 3;
+  expect_same_bits(TestRunner(path, options).run({tokens}, chunked)[0], whole, "3 threads");
+  options.precision = backend::MatmulPrecision::kF32;
+  options.isa = "scalar";
+  const std::vector<float> scalar = TestRunner(path, options).run_whole(tokens);
+  for (int isa = 1; isa <= static_cast<int>(detect_isa()); ++isa) {
+    if (!has_isa(static_cast<Isa>(isa))) continue;
+    options.isa = std::string(to_string(static_cast<Isa>(isa)));
+    expect_same_bits(TestRunner(path, options).run_whole(tokens), scalar, options.isa);
+  }
+}
+
+std::vector<std::string> golden_families() {
+  std::vector<std::string> names;
+  for (const auto& folder : std::filesystem::directory_iterator(kFamilies)) {
+    if (std::filesystem::exists(folder.path() / "config.json")) names.push_back(folder.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, FamilyInvariance, testing::ValuesIn(golden_families()),
+                         [](const auto& tested) { return tested.param; });
 
 INSTANTIATE_TEST_SUITE_P(Models, Invariance,
                          testing::Values("llama", "mistral_window", "qwen3", "llama_head20", "llama_k20_v12/model.gguf",

@@ -35,13 +35,18 @@ inline TensorView own_copy(const TensorView& rows, std::vector<float>& memory) {
 
 class EngineTest : public testing::Test {
  protected:
+  // A table of positions ends.
+  static std::int64_t longest(const model::ModelSpec& spec) {
+    return spec.positions == model::PositionKind::kNone ? 512 : std::min<std::int64_t>(512, spec.context_length);
+  }
   // `change` is made to the spec that the checkpoint's configuration gives.
   explicit EngineTest(const std::string& model = kModel,
                       std::unique_ptr<backend::Backend> backend = backend::make_test_backend(2),
                       const std::function<model::ModelSpec(model::ModelSpec)>& change = std::identity())
       : checkpoint_(checkpoint::open_checkpoint(Env::system(), model).or_throw()),
         backend_(std::move(backend)),
-        transformer_(*checkpoint_, change(model::make_spec(*checkpoint_).or_throw()), *backend_, {.max_length = 512}),
+        transformer_(*checkpoint_, change(model::make_spec(*checkpoint_).or_throw()), *backend_,
+                     {.max_length = longest(model::make_spec(*checkpoint_).or_throw())}),
         tokenizer_(text::load_gguf_tokenizer(text::small_byte_level_vocabulary("gpt2")).or_throw()) {}
 
   std::unique_ptr<Engine> make(std::int64_t budget = 512, std::int64_t kv_tokens = 4096,

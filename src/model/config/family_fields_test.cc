@@ -40,7 +40,9 @@ TEST(FamilyFields, AFieldOfAnotherFamilyStopsTheLoad) {
 
 TEST(FamilyFields, NeutralValuesAndUnknownFieldsStopNothing) {
   for (const ModelFamily& family : all_families()) {
-    EXPECT_EQ(outcome(std::string(family.hf.front()), {{"scale_attn_weights", true},
+    EXPECT_EQ(outcome(std::string(family.hf.front()), {{"head_dim", 16},
+                                                       {"rotary_dim", 8},
+                                                       {"scale_attn_weights", true},
                                                        {"add_cross_attention", false},
                                                        {"num_nextn_predict_layers", 0},
                                                        {"max_window_layers", 28},

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kChunkValues = std::int64_t{1} << 22;  // values made between two writes
 
-// The row of the model that lies at `row` of a file keeping rotary pairs; the inverse of paired_row (weight_loader.h).
+// The row of the model that lies at `row` of a file keeping rotary pairs; the inverse of tensor_row (block.h).
 constexpr std::int64_t half_row(std::int64_t row, std::int64_t head_dim) noexcept {
   const std::int64_t in_head = row % head_dim;
   return row - in_head + in_head % 2 * (head_dim / 2) + in_head / 2;
@@ -49,7 +49,7 @@ class Source {
  private:
   static void fill_row(const SynthTensor& tensor, const NormalStream& stream, std::int64_t row, std::span<float> out) {
     if (tensor.stream.empty()) {
-      std::ranges::fill(out, 1.0f);
+      std::ranges::fill(out, tensor.constant);
       return;
     }
     const std::int64_t at = tensor.pair_rows > 0 ? half_row(row, tensor.pair_rows) : row;

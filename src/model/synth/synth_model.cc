@@ -1,11 +1,13 @@
 #include "model/synth/synth_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
 #include "checkpoint/gguf_reader.h"
 #include "model/block.h"
 #include "model/model_family.h"
+#include "model/synth/synth_config.h"
 #include "model/weight_loader.h"
 
 namespace millrace::model {
@@ -54,12 +56,13 @@ const quant::QuantFormat* fitting_format(const quant::QuantFormat* wanted, std::
 
 class Layout {
  public:
-  Layout(SynthModel& model, ModelSpec spec) : model_(model), spec_(std::move(spec)) {}
+  Layout(SynthModel& model, ModelSpec spec, bool fused) : model_(model), spec_(std::move(spec)), fused_(fused) {}
 
   void build() {
-    const std::int64_t hidden = spec_.hidden_size;
-    const double embedding = kLogitDeviation / std::sqrt(static_cast<double>(hidden));
-    matrix(spec_.names.embedding, "token_embd", spec_.vocab_size, hidden, embedding);
+    const double embedding = kLogitDeviation / std::sqrt(static_cast<double>(spec_.hidden_size));
+    std::vector<BlockWeight> outer = outer_weights(spec_);
+    const auto last = std::ranges::find(outer, spec_.names.final_norm, &BlockWeight::name);
+    for (auto weight = outer.begin(); weight != last; ++weight) add(*weight, weight->name, weight->role, embedding);
     // What is added to the residual is smaller in deep models (GPT-2), so that its sum stays near 1.
     std::size_t blocks = 0;
     for (const LayerSpec& layer : spec_.layers) blocks += layer.blocks.size();
@@ -67,43 +70,57 @@ class Layout {
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
       for (const BlockSpec& block : spec_.layers[i].blocks) add_block(block, static_cast<std::int64_t>(i), residual);
     }
-    ones(spec_.names.final_norm, hidden);
-    if (!spec_.tied_head) matrix(spec_.names.head, "output", spec_.vocab_size, hidden, embedding);
+    for (auto weight = last; weight != outer.end(); ++weight) add(*weight, weight->name, weight->role, embedding);
   }
 
  private:
   void add_block(const BlockSpec& block, std::int64_t layer, double residual) {
-    const auto has = [](const std::string&) { return false; };
+    const auto has = [this](const std::string&) { return fused_; };
     for (const BlockWeight& weight : block_weights(block, spec_, has)) {
-      const std::string name = WeightLoader::layer_name(weight.name, layer);
-      if (weight.cols == 0) {
-        ones(name, weight.rows);
-        continue;
-      }
-      const double of_inputs = 1.0 / std::sqrt(static_cast<double>(weight.cols));
-      matrix(name, fmt::format("blk.{}.{}", layer, weight.role), weight.rows, weight.cols,
-             weight.to_residual ? of_inputs * residual : of_inputs, weight.rotated_head);
+      const double of_inputs = weight.cols > 0 ? 1.0 / std::sqrt(static_cast<double>(weight.cols)) : 0.0;
+      add(weight, WeightLoader::layer_name(weight.name, layer), fmt::format("blk.{}.{}", layer, weight.role),
+          weight.to_residual ? of_inputs * residual : of_inputs);
     }
   }
 
-  // `stream` as GGUF calls the matrix, whatever the file does.
-  void matrix(const std::string& name, const std::string& stream, std::int64_t rows, std::int64_t cols,
-              double deviation, std::int64_t pair_rows = 0) {
-    model_.tensors.push_back({.spec = {.name = name + ".weight",
-                                       .format = fitting_format(model_.options.format, cols),
-                                       .shape = {rows, cols}},
+  // `stream` as GGUF calls the weight, whatever the file does. Parts of a fused tensor come one after the other.
+  void add(const BlockWeight& weight, const std::string& name, const std::string& stream, double deviation) {
+    const std::string full = name + ".weight";
+    if (!model_.tensors.empty() && model_.tensors.back().spec.name == full) return;
+    if (weight.cols == 0) {
+      model_.tensors.push_back({.spec = {.name = full, .format = quant::find_format("f32"), .shape = {weight.rows}},
+                                .stream = {},
+                                .constant = 1.0f - spec_.final_norm.offset});
+      return;
+    }
+    model_.tensors.push_back({.spec = {.name = full,
+                                       .format = fitting_format(model_.options.format, weight.cols),
+                                       .shape = {weight.tensor_rows(), weight.cols}},
                               .stream = stream,
                               .deviation = static_cast<float>(deviation),
-                              .pair_rows = pair_rows});
-  }
-  void ones(const std::string& name, std::int64_t n) {
-    model_.tensors.push_back(
-        {.spec = {.name = name + ".weight", .format = quant::find_format("f32"), .shape = {n}}, .stream = {}});
+                              .pair_rows = weight.rotated_head});
   }
 
   SynthModel& model_;
   ModelSpec spec_;
+  bool fused_;
 };
+
+// What loading the written configuration gives.
+ModelSpec spec_of(const SynthModel& model, const ModelFamily& family) {
+  checkpoint::ConfigFile file;
+  if (model.container == Checkpoint::Container::kGguf) {
+    checkpoint::GgufMetadata metadata("");
+    for (const checkpoint::GgufEntry& entry : synth_gguf_entries(model)) metadata.add(entry.first, entry.second);
+    file = checkpoint::read_config_metadata(metadata);
+  } else {
+    file = checkpoint::read_config_json("config.json", synth_config_json(model, nlohmann::ordered_json::object()).dump());
+  }
+  checkpoint::ConfigView view(file, family.defaults.json);
+  ModelConfig config = read_shared_config(view, family.defaults);
+  config.tie_word_embeddings = model.config.tie_word_embeddings;  // in GGUF the tensors tell
+  return family.spec(view, config);
+}
 
 }  // namespace
 
@@ -149,10 +166,10 @@ Result<SynthModel> plan_synth(const SynthShape& shape, Checkpoint::Container con
                    .options = std::move(options),
                    .tensors = {},
                    .heads_config = {}};
-  checkpoint::ConfigFile no_fields;  // beside what all families share
-  no_fields.gguf = gguf;
-  checkpoint::ConfigView view(no_fields);
-  Layout(model, family.spec(view, model.config)).build();
+  model.family = family.name;
+  model.further = nlohmann::json::parse(gguf ? shape.gguf : shape.json, nullptr, false);
+  if (model.further.is_discarded()) model.further = nlohmann::json::object();
+  Layout(model, spec_of(model, family), shape.fused).build();
   return model;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -34,14 +35,17 @@ struct SynthOptions {
 // container, names or threads: two files of one seed hold the same model, rounded differently.
 struct SynthTensor {
   checkpoint::TensorSpec spec;
-  std::string stream;          // name of the stream of random numbers; empty = all values are 1 (norms)
+  std::string stream;          // name of the stream of random numbers; empty = all values are `constant` (norms)
+  float constant = 1.0f;
   float deviation = 0.0f;      // standard deviation of the normal distribution
-  std::int64_t pair_rows = 0;  // head_dim if the file stores rotary pairs as adjacent rows, else 0
+  std::int64_t pair_rows = 0;  // head_dim if the file stores rotary pairs as adjacent rows, all of a head, else 0
 };
 
 struct SynthModel {
   checkpoint::Checkpoint::Container container = checkpoint::Checkpoint::Container::kGguf;
+  std::string family;
   ModelConfig config;
+  nlohmann::json further = nlohmann::json::object();  // SynthShape::json or gguf
   SynthOptions options;
   std::vector<SynthTensor> tensors;
   // Only for trained heads: their config.json, the only file besides the tensors; `config` is empty then.

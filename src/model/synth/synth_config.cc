@@ -1,0 +1,90 @@
+#include "model/synth/synth_config.h"
+
+#include <string>
+#include <utility>
+
+namespace millrace::model {
+namespace {
+
+using checkpoint::GgufEntry;
+
+// general.file_type: llama.cpp's numbers (enum llama_ftype) for files of one format throughout.
+std::uint32_t file_type(std::string_view format) {
+  constexpr std::pair<std::string_view, std::uint32_t> kTypes[] = {
+      {"f32", 0},   {"f16", 1},   {"q4_0", 2},  {"q4_1", 3},  {"q8_0", 7},  {"q5_0", 8},    {"q5_1", 9},
+      {"q2_k", 10}, {"q3_k", 11}, {"q4_k", 14}, {"q5_k", 16}, {"q6_k", 18}, {"iq4_nl", 25}, {"bf16", 32}};
+  constexpr std::uint32_t kDrafted = 1024;
+  for (const auto& [name, type] : kTypes) {
+    if (name == format) return type;
+  }
+  return kDrafted;
+}
+
+GgufEntry further_entry(const std::string& key, const nlohmann::json& value) {
+  if (value.is_boolean()) return {key, value.get<bool>()};
+  if (value.is_number_integer()) return {key, value.get<std::uint32_t>()};
+  return {key, value.get<float>()};
+}
+
+}  // namespace
+
+std::vector<GgufEntry> synth_gguf_entries(const SynthModel& model) {
+  const ModelConfig& config = model.config;
+  std::vector<GgufEntry> entries = {{"general.architecture", config.architecture},
+                                    {"general.type", std::string("model")},
+                                    {"general.name", config.name},
+                                    {"general.file_type", file_type(model.options.format->name)},
+                                    {"general.quantization_version", std::uint32_t{2}}};
+  const auto count = [&](const char* key, std::int64_t value) {
+    entries.emplace_back(config.architecture + "." + key, static_cast<std::uint32_t>(value));
+  };
+  const auto number = [&](const char* key, double value) {
+    entries.emplace_back(config.architecture + "." + key, static_cast<float>(value));
+  };
+  count("block_count", config.n_layers);
+  count("context_length", config.context_length);
+  count("embedding_length", config.hidden_size);
+  count("feed_forward_length", config.intermediate_size);
+  count("attention.head_count", config.n_heads);
+  count("attention.head_count_kv", config.n_kv_heads);
+  count("attention.key_length", config.head_dim);
+  count("attention.value_length", config.value_dim);
+  count("rope.dimension_count", config.rope.dim);
+  count("vocab_size", config.vocab_size);
+  number("rope.freq_base", config.rope.theta);
+  number("attention.layer_norm_rms_epsilon", config.norm_eps);
+  for (const auto& [key, value] : model.further.items()) {
+    entries.push_back(further_entry(config.architecture + "." + key, value));
+  }
+  const auto& tokenizer = model.options.tokenizer.entries;
+  entries.insert(entries.end(), tokenizer.begin(), tokenizer.end());
+  return entries;
+}
+
+nlohmann::ordered_json synth_config_json(const SynthModel& model, const nlohmann::ordered_json& ids) {
+  const ModelConfig& config = model.config;
+  nlohmann::ordered_json json = {{"architectures", {config.architecture}},
+                                 {"model_type", model.family},
+                                 {"_name_or_path", config.name},
+                                 {"hidden_size", config.hidden_size},
+                                 {"intermediate_size", config.intermediate_size},
+                                 {"num_hidden_layers", config.n_layers},
+                                 {"num_attention_heads", config.n_heads},
+                                 {"num_key_value_heads", config.n_kv_heads},
+                                 {"head_dim", config.head_dim},
+                                 {"hidden_act", config.activation},
+                                 {"max_position_embeddings", config.context_length},
+                                 {"rms_norm_eps", config.norm_eps},
+                                 {"rope_theta", config.rope.theta},
+                                 {"vocab_size", config.vocab_size},
+                                 {"tie_word_embeddings", config.tie_word_embeddings},
+                                 {"attention_bias", false},
+                                 {"use_cache", true}};
+  const std::string_view dtype = model.options.format->name;
+  json["torch_dtype"] = dtype == "bf16" ? "bfloat16" : dtype == "f16" ? "float16" : "float32";
+  json.update(model.further);
+  json.update(ids);
+  return json;
+}
+
+}  // namespace millrace::model
