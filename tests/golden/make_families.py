@@ -9,7 +9,7 @@ as the source archive of the Python package llama-cpp-python (0.3.36) has it in 
 Each folder holds
     config.json, config.hub.json   the configuration as Transformers 5 writes it, and as the files on the hub are (where they differ)
     model.safetensors              bfloat16, named as on the hub; float16 holds the same values
-    expected.json, .safetensors    {"tokens": [...]}, "logits" [T, V] float32 (eager attention); expected_short.*: a shorter prompt, where length matters
+    expected.json, .safetensors    {"tokens": [...]}, "logits" [T, V] float32; expected_short.*: a shorter prompt, where length matters
     model.gguf                     by llama.cpp's converter, where it knows the family
 The script fails if the two configurations or the reloaded checkpoint give other logits, if a term of the family is not visible in them (families_maker/visible.py), if the
 GGUF holds other values, or if a folder is too large.
@@ -47,7 +47,7 @@ NO_MATTER = {
 
 
 def new_model(family, config):
-    model = getattr(hf, family.loader).from_config(config, dtype=torch.float32, attn_implementation="eager").eval()
+    model = getattr(hf, family.loader).from_config(config, dtype=torch.float32, attn_implementation=family.attention).eval()
     if family.reshape:
         family.reshape(model)
     return model
@@ -112,7 +112,7 @@ def reload_checks(family, folder, prompts, expected):
             shutil.copy(folder / "model.safetensors", scratch)
             found[file] = effective(hf.AutoConfig.from_pretrained(scratch).to_dict())
             model, info = getattr(hf, family.loader).from_pretrained(
-                scratch, dtype=torch.float32, attn_implementation="eager", output_loading_info=True
+                scratch, dtype=torch.float32, attn_implementation=family.attention, output_loading_info=True
             )
         stray = (
             [n for n in info["missing_keys"] if not re.search(weights.NOT_TEXT, n)] + list(info["unexpected_keys"]) + list(info["mismatched_keys"])

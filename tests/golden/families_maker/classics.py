@@ -172,10 +172,12 @@ FAMILIES = {
         inert={"multi_query|parallel_attn": "the new architecture"},
         hub=lambda c: old(c, omit=("rope_scaling", "activation")),
     ),
+    # Transformers 5.24 adds the slopes twice in its eager attention (once in the mask), and once in the other, as 4 did in both.
     "falcon_rw": Family(
         "Falcon",
         {**FALCON, "num_attention_heads": 6, "num_kv_heads": 6, "multi_query": False, "parallel_attn": False, "bias": True, "alibi": True},
         **UNSAID,
+        attention="sdpa",
         inert={"rope": "alibi", "num_kv_heads": "not read"},
         gguf="llama.cpp has no slopes for it",
         hub=lambda c: old(

@@ -30,6 +30,7 @@ class Family:
     gguf_fields: dict = dataclasses.field(default_factory=dict)  # what the converter must be told besides
     inert: dict = dataclasses.field(default_factory=dict)  # field or tensor that moves nothing -> why
     more: dict = dataclasses.field(default_factory=dict)  # further changes of the configuration that must show: label -> {field: value}
+    attention: str = "eager"  # of Transformers
     tokens: int = 40
     short_tokens: int = 0  # a second prompt: expected_short.*
     finish: typing.Callable = None  # changes the tensors (name in memory -> tensor) after they are drawn
