@@ -1,0 +1,87 @@
+"""The GGUF twin of a checkpoint, by llama.cpp's own converter (a folder with convert_hf_to_gguf.py, conversion and gguf-py)."""
+
+import contextlib
+import io
+import json
+import logging
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+
+def no_vocabulary(model):
+    """Keeps the converter from asking for a tokenizer; the size of the vocabulary takes its place, as llama.cpp wants it."""
+
+    def set_vocab():
+        model._set_vocab_none()
+        if not any(key.endswith(".vocab_size") for shard in model.gguf_writer.kv_data for key in shard):
+            model.gguf_writer.add_vocab_size(model.hparams["vocab_size"])
+
+    model = getattr(model, "impl", model)
+    model.set_vocab = set_vocab
+
+
+def dummy_tokenizer(folder, config):
+    """The converter of Gemma 3 counts the pieces of tokenizer.json, and cuts the embedding to as many."""
+    size = config.get("vocab_size") or config["text_config"]["vocab_size"]
+    vocab = {f"t{i}": i for i in range(size)}
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, "added_tokens": []}))
+
+
+def convert(converter, family, source, config_file, out, kind="MOSTLY_F16"):
+    """Writes `out`, of the checkpoint in `source` with that file as its configuration."""
+    for folder in (converter, pathlib.Path(converter) / "gguf-py"):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+    import conversion
+    import gguf
+    from conversion.base import ModelBase, ModelType, get_model_architecture
+
+    logging.getLogger("hf-to-gguf").setLevel(logging.ERROR)
+    logging.getLogger("gguf").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as scratch, torch.inference_mode():
+        scratch = pathlib.Path(scratch) / out.parent.name
+        scratch.mkdir()
+        shutil.copy(source / config_file, scratch / "config.json")
+        shutil.copy(source / "model.safetensors", scratch)
+        if family.gguf_prepare:
+            save_file(family.gguf_prepare(load_file(source / "model.safetensors")), scratch / "model.safetensors", metadata={"format": "pt"})
+        dummy_tokenizer(scratch, json.loads((scratch / "config.json").read_text()))
+        fields = ModelBase.load_hparams(scratch, False) | family.gguf_fields
+        architecture = get_model_architecture(fields, ModelType.TEXT)
+        model_class = conversion.get_model_class(architecture, mmproj=False)
+        model = model_class(scratch, gguf.LlamaFileType[kind], out, eager=True, hparams=fields)
+        no_vocabulary(model)
+        with contextlib.redirect_stderr(io.StringIO()):  # its progress bars
+            model.write()
+    return gguf.GGUFReader(str(out))
+
+
+def values_of(arrays):
+    return np.sort(np.concatenate([np.asarray(a, dtype=np.float32).ravel() for a in arrays]))
+
+
+def same_values(reader, source, family):
+    """Whether the GGUF holds the values of the checkpoint, wherever it put them."""
+    twin = [t.data for t in reader.tensors if not re.search(family.gguf_made or "^rope_f", t.name)]
+    own = []
+    for name, tensor in load_file(source / "model.safetensors").items():
+        if any(pattern and re.search(pattern, name) for pattern in (family.ignored, family.gguf_absent)):
+            continue
+        plus_one = family.plus_one and re.search(family.plus_one, name)
+        own.append(tensor.float().numpy() + (1.0 if plus_one else 0.0))
+    a, b = values_of(twin), values_of(own)
+    return a.shape == b.shape and np.array_equal(a, b)
+
+
+def describe(reader):
+    """Keys and tensors of the file, as text."""
+    keys = [f"{k} = {f.contents()}" for k, f in reader.fields.items() if not k.startswith(("GGUF.", "general."))]
+    tensors = [f"{t.name} {list(map(int, reversed(t.shape)))} {t.tensor_type.name}" for t in reader.tensors]
+    return keys, tensors
