@@ -108,7 +108,7 @@ struct AttentionInputs {
 // The feed-forward network of a layer: down(activation(gate(n)) * up(n)), or down(activation(up(n))), with n = norm(x).
 struct Mlp {
   Norm norm;
-  const Linear* up = nullptr;  // [F, E], or gate and up stacked: [2F, E]
+  const Linear* up = nullptr;  // [F, E], or gate and up, two sources of F rows stacked: [2F, E]
   DeviceAddress up_bias;
   bool gated = true;
   Activation activation = Activation::kSilu;
