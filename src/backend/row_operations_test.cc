@@ -149,6 +149,15 @@ TEST(RowOperations, ScaleMultipliesAndCaps) {
   }
 }
 
+TEST(RowOperations, ScaleTakesRowsAsLongAsAVocabulary) {
+  const Values values = random_values(3 * 9001, 4);
+  const auto backend = make_test_backend(3);
+  const DeviceBuffer x = matrix(*backend, values);
+  backend->scale({.factor = 2.0f}, x.view(3, 9001).columns(0, 9000));
+  const Values out = values_of(*backend, x.view(3, 9001));
+  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i % 9001 == 9000 ? values[i] : 2.0f * values[i]);
+}
+
 TEST(RowOperations, ScaleCapsTheLargestKeepsNanAndSmallNumbers) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   const Values values = {kInfinity, -kInfinity, kNan, 3e38f, -3e38f, 1e-30f, -1e-30f, 0.0f, 1e-4f, -0.25f, 20.0f};

@@ -18,34 +18,34 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr std::pair<std::int64_t, std::int64_t> kTwoSizes[] = {{192, 128}, {64, 96}, {20, 12},  {12, 20}, {96, 64},
                                                                {256, 1},   {1, 256}, {33, 100}, {17, 16}, {128, 250}};
 
-// What some families have beside that: each alone, all together; alone a row, across the borders of chunks, tiles and
-// splits.
+// What some families have beside that: each alone, and all together; across the borders of chunks, tiles and splits,
+// and several kv heads in a task.
 std::vector<Shape> extra_shapes() {
+  using Sizes = std::array<std::int64_t, 4>;  // length, rows, window, chunk
   std::vector<Shape> all;
-  const Shape extras[] = {
-      {.softcap = 0.7f}, {.alibi = true}, {.sinks = true}, {.softcap = 1.5f, .alibi = true, .sinks = true}};
-  for (const Shape& extra : extras) {
-    for (const auto& [length, rows, window, chunk] : {std::array<std::int64_t, 4>{77, 5, 0, 0},
-                                                      {600, 1, 0, 0},
-                                                      {1100, 9, 0, 0},
-                                                      {1100, 40, 0, 0},
-                                                      {90, 40, 1, 0},
-                                                      {130, 60, 40, 0},
-                                                      {600, 1, 0, 37},
-                                                      {130, 60, 0, 32},
-                                                      {1100, 80, 0, 512},
-                                                      {600, 100, 20, 33}}) {
-      Shape s = extra;
-      s.head_dim = 20, s.value_dim = 12, s.group = 3;
-      s.length = length, s.n_rows = rows, s.window = window, s.chunk = chunk;
-      all.push_back(s);
-    }
+  const auto add = [&](Shape shape, const Sizes& sizes) {
+    shape.head_dim = 20, shape.value_dim = 12, shape.group = 3;
+    shape.length = sizes[0], shape.n_rows = sizes[1], shape.window = sizes[2], shape.chunk = sizes[3];
+    all.push_back(shape);
+  };
+  for (const Shape& one : {Shape{.softcap = 0.7f}, Shape{.alibi = true}, Shape{.sinks = true}}) {
+    for (const Sizes& sizes : {Sizes{77, 5, 0, 0}, {1100, 9, 0, 0}, {1700, 1, 0, 0}}) add(one, sizes);
   }
-  for (const std::int64_t chunk : {1, 7, 32, 33, 64, 512, 513}) {
-    for (const std::int64_t rows : {1, 7, 70})
-      all.push_back({.head_dim = 16, .group = 3, .length = 600, .n_rows = rows, .chunk = chunk});
-    all.push_back({.head_dim = 64, .group = 1, .length = 1030, .n_rows = 20, .chunk = chunk});
-    all.push_back({.head_dim = 16, .group = 4, .length = 300, .n_rows = 90, .window = 20, .chunk = chunk});
+  for (const Sizes& sizes : {Sizes{600, 1, 0, 0},
+                             {1700, 1, 0, 0},
+                             {1100, 40, 0, 0},
+                             {90, 40, 1, 0},
+                             {130, 60, 40, 0},
+                             {600, 1, 0, 37},
+                             {130, 60, 0, 32},
+                             {1100, 80, 0, 512},
+                             {600, 60, 20, 33}}) {
+    add({.softcap = 1.5f, .alibi = true, .sinks = true}, sizes);
+  }
+  for (const std::int64_t chunk : {1, 7, 32, 33, 512, 513}) {
+    for (const std::int64_t rows : {1, 70}) add({}, {600, rows, 0, chunk});
+    add({}, {1030, 20, 0, chunk});
+    add({}, {300, 90, 20, chunk});
   }
   // Large heads, and groups that are a task of their own or several.
   for (const auto& [head_dim, value_dim] :
@@ -60,13 +60,10 @@ std::vector<Shape> extra_shapes() {
     }
   }
   for (const std::int64_t group : {71, 128, 200}) {
-    for (const bool extra : {false, true}) {
-      Shape s{.head_dim = 20, .group = group, .length = 60, .n_rows = 5, .value_dim = 24};
-      if (extra) s.alibi = s.sinks = true;
-      all.push_back(s);
-      s.length = 1100, s.n_rows = 1;
-      all.push_back(s);
-    }
+    Shape s{.head_dim = 20, .group = group, .length = 60, .n_rows = 5, .value_dim = 24};
+    all.push_back(s);
+    s.length = 1100, s.n_rows = 1, s.alibi = s.sinks = true;
+    all.push_back(s);
   }
   return all;
 }
