@@ -16,7 +16,6 @@
 namespace millrace::backend {
 namespace {
 
-constexpr std::int64_t kHeads = 32, kKvHeads = 8;
 constexpr double kProbeSeconds = 0.2;
 
 struct Case {
@@ -25,6 +24,8 @@ struct Case {
   std::int64_t head_dim = 128, keys = 16384, rows = 1;
   std::int64_t value_dim = 0;  // 0 = head_dim
   bool scattered = false;
+  std::int64_t heads = 32, kv_heads = 8;
+  float softcap = 0.0f;
 };
 
 std::int64_t value_dim_of(const Case& c) { return c.value_dim > 0 ? c.value_dim : c.head_dim; }
@@ -33,7 +34,7 @@ void attend(benchmark::State& state, const Case& c) {
   static const std::unique_ptr<Backend> cpu = cpu::make_cpu_backend({}).or_throw();
   const cpu::KvLayout* layout = cpu::find_kv_layout(c.layout);
   const KvFormat form{.dtype = c.type, .block_tokens = layout->block_tokens, .layout = layout->name};
-  const kv::KvNeed need{.kv_heads = kKvHeads, .key_dim = c.head_dim, .value_dim = value_dim_of(c)};
+  const kv::KvNeed need{.kv_heads = c.kv_heads, .key_dim = c.head_dim, .value_dim = value_dim_of(c)};
   const auto pages = static_cast<std::int32_t>((c.keys + form.block_tokens - 1) / form.block_tokens);
   // Layers visited in turn until the keys come from memory.
   const std::size_t layer_bytes =
@@ -48,8 +49,8 @@ void attend(benchmark::State& state, const Case& c) {
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
   std::iota(table.begin(), table.end(), 0);
   if (c.scattered) std::shuffle(table.begin(), table.end(), std::mt19937(1));
-  const std::int64_t out_width = kHeads * value_dim_of(c);
-  std::vector<float> q(static_cast<std::size_t>(c.rows * kHeads * c.head_dim), 0.1f),
+  const std::int64_t out_width = c.heads * value_dim_of(c);
+  std::vector<float> q(static_cast<std::size_t>(c.rows * c.heads * c.head_dim), 0.1f),
       out(static_cast<std::size_t>(c.rows * out_width));
   const SequenceRows sequence{.first_row = 0, .n_rows = c.rows, .first_position = c.keys - c.rows, .pages = table};
   const cpu::MachineLimits limits =
@@ -59,11 +60,12 @@ void attend(benchmark::State& state, const Case& c) {
   std::int64_t layer = 0;
   for (auto _ : state) {
     AttendArgs args;
-    args.q = DeviceView(cpu::address_of(q.data()), DType::kF32, {c.rows, kHeads * c.head_dim});
+    args.q = DeviceView(cpu::address_of(q.data()), DType::kF32, {c.rows, c.heads * c.head_dim});
     args.sequences = std::span(&sequence, 1);
     args.kv = store.layer(layer);
-    args.heads = kHeads;
+    args.heads = c.heads;
     args.scale = 0.1f;
+    args.softcap = c.softcap;
     cpu->attend(args, DeviceView(cpu::address_of(out.data()), DType::kF32, {c.rows, out_width}));
     cpu->synchronize();
     layer = (layer + 1) % layers;
@@ -72,7 +74,7 @@ void attend(benchmark::State& state, const Case& c) {
   using benchmark::Counter;
   if (c.rows > 1) {
     const double visible = static_cast<double>(c.keys) - static_cast<double>(c.rows - 1) / 2.0;
-    const double ops = 2.0 * visible * static_cast<double>(c.rows * (kHeads * c.head_dim + out_width));
+    const double ops = 2.0 * visible * static_cast<double>(c.rows * (c.heads * c.head_dim + out_width));
     const double peak = c.type == DType::kBF16 ? limits.bf16_gflop_s
                         : c.type == DType::kI8 ? limits.int8_gop_s
                                                : limits.f32_gflop_s;
@@ -87,9 +89,11 @@ void attend(benchmark::State& state, const Case& c) {
 
 const bool registered = [] {
   const auto add = [](const Case& c) {
-    const std::string name = fmt::format(
-        "attention/{}/{}/{}/d{}{}/{}keys{}", c.rows > 1 ? "prefill" : "decode", to_string(c.type), c.layout, c.head_dim,
-        c.value_dim > 0 ? fmt::format("v{}", c.value_dim) : "", c.keys, c.scattered ? "/scattered" : "");
+    const std::string name =
+        fmt::format("attention/{}/{}/{}/d{}{}{}{}/{}keys{}", c.rows > 1 ? "prefill" : "decode", to_string(c.type),
+                    c.layout, c.head_dim, c.value_dim > 0 ? fmt::format("v{}", c.value_dim) : "",
+                    c.heads != 32 ? fmt::format("of{}:{}", c.heads, c.kv_heads) : "", c.softcap > 0.0f ? "softcap" : "",
+                    c.keys, c.scattered ? "/scattered" : "");
     benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) { attend(state, c); })
         ->UseRealTime()
         ->MinTime(0.3)
@@ -112,6 +116,13 @@ const bool registered = [] {
   for (const DType type : {DType::kBF16, DType::kI8}) {
     add({.type = type, .head_dim = 192, .value_dim = 128});
     add({.type = type, .head_dim = 192, .keys = 8192, .rows = 512, .value_dim = 128});
+    for (const std::int64_t rows : {1, 32}) {
+      add({.type = type, .head_dim = 64, .keys = 2048, .rows = rows, .heads = 71, .kv_heads = 1});
+      add({.type = type, .head_dim = 576, .keys = 2048, .rows = rows, .value_dim = 512, .heads = 128, .kv_heads = 1});
+      for (const float cap : {0.0f, 50.0f}) {
+        add({.type = type, .head_dim = 256, .keys = 2048, .rows = rows, .heads = 16, .kv_heads = 8, .softcap = cap});
+      }
+    }
   }
   return true;
 }();

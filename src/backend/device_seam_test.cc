@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 #include <thread>
 
 #include "backend/device_kind.h"
+#include "backend/testing/device_rows.h"
 #include "backend/testing/rank_backend.h"
 #include "backend/testing/test_backend.h"
 #include "tensor/dtype.h"
@@ -15,45 +15,8 @@
 namespace millrace::backend {
 namespace {
 
-using Values = std::vector<float>;
-
-Values random_values(std::int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  Values values(static_cast<std::size_t>(n));
-  for (float& v : values) v = normal(random);
-  return values;
-}
-
-Values values_of(Backend& backend, const DeviceView& view) {
-  backend.synchronize();
-  const HostView seen = backend.host_view(view);
-  Values values;
-  for (std::int64_t t = 0; t < view.rows(); ++t) {
-    values.insert(values.end(), seen.view().row(t), seen.view().row(t) + view.cols());
-  }
-  return values;
-}
-
-// Rows [first, first + n) of a weight [all, k].
-std::unique_ptr<Linear> weight_of(Backend& backend, const Values& weights, std::int64_t k, std::int64_t first,
-                                  std::int64_t n) {
-  WeightSource source{.name = "w", .format = quant::find_format("f32"), .rows = n, .cols = k, .read = {}};
-  source.read = [&weights, k, first](std::int64_t row, std::int64_t count, std::span<std::byte> out) {
-    const auto from = std::as_bytes(
-        std::span(weights).subspan(static_cast<std::size_t>((first + row) * k), static_cast<std::size_t>(count * k)));
-    std::copy(from.begin(), from.end(), out.begin());
-  };
-  return backend.make_linear({source}, MatmulPrecision::kF32);
-}
-
 class DeviceSeamTest : public testing::Test {
  protected:
-  DeviceBuffer matrix(Backend& backend, const Values& values) {
-    DeviceBuffer memory = backend.allocate(values.size() * sizeof(float)).or_throw();
-    backend.upload(std::as_bytes(std::span(values)), memory.address());
-    return memory;
-  }
   LockedBackend backend_{cpu::make_cpu_backend({.threads = 2}).or_throw()};
 };
 

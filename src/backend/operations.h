@@ -33,8 +33,8 @@ enum class Activation {
   kXielu,        // with ActivationParameters, arXiv:2411.13010
 };
 
-// Of kXielu: x > 0: alpha_p x^2 + beta x; else alpha_n (expm1(min(x, eps)) - x) + beta x. The alphas are what
-// multiplies, not what a file may hold the logarithm of.
+// kXielu is, for x > 0: alpha_p x^2 + beta x; else alpha_n (expm1(min(x, eps)) - x) + beta x. Where a
+// file holds alphas in front of a softplus, these are behind it.
 struct ActivationParameters {
   float alpha_p = 0.0f, alpha_n = 0.0f, beta = 0.0f;
   float eps = 0.0f;  // at most 0
@@ -108,7 +108,7 @@ struct AttentionInputs {
 // The feed-forward network of a layer: down(activation(gate(n)) * up(n)), or down(activation(up(n))), with n = norm(x).
 struct Mlp {
   Norm norm;
-  const Linear* up = nullptr;  // [F, E], or gate and up stacked: [2F, E]
+  const Linear* up = nullptr;  // [F, E], or gate and up, two sources of F rows stacked: [2F, E]
   DeviceAddress up_bias;
   bool gated = true;
   Activation activation = Activation::kSilu;

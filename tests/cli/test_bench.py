@@ -192,7 +192,7 @@ def test_a_table_for_people_and_the_report_in_a_file(millrace, tiny, tmp_path):
         (["kernels", "--shape", "64x100", "--format", "q4_0"], "multiple of 32"),
         (["kernels", "--op", "mlp", "--shape", "65x64"], "even"),
         (["kernels", "--heads", "5:2:64"], "heads"),
-        (["kernels", "--heads", "4:2:257"], "heads"),
+        (["kernels", "--heads", "4:2:513"], "heads"),
         (["kernels", "--kv-cache-dtype", "int3"], "kv-cache-dtype"),
         (["kernels", "--kv-layout", "paged32,rows"], "kv-layout is 'rows': expected some of paged32, token, vector16"),
         (["kernels", "--block-size", "16"], "block-size is 16: pages of kv-layout paged32 have a multiple of 32 tokens, 1024 at most"),

@@ -83,9 +83,9 @@ def test_a_model_of_any_head_size_runs_alike_in_every_page_layout(millrace, tmp_
 
 @pytest.mark.parametrize("head_dim, error", [
     (0, "config.json: head_dim: expected 1 to 2147483647, found 0"),
-    (33, "head_dim is 33: must be an even number, as positions are rotary, from 2 to 256"),
-    (257, "head_dim is 257: must be an even number, as positions are rotary, from 2 to 256"),
-    (258, "head_dim is 258: must be an even number, as positions are rotary, from 2 to 256"),
+    (33, "head_dim is 33: must be an even number, as positions are rotary, from 2 to 576"),
+    (577, "head_dim is 577: must be an even number, as positions are rotary, from 2 to 576"),
+    (578, "head_dim is 578: must be an even number, as positions are rotary, from 2 to 576"),
 ])
 def test_a_head_size_that_no_kernel_takes_is_named_with_its_limit(millrace, tmp_path, head_dim, error):
     model = made(tmp_path / "model", head_dim=20)
@@ -117,5 +117,5 @@ def test_attention_is_timed_with_the_bytes_of_the_cache_and_the_operations_of_th
                                                 "--context", "64", "--min-time", "0.001", "--repeats", "1", "--json", "-").out)["results"][0]
     odd, even = case(100), case(112)
     assert (odd["bytes"], odd["operations"] * 112) == (even["bytes"], even["operations"] * 100)
-    refused = millrace("bench", "kernels", "--op", "attention", "--heads", "8:2:258", ok=False)
-    assert refused.code == 2 and "of 1 to 256 dimensions" in refused.err
+    refused = millrace("bench", "kernels", "--op", "attention", "--heads", "8:2:514", ok=False)
+    assert refused.code == 2 and "values of 1 to 512 dimensions" in refused.err

@@ -71,8 +71,8 @@ def test_attention_is_timed_with_both_sizes(millrace):
     for figure in ("bytes", "operations"):
         assert 2 * both[figure] == keys[figure] + values[figure]
     assert case("8:2:96:64", "project_attention")["operations"] == 2 * 64 * (8 * 96 + 2 * 96 + 2 * 64)
-    refused = millrace("bench", "kernels", "--op", "attention", "--heads", "8:2:96:257", ok=False)
-    assert refused.code == 2 and "of 1 to 256 dimensions" in refused.err
+    refused = millrace("bench", "kernels", "--op", "attention", "--heads", "8:2:96:513", ok=False)
+    assert refused.code == 2 and "keys of 1 to 576 and values of 1 to 512 dimensions" in refused.err
     refused = millrace("bench", "kernels", "--op", "attention", "--heads", "8:2", ok=False)
     assert refused.code == 2 and "heads is '8:2'" in refused.err
 

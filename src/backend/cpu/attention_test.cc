@@ -3,14 +3,70 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "backend/cpu/testing/attention_fixture.h"
 
 namespace millrace::backend::cpu {
 namespace {
 
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
 // Values of another size than keys: as DeepSeek and MiMo-V2 have them, and with every padding on either side.
 constexpr std::pair<std::int64_t, std::int64_t> kTwoSizes[] = {{192, 128}, {64, 96}, {20, 12},  {12, 20}, {96, 64},
                                                                {256, 1},   {1, 256}, {33, 100}, {17, 16}, {128, 250}};
+
+// What some families have beside that: each alone, and all together; across the borders of chunks, tiles and splits,
+// and several kv heads in a task.
+std::vector<Shape> extra_shapes() {
+  using Sizes = std::array<std::int64_t, 4>;  // length, rows, window, chunk
+  std::vector<Shape> all;
+  const auto add = [&](Shape shape, const Sizes& sizes) {
+    shape.head_dim = 20, shape.value_dim = 12, shape.group = 3;
+    shape.length = sizes[0], shape.n_rows = sizes[1], shape.window = sizes[2], shape.chunk = sizes[3];
+    all.push_back(shape);
+  };
+  for (const Shape& one : {Shape{.softcap = 0.7f}, Shape{.alibi = true}, Shape{.sinks = true}}) {
+    for (const Sizes& sizes : {Sizes{77, 5, 0, 0}, {1100, 9, 0, 0}, {1700, 1, 0, 0}}) add(one, sizes);
+  }
+  for (const Sizes& sizes : {Sizes{600, 1, 0, 0},
+                             {1700, 1, 0, 0},
+                             {1100, 40, 0, 0},
+                             {90, 40, 1, 0},
+                             {130, 60, 40, 0},
+                             {600, 1, 0, 37},
+                             {130, 60, 0, 32},
+                             {1100, 80, 0, 512},
+                             {600, 60, 20, 33}}) {
+    add({.softcap = 1.5f, .alibi = true, .sinks = true}, sizes);
+  }
+  for (const std::int64_t chunk : {1, 7, 32, 33, 512, 513}) {
+    for (const std::int64_t rows : {1, 70}) add({}, {600, rows, 0, chunk});
+    add({}, {1030, 20, 0, chunk});
+    add({}, {300, 90, 20, chunk});
+  }
+  // Large heads, and groups that are a task of their own or several.
+  for (const auto& [head_dim, value_dim] :
+       {std::pair<std::int64_t, std::int64_t>{288, 288}, {576, 512}, {80, 512}, {272, 16}}) {
+    for (const bool extra : {false, true}) {
+      Shape s{.head_dim = head_dim, .group = 3, .length = 77, .n_rows = 5, .value_dim = value_dim};
+      s.kv_heads = 1;
+      if (extra) s.softcap = 1.0f, s.alibi = s.sinks = true;
+      all.push_back(s);
+      s.length = 600, s.n_rows = 1, s.window = extra ? 40 : 0;
+      all.push_back(s);
+    }
+  }
+  for (const std::int64_t group : {71, 128, 200}) {
+    Shape s{.head_dim = 20, .group = group, .length = 60, .n_rows = 5, .value_dim = 24};
+    all.push_back(s);
+    s.length = 1100, s.n_rows = 1, s.alibi = s.sinks = true;
+    all.push_back(s);
+  }
+  return all;
+}
 
 std::vector<Shape> shapes() {
   std::vector<Shape> all;
@@ -35,6 +91,7 @@ std::vector<Shape> shapes() {
       }
     }
   }
+  for (const Shape& shape : extra_shapes()) all.push_back(shape);
   return all;
 }
 
@@ -140,6 +197,14 @@ TEST_P(Attention, WritesNothingBehindAHead) {
       }
     }
   }
+  for (const std::int64_t group : {71, 128, 200}) {
+    for (const std::int64_t length : {40, 600}) {
+      const Content content({.head_dim = 20, .group = group, .length = length, .n_rows = 5, .value_dim = 12});
+      const std::vector<int> once(static_cast<std::size_t>(5 * content.heads() * 12), 1);
+      Store store({supported_isas().back(), GetParam(), &paged32(), 32}, {&content});
+      EXPECT_EQ(store.writers_of_each_number(8), once) << describe(content.shape);
+    }
+  }
 }
 
 // Zeros behind a head are all that pages add to it.
@@ -178,10 +243,12 @@ TEST_P(Attention, ComputesSmallerValuesAsThoseThatZerosFillUp) {
 // by zero.
 TEST_P(Attention, KeepsNanAndInfinityFromRowsThatDoNotSeeThem) {
   for (const Isa isa : supported_isas()) {
-    for (const auto& [window, value_dim] :
-         {std::pair<std::int64_t, std::int64_t>{0, 80}, {20, 80}, {0, 100}, {20, 24}}) {
-      const Shape shape{
-          .head_dim = 80, .group = 3, .length = 140, .n_rows = 40, .window = window, .value_dim = value_dim};
+    for (const auto& [window, value_dim, chunk] :
+         {std::array<std::int64_t, 3>{0, 80, 0}, {20, 80, 0}, {0, 100, 0}, {20, 24, 0}, {0, 80, 43}, {20, 24, 64}}) {
+      Shape shape{.head_dim = 80, .group = 3, .length = 140, .n_rows = 40, .window = window, .value_dim = value_dim};
+      shape.chunk = chunk;
+      shape.alibi = shape.sinks = chunk > 0;
+      shape.softcap = chunk == 43 ? 5.0f : 0.0f;
       const Content clean(shape), neighbour(shape, 9);
       Store expected_store({isa, GetParam(), &paged32(), 32}, {&clean, &neighbour});
       const auto expected = expected_store.attend();
@@ -234,6 +301,50 @@ TEST_P(Attention, FollowsScoresThatKeepGrowing) {
   for (const Isa isa : supported_isas()) EXPECT_TRUE(same_bits(out, attend(isa, GetParam(), content)));
   Store store({supported_isas().back(), GetParam(), &paged32(), 32}, {&content});
   EXPECT_EQ(store.attend(2), store.attend(2, 1));
+}
+
+// Scores of hundreds, all of which the cap makes one of two: what is left of them decides.
+TEST_P(Attention, CapsScoresHoweverLargeTheyAre) {
+  Content content({.head_dim = 64, .group = 4, .length = 600, .n_rows = 30, .softcap = 3.0f});
+  for (float& x : content.q) x *= 300.0f;
+  const Reference expected = reference(GetParam(), content);
+  const std::vector<float> out = attend(Isa::kScalar, GetParam(), content);
+  const double relative = GetParam() == DType::kBF16 ? 1.1 / 256 : GetParam() == DType::kI8 ? 5e-2 : 1e-5;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    ASSERT_NEAR(out[i], expected.out[i], 2e-5 + relative * expected.magnitude[i]) << i;
+  }
+  for (const Isa isa : supported_isas()) EXPECT_TRUE(same_bits(out, attend(isa, GetParam(), content)));
+}
+
+// A sink far above all scores takes all the weight, one far below none of it: the bits of no sink.
+TEST_P(Attention, GivesASinkTheWeightOfItsScore) {
+  for (const std::int64_t length : {60, 1100}) {  // merged by the task, and by the last of several
+    for (const std::int64_t window : {0, 1}) {
+      Content content({.head_dim = 64, .group = 3, .length = length, .n_rows = 4, .window = window, .sinks = true});
+      Content none = content;
+      none.sinks.clear();
+      for (const Isa isa : supported_isas()) {
+        std::ranges::fill(content.sinks, 1e4f);
+        for (const float x : attend(isa, GetParam(), content)) ASSERT_EQ(x, 0.0f);
+        for (const float low : {-1e4f, kMinusInfinity}) {
+          std::ranges::fill(content.sinks, low);
+          EXPECT_TRUE(same_bits(attend(isa, GetParam(), content), attend(isa, GetParam(), none))) << low;
+        }
+      }
+    }
+  }
+}
+
+// Far tokens lose all their weight, whatever their scores, and what they hold does not show.
+TEST_P(Attention, ForgetsFarTokensWithASteepSlope) {
+  Content content({.head_dim = 64, .group = 4, .length = 1100, .n_rows = 30, .alibi = true});
+  std::ranges::fill(content.alibi, 4.0f);
+  Content near = content;
+  near.shape.window = 60;  // slopes of 4 leave weights of 2^-340 there
+  for (const Isa isa : supported_isas()) {
+    const std::vector<float> out = attend(isa, GetParam(), content), expected = attend(isa, GetParam(), near);
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], expected[i]) << to_string(isa) << " at " << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Attention, testing::Values(DType::kF32, DType::kF16, DType::kBF16, DType::kI8),

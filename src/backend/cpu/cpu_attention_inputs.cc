@@ -75,6 +75,8 @@ void CpuBackend::project_attention(const AttentionInputs& of_device, DeviceView 
   const auto& weight = static_cast<const PackedLinear&>(*inputs.qkv);
   const std::int64_t rows = x.rows(), kv_heads = inputs.kv.geometry.kv_heads;
   DCHECK(x.cols() == weight.k() && qkv.cols() == weight.n() && qkv.rows() == rows);
+  DCHECK(inputs.q_norm.over == HeadNorm::Over::kHead || !inputs.q_norm.after_rotation);
+  DCHECK(inputs.k_norm.over == HeadNorm::Over::kHead || !inputs.k_norm.after_rotation);
   if (rows == 0) return;
   const RowSource source(x, inputs.norm);
   const ProductOutput output{inputs.bias, false, qkv};

@@ -21,23 +21,16 @@ Result<std::unique_ptr<Backend>> make_cpu_backend(const BackendConfig& config) {
 }
 
 CpuBackend::CpuBackend(int threads, Isa isa, const PackedCacheConfig& packed_cache)
-    : kernels_(select_kernels(isa)), workers_(threads), products_(kernels_, workers_, threads), team_(threads) {
-  begin_program();
+    : kernels_(select_kernels(isa)),
+      programs_(threads),
+      program_(programs_.begin()),
+      workers_(threads),
+      products_(kernels_, workers_, threads),
+      team_(threads) {
   if (!packed_cache.directory.empty()) packed_cache_ = std::make_unique<PackedCache>(packed_cache, Env::system());
 }
 
 CpuBackend::~CpuBackend() = default;
-
-// A worker that was late may still be walking through the last program.
-void CpuBackend::begin_program() {
-  program_ = nullptr;
-  for (const auto& program : programs_) {
-    if (program->idle()) program_ = program.get();
-  }
-  if (program_ == nullptr) program_ = programs_.emplace_back(std::make_unique<StepProgram>(threads())).get();
-  program_->clear();
-  plans_used_ = 0;
-}
 
 void CpuBackend::finish_loading() {
   if (packed_cache_) packed_cache_->finish();
@@ -47,7 +40,8 @@ void CpuBackend::finish_loading() {
 void CpuBackend::synchronize() {
   if (program_->empty()) return;
   team_.offer(*program_);
-  begin_program();
+  program_ = programs_.begin();
+  plans_used_ = 0;
 }
 
 void CpuBackend::for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) {

@@ -62,12 +62,10 @@ class CpuBackend final : public Backend {
   void for_each(std::int64_t items, const std::function<void(std::int64_t)>& item) override;
 
  private:
-  void begin_program();
-
   KernelSet kernels_;
   WeightArena arena_;
   std::unique_ptr<PackedCache> packed_cache_;  // while the model is loaded
-  std::vector<std::unique_ptr<StepProgram>> programs_;
+  StepPrograms programs_;
   StepProgram* program_;       // the one being recorded
   Scratch hidden_, partials_;  // shared by the workers during an operation
   WorkerMemory workers_;

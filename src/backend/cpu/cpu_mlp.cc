@@ -92,6 +92,7 @@ void CpuBackend::mlp(const Mlp& of_device, DeviceView from, DeviceView to) {
   const PackedLinear &up = packed(mlp.up), &down = packed(mlp.down);
   DCHECK(x.cols() == up.k() && up.n() == (mlp.gated ? 2 : 1) * down.k() && down.n() == out.cols() &&
          rows == out.rows());
+  DCHECK(!mlp.gated || up.panels() == 2 * ((down.k() + kPanelRows - 1) / kPanelRows));
   if (rows == 0) return;
   const RowSource source(x, mlp.norm);
   if (const std::int64_t block = row_block(rows, threads())) {

@@ -1,6 +1,7 @@
 // Operations on rows, each row by itself: embeddings, norms, activations, sums, gates, tables of positions, and the way
 // of rows into tables and back.
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -73,10 +74,16 @@ void CpuBackend::add(const AddOptions& options, DeviceView from, DeviceView to) 
   });
 }
 
+// In pieces of rows, as the logits of one row are a vocabulary.
 void CpuBackend::scale(const ScaleOptions& options, DeviceView of_device) {
+  constexpr std::int64_t kColumns = 4096;
   const TensorView x = on_host(of_device);
-  program_->add_split(x.rows(), 1, [=, this](std::int64_t begin, std::int64_t end, int) {
-    for (std::int64_t t = begin; t < end; ++t) kernels_.scale(x.row(t), x.cols(), options.factor, options.softcap);
+  const std::int64_t pieces = (x.cols() + kColumns - 1) / kColumns;
+  program_->add_split(x.rows() * pieces, 1, [=, this](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t column = i % pieces * kColumns, columns = std::min(kColumns, x.cols() - column);
+      kernels_.scale(x.row(i / pieces) + column, columns, options.factor, options.softcap);
+    }
   });
 }
 

@@ -49,4 +49,14 @@ void StepProgram::clear() {
   chunk_ = used_ = 0;
 }
 
+StepProgram* StepPrograms::begin() {
+  StepProgram* free = nullptr;
+  for (const auto& program : all_) {
+    if (program->idle()) free = program.get();
+  }
+  if (free == nullptr) free = all_.emplace_back(std::make_unique<StepProgram>(workers_)).get();
+  free->clear();
+  return free;
+}
+
 }  // namespace millrace::backend::cpu

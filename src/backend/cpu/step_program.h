@@ -105,4 +105,16 @@ class StepProgram final : public TeamWork {
   std::size_t chunk_ = 0, used_ = 0;  // the one being filled, and how far
 };
 
+// Programs to record, one after the other. A worker that was late may still be walking through earlier ones.
+class StepPrograms {
+ public:
+  explicit StepPrograms(int workers) : workers_(workers) {}
+  // An empty program that no worker is in. It lives as long as this.
+  StepProgram* begin();
+
+ private:
+  int workers_;
+  std::vector<std::unique_ptr<StepProgram>> all_;
+};
+
 }  // namespace millrace::backend::cpu

@@ -29,6 +29,7 @@ struct KernelsFlags {
 constexpr std::int64_t kCachesToPass = 16;
 
 constexpr std::int64_t kMaxDimension = std::int64_t{1} << 20, kMaxRows = 1 << 14, kMaxContext = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxQueryHeads = 128;
 
 // An operation's name, or the part of it before "_": "attention" is attention_decode and attention_prefill.
 std::vector<const KernelOp*> find_ops(const std::string& text) {
@@ -116,12 +117,14 @@ std::vector<KernelSizes::Cache> caches_of(const KernelsFlags& flags) {
 void read_heads(const std::string& text, const backend::Limits& limits, KernelSizes& sizes) {
   const auto heads = parse_tuple("heads", text, ':', std::ranges::count(text, ':') == 3 ? 4 : 3);
   sizes.heads = heads[0], sizes.kv_heads = heads[1], sizes.head_dim = heads[2], sizes.value_dim = heads.back();
-  const std::int64_t most = std::min(limits.max_key_dim, limits.max_value_dim);
-  if (heads[0] % heads[1] == 0 && heads[0] <= 64 && std::max(sizes.head_dim, sizes.value_dim) <= most) return;
+  if (heads[0] % heads[1] == 0 && heads[0] <= kMaxQueryHeads && sizes.head_dim <= limits.max_key_dim &&
+      sizes.value_dim <= limits.max_value_dim) {
+    return;
+  }
   throw_load_error(ErrorCode::kInvalidArgument, "heads",
-                   "heads is '{}': expected QUERY:KEY:DIM or QUERY:KEY:DIM:VALUE_DIM with at most 64 query heads, a "
-                   "multiple of the key heads, of 1 to {} dimensions",
-                   text, most);
+                   "heads is '{}': expected QUERY:KEY:DIM or QUERY:KEY:DIM:VALUE_DIM with at most {} query heads, a "
+                   "multiple of the key heads, keys of 1 to {} and values of 1 to {} dimensions",
+                   text, kMaxQueryHeads, limits.max_key_dim, limits.max_value_dim);
 }
 
 KernelSizes sizes_of(const KernelsFlags& flags, const backend::Limits& limits) {

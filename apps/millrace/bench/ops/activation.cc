@@ -19,7 +19,7 @@ void activation_cases(const KernelSizes& sizes, const KernelContext& context,
       c.bytes = 8.0 * static_cast<double>(rows * n);
       c.run = [&] {
         rows_of.run(rows, [&](std::int64_t r) {
-          rows_of.kernels().activate(backend::Activation::kSilu, floats(gate) + r * n, floats(up) + r * n, n,
+          rows_of.kernels().activate(backend::Activation::kSilu, {}, floats(gate) + r * n, floats(up) + r * n, n,
                                      floats(out) + r * n);
         });
       };

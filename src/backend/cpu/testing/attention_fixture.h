@@ -17,18 +17,22 @@
 namespace millrace::backend::cpu {
 
 // Sizes of a sequence: `group` query heads for each KV head, `length` tokens, of which the last `n_rows` are rows of
-// the step; window 0 = all tokens are visible.
+// the step; window 0 = all tokens are visible. The rest as in AttendArgs.
 struct Shape {
   std::int64_t head_dim, group, length, n_rows = 1, window = 0;
   std::int64_t kv_heads = 2;
   std::int64_t value_dim = 0;  // 0 = head_dim
+  std::int64_t chunk = 0;
+  float softcap = 0.0f;
+  bool alibi = false, sinks = false;
 
   std::int64_t value_head_dim() const { return value_dim > 0 ? value_dim : head_dim; }
 };
 
 inline std::string describe(const Shape& s) {
-  return fmt::format("head_dim {} value_dim {} group {} length {} rows {} window {}", s.head_dim, s.value_head_dim(),
-                     s.group, s.length, s.n_rows, s.window);
+  return fmt::format("head_dim {} value_dim {} group {} length {} rows {} window {} chunk {} softcap {}{}{}",
+                     s.head_dim, s.value_head_dim(), s.group, s.length, s.n_rows, s.window, s.chunk, s.softcap,
+                     s.alibi ? " alibi" : "", s.sinks ? " sinks" : "");
 }
 
 inline float scale_of(const Shape& s) { return 1.0f / std::sqrt(static_cast<float>(s.head_dim)); }
@@ -38,12 +42,17 @@ inline float scale_of(const Shape& s) { return 1.0f / std::sqrt(static_cast<floa
 struct Content {
   Shape shape;
   std::vector<float> keys, values, q;
+  std::vector<float> alibi, sinks;  // [H], or empty
 
   explicit Content(const Shape& s, unsigned seed = 1) : shape(s) {
     const auto heads = static_cast<std::size_t>(s.length * s.kv_heads);
     keys = normal_values(heads * static_cast<std::size_t>(s.head_dim), seed);
     values = normal_values(heads * static_cast<std::size_t>(s.value_head_dim()), seed + 100);
     q = normal_values(static_cast<std::size_t>(s.n_rows * s.kv_heads * s.group * s.head_dim), seed + 200);
+    for (std::int64_t h = 0; h < s.kv_heads * s.group; ++h) {  // steep slopes and flat ones, high sinks and low ones
+      if (s.alibi) alibi.push_back(std::exp2(-8.0f * static_cast<float>(h + 1) / static_cast<float>(heads_of(s))));
+      if (s.sinks) sinks.push_back(static_cast<float>(h % 5) - 1.5f);
+    }
   }
   // The same values in larger heads, padded with zeros.
   Content with_sizes(std::int64_t head_dim, std::int64_t value_dim) const {
@@ -62,10 +71,16 @@ struct Content {
     }
     return heads;
   }
-  std::int64_t heads() const { return shape.kv_heads * shape.group; }
+  static std::int64_t heads_of(const Shape& s) { return s.kv_heads * s.group; }
+  std::int64_t heads() const { return heads_of(shape); }
   std::int64_t first_position() const { return shape.length - shape.n_rows; }
   std::int64_t first_seen(std::int64_t position) const {
-    return shape.window > 0 ? std::max<std::int64_t>(0, position - shape.window + 1) : 0;
+    std::int64_t first = position;
+    while (first > 0 && (shape.window == 0 || position - (first - 1) < shape.window) &&
+           (shape.chunk == 0 || first % shape.chunk != 0)) {
+      --first;
+    }
+    return first;
   }
 };
 
@@ -85,6 +100,17 @@ inline void round_token(DType type, float* x, std::int64_t n) {
   for (std::int64_t d = 0; d < n; ++d) largest = std::max(largest, std::fabs(x[d]));
   if (largest == 0.0f) return;
   for (std::int64_t d = 0; d < n; ++d) x[d] = std::nearbyint(x[d] * (127.0f / largest)) * (largest / 127.0f);
+}
+
+// The score of a product, as a power of two.
+inline double score_of(const Content& c, double product, std::int64_t head, std::int64_t distance) {
+  constexpr double kLn2 = 0.6931471805599453;
+  double score = product * kLn2;
+  if (c.shape.softcap > 0.0f) score = c.shape.softcap * std::tanh(score / c.shape.softcap);
+  if (!c.alibi.empty()) {
+    score -= static_cast<double>(c.alibi[static_cast<std::size_t>(head)]) * static_cast<double>(distance);
+  }
+  return score / kLn2;
 }
 
 // Attention in float64 over keys and values rounded to the data type; with bf16 the scaled query is rounded too.
@@ -112,10 +138,15 @@ inline Reference reference(DType type, Content c) {
           const float x = c.q[static_cast<std::size_t>((r * heads + h) * dim + d)] * (scale_of(s) * 1.44269504f);
           dot += static_cast<double>(type == DType::kBF16 ? round_to(type, x) : x) * static_cast<double>(key[d]);
         }
-        weights.push_back(dot);
+        weights.push_back(score_of(c, dot, h, last - t));
       }
-      const double largest = *std::max_element(weights.begin(), weights.end());
+      double largest = *std::max_element(weights.begin(), weights.end());
       double sum = 0.0;
+      if (!c.sinks.empty()) {
+        const double sink = c.sinks[static_cast<std::size_t>(h)] * 1.4426950408889634;
+        largest = std::max(largest, sink);
+        sum = std::exp2(sink - largest);
+      }
       for (double& w : weights) sum += w = std::exp2(w - largest);
       for (std::int64_t t = c.first_seen(last); t <= last; ++t) {
         const double w = weights[static_cast<std::size_t>(t - c.first_seen(last))] / sum;
@@ -196,12 +227,8 @@ class Store {
     constexpr std::int64_t kGap = 16;  // columns between rows of the output
     const SequenceRows sequence{0, c.shape.n_rows, c.first_position(), tables_.front()};
     std::vector<float> q = c.q, out(static_cast<std::size_t>(c.shape.n_rows * (width + kGap)));
-    HostAttendArgs args;
-    args.q = TensorView(q.data(), DType::kF32, {c.shape.n_rows, heads * geometry_.key_dim});
+    HostAttendArgs args = args_of(c, q);
     args.sequences = std::span(&sequence, 1);
-    args.kv = pages_of();
-    args.heads = heads;
-    args.scale = scale_of(c.shape);
     const TensorView with_gaps(out.data(), DType::kF32, {c.shape.n_rows, width + kGap});
     plan_.prepare(kernels_, args, with_gaps.columns(0, width), workers);
     std::vector<float> partials(plan_.partial_bytes() / sizeof(float));
@@ -234,12 +261,7 @@ class Store {
     }
     const std::int64_t rows = static_cast<std::int64_t>(q.size()) / q_width;
     out.assign(static_cast<std::size_t>(rows * width), -1.0f);
-    HostAttendArgs args;
-    args.q = TensorView(q.data(), DType::kF32, {rows, q_width});
-    args.kv = pages_of();
-    args.heads = heads;
-    args.scale = scale_of(contents_.front()->shape);
-    args.window = contents_.front()->shape.window;
+    HostAttendArgs args = args_of(*contents_.front(), q);
     const TensorView out_view(out.data(), DType::kF32, {rows, width});
     if (rows_at_once == 0) {
       args.sequences = all;
@@ -268,6 +290,19 @@ class Store {
     return (tokens + geometry_.block_tokens - 1) / geometry_.block_tokens;
   }
   HostKvPages pages_of() const { return {memory_.data(), geometry_}; }
+  HostAttendArgs args_of(const Content& c, std::vector<float>& q) const {
+    const std::int64_t width = c.heads() * geometry_.key_dim;
+    return {.q = TensorView(q.data(), DType::kF32, {static_cast<std::int64_t>(q.size()) / width, width}),
+            .sequences = {},
+            .kv = pages_of(),
+            .heads = c.heads(),
+            .scale = scale_of(c.shape),
+            .window = c.shape.window,
+            .chunk = c.shape.chunk,
+            .softcap = c.shape.softcap,
+            .alibi = c.alibi.empty() ? nullptr : c.alibi.data(),
+            .sinks = c.sinks.empty() ? nullptr : c.sinks.data()};
+  }
   // Runs tasks from the last to the first, since their order must not matter.
   void run(const HostAttendArgs& args, TensorView out, int workers) {
     plan_.prepare(kernels_, args, out, workers);

@@ -1,0 +1,234 @@
+// From a residual to queries and to keys and values in pages, against float64: clipping, norms of heads in every form,
+// whole, partial and no rotation, factors of queries.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "backend/testing/device_rows.h"
+#include "backend/testing/test_backend.h"
+#include "base/cpu.h"
+
+namespace millrace::backend {
+namespace {
+
+constexpr std::int64_t kIn = 24, kHeads = 6, kKvHeads = 2, kKeyDim = 20, kValueDim = 12, kPage = 32;
+constexpr std::int64_t kQueries = kHeads * kKeyDim, kKeys = kKvHeads * kKeyDim,
+                       kWidth = kQueries + kKeys + kKvHeads * kValueDim;
+constexpr std::int64_t kFirst = 70;  // position of the first row
+
+struct NormForm {
+  bool any = false;
+  NormKind kind = NormKind::kRms;
+  HeadNorm::Over over = HeadNorm::Over::kHead;
+  bool own_weights = false;  // of each head
+  bool after_rotation = false, bias = false;
+};
+struct Form {
+  const char* name;
+  NormForm q_norm = {}, k_norm = {};
+  float clip = 0.0f;
+  std::int64_t rotated = kKeyDim;
+  bool query_scale = false;
+};
+
+const NormForm kPerHead{.any = true}, kWhole{.any = true, .over = HeadNorm::Over::kRow},
+    kBehind{.any = true, .after_rotation = true},
+    kOwn{.any = true, .kind = NormKind::kLayer, .own_weights = true, .bias = true},
+    kWholeLayer{.any = true, .kind = NormKind::kLayer, .over = HeadNorm::Over::kRow, .bias = true},
+    kOwnBehind{.any = true, .own_weights = true, .after_rotation = true};
+
+const Form kForms[] = {
+    {.name = "plain"},
+    {.name = "not rotated", .rotated = 0},
+    {.name = "partly rotated", .rotated = 6},
+    {.name = "clipped", .clip = 1.5f},
+    {.name = "a norm of each head", .q_norm = kPerHead, .k_norm = kPerHead},
+    {.name = "a norm of queries only", .q_norm = kPerHead},
+    {.name = "a norm of keys only", .k_norm = kWhole},
+    {.name = "norms of whole rows", .q_norm = kWhole, .k_norm = kWhole},
+    {.name = "layer norms of whole rows", .q_norm = kWholeLayer, .k_norm = kWholeLayer},
+    {.name = "norms behind rotation", .q_norm = kBehind, .k_norm = kBehind, .rotated = 6},
+    {.name = "weights of each head", .q_norm = kOwn, .k_norm = kOwn},
+    {.name = "weights of each head behind rotation", .q_norm = kOwnBehind, .k_norm = kOwnBehind},
+    {.name = "scaled queries", .query_scale = true},
+    {.name = "all", .q_norm = kWhole, .k_norm = kOwnBehind, .clip = 1.0f, .rotated = 10, .query_scale = true},
+};
+
+// Everything that a run needs, on the host.
+struct Numbers {
+  Values weights = random_values(kWidth * kIn, 1), bias = random_values(kWidth, 2), norm = random_values(kIn, 3);
+  Values head_weights = random_values(kQueries, 4), head_biases = random_values(kQueries, 5);
+  std::vector<double> frequencies = {1.0, 0.5, 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01};
+};
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+void exact_norm(const Numbers& numbers, const NormForm& form, std::int64_t head, double* x, std::int64_t n) {
+  double mean = 0.0, squares = 0.0;
+  for (std::int64_t i = 0; i < n && form.kind == NormKind::kLayer; ++i) mean += x[i] / static_cast<double>(n);
+  for (std::int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean) / static_cast<double>(n);
+  const std::int64_t from = form.own_weights ? head * kKeyDim : 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    x[i] = (x[i] - mean) / std::sqrt(squares + 1e-6) * numbers.head_weights[at(from + i)];
+    if (form.bias) x[i] += numbers.head_biases[at(from + i)];
+  }
+}
+
+void exact_rotation(const Numbers& numbers, std::int64_t rotated, std::int64_t position, double* head) {
+  const std::int64_t half = rotated / 2;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const double angle = static_cast<double>(position) * numbers.frequencies[at(i)];
+    const double a = head[i], b = head[half + i];
+    head[i] = a * std::cos(angle) - b * std::sin(angle);
+    head[half + i] = b * std::cos(angle) + a * std::sin(angle);
+  }
+}
+
+void exact_heads(const Numbers& numbers, const Form& form, const NormForm& norm, std::int64_t heads,
+                 std::int64_t position, double* x) {
+  const bool whole = norm.any && norm.over == HeadNorm::Over::kRow, each = norm.any && !whole;
+  if (whole) exact_norm(numbers, norm, 0, x, heads * kKeyDim);
+  for (std::int64_t h = 0; h < heads; ++h) {
+    double* head = x + h * kKeyDim;
+    if (each && !norm.after_rotation) exact_norm(numbers, norm, h, head, kKeyDim);
+    exact_rotation(numbers, form.rotated, position, head);
+    if (each && norm.after_rotation) exact_norm(numbers, norm, h, head, kKeyDim);
+  }
+}
+
+double exact_query_scale(std::int64_t position) { return 1.0 + 0.3 * std::log(1.0 + std::floor(position / 8.0)); }
+
+// Queries, keys and values of a row.
+std::vector<double> exact_row(const Numbers& numbers, const Form& form, const float* x, std::int64_t position) {
+  double squares = 0.0;
+  for (std::int64_t j = 0; j < kIn; ++j) squares += static_cast<double>(x[j]) * x[j] / kIn;
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < kWidth; ++i) {
+    double sum = numbers.bias[at(i)];
+    for (std::int64_t j = 0; j < kIn; ++j) {
+      sum += numbers.weights[at(i * kIn + j)] * (x[j] / std::sqrt(squares + 1e-5) * numbers.norm[at(j)]);
+    }
+    const double clip = form.clip;
+    out.push_back(clip > 0.0 ? std::clamp(sum, -clip, clip) : sum);
+  }
+  exact_heads(numbers, form, form.q_norm, kHeads, position, out.data());
+  exact_heads(numbers, form, form.k_norm, kKvHeads, position, out.data() + kQueries);
+  for (std::int64_t i = 0; i < kQueries && form.query_scale; ++i) out[at(i)] *= exact_query_scale(position);
+  return out;
+}
+
+// Queries, keys and values of all rows, as a device computed them: `at_once` rows a step.
+std::vector<Values> computed(const Numbers& numbers, const Form& form, const Values& x, std::int64_t at_once,
+                             int threads, const std::string& isa) {
+  const auto backend = make_test_backend(threads, isa);
+  const std::int64_t rows = std::ssize(x) / kIn, pages = (kFirst + rows + kPage - 1) / kPage;
+  const auto weight = weight_of(*backend, numbers.weights, kIn, 0, kWidth);
+  const DeviceVector bias = backend->make_vector(numbers.bias), norm = backend->make_vector(numbers.norm);
+  const DeviceVector head_weights = backend->make_vector(numbers.head_weights),
+                     head_biases = backend->make_vector(numbers.head_biases);
+  const KvFormat format{
+      .dtype = DType::kF32, .block_tokens = kPage, .kv_heads = kKvHeads, .key_dim = kKeyDim, .value_dim = kValueDim};
+  const std::size_t page_bytes = backend->kv_page_bytes(format);
+  const DeviceBuffer memory = backend->allocate(at(pages) * page_bytes).or_throw(), in = matrix(*backend, x),
+                     qkv = matrix(*backend, Values(at(rows * kWidth))),
+                     table = matrix(*backend, Values(at(rows * kKeyDim))), scales = matrix(*backend, Values(at(rows)));
+  std::vector<std::int32_t> numbers_of_pages(at(pages)), positions(at(rows));
+  std::iota(numbers_of_pages.rbegin(), numbers_of_pages.rend(), 0);
+  std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(kFirst));
+  backend->rotary_table(positions, {std::span(numbers.frequencies).first(at(form.rotated / 2))},
+                        table.view(rows, form.rotated));
+  backend->position_scale(positions, {.factor = 0.3, .period = 8.0}, scales.view(rows, 1));
+
+  const auto head_norm = [&](const NormForm& f) {
+    return HeadNorm{.norm = {.kind = f.kind,
+                             .eps = 1e-6f,
+                             .weight = f.any ? head_weights.address() : DeviceAddress(),
+                             .bias = f.bias ? head_biases.address() : DeviceAddress()},
+                    .over = f.over,
+                    .weight_stride = f.own_weights ? kKeyDim : 0,
+                    .after_rotation = f.after_rotation};
+  };
+  for (std::int64_t first = 0; first < rows; first += at_once) {
+    const std::int64_t n = std::min(at_once, rows - first);
+    const SequenceRows sequence{.n_rows = n, .first_position = kFirst + first, .pages = numbers_of_pages};
+    backend->project_attention(
+        {.norm = {.weight = norm.address()},
+         .qkv = weight.get(),
+         .bias = bias.address(),
+         .clip = form.clip,
+         .q_norm = head_norm(form.q_norm),
+         .k_norm = head_norm(form.k_norm),
+         .heads = kHeads,
+         .cos_sin = form.rotated > 0 ? table.view(rows, form.rotated).row_range(first, n) : DeviceView(),
+         .query_scale = form.query_scale ? scales.view(rows, 1).row_range(first, n) : DeviceView(),
+         .sequences = std::span(&sequence, 1),
+         .kv = {memory.address(), format}},
+        in.view(rows, kIn).row_range(first, n), qkv.view(rows, kWidth).row_range(first, n));
+    backend->synchronize();
+  }
+  std::vector<Values> out;
+  std::vector<std::byte> content(at(pages) * page_bytes);
+  backend->download(memory.address(), content);
+  const Values made = values_of(*backend, qkv.view(rows, kWidth));
+  for (std::int64_t t = 0; t < rows; ++t) {
+    Values& row = out.emplace_back(made.begin() + t * kWidth, made.begin() + t * kWidth + kQueries);
+    const std::int64_t slot = (kFirst + t) % kPage, page = numbers_of_pages[at((kFirst + t) / kPage)];
+    // A tile of f32, see cpu/kv_tile.h: keys [32][32], values [32][16] with zeros behind a head's own.
+    const auto head_at = [&](std::int64_t h) {
+      return reinterpret_cast<const float*>(content.data() + at(page) * page_bytes) + h * 32 * (32 + 16);
+    };
+    for (std::int64_t i = 0; i < kKeys; ++i) row.push_back(head_at(i / kKeyDim)[i % kKeyDim * 32 + slot]);
+    for (std::int64_t i = 0; i < kKvHeads * kValueDim; ++i) {
+      row.push_back(head_at(i / kValueDim)[32 * 32 + slot * 16 + i % kValueDim]);
+    }
+  }
+  return out;
+}
+
+TEST(AttentionInputs, MatchFloat64WhateverRowsThreadsAndInstructions) {
+  const Numbers numbers;
+  for (const Form& form : kForms) {
+    SCOPED_TRACE(form.name);
+    for (const std::int64_t rows : {1, 7, 95}) {  // the last in blocks, on any of the threads
+      const Values x = random_values(rows * kIn, 9);
+      const std::vector<Values> out = computed(numbers, form, x, rows, 1, "scalar");
+      for (std::int64_t t = 0; t < rows; ++t) {
+        const std::vector<double> expected = exact_row(numbers, form, x.data() + t * kIn, kFirst + t);
+        ASSERT_EQ(out[at(t)].size(), expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          ASSERT_NEAR(out[at(t)][i], expected[i], 2e-5 * std::max(1.0, std::fabs(expected[i])))
+              << "row " << t << " at " << i;
+        }
+      }
+      EXPECT_EQ(computed(numbers, form, x, 1, 2, ""), out);
+      EXPECT_EQ(computed(numbers, form, x, 5, 1, ""), out);
+      for (const int threads : {1, 2, 3}) EXPECT_EQ(computed(numbers, form, x, rows, threads, ""), out) << threads;
+      if (has_isa(Isa::kAvx2)) {
+        EXPECT_EQ(computed(numbers, form, x, rows, 2, "avx2"), out);
+      }
+    }
+  }
+}
+
+TEST(AttentionInputs, ANumberThatIsNotOneStaysInItsRow) {
+  const Numbers numbers;
+  const Form& form = kForms[std::size(kForms) - 1];
+  Values x = random_values(9 * kIn, 9);
+  const std::vector<Values> clean = computed(numbers, form, x, 9, 2, "");
+  x[4 * kIn + 3] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<Values> out = computed(numbers, form, x, 9, 2, "");
+  for (std::size_t t = 0; t < 9; ++t) {
+    if (t != 4) {
+      EXPECT_EQ(out[t], clean[t]);
+    } else {
+      EXPECT_TRUE(std::ranges::all_of(out[t], [](float v) { return std::isnan(v); }));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::backend
