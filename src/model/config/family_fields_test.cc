@@ -42,6 +42,7 @@ TEST(FamilyFields, NeutralValuesAndUnknownFieldsStopNothing) {
   for (const ModelFamily& family : all_families()) {
     EXPECT_EQ(outcome(std::string(family.hf.front()), {{"head_dim", 16},
                                                        {"rotary_dim", 8},
+                                                       {"num_key_value_heads", 4},
                                                        {"scale_attn_weights", true},
                                                        {"add_cross_attention", false},
                                                        {"num_nextn_predict_layers", 0},
