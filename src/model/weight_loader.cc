@@ -4,24 +4,13 @@
 #include <cstring>
 #include <functional>
 
+#include "model/file_names.h"
 #include "model/weights/plain_weights.h"
 
 namespace millrace::model {
 namespace {
 
 using checkpoint::RawTensor;
-
-// `pattern` may hold one or more '*' that match any run of characters.
-bool matches(std::string_view pattern, std::string_view text) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == text;
-  if (text.substr(0, star) != pattern.substr(0, star)) return false;
-  const std::string_view rest = pattern.substr(star + 1);
-  for (std::size_t i = star; i <= text.size(); ++i) {
-    if (matches(rest, text.substr(i))) return true;
-  }
-  return false;
-}
 
 // Reads the rows of that order: with one read where they lie near each other, else run by run.
 void read_rows(const std::function<void(std::int64_t, std::int64_t, std::span<std::byte>)>& read, std::size_t row_bytes,
@@ -155,7 +144,7 @@ void WeightLoader::check_all_used() const {
   const auto check = [&](const RawTensor& tensor) {
     if (used_.contains(tensor.name)) return;
     for (const std::string& pattern : spec_.names.ignored) {
-      if (matches(pattern, tensor.name)) return;
+      if (matches_pattern(pattern, tensor.name)) return;
     }
     throw_load_error(ErrorCode::kBadFile, tensor.name,
                      "{}: tensor '{}' {} is not part of a {} model of this configuration", checkpoint_.path,
