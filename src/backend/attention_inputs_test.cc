@@ -1,5 +1,5 @@
 // From a residual to queries and to keys and values in pages, against float64: clipping, norms of heads in every form,
-// whole, partial and no rotation, factors of queries.
+// whole, partial and no rotation, factors of queries. And from there to attention, with all that families have of it.
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,9 @@ constexpr std::int64_t kIn = 24, kHeads = 6, kKvHeads = 2, kKeyDim = 20, kValueD
 constexpr std::int64_t kQueries = kHeads * kKeyDim, kKeys = kKvHeads * kKeyDim,
                        kWidth = kQueries + kKeys + kKvHeads * kValueDim;
 constexpr std::int64_t kFirst = 70;  // position of the first row
+
+constexpr std::int64_t kWindow = 40, kChunk = 48;
+constexpr float kScale = 0.2f, kSoftcap = 2.0f;
 
 struct NormForm {
   bool any = false;
@@ -62,6 +65,7 @@ const Form kForms[] = {
 struct Numbers {
   Values weights = random_values(kWidth * kIn, 1), bias = random_values(kWidth, 2), norm = random_values(kIn, 3);
   Values head_weights = random_values(kQueries, 4), head_biases = random_values(kQueries, 5);
+  Values slopes = {0.5f, 0.2f, 0.1f, 0.05f, 0.02f, 0.01f}, sinks = {-1.0f, 0.0f, 1.0f, 2.0f, 3.0f, -4.0f};
   std::vector<double> frequencies = {1.0, 0.5, 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01};
 };
 
@@ -121,15 +125,18 @@ std::vector<double> exact_row(const Numbers& numbers, const Form& form, const fl
   return out;
 }
 
-// Queries, keys and values of all rows, as a device computed them: `at_once` rows a step.
+// Queries, keys and values of all rows, as a device computed them: `at_once` rows a step. Takes the attention of the
+// rows as well, if it is wanted.
 std::vector<Values> computed(const Numbers& numbers, const Form& form, const Values& x, std::int64_t at_once,
-                             int threads, const std::string& isa) {
+                             int threads, const std::string& isa, Values* attended = nullptr) {
   const auto backend = make_test_backend(threads, isa);
   const std::int64_t rows = std::ssize(x) / kIn, pages = (kFirst + rows + kPage - 1) / kPage;
   const auto weight = weight_of(*backend, numbers.weights, kIn, 0, kWidth);
   const DeviceVector bias = backend->make_vector(numbers.bias), norm = backend->make_vector(numbers.norm);
   const DeviceVector head_weights = backend->make_vector(numbers.head_weights),
-                     head_biases = backend->make_vector(numbers.head_biases);
+                     head_biases = backend->make_vector(numbers.head_biases),
+                     slopes = backend->make_vector(numbers.slopes), sinks = backend->make_vector(numbers.sinks);
+  const DeviceBuffer mixed = matrix(*backend, Values(at(rows * kHeads * kValueDim)));
   const KvFormat format{
       .dtype = DType::kF32, .block_tokens = kPage, .kv_heads = kKvHeads, .key_dim = kKeyDim, .value_dim = kValueDim};
   const std::size_t page_bytes = backend->kv_page_bytes(format);
@@ -168,8 +175,20 @@ std::vector<Values> computed(const Numbers& numbers, const Form& form, const Val
          .sequences = std::span(&sequence, 1),
          .kv = {memory.address(), format}},
         in.view(rows, kIn).row_range(first, n), qkv.view(rows, kWidth).row_range(first, n));
+    backend->attend({.q = qkv.view(rows, kWidth).columns(0, kQueries).row_range(first, n),
+                     .sequences = std::span(&sequence, 1),
+                     .kv = {memory.address(), format},
+                     .heads = kHeads,
+                     .scale = kScale,
+                     .window = kWindow,
+                     .chunk = kChunk,
+                     .softcap = kSoftcap,
+                     .alibi = slopes.address(),
+                     .sinks = sinks.address()},
+                    mixed.view(rows, kHeads * kValueDim).row_range(first, n));
     backend->synchronize();
   }
+  if (attended != nullptr) *attended = values_of(*backend, mixed.view(rows, kHeads * kValueDim));
   std::vector<Values> out;
   std::vector<std::byte> content(at(pages) * page_bytes);
   backend->download(memory.address(), content);
@@ -209,6 +228,48 @@ TEST(AttentionInputs, MatchFloat64WhateverRowsThreadsAndInstructions) {
       for (const int threads : {1, 2, 3}) EXPECT_EQ(computed(numbers, form, x, rows, threads, ""), out) << threads;
       if (has_isa(Isa::kAvx2)) {
         EXPECT_EQ(computed(numbers, form, x, rows, 2, "avx2"), out);
+      }
+    }
+  }
+}
+
+// Of a row's query head over rows of the step, and over zeros where there were none before it.
+std::vector<double> exact_attention(const Numbers& numbers, const std::vector<Values>& rows, std::int64_t row,
+                                    std::int64_t head) {
+  const std::int64_t position = kFirst + row, kv_head = head / (kHeads / kKvHeads);
+  double sum = std::exp(static_cast<double>(numbers.sinks[at(head)]));
+  std::vector<double> out(at(kValueDim), 0.0);
+  for (std::int64_t p = 0; p <= position; ++p) {
+    if (position - p >= kWindow || p / kChunk != position / kChunk) continue;
+    double product = 0.0;
+    const float* seen = p < kFirst ? nullptr : rows[at(p - kFirst)].data();
+    for (std::int64_t d = 0; d < kKeyDim && seen != nullptr; ++d) {
+      product += static_cast<double>(rows[at(row)][at(head * kKeyDim + d)]) * seen[kQueries + kv_head * kKeyDim + d];
+    }
+    const double capped = kSoftcap * std::tanh(product * kScale / kSoftcap);
+    const double weight = std::exp(capped - numbers.slopes[at(head)] * static_cast<double>(position - p));
+    sum += weight;
+    for (std::int64_t d = 0; d < kValueDim && seen != nullptr; ++d) {
+      out[at(d)] += weight * seen[kQueries + kKeys + kv_head * kValueDim + d];
+    }
+  }
+  for (double& v : out) v /= sum;
+  return out;
+}
+
+TEST(AttentionInputs, AreWhatAttentionTakesWithAllItsOptions) {
+  const Numbers numbers;
+  const Form& form = kForms[std::size(kForms) - 1];
+  const Values x = random_values(95 * kIn, 9);
+  Values whole, pieces;
+  const std::vector<Values> rows = computed(numbers, form, x, 95, 2, "", &whole);
+  computed(numbers, form, x, 4, 1, "", &pieces);
+  EXPECT_EQ(whole, pieces);
+  for (std::int64_t t = 0; t < 95; ++t) {
+    for (std::int64_t h = 0; h < kHeads; ++h) {
+      const std::vector<double> expected = exact_attention(numbers, rows, t, h);
+      for (std::int64_t d = 0; d < kValueDim; ++d) {
+        ASSERT_NEAR(whole[at((t * kHeads + h) * kValueDim + d)], expected[at(d)], 1e-5) << t << " " << h << " " << d;
       }
     }
   }

@@ -160,6 +160,33 @@ TEST(Elementwise, ActivationsKeepNan) {
   });
 }
 
+// tanh with a relative error of four roundings of its steps, from the smallest to where it is one.
+TEST(Elementwise, CapsAsTanhDoes) {
+  for_each_set([](const KernelSet& set) {
+    std::vector<float> x = {0.0f, 1e-38f, -1e-30f, 1e-10f, 1e-5f, 1e30f};
+    for (int i = -3000; i <= 3000; ++i) x.push_back(static_cast<float>(i) * 0.0037f);
+    std::vector<float> out = x;
+    set.scale(out.data(), std::ssize(out), 1.0f, 1.0f);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::tanh(static_cast<double>(x[i]));
+      ASSERT_NEAR(out[i], exact, 8.0 * kRounding * std::fabs(exact)) << x[i];
+    }
+  });
+}
+
+TEST(Elementwise, ClampsAndKeepsTheRest) {
+  for_each_set([](const KernelSet& set) {
+    for (const std::int64_t n : kSizes) {
+      const std::vector<float> x = input(n, 1);
+      Output out(n);
+      std::copy(x.begin(), x.end(), out.data());
+      set.clamp(out.data(), n, 0.5f);
+      for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(out[i], std::clamp(x[static_cast<std::size_t>(i)], -0.5f, 0.5f));
+      EXPECT_TRUE(out.margin_is_intact());
+    }
+  });
+}
+
 TEST(Elementwise, RopeRotatesHalvesAndLeavesTheRest) {
   for_each_set([](const KernelSet& set) {
     for (const std::int64_t rotated : {2, 30, 32, 34, 64}) {
@@ -301,12 +328,20 @@ TEST(Elementwise, InstructionSetsGiveTheSameBits) {
                float* out) { s.activate(kind, kXieluParameters, x.data(), weight.data(), 577, out); },
            "activate");
     }
-    both(
-        [&](const KernelSet& s, float* out) {
-          std::copy(x.begin(), x.begin() + 70, out);
-          s.rope(out, 70, weight.data());
-        },
-        "rope");
+    const auto both_in_place = [&](const std::function<void(const KernelSet&, float*)>& run, const char* what) {
+      both(
+          [&](const KernelSet& s, float* out) {
+            std::copy(x.begin(), x.end(), out);
+            run(s, out);
+          },
+          what);
+    };
+    both_in_place([&](const KernelSet& s, float* out) { s.rope(out, 70, weight.data()); }, "rope");
+    both_in_place([&](const KernelSet& s, float* out) { s.add(weight.data(), 577, 0.3f, out); }, "add");
+    both_in_place([&](const KernelSet& s, float* out) { s.scale(out, 577, 3.0f, 2.0f); }, "scale");
+    both_in_place([&](const KernelSet& s, float* out) { s.clamp(out, 577, 1.0f); }, "clamp");
+    both_in_place([&](const KernelSet& s, float* out) { s.gate(weight.data(), 577, 1, out); }, "gate of channels");
+    both_in_place([&](const KernelSet& s, float* out) { s.gate(weight.data(), 28, 20, out); }, "gate of heads");
     const std::vector<float> groups(x.begin(), x.begin() + 576);
     const Quantized expected(scalar, groups), out(set, groups);
     EXPECT_EQ(std::memcmp(expected.groups.data(), out.groups.data(), groups.size() / kGroup * sizeof(Int8Group)), 0);

@@ -185,6 +185,8 @@ class Store {
                  .layout = setup.layout};
     std::int64_t pages = 1;
     for (const Content* c : contents) pages += 2 * blocks(c->shape.length);
+    scratch_ = Buffer::allocate(scratch_bytes() + kMargin).or_throw();
+    std::memset(scratch_.data() + scratch_bytes(), 0x5a, kMargin);
     memory_ = Buffer::allocate(static_cast<std::size_t>(pages) * geometry_.page_bytes()).or_throw();
     std::memset(memory_.data(), 0xff, memory_.size());  // NaN in every type, also as a scale
     std::vector<std::int32_t> order(static_cast<std::size_t>(pages));
@@ -235,7 +237,7 @@ class Store {
     std::vector<int> writers(static_cast<std::size_t>(c.shape.n_rows * width), 0);
     for (std::int64_t t = 0; t < plan_.tasks(); ++t) {
       std::fill(out.begin(), out.end(), std::numeric_limits<float>::infinity());
-      plan_.run(t, partials.data(), scratch_.data());
+      run_task(t, partials);
       for (std::int64_t r = 0; r < c.shape.n_rows; ++r) {
         for (std::int64_t i = 0; i < width + kGap; ++i) {
           const bool written = std::isfinite(out[static_cast<std::size_t>(r * (width + kGap) + i)]);
@@ -290,6 +292,15 @@ class Store {
     return (tokens + geometry_.block_tokens - 1) / geometry_.block_tokens;
   }
   HostKvPages pages_of() const { return {memory_.data(), geometry_}; }
+  std::size_t scratch_bytes() const {
+    return attend_scratch_bytes(geometry_.padded_key_dim(), geometry_.padded_value_dim());
+  }
+  void run_task(std::int64_t task, std::vector<float>& partials) {
+    plan_.run(task, partials.data(), scratch_.data());
+    const std::byte* behind = scratch_.data() + scratch_bytes();
+    ASSERT_TRUE(std::all_of(behind, behind + kMargin, [](std::byte b) { return b == std::byte{0x5a}; }))
+        << describe(contents_.front()->shape);
+  }
   HostAttendArgs args_of(const Content& c, std::vector<float>& q) const {
     const std::int64_t width = c.heads() * geometry_.key_dim;
     return {.q = TensorView(q.data(), DType::kF32, {static_cast<std::int64_t>(q.size()) / width, width}),
@@ -307,14 +318,16 @@ class Store {
   void run(const HostAttendArgs& args, TensorView out, int workers) {
     plan_.prepare(kernels_, args, out, workers);
     std::vector<float> partials(plan_.partial_bytes() / sizeof(float));
-    for (std::int64_t t = plan_.tasks(); t-- > 0;) plan_.run(t, partials.data(), scratch_.data());
+    for (std::int64_t t = plan_.tasks(); t-- > 0;) run_task(t, partials);
   }
 
   KernelSet kernels_;
   std::vector<const Content*> contents_;
   KvGeometry geometry_;
   Buffer memory_;
-  Buffer scratch_ = Buffer::allocate(attend_scratch_bytes(kMaxKeyDim, kMaxValueDim)).or_throw();
+  // What a task may use, and behind it what it must leave as it is.
+  static constexpr std::size_t kMargin = 4096;
+  Buffer scratch_;
   std::vector<std::vector<std::int32_t>> tables_;
   AttentionPlan plan_;
 };
