@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kv/window_pages.h"
 
 namespace millrace::kv {
 
@@ -75,10 +76,12 @@ void BlockPool::publish(BlockId block) {
   CHECK(!published(block));
   retain(block);
   published_[static_cast<std::size_t>(block)] = 1;
+  if (window_ != nullptr) window_->published(block);
 }
 
 void BlockPool::unpublish(BlockId block) {
   CHECK(published(block));
+  if (window_ != nullptr) window_->unpublished(block);
   published_[static_cast<std::size_t>(block)] = 0;
   if (references(block) == 1) --idle_;
   release(block);

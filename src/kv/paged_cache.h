@@ -8,9 +8,11 @@
 
 #include "base/env.h"
 #include "kv/block_table.h"
+#include "kv/page_count.h"
 #include "kv/prefix_match.h"
 #include "kv/prefix_scope.h"
 #include "kv/swap_space.h"
+#include "kv/window_pages.h"
 
 namespace millrace::kv {
 
@@ -24,40 +26,55 @@ struct CacheConfig {
   std::int32_t pages = 0;
   bool prefix_caching = true;
   std::size_t swap_bytes = 0;  // host memory for the pages of preempted sequences
+  // Where the device has layers with a window apart (PageDevice::windowed()): the largest of their windows, and their
+  // window pages, at least min_window_pages() of them.
+  std::int64_t window = 0;
+  std::int32_t window_pages = 0;
 };
 
-// Number of pages in each state. free + cached + used == total.
+// Number of pages in each state. free + cached + used == total, of window pages too.
 struct CacheUse {
   std::int32_t total = 0, free = 0;
   std::int32_t cached = 0;  // published and in no table: eviction can free them
   std::int32_t used = 0;    // in at least one table
   std::int64_t swap_used_pages = 0;
-  std::int32_t published = 0;  // in the tree, cached or used
+  std::int32_t published = 0;                                                          // in the tree, cached or used
+  std::int32_t window_total = 0, window_free = 0, window_cached = 0, window_used = 0;  // window pages
 };
 
 // Counts since the start.
 struct CacheCounters {
   std::int64_t queried_tokens = 0, hit_tokens = 0;
-  std::int64_t copied_pages = 0, evicted_pages = 0, moved_pages = 0, swapped_out_pages = 0, swapped_in_pages = 0,
-               loaded_pages = 0;
+  std::int64_t copied_pages = 0, evicted_pages = 0, evicted_window_pages = 0, moved_pages = 0, swapped_out_pages = 0,
+               swapped_in_pages = 0, loaded_pages = 0;
 };
+
+// Window pages with which a sequence of the longest kind can always go on: those its next token sees, and the pages of
+// that token and of a copy.
+std::int32_t min_window_pages(std::int64_t window, std::int64_t block_tokens) noexcept;
 
 // All pages of one engine: which are free, shared, published or swapped out. Host logic; contents are moved by the
 // PageDevice. New pages come from the free ones first, then by evicting published ones that no sequence uses. Engine
 // thread only.
 class PagedCache {
  public:
-  // Device and disk tier (null: none) must outlive the cache. The disk tier must have the device's page size.
+  // Device and disk tier (null: none) must outlive the cache. The disk tier's pages must have the size of a page and a
+  // window page of the device together.
   PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* disk);
   ~PagedCache();
 
   std::int64_t block_tokens() const noexcept { return config_.block_tokens; }
   std::int32_t total_pages() const noexcept { return pool_.total(); }
-  // Pages that reserve() could hand out now: free ones and what eviction would free.
+  // Pages that reserve() could hand out now: free ones and what eviction would free, each with its window page.
   std::int32_t available() const noexcept;
-  // By how much available() would grow if the table released all its pages: the number of those in no other table.
-  std::int32_t releasable(const BlockTable& table) const;
-  std::int32_t holders(BlockId page) const;  // number of tables that hold it
+  PageCount room() const noexcept;  // the same, pages and window pages apart
+  // n pages that a table gets at its end: each has a window page where layers have a window.
+  PageCount at_end(std::int32_t n) const noexcept { return {.pages = n, .window = window_ ? n : 0}; }
+  // By how much room() would grow if the table released all its pages: the number of those in no other table, and of
+  // window pages that no other needs.
+  PageCount releasable(const BlockTable& table) const;
+  std::int32_t holders(BlockId page) const;         // number of tables that hold it
+  std::int32_t window_holders(BlockId page) const;  // number of tables that need its window page
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
 
   // Sets the measured cost of computing the tokens of one page. Pages are loaded from the disk tier only if that is
@@ -71,6 +88,12 @@ class PagedCache {
   // page is available for it. Returns the tokens that the table holds then: fewer than match.tokens where pages are
   // short or were evicted since the match. All attach() calls of a step must precede its reserve() calls.
   std::int64_t attach(BlockTable& table, const PrefixMatch& match, TimePoint now);
+
+  // What attach() takes of room() at most so that the table may grow to `tokens` >= match.tokens tokens: idle pages of
+  // the match, those loaded or copied, and those behind.
+  PageCount needed(const PrefixMatch& match, std::int64_t tokens) const;
+  // The same of swap_in().
+  PageCount needed(const SwapTicket& ticket, std::int64_t tokens) const;
 
   // The number of pages that reserve(table, computed, tokens) would take: new ones, and copies of shared pages with
   // positions from `computed` on. A page that only the tree shares needs no copy if the tokens published of it end at
@@ -88,6 +111,12 @@ class PagedCache {
   void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
   void clear();  // evicts all pages that no table holds
 
+  // The sequence goes on after `tokens` of its tokens, or after the most of them behind which its window has kept what
+  // it sees: the table is cut to these. Returns them; without windows always `tokens`.
+  std::int64_t rewind(BlockTable& table, std::int64_t tokens) const;
+  // The same for pages in host memory.
+  std::int64_t rewind(SwapTicket& ticket, std::int64_t tokens) const;
+
   // Moves the contents of `tokens` tokens to host memory and empties the table. Nothing, and no change, where swap
   // space is short.
   std::optional<SwapTicket> swap_out(BlockTable& table, std::int64_t tokens);
@@ -98,7 +127,11 @@ class PagedCache {
   // SwapTicket made of them. Changes nothing; reads page_bytes() and the companion of each page from the device.
   PageContents export_pages(const BlockTable& table, std::int64_t tokens) const;
   PageContents export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
+  // kInvalidArgument where the contents are not those of the pages of so many tokens, or lack what their window sees.
+  Result<void> check_contents(const PageContents& contents, std::int64_t tokens) const;
   std::size_t page_bytes() const noexcept { return device_.page_bytes(); }
+  // Of a window page; 0 where no layer has a window.
+  std::size_t window_page_bytes() const noexcept { return window_device_ ? window_device_->page_bytes() : 0; }
   PageCompanion companion() const noexcept { return device_.companion(); }
   std::size_t pages_for(std::int64_t tokens) const noexcept {
     return static_cast<std::size_t>((tokens + config_.block_tokens - 1) / config_.block_tokens);
@@ -111,9 +144,12 @@ class PagedCache {
 
   // Gives the memory of free pages back to the system, in so many parts, except that of the page behind each page in
   // use: its table may grow. Call it only while no step is in flight. 0 parts: the device keeps its memory.
-  std::int32_t memory_parts() const noexcept { return device_.memory_parts(); }
+  std::int32_t memory_parts() const noexcept {
+    return device_.memory_parts() + (window_device_ ? window_device_->memory_parts() : 0);
+  }
   void give_back(std::int32_t part);
-  // Evicts cached pages in the order of eviction until `most` are left, but at most `at_once`. Returns how many.
+  // Evicts cached pages in the order of eviction until `most` are left, and as many window pages, but at most
+  // `at_once`. Returns how many.
   std::int32_t shrink(std::int32_t most, std::int32_t at_once, TimePoint now);
   double recompute_ms_per_page() const noexcept { return recompute_ms_per_page_; }
 
@@ -121,32 +157,43 @@ class PagedCache {
   std::uint64_t changes() const noexcept { return pool_.changes(); }
 
   CacheUse use() const;
-  const CacheCounters& counters() const noexcept { return counters_; }
+  CacheCounters counters() const noexcept;
   // Walks everything and CHECKs it; `tables` must be all tables that there are. For debug builds and the simulator.
   void check_integrity(std::span<const BlockTable* const> tables) const;
 
  private:
   bool shared(const BlockTable& table, std::size_t page, std::int64_t computed) const;
-  // Takes pages, evicting as needed; false, and nothing changed, where that is not enough.
-  bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
+  // Adds a page, evicting as needed; false, and nothing changed, where that is not enough.
+  bool add_page(BlockTable& table);
+  bool can_add_page(const BlockTable& table) const;
+  std::span<const BlockId> needed_window(const BlockTable& table, std::size_t pages, std::int64_t tokens) const;
+  void copy_on_write(BlockTable& table, std::size_t page, bool keeps);
   std::int64_t attach_partial(BlockTable& table, const PrefixMatch& match);
+  std::size_t first_seen(std::int64_t next) const noexcept { return window_ ? window_->first_seen(next) : 0; }
+  void shorten(PrefixMatch& match) const;
+  void count_idle(PrefixMatch& match) const;
+  std::int64_t attachable(const PrefixMatch& match, std::size_t& valid) const;
+  std::size_t whole_page_bytes() const noexcept { return page_bytes() + window_page_bytes(); }
   // The three that know the disk tier.
   void match_disk(const PrefixScope& scope, std::span<const std::int32_t> tokens, PrefixMatch& match) const;
   std::int64_t attach_from_disk(BlockTable& table, const PrefixMatch& match);
   void write_to_disk(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens,
                      const NewPages& pages);
+  void check_window(std::span<const BlockTable* const> tables) const;
   std::int32_t join_runs(BlockTable& table, std::int32_t most);
   bool movable(const BlockTable& table, std::size_t first, std::size_t end) const;
   void move(BlockTable& table, std::size_t first, std::span<const BlockId> to);
 
   CacheConfig config_;
   PageDevice& device_;
+  PageDevice* window_device_;  // null: no layers with a window apart
   DiskTier* disk_;
   mutable std::optional<PageKeyMaker> key_maker_;  // where there is a disk tier; it only saves allocations
   std::vector<PageKey> keys_;                      // by page, of whole published ones, where there is a disk tier
   std::vector<std::byte> page_buffer_;
   double recompute_ms_per_page_ = 0;
   BlockPool pool_;
+  std::unique_ptr<WindowPages> window_;  // null where window_device_ is
   std::unique_ptr<PrefixTree> tree_;
   SwapSpace swap_;
   CacheCounters counters_;
