@@ -44,7 +44,7 @@ Result<SessionId> Sessions::fork(SessionId from) {
                .blocks = cache_.make_table(),
                .scope = (*source)->scope,
                .last_use = ++clock_};
-  copy.blocks.share((*source)->blocks.blocks());
+  copy.blocks.share((*source)->blocks.blocks(), (*source)->blocks.behind());
   sessions_.emplace(next_id_, std::move(copy));
   return next_id_++;
 }
@@ -57,9 +57,7 @@ Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
     return make_error(ErrorCode::kInvalidArgument, "tokens", "tokens is {}: the session has {}", tokens, length);
   }
   session.tokens.resize(static_cast<std::size_t>(tokens));
-  session.computed = std::min(session.computed, tokens);
-  session.blocks.truncate(session.computed);
-  truncate(session.swapped, session.computed);
+  session.computed = rewind(session, std::min(session.computed, tokens));
   return {};
 }
 
@@ -73,11 +71,9 @@ std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& 
   }
   const auto computed_end = session.tokens.begin() + session.computed;
   const auto [end, ignored] = std::mismatch(session.tokens.begin(), computed_end, prompt.begin(), prompt.end());
-  const std::int64_t kept =
-      std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1);
-  session.blocks.truncate(kept);
+  const std::int64_t kept = rewind(
+      session, std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1));
   table = std::exchange(session.blocks, cache_.make_table());
-  truncate(session.swapped, kept);
   swapped = std::exchange(session.swapped, std::nullopt);
   session.busy = true;
   session.computed = 0;
@@ -92,16 +88,19 @@ void Sessions::return_lease(Session& session, std::vector<std::int32_t> tokens, 
   session.computed = computed;
   session.blocks = std::move(table);
   session.blocks.truncate(computed);
+  session.blocks.release_behind(computed);
   session.swapped = std::move(swapped);
   session.last_use = ++clock_;
   limit();
 }
 
-// More pages than the tokens need would be brought back for nothing.
-void Sessions::truncate(std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) const {
-  if (!swapped) return;
-  swapped->truncate(static_cast<std::int64_t>(cache_.pages_for(tokens)));
-  if (tokens == 0) swapped.reset();
+// Keeps the pages of these tokens and no more, which would be brought back for nothing; of fewer tokens where a window
+// lacks what it sees of them. Returns how many.
+std::int64_t Sessions::rewind(Session& session, std::int64_t tokens) const {
+  if (!session.swapped) return cache_.rewind(session.blocks, tokens);
+  tokens = cache_.rewind(*session.swapped, tokens);
+  if (tokens == 0) session.swapped.reset();
+  return tokens;
 }
 
 bool Sessions::reclaim() {

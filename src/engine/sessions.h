@@ -64,7 +64,7 @@ class Sessions {
 
  private:
   void limit();
-  void truncate(std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) const;
+  std::int64_t rewind(Session& session, std::int64_t tokens) const;
   kv::PagedCache& cache_;
   std::int32_t max_pages_;
   bool swap_;

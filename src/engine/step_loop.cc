@@ -50,7 +50,9 @@ void StepLoop::collect(std::vector<const kv::BlockTable*>& tables) const {
 
 bool StepLoop::starves(const sched::Sequence& s) const {
   const std::int64_t length = std::min(s.planned_length() + 1, s.max_total);  // as admission has it
-  return !s.paused && state_.cache.needed(s.blocks, s.computed, length) > state_.cache.available();
+  const std::int32_t pages = state_.cache.needed(s.blocks, s.computed, length);
+  const kv::PageCount needed{.pages = pages, .window = std::min(pages, state_.cache.window_span())};
+  return !s.paused && !needed.fits_in(state_.cache.room());
 }
 
 // The plan; idle sessions give up their pages, the one used longest ago first, before anybody is preempted or kept
@@ -105,6 +107,7 @@ void StepLoop::take_pages(sched::StepPlan& plan) {
 
 bool StepLoop::launch(std::vector<Output>& outputs) {
   const sched::PolicyView now = state_.view();
+  for (sched::Sequence* sequence : state_.scheduler.running()) sequence->blocks.release_behind(sequence->computed);
   beams_.park_scored();
   double drafting_ms = 0.0;
   if (state_.speculation) {
@@ -168,7 +171,7 @@ void StepLoop::draft(const sched::PolicyView& view) {
 bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
   kv::PagedCache& cache = state_.cache;
   const std::int64_t tokens = sequence.length() + state_.speculation->most(sequence);
-  const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : cache.use().free;
+  const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : cache.free();
   if (cache.needed(sequence.blocks, sequence.scheduled, tokens) > pages) return false;
   return cache.reserve(sequence.blocks, sequence.scheduled, tokens);
 }

@@ -44,6 +44,10 @@ std::int32_t PagedCache::available() const noexcept {
   return window_ ? std::min(all.pages, all.window) : all.pages;
 }
 
+std::int32_t PagedCache::free() const noexcept {
+  return window_ ? std::min(pool_.free(), window_->free()) : pool_.free();
+}
+
 PageCount PagedCache::releasable(const BlockTable& table) const {
   PageCount count;
   for (const BlockId block : table.blocks()) count.pages += holders(block) == 1 ? 1 : 0;
@@ -51,6 +55,10 @@ PageCount PagedCache::releasable(const BlockTable& table) const {
     count.window += window_->holders(table.blocks()[i]) == 1 ? 1 : 0;
   }
   return count;
+}
+
+std::int32_t PagedCache::window_span() const noexcept {
+  return window_ ? static_cast<std::int32_t>(pages_for(config_.window)) + 1 : 0;
 }
 
 std::int32_t PagedCache::window_holders(BlockId page) const { return window_ ? window_->holders(page) : 0; }
@@ -82,6 +90,7 @@ void PagedCache::shorten(PrefixMatch& match) const {
 
 void PagedCache::count_idle(PrefixMatch& match) const {
   match.idle = match.idle_window = 0;
+  match.behind = std::min(std::ssize(match.pages), static_cast<std::ptrdiff_t>(first_seen(match.tokens)));
   for (std::size_t i = 0; i < match.pages.size(); ++i) {
     match.idle += holders(match.pages[i]) == 0 ? 1 : 0;
     match.idle_window += i >= first_seen(match.tokens) && window_->holders(match.pages[i]) == 0 ? 1 : 0;

@@ -67,12 +67,16 @@ class PagedCache {
   std::int32_t total_pages() const noexcept { return pool_.total(); }
   // Pages that reserve() could hand out now: free ones and what eviction would free, each with its window page.
   std::int32_t available() const noexcept;
-  PageCount room() const noexcept;  // the same, pages and window pages apart
+  std::int32_t free() const noexcept;  // of these, those that nothing is evicted for
+  PageCount room() const noexcept;     // as available(), pages and window pages apart
   // n pages that a table gets at its end: each has a window page where layers have a window.
   PageCount at_end(std::int32_t n) const noexcept { return {.pages = n, .window = window_ ? n : 0}; }
   // By how much room() would grow if the table released all its pages: the number of those in no other table, and of
   // window pages that no other needs.
   PageCount releasable(const BlockTable& table) const;
+  bool windowed() const noexcept { return window_ != nullptr; }  // whether there are window pages
+  // Window pages that a sequence needs at most when no step has more than a token of it.
+  std::int32_t window_span() const noexcept;
   std::int32_t holders(BlockId page) const;         // number of tables that hold it
   std::int32_t window_holders(BlockId page) const;  // number of tables that need its window page
   BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }

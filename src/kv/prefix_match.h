@@ -21,6 +21,7 @@ struct PrefixMatch {
   std::int64_t queried = 0;      // tokens that were looked up
   std::int32_t idle = 0;         // of `pages`, those in no table: attaching them lowers available()
   std::int32_t idle_window = 0;  // of those whose window pages the next token sees, those whose no table needs
+  std::int64_t behind = 0;       // of `pages`, the first ones, whose window pages the next token does not see
   std::uint64_t version = 0;     // of the tree at the time of the match
 };
 

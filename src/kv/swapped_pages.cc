@@ -64,7 +64,7 @@ PageContents PagedCache::export_pages(const SwapTicket& ticket, std::int64_t tok
 
 Result<void> PagedCache::check_contents(const PageContents& contents, std::int64_t tokens) const {
   const auto wrong = [](std::string_view what, std::int64_t has, std::int64_t expected) {
-    return make_error(ErrorCode::kInvalidArgument, "pages", "{} bytes of {}: {} expected", has, what, expected);
+    return make_error(ErrorCode::kInvalidArgument, "pages", "{} bytes of {}: they take {}", has, what, expected);
   };
   const auto n = static_cast<std::int64_t>(pages_for(tokens));
   const auto least = window_ ? n - std::min(n, static_cast<std::int64_t>(first_seen(tokens))) : 0;
