@@ -297,7 +297,9 @@ CacheUse PagedCache::use() const {
           .window_total = window_ ? window_->total() : 0,
           .window_free = window_ ? window_->free() : 0,
           .window_cached = window_ ? window_->idle() : 0,
-          .window_used = window_ ? window_->total() - window_->available() : 0};
+          .window_used = window_ ? window_->total() - window_->available() : 0,
+          .page_bytes = page_bytes(),
+          .window_page_bytes = window_page_bytes()};
 }
 
 void PagedCache::check_integrity(std::span<const BlockTable* const> tables) const {

@@ -40,6 +40,18 @@ struct CacheUse {
   std::int64_t swap_used_pages = 0;
   std::int32_t published = 0;                                                          // in the tree, cached or used
   std::int32_t window_total = 0, window_free = 0, window_cached = 0, window_used = 0;  // window pages
+  std::size_t page_bytes = 0, window_page_bytes = 0;
+
+  // Bytes of the keys and values that tables hold, and the same as a share of all.
+  std::size_t used_bytes() const noexcept {
+    return static_cast<std::size_t>(used) * page_bytes + static_cast<std::size_t>(window_used) * window_page_bytes;
+  }
+  double used_share() const noexcept {
+    if (window_total == 0) return static_cast<double>(used) / std::max(1.0, static_cast<double>(total));
+    const auto all = static_cast<double>(static_cast<std::size_t>(total) * page_bytes +
+                                         static_cast<std::size_t>(window_total) * window_page_bytes);
+    return static_cast<double>(used_bytes()) / all;
+  }
 };
 
 // Counts since the start.

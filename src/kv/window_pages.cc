@@ -17,6 +17,10 @@ WindowPages::WindowPages(std::int64_t window, std::int64_t block_tokens, std::in
   pool_.watch(this);
 }
 
+std::size_t WindowPages::first_seen(std::int64_t next) const noexcept {
+  return next < window_ ? 0 : static_cast<std::size_t>((next - window_ + 1) / block_tokens_);
+}
+
 std::int64_t WindowPages::reach(std::span<const BlockId> pages, std::int64_t tokens) const noexcept {
   while (tokens > 0) {
     const auto first = static_cast<std::int64_t>(first_seen(tokens));

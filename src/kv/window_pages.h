@@ -29,9 +29,7 @@ class WindowPages final : private IdleWatcher {
   std::int32_t available() const noexcept { return pool_.free() + pool_.idle(); }  // that take() could hand out
 
   // The index of the first page of a sequence that its token at position `next`, or any later one, sees.
-  std::size_t first_seen(std::int64_t next) const noexcept {
-    return next < window_ ? 0 : static_cast<std::size_t>((next - window_ + 1) / block_tokens_);
-  }
+  std::size_t first_seen(std::int64_t next) const noexcept;
   // The most of the first `tokens` tokens in `pages` behind which a sequence can go on: all pages that its next token
   // sees have their window pages. O(pages).
   std::int64_t reach(std::span<const BlockId> pages, std::int64_t tokens) const noexcept;
