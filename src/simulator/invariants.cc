@@ -125,7 +125,7 @@ void Invariants::check_window(const sched::Sequence& s) {
   const std::int64_t most = scenario_.executor.window + steps + scenario_.drafting.tokens + 2 * block_tokens;
   const std::int64_t held = s.blocks.capacity_tokens() - static_cast<std::int64_t>(s.blocks.behind()) * block_tokens;
   if (held > most) {
-    verdict_.fail("B6", request_of(s), "window pages of {} tokens, the window is {}", held, scenario_.executor.window);
+    verdict_.fail("B7", request_of(s), "window pages of {} tokens, the window is {}", held, scenario_.executor.window);
   }
 }
 
