@@ -267,7 +267,8 @@ class CombinationTest : public EngineTest {
   std::int32_t tight_window_pages_ = 0;
   const std::string medusa_ = heads_.medusa().write("combined_medusa", draft::RandomHeads::medusa_config());
   const std::string eagle_ = heads_.eagle().write("combined_eagle", heads_.eagle_config());
-  std::int64_t preemptions_ = 0, swaps_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0, windows_evicted_ = 0;
+  std::int64_t preemptions_ = 0, swaps_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0,
+               windows_evicted_ = 0;
 };
 
 std::vector<std::string> names_of(const std::vector<Choice>& choices) {
@@ -387,6 +388,29 @@ class OneWindow : public CombinationTest {
 
 TEST_F(OneWindow, GivesWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
   expect_plain_in_every_layout();
+  EXPECT_GT(windows_evicted_, 0);
+}
+
+// Several answers and beams share pages of which each needs others' window pages.
+TEST_F(OneWindow, GivesWhatThePlainPathGivesForEveryKindOfAnswer) {
+  for (const Choice& score : {scores().front(), scores().back()}) {
+    for (const Choice& answer : answers()) {
+      Request asked = request(37, 5, kAnswer);
+      score.apply(asked);
+      answer.apply(asked);
+      const Answers plain = run(*engine_with("no speculation", 4096), {asked});
+      for (const std::string& speculation : kSpeculations) {
+        for (const std::string& situation : kSituations) {
+          SCOPED_TRACE(score.name + ", " + answer.name + ", " + speculation + ", " + situation);
+          expect_same(in_situation(situation, speculation, asked), plain);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(preemptions_, 0);
+  EXPECT_GT(hits_, 0);
+  EXPECT_GT(on_branches_, 0);
   EXPECT_GT(windows_evicted_, 0);
 }
 

@@ -22,8 +22,8 @@ EngineState::EngineState(std::unique_ptr<Executor> step_executor,
       scheduler(config.scheduling, std::move(policy), cache),
       predictor(sched::make_quantile_predictor()),
       cost(config.step_cost),
-      sessions(cache, static_cast<std::int32_t>(config.session_share * executor->pages()),
-               config.swap_bytes > 0 && config.preemption != Preemption::kRecompute, config.first_id),
+      sessions(cache, config.session_share, config.swap_bytes > 0 && config.preemption != Preemption::kRecompute,
+               config.first_id),
       next_id(config.first_id) {}
 
 std::int64_t EngineState::max_length() const noexcept { return std::min(executor->max_length(), capacity_tokens()); }

@@ -144,12 +144,20 @@ void Sessions::collect(std::vector<kv::BlockTable*>& tables) {
 }
 
 void Sessions::limit() {
+  const kv::CacheUse all = cache_.use();
+  const kv::PageCount most{.pages = static_cast<std::int32_t>(max_share_ * all.total),
+                           .window = static_cast<std::int32_t>(max_share_ * all.window_total)};
   const auto held = [&] {
-    std::size_t pages = 0;
-    for (const auto& [id, session] : sessions_) pages += session.busy ? 0 : session.blocks.blocks().size();
-    return static_cast<std::int64_t>(pages);
+    kv::PageCount sum;
+    for (const auto& [id, session] : sessions_) {
+      if (session.busy) continue;
+      const auto pages = static_cast<std::int32_t>(session.blocks.blocks().size());
+      sum += cache_.at_end(pages);
+      if (cache_.windowed()) sum.window -= static_cast<std::int32_t>(session.blocks.behind());
+    }
+    return sum;
   };
-  while (held() > max_pages_ && reclaim()) {
+  while (!held().fits_in(most) && reclaim()) {
   }
 }
 

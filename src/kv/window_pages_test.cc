@@ -166,6 +166,34 @@ TEST_F(WindowPagesTest, PagesAndWindowPagesRunOutApart) {
   EXPECT_TRUE(cache.reserve(other, 0, 10 * kBlockTokens));
 }
 
+// Pages and window pages that are kept: in use, and behind those.
+TEST_F(WindowPagesTest, GivesBackTheMemoryOfBothKinds) {
+  std::vector<std::pair<std::int32_t, std::int32_t>> given;  // parts by device
+  std::vector<BlockId> kept;
+  device.on_give_back = [&](std::int32_t part, const std::function<bool(BlockId)>& keeps) {
+    given.emplace_back(0, part);
+    for (BlockId page = 0; page < 32; ++page) EXPECT_FALSE(keeps(page)) << page;
+  };
+  static_cast<StampedDevice*>(device.windowed())->on_give_back = [&](std::int32_t part, const auto& keeps) {
+    given.emplace_back(1, part);
+    for (BlockId number = 0; number < 12; ++number) {
+      if (keeps(number)) kept.push_back(number);
+    }
+  };
+  ASSERT_EQ(cache.memory_parts(), 2);
+  {
+    BlockTable table = serve(count(0, 80));
+    cache.give_back(1);
+    EXPECT_EQ(kept.size(), 11u);  // ten in use, and the next one
+  }
+  EXPECT_EQ(cache.shrink(0, 4, time), 8);  // four of each kind
+  EXPECT_EQ(cache.shrink(0, 100, time), 6);
+  EXPECT_EQ(cache.use().window_free, 12);
+  cache.give_back(0);
+  cache.give_back(1);
+  EXPECT_EQ(given, (std::vector<std::pair<std::int32_t, std::int32_t>>{{1, 0}, {0, 0}, {1, 0}}));
+}
+
 TEST_F(WindowPagesTest, CountsBytesOfBothKinds) {
   BlockTable table = serve(count(0, 80));
   EXPECT_EQ(cache.use().used_bytes(), (10 + 2) * 64u);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -49,6 +50,11 @@ class StampedDevice final : public PageDevice {
   }
 
   void freed(BlockId page) override { std::memset(slot(page, 0), 0, page_bytes()); }
+  std::int32_t memory_parts() const noexcept override { return 1; }
+  void give_back(std::int32_t part, const std::function<bool(BlockId)>& kept) override {
+    if (on_give_back) on_give_back(part, kept);
+  }
+  std::function<void(std::int32_t, const std::function<bool(BlockId)>&)> on_give_back;
   std::pmr::memory_resource& host_memory() noexcept override { return host_memory_; }
   // Limits further allocations of host memory to this number; below 0 = no limit.
   void limit_host_pages(int pages) noexcept { host_memory_.left = pages; }
