@@ -229,7 +229,7 @@ class CombinationTest : public EngineTest {
       }
     }
     Answers answers = run(*engine, requests, grammar);
-    windows_evicted_ += engine->cache().counters().evicted_window_pages;
+    if (engine->cache().window() != nullptr) windows_evicted_ += engine->cache().window()->evicted();
     preemptions_ += tight ? engine->counters().preemptions : 0;
     swaps_ += engine->counters().swaps;
     hits_ += situation == "prefix hit" ? engine->counters().cached_tokens : 0;

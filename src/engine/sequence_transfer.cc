@@ -6,6 +6,7 @@
 
 #include "decode/sequence_breakers.h"
 #include "engine/request_check.h"
+#include "kv/swapped_pages.h"
 
 namespace millrace::engine {
 namespace {
@@ -35,7 +36,7 @@ Result<void> check_pages(std::int64_t computed, std::int64_t length, const kv::P
   if (computed < 0 || computed > length) {
     return contradiction("the snapshot has {} tokens and says that {} are computed", length, computed);
   }
-  if (auto fit = state.cache.check_contents(contents, computed); !fit) {
+  if (auto fit = kv::check_contents(state.cache, contents, computed); !fit) {
     return contradiction("the snapshot has {} computed tokens and {}", computed, fit.error().message);
   }
   const std::size_t pages = state.cache.pages_for(computed);

@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "kv/page_needs.h"
+#include "kv/swapped_pages.h"
+
 namespace millrace::engine {
 
 // The scope is its own and of those forked from it, until a request brings another.
@@ -98,7 +101,7 @@ void Sessions::return_lease(Session& session, std::vector<std::int32_t> tokens, 
 // lacks what it sees of them. Returns how many.
 std::int64_t Sessions::rewind(Session& session, std::int64_t tokens) const {
   if (!session.swapped) return cache_.rewind(session.blocks, tokens);
-  tokens = cache_.rewind(*session.swapped, tokens);
+  tokens = kv::rewind(cache_, *session.swapped, tokens);
   if (tokens == 0) session.swapped.reset();
   return tokens;
 }
@@ -152,8 +155,8 @@ void Sessions::limit() {
     for (const auto& [id, session] : sessions_) {
       if (session.busy) continue;
       const auto pages = static_cast<std::int32_t>(session.blocks.blocks().size());
-      sum += cache_.at_end(pages);
-      if (cache_.windowed()) sum.window -= static_cast<std::int32_t>(session.blocks.behind());
+      sum += kv::at_end(cache_, pages);
+      if (cache_.window() != nullptr) sum.window -= static_cast<std::int32_t>(session.blocks.behind());
     }
     return sum;
   };

@@ -51,7 +51,8 @@ void StepLoop::collect(std::vector<const kv::BlockTable*>& tables) const {
 bool StepLoop::starves(const sched::Sequence& s) const {
   const std::int64_t length = std::min(s.planned_length() + 1, s.max_total);  // as admission has it
   const std::int32_t pages = state_.cache.needed(s.blocks, s.computed, length);
-  const kv::PageCount needed{.pages = pages, .window = std::min(pages, state_.cache.window_span())};
+  kv::PageCount needed{.pages = pages};
+  if (const kv::WindowPages* window = state_.cache.window()) needed.window = std::min(pages, window->span());
   return !s.paused && !needed.fits_in(state_.cache.room());
 }
 
@@ -171,7 +172,9 @@ void StepLoop::draft(const sched::PolicyView& view) {
 bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
   kv::PagedCache& cache = state_.cache;
   const std::int64_t tokens = sequence.length() + state_.speculation->most(sequence);
-  const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : cache.free();
+  const kv::CacheUse use = cache.use();
+  const std::int32_t free = cache.window() != nullptr ? std::min(use.free, use.window_free) : use.free;
+  const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : free;
   if (cache.needed(sequence.blocks, sequence.scheduled, tokens) > pages) return false;
   return cache.reserve(sequence.blocks, sequence.scheduled, tokens);
 }

@@ -8,13 +8,19 @@
 
 namespace millrace::kv {
 
-class WindowPages;
-
 // Is called when a published page becomes idle (no table holds it, only the tree) and when it is used again.
 class IdleWatcher {
  public:
   virtual ~IdleWatcher() = default;
   virtual void idle_changed(BlockId block, bool idle) = 0;
+};
+
+// Is called when a page was published, and before it is published no more.
+class PublishWatcher {
+ public:
+  virtual ~PublishWatcher() = default;
+  virtual void published(BlockId block) = 0;
+  virtual void unpublished(BlockId block) = 0;
 };
 
 // The pages of the KV cache as numbers: which are free, and how many references each of the others has. Host logic
@@ -48,10 +54,7 @@ class BlockPool {
   void unpublish(BlockId block);
   bool published(BlockId block) const { return published_[static_cast<std::size_t>(block)] != 0; }
   void watch(IdleWatcher* watcher) noexcept { watcher_ = watcher; }
-  // The window pages of these pages, which tables take and give back with them; null: no layer has a window. They hear
-  // what is published.
-  void set_window(WindowPages* window) noexcept { window_ = window; }
-  WindowPages* window() const noexcept { return window_; }
+  void watch_publishing(PublishWatcher* watcher) noexcept { publish_watcher_ = watcher; }
 
   // Where the next table would begin: the first page that allocate(1, kNoBlock, out) would hand out; kNoBlock: nowhere.
   BlockId next_table() const noexcept;
@@ -71,7 +74,7 @@ class BlockPool {
   std::int32_t idle_ = 0;
   std::uint64_t changes_ = 0;
   IdleWatcher* watcher_ = nullptr;
-  WindowPages* window_ = nullptr;
+  PublishWatcher* publish_watcher_ = nullptr;
   PageDevice* device_;
 };
 

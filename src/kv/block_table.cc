@@ -10,6 +10,7 @@ namespace millrace::kv {
 
 BlockTable::BlockTable(BlockTable&& other) noexcept
     : pool_(other.pool_),
+      window_(other.window_),
       block_tokens_(other.block_tokens_),
       blocks_(std::exchange(other.blocks_, {})),
       window_blocks_(std::exchange(other.window_blocks_, {})),
@@ -18,6 +19,7 @@ BlockTable::BlockTable(BlockTable&& other) noexcept
 
 BlockTable& BlockTable::operator=(BlockTable&& other) noexcept {
   std::swap(pool_, other.pool_);
+  std::swap(window_, other.window_);
   std::swap(block_tokens_, other.block_tokens_);
   std::swap(blocks_, other.blocks_);
   std::swap(window_blocks_, other.window_blocks_);
@@ -53,9 +55,9 @@ bool BlockTable::reserve(std::int64_t tokens) {
   const std::int32_t n = missing(tokens);
   if (n == 0) return true;
   const std::size_t first = blocks_.size();
-  if (pool_->window() != nullptr && n > pool_->free()) return false;
+  if (window_ != nullptr && n > pool_->free()) return false;
   if (!pool_->allocate(n, blocks_.empty() ? kNoBlock : blocks_.back(), blocks_)) return false;
-  if (pool_->window() == nullptr || take_window_pages(first)) return true;
+  if (window_ == nullptr || take_window_pages(first)) return true;
   for (; blocks_.size() > first; blocks_.pop_back()) pool_->release(blocks_.back());
   return false;
 }
@@ -66,7 +68,7 @@ bool BlockTable::take_window_pages(std::size_t first) {
   window_blocks_.resize(std::max(had, std::min(begin, blocks_.size())), 0);
   if (begin >= blocks_.size()) return true;
   const BlockId after = begin > behind_ && begin > 0 ? window_blocks_[begin - 1] : kNoBlock;
-  if (pool_->window()->take(std::span(blocks_).subspan(begin), after, window_blocks_)) return true;
+  if (window_->take(std::span(blocks_).subspan(begin), after, window_blocks_)) return true;
   window_blocks_.resize(had);
   return false;
 }
@@ -74,10 +76,9 @@ bool BlockTable::take_window_pages(std::size_t first) {
 void BlockTable::truncate(std::int64_t tokens) {
   rewind(tokens);
   const std::size_t keep = pages_for(tokens);
-  WindowPages* window = pool_->window();
   while (blocks_.size() > keep) {
-    if (window != nullptr) {
-      if (blocks_.size() > behind_) window->release(blocks_.back());
+    if (window_ != nullptr) {
+      if (blocks_.size() > behind_) window_->release(blocks_.back());
       window_blocks_.pop_back();
     }
     pool_->release(blocks_.back());
@@ -89,21 +90,19 @@ void BlockTable::truncate(std::int64_t tokens) {
 void BlockTable::share(std::span<const BlockId> blocks, std::size_t behind) {
   for (const BlockId block : blocks) pool_->retain(block);
   blocks_.insert(blocks_.end(), blocks.begin(), blocks.end());
-  WindowPages* window = pool_->window();
-  if (window == nullptr) return;
+  if (window_ == nullptr) return;
   if (window_blocks_.empty()) behind_ = std::min(behind, blocks_.size());
   for (std::size_t i = window_blocks_.size(); i < blocks_.size(); ++i) {
-    if (i >= behind_) window->retain(blocks_[i]);
-    window_blocks_.push_back(i >= behind_ ? window->of(blocks_[i]) : 0);
+    if (i >= behind_) window_->retain(blocks_[i]);
+    window_blocks_.push_back(i >= behind_ ? window_->of(blocks_[i]) : 0);
   }
 }
 
 void BlockTable::release_behind(std::int64_t next) {
-  WindowPages* window = pool_->window();
-  if (window == nullptr) return;
-  const std::size_t end = std::min(window->first_seen(next), blocks_.size());
+  if (window_ == nullptr) return;
+  const std::size_t end = std::min(window_->first_seen(next), blocks_.size());
   for (; behind_ < end; ++behind_) {
-    window->release(blocks_[behind_], true);
+    window_->release(blocks_[behind_], true);
     window_blocks_[behind_] = 0;
   }
 }
@@ -111,8 +110,8 @@ void BlockTable::release_behind(std::int64_t next) {
 void BlockTable::retake(std::size_t first) {
   for (; behind_ > first; --behind_) {
     const BlockId block = blocks_[behind_ - 1];
-    pool_->window()->retain(block);
-    window_blocks_[behind_ - 1] = pool_->window()->of(block);
+    window_->retain(block);
+    window_blocks_[behind_ - 1] = window_->of(block);
   }
 }
 
@@ -122,7 +121,7 @@ void BlockTable::take_rest(std::size_t first, BlockTable& other) {
   const auto rest = other.blocks_.begin() + static_cast<std::ptrdiff_t>(first);
   blocks_.insert(blocks_.end(), rest, other.blocks_.end());
   other.blocks_.erase(rest, other.blocks_.end());
-  if (pool_->window() == nullptr) return;
+  if (window_ == nullptr) return;
   CHECK(behind_ <= first && other.behind_ <= first);
   const auto window_rest = other.window_blocks_.begin() + static_cast<std::ptrdiff_t>(first);
   window_blocks_.insert(window_blocks_.end(), window_rest, other.window_blocks_.end());
@@ -130,9 +129,9 @@ void BlockTable::take_rest(std::size_t first, BlockTable& other) {
 }
 
 void BlockTable::replace(std::size_t index, BlockId block, BlockId window_block) {
-  if (pool_->window() != nullptr) {
+  if (window_ != nullptr) {
     CHECK_LE(behind_, index);
-    pool_->window()->release(blocks_[index]);
+    window_->release(blocks_[index]);
     window_blocks_[index] = window_block;
   }
   rename(index, block);

@@ -8,6 +8,8 @@
 
 namespace millrace::kv {
 
+class WindowPages;
+
 // How far the pages of a table are published, and where that is in the tree, so that publish() can continue there.
 struct PublishCursor {
   std::int64_t tokens = 0;
@@ -21,7 +23,9 @@ struct PublishCursor {
 // only.
 class BlockTable {
  public:
-  BlockTable(BlockPool& pool, std::int64_t block_tokens) : pool_(&pool), block_tokens_(block_tokens) {}
+  // `window`: the window pages of the pool's pages; null: no layer has a window.
+  BlockTable(BlockPool& pool, std::int64_t block_tokens, WindowPages* window = nullptr)
+      : pool_(&pool), window_(window), block_tokens_(block_tokens) {}
   ~BlockTable() { truncate(0); }
   BlockTable(BlockTable&& other) noexcept;
   BlockTable& operator=(BlockTable&& other) noexcept;
@@ -73,6 +77,7 @@ class BlockTable {
   bool take_window_pages(std::size_t first);
 
   BlockPool* pool_;
+  WindowPages* window_;
   std::int64_t block_tokens_;
   std::vector<BlockId> blocks_, window_blocks_;
   std::size_t behind_ = 0;

@@ -25,7 +25,11 @@ void PagedCache::match_disk(const PrefixScope& scope, std::span<const std::int32
 std::int64_t PagedCache::attach_from_disk(BlockTable& table, const PrefixMatch& match) {
   std::int64_t pages = 0;
   for (const PageKey& key : match.disk) {
-    if (!can_add_page(table) || !disk_->get(key, page_buffer_) || !add_page(table)) break;
+    if (!add_page(table)) break;
+    if (!disk_->get(key, page_buffer_)) {
+      table.truncate(table.capacity_tokens() - config_.block_tokens);
+      break;
+    }
     device_.write(table.blocks().back(), std::span(page_buffer_).first(page_bytes()));
     if (table.blocks().size() > table.behind()) {
       if (window_) window_device_->write(table.window_blocks().back(), std::span(page_buffer_).subspan(page_bytes()));

@@ -58,7 +58,7 @@ class KvStore final : public PageDevice {
     std::size_t offset = 0, page_bytes = 0;  // of its first page, in memory_
     backend::KvFormat format;
   };
-  // Of a layer of the whole store: its index among those of its kind.
+  // Where a layer of the whole store is: its index among the layers of its kind.
   struct Place {
     std::size_t index = 0;
     bool windowed = false;

@@ -5,8 +5,31 @@
 #include "base/check.h"
 #include "kv/disk_tier.h"
 #include "kv/prefix_tree.h"
+#include "kv/window_match.h"
 
 namespace millrace::kv {
+namespace {
+
+void check_window(const WindowPages& window, const BlockPool& pool, std::span<const BlockTable* const> tables) {
+  window.check_integrity(pool);
+  std::vector<std::int32_t> holders(static_cast<std::size_t>(pool.total()), 0);
+  for (const BlockTable* table : tables) {
+    CHECK_EQ(table->window_blocks().size(), table->blocks().size());
+    CHECK_LE(table->behind(), table->blocks().size());
+    for (std::size_t i = table->behind(); i < table->blocks().size(); ++i) {
+      CHECK_EQ(table->window_blocks()[i], window.of(table->blocks()[i]));
+      ++holders[static_cast<std::size_t>(table->blocks()[i])];
+    }
+  }
+  std::int32_t used = 0;
+  for (BlockId page = 0; page < pool.total(); ++page) {
+    CHECK_EQ(holders[static_cast<std::size_t>(page)], window.holders(page));
+    used += holders[static_cast<std::size_t>(page)] > 0 ? 1 : 0;
+  }
+  CHECK_EQ(used + window.idle() + window.free(), window.total());  // none is lost
+}
+
+}  // namespace
 
 PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* disk)
     : config_(config),
@@ -18,16 +41,16 @@ PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* 
                   ? nullptr
                   : std::make_unique<WindowPages>(config.window, config.block_tokens, config.pages, config.window_pages,
                                                   *window_device_)),
-      tree_(std::make_unique<PrefixTree>(pool_, config.block_tokens)),
+      tree_(std::make_unique<PrefixTree>(pool_, config.block_tokens, window_.get())),
       swap_(config.swap_bytes, device) {
-  pool_.set_window(window_.get());
+  pool_.watch_publishing(window_.get());
   if (window_) CHECK_LE(min_window_pages(config.window, config.block_tokens), config.window_pages);
   if (disk_ == nullptr) return;
-  CHECK_EQ(disk_->origin().page_bytes, whole_page_bytes());
+  CHECK_EQ(disk_->origin().page_bytes, page_bytes() + window_page_bytes());
   CHECK_EQ(disk_->origin().block_tokens, config.block_tokens);
   key_maker_.emplace(disk_->origin());
   keys_.resize(static_cast<std::size_t>(config.pages));
-  page_buffer_.resize(whole_page_bytes());
+  page_buffer_.resize(page_bytes() + window_page_bytes());
 }
 PagedCache::~PagedCache() = default;
 
@@ -44,25 +67,6 @@ std::int32_t PagedCache::available() const noexcept {
   return window_ ? std::min(all.pages, all.window) : all.pages;
 }
 
-std::int32_t PagedCache::free() const noexcept {
-  return window_ ? std::min(pool_.free(), window_->free()) : pool_.free();
-}
-
-PageCount PagedCache::releasable(const BlockTable& table) const {
-  PageCount count;
-  for (const BlockId block : table.blocks()) count.pages += holders(block) == 1 ? 1 : 0;
-  for (std::size_t i = table.behind(); i < table.window_blocks().size(); ++i) {
-    count.window += window_->holders(table.blocks()[i]) == 1 ? 1 : 0;
-  }
-  return count;
-}
-
-std::int32_t PagedCache::window_span() const noexcept {
-  return window_ ? static_cast<std::int32_t>(pages_for(config_.window)) + 1 : 0;
-}
-
-std::int32_t PagedCache::window_holders(BlockId page) const { return window_ ? window_->holders(page) : 0; }
-
 std::int32_t PagedCache::holders(BlockId page) const {
   return pool_.references(page) - (pool_.published(page) ? 1 : 0);
 }
@@ -70,45 +74,10 @@ std::int32_t PagedCache::holders(BlockId page) const {
 PrefixMatch PagedCache::match(const PrefixScope& scope, std::span<const std::int32_t> tokens) const {
   if (!config_.prefix_caching) return {.queried = static_cast<std::int64_t>(tokens.size())};
   PrefixMatch match = tree_->match(scope, tokens);
-  if (window_) shorten(match);
+  if (window_) cut_to_window(match, *window_, config_.block_tokens);
   if (disk_ != nullptr) match_disk(scope, tokens, match);
-  if (window_) count_idle(match);
+  if (window_) count_idle(match, *window_, pool_);
   return match;
-}
-
-// To where the sequence could go on: what its window sees has its window pages.
-void PagedCache::shorten(PrefixMatch& match) const {
-  std::vector<BlockId> pages = match.pages;
-  if (match.partial != kNoBlock) pages.push_back(match.partial);
-  const std::int64_t tokens = window_->reach(pages, match.tokens);
-  if (tokens == match.tokens) return;
-  match.pages.resize(static_cast<std::size_t>(tokens / config_.block_tokens));
-  match.partial = kNoBlock;
-  match.partial_tokens = 0;
-  match.tokens = tokens;
-}
-
-void PagedCache::count_idle(PrefixMatch& match) const {
-  match.idle = match.idle_window = 0;
-  match.behind = std::min(std::ssize(match.pages), static_cast<std::ptrdiff_t>(first_seen(match.tokens)));
-  for (std::size_t i = 0; i < match.pages.size(); ++i) {
-    match.idle += holders(match.pages[i]) == 0 ? 1 : 0;
-    match.idle_window += i >= first_seen(match.tokens) && window_->holders(match.pages[i]) == 0 ? 1 : 0;
-  }
-}
-
-// How many tokens the table will hold: of the match, what is still there. Lowers the number of `valid` pages to those
-// that it can go on behind.
-std::int64_t PagedCache::attachable(const PrefixMatch& match, std::size_t& valid) const {
-  const auto pages = std::span(match.pages);
-  const auto whole = static_cast<std::int64_t>(valid) * config_.block_tokens;
-  if (!window_) return whole;
-  const auto seen = [&](BlockId page) { return window_->of(page) != kNoBlock; };
-  const std::size_t from = std::min(first_seen(match.tokens), valid);
-  if (valid == pages.size() && std::ranges::all_of(pages.subspan(from), seen)) return match.tokens;
-  const std::int64_t tokens = window_->reach(pages.first(valid), whole);
-  valid = static_cast<std::size_t>(tokens / config_.block_tokens);
-  return tokens;
 }
 
 std::int64_t PagedCache::attach(BlockTable& table, const PrefixMatch& match, TimePoint now) {
@@ -116,16 +85,16 @@ std::int64_t PagedCache::attach(BlockTable& table, const PrefixMatch& match, Tim
   counters_.queried_tokens += match.queried;
   std::size_t valid = 0;
   while (valid < match.pages.size() && tree_->holds(match.pages[valid], match.version)) ++valid;
-  const std::int64_t goal = attachable(match, valid);
+  const std::int64_t goal = window_ ? attachable(match, *window_, config_.block_tokens, valid) : 0;
+  const std::size_t behind = window_ ? window_->first_seen(goal) : 0;
   std::int64_t tokens = static_cast<std::int64_t>(valid) * config_.block_tokens;
-  table.begin_behind(first_seen(goal));
   if (valid > 0) {
-    table.share(std::span(match.pages).first(valid), table.behind());
+    table.share(std::span(match.pages).first(valid), behind);
     for (std::size_t i = table.behind(); window_ && i < valid; ++i) window_->found(match.pages[i]);
     table.set_cursor(tree_->touch(match.pages[valid - 1], tokens, now));
   }
   if (valid == match.pages.size()) {
-    table.begin_behind(first_seen(goal));  // of the pages to come, too
+    table.begin_behind(behind);  // of the pages to come, too
     if (match.partial != kNoBlock) tokens += attach_partial(table, match);
     if (!match.disk.empty()) tokens += attach_from_disk(table, match);
   }
@@ -153,40 +122,17 @@ std::int64_t PagedCache::attach_partial(BlockTable& table, const PrefixMatch& ma
   return room ? match.partial_tokens : 0;
 }
 
-bool PagedCache::can_add_page(const BlockTable& table) const {
-  const bool window = window_ && table.blocks().size() >= table.behind();
-  return room().pages > 0 && (!window || window_->available() > 0);
-}
-
 bool PagedCache::add_page(BlockTable& table) {
-  if (!can_add_page(table)) return false;
+  const bool window = window_ && table.blocks().size() >= table.behind();
+  if (room().pages == 0 || (window && window_->available() == 0)) return false;
   if (pool_.free() == 0) counters_.evicted_pages += tree_->evict(1, tree_->now());
   return table.reserve(table.capacity_tokens() + config_.block_tokens);
-}
-
-PageCount PagedCache::needed(const PrefixMatch& match, std::int64_t tokens) const {
-  const auto pages = static_cast<std::int32_t>(pages_for(tokens)), held = static_cast<std::int32_t>(match.pages.size());
-  const auto behind = static_cast<std::int32_t>(first_seen(match.tokens));
-  return {.pages = pages - held + match.idle,
-          .window = window_ ? pages - std::max(held, behind) + match.idle_window : 0};
-}
-
-PageCount PagedCache::needed(const SwapTicket& ticket, std::int64_t tokens) const {
-  const std::int64_t pages = std::max(ticket.pages(), static_cast<std::int64_t>(pages_for(tokens)));
-  return {.pages = static_cast<std::int32_t>(pages),
-          .window = window_ ? static_cast<std::int32_t>(pages - ticket.behind()) : 0};
 }
 
 std::int64_t PagedCache::rewind(BlockTable& table, std::int64_t tokens) const {
   if (window_) tokens = window_->reach(table.blocks(), tokens);
   table.truncate(tokens);
   if (window_) table.retake(std::min(window_->first_seen(tokens), table.behind()));
-  return tokens;
-}
-
-std::int64_t PagedCache::rewind(SwapTicket& ticket, std::int64_t tokens) const {
-  if (static_cast<std::int64_t>(first_seen(tokens)) < ticket.behind()) tokens = 0;
-  ticket.truncate(static_cast<std::int64_t>(pages_for(tokens)));
   return tokens;
 }
 
@@ -281,12 +227,6 @@ void PagedCache::forget(const PrefixScope& scope, std::span<const std::int32_t> 
 
 void PagedCache::clear() { counters_.evicted_pages += tree_->evict(pool_.idle(), tree_->now()); }
 
-CacheCounters PagedCache::counters() const noexcept {
-  CacheCounters now = counters_;
-  now.evicted_window_pages = window_ ? window_->evicted() : 0;
-  return now;
-}
-
 CacheUse PagedCache::use() const {
   return {.total = pool_.total(),
           .free = pool_.free(),
@@ -321,32 +261,13 @@ void PagedCache::check_integrity(std::span<const BlockTable* const> tables) cons
     }
     CHECK_LE(table->cursor().tokens, table->capacity_tokens());
   }
-  if (window_) check_window(tables);
+  if (window_) check_window(*window_, pool_, tables);
   for (std::size_t i = 0; i < references.size(); ++i) {
     CHECK_EQ(references[i], pool_.references(static_cast<BlockId>(i)));
   }
   const CacheUse now = use();
   CHECK_EQ(used, now.used);
   CHECK_EQ(now.free + now.cached + now.used, now.total);
-}
-
-void PagedCache::check_window(std::span<const BlockTable* const> tables) const {
-  window_->check_integrity(pool_);
-  std::vector<std::int32_t> holders(static_cast<std::size_t>(pool_.total()), 0);
-  for (const BlockTable* table : tables) {
-    CHECK_EQ(table->window_blocks().size(), table->blocks().size());
-    CHECK_LE(table->behind(), table->blocks().size());
-    for (std::size_t i = table->behind(); i < table->blocks().size(); ++i) {
-      CHECK_EQ(table->window_blocks()[i], window_->of(table->blocks()[i]));
-      ++holders[static_cast<std::size_t>(table->blocks()[i])];
-    }
-  }
-  std::int32_t used = 0;
-  for (BlockId page = 0; page < pool_.total(); ++page) {
-    CHECK_EQ(holders[static_cast<std::size_t>(page)], window_->holders(page));
-    used += holders[static_cast<std::size_t>(page)] > 0 ? 1 : 0;
-  }
-  CHECK_EQ(used + window_->idle() + window_->free(), window_->total());  // none is lost
 }
 
 }  // namespace millrace::kv

@@ -57,8 +57,8 @@ struct CacheUse {
 // Counts since the start.
 struct CacheCounters {
   std::int64_t queried_tokens = 0, hit_tokens = 0;
-  std::int64_t copied_pages = 0, evicted_pages = 0, evicted_window_pages = 0, moved_pages = 0, swapped_out_pages = 0,
-               swapped_in_pages = 0, loaded_pages = 0;
+  std::int64_t copied_pages = 0, evicted_pages = 0, moved_pages = 0, swapped_out_pages = 0, swapped_in_pages = 0,
+               loaded_pages = 0;
 };
 
 // Window pages with which a sequence of the longest kind can always go on: those its next token sees, and the pages of
@@ -79,19 +79,10 @@ class PagedCache {
   std::int32_t total_pages() const noexcept { return pool_.total(); }
   // Pages that reserve() could hand out now: free ones and what eviction would free, each with its window page.
   std::int32_t available() const noexcept;
-  std::int32_t free() const noexcept;  // of these, those that nothing is evicted for
-  PageCount room() const noexcept;     // as available(), pages and window pages apart
-  // n pages that a table gets at its end: each has a window page where layers have a window.
-  PageCount at_end(std::int32_t n) const noexcept { return {.pages = n, .window = window_ ? n : 0}; }
-  // By how much room() would grow if the table released all its pages: the number of those in no other table, and of
-  // window pages that no other needs.
-  PageCount releasable(const BlockTable& table) const;
-  bool windowed() const noexcept { return window_ != nullptr; }  // whether there are window pages
-  // Window pages that a sequence needs at most when no step has more than a token of it.
-  std::int32_t window_span() const noexcept;
-  std::int32_t holders(BlockId page) const;         // number of tables that hold it
-  std::int32_t window_holders(BlockId page) const;  // number of tables that need its window page
-  BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
+  PageCount room() const noexcept;                                      // as available(), pages and window pages apart
+  const WindowPages* window() const noexcept { return window_.get(); }  // null where no layer has a window
+  std::int32_t holders(BlockId page) const;                             // number of tables that hold it
+  BlockTable make_table() { return BlockTable(pool_, config_.block_tokens, window_.get()); }
 
   // Sets the measured cost of computing the tokens of one page. Pages are loaded from the disk tier only if that is
   // faster. 0, the initial value: never.
@@ -104,12 +95,6 @@ class PagedCache {
   // page is available for it. Returns the tokens that the table holds then: fewer than match.tokens where pages are
   // short or were evicted since the match. All attach() calls of a step must precede its reserve() calls.
   std::int64_t attach(BlockTable& table, const PrefixMatch& match, TimePoint now);
-
-  // What attach() takes of room() at most so that the table may grow to `tokens` >= match.tokens tokens: idle pages of
-  // the match, those loaded or copied, and those behind.
-  PageCount needed(const PrefixMatch& match, std::int64_t tokens) const;
-  // The same of swap_in().
-  PageCount needed(const SwapTicket& ticket, std::int64_t tokens) const;
 
   // The number of pages that reserve(table, computed, tokens) would take: new ones, and copies of shared pages with
   // positions from `computed` on. A page that only the tree shares needs no copy if the tokens published of it end at
@@ -130,8 +115,6 @@ class PagedCache {
   // The sequence goes on after `tokens` of its tokens, or after the most of them behind which its window has kept what
   // it sees: the table is cut to these. Returns them; without windows always `tokens`.
   std::int64_t rewind(BlockTable& table, std::int64_t tokens) const;
-  // The same for pages in host memory.
-  std::int64_t rewind(SwapTicket& ticket, std::int64_t tokens) const;
 
   // Moves the contents of `tokens` tokens to host memory and empties the table. Nothing, and no change, where swap
   // space is short.
@@ -143,10 +126,8 @@ class PagedCache {
   // SwapTicket made of them. Changes nothing; reads page_bytes() and the companion of each page from the device.
   PageContents export_pages(const BlockTable& table, std::int64_t tokens) const;
   PageContents export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
-  // kInvalidArgument where the contents are not those of the pages of so many tokens, or lack what their window sees.
-  Result<void> check_contents(const PageContents& contents, std::int64_t tokens) const;
   std::size_t page_bytes() const noexcept { return device_.page_bytes(); }
-  // Of a window page; 0 where no layer has a window.
+  // Bytes of a window page; 0 where no layer has a window.
   std::size_t window_page_bytes() const noexcept { return window_device_ ? window_device_->page_bytes() : 0; }
   PageCompanion companion() const noexcept { return device_.companion(); }
   std::size_t pages_for(std::int64_t tokens) const noexcept {
@@ -173,7 +154,7 @@ class PagedCache {
   std::uint64_t changes() const noexcept { return pool_.changes(); }
 
   CacheUse use() const;
-  CacheCounters counters() const noexcept;
+  const CacheCounters& counters() const noexcept { return counters_; }
   // Walks everything and CHECKs it; `tables` must be all tables that there are. For debug builds and the simulator.
   void check_integrity(std::span<const BlockTable* const> tables) const;
 
@@ -181,21 +162,13 @@ class PagedCache {
   bool shared(const BlockTable& table, std::size_t page, std::int64_t computed) const;
   // Adds a page, evicting as needed; false, and nothing changed, where that is not enough.
   bool add_page(BlockTable& table);
-  bool can_add_page(const BlockTable& table) const;
-  std::span<const BlockId> needed_window(const BlockTable& table, std::size_t pages, std::int64_t tokens) const;
   void copy_on_write(BlockTable& table, std::size_t page, bool keeps);
   std::int64_t attach_partial(BlockTable& table, const PrefixMatch& match);
-  std::size_t first_seen(std::int64_t next) const noexcept { return window_ ? window_->first_seen(next) : 0; }
-  void shorten(PrefixMatch& match) const;
-  void count_idle(PrefixMatch& match) const;
-  std::int64_t attachable(const PrefixMatch& match, std::size_t& valid) const;
-  std::size_t whole_page_bytes() const noexcept { return page_bytes() + window_page_bytes(); }
   // The three that know the disk tier.
   void match_disk(const PrefixScope& scope, std::span<const std::int32_t> tokens, PrefixMatch& match) const;
   std::int64_t attach_from_disk(BlockTable& table, const PrefixMatch& match);
   void write_to_disk(const PrefixScope& scope, const BlockTable& table, std::span<const std::int32_t> tokens,
                      const NewPages& pages);
-  void check_window(std::span<const BlockTable* const> tables) const;
   std::int32_t join_runs(BlockTable& table, std::int32_t most);
   bool movable(const BlockTable& table, std::size_t first, std::size_t end) const;
   void move(BlockTable& table, std::size_t first, std::span<const BlockId> to);

@@ -11,7 +11,8 @@
 
 #include "base/memory_env.h"
 #include "kv/disk_tier.h"
-#include "kv/paged_cache.h"
+#include "kv/page_needs.h"
+#include "kv/swapped_pages.h"
 #include "kv/testing/stamped_device.h"
 
 namespace millrace::kv {
@@ -74,7 +75,8 @@ class Trial {
     return error_;
   }
 
-  CacheCounters counters() const { return cache_->counters(); }
+  std::int64_t evicted_window_pages() const { return cache_->window() == nullptr ? 0 : cache_->window()->evicted(); }
+  const CacheCounters& counters() const { return cache_->counters(); }
   std::int64_t loaded() const { return loaded_ + cache_->counters().loaded_pages; }
 
  private:
@@ -142,15 +144,15 @@ class Trial {
     const PrefixMatch& match = *sequence.match;
     sequence.computed = cache_->attach(sequence.table, match, time_);
     if (sequence.computed > match.tokens) fail("more attached than matched");
-    const PageCount needed = cache_->needed(match, match.tokens);
+    const PageCount most = needed(*cache_, match, match.tokens);
     const bool cut = sequence.computed < match.tokens;  // and its window reaches further back
-    if (at_once && !cut && !(had - cache_->room()).fits_in(needed)) fail("attaching took more than it needs");
+    if (at_once && !cut && !(had - cache_->room()).fits_in(most)) fail("attaching took more than it needs");
     if (at_once && cut && match.disk.empty() && match.partial == kNoBlock) fail("attached less than matched just now");
     sequence.match.reset();
   }
   void come_back(Sequence& sequence) {
     const std::int64_t tokens = sequence.ticket->pages() * block_tokens_;
-    const bool fits = cache_->needed(*sequence.ticket, tokens).fits_in(cache_->room());
+    const bool fits = needed(*cache_, *sequence.ticket, tokens).fits_in(cache_->room());
     if (cache_->swap_in(*sequence.ticket, sequence.table) != fits) fail("swap_in");
     if (fits) sequence.ticket.reset();
   }
@@ -208,9 +210,9 @@ class Trial {
   // Through another process, and back to an earlier token.
   void move_ticket(Sequence& sequence, const Command& command) {
     PageContents contents = cache_->export_pages(*sequence.ticket, sequence.computed);
-    if (!cache_->check_contents(contents, sequence.computed)) fail("an export that cannot be imported");
+    if (!check_contents(*cache_, contents, sequence.computed)) fail("an export that cannot be imported");
     sequence.ticket.emplace(std::move(contents));
-    sequence.computed = cache_->rewind(*sequence.ticket, sequence.computed - command.b % (sequence.computed + 1) / 4);
+    sequence.computed = rewind(*cache_, *sequence.ticket, sequence.computed - command.b % (sequence.computed + 1) / 4);
     if (sequence.computed == 0) sequence.ticket.reset();
   }
   void compute(Sequence& sequence, std::int64_t n) {
@@ -288,8 +290,12 @@ class Trial {
   std::string error_;
 };
 
+struct Seen : CacheCounters {
+  std::int64_t evicted_window_pages = 0;
+};
+
 // `seen` adds up what happened, so that the test can say that it tried everything.
-std::string run(const Shape& shape, const std::vector<Command>& commands, CacheCounters* seen = nullptr) {
+std::string run(const Shape& shape, const std::vector<Command>& commands, Seen* seen = nullptr) {
   Trial trial(shape);
   for (std::size_t i = 0; i < commands.size(); ++i) {
     if (std::string error = trial.run(commands[i]); !error.empty()) return fmt::format("command {}: {}", i, error);
@@ -299,7 +305,7 @@ std::string run(const Shape& shape, const std::vector<Command>& commands, CacheC
     seen->hit_tokens += trial.counters().hit_tokens;
     seen->copied_pages += trial.counters().copied_pages;
     seen->evicted_pages += trial.counters().evicted_pages;
-    seen->evicted_window_pages += trial.counters().evicted_window_pages;
+    seen->evicted_window_pages += trial.evicted_window_pages();
     seen->moved_pages += trial.counters().moved_pages;
     seen->swapped_in_pages += trial.counters().swapped_in_pages;
   }
@@ -333,11 +339,11 @@ extern "C" void say_seed(int) {
 class PagedCacheModel : public testing::TestWithParam<int> {
  protected:
   // Random commands on caches of the shapes that `shape` makes of a seed.
-  static CacheCounters run_all(const std::function<Shape(std::mt19937&, Shape)>& shape) {
+  static Seen run_all(const std::function<Shape(std::mt19937&, Shape)>& shape) {
     std::signal(SIGABRT, say_seed);
     constexpr unsigned kSeeds = 300;
     constexpr std::size_t kCommands = 400;
-    CacheCounters seen;
+    Seen seen;
     for (unsigned seed = 1; seed <= kSeeds; ++seed) {
       current_seed = seed;
       current_block_tokens = GetParam();
@@ -363,7 +369,7 @@ class PagedCacheModel : public testing::TestWithParam<int> {
 };
 
 TEST_P(PagedCacheModel, HoldsUnderRandomCommands) {
-  const CacheCounters seen = run_all([](std::mt19937&, Shape shape) { return shape; });
+  const Seen seen = run_all([](std::mt19937&, Shape shape) { return shape; });
   EXPECT_LT(200, seen.hit_tokens);
   EXPECT_LT(200, seen.evicted_pages);
   EXPECT_LT(200, seen.moved_pages);
@@ -373,7 +379,7 @@ TEST_P(PagedCacheModel, HoldsUnderRandomCommands) {
 }
 
 TEST_P(PagedCacheModel, HoldsWithWindowsUnderRandomCommands) {
-  const CacheCounters seen = run_all([](std::mt19937& random, Shape shape) {
+  const Seen seen = run_all([](std::mt19937& random, Shape shape) {
     shape.window = 1 + static_cast<std::int64_t>(random() % (4 * shape.block_tokens + 8));
     const std::int32_t least = min_window_pages(shape.window, shape.block_tokens);
     shape.window_pages = least + static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(shape.pages / 2));

@@ -24,8 +24,9 @@ Retention stronger(const Retention& a, const Retention& b) {
 
 }  // namespace
 
-PrefixTree::PrefixTree(BlockPool& pool, std::int64_t block_tokens)
+PrefixTree::PrefixTree(BlockPool& pool, std::int64_t block_tokens, const WindowPages* window)
     : pool_(pool),
+      window_(window),
       block_tokens_(static_cast<std::size_t>(block_tokens)),
       owners_(static_cast<std::size_t>(pool.total()), nullptr),
       version_(static_cast<std::size_t>(pool.total()), 0) {
@@ -140,7 +141,7 @@ NewPages PrefixTree::publish(const PrefixScope& scope, std::span<const std::int3
   const auto n = static_cast<std::int64_t>(tokens.size());
   PrefixNode* node = place.node;
   NewPages added;
-  if (pool_.window() != nullptr) replace_lost(from, place, blocks, added);
+  if (window_ != nullptr) replace_lost(from, place, blocks, added);
   if (place.tokens < n) {
     if (place.tokens == node->end() && place.tokens % block_tokens != 0) {
       extend_partial(*node, tokens, blocks);
@@ -170,7 +171,7 @@ NewPages PrefixTree::publish(const PrefixScope& scope, std::span<const std::int3
 // Pages between the places that are published without their window pages are of little use: the sequence's own, which
 // have theirs, take their place.
 void PrefixTree::replace_lost(Place from, Place to, std::span<const BlockId> blocks, NewPages& added) {
-  const WindowPages& window = *pool_.window();
+  const WindowPages& window = *window_;
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   for (PrefixNode* node = to.node; node->parent != nullptr && node->end() > from.tokens; node = node->parent) {
     const std::int64_t begin = std::max(node->begin, from.tokens / block_tokens * block_tokens);

@@ -31,7 +31,8 @@ struct NewPages {
 // and the pages after them are no longer published. Engine thread only.
 class PrefixTree final : private IdleWatcher {
  public:
-  PrefixTree(BlockPool& pool, std::int64_t block_tokens);
+  // `window`: the window pages of the pool's pages; null: none. Both outlive the tree.
+  PrefixTree(BlockPool& pool, std::int64_t block_tokens, const WindowPages* window);
   ~PrefixTree() override;
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
@@ -88,6 +89,7 @@ class PrefixTree final : private IdleWatcher {
   void check_node(const PrefixNode& node) const;
 
   BlockPool& pool_;
+  const WindowPages* window_;
   std::size_t block_tokens_;
   std::map<PrefixScope, PrefixNode*> roots_;
   std::vector<std::unique_ptr<PrefixNode>> nodes_;  // by id

@@ -15,7 +15,7 @@ namespace millrace::kv {
 // while a table needs it, and a published one beyond that, until others want the memory. A table needs those of the
 // pages that the window of its next token reaches, of those behind it none (docs/adr/028). Where layers have different
 // windows the largest one counts for all. Host logic only. Engine thread only.
-class WindowPages final : private IdleWatcher {
+class WindowPages final : public PublishWatcher, private IdleWatcher {
  public:
   // `window` >= 1 tokens that a token sees, itself included. `total` window pages for `pages` pages; the device has the
   // window pages, and must outlive this.
@@ -28,6 +28,10 @@ class WindowPages final : private IdleWatcher {
   std::int32_t idle() const noexcept { return pool_.idle(); }  // of published pages, needed by no table
   std::int32_t available() const noexcept { return pool_.free() + pool_.idle(); }  // that take() could hand out
 
+  // Window pages that a sequence needs at most when no step has more than a token of it.
+  std::int32_t span() const noexcept {
+    return static_cast<std::int32_t>((window_ + block_tokens_ - 1) / block_tokens_) + 1;
+  }
   // The index of the first page of a sequence that its token at position `next`, or any later one, sees.
   std::size_t first_seen(std::int64_t next) const noexcept;
   // The most of the first `tokens` tokens in `pages` behind which a sequence can go on: all pages that its next token
@@ -49,9 +53,9 @@ class WindowPages final : private IdleWatcher {
   // A table needs it no more; `behind`: as its window has left the page. It is free if the page is not published.
   void release(BlockId page, bool behind = false);
   void found(BlockId page) { found_[static_cast<std::size_t>(of(page))] = 1; }  // by a match: it is kept for longer
-  // The page is published or no more, or is known under another number from now on.
-  void published(BlockId page);
-  void unpublished(BlockId page);
+  void published(BlockId page) override;
+  void unpublished(BlockId page) override;
+  // The page is known under another number from now on.
   void renamed(BlockId from, BlockId to);
   // Frees n idle window pages, or as many as there are: first those that a window has left and that no match found,
   // then those idle for longest. Returns how many.

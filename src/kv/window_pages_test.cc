@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kv/paged_cache.h"
+#include "kv/page_needs.h"
+#include "kv/swapped_pages.h"
 #include "kv/testing/stamped_device.h"
 #include "kv/testing/tokens.h"
 
@@ -67,7 +68,7 @@ TEST_F(WindowPagesTest, LongSequencesDoNotNeedMoreThanTheirWindow) {
   for (int i = 0; i < 3; ++i) tables.push_back(serve(count(1000 * i, 80)));
   EXPECT_EQ(cache.use().window_used, 6);
   EXPECT_EQ(cache.use().used, 30);
-  EXPECT_GT(cache.counters().evicted_window_pages, 0);
+  EXPECT_GT(cache.window()->evicted(), 0);
 }
 
 TEST_F(WindowPagesTest, AMatchEndsWhereItsWindowIsThere) {
@@ -131,7 +132,7 @@ TEST_F(WindowPagesTest, SwapSpaceHoldsNoMoreThanIsNeeded) {
   cache.clear();
   BlockTable others = cache.make_table();
   ASSERT_TRUE(cache.reserve(others, 0, 10 * kBlockTokens));
-  EXPECT_EQ(cache.needed(*ticket, 80), (PageCount{.pages = 10, .window = 2}));
+  EXPECT_EQ(needed(cache, *ticket, 80), (PageCount{.pages = 10, .window = 2}));
   ASSERT_TRUE(cache.swap_in(*ticket, table));
   EXPECT_EQ(table.behind(), 8u);
   EXPECT_EQ(device.first_wrong(table, StampedDevice::stamps({}, tokens), 80), 80);
@@ -141,16 +142,16 @@ TEST_F(WindowPagesTest, ATicketGoesBackWithinItsWindowOnly) {
   BlockTable table = serve(count(0, 80));
   const PageContents contents = cache.export_pages(table, 80);
   EXPECT_EQ(contents.n_window, 2);
-  EXPECT_TRUE(cache.check_contents(contents, 80));
+  EXPECT_TRUE(check_contents(cache, contents, 80));
   SwapTicket near(contents), far(contents);
-  EXPECT_EQ(cache.rewind(near, 79), 79);
+  EXPECT_EQ(rewind(cache, near, 79), 79);
   EXPECT_EQ(near.pages(), 10);
-  EXPECT_EQ(cache.rewind(far, 78), 0);  // its token sees 63
+  EXPECT_EQ(rewind(cache, far, 78), 0);  // its token sees 63
   EXPECT_EQ(far.pages(), 0);
   PageContents lacking = contents;
   lacking.n_window = 1;
   lacking.window.resize(64);
-  const auto refused = cache.check_contents(lacking, 80);
+  const auto refused = check_contents(cache, lacking, 80);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "64 bytes of window pages: they take 128");
 }
@@ -159,7 +160,7 @@ TEST_F(WindowPagesTest, PagesAndWindowPagesRunOutApart) {
   BlockTable table = serve(count(0, 80));
   EXPECT_EQ(cache.room(), (PageCount{.pages = 22, .window = 10}));
   EXPECT_EQ(cache.available(), 10);
-  EXPECT_EQ(cache.releasable(table), (PageCount{.pages = 10, .window = 2}));
+  EXPECT_EQ(releasable(cache, table), (PageCount{.pages = 10, .window = 2}));
   BlockTable other = cache.make_table();
   EXPECT_FALSE(cache.reserve(other, 0, 11 * kBlockTokens));
   EXPECT_TRUE(other.blocks().empty());

@@ -42,14 +42,14 @@ bool take_pages_leased_together(PlanDraft& draft) {
       const auto pages = sequence->blocks.blocks();
       for (std::size_t i = 0; i < pages.size(); ++i) {
         held[static_cast<std::size_t>(pages[i])] +=
-            {.pages = 1, .window = cache.windowed() && i >= sequence->blocks.behind() ? 1 : 0};
+            {.pages = 1, .window = cache.window() != nullptr && i >= sequence->blocks.behind() ? 1 : 0};
       }
     }
   };
   const auto freed = [&](kv::BlockId page) -> kv::PageCount {
     const kv::PageCount& leased = held[static_cast<std::size_t>(page)];
     return {.pages = leased.pages > 0 && cache.holders(page) == leased.pages ? 1 : 0,
-            .window = leased.window > 0 && cache.window_holders(page) == leased.window ? 1 : 0};
+            .window = leased.window > 0 && cache.window()->holders(page) == leased.window ? 1 : 0};
   };
   const auto only_theirs = [&](kv::BlockId page) { return freed(page).any(); };
   count_held();
@@ -76,7 +76,7 @@ bool take_leased_pages(PlanDraft& draft) {
   const auto waiting = draft.input->waiting.by_arrival();
   for (std::size_t i = waiting.size(); i-- > 0;) {
     Sequence* sequence = waiting[i];
-    const kv::PageCount pages = draft.cache.releasable(sequence->blocks);
+    const kv::PageCount pages = kv::releasable(draft.cache, sequence->blocks);
     auto& taken = draft.plan->preempted;
     if (!pages.any() || std::find(taken.begin(), taken.end(), sequence) != taken.end()) continue;
     draft.pages.available += pages;
@@ -106,7 +106,7 @@ void find_pages(PlanDraft& draft) {
     if (!victim) break;
     PlanMember& member = draft.members[*victim];
     draft.hold_back(member);
-    coming += draft.cache.releasable(member.place.sequence->blocks);
+    coming += kv::releasable(draft.cache, member.place.sequence->blocks);
   }
   // The last ones have to wait for steps in flight; the oldest comes last of all.
   for (const bool all : {false, true}) {

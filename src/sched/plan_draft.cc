@@ -28,7 +28,7 @@ void PlanDraft::start(const StepInput& step_input, StepPlan& step_plan) {
     if (member.chunk > 0) {
       member.takes_part = true;
       member.decoding = sequence->decoding();
-      member.first_page = cache.at_end(cache.needed(sequence->blocks, member.start, member.start + 1));
+      member.first_page = kv::at_end(cache, cache.needed(sequence->blocks, member.start, member.start + 1));
       pages.required += member.first_page;
     }
     in_order = in_order && (members.empty() || goes_before(members.back().place, member.place));
@@ -64,7 +64,7 @@ StepWork PlanDraft::decode_work() const {
 }
 
 void PlanDraft::take_out(PlanMember& member) {
-  pages.available += cache.releasable(member.place.sequence->blocks);
+  pages.available += kv::releasable(cache, member.place.sequence->blocks);
   if (member.takes_part) pages.required -= member.first_page;
   member.takes_part = member.stays = false;
 }
@@ -73,7 +73,7 @@ void PlanDraft::put_back(PlanMember& member) {
   member.stays = true;
   member.takes_part = member.chunk > 0;
   if (member.takes_part) pages.required += member.first_page;
-  pages.available -= cache.releasable(member.place.sequence->blocks);
+  pages.available -= kv::releasable(cache, member.place.sequence->blocks);
 }
 
 void PlanDraft::hold_back(PlanMember& member) {

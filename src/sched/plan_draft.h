@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kv/page_needs.h"
 #include "kv/paged_cache.h"
 #include "sched/place.h"
 #include "sched/scheduler_config.h"
@@ -79,7 +80,8 @@ struct PlanDraft {
   }
   // Pages that preempting the member makes available.
   kv::PageCount gain(const PlanMember& member) const {
-    return cache.releasable(member.place.sequence->blocks) + (member.takes_part ? member.first_page : kv::PageCount());
+    return kv::releasable(cache, member.place.sequence->blocks) +
+           (member.takes_part ? member.first_page : kv::PageCount());
   }
 
   // Counts the member as preempted. The caller also adds its sequence to plan->preempted.

@@ -166,7 +166,7 @@ class Invariants {
   // The head fits, so it is admitted: reckoned anew, the slow way.
   void head() {
     if (limits_.batching != BatchingMode::kContinuous || limits_.tpot_target_ms > 0.0) return;
-    if (world_.cache().windowed()) return;  // window pages are reckoned as pages are
+    if (world_.cache().window() != nullptr) return;  // window pages are reckoned as pages are
     if (!plan_.admitted.empty() || !plan_.preempted.empty() || !plan_.rejected.empty()) return;
     const auto running = world_.scheduler().running();
     if (static_cast<std::int64_t>(running.size()) >= std::min(limits_.max_sequences, limits_.max_batched_tokens))

@@ -19,7 +19,7 @@ class TokenBudget {
   // Pages, each with its window page.
   static std::int32_t spare_of(const PlanDraft& draft) {
     const kv::PageCount spare = draft.pages.available - draft.pages.required;
-    return draft.cache.windowed() ? std::min(spare.pages, spare.window) : spare.pages;
+    return draft.cache.window() != nullptr ? std::min(spare.pages, spare.window) : spare.pages;
   }
   void give(PlanMember& member, std::int64_t n_tokens);
   void give_in_turn(bool decoding);

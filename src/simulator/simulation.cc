@@ -143,7 +143,9 @@ class Simulation {
       coverage_.count(Event::kBranchAccepted, counters.accepted_branch_tokens);
       coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
       coverage_.count(Event::kEvicted, cache.evicted_pages);
-      coverage_.count(Event::kWindowPageEvicted, cache.evicted_window_pages);
+      if (const kv::WindowPages* window = place.engine->cache().window()) {
+        coverage_.count(Event::kWindowPageEvicted, window->evicted());
+      }
       coverage_.count(Event::kPagesMoved, cache.moved_pages);
       if (restarted_) coverage_.count(Event::kDiskHitAfterRestart, cache.loaded_pages);
     }

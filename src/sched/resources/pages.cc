@@ -27,7 +27,7 @@ class Pages final : public AdmissionResource {
     return required(draft, joining).fits_in(draft.pages.available);
   }
   void commit(const PlanDraft& draft, const JoiningSequence& joining) override {
-    reserved_ += cache_.at_end(draft.extra_pages(joining.member, joining.member.chunk + 1));
+    reserved_ += kv::at_end(cache_, draft.extra_pages(joining.member, joining.member.chunk + 1));
   }
   bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence& joining) const override {
     return draft.gain(member).relieves(required(draft, joining), draft.pages.available);
@@ -41,7 +41,7 @@ class Pages final : public AdmissionResource {
     const bool alone = draft.nobody_runs();
     const std::int64_t next = alone ? sequence.length() - member.start : member.chunk;
     const std::int64_t tokens = std::min(next + 1, sequence.max_total - member.start);
-    kv::PageCount chunk = cache_.at_end(draft.extra_pages(member, tokens));
+    kv::PageCount chunk = kv::at_end(cache_, draft.extra_pages(member, tokens));
     if (alone) chunk.window = 0;
     return draft.pages.required + reserved_ + member.first_page + chunk;
   }

@@ -17,7 +17,7 @@ class WindowGrowth final : public AdmissionResource {
     return true;
   }
   bool fits(const PlanDraft& draft, const JoiningSequence& joining) override {
-    if (!cache_.windowed() || draft.nobody_runs()) return true;
+    if (cache_.window() == nullptr || draft.nobody_runs()) return true;
     if (!counted_) count(draft);
     return growth_ + growth_of(draft, joining) <= draft.pages.available.window;
   }
@@ -35,7 +35,7 @@ class WindowGrowth final : public AdmissionResource {
   std::int64_t most_of(const PlanDraft& draft, const Sequence& sequence) const {
     const std::int64_t left = std::max<std::int64_t>(1, sequence.predicted_output - sequence.output_tokens());
     const std::int64_t longest = std::min(sequence.length() + left, std::max(sequence.max_total, sequence.length()));
-    return std::min<std::int64_t>(draft.pages_of(longest), cache_.window_span());
+    return std::min<std::int64_t>(draft.pages_of(longest), cache_.window()->span());
   }
   std::int64_t growth_of(const PlanDraft& draft, const Sequence& sequence) const {
     const auto held = static_cast<std::int64_t>(sequence.blocks.blocks().size() - sequence.blocks.behind());
