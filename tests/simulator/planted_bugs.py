@@ -81,8 +81,9 @@ BUGS = {
     "pages are moved in another order": ("src/kv/compaction.cc",
         "    device_.copy(from, to[i]);", "    device_.copy(from, to[to.size() - 1 - i]);"),
     "a page is read after it was freed": ("src/kv/swapped_pages.cc",
-        "  auto ticket = swap_.store(pages, needed_window(table, pages.size(), tokens));",
-        "  const std::vector<BlockId> freed(pages.begin(), pages.end()), windows(needed_window(table, pages.size(), tokens).begin(), needed_window(table, pages.size(), tokens).end());\n"
+        "  auto ticket = swap_.store(pages, needed_window(window_.get(), table, pages.size(), tokens));",
+        "  const auto seen = needed_window(window_.get(), table, pages.size(), tokens);\n"
+        "  const std::vector<BlockId> freed(pages.begin(), pages.end()), windows(seen.begin(), seen.end());\n"
         "  table.truncate(0);\n  auto ticket = swap_.store(freed, windows);"),
     "a failed swap keeps its slots": ("src/kv/swap_space.cc",
         "  } catch (const std::bad_alloc&) {\n", "  } catch (const std::bad_alloc&) {\n    pages_.take(1);\n"),
@@ -125,7 +126,7 @@ BUGS = {
         "(next - window_ + 1) / block_tokens_", "(next - window_ + 2) / block_tokens_"),
     "a sequence goes on where window pages are gone": ("src/kv/window_pages.cc",
         "  while (tokens > 0) {\n    const auto first", "  while (tokens < 0) {\n    const auto first"),
-    "attach does not ask for window pages that went since": ("src/kv/paged_cache.cc",
+    "attach does not ask for window pages that went since": ("src/kv/window_match.cc",
         "std::ranges::all_of(pages.subspan(from), seen)", "std::ranges::all_of(pages.subspan(valid), seen)"),
     "swap forgets the window pages": ("src/kv/swapped_pages.cc",
         "  swap_.load(ticket, table.blocks(), window_pages.subspan(std::min(table.behind(), window_pages.size())));",
