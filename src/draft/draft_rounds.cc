@@ -18,6 +18,7 @@ void add_rows(model::BatchInput& input, const Task& task, std::int64_t first, st
   rows.first_position = first;
   rows.pages = task.pages;
   input.sequences.push_back(rows);
+  input.window_pages.push_back(task.window_pages);
   input.tokens.insert(input.tokens.end(), tokens.begin(), tokens.end());
 }
 

@@ -42,6 +42,7 @@ struct Task {
   std::int64_t most = 0;                             // limit of draft tokens; [1, kMaxTokens]
   const decode::LogitsPipeline* pipeline = nullptr;  // the target's pipeline after `tokens`
   std::span<const kv::BlockId> pages;                // hold at least tokens.size() + most - 1 positions
+  std::span<const kv::BlockId> window_pages;         // the same in layers with a window (StepInput); may be empty
   bool wants_distributions = false;                  // whether the verification rule uses `distributions`
   std::int64_t further_branches = 0;                 // wanted besides the draft; [0, kMaxBranches - 1]
   std::vector<Token> drafts;                         // the result; empty where nothing is drafted

@@ -80,7 +80,7 @@ struct SentTask {
   std::int64_t prompt_tokens = 0, most = 0;
   decode::SamplingParams params;
   double mirostat_mu = 0.0;
-  std::vector<kv::BlockId> pages;
+  std::vector<kv::BlockId> pages, window_pages;
   bool wants_distributions = false;
   std::int64_t further_branches = 0;
   std::optional<decode::LogitsPipeline> pipeline;  // does not travel
@@ -91,8 +91,8 @@ struct SentTask {
 
 template <typename Archive>
 void visit_fields(Archive& a, SentTask& v) {
-  a(v.sequence, v.scope, v.tokens, v.prompt_tokens, v.most, v.params, v.mirostat_mu, v.pages, v.wants_distributions,
-    v.further_branches);
+  a(v.sequence, v.scope, v.tokens, v.prompt_tokens, v.most, v.params, v.mirostat_mu, v.pages, v.window_pages,
+    v.wants_distributions, v.further_branches);
 }
 
 Result<void> SentTask::check(const ReceivedTasks::Limits& limits) const {
@@ -112,6 +112,13 @@ Result<void> SentTask::check(const ReceivedTasks::Limits& limits) const {
   for (const kv::BlockId page : pages) {
     if (page < 0 || page >= limits.pages)
       return unreadable("page {} is out of range: there are {}", page, limits.pages);
+  }
+  for (const kv::BlockId page : window_pages) {
+    if (page < 0 || page >= limits.window_pages)
+      return unreadable("window page {} is out of range: there are {}", page, limits.window_pages);
+  }
+  if (!window_pages.empty() && window_pages.size() != pages.size()) {
+    return unreadable("a task has {} pages and {} window pages", pages.size(), window_pages.size());
   }
   if (!pages.empty() && std::ssize(pages) * limits.block_tokens < length + most - 1) {
     return unreadable("{} pages do not hold {} tokens", pages.size(), length + most - 1);
@@ -140,6 +147,7 @@ std::vector<std::byte> to_bytes(std::span<const Task> tasks) {
                    .params = task.pipeline->params(),
                    .mirostat_mu = task.pipeline->mirostat_mu(),
                    .pages = {task.pages.begin(), task.pages.end()},
+                   .window_pages = {task.window_pages.begin(), task.window_pages.end()},
                    .wants_distributions = task.wants_distributions,
                    .further_branches = task.further_branches,
                    .pipeline = std::nullopt});
@@ -167,6 +175,7 @@ Result<ReceivedTasks> ReceivedTasks::read(std::span<const std::byte> bytes, cons
                           .most = kept->most,
                           .pipeline = &*kept->pipeline,
                           .pages = kept->pages,
+                          .window_pages = kept->window_pages,
                           .wants_distributions = kept->wants_distributions,
                           .further_branches = kept->further_branches,
                           .drafts = {},

@@ -22,6 +22,7 @@ class ReceivedTasks {
     std::int64_t vocab_size = 0;
     std::int32_t pages = 0;  // of the executor
     std::int64_t block_tokens = 0;
+    std::int32_t window_pages = 0;
   };
   // `end_of_generation` are the model's. kInvalidArgument naming "tasks" where bytes are no tasks, or a token, a page
   // or a limit is out of range.

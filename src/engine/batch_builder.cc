@@ -15,7 +15,7 @@ std::vector<BranchRows> make_branches(sched::StepPlan& plan, kv::PagedCache& cac
     if (row.first != last || row.drafted() < std::ssize(s.drafts)) row.branches = 0;
     for (std::size_t i = 0; i < row.branches; ++i) {
       BranchRows branch{.blocks = cache.make_table()};
-      branch.blocks.share(s.blocks.blocks().first(s.blocks.pages_for(last)));
+      branch.blocks.share(s.blocks.blocks().first(s.blocks.pages_for(last)), s.blocks.behind());
       if (cache.reserve(branch.blocks, last, s.length() + std::ssize(s.branches[i]))) {
         branches.push_back(std::move(branch));
       } else {
@@ -48,7 +48,8 @@ void add_row(const sched::StepRow& row, std::uint64_t launch, LaunchedStep& step
   input.sequences.push_back({.first_row = first_row,
                              .n_rows = row.n_tokens,
                              .first_position = sequence.scheduled,
-                             .pages = sequence.blocks.blocks()});
+                             .pages = sequence.blocks.blocks(),
+                             .window_pages = sequence.blocks.window_blocks()});
   add_tokens(row, launch, input);
   if (row.samples() && row.feeds) {
     sequence.last_unseen = {.launch = launch, .sampled = static_cast<std::int32_t>(input.sampled_rows.size())};
@@ -79,8 +80,11 @@ void add_branches(LaunchedStep& step, StepInput& input) {
       input.tokens.insert(input.tokens.end(), sequence.branches[i].begin(), sequence.branches[i].end());
       const std::int64_t n = static_cast<std::int64_t>(input.tokens.size()) - first;
       for (std::int64_t j = 0; j < n; ++j) input.logit_rows.push_back(first + j);
-      input.sequences.push_back(
-          {.first_row = first, .n_rows = n, .first_position = sequence.length() - 1, .pages = branch.blocks.blocks()});
+      input.sequences.push_back({.first_row = first,
+                                 .n_rows = n,
+                                 .first_position = sequence.length() - 1,
+                                 .pages = branch.blocks.blocks(),
+                                 .window_pages = branch.blocks.window_blocks()});
     }
   }
 }

@@ -174,7 +174,7 @@ void BeamGroups::fork(ActiveSequence& beam, const ActiveSequence& parent) {
   beam.blocks.truncate(0);
   const bool has_pages = !parent.swapped;
   if (has_pages) {
-    beam.blocks.share(parent.blocks.blocks());
+    beam.blocks.share(parent.blocks.blocks(), parent.blocks.behind());
     beam.blocks.set_cursor(parent.blocks.cursor());
   }
   beam.scheduled = beam.computed = has_pages ? parent.computed : 0;

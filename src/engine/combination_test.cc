@@ -170,10 +170,15 @@ std::string model_with_speculator(std::int64_t head_dim, std::int64_t value_dim)
 class CombinationTest : public EngineTest {
  protected:
   // value_dim 0: values are of the size of keys.
-  explicit CombinationTest(std::int64_t head_dim = 16, std::int64_t value_dim = 0)
+  explicit CombinationTest(std::int64_t head_dim = 16, std::int64_t value_dim = 0,
+                           std::vector<std::int64_t> windows = {0, 0})
       : EngineTest(model_with_speculator(head_dim, value_dim), backend::make_test_backend(2),
-                   [value_dim](model::ModelSpec spec) {
-                     for (auto& layer : spec.layers) layer.get<model::AttentionParams>().value_dim = value_dim;
+                   [value_dim, windows](model::ModelSpec spec) {
+                     for (std::size_t i = 0; i < windows.size(); ++i) {
+                       auto& attention = spec.layers[i].get<model::AttentionParams>();
+                       attention.value_dim = value_dim;
+                       attention.window = windows[i];
+                     }
                      return spec;
                    }),
         heads_{32, head_dim, value_dim} {}
@@ -210,6 +215,7 @@ class CombinationTest : public EngineTest {
                        const Compiled& grammar = nullptr) {
     const bool tight = situation == "preempted";
     depth_ = situation == "steps in flight" ? 3 : 1;
+    window_pages_ = tight ? tight_window_pages_ : 0;
     const auto engine = engine_with(speculation, tight ? 288 : 4096);
     std::vector<Request> requests = {request};
     if (situation == "prefix hit") {
@@ -223,6 +229,7 @@ class CombinationTest : public EngineTest {
       }
     }
     Answers answers = run(*engine, requests, grammar);
+    if (engine->cache().window() != nullptr) windows_evicted_ += engine->cache().window()->evicted();
     preemptions_ += tight ? engine->counters().preemptions : 0;
     swaps_ += engine->counters().swaps;
     hits_ += situation == "prefix hit" ? engine->counters().cached_tokens : 0;
@@ -257,9 +264,11 @@ class CombinationTest : public EngineTest {
   backend::KvFormat pages_ = backend::cpu::choose_pages(DType::kBF16, "vector16", 16).or_throw();
   const draft::RandomHeads heads_;
   std::size_t swap_bytes_ = 0;
+  std::int32_t tight_window_pages_ = 0;
   const std::string medusa_ = heads_.medusa().write("combined_medusa", draft::RandomHeads::medusa_config());
   const std::string eagle_ = heads_.eagle().write("combined_eagle", heads_.eagle_config());
-  std::int64_t preemptions_ = 0, swaps_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0;
+  std::int64_t preemptions_ = 0, swaps_ = 0, hits_ = 0, accepted_ = 0, rejected_ = 0, on_branches_ = 0,
+               windows_evicted_ = 0;
 };
 
 std::vector<std::string> names_of(const std::vector<Choice>& choices) {
@@ -370,6 +379,50 @@ class OtherValues : public CombinationTest {
 };
 
 TEST_F(OtherValues, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) { expect_plain_in_every_layout(); }
+
+// One layer with a window, or both; where pages are short, window pages are too.
+class OneWindow : public CombinationTest {
+ protected:
+  OneWindow() : CombinationTest(16, 0, {19, 0}) { tight_window_pages_ = 9; }
+};
+
+TEST_F(OneWindow, GivesWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
+  expect_plain_in_every_layout();
+  EXPECT_GT(windows_evicted_, 0);
+}
+
+// Several answers and beams share pages of which each needs others' window pages.
+TEST_F(OneWindow, GivesWhatThePlainPathGivesForEveryKindOfAnswer) {
+  for (const Choice& score : {scores().front(), scores().back()}) {
+    for (const Choice& answer : answers()) {
+      Request asked = request(37, 5, kAnswer);
+      score.apply(asked);
+      answer.apply(asked);
+      const Answers plain = run(*engine_with("no speculation", 4096), {asked});
+      for (const std::string& speculation : kSpeculations) {
+        for (const std::string& situation : kSituations) {
+          SCOPED_TRACE(score.name + ", " + answer.name + ", " + speculation + ", " + situation);
+          expect_same(in_situation(situation, speculation, asked), plain);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(preemptions_, 0);
+  EXPECT_GT(hits_, 0);
+  EXPECT_GT(on_branches_, 0);
+  EXPECT_GT(windows_evicted_, 0);
+}
+
+class TwoWindows : public CombinationTest {
+ protected:
+  TwoWindows() : CombinationTest(16, 0, {40, 11}) { tight_window_pages_ = 12; }
+};
+
+TEST_F(TwoWindows, GiveWhatThePlainPathGivesInEveryLayoutAlsoSwapped) {
+  expect_plain_in_every_layout();
+  EXPECT_GT(windows_evicted_, 0);
+}
 
 }  // namespace
 }  // namespace millrace::engine

@@ -28,11 +28,16 @@ Result<void> Engine::warm_up() {
   const std::int64_t n = std::min<std::int64_t>(kWarmUpTokens, state_.max_length());
   std::vector<kv::BlockId> pages(static_cast<std::size_t>((n + cache.block_tokens() - 1) / cache.block_tokens()));
   std::iota(pages.begin(), pages.end(), 0);  // free ones: their next owner writes them first
+  std::vector<kv::BlockId> window_pages;
+  for (std::size_t i = 0; cache.use().window_total > 0 && i < pages.size(); ++i) {
+    window_pages.push_back(static_cast<kv::BlockId>(i) % cache.use().window_total);
+  }
   double milliseconds = 0.0;
   for (int round = 0; round < 2; ++round) {
     StepInput input;
     input.tokens.assign(static_cast<std::size_t>(n), 0);
-    input.sequences.push_back({.first_row = 0, .n_rows = n, .first_position = 0, .pages = pages});
+    input.sequences.push_back(
+        {.first_row = 0, .n_rows = n, .first_position = 0, .pages = pages, .window_pages = window_pages});
     input.logit_rows = {n - 1};
     const TimePoint start = state_.env.now();
     state_.executor->launch(std::move(input));
@@ -76,12 +81,13 @@ std::optional<TimePoint> Engine::next_event() const {
 }
 
 EngineLimits Engine::limits() const noexcept {
-  const std::size_t page_bytes = state_.executor->device().page_bytes();
   const kv::PagedCache& cache = state_.cache;
+  const std::size_t window_bytes = cache.window_page_bytes(), page_bytes = cache.page_bytes() + window_bytes;
   return {.vocab_size = state_.executor->vocab_size(),
           .max_length = state_.max_length(),
           .kv_capacity_tokens = state_.capacity_tokens(),
-          .kv_bytes = page_bytes * static_cast<std::size_t>(cache.total_pages()),
+          .kv_bytes = cache.page_bytes() * static_cast<std::size_t>(cache.total_pages()) +
+                      window_bytes * static_cast<std::size_t>(cache.use().window_total),
           .kv_bytes_per_token = page_bytes / static_cast<std::size_t>(cache.block_tokens())};
 }
 

@@ -13,13 +13,17 @@ EngineState::EngineState(std::unique_ptr<Executor> step_executor,
       tokenizer(std::move(model_tokenizer)),
       env(environment),
       config(settings),
-      cache({.block_tokens = executor->block_tokens(), .pages = executor->pages(), .swap_bytes = config.swap_bytes},
+      cache({.block_tokens = executor->block_tokens(),
+             .pages = executor->pages(),
+             .swap_bytes = config.swap_bytes,
+             .window = executor->window(),
+             .window_pages = executor->window_pages()},
             executor->device(), disk),
       scheduler(config.scheduling, std::move(policy), cache),
       predictor(sched::make_quantile_predictor()),
       cost(config.step_cost),
-      sessions(cache, static_cast<std::int32_t>(config.session_share * executor->pages()),
-               config.swap_bytes > 0 && config.preemption != Preemption::kRecompute, config.first_id),
+      sessions(cache, config.session_share, config.swap_bytes > 0 && config.preemption != Preemption::kRecompute,
+               config.first_id),
       next_id(config.first_id) {}
 
 std::int64_t EngineState::max_length() const noexcept { return std::min(executor->max_length(), capacity_tokens()); }
@@ -48,7 +52,9 @@ void EngineState::jump_forward() {
 }
 
 kv::PageOrigin EngineState::origin() const {
-  return {.model_key = config.model_key, .page_bytes = cache.page_bytes(), .block_tokens = cache.block_tokens()};
+  return {.model_key = config.model_key,
+          .page_bytes = cache.page_bytes() + cache.window_page_bytes(),
+          .block_tokens = cache.block_tokens()};
 }
 
 void EngineState::publish(ActiveSequence& sequence, bool partial) {

@@ -21,6 +21,9 @@ class Executor {
   virtual std::int64_t max_length() const noexcept = 0;  // tokens of a sequence
   virtual std::int64_t block_tokens() const noexcept = 0;
   virtual std::int32_t pages() const noexcept = 0;
+  // Where layers with a window have window pages (PageDevice::windowed()): the largest of their windows, and how many.
+  virtual std::int64_t window() const noexcept { return 0; }
+  virtual std::int32_t window_pages() const noexcept { return 0; }
   virtual kv::PageDevice& device() noexcept = 0;
 
   // What proposes tokens beside this executor's model, with what it keeps beside its pages and sees of its states; the

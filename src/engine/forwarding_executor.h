@@ -17,6 +17,8 @@ class ForwardingExecutor : public Executor {
   std::int64_t max_length() const noexcept override { return inner_->max_length(); }
   std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
   std::int32_t pages() const noexcept override { return inner_->pages(); }
+  std::int64_t window() const noexcept override { return inner_->window(); }
+  std::int32_t window_pages() const noexcept override { return inner_->window_pages(); }
   kv::PageDevice& device() noexcept override { return inner_->device(); }
   void set_drafter(std::unique_ptr<draft::Drafter> drafter) override { inner_->set_drafter(std::move(drafter)); }
   draft::Drafter* drafter() noexcept override { return inner_->drafter(); }

@@ -30,7 +30,8 @@ bool IdleMemory::evict(double idle_seconds) {
   const std::int32_t cached = cache.use().cached;
   const double again_seconds = cached * cache.recompute_ms_per_page() / 1e3;
   if (idle_seconds < std::max(config_.cached_seconds, config_.recompute_times * again_seconds)) return false;
-  const auto share = static_cast<std::int32_t>(config_.cached_bytes / std::max<std::size_t>(cache.page_bytes(), 1));
+  const std::size_t page = cache.page_bytes() + cache.window_page_bytes();
+  const auto share = static_cast<std::int32_t>(config_.cached_bytes / std::max<std::size_t>(page, 1));
   return cache.shrink(share, kEvictedAtOnce, state_.env.now()) > 0;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/local_executor.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/step_sink.h"
@@ -8,7 +9,8 @@ namespace millrace::engine {
 
 Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer& model, backend::Backend& backend,
                                                              const backend::KvFormat& kv_pages,
-                                                             std::int64_t kv_cache_tokens, int depth) {
+                                                             std::int64_t kv_cache_tokens, int depth,
+                                                             std::int32_t window_pages) {
   const kv::KvGroups groups = model.kv_groups(kv_pages);
   if (auto checked = backend.check_kv_format(kv_pages); !checked) return checked.error();
   const std::int64_t tokens = kv_cache_tokens > 0 ? kv_cache_tokens : model.max_length();
@@ -16,10 +18,13 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
   if (pages > std::numeric_limits<std::int32_t>::max()) {
     return make_error(ErrorCode::kInvalidArgument, "kv-cache-tokens", "kv-cache-tokens is {}: too many", tokens);
   }
-  auto store = kv::KvStore::create(backend, groups, static_cast<std::int32_t>(pages));
+  const auto n_pages = static_cast<std::int32_t>(pages);
+  const std::int32_t least = kv::min_window_pages(groups.window(), groups.block_tokens);
+  auto store =
+      kv::KvStore::create(backend, groups, n_pages, std::max(window_pages > 0 ? window_pages : n_pages, least));
   if (!store) return store.error();
   return std::unique_ptr<LocalExecutor>(
-      new LocalExecutor(model, backend, std::move(*store), static_cast<std::int32_t>(pages), depth));
+      new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(), depth));
 }
 
 Result<StepResult> LocalExecutor::wait() {
@@ -48,6 +53,7 @@ StepResult LocalExecutor::run(StepInput step) {
                                .n_rows = rows.n_rows,
                                .first_position = rows.first_position,
                                .pages = rows.pages});
+    if (store_.windowed() != nullptr) input.window_pages.push_back(rows.window_pages);
   }
   input.scored_rows = sink.logit_rows();
   input.hidden_rows = std::move(step.hidden_rows);

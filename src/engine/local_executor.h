@@ -15,12 +15,13 @@ namespace millrace::engine {
 // A transformer on this process's device.
 class LocalExecutor final : public Executor {
  public:
-  // Pages for `kv_cache_tokens` tokens, 0 = one sequence of the model's greatest length. Model and backend must outlive
-  // it. kResourceExhausted if the pages do not fit. It computes in wait(), on the processors that the engine's thread
-  // needs too, so that more steps in flight than `depth` 1 gain nothing (docs/adr/025); they give the same bits.
+  // Pages for `kv_cache_tokens` tokens, 0 = one sequence of the model's greatest length. Where layers have a window,
+  // they get so many `window_pages`, 0 = one for each page, but no fewer than a sequence needs. Model and backend must
+  // outlive it. kResourceExhausted if the pages do not fit. It computes in wait(), on the processors that the engine's
+  // thread needs too, so that more steps in flight than `depth` 1 gain nothing (docs/adr/025); they give the same bits.
   static Result<std::unique_ptr<LocalExecutor>> create(model::Transformer& model, backend::Backend& backend,
                                                        const backend::KvFormat& kv_pages, std::int64_t kv_cache_tokens,
-                                                       int depth = 1);
+                                                       int depth = 1, std::int32_t window_pages = 0);
 
   // The memory behind the pages, which has a thread of its own where it is asked to follow their use.
   kv::BackedPages& memory() noexcept { return backed_; }
@@ -29,6 +30,10 @@ class LocalExecutor final : public Executor {
   std::int64_t max_length() const noexcept override { return model_.max_length(); }
   std::int64_t block_tokens() const noexcept override { return store_.block_tokens(); }
   std::int32_t pages() const noexcept override { return pages_; }
+  std::int64_t window() const noexcept override { return window_; }
+  std::int32_t window_pages() const noexcept override {
+    return store_.windowed() == nullptr ? 0 : store_.windowed()->pages();
+  }
   kv::PageDevice& device() noexcept override { return followed_; }
   const kv::KvStore& store() const noexcept { return store_; }
   // The drafter hears of the pages, and sees the states of the steps launched from now on.
@@ -42,8 +47,15 @@ class LocalExecutor final : public Executor {
   Result<StepResult> wait() override;
 
  private:
-  LocalExecutor(model::Transformer& model, backend::Backend& backend, kv::KvStore store, std::int32_t pages, int depth)
-      : model_(model), backend_(backend), store_(std::move(store)), pages_(pages), depth_(depth), fed_(depth) {}
+  LocalExecutor(model::Transformer& model, backend::Backend& backend, kv::KvStore store, std::int32_t pages,
+                std::int64_t window, int depth)
+      : model_(model),
+        backend_(backend),
+        store_(std::move(store)),
+        pages_(pages),
+        window_(window),
+        depth_(depth),
+        fed_(depth) {}
   StepResult run(StepInput step);
 
   model::Transformer& model_;
@@ -52,6 +64,7 @@ class LocalExecutor final : public Executor {
   kv::BackedPages backed_{store_};
   kv::MirroredPages followed_{backed_};
   std::int32_t pages_;
+  std::int64_t window_;
   int depth_;
   std::deque<StepInput> launched_;
   FedTokens fed_;

@@ -6,6 +6,7 @@
 
 #include "decode/sequence_breakers.h"
 #include "engine/request_check.h"
+#include "kv/swapped_pages.h"
 
 namespace millrace::engine {
 namespace {
@@ -35,11 +36,10 @@ Result<void> check_pages(std::int64_t computed, std::int64_t length, const kv::P
   if (computed < 0 || computed > length) {
     return contradiction("the snapshot has {} tokens and says that {} are computed", length, computed);
   }
-  const std::size_t pages = computed == 0 ? 0 : state.cache.pages_for(computed);
-  if (contents.pages.size() != pages * state.cache.page_bytes()) {
-    return contradiction("the snapshot has {} bytes of pages: {} tokens take {}", contents.pages.size(), computed,
-                         pages * state.cache.page_bytes());
+  if (auto fit = kv::check_contents(state.cache, contents, computed); !fit) {
+    return contradiction("the snapshot has {} computed tokens and {}", computed, fit.error().message);
   }
+  const std::size_t pages = state.cache.pages_for(computed);
   const std::size_t bytes = contents.companions.size(), each = companion.page_bytes;
   if (bytes > 0 && (each == 0 || bytes % each != 0 || bytes / each != pages)) {
     return contradiction("the snapshot has {} bytes beside its pages: {} pages have {} each", bytes, pages, each);
@@ -259,7 +259,7 @@ Result<std::unique_ptr<ActiveSequence>> SequenceTransfer::restore(const Sequence
   restore_times(answer, shift, sequence);
   if (snapshot.deadline) sequence.deadline = *snapshot.deadline + shift;
   if (answer.computed > 0) {
-    sequence.swapped.emplace(usable(answer.pages, snapshot.companion, state_), state_.cache.page_bytes());
+    sequence.swapped.emplace(usable(answer.pages, snapshot.companion, state_));
     sequence.scheduled = sequence.computed = answer.computed;
   }
   return made;
@@ -347,7 +347,7 @@ Result<SessionId> SequenceTransfer::import_session(const SessionSnapshot& snapsh
   session.computed = snapshot.computed;
   session.scope = snapshot.scope;
   if (snapshot.computed > 0) {
-    session.swapped.emplace(usable(snapshot.pages, snapshot.companion, state_), state_.cache.page_bytes());
+    session.swapped.emplace(usable(snapshot.pages, snapshot.companion, state_));
   }
   return id;
 }

@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "kv/page_needs.h"
+#include "kv/swapped_pages.h"
+
 namespace millrace::engine {
 
 // The scope is its own and of those forked from it, until a request brings another.
@@ -44,7 +47,7 @@ Result<SessionId> Sessions::fork(SessionId from) {
                .blocks = cache_.make_table(),
                .scope = (*source)->scope,
                .last_use = ++clock_};
-  copy.blocks.share((*source)->blocks.blocks());
+  copy.blocks.share((*source)->blocks.blocks(), (*source)->blocks.behind());
   sessions_.emplace(next_id_, std::move(copy));
   return next_id_++;
 }
@@ -57,9 +60,7 @@ Result<void> Sessions::rollback(SessionId id, std::int64_t tokens) {
     return make_error(ErrorCode::kInvalidArgument, "tokens", "tokens is {}: the session has {}", tokens, length);
   }
   session.tokens.resize(static_cast<std::size_t>(tokens));
-  session.computed = std::min(session.computed, tokens);
-  session.blocks.truncate(session.computed);
-  truncate(session.swapped, session.computed);
+  session.computed = rewind(session, std::min(session.computed, tokens));
   return {};
 }
 
@@ -73,11 +74,9 @@ std::int64_t Sessions::lease(Session& session, const std::vector<std::int32_t>& 
   }
   const auto computed_end = session.tokens.begin() + session.computed;
   const auto [end, ignored] = std::mismatch(session.tokens.begin(), computed_end, prompt.begin(), prompt.end());
-  const std::int64_t kept =
-      std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1);
-  session.blocks.truncate(kept);
+  const std::int64_t kept = rewind(
+      session, std::min<std::int64_t>(end - session.tokens.begin(), static_cast<std::int64_t>(prompt.size()) - 1));
   table = std::exchange(session.blocks, cache_.make_table());
-  truncate(session.swapped, kept);
   swapped = std::exchange(session.swapped, std::nullopt);
   session.busy = true;
   session.computed = 0;
@@ -92,16 +91,19 @@ void Sessions::return_lease(Session& session, std::vector<std::int32_t> tokens, 
   session.computed = computed;
   session.blocks = std::move(table);
   session.blocks.truncate(computed);
+  session.blocks.release_behind(computed);
   session.swapped = std::move(swapped);
   session.last_use = ++clock_;
   limit();
 }
 
-// More pages than the tokens need would be brought back for nothing.
-void Sessions::truncate(std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) const {
-  if (!swapped) return;
-  swapped->truncate(static_cast<std::int64_t>(cache_.pages_for(tokens)));
-  if (tokens == 0) swapped.reset();
+// Keeps the pages of these tokens and no more, which would be brought back for nothing; of fewer tokens where a window
+// lacks what it sees of them. Returns how many.
+std::int64_t Sessions::rewind(Session& session, std::int64_t tokens) const {
+  if (!session.swapped) return cache_.rewind(session.blocks, tokens);
+  tokens = kv::rewind(cache_, *session.swapped, tokens);
+  if (tokens == 0) session.swapped.reset();
+  return tokens;
 }
 
 bool Sessions::reclaim() {
@@ -145,12 +147,20 @@ void Sessions::collect(std::vector<kv::BlockTable*>& tables) {
 }
 
 void Sessions::limit() {
+  const kv::CacheUse all = cache_.use();
+  const kv::PageCount most{.pages = static_cast<std::int32_t>(max_share_ * all.total),
+                           .window = static_cast<std::int32_t>(max_share_ * all.window_total)};
   const auto held = [&] {
-    std::size_t pages = 0;
-    for (const auto& [id, session] : sessions_) pages += session.busy ? 0 : session.blocks.blocks().size();
-    return static_cast<std::int64_t>(pages);
+    kv::PageCount sum;
+    for (const auto& [id, session] : sessions_) {
+      if (session.busy) continue;
+      const auto pages = static_cast<std::int32_t>(session.blocks.blocks().size());
+      sum += kv::at_end(cache_, pages);
+      if (cache_.window() != nullptr) sum.window -= static_cast<std::int32_t>(session.blocks.behind());
+    }
+    return sum;
   };
-  while (held() > max_pages_ && reclaim()) {
+  while (!held().fits_in(most) && reclaim()) {
   }
 }
 

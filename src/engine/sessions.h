@@ -25,10 +25,10 @@ class Sessions {
     std::uint64_t last_use = 0;             // larger = later
   };
 
-  // Idle sessions hold at most `max_pages` pages. With `swap`, pages that they lose are moved to swap space if it has
-  // room, else freed. The cache must outlive it. Ids count up from `first_id`.
-  Sessions(kv::PagedCache& cache, std::int32_t max_pages, bool swap, SessionId first_id = 1)
-      : cache_(cache), max_pages_(max_pages), swap_(swap), next_id_(first_id) {}
+  // Idle sessions hold at most the share `max_share` of the pages, and of window pages. With `swap`, pages that they
+  // lose are moved to swap space if it has room, else freed. The cache must outlive it. Ids count up from `first_id`.
+  Sessions(kv::PagedCache& cache, double max_share, bool swap, SessionId first_id = 1)
+      : cache_(cache), max_share_(max_share), swap_(swap), next_id_(first_id) {}
 
   SessionId open();
   // Frees the session's pages. A request in flight continues without the session. No effect if it is not open.
@@ -64,9 +64,9 @@ class Sessions {
 
  private:
   void limit();
-  void truncate(std::optional<kv::SwapTicket>& swapped, std::int64_t tokens) const;
+  std::int64_t rewind(Session& session, std::int64_t tokens) const;
   kv::PagedCache& cache_;
-  std::int32_t max_pages_;
+  double max_share_;
   bool swap_;
   std::map<SessionId, Session> sessions_;
   SessionId next_id_;

@@ -73,7 +73,7 @@ void visit_fields(Archive& a, PageCompanion& v) {
 }
 template <typename Archive>
 void visit_fields(Archive& a, PageContents& v) {
-  a(v.pages, v.companions);
+  a(v.pages, v.companions, v.window, v.n, v.n_window);
 }
 template <typename Archive>
 void visit_fields(Archive& a, PrefixScope& v) {

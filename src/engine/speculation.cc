@@ -81,6 +81,7 @@ void Speculation::ask(std::span<ActiveSequence* const> decoding, const sched::St
                       .most = offers_[i].length,
                       .pipeline = &running.pipeline,
                       .pages = running.blocks.blocks(),
+                      .window_pages = running.blocks.window_blocks(),
                       .wants_distributions = !config_.rule->same_tokens,
                       .further_branches = further_branches(running),
                       .drafts = {},

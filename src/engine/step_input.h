@@ -25,6 +25,9 @@ struct StepInput {
     std::int64_t first_row = 0, n_rows = 0;
     std::int64_t first_position = 0;
     std::span<const kv::BlockId> pages;  // of all its positions
+    // The same in layers with a window: numbers of window pages, of which those that no row sees say nothing. Empty
+    // where no layer has a window.
+    std::span<const kv::BlockId> window_pages;
   };
   // A row whose logits score a token and the likeliest few beside it.
   struct Scored {
@@ -66,19 +69,25 @@ struct StepInput {
         fed_rows(other.fed_rows),
         hidden_rows(other.hidden_rows) {
     std::vector<kv::BlockId> pages;
-    for (const Rows& rows : sequences) pages.insert(pages.end(), rows.pages.begin(), rows.pages.end());
+    for (const Rows& rows : sequences) {
+      pages.insert(pages.end(), rows.pages.begin(), rows.pages.end());
+      pages.insert(pages.end(), rows.window_pages.begin(), rows.window_pages.end());
+    }
     own(std::move(pages));
   }
   StepInput& operator=(const StepInput& other) { return *this = StepInput(other); }
 
-  // The sequences' pages become those of the list, one sequence after the other, each as many as it has now.
+  // The sequences' pages and window pages become those of the list, one sequence after the other, each as many as it
+  // has now.
   void own(std::vector<kv::BlockId> pages) {
     own_pages_ = std::move(pages);
     std::size_t at = 0;
     for (Rows& rows : sequences) {
-      const std::size_t n = rows.pages.size();
-      rows.pages = std::span(own_pages_).subspan(at, n);
-      at += n;
+      for (std::span<const kv::BlockId>* list : {&rows.pages, &rows.window_pages}) {
+        const std::size_t n = list->size();
+        *list = std::span(own_pages_).subspan(at, n);
+        at += n;
+      }
     }
   }
 
@@ -113,16 +122,21 @@ void visit_fields(Archive& archive, StepInput::Fed& fed) {
 }
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput& input) {
-  std::vector<std::vector<kv::BlockId>> pages;
-  for (const StepInput::Rows& rows : input.sequences) pages.emplace_back(rows.pages.begin(), rows.pages.end());
-  archive(input.tokens, input.sequences, pages, input.logit_rows, input.scored_rows, input.sampled_rows, input.fed_rows,
-          input.hidden_rows);
+  std::vector<std::vector<kv::BlockId>> pages, window_pages;
+  for (const StepInput::Rows& rows : input.sequences) {
+    pages.emplace_back(rows.pages.begin(), rows.pages.end());
+    window_pages.emplace_back(rows.window_pages.begin(), rows.window_pages.end());
+  }
+  archive(input.tokens, input.sequences, pages, window_pages, input.logit_rows, input.scored_rows, input.sampled_rows,
+          input.fed_rows, input.hidden_rows);
   if constexpr (kReads<Archive>) {
-    if (pages.size() != input.sequences.size()) return archive.fail();
+    if (pages.size() != input.sequences.size() || window_pages.size() != pages.size()) return archive.fail();
     std::vector<kv::BlockId> all;
     for (std::size_t i = 0; i < pages.size(); ++i) {
       input.sequences[i].pages = pages[i];  // as many as these, until own() has them
+      input.sequences[i].window_pages = window_pages[i];
       all.insert(all.end(), pages[i].begin(), pages[i].end());
+      all.insert(all.end(), window_pages[i].begin(), window_pages[i].end());
     }
     input.own(std::move(all));
   }

@@ -50,7 +50,10 @@ void StepLoop::collect(std::vector<const kv::BlockTable*>& tables) const {
 
 bool StepLoop::starves(const sched::Sequence& s) const {
   const std::int64_t length = std::min(s.planned_length() + 1, s.max_total);  // as admission has it
-  return !s.paused && state_.cache.needed(s.blocks, s.computed, length) > state_.cache.available();
+  const std::int32_t pages = state_.cache.needed(s.blocks, s.computed, length);
+  kv::PageCount needed{.pages = pages};
+  if (const kv::WindowPages* window = state_.cache.window()) needed.window = std::min(pages, window->span());
+  return !s.paused && !needed.fits_in(state_.cache.room());
 }
 
 // The plan; idle sessions give up their pages, the one used longest ago first, before anybody is preempted or kept
@@ -105,6 +108,7 @@ void StepLoop::take_pages(sched::StepPlan& plan) {
 
 bool StepLoop::launch(std::vector<Output>& outputs) {
   const sched::PolicyView now = state_.view();
+  for (sched::Sequence* sequence : state_.scheduler.running()) sequence->blocks.release_behind(sequence->computed);
   beams_.park_scored();
   double drafting_ms = 0.0;
   if (state_.speculation) {
@@ -168,7 +172,9 @@ void StepLoop::draft(const sched::PolicyView& view) {
 bool StepLoop::reserve_for_drafts(ActiveSequence& sequence) {
   kv::PagedCache& cache = state_.cache;
   const std::int64_t tokens = sequence.length() + state_.speculation->most(sequence);
-  const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : cache.use().free;
+  const kv::CacheUse use = cache.use();
+  const std::int32_t free = cache.window() != nullptr ? std::min(use.free, use.window_free) : use.free;
+  const std::int32_t pages = state_.scheduler.waiting().empty() ? cache.available() : free;
   if (cache.needed(sequence.blocks, sequence.scheduled, tokens) > pages) return false;
   return cache.reserve(sequence.blocks, sequence.scheduled, tokens);
 }

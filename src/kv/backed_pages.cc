@@ -15,6 +15,7 @@ constexpr double kPause = 2.0;  // of the thread, in times of its work: steps ne
 }  // namespace
 
 void BackedPages::follow() {
+  if (windowed_) windowed_->follow();
   following_ = true;
   want(0);  // the first table begins there
   thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -24,6 +25,7 @@ void BackedPages::follow() {
 }
 
 void BackedPages::populate() {
+  if (windowed_) windowed_->populate();
   populated_ = true;
   thread_ = std::jthread([this](const std::stop_token& stop) {
     name_thread("populate");
@@ -32,6 +34,7 @@ void BackedPages::populate() {
 }
 
 void BackedPages::wait_populated() {
+  if (windowed_) windowed_->wait_populated();
   if (populated_ && thread_.joinable()) thread_.join();
 }
 

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -14,7 +15,10 @@ namespace millrace::kv {
 // handed out next, so that a step seldom waits for the system. PageDevice calls are for the engine's thread.
 class BackedPages final : public PageDevice {
  public:
-  explicit BackedPages(KvStore& store) : store_(store), wanted_(slice_of(store.pages() - 1) + 1, false) {}
+  explicit BackedPages(KvStore& store)
+      : store_(store),
+        wanted_(slice_of(store.pages() - 1) + 1, false),
+        windowed_(store.windowed() == nullptr ? nullptr : std::make_unique<BackedPages>(*store.windowed())) {}
 
   // From now on: gets memory for the slice that the next table begins in, and for what comes behind the pages in use.
   void follow();
@@ -22,6 +26,7 @@ class BackedPages final : public PageDevice {
   void populate();
   void wait_populated();  // until that is done
 
+  PageDevice* windowed() noexcept override { return windowed_.get(); }
   std::size_t page_bytes() const noexcept override { return store_.page_bytes(); }
   void copy(BlockId from, BlockId to) override { store_.copy(from, to); }
   void read(BlockId page, std::span<std::byte> out) const override { store_.read(page, out); }
@@ -39,7 +44,8 @@ class BackedPages final : public PageDevice {
   void run(const std::stop_token& stop);
 
   KvStore& store_;
-  std::vector<bool> wanted_;  // by slice: it has been queued, and not been given back since
+  std::vector<bool> wanted_;               // by slice: it has been queued, and not been given back since
+  std::unique_ptr<BackedPages> windowed_;  // of the store's windowed()
   bool populated_ = false, following_ = false;
   std::mutex mutex_;  // guards queue_
   std::condition_variable_any wake_;

@@ -75,10 +75,12 @@ void BlockPool::publish(BlockId block) {
   CHECK(!published(block));
   retain(block);
   published_[static_cast<std::size_t>(block)] = 1;
+  if (publish_watcher_ != nullptr) publish_watcher_->published(block);
 }
 
 void BlockPool::unpublish(BlockId block) {
   CHECK(published(block));
+  if (publish_watcher_ != nullptr) publish_watcher_->unpublished(block);
   published_[static_cast<std::size_t>(block)] = 0;
   if (references(block) == 1) --idle_;
   release(block);

@@ -15,6 +15,14 @@ class IdleWatcher {
   virtual void idle_changed(BlockId block, bool idle) = 0;
 };
 
+// Is called when a page was published, and before it is published no more.
+class PublishWatcher {
+ public:
+  virtual ~PublishWatcher() = default;
+  virtual void published(BlockId block) = 0;
+  virtual void unpublished(BlockId block) = 0;
+};
+
 // The pages of the KV cache as numbers: which are free, and how many references each of the others has. Host logic
 // only. Engine thread only. Always free() + used() == total(); check_integrity() walks all and checks it.
 class BlockPool {
@@ -46,6 +54,7 @@ class BlockPool {
   void unpublish(BlockId block);
   bool published(BlockId block) const { return published_[static_cast<std::size_t>(block)] != 0; }
   void watch(IdleWatcher* watcher) noexcept { watcher_ = watcher; }
+  void watch_publishing(PublishWatcher* watcher) noexcept { publish_watcher_ = watcher; }
 
   // Where the next table would begin: the first page that allocate(1, kNoBlock, out) would hand out; kNoBlock: nowhere.
   BlockId next_table() const noexcept;
@@ -65,6 +74,7 @@ class BlockPool {
   std::int32_t idle_ = 0;
   std::uint64_t changes_ = 0;
   IdleWatcher* watcher_ = nullptr;
+  PublishWatcher* publish_watcher_ = nullptr;
   PageDevice* device_;
 };
 

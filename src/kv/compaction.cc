@@ -62,9 +62,10 @@ void PagedCache::move(BlockTable& table, std::size_t first, std::span<const Bloc
   for (std::size_t i = 0; i < to.size(); ++i) {
     const BlockId from = table.blocks()[first + i];
     device_.copy(from, to[i]);
+    if (window_) window_->renamed(from, to[i]);
     if (pool_.published(from)) tree_->relocate(from, to[i]);
     if (disk_ != nullptr) keys_[static_cast<std::size_t>(to[i])] = keys_[static_cast<std::size_t>(from)];
-    table.replace(first + i, to[i]);
+    table.rename(first + i, to[i]);
   }
 }
 

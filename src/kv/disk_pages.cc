@@ -25,11 +25,15 @@ void PagedCache::match_disk(const PrefixScope& scope, std::span<const std::int32
 std::int64_t PagedCache::attach_from_disk(BlockTable& table, const PrefixMatch& match) {
   std::int64_t pages = 0;
   for (const PageKey& key : match.disk) {
-    if (available() == 0 || !disk_->get(key, page_buffer_)) break;
-    std::vector<BlockId> block;
-    allocate(1, table.blocks().empty() ? kNoBlock : table.blocks().back(), block);
-    device_.write(block[0], page_buffer_);
-    table.adopt(block[0]);
+    if (!add_page(table)) break;
+    if (!disk_->get(key, page_buffer_)) {
+      table.truncate(table.capacity_tokens() - config_.block_tokens);
+      break;
+    }
+    device_.write(table.blocks().back(), std::span(page_buffer_).first(page_bytes()));
+    if (table.blocks().size() > table.behind()) {
+      if (window_) window_device_->write(table.window_blocks().back(), std::span(page_buffer_).subspan(page_bytes()));
+    }
     ++pages;
   }
   counters_.loaded_pages += pages;
@@ -47,7 +51,9 @@ void PagedCache::write_to_disk(const PrefixScope& scope, const BlockTable& table
     key = key_maker_->make(scope, parent, tokens.subspan(page * block_tokens, block_tokens));
     parent = &key;
     if (!disk_->writing() || disk_->contains(key)) continue;
-    device_.read(block, page_buffer_);
+    if (window_ && window_->of(block) == kNoBlock) continue;  // only whole ones
+    device_.read(block, std::span(page_buffer_).first(page_bytes()));
+    if (window_) window_device_->read(window_->of(block), std::span(page_buffer_).subspan(page_bytes()));
     disk_->put(key, page_buffer_);
   }
 }

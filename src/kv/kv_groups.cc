@@ -25,6 +25,20 @@ std::size_t KvGroups::page_bytes(const backend::Backend& backend) const noexcept
   return bytes;
 }
 
+std::size_t KvGroups::window_page_bytes(const backend::Backend& backend) const noexcept {
+  std::size_t bytes = 0;
+  for (const KvGroup& group : groups) {
+    if (group.need.window > 0) bytes += backend.kv_page_bytes(format(group)) * group.layers.size();
+  }
+  return bytes;
+}
+
+std::int64_t KvGroups::window() const noexcept {
+  std::int64_t largest = 0;
+  for (const KvGroup& group : groups) largest = std::max(largest, group.need.window);
+  return largest;
+}
+
 KvGroups group_layers(std::span<const KvNeed> layers, const backend::KvFormat& form) {
   KvGroups all{.block_tokens = form.block_tokens, .layout = form.layout, .groups = {}};
   for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -25,8 +25,8 @@ struct KvGroup {
 };
 
 // All layers that keep keys and values, in groups. One page number stands for the same B tokens in all groups: a
-// sequence has one block table, and each of its pages has memory in every layer. Pages behind a window are not
-// released, so all groups have the same number of pages.
+// sequence has one block table, and each of its pages has memory in every layer without a window. Layers with one may
+// have fewer places, window pages (kv/window_pages.h), that pages get and lose.
 struct KvGroups {
   std::int64_t block_tokens = 32;  // B
   std::string_view layout = {};    // name of the layout of pages (KvFormat)
@@ -35,6 +35,8 @@ struct KvGroups {
   std::int64_t layers() const noexcept;
   backend::KvFormat format(const KvGroup& group) const noexcept;           // of the pages of one layer of the group
   std::size_t page_bytes(const backend::Backend& backend) const noexcept;  // of one page in all layers
+  std::size_t window_page_bytes(const backend::Backend& backend) const noexcept;  // in those with a window
+  std::int64_t window() const noexcept;                                           // the largest; 0: no layer has one
 };
 
 // Groups the layers by need; layer i of the store keeps layers[i]. `form` gives type, layout and page size of all

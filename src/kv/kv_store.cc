@@ -13,31 +13,50 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 }  // namespace
 
-Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages) {
+Result<KvStore> KvStore::create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages,
+                                std::int32_t window_pages) {
+  std::vector<const KvGroup*> group_of(static_cast<std::size_t>(groups.layers()));
   for (const KvGroup& group : groups.groups) {
     if (auto checked = backend.check_kv_format(groups.format(group)); !checked) return checked.error();
+    for (const std::int64_t layer : group.layers) group_of[static_cast<std::size_t>(layer)] = &group;
   }
+  std::vector<Layer> layers, windowed;
+  std::vector<Place> places;
+  for (const KvGroup* group : group_of) {
+    const bool apart = window_pages > 0 && group->need.window > 0;
+    std::vector<Layer>& of_kind = apart ? windowed : layers;
+    places.push_back({.index = of_kind.size(), .windowed = apart});
+    const backend::KvFormat format = groups.format(*group);
+    of_kind.push_back({.page_bytes = backend.kv_page_bytes(format), .format = format});
+  }
+  auto store = allocate(backend, groups.block_tokens, std::move(layers), n_pages);
+  if (!store) return store;
+  store->places_ = std::move(places);
+  if (windowed.empty()) return store;
+  auto apart = allocate(backend, groups.block_tokens, std::move(windowed), window_pages);
+  if (!apart) return apart;
+  store->windowed_.reset(new KvStore(*std::move(apart)));
+  return store;
+}
+
+Result<KvStore> KvStore::allocate(backend::Backend& backend, std::int64_t block_tokens, std::vector<Layer> layers,
+                                  std::int32_t n_pages) {
   KvStore store;
   store.backend_ = &backend;
-  store.page_bytes_ = groups.page_bytes(backend);
+  store.layers_ = std::move(layers);
   store.n_pages_ = static_cast<std::size_t>(n_pages);
-  store.block_tokens_ = groups.block_tokens;
+  store.block_tokens_ = block_tokens;
+  for (const Layer& layer : store.layers_) store.page_bytes_ += layer.page_bytes;
   const auto total = checked_mul(store.page_bytes_, store.n_pages_);
   if (!total) {
     return make_error(ErrorCode::kResourceExhausted, "kv-cache-tokens", "a KV cache of {} pages overflows", n_pages);
-  }
-  store.layers_.resize(static_cast<std::size_t>(groups.layers()));
-  for (const KvGroup& group : groups.groups) {
-    const backend::KvFormat format = groups.format(group);
-    for (const std::int64_t layer : group.layers) {
-      store.layers_[static_cast<std::size_t>(layer)] = {.page_bytes = backend.kv_page_bytes(format), .format = format};
-    }
   }
   std::size_t offset = 0;
   for (Layer& layer : store.layers_) {
     layer.offset = offset;
     offset += layer.page_bytes * store.n_pages_;
   }
+  if (*total == 0) return store;
   auto memory = backend.allocate(*total);
   if (!memory) return memory.error();
   store.memory_ = std::move(*memory);

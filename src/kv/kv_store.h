@@ -12,20 +12,28 @@
 namespace millrace::kv {
 
 // The pages of all layers in device memory, ordered [layer][page], so that the pages of a sequence lie together within
-// a layer. Pages of different groups have different sizes under the same numbers. Its size is fixed. The backend must
-// outlive it.
+// a layer. Pages of different groups have different sizes under the same numbers. Layers with a window may have a store
+// of their own within it, by window page. Its size is fixed. The backend must outlive it.
 class KvStore final : public PageDevice {
  public:
   // Allocates n_pages pages. kResourceExhausted names the size and the machine's limit; kInvalidArgument is that of
   // Backend::check_kv_format().
-  static Result<KvStore> create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages);
+  // `window_pages`: of the layers with a window; 0: these have n_pages pages like the others, under the same numbers.
+  static Result<KvStore> create(backend::Backend& backend, const KvGroups& groups, std::int32_t n_pages,
+                                std::int32_t window_pages = 0);
 
   backend::KvPages layer(std::int64_t index) const noexcept {
-    const Layer& layer = layers_[static_cast<std::size_t>(index)];
-    return {memory_.address() + layer.offset, layer.format};
+    const Place& place = places_[static_cast<std::size_t>(index)];
+    const KvStore& store = place.windowed ? *windowed_ : *this;
+    const Layer& layer = store.layers_[place.index];
+    return {store.memory_.address() + layer.offset, layer.format};
   }
+  // Whether the layer's pages are window pages, with numbers of their own.
+  bool windowed(std::int64_t index) const noexcept { return places_[static_cast<std::size_t>(index)].windowed; }
+  KvStore* windowed() noexcept override { return windowed_.get(); }
+  const KvStore* windowed() const noexcept { return windowed_.get(); }
   std::int64_t block_tokens() const noexcept { return block_tokens_; }
-  std::size_t bytes() const noexcept { return memory_.size(); }
+  std::size_t bytes() const noexcept { return memory_.size() + (windowed_ ? windowed_->bytes() : 0); }
 
   std::int32_t pages() const noexcept { return static_cast<std::int32_t>(n_pages_); }
 
@@ -38,8 +46,8 @@ class KvStore final : public PageDevice {
   std::int32_t memory_parts() const noexcept override;
   void give_back(std::int32_t part, const std::function<bool(BlockId)>& kept) override;
 
-  // The bytes of a page for read() and write() are its keys and values of layer 0, then of layer 1, and so on;
-  // page_bytes() in all.
+  // The bytes of a page for read() and write() are its keys and values of the first layer that is not windowed(), then
+  // of the next, and so on; page_bytes() in all, 0 where there is none.
   std::size_t page_bytes() const noexcept override { return page_bytes_; }
   void copy(BlockId from, BlockId to) override;
   void read(BlockId page, std::span<std::byte> out) const override;
@@ -50,7 +58,14 @@ class KvStore final : public PageDevice {
     std::size_t offset = 0, page_bytes = 0;  // of its first page, in memory_
     backend::KvFormat format;
   };
+  // Where a layer of the whole store is: its index among the layers of its kind.
+  struct Place {
+    std::size_t index = 0;
+    bool windowed = false;
+  };
   KvStore() = default;
+  static Result<KvStore> allocate(backend::Backend& backend, std::int64_t block_tokens, std::vector<Layer> layers,
+                                  std::int32_t n_pages);
   backend::DeviceAddress page_of(const Layer& layer, BlockId page) const noexcept {
     return memory_.address() + layer.offset + static_cast<std::size_t>(page) * layer.page_bytes;
   }
@@ -59,6 +74,8 @@ class KvStore final : public PageDevice {
   std::size_t page_bytes_ = 0, n_pages_ = 0;
   std::int64_t block_tokens_ = 0;
   backend::DeviceBuffer memory_;
+  std::vector<Place> places_;          // by layer of the whole store
+  std::unique_ptr<KvStore> windowed_;  // null: all layers have the same page numbers
 };
 
 }  // namespace millrace::kv

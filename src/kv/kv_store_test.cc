@@ -104,6 +104,52 @@ TEST_F(KvStoreTest, GivesBackTheMemoryOfWhatIsNotKept) {
   }
 }
 
+// The layers with a window apart: pages by one number, window pages by another.
+TEST_F(KvStoreTest, LayersWithAWindowHavePagesOfTheirOwnNumbers) {
+  const KvGroups groups = group_layers(kNeeds, form_);
+  EXPECT_EQ(groups.window(), 8);
+  store_ = KvStore::create(*backend_, groups, kPages, 3).or_throw();
+  ASSERT_NE(store_.windowed(), nullptr);
+  const std::size_t whole = groups.page_bytes(*backend_), window = groups.window_page_bytes(*backend_);
+  EXPECT_EQ(store_.page_bytes() + window, whole);
+  EXPECT_EQ(store_.windowed()->page_bytes(), window);
+  EXPECT_EQ(store_.bytes(), kPages * (whole - window) + 3 * window);
+  EXPECT_EQ(store_.windowed()->pages(), 3);
+  EXPECT_FALSE(store_.windowed(0));
+  EXPECT_TRUE(store_.windowed(1));
+  EXPECT_TRUE(store_.windowed(2));
+  EXPECT_FALSE(store_.windowed(3));
+  for (const std::size_t layer : {0, 3}) {
+    for (std::int32_t p = 0; p < kPages; ++p) fill(layer, p, mark(layer, p));
+  }
+  for (const std::size_t layer : {1, 2}) {
+    for (std::int32_t p = 0; p < 3; ++p) fill(layer, p, mark(layer, p));
+  }
+  store_.copy(0, 1);
+  store_.windowed()->copy(2, 1);
+  std::vector<std::byte> out(window);
+  store_.windowed()->read(2, out);
+  store_.windowed()->write(0, out);
+  for (const std::size_t layer : {0, 3}) {
+    for (std::int32_t p = 0; p < kPages; ++p) EXPECT_TRUE(holds(layer, p, mark(layer, p == 1 ? 0 : p))) << p;
+  }
+  for (const std::size_t layer : {1, 2}) {
+    for (std::int32_t p = 0; p < 3; ++p) EXPECT_TRUE(holds(layer, p, mark(layer, 2))) << p;
+  }
+}
+
+// Where all have one, pages take no memory.
+TEST_F(KvStoreTest, AStoreOfLayersWithAWindowAlone) {
+  constexpr std::array<KvNeed, 2> kAll{kNarrow, kNarrow};
+  const KvGroups groups = group_layers(kAll, form_);
+  store_ = KvStore::create(*backend_, groups, 1 << 16, 3).or_throw();
+  EXPECT_EQ(store_.page_bytes(), 0u);
+  EXPECT_EQ(store_.memory_parts(), 0);
+  EXPECT_EQ(store_.bytes(), 3 * groups.page_bytes(*backend_));
+  store_.populate(0, 10, 0.0, std::stop_token());
+  store_.copy(0, 1);
+}
+
 // A token takes its key and its value, each padded for itself, and in i8 two scales, in every layout.
 TEST_F(KvStoreTest, APageIsAsLargeAsItsKeysAndItsValues) {
   constexpr std::int64_t kBlock = 64;

@@ -19,16 +19,20 @@ struct PageCompanion {
   bool operator==(const PageCompanion&) const = default;
 };
 
-// The memory behind page numbers: a page holds the keys and values of its tokens in all layers. Calls take effect in
-// order and before the next step of the model. Engine thread only, and never while a step runs.
+// The memory behind page numbers: a page holds the keys and values of its tokens in all layers, those with a window
+// aside where they have a device of their own. Calls take effect in order and before the next step of the model. Engine
+// thread only, and never while a step runs.
 class PageDevice {
  public:
   virtual ~PageDevice() = default;
-  virtual std::size_t page_bytes() const noexcept = 0;
+  virtual std::size_t page_bytes() const noexcept = 0;  // may be 0 where all layers have a window
   virtual void copy(BlockId from, BlockId to) = 0;
   virtual void read(BlockId page, std::span<std::byte> out) const = 0;  // out has page_bytes() bytes
   // `in` has page_bytes() bytes.
   virtual void write(BlockId page, std::span<const std::byte> in) = 0;
+  // The memory of the layers with a window, by window page (kv/window_pages.h), which has no companion and no device
+  // within; null: none has one, or theirs is in pages like that of all. The same for the device's life.
+  virtual PageDevice* windowed() noexcept { return nullptr; }
   // None on devices that keep nothing beside pages; it stays the same while there are contents of pages elsewhere. read
   // and write take companion().page_bytes bytes; write() of the page comes first.
   virtual PageCompanion companion() const noexcept { return {}; }

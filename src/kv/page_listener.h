@@ -24,6 +24,7 @@ class MirroredPages final : public PageDevice {
   // The listener from now on, which must outlive the pages or another call; null: none.
   void follow(PageListener* listener) noexcept { listener_ = listener; }
 
+  PageDevice* windowed() noexcept override { return device_.windowed(); }
   std::size_t page_bytes() const noexcept override { return device_.page_bytes(); }
   void copy(BlockId from, BlockId to) override {
     device_.copy(from, to);

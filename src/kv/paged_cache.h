@@ -8,9 +8,11 @@
 
 #include "base/env.h"
 #include "kv/block_table.h"
+#include "kv/page_count.h"
 #include "kv/prefix_match.h"
 #include "kv/prefix_scope.h"
 #include "kv/swap_space.h"
+#include "kv/window_pages.h"
 
 namespace millrace::kv {
 
@@ -24,15 +26,32 @@ struct CacheConfig {
   std::int32_t pages = 0;
   bool prefix_caching = true;
   std::size_t swap_bytes = 0;  // host memory for the pages of preempted sequences
+  // Where the device has layers with a window apart (PageDevice::windowed()): the largest of their windows, and their
+  // window pages, at least min_window_pages() of them.
+  std::int64_t window = 0;
+  std::int32_t window_pages = 0;
 };
 
-// Number of pages in each state. free + cached + used == total.
+// Number of pages in each state. free + cached + used == total, of window pages too.
 struct CacheUse {
   std::int32_t total = 0, free = 0;
   std::int32_t cached = 0;  // published and in no table: eviction can free them
   std::int32_t used = 0;    // in at least one table
   std::int64_t swap_used_pages = 0;
-  std::int32_t published = 0;  // in the tree, cached or used
+  std::int32_t published = 0;                                                          // in the tree, cached or used
+  std::int32_t window_total = 0, window_free = 0, window_cached = 0, window_used = 0;  // window pages
+  std::size_t page_bytes = 0, window_page_bytes = 0;
+
+  // Bytes of the keys and values that tables hold, and the same as a share of all.
+  std::size_t used_bytes() const noexcept {
+    return static_cast<std::size_t>(used) * page_bytes + static_cast<std::size_t>(window_used) * window_page_bytes;
+  }
+  double used_share() const noexcept {
+    if (window_total == 0) return static_cast<double>(used) / std::max(1.0, static_cast<double>(total));
+    const auto all = static_cast<double>(static_cast<std::size_t>(total) * page_bytes +
+                                         static_cast<std::size_t>(window_total) * window_page_bytes);
+    return static_cast<double>(used_bytes()) / all;
+  }
 };
 
 // Counts since the start.
@@ -42,23 +61,28 @@ struct CacheCounters {
                loaded_pages = 0;
 };
 
+// Window pages with which a sequence of the longest kind can always go on: those its next token sees, and the pages of
+// that token and of a copy.
+std::int32_t min_window_pages(std::int64_t window, std::int64_t block_tokens) noexcept;
+
 // All pages of one engine: which are free, shared, published or swapped out. Host logic; contents are moved by the
 // PageDevice. New pages come from the free ones first, then by evicting published ones that no sequence uses. Engine
 // thread only.
 class PagedCache {
  public:
-  // Device and disk tier (null: none) must outlive the cache. The disk tier must have the device's page size.
+  // Device and disk tier (null: none) must outlive the cache. The disk tier's pages must have the size of a page and a
+  // window page of the device together.
   PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* disk);
   ~PagedCache();
 
   std::int64_t block_tokens() const noexcept { return config_.block_tokens; }
   std::int32_t total_pages() const noexcept { return pool_.total(); }
-  // Pages that reserve() could hand out now: free ones and what eviction would free.
+  // Pages that reserve() could hand out now: free ones and what eviction would free, each with its window page.
   std::int32_t available() const noexcept;
-  // By how much available() would grow if the table released all its pages: the number of those in no other table.
-  std::int32_t releasable(const BlockTable& table) const;
-  std::int32_t holders(BlockId page) const;  // number of tables that hold it
-  BlockTable make_table() { return BlockTable(pool_, config_.block_tokens); }
+  PageCount room() const noexcept;                                      // as available(), pages and window pages apart
+  const WindowPages* window() const noexcept { return window_.get(); }  // null where no layer has a window
+  std::int32_t holders(BlockId page) const;                             // number of tables that hold it
+  BlockTable make_table() { return BlockTable(pool_, config_.block_tokens, window_.get()); }
 
   // Sets the measured cost of computing the tokens of one page. Pages are loaded from the disk tier only if that is
   // faster. 0, the initial value: never.
@@ -88,6 +112,10 @@ class PagedCache {
   void forget(const PrefixScope& scope, std::span<const std::int32_t> tokens, std::int64_t from);
   void clear();  // evicts all pages that no table holds
 
+  // The sequence goes on after `tokens` of its tokens, or after the most of them behind which its window has kept what
+  // it sees: the table is cut to these. Returns them; without windows always `tokens`.
+  std::int64_t rewind(BlockTable& table, std::int64_t tokens) const;
+
   // Moves the contents of `tokens` tokens to host memory and empties the table. Nothing, and no change, where swap
   // space is short.
   std::optional<SwapTicket> swap_out(BlockTable& table, std::int64_t tokens);
@@ -99,6 +127,8 @@ class PagedCache {
   PageContents export_pages(const BlockTable& table, std::int64_t tokens) const;
   PageContents export_pages(const SwapTicket& ticket, std::int64_t tokens) const;
   std::size_t page_bytes() const noexcept { return device_.page_bytes(); }
+  // Bytes of a window page; 0 where no layer has a window.
+  std::size_t window_page_bytes() const noexcept { return window_device_ ? window_device_->page_bytes() : 0; }
   PageCompanion companion() const noexcept { return device_.companion(); }
   std::size_t pages_for(std::int64_t tokens) const noexcept {
     return static_cast<std::size_t>((tokens + config_.block_tokens - 1) / config_.block_tokens);
@@ -111,9 +141,12 @@ class PagedCache {
 
   // Gives the memory of free pages back to the system, in so many parts, except that of the page behind each page in
   // use: its table may grow. Call it only while no step is in flight. 0 parts: the device keeps its memory.
-  std::int32_t memory_parts() const noexcept { return device_.memory_parts(); }
+  std::int32_t memory_parts() const noexcept {
+    return device_.memory_parts() + (window_device_ ? window_device_->memory_parts() : 0);
+  }
   void give_back(std::int32_t part);
-  // Evicts cached pages in the order of eviction until `most` are left, but at most `at_once`. Returns how many.
+  // Evicts cached pages in the order of eviction until `most` are left, and as many window pages, but at most
+  // `at_once`. Returns how many.
   std::int32_t shrink(std::int32_t most, std::int32_t at_once, TimePoint now);
   double recompute_ms_per_page() const noexcept { return recompute_ms_per_page_; }
 
@@ -127,8 +160,9 @@ class PagedCache {
 
  private:
   bool shared(const BlockTable& table, std::size_t page, std::int64_t computed) const;
-  // Takes pages, evicting as needed; false, and nothing changed, where that is not enough.
-  bool allocate(std::int32_t n, BlockId after, std::vector<BlockId>& out);
+  // Adds a page, evicting as needed; false, and nothing changed, where that is not enough.
+  bool add_page(BlockTable& table);
+  void copy_on_write(BlockTable& table, std::size_t page, bool keeps);
   std::int64_t attach_partial(BlockTable& table, const PrefixMatch& match);
   // The three that know the disk tier.
   void match_disk(const PrefixScope& scope, std::span<const std::int32_t> tokens, PrefixMatch& match) const;
@@ -141,12 +175,14 @@ class PagedCache {
 
   CacheConfig config_;
   PageDevice& device_;
+  PageDevice* window_device_;  // null: no layers with a window apart
   DiskTier* disk_;
   mutable std::optional<PageKeyMaker> key_maker_;  // where there is a disk tier; it only saves allocations
   std::vector<PageKey> keys_;                      // by page, of whole published ones, where there is a disk tier
   std::vector<std::byte> page_buffer_;
   double recompute_ms_per_page_ = 0;
   BlockPool pool_;
+  std::unique_ptr<WindowPages> window_;  // null where window_device_ is
   std::unique_ptr<PrefixTree> tree_;
   SwapSpace swap_;
   CacheCounters counters_;

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -10,7 +11,8 @@
 
 #include "base/memory_env.h"
 #include "kv/disk_tier.h"
-#include "kv/paged_cache.h"
+#include "kv/page_needs.h"
+#include "kv/swapped_pages.h"
 #include "kv/testing/stamped_device.h"
 
 namespace millrace::kv {
@@ -32,10 +34,24 @@ struct Sequence {
   std::optional<SwapTicket> ticket;
 };
 
+struct Shape {
+  std::int64_t block_tokens = 8;
+  std::int32_t pages = 32;
+  bool on_disk = false;
+  std::int64_t window = 0;  // 0: none
+  std::int32_t window_pages = 0;
+};
+
 class Trial {
  public:
-  Trial(std::int64_t block_tokens, std::int32_t pages, bool on_disk)
-      : block_tokens_(block_tokens), pages_(pages), on_disk_(on_disk), device_(pages, block_tokens) {
+  explicit Trial(const Shape& shape)
+      : block_tokens_(shape.block_tokens),
+        pages_(shape.pages),
+        on_disk_(shape.on_disk),
+        window_(shape.window),
+        window_pages_(shape.window_pages),
+        device_(shape.window > 0 ? StampedDevice(shape.pages, shape.block_tokens, shape.window, shape.window_pages)
+                                 : StampedDevice(shape.pages, shape.block_tokens)) {
     start();
   }
 
@@ -59,19 +75,25 @@ class Trial {
     return error_;
   }
 
+  std::int64_t evicted_window_pages() const { return cache_->window() == nullptr ? 0 : cache_->window()->evicted(); }
   const CacheCounters& counters() const { return cache_->counters(); }
   std::int64_t loaded() const { return loaded_ + cache_->counters().loaded_pages; }
 
  private:
   void start() {
+    const std::size_t bytes = device_.page_bytes() * (window_ > 0 ? 2 : 1);
     if (on_disk_) {
       disk_ = DiskTier::open(env_, {.directory = "kv",
-                                    .limit_bytes = 100 * (device_.page_bytes() + 64),
-                                    .origin = {1, device_.page_bytes(), block_tokens_},
-                                    .segment_bytes = 10 * (device_.page_bytes() + 64)})
+                                    .limit_bytes = 100 * (bytes + 64),
+                                    .origin = {1, bytes, block_tokens_},
+                                    .segment_bytes = 10 * (bytes + 64)})
                   .or_throw();
     }
-    cache_.emplace(CacheConfig{.block_tokens = block_tokens_, .pages = pages_, .swap_bytes = device_.page_bytes() * 12},
+    cache_.emplace(CacheConfig{.block_tokens = block_tokens_,
+                               .pages = pages_,
+                               .swap_bytes = device_.page_bytes() * 12,
+                               .window = window_,
+                               .window_pages = window_pages_},
                    device_, disk_.get());
     cache_->set_recompute_ms_per_page(1);
   }
@@ -118,16 +140,19 @@ class Trial {
   }
 
   void attach(Sequence& sequence, bool at_once) {
-    const std::int32_t available = cache_->available();
+    const PageCount had = cache_->room();
     const PrefixMatch& match = *sequence.match;
     sequence.computed = cache_->attach(sequence.table, match, time_);
     if (sequence.computed > match.tokens) fail("more attached than matched");
-    if (at_once && cache_->available() < available - match.idle - 1 - static_cast<std::int32_t>(match.disk.size()))
-      fail("attaching took more than its idle pages");
+    const PageCount most = needed(*cache_, match, match.tokens);
+    const bool cut = sequence.computed < match.tokens;  // and its window reaches further back
+    if (at_once && !cut && !(had - cache_->room()).fits_in(most)) fail("attaching took more than it needs");
+    if (at_once && cut && match.disk.empty() && match.partial == kNoBlock) fail("attached less than matched just now");
     sequence.match.reset();
   }
   void come_back(Sequence& sequence) {
-    const bool fits = sequence.ticket->pages() <= cache_->available();
+    const std::int64_t tokens = sequence.ticket->pages() * block_tokens_;
+    const bool fits = needed(*cache_, *sequence.ticket, tokens).fits_in(cache_->room());
     if (cache_->swap_in(*sequence.ticket, sequence.table) != fits) fail("swap_in");
     if (fits) sequence.ticket.reset();
   }
@@ -138,12 +163,17 @@ class Trial {
       case 1: {
         cache_->publish(sequence.scope, sequence.table, known(sequence), true, retention(command), time_);
         const auto found = cache_->match(sequence.scope, known(sequence));
-        if (found.tokens < sequence.computed) fail(fmt::format("{} of {} found", found.tokens, sequence.computed));
+        if (window_ == 0 && found.tokens < sequence.computed)
+          fail(fmt::format("{} of {} found", found.tokens, sequence.computed));
         break;
       }
       case 2: {  // other tokens from here on
         sequence.computed = command.b % (sequence.computed + 1);
-        if (command.c % 2 == 0) sequence.table.truncate(sequence.computed);
+        if (window_ > 0) {
+          sequence.computed = cache_->rewind(sequence.table, sequence.computed);
+        } else if (command.c % 2 == 0) {
+          sequence.table.truncate(sequence.computed);
+        }
         sequence.tokens.resize(static_cast<std::size_t>(sequence.computed));
         write_more(sequence, 1 + command.c % 40, command.b);
         break;
@@ -155,6 +185,7 @@ class Trial {
       case 5:
         if (sequence.computed > 0) sequence.ticket = cache_->swap_out(sequence.table, sequence.computed);
         if (sequence.ticket && !sequence.table.blocks().empty()) fail("swapped out, and still there");
+        if (sequence.ticket && command.c % 4 == 0) move_ticket(sequence, command);
         break;
       case 6: compact(command); break;
       case 7:
@@ -176,7 +207,16 @@ class Trial {
     return std::span(sequence.tokens).first(static_cast<std::size_t>(sequence.computed));
   }
 
+  // Through another process, and back to an earlier token.
+  void move_ticket(Sequence& sequence, const Command& command) {
+    PageContents contents = cache_->export_pages(*sequence.ticket, sequence.computed);
+    if (!check_contents(*cache_, contents, sequence.computed)) fail("an export that cannot be imported");
+    sequence.ticket.emplace(std::move(contents));
+    sequence.computed = rewind(*cache_, *sequence.ticket, sequence.computed - command.b % (sequence.computed + 1) / 4);
+    if (sequence.computed == 0) sequence.ticket.reset();
+  }
   void compute(Sequence& sequence, std::int64_t n) {
+    sequence.table.release_behind(sequence.computed);
     const std::int64_t end = sequence.computed + n;
     const std::int32_t needed = cache_->needed(sequence.table, sequence.computed, end), had = cache_->available();
     const bool reserved = cache_->reserve(sequence.table, sequence.computed, end);
@@ -195,7 +235,7 @@ class Trial {
                                                     .table = cache_->make_table(),
                                                     .match = std::nullopt,
                                                     .ticket = std::nullopt});
-    made->table.share(sequence.table.blocks());
+    made->table.share(sequence.table.blocks(), sequence.table.behind());
     sequences_.push_back(std::move(made));
   }
   void leave(Sequence& sequence, const Command& command) {
@@ -237,6 +277,8 @@ class Trial {
   std::int64_t block_tokens_;
   std::int32_t pages_;
   bool on_disk_;
+  std::int64_t window_;
+  std::int32_t window_pages_;
   StampedDevice device_;
   MemoryEnv env_;
   std::unique_ptr<DiskTier> disk_;
@@ -248,10 +290,13 @@ class Trial {
   std::string error_;
 };
 
+struct Seen : CacheCounters {
+  std::int64_t evicted_window_pages = 0;
+};
+
 // `seen` adds up what happened, so that the test can say that it tried everything.
-std::string run(std::int64_t block_tokens, bool on_disk, const std::vector<Command>& commands,
-                CacheCounters* seen = nullptr) {
-  Trial trial(block_tokens, block_tokens == 1 ? 160 : 32, on_disk);
+std::string run(const Shape& shape, const std::vector<Command>& commands, Seen* seen = nullptr) {
+  Trial trial(shape);
   for (std::size_t i = 0; i < commands.size(); ++i) {
     if (std::string error = trial.run(commands[i]); !error.empty()) return fmt::format("command {}: {}", i, error);
   }
@@ -260,6 +305,7 @@ std::string run(std::int64_t block_tokens, bool on_disk, const std::vector<Comma
     seen->hit_tokens += trial.counters().hit_tokens;
     seen->copied_pages += trial.counters().copied_pages;
     seen->evicted_pages += trial.counters().evicted_pages;
+    seen->evicted_window_pages += trial.evicted_window_pages();
     seen->moved_pages += trial.counters().moved_pages;
     seen->swapped_in_pages += trial.counters().swapped_in_pages;
   }
@@ -267,13 +313,13 @@ std::string run(std::int64_t block_tokens, bool on_disk, const std::vector<Comma
 }
 
 // The same failure with as few commands as taking out one after the other yields.
-std::vector<Command> shrink(std::int64_t block_tokens, bool on_disk, std::vector<Command> commands) {
+std::vector<Command> shrink(const Shape& shape, std::vector<Command> commands) {
   for (std::size_t length = commands.size(); length > 0; length /= 2) {
     for (std::size_t i = 0; i + length <= commands.size();) {
       auto fewer = commands;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i),
                   fewer.begin() + static_cast<std::ptrdiff_t>(i + length));
-      if (run(block_tokens, on_disk, fewer).empty()) {
+      if (run(shape, fewer).empty()) {
         i += length;
       } else {
         commands = std::move(fewer);
@@ -290,36 +336,62 @@ extern "C" void say_seed(int) {
   std::fprintf(stderr, "seed %u, %d tokens a page\n", current_seed, current_block_tokens);
 }
 
-class PagedCacheModel : public testing::TestWithParam<int> {};
+class PagedCacheModel : public testing::TestWithParam<int> {
+ protected:
+  // Random commands on caches of the shapes that `shape` makes of a seed.
+  static Seen run_all(const std::function<Shape(std::mt19937&, Shape)>& shape) {
+    std::signal(SIGABRT, say_seed);
+    constexpr unsigned kSeeds = 300;
+    constexpr std::size_t kCommands = 400;
+    Seen seen;
+    for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+      current_seed = seed;
+      current_block_tokens = GetParam();
+      std::mt19937 random(seed);
+      std::vector<Command> commands(kCommands);
+      for (Command& command : commands) {
+        command = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()),
+                   static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
+      }
+      const Shape tried =
+          shape(random, {.block_tokens = GetParam(), .pages = GetParam() == 1 ? 160 : 32, .on_disk = seed % 2 == 0});
+      if (run(tried, commands, &seen).empty()) continue;
+      const auto fewer = shrink(tried, commands);
+      std::string text;
+      for (const Command& c : fewer) text += fmt::format("{{{}, {}, {}, {}}}, ", c.operation, c.a, c.b, c.c);
+      ADD_FAILURE() << "seed " << seed << ", window " << tried.window << ", " << tried.window_pages
+                    << " window pages: " << run(tried, fewer) << " after " << text;
+      break;
+    }
+    std::signal(SIGABRT, SIG_DFL);
+    return seen;
+  }
+};
 
 TEST_P(PagedCacheModel, HoldsUnderRandomCommands) {
-  std::signal(SIGABRT, say_seed);
-  constexpr unsigned kSeeds = 300;
-  constexpr std::size_t kCommands = 400;
-  CacheCounters seen;
-  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
-    current_seed = seed;
-    const bool on_disk = seed % 2 == 0;
-    current_block_tokens = GetParam();
-    std::mt19937 random(seed);
-    std::vector<Command> commands(kCommands);
-    for (Command& command : commands) {
-      command = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()),
-                 static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
-    }
-    if (run(GetParam(), on_disk, commands, &seen).empty()) continue;
-    const auto fewer = shrink(GetParam(), on_disk, commands);
-    std::string text;
-    for (const Command& c : fewer) text += fmt::format("{{{}, {}, {}, {}}}, ", c.operation, c.a, c.b, c.c);
-    FAIL() << "seed " << seed << ": " << run(GetParam(), on_disk, fewer) << " after " << text;
-  }
-  std::signal(SIGABRT, SIG_DFL);
+  const Seen seen = run_all([](std::mt19937&, Shape shape) { return shape; });
   EXPECT_LT(200, seen.hit_tokens);
   EXPECT_LT(200, seen.evicted_pages);
   EXPECT_LT(200, seen.moved_pages);
   EXPECT_LT(200, seen.swapped_in_pages);
   EXPECT_LT(200, seen.loaded_pages);
   EXPECT_LT(GetParam() > 1 ? 200 : -1, seen.copied_pages);  // pages of one token have no part worth a copy
+}
+
+TEST_P(PagedCacheModel, HoldsWithWindowsUnderRandomCommands) {
+  const Seen seen = run_all([](std::mt19937& random, Shape shape) {
+    shape.window = 1 + static_cast<std::int64_t>(random() % (4 * shape.block_tokens + 8));
+    const std::int32_t least = min_window_pages(shape.window, shape.block_tokens);
+    shape.window_pages = least + static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(shape.pages / 2));
+    return shape;
+  });
+  EXPECT_LT(200, seen.hit_tokens);
+  EXPECT_LT(200, seen.evicted_pages);
+  EXPECT_LT(200, seen.evicted_window_pages);
+  EXPECT_LT(100, seen.moved_pages);
+  EXPECT_LT(200, seen.swapped_in_pages);
+  EXPECT_LT(200, seen.loaded_pages);
+  EXPECT_LT(GetParam() > 1 ? 200 : -1, seen.copied_pages);
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, PagedCacheModel, testing::Values(1, 8, 16, 32, 64));

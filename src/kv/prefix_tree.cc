@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "kv/window_pages.h"
 
 namespace millrace::kv {
 namespace {
@@ -23,8 +24,9 @@ Retention stronger(const Retention& a, const Retention& b) {
 
 }  // namespace
 
-PrefixTree::PrefixTree(BlockPool& pool, std::int64_t block_tokens)
+PrefixTree::PrefixTree(BlockPool& pool, std::int64_t block_tokens, const WindowPages* window)
     : pool_(pool),
+      window_(window),
       block_tokens_(static_cast<std::size_t>(block_tokens)),
       owners_(static_cast<std::size_t>(pool.total()), nullptr),
       version_(static_cast<std::size_t>(pool.total()), 0) {
@@ -134,11 +136,12 @@ NewPages PrefixTree::publish(const PrefixScope& scope, std::span<const std::int3
                              PublishCursor& cursor) {
   clock_ = std::max(clock_, now);
   if (tokens.empty()) return {};
-  const Place place = descend(start(scope, cursor), tokens);
+  const Place from = start(scope, cursor), place = descend(from, tokens);
   const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
   const auto n = static_cast<std::int64_t>(tokens.size());
   PrefixNode* node = place.node;
   NewPages added;
+  if (window_ != nullptr) replace_lost(from, place, blocks, added);
   if (place.tokens < n) {
     if (place.tokens == node->end() && place.tokens % block_tokens != 0) {
       extend_partial(*node, tokens, blocks);
@@ -163,6 +166,30 @@ NewPages PrefixTree::publish(const PrefixScope& scope, std::span<const std::int3
   rank(*node);
   cursor = {n, node->id, node->generation};
   return added;
+}
+
+// Pages between the places that are published without their window pages are of little use: the sequence's own, which
+// have theirs, take their place.
+void PrefixTree::replace_lost(Place from, Place to, std::span<const BlockId> blocks, NewPages& added) {
+  const WindowPages& window = *window_;
+  const auto block_tokens = static_cast<std::int64_t>(block_tokens_);
+  for (PrefixNode* node = to.node; node->parent != nullptr && node->end() > from.tokens; node = node->parent) {
+    const std::int64_t begin = std::max(node->begin, from.tokens / block_tokens * block_tokens);
+    for (std::int64_t at = begin; at + block_tokens <= std::min(node->end(), to.tokens); at += block_tokens) {
+      BlockId& published = node->blocks[static_cast<std::size_t>((at - node->begin) / block_tokens)];
+      const BlockId own = blocks[static_cast<std::size_t>(at / block_tokens)];
+      if (own == published || window.of(published) != kNoBlock || window.of(own) == kNoBlock) continue;
+      if (pool_.published(own)) continue;
+      added.replaced.emplace_back(published, own);
+      drop_page(published, *node);
+      published = own;
+      pool_.publish(own);
+      owner(own) = node;
+      version_[static_cast<std::size_t>(own)] = ++versions_;
+      ++pages_;
+    }
+    rank(*node);
+  }
 }
 
 BlockId PrefixTree::page_before(const PrefixNode& node, std::int64_t page) const {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/env.h"
@@ -15,10 +16,12 @@
 
 namespace millrace::kv {
 
-// What publish() added: the full pages [first, first + pages) of the sequence.
+// What publish() added: the full pages [first, first + pages) of the sequence. Pages that it `replaced` by the
+// sequence's own, which hold the same, had lost their window pages.
 struct NewPages {
   std::int64_t first = 0, pages = 0;
   BlockId before = kNoBlock;
+  std::vector<std::pair<BlockId, BlockId>> replaced = {};  // from, to
 };
 
 // Published pages by the tokens they hold: a radix tree with full pages on its edges and partial ones at its leaves
@@ -28,7 +31,8 @@ struct NewPages {
 // and the pages after them are no longer published. Engine thread only.
 class PrefixTree final : private IdleWatcher {
  public:
-  PrefixTree(BlockPool& pool, std::int64_t block_tokens);
+  // `window`: the window pages of the pool's pages; null: none. Both outlive the tree.
+  PrefixTree(BlockPool& pool, std::int64_t block_tokens, const WindowPages* window);
   ~PrefixTree() override;
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
@@ -72,6 +76,7 @@ class PrefixTree final : private IdleWatcher {
   PrefixNode* best_child(const PrefixNode& node, std::span<const std::int32_t> rest) const;
   void append(PrefixNode& node, std::span<const std::int32_t> tokens, std::span<const BlockId> blocks);
   void extend_partial(PrefixNode& node, std::span<const std::int32_t> tokens, std::span<const BlockId> blocks);
+  void replace_lost(Place from, Place to, std::span<const BlockId> blocks, NewPages& added);
   BlockId page_before(const PrefixNode& node, std::int64_t page) const;
   void raise(PrefixNode& node, const Retention& retention);
   // Keeps so many pages; what stands on the others goes too. Adds the whole ones among them to `gone`, if not null.
@@ -84,6 +89,7 @@ class PrefixTree final : private IdleWatcher {
   void check_node(const PrefixNode& node) const;
 
   BlockPool& pool_;
+  const WindowPages* window_;
   std::size_t block_tokens_;
   std::map<PrefixScope, PrefixNode*> roots_;
   std::vector<std::unique_ptr<PrefixNode>> nodes_;  // by id

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -39,12 +40,15 @@ class HiddenStateHook {
 struct BatchInput {
   std::vector<std::int32_t> tokens;              // [T], ids below vocab_size
   std::vector<backend::SequenceRows> sequences;  // consecutive rows each; together they cover [0, T)
-  std::vector<std::int64_t> logit_rows;          // rows whose logits are wanted, ascending
-  std::vector<std::int64_t> scored_rows;         // rows whose logits go to `sink`, ascending
-  std::vector<std::int64_t> hidden_rows;         // rows whose final hidden states go to `sink`, ascending
-  std::vector<std::int64_t> layers;              // indices of the only layers to run, ascending; empty: all
-  LogitsConsumer* sink = nullptr;                // outlives the step; null: there are no scored_rows and hidden_rows
-  HiddenStateHook* hook = nullptr;               // outlives the step; null: no hook
+  // By sequence, its pages in the layers with a window: numbers of window pages, of which those that no row sees say
+  // nothing. Empty where the store has none.
+  std::vector<std::span<const std::int32_t>> window_pages;
+  std::vector<std::int64_t> logit_rows;   // rows whose logits are wanted, ascending
+  std::vector<std::int64_t> scored_rows;  // rows whose logits go to `sink`, ascending
+  std::vector<std::int64_t> hidden_rows;  // rows whose final hidden states go to `sink`, ascending
+  std::vector<std::int64_t> layers;       // indices of the only layers to run, ascending; empty: all
+  LogitsConsumer* sink = nullptr;         // outlives the step; null: there are no scored_rows and hidden_rows
+  HiddenStateHook* hook = nullptr;        // outlives the step; null: no hook
 };
 
 }  // namespace millrace::model

@@ -45,7 +45,8 @@ struct BlockRows {
   bool accumulate = true;
   std::span<const backend::DeviceView> cos_sin;  // [T, rotated] each, in the order of ModelSpec::ropes
   backend::DeviceView query_scale;               // [T, 1], if ModelSpec::query_scale
-  std::span<const backend::SequenceRows> sequences;
+  std::span<const backend::SequenceRows> sequences;         // with their pages in the block's layer
+  std::span<const backend::SequenceRows> window_sequences;  // with their window pages (KvStore); LayerStack chooses
   RowSpace space;  // the block's workspace; its contents end with the block's run
 };
 

@@ -44,7 +44,12 @@ LayerStack::LayerStack(WeightLoader& weights, const ModelSpec& spec, backend::Ba
 }
 
 void LayerStack::run(backend::Backend& backend, const Entry& entry, const BlockRows& rows, const kv::KvStore& store) {
-  entry.block->run(backend, rows, entry.kv_layer < 0 ? backend::KvPages{} : store.layer(entry.kv_layer));
+  if (entry.kv_layer < 0 || !store.windowed(entry.kv_layer)) {
+    return entry.block->run(backend, rows, entry.kv_layer < 0 ? backend::KvPages{} : store.layer(entry.kv_layer));
+  }
+  BlockRows windowed = rows;
+  windowed.sequences = rows.window_sequences;
+  entry.block->run(backend, windowed, store.layer(entry.kv_layer));
 }
 
 void LayerStack::join(backend::Backend& backend, const Entry& entry, const backend::DeviceView& output,

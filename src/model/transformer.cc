@@ -62,6 +62,7 @@ struct Transformer::Workspace {
   BlockRows layer;
   std::vector<backend::DeviceView> cos_sin;
   backend::DeviceView embedded;  // [T, size of embeddings], where that is not the layers'
+  std::vector<backend::SequenceRows> window_sequences;
   std::int64_t logit_rows = 0;
   backend::DeviceBuffer logits_memory;
   backend::HostView logits;           // of the last step
@@ -177,6 +178,10 @@ void Transformer::prepare_workspace(const BatchInput& input) {
           static_cast<std::int32_t>(sequence.first_position + i);
     }
   }
+  if (input.window_pages.empty()) return;
+  w.window_sequences = input.sequences;
+  for (std::size_t i = 0; i < input.window_pages.size(); ++i) w.window_sequences[i].pages = input.window_pages[i];
+  w.layer.window_sequences = w.window_sequences;
 }
 
 // Rows of the embedding, with what depends on positions alone.
@@ -204,6 +209,7 @@ void Transformer::embed(const BatchInput& input) {
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {
   Workspace& w = *workspace_;
   w.logits.release();
+  CHECK(store.windowed() == nullptr || input.window_pages.size() == input.sequences.size());
   prepare_workspace(input);
   embed(input);
   const auto run_layer = [&](std::int64_t index) {

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/readable_bytes.h"
 #include "engine/turn_executor.h"
+#include "kv/window_budget.h"
 #include "model/computation_key.h"
 #include "runtime/build_name.h"
 #include "runtime/cache_directory.h"
@@ -40,28 +41,34 @@ std::unique_ptr<kv::DiskTier> open_disk_tier(const LoadedModel& loaded, const En
   return disk;
 }
 
-// Of the cache: as the configuration says, or else `otherwise`.
-std::int64_t cache_tokens(const LoadedModel& loaded, const EngineConfig& config, std::size_t drafting_page_bytes,
-                          std::int64_t otherwise) {
-  if (config.kv_cache_tokens > 0) return config.kv_cache_tokens;
-  if (config.kv_cache_bytes == 0) return otherwise;
+kv::KvBudget budget_of(const LoadedModel& loaded, const sched::Config& steps) {
   const kv::KvGroups groups = loaded.transformer->kv_groups(loaded.config.kv_pages());
-  const std::size_t page = groups.page_bytes(*loaded.backend) + drafting_page_bytes;
-  const auto pages = static_cast<std::int64_t>(config.kv_cache_bytes / page);
-  if (pages == 0) {
-    throw_load_error(ErrorCode::kInvalidArgument, "kv-cache-memory-bytes",
-                     "kv-cache-memory-bytes is {}: a page of {} tokens takes {}", config.kv_cache_bytes,
-                     groups.block_tokens, page);
+  const std::size_t window = groups.window_page_bytes(*loaded.backend);
+  return {.page_bytes = groups.page_bytes(*loaded.backend) - window,
+          .window_page_bytes = window,
+          .block_tokens = groups.block_tokens,
+          .window = groups.window(),
+          .sequences = steps.slots(),
+          .step_tokens = steps.max_batched_tokens,
+          .max_length = loaded.transformer->max_length()};
+}
+
+// Of the cache: as the configuration says, or else for `otherwise` tokens.
+kv::KvSize cache_size(const EngineConfig& config, kv::KvBudget budget, std::size_t drafting_page_bytes,
+                      std::int64_t otherwise) {
+  if (config.kv_cache_tokens == 0 && config.kv_cache_bytes > 0) {
+    budget.page_bytes += drafting_page_bytes;
+    return kv::size_for_bytes(budget, config.kv_cache_bytes).or_throw();
   }
-  return pages * groups.block_tokens;
+  const std::int64_t tokens = config.kv_cache_tokens > 0 ? config.kv_cache_tokens : otherwise;
+  return kv::size_for_tokens(budget, tokens > 0 ? tokens : budget.max_length);
 }
 
 // An error of allocating the pages, in the words of the flag that asked for them.
-Error memory_error(const LoadedModel& loaded, const EngineConfig& config, std::int64_t tokens, Error error) {
+Error memory_error(const EngineConfig& config, const kv::KvBudget& budget, const kv::KvSize& size, Error error) {
   if (error.code != ErrorCode::kResourceExhausted) return error;
-  const kv::KvGroups groups = loaded.transformer->kv_groups(loaded.config.kv_pages());
-  const double bytes = static_cast<double>(groups.page_bytes(*loaded.backend)) * static_cast<double>(tokens) /
-                       static_cast<double>(groups.block_tokens);
+  const auto bytes = static_cast<double>(size.bytes(budget));
+  const std::int64_t tokens = size.pages * budget.block_tokens;
   const char* flag = config.kv_cache_tokens > 0 ? "kv-cache-tokens" : "kv-cache-memory-bytes";
   return make_error(ErrorCode::kResourceExhausted, flag,
                     "--{} asks for {} of keys and values ({} tokens); {} of memory are available", flag,
@@ -77,6 +84,13 @@ void log_memory(const std::string& name, const LoadedModel& loaded, const Servin
   log::info("{}: {} of weights, {} of keys and values for {} tokens, {} of drafting; {} available", name,
             readable(loaded.transformer->weight_bytes()), readable(kv), made.engine->limits().kv_capacity_tokens,
             readable(drafting), readable(available));
+  const kv::CacheUse pages = made.engine->cache().use();
+  if (pages.window_total > 0) {
+    log::info("{}: of keys and values, layers without a window have {} in {} pages, those with one {} in {}", name,
+              readable(made.engine->cache().page_bytes() * static_cast<std::size_t>(pages.total)), pages.total,
+              readable(made.engine->cache().window_page_bytes() * static_cast<std::size_t>(pages.window_total)),
+              pages.window_total);
+  }
   if (available > 0 && kv + made.drafting.pages > available) {
     log::warn("{}: pages of {} do not fit into that: lower --kv-cache-memory-bytes", name,
               readable(kv + made.drafting.pages));
@@ -91,18 +105,16 @@ ServingEngine make_engine(const LoadedModel& loaded, const EngineConfig& config,
   engine::Config engine = config.config();
   engine.model_key = origin_key(loaded);
   draft::DrafterOptions drafter = config.speculation.prepare(loaded, engine.scheduling);
-  const std::int64_t tokens =
-      cache_tokens(loaded, config, config.speculation.page_bytes(drafter), surroundings.kv_cache_tokens);
-  auto allocated =
-      engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, loaded.config.kv_pages(), tokens);
-  if (!allocated) {
-    throw LoadError(
-        memory_error(loaded, config, tokens > 0 ? tokens : loaded.transformer->max_length(), allocated.error()));
-  }
+  const kv::KvBudget budget = budget_of(loaded, engine.scheduling);
+  const kv::KvSize size =
+      cache_size(config, budget, config.speculation.page_bytes(drafter), surroundings.kv_cache_tokens);
+  auto allocated = engine::LocalExecutor::create(*loaded.transformer, *loaded.backend, loaded.config.kv_pages(),
+                                                 size.pages * budget.block_tokens, 1, size.window_pages);
+  if (!allocated) throw LoadError(memory_error(config, budget, size, allocated.error()));
   std::unique_ptr<engine::LocalExecutor> executor = *std::move(allocated);
   ServingEngine made;
   made.executor = executor.get();
-  made.disk = open_disk_tier(loaded, config, *executor, executor->device().page_bytes());
+  made.disk = open_disk_tier(loaded, config, *executor, budget.page_bytes + budget.window_page_bytes);
   std::unique_ptr<engine::Executor> computing = std::move(executor);
   if (surroundings.turn != nullptr) {
     computing = std::make_unique<engine::TurnExecutor>(std::move(computing), surroundings.turn);

@@ -9,7 +9,9 @@ namespace {
 
 // The last in the policy's order; before it those whose readers are slow, and after it, only where there is no other,
 // those that were preempted too often already.
-std::optional<std::size_t> page_victim(const PlanDraft& draft, PlanDraft::Victims victims) {
+// `coming` pages are on their way.
+std::optional<std::size_t> page_victim(const PlanDraft& draft, PlanDraft::Victims victims, kv::PageCount coming = {}) {
+  const kv::PageCount available = draft.pages.available + coming;
   for (const bool spared : {true, false}) {
     for (const bool paused : {true, false}) {
       for (std::size_t i = draft.members.size(); i-- > 0;) {
@@ -17,7 +19,8 @@ std::optional<std::size_t> page_victim(const PlanDraft& draft, PlanDraft::Victim
         const Sequence& sequence = *member.place.sequence;
         if (victims == PlanDraft::Victims::kAfterStepsInFlight && !member.takes_part) continue;
         if (sequence.paused != paused || (spared && sequence.preemptions >= draft.config.max_preemptions)) continue;
-        if (draft.may_be_victim(member, victims) && draft.gain(member) > 0) return i;
+        const bool helps = draft.gain(member).relieves(draft.pages.required, available);
+        if (draft.may_be_victim(member, victims) && helps) return i;
       }
     }
   }
@@ -32,16 +35,23 @@ bool take_pages_leased_together(PlanDraft& draft) {
   for (Sequence* sequence : draft.input->waiting.by_arrival()) {
     if (std::find(taken.begin(), taken.end(), sequence) == taken.end()) leases.push_back(sequence);
   }
-  std::vector<std::int32_t> held(static_cast<std::size_t>(cache.total_pages()));  // by page: leases that hold it
+  std::vector<kv::PageCount> held(static_cast<std::size_t>(cache.total_pages()));  // by page: leases that hold it
   const auto count_held = [&] {
-    std::fill(held.begin(), held.end(), 0);
+    std::fill(held.begin(), held.end(), kv::PageCount());
     for (const Sequence* sequence : leases) {
-      for (const kv::BlockId page : sequence->blocks.blocks()) ++held[static_cast<std::size_t>(page)];
+      const auto pages = sequence->blocks.blocks();
+      for (std::size_t i = 0; i < pages.size(); ++i) {
+        held[static_cast<std::size_t>(pages[i])] +=
+            {.pages = 1, .window = cache.window() != nullptr && i >= sequence->blocks.behind() ? 1 : 0};
+      }
     }
   };
-  const auto only_theirs = [&](kv::BlockId page) {
-    return held[static_cast<std::size_t>(page)] > 0 && cache.holders(page) == held[static_cast<std::size_t>(page)];
+  const auto freed = [&](kv::BlockId page) -> kv::PageCount {
+    const kv::PageCount& leased = held[static_cast<std::size_t>(page)];
+    return {.pages = leased.pages > 0 && cache.holders(page) == leased.pages ? 1 : 0,
+            .window = leased.window > 0 && cache.window()->holders(page) == leased.window ? 1 : 0};
   };
+  const auto only_theirs = [&](kv::BlockId page) { return freed(page).any(); };
   count_held();
   for (std::size_t i = leases.size(); i-- > 0;) {
     const auto pages = leases[i]->blocks.blocks();
@@ -52,7 +62,7 @@ bool take_pages_leased_together(PlanDraft& draft) {
       return std::find(all.begin(), all.end(), wanted) == all.end();
     });
     count_held();
-    for (kv::BlockId one = 0; one < cache.total_pages(); ++one) draft.pages.available += only_theirs(one) ? 1 : 0;
+    for (kv::BlockId one = 0; one < cache.total_pages(); ++one) draft.pages.available += freed(one);
     taken.insert(taken.end(), leases.rbegin(), leases.rend());
     return true;
   }
@@ -66,9 +76,9 @@ bool take_leased_pages(PlanDraft& draft) {
   const auto waiting = draft.input->waiting.by_arrival();
   for (std::size_t i = waiting.size(); i-- > 0;) {
     Sequence* sequence = waiting[i];
-    const std::int32_t pages = draft.cache.releasable(sequence->blocks);
+    const kv::PageCount pages = kv::releasable(draft.cache, sequence->blocks);
     auto& taken = draft.plan->preempted;
-    if (pages == 0 || std::find(taken.begin(), taken.end(), sequence) != taken.end()) continue;
+    if (!pages.any() || std::find(taken.begin(), taken.end(), sequence) != taken.end()) continue;
     draft.pages.available += pages;
     taken.push_back(sequence);
     return true;
@@ -78,7 +88,7 @@ bool take_leased_pages(PlanDraft& draft) {
 
 void find_pages(PlanDraft& draft) {
   PageAccount& pages = draft.pages;
-  while (pages.required > pages.available) {
+  while (!pages.required.fits_in(pages.available)) {
     draft.pages_short = true;
     const auto victim = page_victim(draft, PlanDraft::Victims::kNow);
     if (!victim) {
@@ -90,19 +100,19 @@ void find_pages(PlanDraft& draft) {
   }
   // No other can be preempted now. Sequences that feed are always in flight: some stay out of this step, so that the
   // next plan may preempt them.
-  std::int32_t coming = 0;
-  while (pages.required > pages.available + coming) {
-    const auto victim = page_victim(draft, PlanDraft::Victims::kAfterStepsInFlight);
+  kv::PageCount coming;
+  while (!pages.required.fits_in(pages.available + coming)) {
+    const auto victim = page_victim(draft, PlanDraft::Victims::kAfterStepsInFlight, coming);
     if (!victim) break;
     PlanMember& member = draft.members[*victim];
     draft.hold_back(member);
-    coming += draft.cache.releasable(member.place.sequence->blocks);
+    coming += kv::releasable(draft.cache, member.place.sequence->blocks);
   }
   // The last ones have to wait for steps in flight; the oldest comes last of all.
   for (const bool all : {false, true}) {
-    for (std::size_t i = draft.members.size(); i-- > 0 && pages.required > pages.available;) {
+    for (std::size_t i = draft.members.size(); i-- > 0 && !pages.required.fits_in(pages.available);) {
       PlanMember& member = draft.members[i];
-      if (!member.takes_part || member.first_page == 0 || (!all && member.place.sequence == draft.oldest)) continue;
+      if (!member.takes_part || !member.first_page.any() || (!all && member.place.sequence == draft.oldest)) continue;
       draft.hold_back(member);
     }
   }

@@ -11,7 +11,7 @@ void PlanDraft::start(const StepInput& step_input, StepPlan& step_plan) {
   members.clear();
   oldest = nullptr;
   any_paused = any_in_flight = pages_short = false;
-  pages = {.available = cache.available(), .required = 0};
+  pages = {.available = cache.room(), .required = {}};
   bool in_order = true;
   for (Sequence* sequence : input->running) {
     PlanMember member;
@@ -28,7 +28,7 @@ void PlanDraft::start(const StepInput& step_input, StepPlan& step_plan) {
     if (member.chunk > 0) {
       member.takes_part = true;
       member.decoding = sequence->decoding();
-      member.first_page = cache.needed(sequence->blocks, member.start, member.start + 1);
+      member.first_page = kv::at_end(cache, cache.needed(sequence->blocks, member.start, member.start + 1));
       pages.required += member.first_page;
     }
     in_order = in_order && (members.empty() || goes_before(members.back().place, member.place));
@@ -42,7 +42,7 @@ std::int32_t PlanDraft::extra_pages(const PlanMember& member, std::int64_t n_tok
   const Sequence& sequence = *member.place.sequence;
   const std::int64_t first = pages_of(member.start + 1);
   if (member.held > first && !sequence.swapped) {
-    return cache.needed(sequence.blocks, member.start, member.start + n_tokens) - member.first_page;
+    return cache.needed(sequence.blocks, member.start, member.start + n_tokens) - member.first_page.pages;
   }
   const std::int64_t one = std::max<std::int64_t>(first, member.held);
   return static_cast<std::int32_t>(std::max<std::int64_t>(0, pages_of(member.start + n_tokens) - one));
@@ -64,7 +64,7 @@ StepWork PlanDraft::decode_work() const {
 }
 
 void PlanDraft::take_out(PlanMember& member) {
-  pages.available += cache.releasable(member.place.sequence->blocks);
+  pages.available += kv::releasable(cache, member.place.sequence->blocks);
   if (member.takes_part) pages.required -= member.first_page;
   member.takes_part = member.stays = false;
 }
@@ -73,7 +73,7 @@ void PlanDraft::put_back(PlanMember& member) {
   member.stays = true;
   member.takes_part = member.chunk > 0;
   if (member.takes_part) pages.required += member.first_page;
-  pages.available -= cache.releasable(member.place.sequence->blocks);
+  pages.available -= kv::releasable(cache, member.place.sequence->blocks);
 }
 
 void PlanDraft::hold_back(PlanMember& member) {

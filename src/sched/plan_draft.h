@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kv/page_needs.h"
 #include "kv/paged_cache.h"
 #include "sched/place.h"
 #include "sched/scheduler_config.h"
@@ -24,11 +25,11 @@ struct StepInput {
 // A sequence that runs, or will run from this step on.
 struct PlanMember {
   Place place;
-  std::int64_t start = 0;       // position of the first token it may compute
-  std::int64_t chunk = 0;       // maximum of tokens it may compute in this step; 0 = nothing to compute
-  std::int64_t n_tokens = 0;    // tokens it computes in this step; 0 until the token budget is shared
-  std::int32_t held = 0;        // pages it holds once it runs
-  std::int32_t first_page = 0;  // available pages it takes to run and compute one token
+  std::int64_t start = 0;     // position of the first token it may compute
+  std::int64_t chunk = 0;     // maximum of tokens it may compute in this step; 0 = nothing to compute
+  std::int64_t n_tokens = 0;  // tokens it computes in this step; 0 until the token budget is shared
+  std::int32_t held = 0;      // pages it holds once it runs
+  kv::PageCount first_page;   // available pages it takes to run and compute one token
   bool decoding = false;
   std::size_t branches = 0;  // of its sequence's branches, the first so many are computed
   bool takes_part = false;   // may have a row in this step
@@ -37,8 +38,8 @@ struct PlanMember {
 
 // Pages while a step is planned.
 struct PageAccount {
-  std::int32_t available = 0;  // pages that can be handed out, those of the sequences preempted by this plan included
-  std::int32_t required = 0;   // sum of first_page of all members that take part
+  kv::PageCount available;  // pages that can be handed out, those of the sequences preempted by this plan included
+  kv::PageCount required;   // sum of first_page of all members that take part
 };
 
 // One step's plan in the making: the value that its stages (find_pages, StepAdmission, share_budget) read and change
@@ -57,7 +58,8 @@ struct PlanDraft {
   std::int64_t pages_of(std::int64_t tokens) const noexcept {
     return (tokens + cache.block_tokens() - 1) / cache.block_tokens();
   }
-  // Pages that computing n_tokens takes besides the member's first_page.
+  // Pages that computing n_tokens takes besides the member's first_page; where layers have a window, as many window
+  // pages.
   std::int32_t extra_pages(const PlanMember& member, std::int64_t n_tokens) const;
   // Maximum of tokens of one sequence in a step, where `remaining` are still to be computed.
   std::int64_t longest_chunk(std::int64_t remaining) const noexcept;
@@ -77,8 +79,9 @@ struct PlanDraft {
     return member.stays && member.place.sequence != oldest && (!in_flight || victims == Victims::kAfterStepsInFlight);
   }
   // Pages that preempting the member makes available.
-  std::int32_t gain(const PlanMember& member) const {
-    return cache.releasable(member.place.sequence->blocks) + (member.takes_part ? member.first_page : 0);
+  kv::PageCount gain(const PlanMember& member) const {
+    return kv::releasable(cache, member.place.sequence->blocks) +
+           (member.takes_part ? member.first_page : kv::PageCount());
   }
 
   // Counts the member as preempted. The caller also adds its sequence to plan->preempted.

@@ -28,7 +28,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-WorldConfig random_config(Random& random) {
+WorldConfig random_config(Random& random, bool windowed) {
   WorldConfig config;
   const auto policies = all_policies();
   config.policy = policies[static_cast<std::size_t>(random.in(0, static_cast<std::int64_t>(policies.size()) - 1))].name;
@@ -38,6 +38,11 @@ WorldConfig random_config(Random& random) {
   config.block_tokens = blocks[random.in(0, 3)];
   config.pages = static_cast<std::int32_t>(random.in(100, 600) / config.block_tokens + 1);
   config.swap = random.chance(40);
+  if (windowed) {
+    config.window = random.in(1, random.chance(50) ? 20 : 150);
+    const std::int32_t least = kv::min_window_pages(config.window, config.block_tokens);
+    config.window_pages = least + static_cast<std::int32_t>(random.chance(30) ? 0 : random.in(0, config.pages));
+  }
   Config& limits = config.scheduling;
   limits.max_batched_tokens = random.in(1, 100);
   limits.max_sequences = random.in(1, 10);
@@ -161,6 +166,7 @@ class Invariants {
   // The head fits, so it is admitted: reckoned anew, the slow way.
   void head() {
     if (limits_.batching != BatchingMode::kContinuous || limits_.tpot_target_ms > 0.0) return;
+    if (world_.cache().window() != nullptr) return;  // window pages are reckoned as pages are
     if (!plan_.admitted.empty() || !plan_.preempted.empty() || !plan_.rejected.empty()) return;
     const auto running = world_.scheduler().running();
     if (static_cast<std::int64_t>(running.size()) >= std::min(limits_.max_sequences, limits_.max_batched_tokens))
@@ -222,8 +228,8 @@ struct Coverage {
 
 class RandomRun {
  public:
-  RandomRun(std::uint64_t seed, Coverage& coverage)
-      : coverage_(coverage), random_(seed), world_(random_config(random_)) {}
+  RandomRun(std::uint64_t seed, Coverage& coverage, bool windowed)
+      : coverage_(coverage), random_(seed), world_(random_config(random_, windowed)) {}
 
   void run() {
     const std::int64_t requests = random_.in(3, 25);
@@ -250,7 +256,8 @@ class RandomRun {
       while (world_.flights() >= depth || (plan.empty() && world_.flights() > 0)) world_.commit();
       if (plan.empty()) idle();
     }
-    ASSERT_EQ(world_.cache().available(), world_.config().pages) << "pages are lost";
+    const kv::PageCount all{.pages = world_.config().pages, .window = world_.config().window_pages};
+    ASSERT_EQ(world_.cache().room(), all) << "pages are lost";
     ASSERT_EQ(world_.finished.size(), static_cast<std::size_t>(requests));
     ASSERT_EQ(world_.scheduler().waiting_tokens(), 0);
   }
@@ -300,10 +307,12 @@ class RandomRun {
   std::set<SequenceId> leaving_;
 };
 
-TEST(SchedulerProperties, HoldUnderEveryPolicyAndModeForThousandsOfSeeds) {
+class SchedulerProperties : public testing::TestWithParam<bool> {};
+
+TEST_P(SchedulerProperties, HoldUnderEveryPolicyAndModeForThousandsOfSeeds) {
   Coverage coverage;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    RandomRun run(seed, coverage);
+    RandomRun run(seed, coverage, GetParam());
     run.run();
     if (testing::Test::HasFatalFailure()) {
       FAIL() << "seed " << seed << ", policy " << run.config().policy;
@@ -316,6 +325,8 @@ TEST(SchedulerProperties, HoldUnderEveryPolicyAndModeForThousandsOfSeeds) {
   EXPECT_GT(coverage.bypassed_to_the_limit, kSeeds / 10);
   EXPECT_GT(coverage.two_in_flight, kSeeds);
 }
+
+INSTANTIATE_TEST_SUITE_P(Windows, SchedulerProperties, testing::Values(false, true));
 
 }  // namespace
 }  // namespace millrace::sched

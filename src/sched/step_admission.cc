@@ -28,17 +28,16 @@ JoiningSequence joining_at(const PlanDraft& draft, const Place& place) {
   if (sequence.swapped) {
     member.start = sequence.computed;
     member.held = static_cast<std::int32_t>(sequence.swapped->pages());
-    member.first_page =
-        static_cast<std::int32_t>(std::max<std::int64_t>(sequence.swapped->pages(), draft.pages_of(member.start + 1)));
+    member.first_page = kv::needed(draft.cache, *sequence.swapped, member.start + 1);
   } else if (!sequence.blocks.blocks().empty()) {
     member.start = sequence.scheduled;
     member.held = static_cast<std::int32_t>(sequence.blocks.blocks().size());
-    member.first_page = draft.cache.needed(sequence.blocks, member.start, member.start + 1);
+    member.first_page = kv::at_end(draft.cache, draft.cache.needed(sequence.blocks, member.start, member.start + 1));
   } else {
     joining.match = draft.cache.match(sequence.scope, sequence.lookup());
     member.start = joining.match.tokens;
     member.held = static_cast<std::int32_t>(joining.match.pages.size());
-    member.first_page = static_cast<std::int32_t>(draft.pages_of(member.start + 1)) - member.held + joining.match.idle;
+    member.first_page = kv::needed(draft.cache, joining.match, member.start + 1);
   }
   member.chunk = draft.longest_chunk(sequence.length() - member.start);
   member.decoding = sequence.output_tokens() > 0 && sequence.length() - member.start == 1;

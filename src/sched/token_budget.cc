@@ -16,6 +16,11 @@ class TokenBudget {
   void give_branches();
 
  private:
+  // Pages, each with its window page.
+  static std::int32_t spare_of(const PlanDraft& draft) {
+    const kv::PageCount spare = draft.pages.available - draft.pages.required;
+    return draft.cache.window() != nullptr ? std::min(spare.pages, spare.window) : spare.pages;
+  }
   void give(PlanMember& member, std::int64_t n_tokens);
   void give_in_turn(bool decoding);
   std::int64_t prompt_share(const PlanMember& member) const;
@@ -29,9 +34,7 @@ class TokenBudget {
 };
 
 TokenBudget::TokenBudget(PlanDraft& draft)
-    : draft_(draft),
-      tokens_(draft.config.max_batched_tokens),
-      spare_pages_(draft.pages.available - draft.pages.required) {
+    : draft_(draft), tokens_(draft.config.max_batched_tokens), spare_pages_(spare_of(draft)) {
   if (draft.config.tpot_target_ms <= 0.0) return;
   work_ = draft.decode_work();
   limits_time_ = work_.tokens > 0;

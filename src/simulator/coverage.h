@@ -33,6 +33,7 @@ enum class Event : std::size_t {
   kPrefixHit,
   kPartialPageMatched,
   kEvicted,
+  kWindowPageEvicted,
   kPagesMoved,
   kSessionAppended,
   kSessionForked,

@@ -150,6 +150,29 @@ class FakeEngineFixed : public FakeEngine {
   }
 };
 
+// One layer of six without a window: what is in use is little more than what the masks see, while a prompt is read and
+// while its answer is written.
+TEST_F(FakeEngineFixed, WindowsHoldLittleMoreThanWhatTheMasksSee) {
+  constexpr std::int64_t kWindow = 1024, kPrompt = 32'000;
+  start({.executor = {.max_length = 40'000, .block_tokens = 32, .pages = 1250, .window = kWindow, .window_pages = 120},
+         .engine = {}});
+  engine_->submit(plain(static_cast<std::size_t>(kPrompt), 200)).or_throw();
+  double highest = 0.0;
+  while (!engine_->idle()) {
+    engine_->step();
+    if (engine_->scheduler().running().empty()) break;
+    const sched::Sequence& sequence = *engine_->scheduler().running().front();
+    const kv::CacheUse use = engine_->cache().use();
+    const double seen = static_cast<double>(sequence.computed + 5 * std::min(sequence.computed, kWindow));
+    const double held = 32.0 * static_cast<double>(use.used + 5 * use.window_used);
+    if (sequence.computed >= kPrompt) highest = std::max(highest, held / seen);
+    EXPECT_LE(use.window_used, (kWindow + 512) / 32 + 3);
+  }
+  RecordProperty("held_of_seen", fmt::format("{:.3f}", highest));
+  EXPECT_GT(highest, 1.0);
+  EXPECT_LE(highest, 1.1);
+}
+
 TEST_P(FakeEngineFixed, ASessionMayGoOnUnderAnotherSalt) {
   start({});
   const auto session = engine_->sessions().open();

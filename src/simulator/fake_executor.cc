@@ -35,11 +35,13 @@ void write_logits(std::uint64_t state, std::span<float> logits) noexcept {
 
 }  // namespace
 
-FakeDevice::FakeDevice(std::int32_t pages, std::int64_t block_tokens, std::uint64_t companion_key)
+FakeDevice::FakeDevice(std::int32_t pages, std::int64_t block_tokens, std::uint64_t companion_key,
+                       std::int32_t window_pages)
     : pages_(pages),
       block_tokens_(block_tokens),
       companion_key_(companion_key),
-      stamps_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(block_tokens)) {}
+      stamps_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(block_tokens)),
+      windowed_(window_pages > 0 ? std::make_unique<FakeDevice>(window_pages, block_tokens) : nullptr) {}
 
 void FakeDevice::copy(kv::BlockId from, kv::BlockId to) { std::memcpy(page(to), page(from), page_bytes()); }
 
@@ -107,23 +109,24 @@ sched::StepWork work_of(const engine::StepInput& input) noexcept {
 FakeExecutor::FakeExecutor(const Config& config, OnStep on_step)
     : config_(config),
       on_step_(std::move(on_step)),
-      device_(config.pages, config.block_tokens, config.companion_key),
+      device_(config.pages, config.block_tokens, config.companion_key, config.window > 0 ? config.window_pages : 0),
       fed_(config.depth) {}
 
 void FakeExecutor::launch(engine::StepInput input) {
   CHECK_LT(static_cast<int>(launched_.size()), config_.depth);
-  check_written_by_one(input);
+  check_written_by_one(input, false);
+  if (config_.window > 0) check_written_by_one(input, true);
   launched_.push_back(input);  // a copy, with pages as they are now
 }
 
 // No sequence reads a page in the step that another one writes in.
-void FakeExecutor::check_written_by_one(const engine::StepInput& input) {
+void FakeExecutor::check_written_by_one(const engine::StepInput& input, bool windowed) {
   constexpr std::int32_t kNobody = -1;
-  writer_.assign(static_cast<std::size_t>(config_.pages), kNobody);
+  writer_.assign(static_cast<std::size_t>(windowed ? config_.window_pages : config_.pages), kNobody);
   const auto n = static_cast<std::int32_t>(input.sequences.size());
   for (std::int32_t s = 0; s < n; ++s) {
     const engine::StepInput::Rows& rows = input.sequences[static_cast<std::size_t>(s)];
-    const auto& pages = input.sequences[static_cast<std::size_t>(s)].pages;
+    const auto& pages = windowed ? rows.window_pages : rows.pages;
     CHECK_LT(0, rows.n_rows);
     const std::int64_t last = (rows.first_position + rows.n_rows - 1) / config_.block_tokens;
     CHECK_LT(last, static_cast<std::int64_t>(pages.size()));
@@ -132,17 +135,27 @@ void FakeExecutor::check_written_by_one(const engine::StepInput& input) {
     }
   }
   for (std::int32_t s = 0; s < n; ++s) {
-    for (const kv::BlockId page : input.sequences[static_cast<std::size_t>(s)].pages) {
+    const engine::StepInput::Rows& rows = input.sequences[static_cast<std::size_t>(s)];
+    const auto pages = windowed ? rows.window_pages : rows.pages;
+    const std::int64_t seen = windowed ? first_seen(rows.first_position) / config_.block_tokens : 0;
+    for (const kv::BlockId page : pages.subspan(static_cast<std::size_t>(seen))) {
       const std::int32_t writer = writer_[static_cast<std::size_t>(page)];
       CHECK(writer == kNobody || writer == s);
     }
   }
 }
 
+std::int64_t FakeExecutor::first_seen(std::int64_t position) const noexcept {
+  return std::max<std::int64_t>(0, position - config_.window + 1);
+}
+
 // What the sequence's rows from `first` on wrote.
 void FakeExecutor::spoil(const engine::StepInput& input, std::size_t sequence, std::int64_t first) {
   const engine::StepInput::Rows& rows = input.sequences[sequence];
-  for (std::int64_t i = first; i < rows.n_rows; ++i) device_.at(rows.pages, rows.first_position + i) = kSpoiled;
+  for (std::int64_t i = first; i < rows.n_rows; ++i) {
+    device_.at(rows.pages, rows.first_position + i) = kSpoiled;
+    if (config_.window > 0) device_.windowed()->at(rows.window_pages, rows.first_position + i) = kSpoiled;
+  }
 }
 
 // A hash of all that each of the rows reads, as `columns` numbers.
@@ -155,6 +168,10 @@ void FakeExecutor::hash_rows(const engine::StepInput& input, std::span<const std
       const std::int64_t end = rows.first_position + chosen[out] - rows.first_row + 1;
       std::uint64_t state = 0;
       for (std::int64_t p = 0; p < end; ++p) state = absorb(state, device_.at(rows.pages, p));
+      for (std::int64_t p = first_seen(end - 1); config_.window > 0 && p < end; ++p) {
+        const FakeDevice::Stamp seen = device_.windowed()->at(rows.window_pages, p);
+        if (seen != device_.at(rows.pages, p)) state = absorb(state, seen);  // else it changes nothing
+      }
       write_logits(state, values.subspan(out * columns, columns));
     }
   }
@@ -184,7 +201,9 @@ void FakeExecutor::write_stamps(const engine::StepInput& input) {
   for (const engine::StepInput::Rows& rows : input.sequences) {
     for (std::int64_t i = 0; i < rows.n_rows; ++i) {
       const std::int32_t token = input.tokens[static_cast<std::size_t>(rows.first_row + i)];
-      device_.at(rows.pages, rows.first_position + i) = stamp_of(token, rows.first_position + i);
+      const std::int64_t position = rows.first_position + i;
+      device_.at(rows.pages, position) = stamp_of(token, position);
+      if (config_.window > 0) device_.windowed()->at(rows.window_pages, position) = stamp_of(token, position);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,11 +15,14 @@
 namespace millrace::simulator {
 
 // Pages of stamps instead of keys and values: a slot holds a hash of its token and position. A slot that was never
-// written, or was freed since, holds another value than any sequence expects.
+// written, or was freed since, holds another value than any sequence expects. Where there is a window, window pages
+// hold the stamps once more.
 class FakeDevice final : public kv::PageDevice {
  public:
   // A page's companion is a hash of its stamps and `companion_key`; without one where that is 0.
-  FakeDevice(std::int32_t pages, std::int64_t block_tokens, std::uint64_t companion_key = 0);
+  FakeDevice(std::int32_t pages, std::int64_t block_tokens, std::uint64_t companion_key = 0,
+             std::int32_t window_pages = 0);
+  FakeDevice* windowed() noexcept override { return windowed_.get(); }
   std::size_t page_bytes() const noexcept override { return static_cast<std::size_t>(block_tokens_) * sizeof(Stamp); }
   void copy(kv::BlockId from, kv::BlockId to) override;
   void read(kv::BlockId page, std::span<std::byte> out) const override;
@@ -49,6 +53,7 @@ class FakeDevice final : public kv::PageDevice {
   std::uint64_t companion_key_;
   std::vector<Stamp> stamps_;
   HostMemory host_memory_;
+  std::unique_ptr<FakeDevice> windowed_;
 };
 
 // The fake model's logits of a text, computed token by token without pages: the reference for every answer of a
@@ -68,8 +73,9 @@ std::vector<float> fake_logits(std::span<const std::int32_t> tokens, std::int64_
 sched::StepWork work_of(const engine::StepInput& input) noexcept;
 
 // An executor without a model: logits are a hash of all stamps that a row reads through its block table, so any wrong,
-// stale or foreign page changes the tokens. Final states are a hash of kStateSize numbers. Steps run in wait(); on_step
-// advances the simulation's clock by their time.
+// stale or foreign page changes the tokens; so does a window page within a row's window that does not hold the same.
+// Final states are a hash of kStateSize numbers. Steps run in wait(); on_step advances the simulation's clock by their
+// time.
 class FakeExecutor final : public engine::Executor {
  public:
   static constexpr std::int64_t kStateSize = 8;
@@ -78,6 +84,8 @@ class FakeExecutor final : public engine::Executor {
     std::int32_t pages = 256;
     int depth = 1;
     std::uint64_t companion_key = 0;  // see FakeDevice
+    std::int64_t window = 0;          // of a layer beside one without; 0: there is none
+    std::int32_t window_pages = 0;
   };
   // Called in wait(): advances the clock, and may fail the device or spoil logits [rows, V], which are those of
   // logit_rows and then those of sampled_rows. The pages that a failed step or a row with NaN wrote are spoiled too.
@@ -89,6 +97,8 @@ class FakeExecutor final : public engine::Executor {
   std::int64_t max_length() const noexcept override { return config_.max_length; }
   std::int64_t block_tokens() const noexcept override { return config_.block_tokens; }
   std::int32_t pages() const noexcept override { return config_.pages; }
+  std::int64_t window() const noexcept override { return config_.window; }
+  std::int32_t window_pages() const noexcept override { return config_.window_pages; }
   FakeDevice& device() noexcept override { return device_; }
   int depth() const noexcept override { return config_.depth; }
   int in_flight() const noexcept { return static_cast<int>(launched_.size()); }
@@ -96,7 +106,8 @@ class FakeExecutor final : public engine::Executor {
   Result<engine::StepResult> wait() override;
 
  private:
-  void check_written_by_one(const engine::StepInput& input);
+  void check_written_by_one(const engine::StepInput& input, bool windowed);
+  std::int64_t first_seen(std::int64_t position) const noexcept;
   void spoil(const engine::StepInput& input, std::size_t sequence, std::int64_t first);
   void hash_rows(const engine::StepInput& input, std::span<const std::int64_t> chosen, std::size_t columns,
                  std::span<float> values);

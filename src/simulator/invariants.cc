@@ -104,6 +104,7 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
     verdict_.fail("B5", request, "swapped out {} pages with {} tokens, holds {} pages and {}", s.swapped->pages(),
                   s.computed, pages, waits ? "waits" : "runs");
   }
+  check_window(s);
   // An idle engine serves those it can: requests with leased pages of a session that the others wait for.
   if (waits && leased_ && !stayed_ && s.bypassed > scenario_.engine.scheduling.max_bypassed)
     excused_[s.id] = s.bypassed;
@@ -113,6 +114,18 @@ void Invariants::check_sequence(const sched::Sequence& s, bool waits) {
   }
   if (!waits && !s.paused && s.starved_steps > kMaxStepsLeftOut) {
     verdict_.fail("F2", request, "left out of {} steps, the limit is {}", s.starved_steps, kMaxStepsLeftOut);
+  }
+}
+
+// Window pages go back as the window moves on: what is left is the window, and what was computed since the last launch.
+void Invariants::check_window(const sched::Sequence& s) {
+  if (scenario_.executor.window == 0 || s.swapped) return;
+  const std::int64_t block_tokens = scenario_.executor.block_tokens;
+  const std::int64_t steps = (scenario_.executor.depth + 1) * scenario_.engine.scheduling.max_batched_tokens;
+  const std::int64_t most = scenario_.executor.window + steps + scenario_.drafting.tokens + 2 * block_tokens;
+  const std::int64_t held = s.blocks.capacity_tokens() - static_cast<std::int64_t>(s.blocks.behind()) * block_tokens;
+  if (held > most) {
+    verdict_.fail("B7", request_of(s), "window pages of {} tokens, the window is {}", held, scenario_.executor.window);
   }
 }
 

@@ -31,6 +31,7 @@ class Invariants {
  private:
   void check_queues(engine::Engine& engine, const RequestDriver& desk);
   void check_sequence(const sched::Sequence& sequence, bool waits);
+  void check_window(const sched::Sequence& sequence);
   void check_oldest(const engine::Engine& engine, const RequestDriver& desk);
   void check_batch(const engine::Engine& engine);
   void check_progress(const engine::Engine& engine, const RequestDriver& desk, TimePoint now, bool anything_came);

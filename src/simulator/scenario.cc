@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/counter_rng.h"
+#include "kv/paged_cache.h"
 #include "simulator/letter_tokenizer.h"
 #include "simulator/random.h"
 
@@ -41,6 +43,20 @@ Drafting random_drafting(Random& random) {
           .computes = random.chance(50),
           .adaptive = random.chance(30),
           .max_branches = static_cast<int>(random.chance(50) ? 1 : random.in(2, draft::kMaxBranches))};
+}
+
+// Some have layers with a window, which have as few pages as can do or more. Drawn apart, so that all else is the same
+// with and without.
+void add_window(Scenario& s) {
+  Random random(rng::mix(s.seed ^ 0x3a1d));
+  if (!random.chance(40)) return;
+  const std::int64_t tokens = s.executor.pages * s.executor.block_tokens;
+  s.executor.window = random.chance(30) ? random.in(1, 16) : random.in(1, std::max<std::int64_t>(2, tokens / 3));
+  const std::int32_t least = kv::min_window_pages(s.executor.window, s.executor.block_tokens);
+  const std::int64_t more = random.chance(30) ? 0 : random.in(0, s.executor.pages);
+  s.executor.window_pages = least + static_cast<std::int32_t>(more);
+  s.disk_tier_config.origin.page_bytes *= 2;
+  s.engine.swap_bytes *= 2;
 }
 
 }  // namespace
@@ -90,6 +106,7 @@ Scenario make_scenario(std::uint64_t seed) {
     s.engines = 2;
     s.moves = static_cast<int>(random.in(1, 12));
   }
+  add_window(s);
   return s;
 }
 
@@ -103,11 +120,13 @@ std::string Scenario::text() const {
   return fmt::format(
       "{}, {}, pages of {} tokens, {} of them, depth {}, budget {}, {} sequences, prefixes {}, swap {} bytes, "
       "preemption "
-      "{}, archive {}, {} drafted tokens in {} chains, {} requests, {} engines, a move in {} rounds",
+      "{}, archive {}, {} drafted tokens in {} chains, {} requests, {} engines, a move in {} rounds, "
+      "window {} in {} pages",
       engine.policy, kModes[static_cast<int>(engine.scheduling.batching)], executor.block_tokens, executor.pages,
       executor.depth, engine.scheduling.max_batched_tokens, engine.scheduling.max_sequences,
       engine.prefix_caching ? "on" : "off", engine.swap_bytes, kPreemptions[static_cast<int>(engine.preemption)],
-      disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests, engines, moves);
+      disk ? "on" : "off", drafting.tokens, drafting.max_branches, requests, engines, moves, executor.window,
+      executor.window_pages);
 }
 
 }  // namespace millrace::simulator

@@ -143,6 +143,9 @@ class Simulation {
       coverage_.count(Event::kBranchAccepted, counters.accepted_branch_tokens);
       coverage_.count(Event::kSwapResumed, cache.swapped_in_pages);
       coverage_.count(Event::kEvicted, cache.evicted_pages);
+      if (const kv::WindowPages* window = place.engine->cache().window()) {
+        coverage_.count(Event::kWindowPageEvicted, window->evicted());
+      }
       coverage_.count(Event::kPagesMoved, cache.moved_pages);
       if (restarted_) coverage_.count(Event::kDiskHitAfterRestart, cache.loaded_pages);
     }
@@ -200,6 +203,9 @@ class Simulation {
     for (const Place& place : places_) {
       place.engine->check_integrity();
       const kv::CacheUse use = place.engine->cache().use();
+      if (use.window_used != 0 || use.window_free + use.window_cached != use.window_total) {
+        verdict_.fail("B1", 0, "at the end {} of {} window pages are used", use.window_used, use.window_total);
+      }
       if (use.used != 0 || use.free + use.cached != use.total || use.swap_used_pages != 0) {
         verdict_.fail("B1", 0, "at the end {} of {} pages are used, {} of swap space", use.used, use.total,
                       use.swap_used_pages);

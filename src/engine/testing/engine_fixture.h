@@ -59,7 +59,7 @@ class EngineTest : public testing::Test {
                                kv::DiskTier* disk = nullptr, Env& env = Env::system()) {
     config.scheduling.max_sequences = 16;
     config.side_by_side_logits = 0;  // few as there are in these tests
-    auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens, depth_).or_throw();
+    auto executor = LocalExecutor::create(transformer_, *backend_, pages, kv_tokens, depth_, window_pages_).or_throw();
     executor_ = executor.get();
     return Engine::create(std::move(executor), tokenizer_, env, config, disk).or_throw();
   }
@@ -148,6 +148,7 @@ class EngineTest : public testing::Test {
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   LocalExecutor* executor_ = nullptr;  // of the engine made last
   int depth_ = 1;                      // of the executor made next
+  std::int32_t window_pages_ = 0;      // likewise
 };
 
 }  // namespace millrace::engine

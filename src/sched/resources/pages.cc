@@ -6,7 +6,8 @@ namespace millrace::sched::resources {
 namespace {
 
 // Pages of the KV cache now: a sequence needs those of its next chunk and one token more; one that runs alone those of
-// all it has to compute. Pages in use are the draft's account.
+// all it has to compute. Of window pages, which go back as the window moves on, one that runs alone needs those of a
+// token. Pages in use are the draft's account.
 class Pages final : public AdmissionResource {
  public:
   explicit Pages(const kv::PagedCache& cache) : cache_(cache) {}
@@ -19,27 +20,34 @@ class Pages final : public AdmissionResource {
                       limit);
   }
   bool begin(const PlanDraft&) override {
-    reserved_ = 0;
+    reserved_ = {};
     return true;
   }
   bool fits(const PlanDraft& draft, const JoiningSequence& joining) override {
-    const PlanMember& member = joining.member;
-    const Sequence& sequence = *member.place.sequence;
-    const std::int64_t next = draft.nobody_runs() ? sequence.length() - member.start : member.chunk;
-    const std::int64_t tokens = std::min(next + 1, sequence.max_total - member.start);
-    const std::int32_t free = draft.pages.available - draft.pages.required - reserved_;
-    return member.first_page + draft.extra_pages(member, tokens) <= free;
+    return required(draft, joining).fits_in(draft.pages.available);
   }
   void commit(const PlanDraft& draft, const JoiningSequence& joining) override {
-    reserved_ += draft.extra_pages(joining.member, joining.member.chunk + 1);
+    reserved_ += kv::at_end(cache_, draft.extra_pages(joining.member, joining.member.chunk + 1));
   }
-  bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence&) const override {
-    return draft.gain(member) > 0;
+  bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence& joining) const override {
+    return draft.gain(member).relieves(required(draft, joining), draft.pages.available);
   }
 
  private:
+  // By all that take part, with the one that joins.
+  kv::PageCount required(const PlanDraft& draft, const JoiningSequence& joining) const {
+    const PlanMember& member = joining.member;
+    const Sequence& sequence = *member.place.sequence;
+    const bool alone = draft.nobody_runs();
+    const std::int64_t next = alone ? sequence.length() - member.start : member.chunk;
+    const std::int64_t tokens = std::min(next + 1, sequence.max_total - member.start);
+    kv::PageCount chunk = kv::at_end(cache_, draft.extra_pages(member, tokens));
+    if (alone) chunk.window = 0;
+    return draft.pages.required + reserved_ + member.first_page + chunk;
+  }
+
   const kv::PagedCache& cache_;
-  std::int32_t reserved_ = 0;  // that those admitted in this step need for their next chunk besides their first page
+  kv::PageCount reserved_;  // that those admitted in this step need for their next chunk besides their first page
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ class PredictedPeak final : public AdmissionResource {
   void release(const PlanDraft&, const PlanMember&) override { estimated_ = false; }
   void restore(const PlanDraft&, const PlanMember&) override { estimated_ = false; }
   bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence&) const override {
-    return draft.gain(member) > 0;
+    return draft.gain(member).pages > 0;
   }
 
  private:
@@ -59,7 +59,7 @@ class PredictedPeak final : public AdmissionResource {
 
   void build_estimate(const PlanDraft& draft) {
     demands_.clear();
-    capacity_pages_ = draft.pages.available;
+    capacity_pages_ = draft.pages.available.pages;
     for (const PlanMember& member : draft.members) {
       if (!member.stays) continue;
       const Sequence& sequence = *member.place.sequence;

@@ -64,7 +64,7 @@ TEST(Resources, AreNamedAndAskedInAnOrder) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_TRUE(orders.insert(kind.order).second) << kind.name;
   }
-  for (const char* name : {"sequence-slots", "batch-tokens", "pages", "predicted-peak"}) {
+  for (const char* name : {"sequence-slots", "batch-tokens", "pages", "window-growth", "predicted-peak"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }
@@ -94,6 +94,15 @@ TEST(Resources, AGivenOneRejectsWhatItCouldNeverHold) {
   EXPECT_EQ(world.rejected[0].first, 1u);
   EXPECT_EQ(world.rejected[0].second, "the tenant's request may need 101 tokens: at most 100");
   EXPECT_EQ(seated(world), 1);
+}
+
+// Pages would suffice for four: the windows of all of them would not fit.
+TEST(Resources, WindowsThatWillFillAreCountedBeforeTheyDo) {
+  World world({.policy = "fcfs", .block_tokens = 8, .pages = 64, .window = 32, .window_pages = 13});
+  for (SequenceId id = 1; id <= 4; ++id) world.submit({.id = id, .prompt = 8, .answer = 60});
+  EXPECT_EQ(to_text(world.step()), "1:8 2:8 +1 +2");  // a full window takes five window pages
+  for (int step = 0; step < 200 && world.live() > 0; ++step) EXPECT_TRUE(world.step().preempted.empty());
+  EXPECT_EQ(world.live(), 0u);
 }
 
 // The last in line is of another tenant: preempting it would not help.

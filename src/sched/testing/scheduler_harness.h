@@ -23,10 +23,15 @@ namespace millrace::sched {
 // Pages without contents.
 class NoPages final : public kv::PageDevice {
  public:
+  explicit NoPages(bool windowed = false) : windowed_(windowed ? std::make_unique<NoPages>() : nullptr) {}
+  kv::PageDevice* windowed() noexcept override { return windowed_.get(); }
   std::size_t page_bytes() const noexcept override { return 8; }
   void copy(kv::BlockId, kv::BlockId) override {}
   void read(kv::BlockId, std::span<std::byte> out) const override { std::fill(out.begin(), out.end(), std::byte{0}); }
   void write(kv::BlockId, std::span<const std::byte>) override {}
+
+ private:
+  std::unique_ptr<NoPages> windowed_;
 };
 
 struct TestRequest {
@@ -48,6 +53,8 @@ struct WorldConfig {
   std::span<const AdmissionResourceKind> resources = all_resources();
   std::int64_t block_tokens = 16;
   std::int32_t pages = 64;
+  std::int64_t window = 0;  // of some layers; 0: none has one
+  std::int32_t window_pages = 0;
   bool swap = false;
   StepCost cost{.fixed_ms = 0.0, .weights_ms = 1.0, .token_ms = 0.1, .kv_token_ms = 0.0, .sample_ms = 0.0};
 };
@@ -57,9 +64,12 @@ class World {
  public:
   explicit World(const WorldConfig& config)
       : config_(config),
+        device_(config.window > 0),
         cache_({.block_tokens = config.block_tokens,
                 .pages = config.pages,
-                .swap_bytes = config.swap ? std::size_t{1} << 16 : 0},
+                .swap_bytes = config.swap ? std::size_t{1} << 16 : 0,
+                .window = config.window,
+                .window_pages = config.window_pages},
                device_, nullptr),
         scheduler_(config.scheduling, make_policy(config.policy, config.options).or_throw(), cache_, config.resources) {
   }
@@ -147,6 +157,7 @@ class World {
       if (sequence->output_tokens() >= answers_.at(id) && sequence->in_flight == 0) ended.push_back(sequence.get());
     }
     for (Sequence* sequence : ended) finish(*sequence);
+    for (Sequence* sequence : scheduler_.running()) sequence->blocks.release_behind(sequence->computed);
   }
   StepPlan step() {
     StepPlan plan = launch();

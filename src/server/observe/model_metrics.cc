@@ -143,7 +143,7 @@ void ModelMetrics::set_waiting(std::int64_t waiting) {
 void ModelMetrics::set_pages(const kv::CacheUse& use) {
   const std::array pages = {use.used, use.cached, use.free};
   for (std::size_t i = 0; i < pages.size(); ++i) pages_[i]->Set(static_cast<double>(pages[i]));
-  kv_usage_.Set(static_cast<double>(use.used) / std::max(1.0, static_cast<double>(use.total)));
+  kv_usage_.Set(use.used_share());
 }
 
 void ModelMetrics::count_tokens(const engine::StepReport& report) {
