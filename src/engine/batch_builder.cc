@@ -48,6 +48,7 @@ void add_row(const sched::StepRow& row, std::uint64_t launch, LaunchedStep& step
   input.sequences.push_back({.first_row = first_row,
                              .n_rows = row.n_tokens,
                              .first_position = sequence.scheduled,
+                             .rope_length = sequence.scope.rope_length,
                              .pages = sequence.blocks.blocks(),
                              .window_pages = sequence.blocks.window_blocks()});
   add_tokens(row, launch, input);
@@ -83,6 +84,7 @@ void add_branches(LaunchedStep& step, StepInput& input) {
       input.sequences.push_back({.first_row = first,
                                  .n_rows = n,
                                  .first_position = sequence.length() - 1,
+                                 .rope_length = sequence.scope.rope_length,
                                  .pages = branch.blocks.blocks(),
                                  .window_pages = branch.blocks.window_blocks()});
     }

@@ -41,9 +41,13 @@ std::unique_ptr<ActiveSequence> EngineState::make_sequence(RequestId request, in
   return sequence;
 }
 
-kv::PrefixScope EngineState::scope_of(const Request& request, RequestId id, const Sessions::Session* session) const {
-  if (config.prefix_caching) return {.adapter = 0, .salt = "tenant " + request.cache_salt};
-  return {.adapter = 0, .salt = session != nullptr ? session->scope.salt : "request " + std::to_string(id)};
+kv::PrefixScope EngineState::scope_of(const Request& request, RequestId id, const Sessions::Session* session,
+                                      std::int64_t max_total) const {
+  const std::int64_t rope_length = executor->rope_length(max_total);
+  if (config.prefix_caching) return {.adapter = 0, .salt = "tenant " + request.cache_salt, .rope_length = rope_length};
+  return {.adapter = 0,
+          .salt = session != nullptr ? session->scope.salt : "request " + std::to_string(id),
+          .rope_length = rope_length};
 }
 
 void EngineState::jump_forward() {

@@ -45,7 +45,9 @@ struct EngineState {
   std::unique_ptr<ActiveSequence> make_sequence(RequestId request, int choice, const decode::SamplingParams& sampling,
                                                 std::optional<grammar::Matcher> grammar);
   // A request that shares with no other still shares with itself: other answers, the next round of its session.
-  kv::PrefixScope scope_of(const Request& request, RequestId id, const Sessions::Session* session) const;
+  // Of a request that may grow to `max_total` tokens.
+  kv::PrefixScope scope_of(const Request& request, RequestId id, const Sessions::Session* session,
+                           std::int64_t max_total) const;
   // What its grammar leaves no choice about is drafted, where nothing else is.
   void jump_forward();
   kv::PageOrigin origin() const;  // of its pages

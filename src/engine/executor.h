@@ -19,6 +19,8 @@ class Executor {
   virtual ~Executor() = default;
   virtual std::int64_t vocab_size() const noexcept = 0;
   virtual std::int64_t max_length() const noexcept = 0;  // tokens of a sequence
+  // By which positions of a sequence that may grow to so many tokens are rotated (StepInput::Rows::rope_length).
+  virtual std::int64_t rope_length(std::int64_t) const noexcept { return 0; }
   virtual std::int64_t block_tokens() const noexcept = 0;
   virtual std::int32_t pages() const noexcept = 0;
   // Where layers with a window have window pages (PageDevice::windowed()): the largest of their windows, and how many.

@@ -175,6 +175,57 @@ TEST_P(FamilyEngine, ASequenceThatMovesGoesOn) {
   EXPECT_GT(moves, kAnswer);
 }
 
+// A model that rotates long sequences otherwise than short ones: the choice is made by what a request may grow to, and
+// pages of the one are none of the other.
+class RopeLengthEngine : public EngineTest {
+ protected:
+  RopeLengthEngine() : EngineTest(std::string(MILLRACE_TEST_DATA) + "/../golden/families/phi3_longrope") {}
+  static std::map<int, Collected> run(Engine& engine, const Request& asked, const std::vector<Request>& others = {}) {
+    const RequestId id = engine.submit(asked).or_throw();
+    for (const Request& other : others) engine.submit(other).or_throw();
+    return drain(engine, id);
+  }
+  Request asked(std::int64_t answer) {
+    Request r = request(16, 4, answer);
+    r.sampling.logprobs = 2;
+    return r;
+  }
+};
+
+TEST_F(RopeLengthEngine, ChoosesAtAdmission) {
+  const Request small = asked(8), large = asked(40);  // up to 24 tokens, which is the original context, and beyond
+  const auto alone_small = run(*make(), small), alone_large = run(*make(), large);
+  EXPECT_NE(alone_small.at(0).scores[0], alone_large.at(0).scores[0]);
+  const auto shared = make();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(run(*shared, large, {small, request(30, 7, 20)}).at(0).scores, alone_large.at(0).scores);
+    EXPECT_EQ(run(*shared, small, {large}).at(0).scores, alone_small.at(0).scores);
+  }
+  EXPECT_GT(shared->counters().cached_tokens, 0);
+  for (const char* method : {"ngram", "draft-model", "early-exit"}) {
+    const auto guessing = make();
+    guessing->speculate(drafter(method, {}), SpeculationConfig{.tokens = 4, .adaptive = false});
+    EXPECT_EQ(run(*guessing, small, {large}).at(0).scores, alone_small.at(0).scores) << method;
+  }
+}
+
+TEST_F(RopeLengthEngine, ASessionThatGrowsLongIsComputedAgain) {
+  const auto engine = make();
+  const SessionId session = engine->sessions().open();
+  Request first = asked(6), second = request(9, 5, 20);
+  first.session = second.session = session;
+  second.append_to_session = true;
+  second.sampling.logprobs = 2;
+  const auto answer = run(*engine, first);
+  Request whole = second;
+  whole.session.reset();
+  whole.append_to_session = false;
+  whole.tokens = first.tokens;
+  whole.tokens.insert(whole.tokens.end(), answer.at(0).tokens.begin(), answer.at(0).tokens.end());
+  whole.tokens.insert(whole.tokens.end(), second.tokens.begin(), second.tokens.end());
+  EXPECT_EQ(run(*engine, second).at(0).scores, run(*make(), whole).at(0).scores);
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, FamilyEngine, testing::ValuesIn(families()),
                          [](const auto& tested) { return tested.param.filename().string(); });
 

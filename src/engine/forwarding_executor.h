@@ -15,6 +15,7 @@ class ForwardingExecutor : public Executor {
 
   std::int64_t vocab_size() const noexcept override { return inner_->vocab_size(); }
   std::int64_t max_length() const noexcept override { return inner_->max_length(); }
+  std::int64_t rope_length(std::int64_t tokens) const noexcept override { return inner_->rope_length(tokens); }
   std::int64_t block_tokens() const noexcept override { return inner_->block_tokens(); }
   std::int32_t pages() const noexcept override { return inner_->pages(); }
   std::int64_t window() const noexcept override { return inner_->window(); }

@@ -55,7 +55,7 @@ Result<RequestId> Intake::submit(Request request, std::shared_ptr<grammar::Compi
     first.deadline = first.arrival + std::chrono::duration_cast<Clock::duration>(
                                          std::chrono::duration<double, std::milli>(*request.timeout_ms));
   }
-  first.scope = state_.scope_of(request, id, session);
+  first.scope = state_.scope_of(request, id, session, first.max_total);
   if (session != nullptr) {
     first.scheduled = first.computed =
         state_.sessions.lease(*session, first.tokens, first.scope, first.blocks, first.swapped);

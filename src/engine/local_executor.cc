@@ -53,6 +53,7 @@ StepResult LocalExecutor::run(StepInput step) {
                                .n_rows = rows.n_rows,
                                .first_position = rows.first_position,
                                .pages = rows.pages});
+    input.rope_lengths.push_back(rows.rope_length);
     if (store_.windowed() != nullptr) input.window_pages.push_back(rows.window_pages);
   }
   input.scored_rows = sink.logit_rows();

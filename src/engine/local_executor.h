@@ -28,6 +28,7 @@ class LocalExecutor final : public Executor {
 
   std::int64_t vocab_size() const noexcept override { return model_.spec().vocab_size; }
   std::int64_t max_length() const noexcept override { return model_.max_length(); }
+  std::int64_t rope_length(std::int64_t tokens) const noexcept override { return model_.rope_length(tokens); }
   std::int64_t block_tokens() const noexcept override { return store_.block_tokens(); }
   std::int32_t pages() const noexcept override { return pages_; }
   std::int64_t window() const noexcept override { return window_; }

@@ -302,7 +302,7 @@ Result<ImportedSequence> SequenceTransfer::import_sequence(const SequenceSnapsho
     out.session = flight.request.session = state_.sessions.open();
     session = state_.sessions.find(*out.session);
   }
-  const kv::PrefixScope scope = state_.scope_of(snapshot.request, out.request, session);
+  const kv::PrefixScope scope = state_.scope_of(snapshot.request, out.request, session, made[0]->max_total);
   if (session != nullptr) {
     std::optional<kv::SwapTicket> none;
     state_.sessions.lease(*session, made[0]->tokens, scope, made[0]->blocks, none);

@@ -77,7 +77,7 @@ void visit_fields(Archive& a, PageContents& v) {
 }
 template <typename Archive>
 void visit_fields(Archive& a, PrefixScope& v) {
-  a(v.adapter, v.salt);
+  a(v.adapter, v.salt, v.rope_length);
 }
 template <typename Archive>
 void visit_fields(Archive& a, Retention& v) {

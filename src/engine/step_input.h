@@ -24,6 +24,7 @@ struct StepInput {
   struct Rows {
     std::int64_t first_row = 0, n_rows = 0;
     std::int64_t first_position = 0;
+    std::int64_t rope_length = 0;        // of the sequence's PrefixScope
     std::span<const kv::BlockId> pages;  // of all its positions
     // The same in layers with a window: numbers of window pages, of which those that no row sees say nothing. Empty
     // where no layer has a window.
@@ -106,7 +107,7 @@ struct StepResult {
 // Without its pages, which visit_fields() of the whole has.
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Rows& rows) {
-  archive(rows.first_row, rows.n_rows, rows.first_position);
+  archive(rows.first_row, rows.n_rows, rows.first_position, rows.rope_length);
 }
 template <typename Archive>
 void visit_fields(Archive& archive, StepInput::Scored& scored) {

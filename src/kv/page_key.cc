@@ -28,6 +28,7 @@ PageKey PageKeyMaker::make(const PrefixScope& scope, const PageKey* parent, std:
   field(std::as_bytes(std::span(scope.salt)));
   field(parent != nullptr ? std::as_bytes(std::span(*parent)) : std::span<const std::byte>());
   field(std::as_bytes(tokens));
+  if (scope.rope_length != 0) field(bytes_of(scope.rope_length));
   hash_.update(text_);
   return hash_.finish();
 }

@@ -43,6 +43,8 @@ struct BatchInput {
   // By sequence, its pages in the layers with a window: numbers of window pages, of which those that no row sees say
   // nothing. Empty where the store has none.
   std::vector<std::span<const std::int32_t>> window_pages;
+  // By sequence, the rope_length() of what it may grow to. Empty: that of the longest allowed, for all.
+  std::vector<std::int64_t> rope_lengths;
   std::vector<std::int64_t> logit_rows;   // rows whose logits are wanted, ascending
   std::vector<std::int64_t> scored_rows;  // rows whose logits go to `sink`, ascending
   std::vector<std::int64_t> hidden_rows;  // rows whose final hidden states go to `sink`, ascending

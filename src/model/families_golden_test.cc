@@ -82,6 +82,26 @@ TEST_P(GoldenFamily, GgufEqualsTransformers) {
   expect_golden(GetParam() / "model.gguf", read_golden(GetParam()), "gguf");
 }
 
+// Short and long sequences in one step, each rotated by its own length.
+TEST(RopeLength, IsEachSequencesOwn) {
+  const fs::path folder = fs::path(MILLRACE_TEST_DATA) / "../golden/families/phi3_longrope";
+  const GoldenLogits small = read_golden(folder, "expected_short"), large = read_golden(folder);
+  TestRunner runner(folder, {.precision = backend::MatmulPrecision::kF32, .max_length = 96, .rotates_by_length = true});
+  std::vector<std::vector<TestRunner::Chunk>> steps;
+  for (std::int64_t left = std::ssize(large.tokens), small_left = std::ssize(small.tokens); left > 0;) {
+    const std::int64_t n = std::min<std::int64_t>(left, 7), m = std::min<std::int64_t>(small_left, 4);
+    steps.push_back({{1, n}});
+    if (m > 0) steps.back().insert(steps.back().begin(), {0, m});
+    left -= n;
+    small_left -= m;
+  }
+  const auto logits = runner.run({small.tokens, large.tokens}, steps);
+  EXPECT_LE(relative_error(logits[0], small.logits), 1e-4);
+  EXPECT_LE(relative_error(logits[1], large.logits), 1e-4);
+  EXPECT_EQ(runner.transformer().rope_length(24), 0);
+  EXPECT_EQ(runner.transformer().rope_length(25), runner.transformer().rope_length(96));
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, GoldenFamily, testing::ValuesIn(golden_families()),
                          [](const auto& tested) { return tested.param.filename().string(); });
 

@@ -73,6 +73,14 @@ double longrope_attention_factor(const RopeScaling& s, double original) {
 
 }  // namespace
 
+std::int64_t Rope::length_of(const RopeConfig& config, std::int64_t context_length, std::int64_t length) noexcept {
+  const RopeScaling& scaling = config.scaling;
+  const std::int64_t original = scaling.original_context > 0 ? scaling.original_context : context_length;
+  if (length <= original) return 0;
+  if (scaling.kind == RopeScaling::Kind::kLongRope) return original + 1;
+  return scaling.kind == RopeScaling::Kind::kDynamic && scaling.alpha == 0.0 ? length : 0;
+}
+
 Rope::Rope(const RopeConfig& config, std::int64_t context_length, std::int64_t max_length,
            std::span<const float> factors)
     : dim_(config.dim), inverse_frequency_(plain_frequencies(config.theta, config.dim)) {

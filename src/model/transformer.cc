@@ -14,6 +14,8 @@ namespace {
 // Rows that go to a sink at once: enough for the products to be near the machine's peak, 13 MB of logits for a
 // vocabulary of 49,152.
 constexpr std::int64_t kSinkRows = 64;
+// Lengths whose rotations are kept from one step to the next.
+constexpr std::size_t kKeptLengths = 256;
 
 // The factors of longrope that a GGUF file has as tensors.
 void read_rope_factors(WeightLoader& loader, RopeConfig& rope) {
@@ -103,10 +105,9 @@ void Transformer::load(const checkpoint::Checkpoint& checkpoint, const ModelOpti
 
 void Transformer::load_positions(WeightLoader& loader, const ModelOptions& options) {
   for (RopeConfig rope : spec_.ropes) {
-    std::vector<float> factors;
-    if (loader.has("rope_freqs.weight")) factors = loader.vector("rope_freqs.weight", rope.dim / 2);
+    if (loader.has("rope_freqs.weight")) rope_divisors_ = loader.vector("rope_freqs.weight", rope.dim / 2);
     read_rope_factors(loader, rope);
-    ropes_.emplace_back(rope, spec_.context_length, max_length_, factors);
+    rope_configs_.push_back(std::move(rope));
   }
   if (spec_.positions == PositionKind::kNone) return;
   const std::int64_t rows = spec_.context_length + spec_.position_offset;
@@ -166,7 +167,7 @@ void Transformer::prepare_workspace(const BatchInput& input) {
   w.layer.space = RowSpace(w.memory.address(), rows);
   w.layer.residual = w.layer.space.take(spec_.hidden_size);
   w.cos_sin.clear();
-  for (const Rope& rope : ropes_) w.cos_sin.push_back(w.layer.space.take(rope.dim()));
+  for (const RopeConfig& rope : rope_configs_) w.cos_sin.push_back(w.layer.space.take(rope.dim));
   w.layer.cos_sin = w.cos_sin;
   if (spec_.query_scale) w.layer.query_scale = w.layer.space.take(1);
   if (project_in_) w.embedded = w.layer.space.take(spec_.embedding_width());
@@ -200,10 +201,46 @@ void Transformer::embed(const BatchInput& input) {
     backend_.gather(*positions_, w.table_rows, true, residual);
   }
   if (!embedding_norm_.empty()) backend_.norm(embedding_norm_.view(), {}, residual, residual);
-  for (std::size_t i = 0; i < ropes_.size(); ++i) {
-    backend_.rotary_table(w.positions, ropes_[i].angles(), w.cos_sin[i]);
-  }
+  rotate(input);
   if (spec_.query_scale) backend_.position_scale(w.positions, *spec_.query_scale, w.layer.query_scale);
+}
+
+std::int64_t Transformer::rope_length(std::int64_t tokens) const noexcept {
+  std::int64_t length = 0;
+  for (const RopeConfig& rope : rope_configs_) length = std::max(length, Rope::length_of(rope, spec_.context_length, tokens));
+  return length;
+}
+
+const std::vector<Rope>& Transformer::ropes_of(std::int64_t length) {
+  const auto [at, is_new] = ropes_.try_emplace(length);
+  if (is_new) {
+    for (const RopeConfig& rope : rope_configs_) {
+      at->second.emplace_back(rope, spec_.context_length, length, rope_divisors_);
+    }
+  }
+  return at->second;
+}
+
+// Cosines and sines of all rows, of neighbours with the same length at once.
+void Transformer::rotate(const BatchInput& input) {
+  Workspace& w = *workspace_;
+  if (rope_configs_.empty()) return;
+  if (ropes_.size() > kKeptLengths) ropes_.clear();
+  const auto length_of = [&](std::size_t sequence) {
+    return input.rope_lengths.empty() ? rope_length(max_length_) : input.rope_lengths[sequence];
+  };
+  for (std::size_t first = 0; first < input.sequences.size();) {
+    std::size_t end = first + 1;
+    while (end < input.sequences.size() && length_of(end) == length_of(first)) ++end;
+    const std::int64_t row = input.sequences[first].first_row;
+    const std::int64_t rows = input.sequences[end - 1].first_row + input.sequences[end - 1].n_rows - row;
+    const std::vector<Rope>& ropes = ropes_of(length_of(first));
+    const auto positions = std::span(w.positions).subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(rows));
+    for (std::size_t i = 0; i < ropes.size(); ++i) {
+      backend_.rotary_table(positions, ropes[i].angles(), w.cos_sin[i].row_range(row, rows));
+    }
+    first = end;
+  }
 }
 
 TensorView Transformer::forward(const BatchInput& input, const kv::KvStore& store) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -38,6 +39,10 @@ class Transformer {
 
   const ModelSpec& spec() const noexcept { return spec_; }
   std::int64_t max_length() const noexcept { return max_length_; }
+  // The length by which the positions of a sequence are rotated that may grow to `tokens` tokens: longrope and dynamic
+  // scaling choose by it. A sequence must keep one from its first token on, as its keys are stored rotated. 0: as all
+  // sequences are, or as those are that stay within the original context.
+  std::int64_t rope_length(std::int64_t tokens) const noexcept;
   // The KV groups of a KvStore for this model.
   kv::KvGroups kv_groups(const backend::KvFormat& form) const;
 
@@ -81,7 +86,12 @@ class Transformer {
   ModelSpec spec_;
   backend::Backend& backend_;
   std::int64_t max_length_;
-  std::vector<Rope> ropes_;
+  const std::vector<Rope>& ropes_of(std::int64_t length);
+  void rotate(const BatchInput& input);
+
+  std::vector<RopeConfig> rope_configs_;
+  std::vector<float> rope_divisors_;                  // of all frequencies, as GGUF has them; empty = 1
+  std::map<std::int64_t, std::vector<Rope>> ropes_;  // by rope_length()
   std::unique_ptr<backend::Linear> embedding_, positions_, head_;  // head_ is null when tied
   std::unique_ptr<backend::Linear> project_in_, project_out_;      // null where embeddings are of the layers' size
   backend::DeviceVector head_bias_;

@@ -25,6 +25,7 @@ class TestRunner {
     DType kv = DType::kF32;
     backend::MatmulPrecision precision = backend::MatmulPrecision::kAuto;
     std::int64_t max_length = 0;  // 0 = the model's
+    bool rotates_by_length = false;  // each sequence as one of its own length, not of max_length
   };
 
   // `change` may change the spec that the checkpoint's configuration gives. Throws LoadError.
@@ -34,7 +35,8 @@ class TestRunner {
         backend_(backend::make_test_backend(options.threads, options.isa)),
         transformer_(*checkpoint_, change(make_spec(*checkpoint_).or_throw()), *backend_,
                      {.precision = options.precision, .max_length = options.max_length}),
-        store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.dtype = options.kv}), kPages).or_throw()) {}
+        store_(kv::KvStore::create(*backend_, transformer_.kv_groups({.dtype = options.kv}), kPages).or_throw()),
+        rotates_by_length_(options.rotates_by_length) {}
 
   struct Chunk {
     std::size_t sequence;
@@ -63,6 +65,9 @@ class TestRunner {
                                    computed[chunk.sequence], tables[chunk.sequence].blocks()});
         input.tokens.insert(input.tokens.end(), begin, begin + chunk.tokens);
         computed[chunk.sequence] += chunk.tokens;
+        if (rotates_by_length_) {
+          input.rope_lengths.push_back(transformer_.rope_length(std::ssize(sequences[chunk.sequence])));
+        }
       }
       for (std::size_t r = 0; r < input.tokens.size(); ++r) input.logit_rows.push_back(static_cast<std::int64_t>(r));
       const TensorView out = transformer_.forward(input, store_);
@@ -126,6 +131,7 @@ class TestRunner {
   std::unique_ptr<backend::Backend> backend_;
   Transformer transformer_;
   kv::KvStore store_;
+  bool rotates_by_length_;
 };
 
 }  // namespace millrace::model
