@@ -33,6 +33,8 @@ void Endings::retire(ActiveSequence& sequence, FinishReason reason, Output outpu
   sequence.ending = reason;
   sequence.last_output = std::make_unique<Output>(std::move(output));
   sequence.paused = true;  // no further step begins with it
+  // Its last row may have published what is wrong: nobody finds that until it ends.
+  if (reason == FinishReason::kError) state_.cache.forget(sequence.scope, sequence.tokens, 0);
   retiring_.push_back(&sequence);
 }
 

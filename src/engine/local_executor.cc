@@ -19,9 +19,9 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(model::Transformer&
     return make_error(ErrorCode::kInvalidArgument, "kv-cache-tokens", "kv-cache-tokens is {}: too many", tokens);
   }
   const auto n_pages = static_cast<std::int32_t>(pages);
-  const std::int32_t least = kv::min_window_pages(groups.window(), groups.block_tokens);
+  const std::int32_t least = std::min(n_pages, kv::min_window_pages(groups.window(), groups.block_tokens));
   auto store =
-      kv::KvStore::create(backend, groups, n_pages, std::max(window_pages > 0 ? window_pages : n_pages, least));
+      kv::KvStore::create(backend, groups, n_pages, window_pages > 0 ? std::max(window_pages, least) : n_pages);
   if (!store) return store.error();
   return std::unique_ptr<LocalExecutor>(
       new LocalExecutor(model, backend, std::move(*store), n_pages, groups.window(), depth));

@@ -44,7 +44,8 @@ PagedCache::PagedCache(const CacheConfig& config, PageDevice& device, DiskTier* 
       tree_(std::make_unique<PrefixTree>(pool_, config.block_tokens, window_.get())),
       swap_(config.swap_bytes, device) {
   pool_.watch_publishing(window_.get());
-  if (window_) CHECK_LE(min_window_pages(config.window, config.block_tokens), config.window_pages);
+  const std::int32_t least = min_window_pages(config.window, config.block_tokens);
+  if (window_) CHECK_LE(std::min(least, config.pages), config.window_pages);
   if (disk_ == nullptr) return;
   CHECK_EQ(disk_->origin().page_bytes, page_bytes() + window_page_bytes());
   CHECK_EQ(disk_->origin().block_tokens, config.block_tokens);

@@ -27,7 +27,7 @@ struct CacheConfig {
   bool prefix_caching = true;
   std::size_t swap_bytes = 0;  // host memory for the pages of preempted sequences
   // Where the device has layers with a window apart (PageDevice::windowed()): the largest of their windows, and their
-  // window pages, at least min_window_pages() of them.
+  // window pages, at least min_window_pages() of them or as many as pages.
   std::int64_t window = 0;
   std::int32_t window_pages = 0;
 };

@@ -22,9 +22,7 @@ std::int64_t ample_window_pages(const KvBudget& budget) noexcept {
 KvSize size_for_tokens(const KvBudget& budget, std::int64_t tokens) noexcept {
   KvSize size{.pages = std::max<std::int64_t>(1, pages_of(budget, tokens))};
   if (budget.window_page_bytes == 0) return size;
-  const std::int64_t least = min_window_pages(budget.window, budget.block_tokens);
-  size.window_pages =
-      static_cast<std::int32_t>(std::max(least, std::min({size.pages, ample_window_pages(budget), kMostPages})));
+  size.window_pages = static_cast<std::int32_t>(std::min({size.pages, ample_window_pages(budget), kMostPages}));
   return size;
 }
 

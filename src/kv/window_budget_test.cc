@@ -21,7 +21,7 @@ TEST(WindowBudget, TokensGetPagesAndNoMoreWindowPagesThanEverAreNeeded) {
   EXPECT_EQ(size_for_tokens(kMixed, 3200).window_pages, 100);
   EXPECT_EQ(size_for_tokens(kMixed, 320'000).pages, 10'000);
   EXPECT_EQ(size_for_tokens(kMixed, 320'000).window_pages, 8 * 35 + 16);
-  EXPECT_EQ(size_for_tokens(kMixed, 32).window_pages, min_window_pages(1024, 32));
+  EXPECT_EQ(size_for_tokens(kMixed, 32).window_pages, 1);
   KvBudget none = kMixed;
   none.window_page_bytes = 0;
   EXPECT_EQ(size_for_tokens(none, 3200).window_pages, 0);

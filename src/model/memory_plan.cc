@@ -3,6 +3,7 @@
 #include <map>
 
 #include "kv/kv_groups.h"
+#include "kv/window_budget.h"
 #include "model/layer_stack.h"
 #include "model/transformer.h"
 
@@ -47,6 +48,21 @@ std::uint64_t activation_bytes(const ModelSpec& spec, std::int64_t rows) {
   return static_cast<std::uint64_t>(step_columns(spec) * rows) * sizeof(float);
 }
 
+// Of whole pages. A page's size is that of pages of one token, times its tokens.
+std::uint64_t kv_bytes(const ModelSpec& spec, const backend::Backend& backend, const MemoryPlanOptions& options) {
+  const std::int64_t page = options.kv.block_tokens;
+  const kv::KvGroups groups = kv::group_layers(kv_needs(spec), {.dtype = options.kv.dtype, .block_tokens = 1});
+  const std::size_t window = options.sequences > 0 ? groups.window_page_bytes(backend) : 0;
+  const auto tokens = static_cast<std::size_t>(page);
+  const kv::KvBudget budget{.page_bytes = (groups.page_bytes(backend) - window) * tokens,
+                            .window_page_bytes = window * tokens,
+                            .block_tokens = page,
+                            .window = groups.window(),
+                            .sequences = options.sequences,
+                            .step_tokens = options.step_tokens};
+  return options.length == 0 ? 0 : kv::size_for_tokens(budget, options.length).bytes(budget);
+}
+
 }  // namespace
 
 std::uint64_t kv_bytes_per_token(const ModelSpec& spec, DType dtype, const backend::Backend& backend) {
@@ -64,9 +80,7 @@ MemoryPlan plan_memory(const CheckpointWeights& stored, const ModelSpec& spec, c
   }
   MemoryPlan plan;
   plan.weights = weights.bytes();
-  const std::int64_t page = options.kv.block_tokens;
-  const std::int64_t pages = (options.length + page - 1) / page;
-  plan.kv = kv_bytes_per_token(spec, options.kv.dtype, backend) * static_cast<std::uint64_t>(pages * page);
+  plan.kv = kv_bytes(spec, backend, options);
   plan.workspace = activation_bytes(spec, options.step_tokens) +
                    backend.workspace_bytes(options.step_tokens, spec.hidden_size, stack_workspace(spec).ffn);
   return plan;

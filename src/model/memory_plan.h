@@ -25,6 +25,8 @@ struct MemoryPlanOptions {
   backend::KvFormat kv;
   std::int64_t length = 0;  // tokens of all sequences together
   std::int64_t step_tokens = 512;
+  // How many sequences run at once: layers with a window keep no more than these see. 0: all layers keep all tokens.
+  std::int64_t sequences = 0;
 };
 
 // Computes the plan. Throws LoadError.

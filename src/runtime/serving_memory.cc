@@ -10,9 +10,10 @@ namespace millrace::runtime {
 namespace {
 
 std::uint64_t planned_bytes(const checkpoint::Checkpoint& files, const ModelConfig& config, backend::Backend& backend,
-                            std::int64_t tokens) {
-  const auto plan = model::plan_memory(model::CheckpointWeights(files), model::make_spec(files).or_throw(), backend,
-                                       {.precision = config.precision(), .kv = config.kv_pages(), .length = tokens});
+                            std::int64_t tokens, std::int64_t sequences) {
+  const auto plan = model::plan_memory(
+      model::CheckpointWeights(files), model::make_spec(files).or_throw(), backend,
+      {.precision = config.precision(), .kv = config.kv_pages(), .length = tokens, .sequences = sequences});
   return plan.weights + plan.kv;
 }
 
@@ -24,7 +25,7 @@ std::uint64_t speculation_bytes(const SpeculationConfig& speculation, const Mode
   std::uint64_t bytes = 0;
   if (kind->needs == draft::Needs::kModel) {
     const auto files = checkpoint::open_checkpoint(Env::system(), speculation.model).or_throw();
-    bytes += planned_bytes(*files, config, backend, tokens);
+    bytes += planned_bytes(*files, config, backend, tokens, 0);
   }
   if (kind->weight_bytes != nullptr) {
     draft::DrafterOptions heads;
@@ -47,7 +48,7 @@ std::uint64_t expected_bytes(const ModelConfig& model, const EngineConfig& engin
   try {
     const auto files = checkpoint::open_checkpoint(Env::system(), model.path).or_throw();
     const auto backend = model.make_backend(1);
-    std::uint64_t bytes = planned_bytes(*files, model, *backend, engine.kv_cache_tokens);
+    std::uint64_t bytes = planned_bytes(*files, model, *backend, engine.kv_cache_tokens, engine.max_num_seqs);
     if (engine.kv_cache_tokens == 0) bytes += engine.kv_cache_bytes > 0 ? engine.kv_cache_bytes : kServingKvBytes;
     return bytes + speculation_bytes(engine.speculation, model, *backend, engine.kv_cache_tokens);
   } catch (const LoadError&) {

@@ -152,7 +152,7 @@ class FakeEngineFixed : public FakeEngine {
 
 // One layer of six without a window: what is in use is little more than what the masks see, while a prompt is read and
 // while its answer is written.
-TEST_F(FakeEngineFixed, WindowsHoldLittleMoreThanWhatTheMasksSee) {
+TEST_P(FakeEngineFixed, WindowsHoldLittleMoreThanWhatTheMasksSee) {
   constexpr std::int64_t kWindow = 1024, kPrompt = 32'000;
   start({.executor = {.max_length = 40'000, .block_tokens = 32, .pages = 1250, .window = kWindow, .window_pages = 120},
          .engine = {}});
@@ -171,6 +171,43 @@ TEST_F(FakeEngineFixed, WindowsHoldLittleMoreThanWhatTheMasksSee) {
   RecordProperty("held_of_seen", fmt::format("{:.3f}", highest));
   EXPECT_GT(highest, 1.0);
   EXPECT_LE(highest, 1.1);
+}
+
+// A further step has the sequence, so that it cannot end yet.
+TEST_P(FakeEngineFixed, WhatARowWithoutNumbersPublishedIsNotFoundWhileItsSequenceEnds) {
+  Case c;
+  c.executor.block_tokens = 8;
+  c.executor.depth = 2;
+  start(c);
+  const Request asked = plain(40, 5);
+  engine_->submit(asked).or_throw();
+  no_numbers_ = true;
+  EXPECT_TRUE(engine_->step().empty());
+  no_numbers_ = false;
+  const auto id = engine_->submit(asked).or_throw();
+  std::vector<std::int32_t> tokens;
+  for (const Output& output : until_idle()) {
+    if (output.request == id && output.token) tokens.push_back(*output.token);
+  }
+  EXPECT_EQ(tokens, alone(asked, 0, 4096));
+}
+
+// Slow readers hold no window pages, and yet nobody else fits beside what their windows may take.
+TEST_P(FakeEngineFixed, SlowReadersWithoutWindowPagesGiveWay) {
+  Case c;
+  c.executor = {.block_tokens = 1, .pages = 200, .window = 1, .window_pages = 3};
+  start(c);
+  const auto slow = engine_->submit(plain(20, 5)).or_throw();
+  while (engine_->counters().output_tokens < 2) engine_->step();
+  engine_->pause(slow, true);
+  const auto next = engine_->submit(plain(21, 5)).or_throw();
+  bool ended = false;
+  for (int step = 0; step < 100 && !ended; ++step) {
+    for (const Output& output : engine_->step()) ended = ended || (output.request == next && output.last);
+  }
+  EXPECT_TRUE(ended);
+  engine_->pause(slow, false);
+  until_idle();
 }
 
 TEST_P(FakeEngineFixed, ASessionMayGoOnUnderAnotherSalt) {

@@ -75,8 +75,9 @@ Json describe_tokenizer(const text::Tokenizer* tokenizer) {
 Json describe_memory(const model::CheckpointWeights& weights, const model::ModelSpec& spec, const ModelFlags& flags,
                      const backend::Backend& backend) {
   const std::int64_t length = flags.max_model_len > 0 ? flags.max_model_len : spec.context_length;
-  const model::MemoryPlan plan = model::plan_memory(
-      weights, spec, backend, {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length});
+  const model::MemoryPlan plan =
+      model::plan_memory(weights, spec, backend,
+                         {.precision = flags.precision(), .kv = flags.kv_pages(), .length = length, .sequences = 1});
   Json per_token = Json::object();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     per_token[std::string(to_string(dtype))] = model::kv_bytes_per_token(spec, dtype, backend);

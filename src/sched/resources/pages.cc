@@ -27,13 +27,21 @@ class Pages final : public AdmissionResource {
     return required(draft, joining).fits_in(draft.pages.available);
   }
   void commit(const PlanDraft& draft, const JoiningSequence& joining) override {
-    reserved_ += kv::at_end(cache_, draft.extra_pages(joining.member, joining.member.chunk + 1));
+    reserved_ += chunk_of(draft, joining.member, joining.member.chunk + 1);
   }
   bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence& joining) const override {
     return draft.gain(member).relieves(required(draft, joining), draft.pages.available);
   }
 
  private:
+  // Besides its first page. A chunk that wants more window pages than there are beside one sequence's is cut to them.
+  kv::PageCount chunk_of(const PlanDraft& draft, const PlanMember& member, std::int64_t tokens) const {
+    kv::PageCount chunk = kv::at_end(cache_, draft.extra_pages(member, tokens));
+    if (const kv::WindowPages* window = cache_.window()) {
+      chunk.window = std::min(chunk.window, std::max(0, window->total() - window->span()));
+    }
+    return chunk;
+  }
   // By all that take part, with the one that joins.
   kv::PageCount required(const PlanDraft& draft, const JoiningSequence& joining) const {
     const PlanMember& member = joining.member;
@@ -41,7 +49,7 @@ class Pages final : public AdmissionResource {
     const bool alone = draft.nobody_runs();
     const std::int64_t next = alone ? sequence.length() - member.start : member.chunk;
     const std::int64_t tokens = std::min(next + 1, sequence.max_total - member.start);
-    kv::PageCount chunk = kv::at_end(cache_, draft.extra_pages(member, tokens));
+    kv::PageCount chunk = chunk_of(draft, member, tokens);
     if (alone) chunk.window = 0;
     return draft.pages.required + reserved_ + member.first_page + chunk;
   }

@@ -27,7 +27,7 @@ class WindowGrowth final : public AdmissionResource {
   void release(const PlanDraft&, const PlanMember&) override { counted_ = false; }
   void restore(const PlanDraft&, const PlanMember&) override { counted_ = false; }
   bool relieved_by(const PlanDraft& draft, const PlanMember& member, const JoiningSequence&) const override {
-    return draft.gain(member).window > 0;
+    return draft.gain(member).window > 0 || growth_of(draft, *member.place.sequence) > 0;
   }
 
  private:
